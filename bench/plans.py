@@ -24,7 +24,7 @@ STOP_EARLY = (
     "audit.head",
     "audit.newest_entries",
     "notes.newest_notes",
-    "outbox.deliveries_in_trouble",
+    "outbox.deliveries_with_problems",
     "outbox.posted_notices",
     "outbox.waiting_notices",
     "rules.any_gate",
@@ -34,7 +34,7 @@ STOP_EARLY = (
 )
 # They read all because all is what they are asked for.
 WHOLE_READINGS = (
-    "asks.open_sittings",
+    "asks.open_visits",
     "asks.waiting_counts",
     "asks.woken",
     "audit.schema",

@@ -31,7 +31,7 @@ CALLER = Caller(
         "variables": [],
     },
 )
-ORIGIN = Origin("/projects/shop", "/projects/shop/api", "claude", sponsor=person("ada"))
+ORIGIN = Origin("/projects/shop", "/projects/shop/api", "claude", started_by=person("ada"))
 REQUEST = Request("Which region should the new bucket be in?")
 GIVEN = Given("eu-central-1")
 

@@ -107,7 +107,7 @@ def test_a_session_goes_on_turn_after_turn_and_can_be_forked(desk):
     assert NO_RUN in printed.stdout and "The plan is A." in desk.sent()
     lost = desk.order([text("?")], desk.driver.new_session(), fresh=False)
     ended = desk.run(lost)
-    assert "No conversation found" in ended.trouble and ended.gone
+    assert "No conversation found" in ended.problem and ended.gone
     assert desk.driver.knows(first.session) and not desk.driver.knows(lost.session)
 
 
@@ -209,7 +209,7 @@ def test_past_its_limit_a_turn_is_ended_with_the_tools_it_started(desk):
     watching.start()
     ended = desk.run(order)
     watching.join()
-    assert not ended.ok and "longer than its limit" in ended.trouble
+    assert not ended.ok and "longer than its limit" in ended.problem
     assert any("sleep 300" in words for words in seen) and find_marked(order) == []
 
 
@@ -276,7 +276,7 @@ def test_a_turn_that_is_killed_is_not_taken_for_its_end(desk, how):
 
     desk.ruling = ruling
     ended = desk.run(desk.order([tool("Bash", command=MAKE), text("done")]))
-    assert not ended.ok and ended.trouble and not (desk.house.project / "made").exists()
+    assert not ended.ok and ended.problem and not (desk.house.project / "made").exists()
 
 
 @pytest.mark.proves("RUN-137")
@@ -284,10 +284,10 @@ def test_what_went_wrong_is_said(desk, monkeypatch):
     order = desk.order([tool("Bash", command="echo once"), text("done")])
     limited = order._replace(role=order.role._replace(arguments=("--max-turns", "1")))
     ended = desk.run(limited)
-    assert not ended.ok and "maximum number of turns" in ended.trouble
+    assert not ended.ok and "maximum number of turns" in ended.problem
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
     ended = desk.run(desk.order([text("never said")]))
-    assert not ended.ok and "api_error" in ended.trouble and "API Error" in ended.words
+    assert not ended.ok and "api_error" in ended.problem and "API Error" in ended.words
 
 
 @pytest.mark.proves("RUN-138")
@@ -314,4 +314,4 @@ def test_a_missing_program_and_a_role_that_would_ask_nobody_are_refused(desk):
             desk.run(desk.order([text("?")], arguments=(word,)))
     assert desk.started == []
     ended = desk.run(desk.order([text("?")]))
-    assert ended.trouble == "It ended without a result: its output is cut off."
+    assert ended.problem == "It ended without a result: its output is cut off."

@@ -155,7 +155,7 @@ def test_a_turn_has_its_words_and_the_next_one_goes_on_in_its_thread(desk, house
     nowhere = "01999999-0000-7000-8000-000000000001"
     assert DRIVER.knows(thread) and not DRIVER.knows(nowhere)
     lost = desk.turn(text("?"), number=4, session=nowhere)
-    assert lost.gone and "no rollout found" in lost.trouble and not lost.ok
+    assert lost.gone and "no rollout found" in lost.problem and not lost.ok
 
 
 @pytest.mark.proves("RUN-152", "RUN-153")
@@ -242,7 +242,7 @@ def test_killed_in_a_slow_tool_it_leaves_nothing_and_is_resumed(desk, house):
     killer.start()
     ended = desk.turn(beyond("touch began; sleep 60; touch ../ended"), text("done"))
     killer.join()
-    assert not ended.ok and "SIGKILL" in ended.trouble and desk.is_gone()
+    assert not ended.ok and "SIGKILL" in ended.problem and desk.is_gone()
     thread = desk.session
     assert desk.was_turn_sent(thread, 1)
     again = desk.turn(text("went on"), number=2, session=thread)
@@ -271,12 +271,12 @@ def test_an_error_of_the_model_or_of_codex_is_told_in_a_sentence(desk, house):
     right = settings.read_text(encoding="utf-8")
     settings.write_text(right.replace("/v1", "/v2"), encoding="utf-8")
     ended = desk.turn(text("hello"))
-    assert not ended.ok and "404" in ended.trouble and not ended.words
+    assert not ended.ok and "404" in ended.problem and not ended.words
     lost = desk.turn(text("hello"), session="01a1e368-cd11-7eb0-9f24-b1169560db87")
-    assert not lost.ok and "no rollout found" in lost.trouble
+    assert not lost.ok and "no rollout found" in lost.problem
     settings.write_text("[", encoding="utf-8")
     broken = desk.turn(text("hello"))
-    assert not broken.ok and "config.toml" in broken.trouble
+    assert not broken.ok and "config.toml" in broken.problem
 
 
 @pytest.mark.proves("RUN-158")
@@ -284,7 +284,7 @@ def test_output_that_is_torn_or_no_protocol_is_no_success(desk, house):
     for lines in ("echo '{\"id\": 1, '", "echo 7", "echo", "read a"):
         put_codex(house, lines)
         ended = desk.turn(text("hello"))
-        assert not ended.ok and "middle of its turn" in ended.trouble and desk.is_gone()
+        assert not ended.ok and "middle of its turn" in ended.problem and desk.is_gone()
 
 
 @pytest.mark.proves("RUN-159")
@@ -304,7 +304,7 @@ def test_a_codex_that_would_not_ask_is_sent_nothing(desk, house):
         heard = "read a; echo '{}'; read b; read c; : > sent; echo '{}'; read d && echo >> sent"
         put_codex(house, heard.format(*replies))
         ended = desk.turn(text("hello"))
-        assert not ended.ok and "would not ask" in ended.trouble and not desk.session
+        assert not ended.ok and "would not ask" in ended.problem and not desk.session
         assert (house.project / "sent").read_text(encoding="utf-8") == ""
 
 

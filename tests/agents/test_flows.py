@@ -60,7 +60,7 @@ def feature(prompt):
     run, out = project.end()
     assert run.state == "completed" and run.result == "DONE", (run, out)
     assert gate.origin.owner == "run:1/7" and permission.origin.owner == "run:1/8"
-    assert "sign_in" in gate.going_on and "login.py" in gate.going_on
+    assert "sign_in" in gate.activity and "login.py" in gate.activity
     folder = project.house.folder / run.folder
     assert (folder / "deployed").read_text(encoding="utf-8") == "once\n"
     assert (folder / "login.py").read_text(encoding="utf-8") == "v1"

@@ -40,7 +40,7 @@ def test_the_example_harness_opens_claude_and_comes_back_to_its_conversation(des
     assert desk.wait_for_end() == 0
     came = desk.outcome(ask)
     assert (came.outcome, came.response, came.attempts) == ("completed", "approved", 2)
-    first, second = desk.store.asks.sittings(ask.id)
+    first, second = desk.store.asks.visits(ask.id)
     assert first.session == second.session and desk.log(ask)
     sent = [str(one) for one in desk.house.model.requests if "messages" in one]
     assert any("Be a careful reviewer." in one for one in sent)

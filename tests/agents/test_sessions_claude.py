@@ -112,7 +112,7 @@ def test_killed_at_any_stage_the_conversation_goes_on(desk, terminal, tmp_path):
     terminal.type("not like this", "Enter")
     assert desk.wait_for_end() == 0
     assert desk.ends(ask) == ["lost", "lost", "failed", "left", "left"]
-    assert len({one.session for one in desk.store.asks.sittings(ask.id)}) == 1
+    assert len({one.session for one in desk.store.asks.visits(ask.id)}) == 1
     said = desk.log(ask)
     assert sum("prompt.md first" in one for one in said) == 1, "the question was asked once"
     assert desk.outcome(ask).decision == "rejected"

@@ -40,7 +40,7 @@ def test_a_question_is_worked_out_in_codexs_own_screen(desk, terminal):
     eventually(lambda: logs(desk) and NO_SCRIPT[2:] in logs(desk)[0].read_text("utf-8"))
     os.kill(desk.harness(), signal.SIGKILL)
     eventually(lambda: not desk.house.processes(desk.house.programs.codex))
-    assert [one.session for one in desk.store.asks.sittings(ask.id)] == [""], "nobody could say it"
+    assert [one.session for one in desk.store.asks.visits(ask.id)] == [""], "nobody could say it"
     desk.open(ask, with_codex)
     assert "where it was left" in terminal.screen()
     terminal.until(NO_SCRIPT, 40)
@@ -63,6 +63,6 @@ def test_a_question_is_worked_out_in_codexs_own_screen(desk, terminal):
     assert came.session_id.startswith("codex/") and "agent: One." in came.transcript
     assert len(logs(desk)) == 1, "one conversation"
     said = [one for one in desk.house.model.requests if "input" in one]
-    papers = f"{desk.house.path}-sessions/{ask.id}"
-    assert f"Behave as {papers}/system.md says" in str(said[0]["input"])
-    assert f"Please read {papers}/prompt.md first" in str(said[0]["input"])
+    files_folder = f"{desk.house.path}-sessions/{ask.id}"
+    assert f"Behave as {files_folder}/system.md says" in str(said[0]["input"])
+    assert f"Please read {files_folder}/prompt.md first" in str(said[0]["input"])

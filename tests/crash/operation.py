@@ -41,7 +41,7 @@ from gatebell.services.people import manage_people
 from gatebell.testing import FakeClock
 
 ADA = Caller("person:ada", verified=False, via="cli", agent=None, evidence={"uid": 1000})
-ORIGIN = Origin(project="shop", session="claude/s1", sponsor="person:ada", owner="run-1")
+ORIGIN = Origin(project="shop", session="claude/s1", started_by="person:ada", owner="run-1")
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 SECRET = "swordfish-of-the-crash-harness"
 

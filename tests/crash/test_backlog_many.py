@@ -231,7 +231,7 @@ def torn(floor) -> tuple[Floor, list[Task], Ask]:
     floor.start(slots=2)
     ask = floor.wait_for_ask(f"What {both.id} needs cannot be merged into one branch")
     assert ask.question.kind == "choice" and ask.question.options == (AGAIN, MARKERS, STOP)
-    assert all(word in ask.going_on for word in (left.id, right.id, "shared.txt"))
+    assert all(word in ask.activity for word in (left.id, right.id, "shared.txt"))
     floor.until(lambda: floor.get(both).state == "awaiting_input")
     return floor, [left, right, both], ask
 

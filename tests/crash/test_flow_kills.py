@@ -88,7 +88,7 @@ class Office:
         self._folder, self._path = folder, path
         self._people: dict[int, Person] = {}
         self.stages: dict[int, Stage] = {}
-        self.troubles: list[str] = []
+        self.problems: list[str] = []
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._answer)
 
@@ -115,7 +115,7 @@ class Office:
                         with suppress(KeyError):
                             self._person(store, run.id).answer_all()
         except Exception as error:
-            self.troubles.append(f"the person was told {error!r}")
+            self.problems.append(f"the person was told {error!r}")
 
     def _person(self, store: Store, run_id: int) -> Person:
         if run_id not in self._people:
@@ -124,7 +124,7 @@ class Office:
 
 
 def everything_wrong(store: Store, office: Office) -> Iterator[str]:
-    yield from office.troubles
+    yield from office.problems
     yield from damage(store.path)
     for run_id, stage in office.stages.items():
         yield from (f"run {run_id}: {one}" for one in violations(store, stage, run_id))

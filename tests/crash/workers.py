@@ -61,7 +61,7 @@ def _without_end(step: Callable[[int], None]) -> None:
 
 def asker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
     store, caller = _begin(path), _caller(name)
-    origin = Origin(session=f"claude/{name}", sponsor=caller.principal)
+    origin = Origin(session=f"claude/{name}", started_by=caller.principal)
 
     def open_one(prompt: str) -> str:
         tell("try asked", prompt)

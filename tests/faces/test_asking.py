@@ -318,7 +318,7 @@ def test_an_agents_question_explains_itself(world):
     (folder / "s1.jsonl").write_text(json.dumps(says) + "\n", encoding="utf-8")
     ask_id = world.ask("Which way?", shell=world.claude)
     assert "It last said:\n│ Two ways." in world.plain.gate("show", ask_id).out
-    assert world.get(world.ask("Which way?", shell=world.plain)).going_on == ""
+    assert world.get(world.ask("Which way?", shell=world.plain)).activity == ""
 
 
 @pytest.mark.proves("CLI-8")

@@ -133,10 +133,10 @@ def test_task_is_worked_on_by_hand(blocks, inbox, monkeypatch):
 @plays("docs/notifications.md", "[[notify]]", '{"type": "ask.opened"', "from standardwebhooks")
 def test_webhook_is_verified_as_the_page_says(blocks, tmp_path, monkeypatch):
     setting, event, check = blocks
-    (road,) = settings.routes(read_settings(setting, tmp_path))
-    assert road.name.startswith("webhook https://hooks.example.org")
+    (route,) = settings.routes(read_settings(setting, tmp_path))
+    assert route.name.startswith("webhook https://hooks.example.org")
     now = datetime.now(UTC)
-    signature = Webhook(road.secret).sign("msg_1", now, event.text)
+    signature = Webhook(route.secret).sign("msg_1", now, event.text)
     headers = {
         "webhook-id": "msg_1",
         "webhook-timestamp": str(int(now.timestamp())),
@@ -151,7 +151,7 @@ def test_webhook_is_verified_as_the_page_says(blocks, tmp_path, monkeypatch):
 def test_notification_settings_are_read(blocks, tmp_path):
     environ = read_settings(blocks[0], tmp_path)
     assert settings.inbox_url(environ) == "https://gate.example.org"
-    assert [road.person for road in settings.routes(environ)] == ["", "ada"]
+    assert [route.person for route in settings.routes(environ)] == ["", "ada"]
 
 
 @pytest.mark.proves("DOC-1")

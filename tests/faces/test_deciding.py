@@ -68,7 +68,7 @@ def test_what_the_person_chooses_in_the_form_settles(room):
     said = [e.event for e in room.store.audit.of_subject(after.id)][-1]
     assert said.kind == "ask.answered"
     evidence = said.content["evidence"]
-    assert (evidence["host"], evidence["sitting"]) == ("claude", room.sitting.id)
+    assert (evidence["host"], evidence["visit"]) == ("claude", room.visit.id)
     assert evidence["program"] == str(processes.me())
     (message,) = room.store.asks.messages(after.id)
     assert message.text == "proposes: APPROVED\nbecause: it is small" and message.by_asker
@@ -350,12 +350,12 @@ def test_a_host_that_talks_through_sockets_is_known_as_well(room):
 
 
 @pytest.mark.proves("SES-101")
-@pytest.mark.parametrize("without", ["forms", "sitting", "this ask"])
+@pytest.mark.parametrize("without", ["forms", "visit", "this ask"])
 def test_elsewhere_a_proposal_stays_a_proposal(room, without):
     room.open()
     client = room.client(
         capabilities={"elicitation": {"url": {}}} if without == "forms" else FORMS,
-        **{"GATE_TURN": "t-other"} if without == "sitting" else {},
+        **{"GATE_TURN": "t-other"} if without == "visit" else {},
     )
     other = room.world.ask("--kind", "text", "Which?")
     number = room.propose(client, id=other if without == "this ask" else room.ask.id)
@@ -409,7 +409,7 @@ def test_each_participant_decides_in_their_own_sitting(room):
     room.rise()
     bob = room.caller("bob")
     seated = ask_session.open_visit(room.store, room.ask.id, bob, "claude", "s1")
-    room.sitting = ask_session.note_program(room.store, seated.sitting, str(processes.me()))
+    room.visit = ask_session.note_program(room.store, seated.visit, str(processes.me()))
     client = room.client()
     number = room.propose(client)
     client.send({"id": shown(client)["id"], "result": APPROVE})

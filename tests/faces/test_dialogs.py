@@ -505,19 +505,19 @@ def test_the_best_program_that_works_is_taken_and_the_setting_wins(tmp_path, mon
     bare = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     bare["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
     assert discovery.first(bare) == ""
-    why = {found.tool: found.trouble for found in discovery.find_tools(bare)}
+    why = {found.tool: found.problem for found in discovery.find_tools(bare)}
     assert list(why) == NAMES and "not installed" in why["yad"]
     assert "no display" in why["tkinter"]
     home = fakes(tmp_path, zenity="", osascript="")
     bare = home | {"WAYLAND_DISPLAY": ""}
-    assert "does not name one" in discovery.trouble(discovery.ZENITY, bare)
+    assert "does not name one" in discovery.problem(discovery.ZENITY, bare)
     assert discovery.first(home) == "zenity"
     assert discovery.first(bare) == "osascript"
     # As in a terminal that has outlived its desktop: what is not there any more is not taken.
     for gone in (":9999", "unix:9999.0", "127.0.0.1:1", "a..b:0", ":99999", "127.0.0.1:99999"):
-        assert "cannot be reached" in discovery.trouble(discovery.ZENITY, bare | {"DISPLAY": gone})
+        assert "cannot be reached" in discovery.problem(discovery.ZENITY, bare | {"DISPLAY": gone})
     for there in (desk.environ["DISPLAY"], f"{desk.environ['DISPLAY']}.0", "/of/xquartz:0"):
-        assert discovery.trouble(discovery.ZENITY, bare | {"DISPLAY": there}) == ""
+        assert discovery.problem(discovery.ZENITY, bare | {"DISPLAY": there}) == ""
     assert discovery.first(desk.environ) == "tkinter"
     monkeypatch.setenv("GATE_DIALOG", "off")
     assert wiring.dialog_tool() == "" and wiring.dialog() is None

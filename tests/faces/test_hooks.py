@@ -478,7 +478,7 @@ def test_no_program_of_the_repository_is_run(world, session, kind):
     session.log.write_text(json.dumps(began) + "\n", encoding="utf-8")
     asked = session.start(session.event("PermissionRequest"))
     ask = the_ask(world)
-    assert "first" in ask.going_on and " M a" in ask.going_on, ask.going_on
+    assert "first" in ask.activity and " M a" in ask.activity, ask.activity
     assert not trace.exists()
     world.ada.gate("answer", ask.id, "no")
     wait_for_end(asked)

@@ -188,7 +188,7 @@ def test_everything_that_is_said_of_a_session_is_in_the_store(scene, tmp_path, m
         3,
     )
     assert (ask.deadlines.expires_at - ask.opened_at).total_seconds() == 60
-    assert gate.human.claim(ask_id, "claude").sitting.conversation == "claude/9"
+    assert gate.human.claim(ask_id, "claude").visit.conversation == "claude/9"
     plain = create_ask.get(scene.store, gate.human.request_interactive("Else?")).question.session
     assert (plain.model, plain.session_seconds, plain.capture_transcript) == ("sonnet", None, False)
     with pytest.raises(UsageError, match="takes no timeout"):
@@ -340,7 +340,7 @@ def test_a_rejection_is_kept_as_one_and_a_session_is_completed_once(scene):
     assert (settled.status, settled.decision) == ("answered", "rejected")
     result = human.wait(ask_id, Approval())
     assert (result.outcome, result.response, result.transcript) == ("completed", "rejected", None)
-    assert scene.store.asks.sittings(ask_id)[0].transcript == ""
+    assert scene.store.asks.visits(ask_id)[0].transcript == ""
     for outcome in ("completed", "cancelled", "timeout", "failed"):
         with pytest.raises(AlreadySettledError, match="already answered by person:ada"):
             human.complete_interactive(ask_id, outcome, "approved")
@@ -357,7 +357,7 @@ def test_every_outcome_of_a_harness_is_told_for_what_it_is(scene):
     human.complete_interactive(ids[1], "timeout")
     assert (human.wait(ids[1]).outcome, human.wait(ids[1]).attempts) == ("timeout", 1)
     assert human.complete_interactive(ids[2], "failed", "no such program").pending
-    assert scene.store.asks.sittings(ids[2])[0].trouble == "no such program"
+    assert scene.store.asks.visits(ids[2])[0].problem == "no such program"
     assert human.complete_interactive(ids[2], "failed").status == "cancelled"
     failed = human.wait(ids[2])
     assert (failed.outcome, failed.attempts, failed.response) == ("failed", 2, None)
@@ -388,7 +388,7 @@ def test_a_session_that_was_answered_elsewhere_is_given_back(scene):
     scene.answer(ask_id, "no")
     with pytest.raises(AlreadySettledError):
         human.complete_interactive(ask_id, "completed", "approved")
-    (sat,) = scene.store.asks.sittings(ask_id)
+    (sat,) = scene.store.asks.visits(ask_id)
     assert sat.end == "stopped" and sat.ended_at
     assert [one.outcome for one in scene.store.asks.answers(ask_id)] == ["settled", "late"]
 
@@ -492,4 +492,4 @@ def test_claim_beside_a_completion_is_kept(scene, monkeypatch):
         human.release(ask_id)
         claiming.join(30)
     human.release(ask_id)
-    assert all(visit.ended_at for visit in scene.store.asks.sittings(ask_id))
+    assert all(visit.ended_at for visit in scene.store.asks.visits(ask_id))

@@ -56,7 +56,7 @@ def test_a_project_gets_the_roles_the_preamble_and_the_terms_once(world, project
     assert sorted(before) == sorted([*FILES, WAY, ".helpers/.gitignore"])
     assert tomllib.loads(before[".gate/backlog.toml"].decode()) == {}
     listed = json.loads(world.plain.gate("agents", "--json").out)
-    assert listed["troubles"] == []
+    assert listed["problems"] == []
     assert {role["source"] for role in listed["roles"]} == {
         str(project / name) for name in TEXTS if "/_" not in name and name.endswith(".md")
     }

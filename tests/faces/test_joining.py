@@ -320,7 +320,7 @@ def test_whoever_answers_first_wins_over_the_session(desk):
     answer_ask.answer(desk.store, asked.id, desk.caller("bob"), Given("left"))
     assert desk.drive(run).state == "ready", "it waits until the session is free"
     left = run_session.leave(desk.store, joined, desk.caller())
-    assert isinstance(left.trouble, AlreadySettledError) and "person:bob" in str(left.trouble)
+    assert isinstance(left.problem, AlreadySettledError) and "person:bob" in str(left.problem)
     with pytest.raises(AlreadySettledError):
         run_session.open_visit(desk.store, build_dependencies(desk.store), asked.id, desk.caller())
     assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.read_heard(1)

@@ -135,7 +135,7 @@ def test_tampering_is_found_from_the_command_line(world):
         ("UPDATE asks SET status='pending', decision=NULL", "says otherwise"),
         ("UPDATE events SET content='{' WHERE seq=6", "content was changed"),
         ("UPDATE events SET content=NULL WHERE seq=6", "its content is gone"),
-        ("UPDATE asks SET sponsor='person:boss'", "changed after it was opened"),
+        ("UPDATE asks SET started_by='person:boss'", "changed after it was opened"),
         (
             "INSERT INTO events SELECT -1, at, kind, subject, actor, content, content_digest, hash FROM events WHERE seq=6",
             "is missing",

@@ -197,4 +197,4 @@ def test_roles_are_listed_with_what_is_wrong(world, desk):
     assert [role["name"] for role in told["roles"]] == [
         *("code", "coder", "design", "docs", "pm", "review", "reviewer", "test")
     ]
-    assert len(told["troubles"]) == 1
+    assert len(told["problems"]) == 1

@@ -141,9 +141,9 @@ class Home:
     def write(self, *routes, first=""):
         tables = [
             "\n".join(
-                ["[[notify]]", *(f"{key} = {json.dumps(text)}" for key, text in road.items())]
+                ["[[notify]]", *(f"{key} = {json.dumps(text)}" for key, text in route.items())]
             )
-            for road in routes
+            for route in routes
         ]
         self.file.write_text("\n".join([first, *tables]))
 
@@ -184,7 +184,7 @@ def test_whoever_asks_sends_a_signed_event_and_the_sender_ends(home, server):
     data = event["data"]
     assert (data["id"], data["prompt"], data["agent"]) == (ask_id, "Deploy?", "coder")
     assert data["link"] == f"https://g.example/asks/{ask_id}"
-    assert not {"context", "going_on", "value", "call", "note"} & set(data)
+    assert not {"context", "activity", "value", "call", "note"} & set(data)
     home.wait_for_sender()
     assert len(server.requests) == 1
     home.gate("cancel", ask_id)
@@ -674,7 +674,7 @@ def test_what_was_given_up_is_shown_by_the_doctor_and_can_be_sent_again(home, se
         assert f"opened {ask_id} by webhook http://127.0.0.1" in out
         assert "the webhook answered 500, not 2xx (tried 6 times, given up)" in out
     shown = json.loads(home.gate("notify", "--json").out)
-    assert shown["troubles"][0]["given_up_at"] and shown["troubles"][0]["again_at"] is None
+    assert shown["problems"][0]["given_up_at"] and shown["problems"][0]["again_at"] is None
     for kept in [
         doctor.out,
         listed.out,
@@ -703,8 +703,8 @@ def test_roads_are_listed_and_tried(home, server):
         "of ada  (high and above)"
     )
     assert listed[1].endswith("(quiet from 22:00 to 07:00)")
-    shown = json.loads(home.gate("notify", "list", "--json").out)["roads"]
-    assert [(road["person"], road["priority"], road["quiet"]) for road in shown] == [
+    shown = json.loads(home.gate("notify", "list", "--json").out)["routes"]
+    assert [(route["person"], route["priority"], route["quiet"]) for route in shown] == [
         ("ada", "high", None), ("", "backlog", "22:00-07:00"),
     ]  # fmt: skip
     assert "hunter2" not in json.dumps(shown)
@@ -712,7 +712,7 @@ def test_roads_are_listed_and_tried(home, server):
     assert ran.code == 1 and ": sent\n" in ran.out and "exit code 9" in ran.out
     assert json.loads(server.requests[0][2])["title"] == "Test from gate"
     ran = home.gate("notify", "test", "ADA", "--json")
-    assert ran.code == 0 and [one["trouble"] for one in json.loads(ran.out)] == [""]
+    assert ran.code == 0 and [one["problem"] for one in json.loads(ran.out)] == [""]
     assert home.gate("notify", "test", "zebra").code == 5
     assert home.gate("notify", "test", "--again").code == 2
     assert home.gate("notify", "list", "x").code == 2

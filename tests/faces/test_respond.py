@@ -74,7 +74,7 @@ def test_the_documented_example(desk):
 
 @pytest.mark.proves("TASK-100", "TASK-312", "S3-45", "S3-B23")
 def test_what_was_going_on_is_shown_and_whether_a_worker_goes_on_with_it(desk):
-    desk.let_ask(going_on="Changes:\n?? half-done.py")
+    desk.let_ask(activity="Changes:\n?? half-done.py")
     worker = locks.work_at(desk.store.path)
     try:
         ran = desk.respond(desk.id, "Use JWT")
@@ -286,7 +286,7 @@ def test_a_note_goes_with_the_answer(desk):
 def test_whoever_approves_sees_what_was_going_on_and_the_context_as_lines(desk):
     said = {"summary": "Added login", "details": "- one\n- two\x1b[2J"}
     diff = "Changes:\n" + "+ a new line of the work\n" * 1000
-    ask_id = desk.let_ask("Is it right?", kind="approval", context=said, going_on=diff)
+    ask_id = desk.let_ask("Is it right?", kind="approval", context=said, activity=diff)
     listed = desk.world.plain.gate("list", "--awaiting").out
     assert "Context: summary: Added login details: - one - two" in listed and "⏎" not in listed
     ran = desk.respond(desk.id, "yes")

@@ -54,7 +54,7 @@ def test_a_flow_is_run_here_and_what_happens_is_shown(world, project):
         "completed",
         {"prompt": "from\nstdin"},
     )
-    assert (shown["id"], shown["waiting_for"], shown["sponsor"]) == (2, [], "person:ada")
+    assert (shown["id"], shown["waiting_for"], shown["started_by"]) == (2, [], "person:ada")
 
 
 @pytest.mark.proves("RUN-301", "S2-36", "S2-45", "S2-46", "S2-47", "S2-52", "S2-78", "S2-B10")

@@ -54,7 +54,7 @@ def test_whoever_runs_a_flow_at_a_terminal_opens_its_session_there(desk):
         assert ada.end() == 0, ada.seen
         assert desk.store.runs.get(1).result == "completed"
         (ask,) = desk.store.asks.of_run(1)
-        assert (ask.value, len(desk.store.asks.sittings(ask.id))) == ("to the left", 3)
+        assert (ask.value, len(desk.store.asks.visits(ask.id))) == ("to the left", 3)
     finally:
         ada.close()
 
@@ -106,7 +106,7 @@ def test_a_session_is_asked_for_from_a_shell(desk):
 def test_cleaning_removes_the_papers_of_sessions_that_are_settled(desk):
     waiting, settled = desk.ask(), desk.ask(prompt="Another?")
     create_ask.cancel(desk.store, settled.id, a_person("ada"), "")
-    folders = [Path(wiring.session_papers(desk.store.path, ask.id)) for ask in (waiting, settled)]
+    folders = [Path(wiring.session_folder(desk.store.path, ask.id)) for ask in (waiting, settled)]
     for folder in folders:
         folder.mkdir(parents=True)
         (folder / "prompt.md").write_text("Q", encoding="utf-8")

@@ -153,7 +153,7 @@ def test_who_comes_back_from_ctrl_z_after_the_time_is_up_is_warned_first(monkeyp
     seated = ask_session.open_visit(store, ask.id, ada, "claude", "s1")
     both = Stopped(clock)
     monkeypatch.setattr(store, "bell", lambda: both)
-    Attendant(store, seated.sitting, ada, seated.seconds_left, GRACE_SECONDS).attend(both)
+    Attendant(store, seated.visit, ada, seated.seconds_left, GRACE_SECONDS).attend(both)
     assert both.ended == "time" and clock.monotonic() - both.began >= 7200 + GRACE_SECONDS
     assert "this session ends in 60 seconds" in capfd.readouterr().out
 
@@ -178,7 +178,7 @@ def test_many_threads_complete_a_session_once_and_the_others_are_told(world):
         settled = world.get(ask_id)
         assert came.count(settled.decision) == 1
         assert set(came) <= {settled.decision, AlreadySettledError, RefusedError}
-        assert all(one.ended_at for one in world.store.asks.sittings(ask_id))
+        assert all(one.ended_at for one in world.store.asks.visits(ask_id))
 
 
 @pytest.mark.proves("SES-114")
@@ -228,7 +228,7 @@ def test_a_terminal_that_is_not_ones_own_opens_no_session(desk):
         start_new_session=True,
     )  # fmt: skip
     assert opened.wait(20) == 2
-    assert b"there is no terminal here" in os.read(main, 10_000) and desk.sittings(ask) == []
+    assert b"there is no terminal here" in os.read(main, 10_000) and desk.visits(ask) == []
     os.close(main)
     os.close(side)
 
@@ -241,7 +241,7 @@ def test_papers_are_not_written_where_a_planted_link_leads(desk, tmp_path):
     os.symlink(elsewhere, f"{desk.world.path}-sessions/{ask.id}")
     ada = desk.open_session(ask)
     assert ada.end() == 1 and "leads elsewhere" in ada.seen
-    assert list(elsewhere.iterdir()) == [] and desk.sittings(ask) == [("person:ada", "failed")]
+    assert list(elsewhere.iterdir()) == [] and desk.visits(ask) == [("person:ada", "failed")]
     ada.close()
 
 
@@ -251,7 +251,7 @@ def test_papers_that_cannot_be_written_are_a_failed_attempt(desk):
     os.makedirs(f"{desk.world.path}-sessions/{ask.id}/prompt.md")
     ada = desk.open_session(ask)
     assert ada.end() == 1 and "prompt.md" in ada.seen
-    assert desk.sittings(ask) == [("person:ada", "failed")]
+    assert desk.visits(ask) == [("person:ada", "failed")]
     ada.close()
 
 
@@ -271,7 +271,7 @@ def test_what_was_said_before_a_kill_stands_in_the_transcript_of_who_comes_next(
         assert ada.end() == 11
         ada.close()
     killed.close()
-    lost, came, again = desk.store.asks.sittings(ask.id)
+    lost, came, again = desk.store.asks.visits(ask.id)
     assert (lost.end, lost.transcript) == ("lost", "")
     assert came.transcript == f"agent: {lost.started_at}"
     assert again.transcript == f"agent: {again.started_at}", "that was told before"
@@ -285,7 +285,7 @@ def test_a_clock_that_was_set_back_gives_nobody_time():
     ask = create_ask.ask(store, request, Origin(), ada).ask
     seated = ask_session.open_visit(store, ask.id, ada, "claude", "s1")
     clock.jump(-3600)
-    ask_session.close_visit(store, seated.sitting, ada, "left")
+    ask_session.close_visit(store, seated.visit, ada, "left")
     assert wait_for_ask.outcome(store, store.asks.get(ask.id), None).duration_ms == 0
     assert ask_session.open_visit(store, ask.id, ada, "claude", "s1").seconds_left == 100
 

@@ -148,10 +148,10 @@ def test_the_example_harness_tells_what_became_of_it(world, tmp_path, screens):
     screen.until("'A' or 'B' (Enter: not yet): ")
     screen.type("\n")
     screen.until("keeps waiting")
-    assert [one.end for one in world.store.asks.sittings(ask_id)] == ["failed", "failed", "left"]
+    assert [one.end for one in world.store.asks.visits(ask_id)] == ["failed", "failed", "left"]
     assert create_ask.get(world.store, ask_id).pending
     held = bob.claim(ask_id)
-    assert held.sitting.number == 4
+    assert held.visit.number == 4
     harness(world, screens, program(tmp_path)).until("is left alone: person:bob has this session")
     bob.complete_interactive(ask_id, "cancelled")
     short = bob.request_interactive("Q?", {"session_seconds": 0.5})

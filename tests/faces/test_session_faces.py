@@ -34,13 +34,13 @@ def open_ask(store, terms=TERMS, prompt="Is the schema good?", **more):
 
 def sat(store, ask, end="left", **more):
     seated = ask_session.open_visit(store, ask.id, a_person("ada"), "claude", "s1")
-    return ask_session.close_visit(store, seated.sitting, a_person("ada"), end, **more)
+    return ask_session.close_visit(store, seated.visit, a_person("ada"), end, **more)
 
 
 @pytest.mark.proves("SES-105", "SES-106", "S0-109", "LAW-8")
 def test_gate_show_tells_what_a_session_is_about_and_who_was_in_it(world):
     ask = open_ask(world.store)
-    sat(world.store, ask, "failed", trouble="claude is \x1b[2J not found")
+    sat(world.store, ask, "failed", problem="claude is \x1b[2J not found")
     ask_session.open_visit(world.store, ask.id, a_person("bob"), "codex", "s1")
     ran = world.ada.gate("show", ask.id)
     assert ran.code == 0 and "\x1b" not in ran.out and "\u202e" not in ran.out
@@ -50,7 +50,7 @@ def test_gate_show_tells_what_a_session_is_about_and_who_was_in_it(world):
         "  Model: opus",
         "  Folder: /p",
         "  More tools: more.json",
-        "  Time: 30m, all sittings together",
+        "  Time: 30m, all visits together",
         "  Transcript: what is said is kept",
         "  Attempts: given up after 3 that failed",
         "  The agent is told:",
@@ -75,7 +75,7 @@ def test_whoever_died_in_a_session_is_not_shown_in_it(world, inbox):
         ask_session.open_visit(store, ask.id, a_person("bob"), "claude", "s1")
         assert "in it now" in look(ask)
         with store.transaction():
-            store.connection.write("UPDATE sittings SET process = ?", ("before/1/1",))
+            store.connection.write("UPDATE visits SET process = ?", ("before/1/1",))
         died = r"person:bob with claude, since [-0-9: ]+ UTC: their gate continue died"
         assert re.search(died, look(ask))
 
@@ -88,8 +88,8 @@ def test_orphan_of_a_session_is_shown_with_its_command(world, inbox, orphan):
     ):
         ask = open_ask(store)
         seated = ask_session.open_visit(store, ask.id, a_person("bob"), "claude", "s1")
-        kill_harness(store, seated.sitting)
-        pid = orphan(seated.sitting.id).pid
+        kill_harness(store, seated.visit)
+        pid = orphan(seated.visit.id).pid
         shown = " ".join(look(ask).split())
         assert re.search(rf"their gate continue died, but process {pid} \(.*\) of it lives", shown)
         assert "\x1b" not in shown
@@ -99,8 +99,8 @@ def test_orphan_of_a_session_is_shown_with_its_command(world, inbox, orphan):
 def test_waiting_asker_is_told_of_an_orphan(world, orphan):
     ask = open_ask(world.store)
     seated = ask_session.open_visit(world.store, ask.id, a_person("bob"), "claude", "s1")
-    kill_harness(world.store, seated.sitting)
-    pid = orphan(seated.sitting.id).pid
+    kill_harness(world.store, seated.visit)
+    pid = orphan(seated.visit.id).pid
     answer_ask.answer(world.store, ask.id, a_person("bob"), Given("yes"))
     ran = world.ada.gate("wait", ask.id, "--timeout", "1.5")
     assert ran.code == 11 and ran.err.count("the visitor of") == 1
@@ -139,7 +139,7 @@ def test_json_has_the_terms_and_every_sitting(world):
     told = json.loads(world.ada.gate("show", ask.id, "--json").out)
     assert (told["kind"], told["answered_as"]) == ("session", "approval")
     assert told["terms"] == json.loads(json.dumps(TERMS._asdict()))
-    (stay,) = told["sittings"]
+    (stay,) = told["visits"]
     assert (stay["by"], stay["end"], stay["transcript"]) == ("person:ada", "left", "person: hm")
     assert stay["started_at"] and stay["ended_at"]
 
@@ -157,7 +157,7 @@ def test_the_page_of_a_session_tells_the_same(inbox):
         "asks for a session",
         f"gate continue {ask.id}",
         "approve or reject",
-        "30m, all sittings together",
+        "30m, all visits together",
         "Be ␛[2Jcareful",
         "person:ada with claude, for 0s: left",
         "person:bob with claude, in it now, for 0s",

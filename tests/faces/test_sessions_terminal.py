@@ -62,13 +62,13 @@ def test_a_session_is_worked_out_in_the_terminal_and_decided_after_it(desk, open
     assert announced[0] == f"Opening the session for: {ask.id}"
     assert announced[1] == "Question: Is the schema good?"
     assert "leave it as you always do" in announced[-2]
-    (sitting,) = desk.store.asks.sittings(ask.id)
-    program = parse_identity(eventually(lambda: desk.store.asks.sitting(sitting.id).program))
+    (visit,) = desk.store.asks.visits(ask.id)
+    program = parse_identity(eventually(lambda: desk.store.asks.visit(visit.id).program))
     assert processes.lives(program)
     around = desk.around()
-    assert around["GATE_TURN"] == around["GATE_SITTING"] == sitting.id
+    assert around["GATE_TURN"] == around["GATE_SITTING"] == visit.id
     assert (around["GATE_ASK"], around["cwd"]) == (ask.id, str(desk.project))
-    assert around["AI_AGENT"] == around["GATE_SESSION"] == sitting.session
+    assert around["AI_AGENT"] == around["GATE_SESSION"] == visit.session
     assert around["GATE_TOKEN"] is None, "whoever has the token decides"
     ada.type("exit\n")
     ada.until("yes or no (Enter: not yet): ")
@@ -79,7 +79,7 @@ def test_a_session_is_worked_out_in_the_terminal_and_decided_after_it(desk, open
     assert ada.end() == 0, ada.seen
     settled = desk.store.asks.get(ask.id)
     assert (settled.decision, settled.settled_by) == ("approved", "person:ada")
-    assert settled.settled_via == "session" and desk.sittings(ask) == [("person:ada", "left")]
+    assert settled.settled_via == "session" and desk.visits(ask) == [("person:ada", "left")]
     came = desk.outcome(ask)
     assert (came.outcome, came.response, came.attempts) == ("completed", "approved", 1)
     assert came.transcript is None and came.duration_ms > 0
@@ -125,7 +125,7 @@ def test_not_yet_keeps_it_waiting_and_whoever_comes_goes_on_there(desk, opened):
     bob.type("exit\n")
     decide(bob, "2", "a number or a name (Enter: not yet): ")
     assert bob.end() == 0 and desk.outcome(ask).response == "Right"
-    assert desk.sittings(ask) == [("person:ada", "left"), ("person:bob", "left")]
+    assert desk.visits(ask) == [("person:ada", "left"), ("person:bob", "left")]
 
 
 @pytest.mark.proves("SES-53", "S0-B25")
@@ -143,8 +143,8 @@ def test_a_failed_attempt_is_recorded_and_the_ask_stays(desk, opened, environ, w
     ada = opened(ask, **environ)
     assert ada.end() == 1 and words in ada.seen
     assert f"Try again: gate continue {ask.id}" in ada.seen
-    assert desk.sittings(ask) == [("person:ada", "failed")]
-    assert words in desk.store.asks.sittings(ask.id)[0].trouble
+    assert desk.visits(ask) == [("person:ada", "failed")]
+    assert words in desk.store.asks.visits(ask.id)[0].problem
     assert desk.store.asks.get(ask.id).pending and desk.outcome(ask).decision is None
     ada = opened(ask, **environ)
     assert ada.end() == 4 and f"{ask.id} has failed: the last attempt" in ada.seen
@@ -158,10 +158,10 @@ def test_where_nothing_was_begun_another_program_can_be_taken(desk, opened, firs
     for wanted in ("command", "claude"):
         ada = opened(ask, None, "--with", wanted, GATE_SESSION_COMMAND=first, PATH="/bin")
         assert ada.end() == 1
-        trouble, still, other = ada.seen.splitlines()[-3:]
-        assert trouble.startswith("gate: ") and f"Try again: gate continue {ask.id}" in still
+        problem, still, other = ada.seen.splitlines()[-3:]
+        assert problem.startswith("gate: ") and f"Try again: gate continue {ask.id}" in still
         assert other == f"Or answer without a session: gate answer {ask.id}"
-    assert [one.cli for one in desk.store.asks.sittings(ask.id)] == ["command", "claude"]
+    assert [one.cli for one in desk.store.asks.visits(ask.id)] == ["command", "claude"]
     ada = opened(ask, None, "--with", "command")
     pid_in(ada)
     ada.type("exit\n")
@@ -196,7 +196,7 @@ def test_who_leaves_the_program_with_ctrl_c_decides_after_it(desk, opened, words
     ada.until("heard\nheard")
     ada.type("\x03")
     decide(ada, "")
-    assert ada.end() == 11 and desk.sittings(ask) == [("person:ada", "left")]
+    assert ada.end() == 11 and desk.visits(ask) == [("person:ada", "left")]
 
 
 @pytest.mark.proves("SES-54", "S0-63", "S0-104", "S0-111")
@@ -214,7 +214,7 @@ def test_when_its_time_is_up_it_warns_and_then_ends(desk, opened, stays):
     assert GRACE_SECONDS == 60
     assert ada.end() == 3 and f"{ask.id} timed out at" in ada.seen
     assert processes.identify(program) is None and ada.modes() == before
-    assert desk.sittings(ask) == [("person:ada", "time")]
+    assert desk.visits(ask) == [("person:ada", "time")]
     came = desk.outcome(ask)
     assert (came.outcome, came.decision, came.response) == ("timeout", None, None)
     (note,) = desk.store.notes.newest(9)
@@ -232,7 +232,7 @@ def test_it_ends_when_somebody_settles_the_ask_elsewhere(desk, opened):
     assert ada.end() == 6
     assert f"the session was ended, for {ask.id} was already answered by person:bob" in ada.seen
     assert processes.identify(program) is None
-    assert desk.sittings(ask) == [("person:ada", "stopped")]
+    assert desk.visits(ask) == [("person:ada", "stopped")]
 
 
 @pytest.mark.proves("SES-56", "S0-57")
@@ -244,7 +244,7 @@ def test_it_says_that_the_run_was_stopped(desk, opened):
     told = desk.world.bob.gate("stop", str(run.id), "--reason", "wrong branch", "--as", "bob")
     assert told.code == 0, told.err
     assert ada.end() == 4 and f"run {run.id} was stopped: wrong branch" in ada.seen
-    assert desk.sittings(ask) == [("person:ada", "stopped")]
+    assert desk.visits(ask) == [("person:ada", "stopped")]
 
 
 @pytest.mark.proves("SES-57", "S0-69")
@@ -271,15 +271,15 @@ def test_killed_in_the_talk_it_is_free_again_and_goes_on(desk, opened):
     os.kill(ada.pid, signal.SIGKILL)
     assert ada.end() == -9
     eventually(lambda: processes.identify(program) is None)
-    assert desk.sittings(ask) == [("person:ada", "")], "nobody was left to say so"
+    assert desk.visits(ask) == [("person:ada", "")], "nobody was left to say so"
     bob = opened(ask, desk.world.bob)
     pid_in(bob)
     assert desk.around()["GATE_SESSION"] == first
-    assert desk.sittings(ask) == [("person:ada", "lost"), ("person:bob", "")]
+    assert desk.visits(ask) == [("person:ada", "lost"), ("person:bob", "")]
     bob.type("exit\n")
     bob.until("yes or no")
     os.kill(bob.pid, signal.SIGKILL)
-    assert bob.end() == -9 and desk.sittings(ask)[1] == ("person:bob", "left")
+    assert bob.end() == -9 and desk.visits(ask)[1] == ("person:bob", "left")
     ada = opened(ask)
     pid_in(ada)
     ada.type("exit\n")
@@ -297,8 +297,8 @@ def test_killed_under_a_shell_that_lives_on_the_program_ends_too(desk):
         shell.until("$ ")
         shell.line("continue", ask.id, "--as", "ada")
         program = pid_in(shell)
-        (sitting,) = desk.store.asks.sittings(ask.id)
-        os.kill(parse_identity(sitting.process).pid, signal.SIGKILL)
+        (visit,) = desk.store.asks.visits(ask.id)
+        os.kill(parse_identity(visit.process).pid, signal.SIGKILL)
         shell.until("Killed")
         eventually(lambda: processes.identify(program) is None)
     finally:
@@ -314,7 +314,7 @@ def test_told_to_end_it_leaves_the_session_and_asks_nothing(desk, opened, number
     os.kill(ada.pid, number)
     assert ada.end() == 11, ada.seen
     assert processes.identify(program) is None
-    assert desk.sittings(ask) == [("person:ada", "left")] and desk.store.asks.get(ask.id).pending
+    assert desk.visits(ask) == [("person:ada", "left")] and desk.store.asks.get(ask.id).pending
 
 
 @pytest.mark.proves("SES-60")
@@ -333,14 +333,14 @@ def test_what_cannot_be_opened_is_said_before_anybody_sits(desk, opened):
         assert ada.end() == code and said in ada.seen
     ada = opened(plain, None, "--with", "claude")
     assert ada.end() == 2 and "--with is for session asks" in ada.seen
-    assert desk.sittings(ask) == []
+    assert desk.visits(ask) == []
     elsewhere = desk.ask(Terms("approval", resume_session="gemini/s1"))
     ada = opened(elsewhere)
     assert ada.end() == 2 and "no session can be opened in gemini" in ada.seen
     gone = desk.ask(Terms("approval", cwd="/nowhere"))
     ada = opened(gone)
     assert ada.end() == 1 and "there is no folder /nowhere" in ada.seen
-    assert desk.sittings(gone) == [("person:ada", "failed")]
+    assert desk.visits(gone) == [("person:ada", "failed")]
 
 
 @pytest.mark.proves("SES-61", "S0-64", "S0-105")

@@ -379,7 +379,7 @@ def test_show_and_list_tell_options_limits_what_was_going_on_and_which_agent_mad
     words = " ".join(f"word{n}" for n in range(40))
     assert words.split() == tasks("show", tasks.create(words)).partition("○")[0].split()[1:]
     options = {"kind": "choice", "options": ("eu-1", "us-1\x1b")}
-    tasks.let_ask("Where?", going_on="I looked at\x1b[2J both", **options)
+    tasks.let_ask("Where?", activity="I looked at\x1b[2J both", **options)
     shown = tasks("show", task)
     assert "Choose one of:\n  │ 1. eu-1\n  │ 2. us-1␛\n" in shown
     assert "What was going on\n│ I looked at␛[2J both\n" in shown

@@ -52,7 +52,7 @@ def test_templates_are_set_listed_shown_and_deleted(world, project, users):
         "source": str(path),
         "variables": ["person", "reason"],
     }
-    assert json.loads(template(world, "--json").out) == {"templates": [shown], "troubles": []}
+    assert json.loads(template(world, "--json").out) == {"templates": [shown], "problems": []}
     assert template(world, "show", "later").out == path.read_text()
     assert template(world, "delete", "later").out == f"Removed: {path}\n"
     assert "no template 'later'" in template(world, "delete", "later", code=5).err

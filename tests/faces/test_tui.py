@@ -350,7 +350,7 @@ def test_the_editor_key_opens_the_runs_folder_once_and_only_there(store, monkeyp
 
 @pytest.mark.proves("RUN-548", "LAW-8")
 def test_what_agents_write_is_neither_markup_nor_a_command(store):
-    _, ask = waiting_run(store, EVIL, going_on=EVIL, context=EVIL)
+    _, ask = waiting_run(store, EVIL, activity=EVIL, context=EVIL)
     add_run(store, flow="[link]\x1b]0;x", state="failed", reason=EVIL, error=EVIL)
     lone_ask(store, EVIL, "choice", options=(EVIL, "b"))
     inert = "[red]␛[31mOdd[/red] ‹U+202E›way?"
@@ -397,12 +397,12 @@ def test_a_store_that_gives_trouble_is_told_in_a_sentence_until_it_is_well_again
     _, ask = waiting_run(store)
 
     async def act(played):
-        def trouble(*_, **__):
+        def problem(*_, **__):
             raise StoreTroubleError("the store gives trouble: look at the disk")
 
         with monkeypatch.context() as away:
             for name in ("newest", "get"):
-                away.setattr(store.runs, name, trouble)
+                away.setattr(store.runs, name, problem)
             played.app.on_changed()
             await played.until("the store gives trouble: look at the disk", "OAuth or API keys?")
             await played.press("c", "a", "enter")
@@ -413,8 +413,8 @@ def test_a_store_that_gives_trouble_is_told_in_a_sentence_until_it_is_well_again
         await played.press("a")
         await played.type("OAuth")
         with monkeypatch.context() as away:
-            away.setattr(store.asks, "change", trouble)
-            away.setattr(store.asks, "save_draft", trouble)
+            away.setattr(store.asks, "change", problem)
+            away.setattr(store.asks, "save_draft", problem)
             await played.press("ctrl+s")
             await played.until("the store gives trouble", "OAuth")
         await played.press("ctrl+s")

@@ -17,8 +17,8 @@ def test_a_run_that_waits_tells_people_by_their_roads(world):
     RunProject(world)
     # Their own: from a throwaway store nobody is told anything.
     path, told = str(world.folder / "own" / "gate.db"), world.folder / "told"
-    road = f'echo "$GATE_KIND $GATE_ASK_ID $GATE_TITLE" >> {told}'
-    driving = world.plain.start("run", "gated", GATE_STORE=path, GATE_NOTIFY_CMD=road)
+    route = f'echo "$GATE_KIND $GATE_ASK_ID $GATE_TITLE" >> {told}'
+    driving = world.plain.start("run", "gated", GATE_STORE=path, GATE_NOTIFY_CMD=route)
     try:
         eventually(lambda: told.exists() and told.read_text().endswith("\n"))
     finally:

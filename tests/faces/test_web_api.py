@@ -49,7 +49,7 @@ def test_an_agent_asks_waits_and_takes_the_answer_over_http(inbox):
     ask = inbox.store.asks.get(ask_id)
     assert ask.delivered_at and ask.delivered_to.startswith("agent:http-")
     assert (ask.settled_by, ask.settled_via) == ("person:bob", "http")
-    assert ask.origin.sponsor == "person:ada" and ask.origin.agent == "release-bot"
+    assert ask.origin.started_by == "person:ada" and ask.origin.agent == "release-bot"
 
 
 @pytest.mark.proves("WEB-3", "WEB-12")

@@ -369,7 +369,7 @@ def test_the_page_fits_a_run_that_was_really_driven(tmp_path):
     """Not only records that somebody made up."""
     from tests.support.flow_harness import Harness, done, needs
 
-    from gatebell.web.app import make_app, make_desk
+    from gatebell.web.app import make_app, make_web_context
     from gatebell.web.context import local_site
 
     inbox = Inbox(tmp_path)
@@ -388,7 +388,7 @@ def test_the_page_fits_a_run_that_was_really_driven(tmp_path):
     harness.go(feature)
     harness.answer_and_drive("cookie")
     harness.answer_and_drive("yes", "fine")
-    inbox.desk = make_desk(inbox.store, local_site(4283))
+    inbox.desk = make_web_context(inbox.store, local_site(4283))
     inbox.app = make_app(inbox.desk)
     words = shown(inbox, f"/runs/{harness.run_id}")
     in_order(words, "Completed", 'Result{"done": "Add login"}', "parallel", "Branch 1", "gave 2")
@@ -412,7 +412,7 @@ def test_no_face_of_a_run_shows_secrets(inbox):
 
 @pytest.mark.proves("RED-5")
 def test_asked_over_http_activity_is_shown_without_secrets(inbox):
-    body = {"prompt": "Go on?", "kind": "approval", "going_on": "curl -u ada:hunter2 https://x"}
+    body = {"prompt": "Go on?", "kind": "approval", "activity": "curl -u ada:hunter2 https://x"}
     made = inbox.client("ask").post("/api/asks", json=body).json()["ask"]
-    assert made["going_on"] == "curl -u ada:‹hidden› https://x"
+    assert made["activity"] == "curl -u ada:‹hidden› https://x"
     assert "hunter2" not in inbox.client("read", "answer").get(f"/asks/{made['id']}").text

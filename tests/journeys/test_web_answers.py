@@ -224,8 +224,8 @@ def test_the_same_answer_goes_to_those_that_were_ticked_and_each_is_told(web, ta
 
 @pytest.mark.proves("WEB-37", "LAW-3")
 def test_approvals_that_differ_in_anything_shown_are_never_answered_together(web, tab):
-    first = web.ask("Deploy?", kind="approval", going_on="after the tests")
-    second = web.ask("Deploy?", kind="approval", going_on="without any tests")
+    first = web.ask("Deploy?", kind="approval", activity="after the tests")
+    second = web.ask("Deploy?", kind="approval", activity="without any tests")
     page = tab(f"/asks/{first.id}")
     expect(page.get_by_role("group", name="The same answer")).to_have_count(0)
     page.evaluate(

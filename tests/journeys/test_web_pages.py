@@ -312,7 +312,7 @@ def test_hostile_texts_are_shown_and_nothing_of_them_runs(web, tab):
     evil = '"><img src=x onerror=alert(1)><script>alert(2)</script></textarea>\u202egpj.exe{{7*7}}'
     call = make_call("Bash", {"command": evil.replace("\u202e", "")}, evil, evil)
     asks = [
-        web.ask(evil, evil, kind="approval", context=evil, going_on=evil, project=evil, owner=evil),
+        web.ask(evil, evil, kind="approval", context=evil, activity=evil, project=evil, owner=evil),
         web.ask(evil, kind="choice", options=(evil, f"{evil}2", "Other…"), context={evil: evil}),
         web.ask(evil, kind="approval", call=call, session=f"claude/{evil}"),
         web.ask(

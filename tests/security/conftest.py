@@ -20,7 +20,7 @@ from gatebell.domain.digests import text_digest
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_logins, manage_people
-from gatebell.web.app import make_app, make_desk
+from gatebell.web.app import make_app, make_web_context
 from gatebell.web.context import COOKIE, local_site
 
 
@@ -46,7 +46,7 @@ class RealInbox:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
         self.host, self.url = f"127.0.0.1:{self.port}", f"http://127.0.0.1:{self.port}"
-        self.desk = make_desk(self.store, local_site(self.port))
+        self.desk = make_web_context(self.store, local_site(self.port))
         config = uvicorn.Config(
             self._record(make_app(self.desk)), log_level="warning", access_log=False, ws="none"
         )

@@ -63,7 +63,7 @@ def an_ask(store, text):
     origin = Origin(
         cwd=f"/x/{text}", agent=f"n {text}", session=f"s/{text}", project=f"/p/{text}", owner=text
     )
-    return Ask("a-222", question, origin, store.now(), "d", going_on=f"G {text}")
+    return Ask("a-222", question, origin, store.now(), "d", activity=f"G {text}")
 
 
 @pytest.mark.proves("LAW-8")

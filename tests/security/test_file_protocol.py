@@ -233,7 +233,7 @@ def test_twenty_thousand_hostile_files_do_no_harm(scene):
     while not is_told() and time.monotonic() < until:
         scene.look_for(1)
     assert scene.seen_outside() == before
-    assert scene.words("trouble") == []
+    assert scene.words("problem") == []
     assert is_told()
     assert scene.busiest < MAX_SECONDS and scene.slowest < MAX_WITH_OTHERS
     settled = scene.store.asks.list_settled(1_000)
@@ -281,7 +281,7 @@ def test_a_folder_that_becomes_a_link_while_it_listens_is_not_followed(scene, sw
     scene.look_for(1.2)
     assert scene.seen_outside() == before
     assert [a.origin.agent for a in scene.store.asks.pending(10)] == []
-    assert any("no folder" in words or "link" in words for words in scene.words("trouble"))
+    assert any("no folder" in words or "link" in words for words in scene.words("problem"))
     assert question
 
 

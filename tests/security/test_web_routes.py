@@ -16,7 +16,7 @@ from gatebell.domain.digests import text_digest, token_digest
 from gatebell.domain.people.logins import SCOPES
 from gatebell.services.people import manage_logins, manage_people
 from gatebell.services.tasks import backlog
-from gatebell.web.app import make_app, make_desk
+from gatebell.web.app import make_app, make_web_context
 from gatebell.web.context import local_site
 from gatebell.web.routes import ROWS
 
@@ -105,7 +105,7 @@ class House(Inbox):
         path = str(folder / "earnest.db")
         # Not a throwaway one: there, whoever manages people is not looked at as closely.
         self.store = SqliteStore(path, self.clock)
-        self.desk = make_desk(self.store, local_site(4283))
+        self.desk = make_web_context(self.store, local_site(4283))
         self.app = make_app(self.desk)
         self.fingerprint = Fingerprint(path)
 

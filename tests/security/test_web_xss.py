@@ -146,7 +146,7 @@ def hostile_asks(real, batch):
         "expires_seconds": 9999,
     }
     return [
-        real.ask(whole, "text", context=whole, going_on=f"{whole}\n\n{diff}", origin=origin),
+        real.ask(whole, "text", context=whole, activity=f"{whole}\n\n{diff}", origin=origin),
         real.ask(line(whole), "text", context={one: [one] for one in batch}, origin=origin),
         real.ask(first + "?", "choice", origin=origin, **choices),
         real.ask(first + "?", "form", schema=schema, origin=origin),
@@ -220,7 +220,7 @@ def hostile_run(real, batch):
         turn(store, "42", role=first, session=f"open {whole}", **named),
     ]
     more = dict.fromkeys(("prompt", "flow", "reason", "error", "agent", "source"), whole)
-    more |= dict.fromkeys(("project", "folder", "root", "branch", "sponsor"), first)
+    more |= dict.fromkeys(("project", "folder", "root", "branch", "started_by"), first)
     run = add_run(store, calls, turns, result={first: batch}, **more)
     ask = ask_of(store, run.id, "42", whole if whole.strip() else "x")
     return run, ask
