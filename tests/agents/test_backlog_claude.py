@@ -62,7 +62,7 @@ def backlog(house):
 
 
 @pytest.mark.proves("TASK-235", "S3-28", "S3-46", "S3-53", "S3-76", "S3-78")
-def test_claude_asks_by_its_last_words_or_by_the_tool_and_goes_on_in_its_session(backlog):
+def test_claude_asks_either_way_and_continues_its_session(backlog):
     before = backlog.git("rev-parse", "HEAD")
     said = backlog.create(
         "Implement user authentication",

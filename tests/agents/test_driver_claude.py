@@ -79,7 +79,7 @@ def desk(house, monkeypatch):
 
 
 @pytest.mark.proves("RUN-130", "RUN-139")
-def test_a_session_goes_on_turn_after_turn_and_can_be_forked(desk):
+def test_session_continues_turn_after_turn_and_can_be_forked(desk):
     first = desk.order([text("The plan is A.")], arguments=("--effort", "low"), model="opus")
     ended = desk.run(first)
     assert ended == Ended(True, "The plan is A.")
@@ -112,7 +112,7 @@ def test_a_session_goes_on_turn_after_turn_and_can_be_forked(desk):
 
 
 @pytest.mark.proves("RUN-131")
-def test_what_goes_beyond_edits_is_asked_for(desk):
+def test_calls_beyond_edits_are_asked_for(desk):
     """And an answer may change it; whoever is asked sees it before it happens."""
     made = desk.house.project / "made"
 
@@ -142,7 +142,7 @@ def test_what_goes_beyond_edits_is_asked_for(desk):
 
 
 @pytest.mark.proves("RUN-131", "RUN-132")
-def test_several_requests_wait_at_once_and_run_only_once_they_stand_in_the_log(desk, monkeypatch):
+def test_requests_wait_together_and_run_only_once_logged(desk, monkeypatch):
     """Held back as long as the log is late, so that a kill cannot make them forgotten."""
     rules = {"permissions": {"ask": ["Bash(cat:*)"]}}
     desk.house.claude_settings.write_text(json.dumps(rules), encoding="utf-8")
@@ -162,7 +162,7 @@ def test_several_requests_wait_at_once_and_run_only_once_they_stand_in_the_log(d
 
 
 @pytest.mark.proves("RUN-133")
-def test_its_own_questions_and_ours_reach_people_and_it_can_signal(desk):
+def test_questions_reach_people_and_the_agent_can_signal(desk):
     answers = {"Which database?": "SQLite", "Which colours?": "Red"}
     desk.ruling = lambda _, given, _call: Ruling(allow=True, input=given | {"answers": answers})
     steps = [
@@ -188,7 +188,7 @@ def answer_late(house):
 
 
 @pytest.mark.proves("RUN-134")
-def test_an_installed_hook_does_not_ask_a_second_time(desk):
+def test_installed_hook_does_not_ask_a_second_time(desk):
     desk.house.install("claude")
     desk.ruling = lambda *_: [ALLOW, threading.Event().wait(1)][0]
     ended = desk.run(desk.order([tool("Bash", command="touch gated"), text("done")]))
@@ -197,7 +197,7 @@ def test_an_installed_hook_does_not_ask_a_second_time(desk):
 
 
 @pytest.mark.proves("RUN-135")
-def test_past_its_limit_a_turn_is_ended_with_the_tools_it_started(desk):
+def test_turn_past_its_limit_ends_with_its_tools(desk):
     """They run in sessions of their own. The time that a person took does not count."""
     desk.ruling = lambda *_: [ALLOW, threading.Event().wait(LIMIT)][0]
     order = desk.order([tool("Bash", command=SLOW), text("?")], limit_seconds=LIMIT)
@@ -214,7 +214,7 @@ def test_past_its_limit_a_turn_is_ended_with_the_tools_it_started(desk):
 
 
 @pytest.mark.proves("RUN-135")
-def test_what_is_raised_where_permission_is_asked_ends_the_turn(desk):
+def test_error_in_the_permission_callback_ends_the_turn(desk):
     def stop(*_):
         raise LookupError("the run was stopped")
 
@@ -250,7 +250,7 @@ ClaudeDriver().run(Order(*words), Events(say, print, lambda *_: Ruling(True), la
 
 
 @pytest.mark.proves("RUN-136")
-def test_whoever_takes_over_from_the_killed_finds_nothing_running_and_goes_on(desk):
+def test_successor_of_a_killed_driver_finds_nothing_running(desk):
     order = desk.order([tool("Bash", command=SLOW), text("?")])
     command = [sys.executable, "-c", DRIVE, json.dumps(order)]
     driving = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -268,7 +268,7 @@ def test_whoever_takes_over_from_the_killed_finds_nothing_running_and_goes_on(de
 
 @pytest.mark.proves("RUN-137")
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
-def test_a_turn_that_is_killed_is_not_taken_for_its_end(desk, how):
+def test_killed_turn_is_not_taken_for_its_end(desk, how):
     def ruling(*_):
         os.kill(parse_identity(desk.started[-1]).pid, getattr(signal, how))
         threading.Event().wait(0.5)
@@ -280,7 +280,7 @@ def test_a_turn_that_is_killed_is_not_taken_for_its_end(desk, how):
 
 
 @pytest.mark.proves("RUN-137")
-def test_what_went_wrong_is_said(desk, monkeypatch):
+def test_error_of_a_turn_is_reported(desk, monkeypatch):
     order = desk.order([tool("Bash", command="echo once"), text("done")])
     limited = order._replace(role=order.role._replace(arguments=("--max-turns", "1")))
     ended = desk.run(limited)
@@ -291,7 +291,7 @@ def test_what_went_wrong_is_said(desk, monkeypatch):
 
 
 @pytest.mark.proves("RUN-138")
-def test_a_role_has_the_tools_it_names_and_no_leave_to_use_them(desk):
+def test_role_has_its_named_tools_without_permission_for_them(desk):
     """And where a schema says what comes of the turn, that is handed over."""
     desk.ruling = lambda *_: Ruling(allow=False, message="no")
     named = ("Read", "Bash(perl:*)", "mcp__other__tool")
@@ -304,7 +304,7 @@ def test_a_role_has_the_tools_it_names_and_no_leave_to_use_them(desk):
 
 
 @pytest.mark.proves("RUN-140")
-def test_a_missing_program_and_a_role_that_would_ask_nobody_are_refused(desk):
+def test_missing_program_and_role_that_never_asks_are_refused(desk):
     (desk.house.bin / "claude").unlink()
     with pytest.raises(MissingAgentError, match="npm install -g @anthropic-ai/claude-code"):
         desk.run(desk.order([text("?")]))

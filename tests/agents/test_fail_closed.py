@@ -126,7 +126,7 @@ def break_gate(house, fault):
 
 
 @pytest.mark.proves("AGT-78", "LAW-3", "HOOK-7")
-def test_a_broken_gate_holds(house, table, fault, door):
+def test_broken_gate_holds(house, table, fault, door):
     steps, effect, words = cell(house, door)
     break_gate(house, fault)
     began = time.monotonic()
@@ -140,7 +140,7 @@ def test_a_broken_gate_holds(house, table, fault, door):
     "door", [*(pytest.param(door, marks=pytest.mark.matrix) for door in DOORS[:2]), DOORS[2]]
 )
 @pytest.mark.parametrize("answer", ["yes", "no"])
-def test_a_whole_gate_decides(house, door, answer):
+def test_whole_gate_decides(house, door, answer):
     """Without this, a table full of `held` would prove nothing.
 
     test_permission.py has the first two doors in the usual run, and test_shown_hooks.py --defer.

@@ -69,7 +69,7 @@ def onlooker():
 
 
 @pytest.mark.proves("RUN-506")
-def test_claude_in_a_slow_tool_is_ended_before_its_session_goes_on(house, onlooker):
+def test_claude_in_slow_tool_ends_before_its_session_continues(house, onlooker):
     project = Project(house)
     steps = [
         tool("Bash", command=SLOW, description="be slow"),

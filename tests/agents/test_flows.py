@@ -77,7 +77,7 @@ def feature(prompt):
 
 
 @pytest.mark.proves("S2-22", "S2-42", "RUN-531")
-def test_an_agent_needs_a_person_three_times(project):
+def test_agent_needs_a_person_three_times(project):
     """The flow does not notice: one call, one session, four turns."""
     steps = [
         report("NEEDS_HUMAN", question="Which port?"),

@@ -162,7 +162,7 @@ def select_lines(lines, whole):
 
 
 @pytest.mark.proves("HOOK-8")
-def test_page_has_what_the_hosts_do(stage, whole, monkeypatch):
+def test_page_matches_the_behaviour_of_the_hosts(stage, whole, monkeypatch):
     """The usual run tries some lines; about the others it believes the page."""
     lines = LINES if whole else select_lines(LINES, whole)
     claude, results = in_claude(stage, lines=lines)

@@ -59,7 +59,7 @@ def leave(terminal, until):
 
 @pytest.mark.proves("S2-2", "S2-4", "S2-14", "S2-15", "S2-18", "S2-43", "S2-60", "S2-B21")
 @pytest.mark.parametrize("trusted", [True, False], ids=["known", "new"])
-def test_it_is_talked_over_in_claudes_own_screen(project, terminal, trusted):
+def test_question_is_discussed_in_claudes_own_screen(project, terminal, trusted):
     if not trusted:
         known = project.house.home / ".claude.json"
         words = known.read_text(encoding="utf-8")

@@ -61,7 +61,7 @@ def read_request(project, turn):
         pytest.param("torn", "codex", marks=pytest.mark.matrix),
     ],
 )
-def test_a_session_whose_log_is_gone_is_begun_afresh_with_the_whole_history(project, cli, how):
+def test_session_without_its_log_restarts_with_the_whole_history(project, cli, how):
     start(
         project,
         cli,
@@ -94,7 +94,7 @@ def test_a_session_whose_log_is_gone_is_begun_afresh_with_the_whole_history(proj
 
 @pytest.mark.proves("TASK-20", "S3-46", "S3-28")
 @pytest.mark.parametrize("cli", ["claude", "codex"])
-def test_a_session_whose_log_is_there_goes_on(project, cli):
+def test_session_whose_log_is_there_goes_on(project, cli):
     start(project, cli, [report("NEEDS_HUMAN", question="Which port?"), text("no script is left")])
     project.answer("Which port?", words([report("DONE", "it runs")]))
     run, out = project.end()

@@ -38,7 +38,7 @@ def claude(house, terminal):
         pytest.param("yes", "auto", marks=pytest.mark.matrix),
     ],
 )
-def test_an_answer_in_the_inbox_closes_the_dialog(house, terminal, claude, mode, answer):
+def test_answer_in_the_inbox_closes_the_dialog(house, terminal, claude, mode, answer):
     ask = claude(mode)
     house.answer(ask, answer, "--note", "decided elsewhere")
     told = house.wait_for_results()
@@ -49,7 +49,7 @@ def test_an_answer_in_the_inbox_closes_the_dialog(house, terminal, claude, mode,
 
 
 @pytest.mark.proves("AGT-73")
-def test_a_yes_to_something_else_runs_that(house, terminal, claude):
+def test_yes_to_something_else_runs_that(house, terminal, claude):
     ask = claude("manual")
     house.answer(ask, "yes", "--with", "touch elsewhere")
     house.wait_for_results()
@@ -67,7 +67,7 @@ def test_a_yes_to_something_else_runs_that(house, terminal, claude):
         pytest.param(NO, "auto", id="no-auto", marks=pytest.mark.matrix),
     ],
 )
-def test_an_answer_in_the_dialog_retires_the_ask(house, terminal, claude, mode, keys):
+def test_answer_in_the_dialog_retires_the_ask(house, terminal, claude, mode, keys):
     ask = claude(mode)
     terminal.type("", *keys)
     terminal.until_gone(DIALOG)
@@ -151,7 +151,7 @@ def codex(house, terminal):
 
 
 @pytest.mark.proves("AGT-77")
-def test_a_yes_to_something_else_is_told_to_codex(house, codex):
+def test_codex_learns_of_a_yes_to_another_call(house, codex):
     """Codex takes no edited input from a hook, and would ask about the old one in its dialog."""
     ask = codex()
     house.answer(ask, "yes", "--with", "touch elsewhere")
@@ -160,7 +160,7 @@ def test_a_yes_to_something_else_is_told_to_codex(house, codex):
 
 @pytest.mark.proves("AGT-77")
 @pytest.mark.parametrize("answer", ["yes", "no"])
-def test_what_codex_asks_leave_for_is_decided_in_the_inbox(house, codex, answer):
+def test_permission_request_of_codex_is_decided_in_the_inbox(house, codex, answer):
     ask = codex()
     assert ask.question.kind == "approval" and ask.origin.agent == "codex"
     assert "touch gated" in ask.question.prompt and not house.ran()

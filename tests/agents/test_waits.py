@@ -23,7 +23,7 @@ def pytest_generate_tests(metafunc):
 
 
 @pytest.mark.proves("AGT-82", "LAW-1")
-def test_a_late_answer_is_the_tools_result(house, terminal, seconds):
+def test_late_answer_is_the_tools_result(house, terminal, seconds):
     house.install("claude")
     house.install("codex")
     patience = 540

@@ -171,7 +171,7 @@ def theatre(tmp_path_factory) -> Iterator[Theatre]:
 
 
 @pytest.mark.proves("TASK-220", "S3-6", "S3-26", "S3-27", "S3-77", "S3-B4")
-def test_a_worker_that_nobody_kills_does_what_the_others_are_measured_by(theatre):
+def test_worker_without_kills_gives_the_reference_result(theatre):
     done = theatre.undisturbed
     assert done["tasks"] == [
         ["closed", "All of it is done", "As you said"],
@@ -190,9 +190,7 @@ def test_a_worker_that_nobody_kills_does_what_the_others_are_measured_by(theatre
 
 
 @pytest.mark.proves("TASK-221", "S3-6", "S3-26", "S3-27", "S3-77", "S3-B12", "LAW-5", "LAW-7")
-def test_a_kill_of_the_worker_at_any_point_changes_nothing_that_comes_of_a_task(
-    theatre, whole, capsys
-):
+def test_kill_of_the_worker_never_changes_a_tasks_result(theatre, whole, capsys):
     step = 1 if whole else max(1, theatre.points // BY_DEFAULT)
     points = range(1, theatre.points + 1, step)
     kills, wrong = theatre.perform_all([(Point(number),) for number in points])
@@ -203,7 +201,7 @@ def test_a_kill_of_the_worker_at_any_point_changes_nothing_that_comes_of_a_task(
 
 
 @pytest.mark.proves("TASK-222")
-def test_kills_one_after_another_change_nothing_either(theatre, whole, capsys):
+def test_repeated_kills_change_nothing(theatre, whole, capsys):
     many = 40 if whole else 3
     width = theatre.points // (many + 2)
     strikes = [

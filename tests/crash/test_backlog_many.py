@@ -196,7 +196,7 @@ def test_nor_do_they_when_workers_are_killed(nursery, tmp_path, whole, capsys):
 
 
 @pytest.mark.proves("TASK-224", "S3-B21")
-def test_a_task_begins_with_all_that_it_builds_on_and_commits_only_its_own(floor):
+def test_task_begins_with_its_needs_and_commits_its_own(floor):
     def builds(name: str, *needed: Task) -> Task:
         work = f"ls *.txt >seen-{name}\necho {name} >{name}.txt\n"
         done = report("completed", f"{name} is there")
@@ -237,7 +237,7 @@ def torn(floor) -> tuple[Floor, list[Task], Ask]:
 
 
 @pytest.mark.proves("TASK-225")
-def test_the_agent_gets_what_does_not_fit_together_if_a_person_says_so(torn):
+def test_agent_gets_the_conflict_if_a_person_says_so(torn):
     floor, (left, right, both), ask = torn
     floor.answer(ask, MARKERS)
     floor.until(lambda: floor.are_closed(left, right, both))
@@ -251,7 +251,7 @@ def test_the_agent_gets_what_does_not_fit_together_if_a_person_says_so(torn):
 
 
 @pytest.mark.proves("TASK-226")
-def test_a_person_mends_what_does_not_fit_together(torn):
+def test_person_repairs_a_conflict(torn):
     floor, (left, right, both), ask = torn
     floor.answer(ask, AGAIN)
     floor.until(lambda: not floor.store.asks.get(ask.id).pending)
@@ -267,7 +267,7 @@ def test_a_person_mends_what_does_not_fit_together(torn):
 
 
 @pytest.mark.proves("TASK-227")
-def test_a_task_whose_needs_do_not_fit_together_can_be_given_up(torn):
+def test_task_whose_needs_conflict_can_be_given_up(torn):
     floor, (left, right, both), ask = torn
     floor.answer(ask, STOP)
     floor.until(lambda: floor.get(both).state == "failed")

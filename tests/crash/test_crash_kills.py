@@ -72,7 +72,7 @@ class Crew:
 
 
 @pytest.mark.proves("CRASH-4")
-def test_what_was_confirmed_outlives_every_kill(whole, tmp_path, capsys):
+def test_confirmed_changes_outlive_every_kill(whole, tmp_path, capsys):
     seed = int(os.environ.get("CRASH_SEED") or random.randrange(2**32))
     dice = random.Random(seed)
     path = str(tmp_path / "store" / "gate.db")

@@ -105,7 +105,7 @@ def scene(tmp_path):
 
 
 @pytest.mark.proves("FILE-102", "FILE-67", "FILE-71", "S4-31", "S4-81", "S4-84", "S4-85")
-def test_every_agent_gets_its_own_answer_while_the_listener_is_killed_again_and_again(scene):
+def test_every_agent_gets_its_answer_despite_listener_kills(scene):
     ended = threading.Event()
     person = threading.Thread(target=scene.person, args=(ended,))
     person.start()

@@ -116,7 +116,7 @@ def test_orphan_is_looked_at_again(monkeypatch):
 
 
 @pytest.mark.proves("HOOK-34")
-def test_without_proc_nothing_is_hidden(monkeypatch):
+def test_missing_proc_hides_nothing(monkeypatch):
     Table(monkeypatch, {})
     monkeypatch.setattr(environment, "sees_processes", lambda: False)
     assert seen() == []

@@ -44,7 +44,7 @@ def test_nothing_promises_every_spelling(path):
 @pytest.mark.parametrize(
     "name", ["README.md", "docs/agents.md", "docs/install.md", "docs/trust.md"]
 )
-def test_page_that_tells_of_gates_names_the_list(name):
+def test_page_about_gates_names_the_list(name):
     assert "held.md)" in (ROOT / name).read_text(encoding="utf-8")
 
 
@@ -68,7 +68,7 @@ def test_usual_spelling_is_asked_about(rows, command):
 
 
 @pytest.mark.proves("HOOK-17")
-def test_defer_holds_what_claude_asks_about():
+def test_defer_holds_calls_that_claude_asks_about():
     rows = read_rows()
     assert len(rows) > 80
     assert [row for row in rows if row[1] == "asked" and row[2] != "put off"] == []

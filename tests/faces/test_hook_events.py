@@ -222,7 +222,7 @@ def check_outcome(reached, given):
 
 
 @pytest.mark.proves("HOOK-1")
-def test_fields_of_newer_hosts_are_no_hindrance(reached):
+def test_fields_of_newer_hosts_are_ignored(reached):
     given = WHOLE | {"new_field": {"a": [1.5]}, "permission_mode": "plan"}
     assert hook_with(json.dumps(given).encode()) == (0, "", "") and len(reached) == 1
 
@@ -302,7 +302,7 @@ def test_attended_session_asks_instead_of_deferring(world, session, attended):
 
 
 @pytest.mark.proves("HOOK-6")
-def test_codex_is_denied_what_it_would_not_ask_about(world, session):
+def test_codex_is_denied_calls_it_would_not_ask_about(world, session):
     session.cli = "codex"
     ran = session.hook(session.event("PreToolUse", "Write", {"file_path": "/etc/passwd"}))
     assert json.loads(ran.out)["hookSpecificOutput"]["permissionDecision"] == "deny"

@@ -176,7 +176,7 @@ def test_install_leaves_no_old_name(old):
 
 @pytest.mark.proves("NAME-8", "AGT-42")
 @pytest.mark.parametrize("upgraded", [False, True])
-def test_uninstall_restores_what_the_old_name_found(old, upgraded):
+def test_uninstall_restores_the_state_before_the_old_name(old, upgraded):
     # Beside what gate wrote to: it was made after installing, and names our tools.
     local = ".claude/settings.local.json"
     expected = {local: (old.folder / local).read_bytes()}
@@ -190,7 +190,7 @@ def test_uninstall_restores_what_the_old_name_found(old, upgraded):
 
 
 @pytest.mark.proves("NAME-8", "AGT-43")
-def test_our_tools_go_from_a_file_that_others_changed(old):
+def test_our_tools_are_removed_from_a_changed_file(old):
     install(old, "claude")
     path = old.folder / ".claude" / "settings.json"
     path.write_text(path.read_text().replace('"opus"', '"sonnet"'))
@@ -205,7 +205,7 @@ def test_our_tools_go_from_a_file_that_others_changed(old):
     ("cli", "number"),
     [(cli, n) for cli, last in (("claude", 7), ("codex", 6)) for n in range(1, last)],
 )
-def test_install_that_was_killed_is_finished_by_the_next(old, monkeypatch, cli, number):
+def test_next_install_finishes_a_killed_one(old, monkeypatch, cli, number):
     for name, value in old.shell.environ.items():
         monkeypatch.setenv(name, value)
     left = iter(range(1, number))
@@ -288,7 +288,7 @@ def test_doctor_names_an_old_install(old):
 
 
 @pytest.mark.proves("NAME-7")
-def test_init_writes_its_old_lines_anew(old):
+def test_init_rewrites_its_old_lines(old):
     (old.project / ".gate" / "agents" / "pm.md").write_text("You are mine.\n")
     gate(old, "init", "--as", "ada")
     for name in ("AGENTS.md", ".worktreeinclude"):
@@ -392,7 +392,7 @@ def test_value_of_a_login_cookie_is_hidden(name):
 
 
 @pytest.mark.proves("NAME-11")
-def test_old_name_is_only_where_it_is_dealt_with():
+def test_old_name_appears_only_where_it_is_handled():
     files = [file for place in _PLACES for file in (ROOT / place).rglob("*")] + list(ROOT.iterdir())
     texts = [file for file in files if file.is_file() and file.suffix not in _BINARY]
     old = re.compile(rb"human[-_]?gate", re.IGNORECASE)

@@ -194,7 +194,7 @@ def test_stopped_program_keeps_its_run_until_killed(world, project):
 
 @pytest.mark.proves("PHASE-52", "LAW-1")
 @pytest.mark.parametrize(("point", "way"), POINTS)
-def test_worker_goes_on_after_program_is_killed(world, project, point, way):
+def test_worker_continues_after_program_is_killed(world, project, point, way):
     project.hold(point)
     project.work(way)
     program = project.program("1", "handler")
@@ -248,7 +248,7 @@ def test_gate_run_drives_its_run_beside_worker(world, project, way):
 
 
 @pytest.mark.proves("RUN-461")
-def test_gate_resume_keeps_what_it_takes_up(world, project):
+def test_gate_resume_keeps_the_run_it_continues(world, project):
     world.ada.gate("run", "pids", "--no-exec")
     project.work("worker")
     resumed = project.start("resume", "1")

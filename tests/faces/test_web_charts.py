@@ -36,7 +36,7 @@ def test_bars_are_as_long_as_their_numbers():
 
 
 @pytest.mark.proves("WEB-74")
-def test_a_line_is_broken_where_nothing_is_known():
+def test_line_is_broken_where_nothing_is_known():
     points = [("Mon", 0), ("Tue", 60), ("Wed", None), ("Thu", 30.25)]
     html = over_time(points, "Time to answer", "minutes")
     assert [one["points"] for one in elements(html, "polyline")] == [
@@ -57,7 +57,7 @@ def test_one_point_and_nothing_but_zeros_are_drawn():
 @pytest.mark.proves("WEB-74")
 @pytest.mark.parametrize("html", [bars([], "Waiting", "asks"), over_time([], "Waiting", "asks"),
                                   over_time([("Mon", None)], "Waiting", "asks")])  # fmt: skip
-def test_no_numbers_are_told_in_words(html):
+def test_missing_numbers_are_explained_in_words(html):
     assert "There is nothing to show yet." in html and "<svg" not in html and "Waiting" in html
 
 

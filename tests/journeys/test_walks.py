@@ -144,7 +144,7 @@ def told_files(walk):
 
 @pytest.mark.proves("LAYER-5", "LAYER-6")
 @pytest.mark.parametrize("walk", WALKS)
-def test_walk_is_as_told_and_never_goes_up(walker, walk):
+def test_walk_is_as_described_and_never_goes_up(walker, walk):
     WALKS[walk](walker)
     calls = [line.split(" ", 2) for line in walker.trace.read_text().splitlines()]
     crossed = list(dict.fromkeys(file for caller, callee, _ in calls for file in (caller, callee)))

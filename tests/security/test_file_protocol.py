@@ -257,7 +257,7 @@ def _is_no_answer_of_ours(path):
 
 @pytest.mark.proves("FILE-101")
 @pytest.mark.parametrize("swapped", ["", "questions", "answers", "agents", "queue"])
-def test_a_folder_that_becomes_a_link_while_it_listens_is_not_followed(scene, swapped, monkeypatch):
+def test_folder_that_becomes_a_link_is_not_followed(scene, swapped, monkeypatch):
     monkeypatch.setattr(listener, "_PROJECTS_EVERY_SECONDS", 0.5)
     monkeypatch.setattr(collector, "_RESCAN_SECONDS", 0.2)
     agent = Agent(scene.project, "agent_1")
@@ -286,7 +286,7 @@ def test_a_folder_that_becomes_a_link_while_it_listens_is_not_followed(scene, sw
 
 
 @pytest.mark.proves("FILE-101")
-def test_names_that_change_under_its_hands_bring_nothing_from_outside(scene):
+def test_file_swapped_for_a_link_brings_nothing_from_outside(scene):
     """A question's file and a link to outside change places as fast as they can."""
     name, over = a_name("agent_race"), threading.Event()
     secret = scene.outside / "secret.json"

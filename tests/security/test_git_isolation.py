@@ -275,7 +275,7 @@ def test_no_program_of_nested_repositories_runs(target, workspace, trap, ban, tm
 
 
 @pytest.mark.proves("GIT-2")
-def test_settings_swapped_meanwhile_run_nothing(target, workspace, trap, monkeypatch, whole):
+def test_settings_swapped_during_a_command_run_nothing(target, workspace, trap, monkeypatch, whole):
     """The second layer is off: what is read once cannot be swapped."""
     monkeypatch.setattr(execution_ban, "call", lambda work, _: work())
     program, trace = trap
@@ -533,7 +533,7 @@ def test_diff_shows_no_line_endings_that_git_stores_alike(project, workspace):
 
 
 @pytest.mark.proves("GIT-7")
-def test_commits_after_a_snapshot_are_laid_out_as_git_does(project, workspace):
+def test_commits_after_a_snapshot_are_checked_out_like_git(project, workspace):
     """The snapshot's own files stay as they were, those of a later commit get their endings."""
     git(project, "config", "core.autocrlf", "true")
     place = begin(workspace, project)
@@ -563,7 +563,7 @@ def test_marked_files_do_not_hide_changes(project, workspace, mark):
 
 
 @pytest.mark.proves("GIT-11")
-def test_folder_comes_back_after_a_later_commit_with_line_endings(project, workspace):
+def test_folder_with_line_endings_returns_after_a_later_commit(project, workspace):
     git(project, "config", "core.autocrlf", "true")
     place = workspace.make(str(project), 1)
     folder = Path(place.folder)

@@ -95,9 +95,7 @@ ATTACK = """async ({base, aims}) => {
 
 @pytest.mark.proves("WEB-8")
 @pytest.mark.parametrize("where", ["foreign", "neighbour", "hidden"])
-def test_no_other_site_changes_anything_through_a_browser_that_is_logged_in(
-    real, evil, logged_in, where
-):
+def test_no_other_site_changes_anything_through_a_login(real, evil, logged_in, where):
     """Foreign: the cookie stays at home. Neighbour: it goes along. Hidden: and no origin is said."""
     targets = aims(real)
     policy = "no-referrer" if where == "hidden" else "unsafe-url"
@@ -138,7 +136,7 @@ FOREIGN_ORIGINS = (
 
 
 @pytest.mark.proves("WEB-8")
-def test_a_cookie_with_its_proof_is_not_enough_without_our_own_origin(real):
+def test_cookie_with_its_proof_needs_our_own_origin(real):
     """As if a browser sent the cookie everywhere, and an attacker had found out the proof."""
     secret, targets = real.login(), aims(real)
     before, wrong = real.fingerprint.take(), []
@@ -188,7 +186,7 @@ HOSTS = (
 
 
 @pytest.mark.proves("WEB-9")
-def test_the_inbox_answers_to_its_own_names_only(real):
+def test_inbox_answers_to_its_own_names_only(real):
     """Rebinding: evil.com resolves to 127.0.0.1, and the browser takes it for evil.com's server."""
     token, ask = real.token("answer", "read", "ask", "admin"), real.ask()
     before = real.fingerprint.take()
@@ -210,7 +208,7 @@ def test_the_inbox_answers_to_its_own_names_only(real):
 
 
 @pytest.mark.proves("WEB-9")
-def test_a_host_that_is_missing_doubled_or_hidden_in_the_address_is_refused(real):
+def test_missing_doubled_or_hidden_host_is_refused(real):
     token, ask = real.token("answer", "read"), real.ask()
     before, path = real.fingerprint.take(), f"/api/asks/{ask.id}/answers"
     own, bearer = f"Host: {real.host}", f"Authorization: Bearer {token}"
@@ -281,7 +279,7 @@ def test_no_other_site_hears_or_reads_anything(real, evil, logged_in, where):
 
 
 @pytest.mark.proves("WEB-29")
-def test_a_web_socket_is_never_opened_whoever_knocks(real):
+def test_web_socket_is_never_opened(real):
     """There is none: asked as a page, it is one more page; asked as a socket, it is closed."""
     upgrade = ["Upgrade: websocket", "Sec-WebSocket-Version: 13", f"Host: {real.host}"]
     upgrade += ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", f"Cookie: {COOKIE}={real.login()}"]
@@ -325,7 +323,7 @@ def test_no_other_site_can_frame_a_page(real, evil, logged_in):
 
 
 @pytest.mark.proves("WEB-14")
-def test_nobody_is_logged_in_as_somebody_else_by_another_site(real, evil, chromium):
+def test_other_sites_cannot_log_a_person_in_as_another(real, evil, chromium):
     """Whoever answers as the attacker gives the attacker what they type."""
     token, link = real.token("read", "answer", name="mal"), real.link("mal")
     sends = "<script>document.forms[0].submit()</script>"
@@ -352,7 +350,7 @@ def test_nobody_is_logged_in_as_somebody_else_by_another_site(real, evil, chromi
 
 
 @pytest.mark.proves("WEB-14")
-def test_a_cookie_that_was_there_before_is_not_adopted(real, chromium):
+def test_cookie_that_was_there_before_is_not_adopted(real, chromium):
     chosen, of_attacker = "f" * 64, real.login("mal")
     for planted in (chosen, of_attacker):
         real.forget()
@@ -373,7 +371,7 @@ def test_a_cookie_that_was_there_before_is_not_adopted(real, chromium):
 
 
 @pytest.mark.proves("WEB-15")
-def test_a_link_that_leads_out_tells_nobody_where_it_stood(real, evil, logged_in):
+def test_outgoing_link_does_not_reveal_its_page(real, evil, logged_in):
     out = f"{evil.foreign}/out"
     ask = real.ask("Look?", "approval", context=f"See [the page]({out}) and <{out}?2>.")
     page = logged_in.new_page()
@@ -390,7 +388,7 @@ def test_a_link_that_leads_out_tells_nobody_where_it_stood(real, evil, logged_in
 
 
 @pytest.mark.proves("WEB-15")
-def test_the_secret_of_a_link_is_told_to_no_other_site_and_is_worthless_afterwards(real, chromium):
+def test_link_secret_goes_to_no_site_and_works_once(real, chromium):
     real.forget()
     link, asked_for = real.link(), []
     context = chromium.new_context()
@@ -405,7 +403,7 @@ def test_the_secret_of_a_link_is_told_to_no_other_site_and_is_worthless_afterwar
 
 
 @pytest.mark.proves("WEB-80", "LAW-3")
-def test_a_server_on_another_port_gets_the_cookie_and_can_do_nothing_with_it(real, evil, chromium):
+def test_server_on_another_port_cannot_use_the_cookie(real, evil, chromium):
     real.forget()
     ask = real.ask("Deploy?", "approval")
     context = chromium.new_context()

@@ -61,7 +61,7 @@ def operation(inbox, label):
 
 @pytest.mark.proves("WEB-18", "WEB-19")
 @pytest.mark.parametrize(("label", "mode"), MODES)
-def test_the_api_does_what_its_document_says(inbox, label, mode, whole):
+def test_api_does_what_its_document_says(inbox, label, mode, whole):
     """Right and wrong requests of every operation, with real asks and runs in the path now and then."""
     # Spelt so: the check for ignored authentication takes away this very name.
     bearer = {"Authorization": f"Bearer {inbox.token(*SCOPES)}"}
@@ -220,7 +220,7 @@ def test_no_form_breaks_anything(inbox):
 
 
 @pytest.mark.proves("WEB-18")
-def test_more_than_it_takes_at_once_is_refused_before_it_is_read(inbox):
+def test_oversized_request_is_refused_before_it_is_read(inbox):
     client = inbox.client(*SCOPES)
     text = json.dumps({"prompt": "x", "context": "y" * 8_000_001}).encode()
     for given_body in (text, (text[n : n + 100_000] for n in range(0, len(text), 100_000))):

@@ -129,7 +129,7 @@ SCANNERS = (
 
 
 @pytest.mark.proves("WEB-16")
-def test_scanners_answer_nothing_let_nobody_in_and_use_no_link_up(inbox, whole):
+def test_scanners_answer_nothing_enter_nowhere_and_use_no_link(inbox, whole):
     """Every scanner on some links, every link with some scanner; in the whole run all with all."""
     asks = [inbox.ask(f"Question {n}?", "approval") for n in range(LINKS // 2)]
     links = [manage_logins.make_link(inbox.store, a_person()) for _ in range(LINKS // 2)]
@@ -162,7 +162,7 @@ def test_scanners_answer_nothing_let_nobody_in_and_use_no_link_up(inbox, whole):
 
 
 @pytest.mark.proves("WEB-16")
-def test_a_link_is_worthless_after_fifteen_minutes_however_often_it_was_looked_at(inbox):
+def test_link_expires_after_fifteen_minutes_however_often_viewed(inbox):
     client = inbox.client()
     client.headers["origin"] = URL
     for seconds, codes in ((899, (200, 303)), (900, (404, 403)), (3600, (404, 403))):
@@ -176,7 +176,7 @@ def test_a_link_is_worthless_after_fifteen_minutes_however_often_it_was_looked_a
 
 
 @pytest.mark.proves("WEB-16")
-def test_a_browser_that_runs_the_page_but_does_not_click_does_nothing(real, chromium):
+def test_browser_that_does_not_click_does_nothing(real, chromium):
     asks = [real.ask(f"Seen {n}?", "approval") for n in range(4)]
     links = [real.link() for _ in asks]
     real.forget()
@@ -198,7 +198,7 @@ def test_a_browser_that_runs_the_page_but_does_not_click_does_nothing(real, chro
 
 
 @pytest.mark.proves("WEB-16")
-def test_a_browser_that_is_logged_in_and_only_looks_answers_nothing(real, logged_in):
+def test_logged_in_browser_that_only_looks_answers_nothing(real, logged_in):
     """Also not with a key that is pressed by chance."""
     ask = real.ask("Deploy?", "approval")
     before, page = real.fingerprint.take(), logged_in.new_page()
@@ -211,7 +211,7 @@ def test_a_browser_that_is_logged_in_and_only_looks_answers_nothing(real, logged
 
 
 @pytest.mark.proves("WEB-76", "LAW-3")
-def test_no_address_puts_the_focus_on_a_button_that_decides(real, logged_in):
+def test_no_address_focuses_a_button_that_decides(real, logged_in):
     call = Call("Bash", {"command": "git push"}, "/p", "main")
     ask = real.ask("Deploy?", "approval", call=call)
     before, page = real.fingerprint.take(), logged_in.new_page()
@@ -226,7 +226,7 @@ def test_no_address_puts_the_focus_on_a_button_that_decides(real, logged_in):
 
 
 @pytest.mark.proves("WEB-7", "WEB-16")
-def test_neither_links_nor_logins_nor_tokens_stand_in_what_gate_up_logs(tmp_path):
+def test_links_logins_and_tokens_are_not_logged_by_up(tmp_path):
     environment = {**os.environ, "GATE_STORE": str(tmp_path / "gate.db"), "HOME": str(tmp_path)}
     command = [sys.executable, "-m", "gatebell", "up", "--port", "0"]
     with (tmp_path / "log").open("w") as log:

@@ -112,7 +112,7 @@ def test_link_with_a_token_opens_the_public_inbox(public, page):
 
 
 @pytest.mark.proves("WEB-93")
-def test_claimed_link_at_a_public_address_is_refused_and_kept(public, page):
+def test_claimed_link_at_a_public_address_is_refused(public, page):
     secret = manage_logins.make_link(public.store, a_person("root"))
     assert page.goto(f"{public.url}/link/{secret}").status == 403
     told = page.locator("#trouble").text_content()

@@ -258,7 +258,7 @@ def send(house, method, path, visitor, given):
 
 
 @pytest.mark.proves("WEB-5")
-def test_every_route_has_a_row_in_the_table_and_every_row_a_route(house):
+def test_table_and_routes_match(house):
     ours = {f"{row.method} {row.path}": set(row.needs) for row in ROWS}
     assert ours == {row: set(needs.split()) for row, (needs, *_) in TABLE.items()}
     served = {
@@ -271,7 +271,7 @@ def test_every_route_has_a_row_in_the_table_and_every_row_a_route(house):
 
 @pytest.mark.proves("WEB-5", "WEB-6", "WEB-7")
 @pytest.mark.parametrize("path", PATHS)
-def test_everybody_gets_what_the_table_says_and_nothing_else_changes(house, path, caplog, whole):
+def test_each_caller_gets_the_tables_result_and_nothing_changes(house, path, caplog, whole):
     caplog.set_level(logging.DEBUG)
     wrong, secrets, filled = [], set(), ""
     for name, visitor in house.everybody.items():
@@ -296,7 +296,7 @@ def test_everybody_gets_what_the_table_says_and_nothing_else_changes(house, path
 
 
 @pytest.mark.proves("WEB-5", "WEB-12")
-def test_an_agent_reaches_its_own_question_and_no_other(house):
+def test_agent_reaches_its_own_question_and_no_other(house):
     """Also not when its token may read everything: another agent's answer is not its to take."""
     tokens = {name: house.token("ask", name=name) for name in ("eve", "mal")}
     reader = with_token(house.token("ask", "read", name="mal"), "ask", "read")
@@ -316,7 +316,7 @@ def test_an_agent_reaches_its_own_question_and_no_other(house):
 
 
 @pytest.mark.proves("WEB-5")
-def test_a_session_name_cannot_be_that_of_another_token(house):
+def test_session_name_cannot_be_that_of_another_token(house):
     eve, mal = (with_token(house.token("ask", name=name)) for name in ("eve", "mal"))
     door = house.store.asks.get(
         send(house, "POST", "/api/asks", eve, {"prompt": "Mine?"}).json()["ask"]["id"]

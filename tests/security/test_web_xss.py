@@ -178,7 +178,7 @@ def settle(real, ask, batch):
 
 
 @pytest.mark.proves("WEB-17")
-def test_no_text_of_an_ask_does_anything_on_its_page(real, watched):
+def test_text_of_an_ask_does_nothing_on_its_page(real, watched):
     """Every payload in prompt, context, options, names, call, diff, schema, talk, draft and note."""
     faults = []
     assert len(PAYLOADS) >= 300
@@ -227,7 +227,7 @@ def hostile_run(real, batch):
 
 
 @pytest.mark.proves("WEB-90", "WEB-17")
-def test_no_text_of_a_run_does_anything_on_its_page_or_in_the_list(real, watched):
+def test_text_of_a_run_does_nothing_on_any_page(real, watched):
     """Every payload in prompt, flow, names, labels, values, signals, words, paths and errors."""
     faults = []
     for batch in BATCHES:
@@ -260,7 +260,7 @@ def hostile_task(real, batch):
 
 
 @pytest.mark.proves("TASK-128", "WEB-17")
-def test_no_text_of_a_task_does_anything_on_its_page_or_in_the_tree(real, watched):
+def test_text_of_a_task_does_nothing_on_any_page(real, watched):
     """Every payload in title, texts, role, names, project, question, answer and reason."""
     faults = []
     for batch in BATCHES:
@@ -302,7 +302,7 @@ def test_no_name_in_a_list_does_anything(real, watched):
 
 
 @pytest.mark.proves("WEB-17")
-def test_no_text_that_a_visitor_sends_does_anything_where_it_is_told_again(real, watched, chromium):
+def test_text_of_a_visitor_does_nothing_where_repeated(real, watched, chromium):
     """Search, addresses, errors, labels of tokens, and what the API says, opened as a page."""
     faults = []
     stranger = Watched(chromium.new_context(), real)
@@ -327,7 +327,7 @@ def test_no_text_that_a_visitor_sends_does_anything_where_it_is_told_again(real,
 
 
 @pytest.mark.proves("WEB-17")
-def test_what_a_person_typed_comes_back_harmless_with_the_error(real, watched):
+def test_typed_text_comes_back_harmless_with_the_error(real, watched):
     """A form that is sent with nothing right in it shows all of it again."""
     schema = {"type": "object", "properties": {"n": {"type": "integer"}, "t": {"type": "string"}}}
     text = "\n".join(PAYLOADS).replace("\0", "").encode("utf-8", "replace").decode()
@@ -347,7 +347,7 @@ def test_what_a_person_typed_comes_back_harmless_with_the_error(real, watched):
 
 
 @pytest.mark.proves("WEB-17")
-def test_what_arrives_while_the_page_is_open_does_nothing_either(real, watched):
+def test_text_that_arrives_live_does_nothing(real, watched):
     """The page puts news into itself."""
     ask = real.ask("Calm?")
     watched.open(f"/asks/{ask.id}")
@@ -361,7 +361,7 @@ def test_what_arrives_while_the_page_is_open_does_nothing_either(real, watched):
 
 
 @pytest.mark.proves("WEB-17")
-def test_the_policy_stands_on_every_answer_and_allows_nothing_inline(real, logged_in):
+def test_policy_is_on_every_response_and_allows_nothing_inline(real, logged_in):
     page = logged_in.new_page()
     for path in ("/", "/login", "/nowhere", "/api/asks", "/static/gate.js", "/static/", "/asks/x"):
         headers = page.goto(real.url + path).headers
