@@ -1,4 +1,4 @@
-"""Agents ask by MCP and go on with the answer."""
+"""Agents ask by MCP and continue with the answer."""
 
 from __future__ import annotations
 

@@ -19,14 +19,14 @@ def desk(house, terminal):
 
 
 def talk(desk, ask, *steps, until):
-    """Claude is open, and has been told what to do."""
+    """Open claude, with its instructions."""
     desk.open(ask)
     desk.terminal.until(NO_SCRIPT, 40)
     desk.say(f"Go on. {script(steps)}", until)
 
 
 def read_tool_result(desk):
-    """What claude told the model of its last tool."""
+    """Return the result of the last tool, as claude passed it to the model."""
     return eventually(
         lambda: next(
             filter(None, map(tool_results, reversed(desk.house.model.requests))), [""]

@@ -1,4 +1,4 @@
-"""One turn after the other of the real claude, through the driver that flows use."""
+"""Turns of the real claude, one by one, through the driver that flows use."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ SLOW = "perl -e 'open F, q(>), q(slow); sleep 300'"
 ALLOW = Ruling(allow=True)
 LIMIT = 3
 NO_RUN = "this signal reaches nobody"
-"""What the tool signal says to a turn that no run knows: it is there, and was told its turn."""
+"""The reply of the signal tool to a turn without a run: the tool works and knows its turn."""
 
 
 class Desk:
-    """Somebody who has turns run, and decides what claude asks for."""
+    """A caller that runs turns and decides the requests of claude."""
 
     def __init__(self, house):
         self.house = house
@@ -44,7 +44,7 @@ class Desk:
         program = shlex.join([*house.network.prefix, house.programs.claude])
         (house.bin / "claude").write_text(f'#!/bin/sh\nexec {program} "$@"\n', encoding="utf-8")
         (house.bin / "claude").chmod(0o755)
-        # Nothing is allowed beforehand but what the driver itself allows.
+        # Nothing is allowed in advance except by the driver itself.
         house.claude_settings.unlink()
 
     def permit(self, *request):
@@ -65,7 +65,7 @@ class Desk:
         return self.driver.run(order, events._replace(**other))
 
     def sent(self):
-        """What the model was last told."""
+        """Return the last request to the model."""
         return json.dumps(self.house.model.requests[-1]["messages"])
 
 
@@ -94,10 +94,10 @@ def test_session_continues_turn_after_turn_and_can_be_forked(desk):
     assert desk.run(fork).words == "Now B." and "It is still A." in desk.sent()
     assert desk.driver.was_turn_sent(fork.session, fork.turn_id)
     assert not desk.driver.was_turn_sent(first.session, fork.turn_id)
-    # Begun and killed, it is gone on with: claude would refuse to begin it a second time.
+    # A session that began and was killed is resumed: claude would refuse to begin it again.
     again = desk.order([text("Again.")], first.session, fresh=True)
     assert desk.run(again).words == "Again." and "It is still A." in desk.sent()
-    # A person in a terminal goes on with it, too, and the agent can signal there.
+    # A person in a terminal can continue it, and the agent can signal there.
     words = desk.driver.join(second)
     assert "-p" not in words and words[words.index("--permission-mode") + 1] == "acceptEdits"
     prompt = f"Go on. {script([tool('signal', status='DONE'), text('{{result}}')])}"
@@ -113,7 +113,7 @@ def test_session_continues_turn_after_turn_and_can_be_forked(desk):
 
 @pytest.mark.proves("RUN-131")
 def test_calls_beyond_edits_are_asked_for(desk):
-    """And an answer may change it; whoever is asked sees it before it happens."""
+    """An answer may change the call, and the person sees it before it runs."""
     made = desk.house.project / "made"
 
     def ruling(tool_name, given, call_id):
@@ -143,7 +143,7 @@ def test_calls_beyond_edits_are_asked_for(desk):
 
 @pytest.mark.proves("RUN-131", "RUN-132")
 def test_requests_wait_together_and_run_only_once_logged(desk, monkeypatch):
-    """Held back as long as the log is late, so that a kill cannot make them forgotten."""
+    """Requests are held while the log is late, so that a kill cannot lose them."""
     rules = {"permissions": {"ask": ["Bash(cat:*)"]}}
     desk.house.claude_settings.write_text(json.dumps(rules), encoding="utf-8")
     (desk.house.project / "part").write_text("content", encoding="utf-8")
@@ -171,7 +171,7 @@ def test_questions_reach_people_and_the_agent_can_signal(desk):
         tool("signal", status="DONE", summary="{{result}}"),
         text("{{result}}"),
     ]
-    # The waiting alone is longer than what it may work.
+    # The wait alone is longer than the limit of its work.
     person = threading.Thread(target=answer_late, args=(desk.house,))
     person.start()
     ended = desk.run(desk.order(steps, limit_seconds=LIMIT))
@@ -198,7 +198,7 @@ def test_installed_hook_does_not_ask_a_second_time(desk):
 
 @pytest.mark.proves("RUN-135")
 def test_turn_past_its_limit_ends_with_its_tools(desk):
-    """They run in sessions of their own. The time that a person took does not count."""
+    """Tools run in their own process sessions. The time of the person does not count."""
     desk.ruling = lambda *_: [ALLOW, threading.Event().wait(LIMIT)][0]
     order = desk.order([tool("Bash", command=SLOW), text("?")], limit_seconds=LIMIT)
     seen = []
@@ -226,7 +226,7 @@ def test_error_in_the_permission_callback_ends_the_turn(desk):
 
 
 def find_marked(order):
-    """The command lines of whatever carries a turn's mark."""
+    """Return the command lines of all processes with a turn's mark."""
     found, mark = [], f"GATE_TURN={order.turn_id}".encode()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -292,7 +292,7 @@ def test_error_of_a_turn_is_reported(desk, monkeypatch):
 
 @pytest.mark.proves("RUN-138")
 def test_role_has_its_named_tools_without_permission_for_them(desk):
-    """And where a schema says what comes of the turn, that is handed over."""
+    """The result of a turn with a schema is returned, too."""
     desk.ruling = lambda *_: Ruling(allow=False, message="no")
     named = ("Read", "Bash(perl:*)", "mcp__other__tool")
     steps = [tool("Bash", command=MAKE), tool("StructuredOutput", n=3), text("done")]

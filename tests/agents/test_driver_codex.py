@@ -50,13 +50,13 @@ def patch(path):
 
 
 def beyond(command):
-    """A command that the agent wants to run outside of its sandbox."""
+    """A command that the agent wants to run outside its sandbox."""
     why = {"sandbox_permissions": "require_escalated", "justification": "it must be"}
     return tool("exec_command", cmd=command, **why)
 
 
 class Desk:
-    """Gives codex its turns, decides what it asks, and keeps what it was told."""
+    """Runs the turns of codex, decides its requests, and records its input."""
 
     def __init__(self, house):
         self.house = house
@@ -78,7 +78,7 @@ class Desk:
         )  # fmt: skip
 
     def id(self, number):
-        """Of a turn. By it processes are found and ended, so no other test may have the same."""
+        """The mark of a turn. Processes are found and ended by it, so each test needs its own."""
         return f"t-{self.token}-{number}"
 
     def was_turn_sent(self, session, number):
@@ -101,7 +101,7 @@ class Desk:
 
     @property
     def results(self):
-        """What the tools returned to the model, or people said, at its last request."""
+        """Return the results of tools, or the words of people, in the last request to the model."""
         return tool_results(self.house.model.requests[-1])
 
     @property
@@ -115,7 +115,7 @@ class Desk:
 
 @pytest.fixture
 def tmp_path(monkeypatch):
-    """On the disk: the sandbox of codex has a /dev of its own, and in it no folder of ours."""
+    """A folder on the disk: the sandbox of codex has its own /dev without our folders."""
     with tempfile.TemporaryDirectory(dir="/tmp", prefix="gate-codex-") as made:
         monkeypatch.setenv("TMPDIR", made)
         monkeypatch.setattr(tempfile, "tempdir", made)
@@ -160,7 +160,7 @@ def test_turn_has_its_words_and_next_continues_thread(desk, house):
 
 @pytest.mark.proves("RUN-152", "RUN-153")
 def test_only_the_worktree_is_changed_without_asking(desk, house):
-    """Though the user's own settings say that codex may do everything."""
+    """The user's own settings allow codex everything."""
     settings = house.home / ".codex" / "config.toml"
     elsewhere = house.folder / "elsewhere"
     elsewhere.mkdir()
@@ -178,10 +178,10 @@ def test_only_the_worktree_is_changed_without_asking(desk, house):
     assert desk.results[-1].count("Read-only file system") == 2
     assert not (elsewhere / "x").exists() and not os.path.exists("/tmp/gate-x")
     assert str(house.project) in desk.results[-1]
-    # Its scratch folder is its own, and goes with it.
+    # Its scratch folder is private and is removed with it.
     scratch = re.search(r"/\S+/gate-[^/]+(?=/tmp\.)", desk.results[-1])
     assert not os.path.exists(scratch[0])
-    # Neither was the folder entered as trusted, nor was what it names started.
+    # The folder was not entered as trusted, and its programs were not started.
     assert settings.read_text(encoding="utf-8") == before and not starts.exists()
 
 
@@ -289,7 +289,7 @@ def test_torn_output_or_foreign_protocol_is_not_a_success(desk, house):
 
 @pytest.mark.proves("RUN-159")
 def test_codex_that_would_not_ask_is_sent_nothing(desk, house):
-    """As when an organisation's settings stand above ours."""
+    """An organisation's settings may override ours."""
     held = {"type": "workspaceWrite", "excludeSlashTmp": True, "networkAccess": False}
     for policy, sandbox in (
         ("never", held),

@@ -12,7 +12,7 @@ __all__ = ["project"]
 
 @pytest.mark.proves("S2-21", "S2-27", "S2-33", "S2-73", "RUN-530")
 def test_architect_coder_reviewer_and_two_gates(project):
-    """Sessions go on, the reviewer's words reach the coder, a command is asked for."""
+    """Sessions continue, the reviewer's words reach the coder, a command is asked for."""
     made = "perl -e 'open F, q(>>), q(deployed); print F qq(once\\n)'"
     scripts = {
         "architect": [script([report("DONE", "PKCE it is")])],

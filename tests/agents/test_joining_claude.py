@@ -1,4 +1,4 @@
-"""A person in claude's own screen, in the session of a flow's agent: the run goes on after it."""
+"""A person in claude's own screen, in the session of a flow's agent: the run then continues."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DONE = {"status": "DONE", "summary": "it listens on 8080"}
 
 
 def join(project, terminal, reason="Which port?"):
-    """`gate continue` in a terminal, until claude listens."""
+    """Run `gate continue` in a terminal, until claude takes input."""
     token = f"GATE_TOKEN={project.house.tokens['ada']}"
     gate = project.house.bin / "gate"
     terminal._start(["/usr/bin/env", token, gate, "continue", "1", "--as", "ada"])

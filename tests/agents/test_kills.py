@@ -22,13 +22,13 @@ def session(house):
 
 
 def only(found):
-    """The one process; its name is known as soon as it has asked."""
+    """Return the one process; its name is known as soon as it has asked."""
     (pid,) = found
     return pid
 
 
 def decide_again(house, agent, ask):
-    """The same call, made again: it finds its own untaken yes, or asks anew."""
+    """Make the same call again: it finds its own unused yes, or asks again."""
     eventually(lambda: house.ran() or house.store.asks.pending(1))
     for again in house.store.asks.pending(2):
         assert again.id != ask.id and not house.ran()
@@ -89,7 +89,7 @@ def test_yes_that_a_killed_hook_lost_is_a_denial(house, session):
 
 @pytest.mark.proves("AGT-81", "LAW-3", "LAW-4")
 def test_yes_is_used_once_even_when_lost(house, session):
-    """The hook has taken the yes and dies before the host hears of it."""
+    """The hook has taken the yes and dies before it tells the host."""
     house.replace_gate('test "$1" = hook && {real} "$@" >/dev/null && kill -9 $$; exec {real} "$@"')
     agent = house.run_claude([TOUCH[0], *TOUCH], "--session-id", session)
     (ask,) = house.wait_for_asks()

@@ -1,4 +1,4 @@
-"""What a host asks leave for is decided in the inbox: claude in print mode."""
+"""The permission requests of a host are decided in the inbox: claude in print mode."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOUCH = tool("Bash", command="touch gated", description="make a file")
 
 @pytest.fixture(params=["hook", "tool"])
 def claude(request, house):
-    """Starts claude with either door for its permission requests."""
+    """Start claude with one of the ways to hold its permission requests."""
     if request.param == "hook":
         house.install("claude")
         return house.run_claude
@@ -59,7 +59,7 @@ def test_yes_to_something_else_runs_that(house, claude):
 
 @pytest.mark.proves("AGT-73")
 def test_yes_to_another_gated_call_asks_only_once(house):
-    """Claude refuses an edited input that meets a rule; so the agent must call it itself."""
+    """Claude refuses an edited input that meets a rule, so the agent must make the call itself."""
     house.install("claude")
     steps = [TOUCH, tool("Bash", command="touch gated-elsewhere"), text("done")]
     house.run_claude(steps)
@@ -97,7 +97,7 @@ def test_gated_calls_of_a_turn_are_decided_separately(house, claude, count):
 @pytest.mark.proves("AGT-79")
 @pytest.mark.parametrize("order", [pytest.param((0, 1, 2), marks=pytest.mark.matrix), (2, 1, 0)])
 def test_simultaneous_gated_calls_are_decided_in_any_order(house, claude, order):
-    """Claude asks one after the other about what changes things, and at once about reading."""
+    """Claude asks one by one about calls that change things, and at once about reading."""
     for number in range(3):
         (house.project / f"gated{number}").write_text(f"content {number}", encoding="utf-8")
     calls = [("Bash", {"command": f"cat gated{number}"}) for number in range(3)]
@@ -134,8 +134,8 @@ def test_ungated_call_runs_without_asking(house):
 def test_one_yes_runs_one_of_two_like_calls(house, monkeypatch):
     """Claude asks about the first call while the model still writes the second."""
     house.install("claude")
-    # Claude writes a call down a moment after it has started the hook, and a slow machine is late
-    # enough to see it. So each hook reads the log as it was at its start, with the first call.
+    # Claude logs a call just after it has started the hook, and a slow machine shows the delay.
+    # So each hook reads the log as it was at its start, with the first call.
     logs, log = f"{house.home}/.claude/projects/*/*.jsonl", f"{house.folder}/log-$$"
     gate = str((house.bin / "gate").resolve())
     house.replace_gate(

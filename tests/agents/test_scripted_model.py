@@ -1,4 +1,4 @@
-"""The scripted model, with the real CLIs as its customers."""
+"""The scripted model, used by the real CLIs."""
 
 from __future__ import annotations
 

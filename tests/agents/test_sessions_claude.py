@@ -1,4 +1,4 @@
-"""Session asks in claude's own screen: talked over, left, killed, timed out, and decided by a person."""
+"""Session asks in claude's own screen: discussed, left, killed, timed out, and decided."""
 
 from __future__ import annotations
 

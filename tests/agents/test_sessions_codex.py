@@ -1,4 +1,4 @@
-"""Session asks in codex's own screen: its conversation is found again, whatever was killed."""
+"""Session asks in codex's own screen: its conversation is found again after any kill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions whose logs are gone while a run waits: the real claude and codex, told everything again."""
+"""Sessions without logs while a run waits: claude and codex get the whole history again."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def logs(project, cli):
 
 
 def words(steps):
-    """An answer in which the script of the next turn comes along: a fresh session knows no other."""
+    """Return an answer that carries the script of the next turn: a new session has no other."""
     return f"use 8080 {script(steps)}"
 
 
 def read_request(project, turn):
-    """What the model was told in the request of this turn, all of it."""
+    """Return the whole request of this turn to the model."""
     found = [json.dumps(request) for request in project.house.model.requests]
     return next(words for words in found if turn.id in words)
 

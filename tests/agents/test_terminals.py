@@ -16,7 +16,7 @@ NO = ("Down", "Enter")
 
 @pytest.fixture
 def claude(house, terminal):
-    """Starts claude's screen and waits until dialog and ask are both there."""
+    """Start claude's screen and wait until both the dialog and the ask exist."""
     house.install("claude")
 
     def start(mode):
@@ -93,10 +93,10 @@ def test_answer_in_the_dialog_retires_the_ask(house, terminal, claude, mode, key
     ],
 )
 def test_dialog_and_inbox_at_once_have_one_outcome(house, terminal, claude, timing, answer, rounds):
-    """The dialog says the opposite of the inbox, so that one can tell who won.
+    """The dialog says the opposite of the inbox, so that the winner is visible.
 
-    Host and inbox share no clock: within milliseconds the one may have closed before it hears
-    of the other. But nothing stays open, and the one who was surely first has won.
+    Host and inbox share no clock: within milliseconds one may have closed before it notices
+    the other. But nothing stays open, and a decision that was surely first wins.
     """
     keys = NO if answer == "yes" else YES
     for _ in range(rounds):
@@ -135,13 +135,13 @@ def test_claudes_own_questions_are_answered_from_the_inbox(house, terminal):
 
 @pytest.fixture
 def codex(house, terminal):
-    """Starts codex's screen, trusts the installed hooks and waits for the ask."""
+    """Start codex's screen, trust the installed hooks and wait for the ask."""
     house.install("codex")
 
     def start():
         terminal.codex([tool("exec_command", cmd="touch gated"), text("the end")])
         terminal.until("Trust all and continue")
-        # It shows its question before it listens.
+        # It shows its question before it takes input.
         eventually(lambda: terminal.type("2") or "› 2. Trust all" in terminal.screen())
         terminal.type("", "Enter")
         (ask,) = house.wait_for_asks()

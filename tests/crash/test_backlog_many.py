@@ -1,4 +1,4 @@
-"""Several workers on one backlog: every branch holds its own task's work, and what that needs."""
+"""Several workers on one backlog: each branch holds the work of its task and of its needs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Floor:
         return self.project.task(self.store, title, script, **fields)
 
     def start(self, workers: int = 1, slots: int = 1) -> None:
-        """All at the same moment."""
+        """Start all at the same moment."""
         wish = {"path": self.store.path, "project": str(self.project.folder), "slots": slots}
         begun = [
             self._nursery.start("work_off", point=(0, "SIGKILL", ""), **wish)
@@ -59,7 +59,7 @@ class Floor:
         self._workers += begun
 
     def replace(self, number: int) -> None:
-        """Kill a worker; another one comes."""
+        """Kill a worker; another one starts."""
         worker = self._workers.pop(number)
         worker.kill()
         worker.close()
@@ -113,7 +113,7 @@ def floor(nursery, tmp_path) -> Iterator[Floor]:
 
 
 def script(number: int) -> str:
-    """Writes a file of its own, perhaps the shared one, and may ask before it goes on."""
+    """Write an own file, perhaps the shared one; an agent may ask before it continues."""
     own, way = f"own-{number}.txt", f"way-{number}"
     begins = f"grep -qs begun {own} || echo begun >>{own}"
     if number in SHARING:
@@ -121,13 +121,13 @@ def script(number: int) -> str:
     done = report("completed", f"T{number} is done")
     if number not in ASKING:
         return f"{begins}\n{done}"
-    # Only with the answer to its own question does it write the way.
+    # It writes the way only with the answer to its own question.
     heard = f'case $text in *"> {way}"*) grep -q {way} {own} || echo {way} >>{own} ;; esac'
     return asks_first(f"Which way, T{number}?", begins, heard, f"T{number} is done")
 
 
 def _whats_wrong(floor: Floor, tasks: list[Task]) -> Iterator[str]:
-    """What is not as it would be, had each task been worked on alone."""
+    """Return the differences to a backlog whose tasks were worked on alone."""
     project = floor.project
     for number, task in enumerate(tasks):
         files = [f"own-{number}.txt"] + ["shared.txt"] * (number in SHARING)
@@ -156,7 +156,7 @@ def _whats_wrong(floor: Floor, tasks: list[Task]) -> Iterator[str]:
 
 
 def _work_off(floor: Floor, dice: random.Random, most: int) -> tuple[int, list[str]]:
-    """Ten tasks and three workers, of whom so many are killed; what is wrong in the end."""
+    """Run ten tasks on three workers, kill this many of them, and return the faults."""
     tasks = [floor.task(f"T{number}", script(number)) for number in range(TASKS)]
     floor.start(WORKERS)
     kills = 0
@@ -224,7 +224,7 @@ echo both >shared.txt
 
 @pytest.fixture
 def torn(floor) -> tuple[Floor, list[Task], Ask]:
-    """Two tasks that changed the same line, and one that needs both."""
+    """Make two tasks that changed the same line, and one that needs both."""
     left = floor.task("Left", f"echo left >shared.txt\n{report('completed', 'Left')}")
     right = floor.task("Right", f"echo right >shared.txt\n{report('completed', 'Right')}")
     both = floor.task("Both", MERGES, needs=[left.id, right.id])

@@ -1,4 +1,4 @@
-"""Workers that are killed at random moments, and a ledger that remembers what they were told."""
+"""Workers that are killed at random moments, and a ledger of the results they received."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_LIFE_SECONDS = 0.05
 
 
 class Crew:
-    """All workers on one store; whoever is killed gets a successor."""
+    """All workers on one store; a killed worker gets a successor."""
 
     def __init__(self, nursery: Nursery, path: str, dice: random.Random) -> None:
         self._nursery = nursery
@@ -43,7 +43,7 @@ class Crew:
         self._workers[name] = worker
 
     def listen(self, seconds: float) -> None:
-        """Write down what is said for so long."""
+        """Record the output for this long."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             ready = select.select(self._workers.values(), [], [], left)[0]

@@ -1,4 +1,4 @@
-"""A kill, or a stop that outlasts the lease, at every point of a run that something outlives."""
+"""A kill, or a stop longer than the lease, at every point of a run with a lasting effect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEEP = 8
 
 
 class Theatre:
-    """Performs the same run again and again, and compares what came of it."""
+    """Performs the same run many times, and compares the outcomes."""
 
     def __init__(self, nursery: Nursery, folder: Path, piece: Piece = CHAOS) -> None:
         self._nursery, self._folder, self._piece = nursery, folder, piece
@@ -33,7 +33,7 @@ class Theatre:
         return Play(self._nursery, self._folder / str(next(self._numbers)), self._piece)
 
     def perform(self, *struck: Point) -> tuple[int, str]:
-        """How many were struck, and how the outcome differs from that of the undisturbed run."""
+        """Return the number of strikes, and the differences to the outcome without strikes."""
         play = self._play()
         try:
             wrong = differences(play.perform(*struck), self._undisturbed)
@@ -59,7 +59,7 @@ def test_kill_at_any_point_never_changes_a_runs_result(theatre, whole, capsys):
     hit, wrong = theatre.perform_all([(Point(number),) for number in points])
     tell(capsys, f"{theatre.points} points, {hit} of {len(points)} killed")
     assert wrong == []
-    # The branches of a run race: now and then one has a point less.
+    # The branches of a run race: sometimes one has a point less.
     assert hit >= len(points) - 2
 
 

@@ -1,4 +1,4 @@
-"""An agent that is in a slow tool while its worker is killed, or while a branch beside it goes on."""
+"""An agent in a slow tool while its worker is killed, or while another branch continues."""
 
 from __future__ import annotations
 
