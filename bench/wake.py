@@ -39,8 +39,8 @@ class Waiter(NamedTuple):
 
 
 def measure() -> Iterator[Figure]:
-    yield from _measure("told by the kernel", looking=False)
-    yield from _measure("looking at the file", looking=True)
+    yield from _measure("notified by kernel", looking=False)
+    yield from _measure("polling the file", looking=True)
 
 
 def _measure(how: str, *, looking: bool) -> Iterator[Figure]:

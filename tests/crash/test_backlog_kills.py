@@ -34,7 +34,7 @@ PATIENCE_SECONDS = 60.0
 ASKS = asks_first(
     "Which way?",
     "echo part >login.py",
-    # The agent that continues sees the existing files; without the part there is no whole.
+    # The agent that continues sees the existing files; the whole needs the part.
     "grep -q part login.py && { grep -q left login.py || echo left >>login.py; }",
 )
 BUILDS = f"cp login.py logout.py\n{report('completed', 'Built on it')}"

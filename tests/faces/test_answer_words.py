@@ -1,4 +1,4 @@
-"""`gate answer` takes what its prompt and its help suggest."""
+"""`gate answer` takes the words that its prompt and its help suggest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gate answer` and everything around who may give one."""
+"""`gate answer`, and who may answer."""
 
 from __future__ import annotations
 

@@ -140,11 +140,11 @@ def test_bytes_that_are_not_text_are_replaced(each_way):
     data = b"caf\xe9 \xf0\x9f\x98 \xed\xa0\x80 \xf4\x90\x80\x80 \xc0\xaf \xc3"
     asking = each_way.start(data)
     question = each_way.question()
-    # For how many bytes one mark stands is the decoder's own choice.
+    # The number of bytes that one mark replaces is the decoder's choice.
     marks = re.sub("\ufffd+", "?", question["content"])
     assert marks == "caf? ? ? ? ? ?" and json.dumps(question["content"]).count("\\ud") == 0
     if not (each_way.bin / "awk").exists():
-        each_way.link("awk")  # jq 1.6 refuses half a pair, and leaves it to the next way
+        each_way.link("awk")  # jq 1.6 refuses half a pair, and leaves it to the next tool
     each_way.answer(question, "\ud83d \ude00 a\0b")
     code, out, _ = wait_for_end(asking)
     assert (code, out) == (0, "\ufffd \ufffd a\0b\n".encode())
@@ -164,7 +164,7 @@ def test_hundred_kilobytes_round_trip(each_way):
 
 
 def _count_seconds():
-    """The seconds that programs started here have worked."""
+    """Return the processor seconds of programs that were started here."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -294,7 +294,7 @@ def test_question_times_out_when_it_said_so(project, variable):
 
 @pytest.mark.proves("S4-60", "S4-61", "S4-B4", "S4-B5")
 def test_progress_is_printed_every_minute_of_real_time(project):
-    # Each pause of the script lets the shell's clock jump, as a test's clock would.
+    # Each pause of the script moves the shell's clock forward, as a test's clock would.
     faster = project.folder / "faster.sh"
     jump = "SECONDS=$((SECONDS + 17)); builtin read -t 0.01 -u 9 REPLY"
     faster.write_text(
@@ -408,7 +408,7 @@ def test_live_listener_differs_from_a_former_one(project):
     assert b"gate listen" in wait_for_words(asking, b"waiting for response")
     project.answer(project.question(), "yes")
     assert wait_for_end(asking)[:2] == (0, b"yes\n")
-    # As seen from a sandbox with process numbers of its own: the lock is held, by nobody there is.
+    # As seen from a sandbox with its own process numbers: no visible process holds the lock.
     pid_file.write_text(str(gone.pid), encoding="ascii")
     with (project.helpers / ".listener.lock").open("w") as lock:
         if shutil.which("flock"):

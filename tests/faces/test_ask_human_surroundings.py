@@ -30,7 +30,7 @@ from gatebell.testing.store import MemoryStore
 
 
 def restore_signals():
-    """A background command of a shell ignores SIGINT, and bash keeps what it inherits."""
+    """A background command of a shell ignores SIGINT, and bash keeps an inherited setting."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
@@ -115,7 +115,7 @@ def test_any_shell_may_start_it(project, shell):
     asked_and_answered(project, "Which?", shell=shell)
 
 
-# What bash 3.2 or BSD's tools do not know, each with a line that uses it.
+# Features that bash 3.2 or BSD's tools lack, each with a line that uses it.
 NEWER = {
     r"\$\{\w+(\[[^]]*\])?[,^]": "${name,,}",
     r"\$\{[\w@*]+(\[[^]]*\])?@": "${name@Q}",
@@ -130,7 +130,7 @@ NEWER = {
     r"\bwait -n": "wait -n",
     r"\bread [^\n]*-[Ni]\b": "read -N 1 key",
     r"\$'[^']*\\[uU]": "$'\\u00e9'",
-    # With it an empty list is an unset variable.
+    # With it, an empty list is an unset variable.
     r"\bset -\w*u|\bnounset\b": "set -eu",
     r"<<": "cat <<< text",
     r"%N|\b(stat|mktemp|timeout|tac|seq|realpath|nproc|setsid) -": "date +%s%N",
@@ -268,7 +268,7 @@ def test_folders_that_lead_elsewhere_are_refused(project, name):
 
 @pytest.fixture
 def unprivileged():
-    """A project of somebody for whom modes count, also where the tests are run by root."""
+    """A project of a user for whom file modes count, even where root runs the tests."""
     with tempfile.TemporaryDirectory(prefix="gate-script-", ignore_cleanup_errors=True) as folder:
         os.chmod(folder, 0o755)
         made = Project(Path(folder) / "project")

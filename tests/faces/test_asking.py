@@ -18,7 +18,7 @@ from gatebell.cli import screen
 
 
 def when_asked(world, number=1):
-    """Wait for so many pending asks without sleeping; returns their ids."""
+    """Wait for this many pending asks without sleeping; return their ids."""
     bell = world.store.bell()
     until = world.store.monotonic() + 30
     while len(found := world.store.asks.pending(99)) < number:

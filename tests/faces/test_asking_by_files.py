@@ -21,7 +21,7 @@ NOWHERE = {"GATE_STORE": "/dev/null/nowhere"}
 
 @pytest.fixture
 def collect(world):
-    """Looks once at the files of the project, which is set up for them."""
+    """Check the files of the project once; it is set up for them."""
     project = str(world.plain.folder)
     set_up(project)
     listener = Listener(world.store, lambda: [project], a_person(), lambda *_: None, lambda: 0)
@@ -76,7 +76,7 @@ def test_store_error_is_reported_without_files(world):
         assert ran.code == 8 and "cannot be opened" in ran.err, words
     set_up(str(world.plain.folder))
     assert world.plain.gate("ask", "Go?", "--no-wait", **NOWHERE).code == 8
-    # Asked in the store, it may be waiting there.
+    # An ask in the store may still be waiting there.
     assert world.plain.gate("wait", "a-222", **NOWHERE).code == 8
     gone = world.plain.gate("wait", "0123456789abcdef", **NOWHERE)
     assert gone.code == 5 and "no question 0123456789abcdef" in gone.err

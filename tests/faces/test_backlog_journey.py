@@ -1,4 +1,4 @@
-"""A backlog worked off by `gate worker`: agents ask, people answer, nothing is mixed or lost."""
+"""A backlog driven by `gate worker`: agents ask, people answer, nothing is mixed up or lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AUTHENTICATES = asks_first(
 
 
 class Office:
-    """A project of ada's, where a real worker works."""
+    """A project of ada, with a real worker."""
 
     def __init__(self, world):
         self.world, self.store = world, world.store
@@ -46,7 +46,7 @@ class Office:
         return json.loads(self.gate("task", "create", title, *words, "--json"))["id"]
 
     def start(self):
-        """A worker with one slot; its lines go to a file, so that nobody has to read along."""
+        """Start a worker with one slot; its output goes to a file, so that no pipe fills up."""
         log = self.world.folder / f"worker-{len(self.workers)}"
         shell = self.world.ada
         with log.open("w", encoding="utf-8") as lines:
@@ -97,7 +97,7 @@ def test_agent_asks_and_goes_on_where_it_stopped(office):
     office.says(log, f"🤖 Worker processing task {task_id}: {TITLE}\n")
     office.says(log, f"❓ Task {task_id} needs human input\n   Question: {QUESTION}\n")
 
-    # The worker takes the next task meanwhile, and neither gets anything of the other's.
+    # The worker takes the next task, and neither task gets anything of the other.
     office.is_in(other, "closed")
     assert project.commits(f"task/{other}") == [("Other", ["shared.txt"])]
     assert project.text(f"task/{other}", "shared.txt") == "begin\nother"
@@ -211,7 +211,7 @@ def test_overseer_cannot_answer_or_close_a_waiting_task(office):
 @pytest.mark.proves("TASK-233", "S3-B3")
 def test_answered_task_continues_before_a_more_urgent_new_one(office):
     old = office.create("Old", asks_first("Which?", "true", "true"), "-p", "P4")
-    # As long as this one works, the only slot is taken.
+    # While this one works, the only slot is taken.
     go = office.world.folder / "go"
     slow = f"while [ ! -e {go} ]; do sleep 0.02; done\n{report('completed', 'Slow')}"
     office.create("Slow", slow, "-p", "P4")

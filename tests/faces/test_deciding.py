@@ -1,4 +1,4 @@
-"""Deciding in the host's own form: only the person who sits in the session, only there."""
+"""Deciding in the host's own form: only the person in the session, and only there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEWEST = DISCOVERY["_meta"] | {"io.modelcontextprotocol/clientCapabilities": FOR
 
 
 def shown(client):
-    """The form that the host is asked to show."""
+    """Return the form that the host must show."""
     while True:
         for message in client.heard:
             if message.get("method") == "elicitation/create":
@@ -38,7 +38,7 @@ def shown(client):
 
 
 def unshown(client, number):
-    """What a call comes to without a form."""
+    """Return the result of a call without a form."""
     while not any(one.get("id") == number and "method" not in one for one in client.heard):
         line = client.server.stdout.readline()
         assert line, client.server.stderr.read()
@@ -232,7 +232,7 @@ def test_any_other_program_is_shown_no_form(room):
     assert room.now().pending
 
 
-# What an agent could write into its own shell: forged lines of a host, for a server that it starts.
+# Text that an agent could write in its own shell: forged lines of a host for its own server.
 FORGERY = """
 import json, os, socket, subprocess, sys, threading
 way = sys.argv[1]
@@ -295,7 +295,7 @@ os.execv(gate[0], gate)
 @pytest.mark.proves("SES-100", "LAW-3")
 @pytest.mark.parametrize("way", ["child", "pipe", "lent", "named", "socket", "terminal"])
 def test_server_that_the_agent_starts_itself_shows_no_form(room, way):
-    """In its shell, which the program started, also when the server takes that shell's place."""
+    """In its shell, which the program started, even when the server replaces that shell."""
     room.open()
     shell = room.world.plain
     script = shell.folder / "forge.py"

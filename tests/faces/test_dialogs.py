@@ -1,4 +1,4 @@
-"""Dialogs on a real screen: only an explicit act of a person is an answer."""
+"""Dialogs on a real screen: only an explicit action of a person is an answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ YES_NO = Showing("choice", "Go on?", ("yes", "no"), agent="claude", project="/p/
 TEXT = YES_NO._replace(kind="text", prompt="Which name?", options=())
 APPROVAL = TEXT._replace(kind="approval", prompt="Delete build/?")
 NAMES = [tool.name for tool in discovery.TOOLS]
-# Where things are in zenity's window.
+# Positions in zenity's window.
 ROW_2, ANSWER, LATER_BUTTON = (27, 87), (-300, -26), (-206, -26)
 
 
@@ -49,9 +49,9 @@ def test_option_button_answers_with_the_text_shown(desk):
 def test_options_too_long_for_buttons_become_a_list(desk):
     asked = desk.ask(YES_NO._replace(options=tuple(f"the long option {n}" for n in range(9))))
     desk.appear().be_still()
-    # Nothing is chosen: the button is dead.
+    # Nothing is chosen: the button is disabled.
     desk.click(-60, -30)
-    # Along the options to the third.
+    # Down the options to the third.
     desk.keys("Tab", "Tab", "Tab", "space")
     assert asked.is_open
     desk.click(-60, -30)
@@ -81,7 +81,7 @@ def test_typed_text_is_sent_by_enter_or_the_button(desk):
     assert asked.reply() == Reply(VALUE, "cart & co\nsecond", digest="d1")
     asked = desk.ask(TEXT._replace(typed="a draft"))
     desk.appear().be_still()
-    # It was not typed here: Enter does not answer with it, the button does.
+    # It was not typed here: Enter does not send it, the button does.
     desk.keys("Return")
     assert asked.is_open
     desk.click(-60, -30)
@@ -111,7 +111,7 @@ def test_leaving_a_window_keeps_the_text_and_answers_nothing(desk, leave):
 @pytest.mark.proves("FILE-35", "LAW-3")
 @pytest.mark.parametrize("showing", [TEXT, YES_NO], ids=["text", "choice"])
 def test_keys_typed_for_another_window_answer_nothing(desk, showing):
-    # The keyboard is where the mouse is: in the middle, where the window comes up.
+    # The keyboard follows the mouse, which is in the middle, where the window opens.
     desk.hands("mousemove", "640", "330")
     with desk.busy("type", "--delay", "70", "yes and no yes no yes"):
         asked = desk.ask(showing)
@@ -131,7 +131,7 @@ def test_keys_typed_for_another_window_answer_nothing(desk, showing):
 @pytest.mark.parametrize("place", [(-60, -30), (-285, -30)], ids=["no", "Later"])
 def test_clicks_that_were_meant_for_another_window_do_nothing(desk, place):
     before = desk.ask(YES_NO)
-    # Where its button will be.
+    # The later position of its button.
     desk.appear().point(*place)
     before.dialog.close()
     before.reply()
@@ -207,7 +207,7 @@ def test_window_that_dies_or_cannot_open_answers_nothing(desk, tool):
     desk.appear()
     os.kill(asked.pid, signal.SIGKILL)
     assert asked.reply() == Reply(NOTHING, why="the window was ended by signal 9")
-    # As a hostile program does: zenity then ends with 0, as if it had been answered.
+    # Like a hostile program: zenity then ends with 0, as if it had been answered.
     asked = desk.ask(YES_NO, tool)
     desk.appear().be_still().be_still().hands("windowclose", desk.window)
     asked.dialog.close() if tool == "tkinter" and asked.is_open else None
@@ -226,7 +226,7 @@ def test_window_can_be_closed_even_before_it_opens(desk, tool):
     threading.Thread(target=asked.dialog.close).start()
     reply = asked.reply()
     assert reply.outcome == NOTHING and "no need" in reply.why
-    # zenity keeps it to itself.
+    # zenity does not pass it on.
     assert reply.typed == ("hal" if tool == "tkinter" else "")
     dialog = discovery.dialog(tool, desk.environ)
     dialog.close()
@@ -353,7 +353,7 @@ def test_reply_too_early_to_be_read_does_not_count(tmp_path):
 
 
 def fakes(folder, **scripts):
-    """An environment with these programs, which write their arguments beside them."""
+    """Return an environment with these programs, which write their arguments beside them."""
     for name, script in scripts.items():
         path = folder / name
         path.write_text(
@@ -382,14 +382,14 @@ def test_text_never_becomes_an_option_or_markup(tmp_path, name, kind):
     told = "\n".join(words)
     assert "\x1b" not in told and "\u202e" not in told and "‹U+202E›" in told
     if name == "osascript":
-        # The script is always the same, and what was written stands behind it.
+        # The script is always the same, and the agent's text comes after it.
         assert words[0] == "-e" and "bold" not in words[1] and words[2] == "--"
         return
     if name == "zenity":
         shown = [word for word in words if "asks in" in word]
         assert all("<b>" not in word and "&lt;b&gt;" in word for word in shown) and shown
     if name != "dialog":
-        # What they make a line end of is no more than a backslash and an n.
+        # In a text that could become a line end, only a backslash and an n are shown.
         assert "\\\\n" in told
     ours = words[: words.index("--")] if "--" in words else words
     begin = [word for word in ours if word.startswith("-")]
@@ -434,7 +434,7 @@ def test_terminal_dialog_begins_with_a_row_that_answers_nothing():
     assert rows == ["-", "not answered yet", "1", "1. yes", "2", "2. no"]
     assert tool.read(YES_NO, Ended(0, "-"), "n").outcome == NOTHING
     assert tool.read(YES_NO, Ended(0, "2"), "n").value == "no"
-    # Both its buttons print what was typed.
+    # Both its buttons print the typed text.
     assert tool.read(TEXT, Ended(3, "half a tho"), "n") == Reply(LATER, typed="half a tho")
     assert tool.read(TEXT, Ended(2, "half a tho"), "n") == Reply(TERMINAL, typed="half a tho")
 
@@ -491,7 +491,7 @@ def test_terminal_dialog_owns_the_terminal_and_can_be_closed(tmp_path):
         os.close(theirs)
         if not more:
             eventually((tmp_path / "dialog.argv").exists, what="the dialog")
-            # Hands that are too quick answer nothing.
+            # Keys that come too early answer nothing.
             threading.Event().wait(1.1)
             os.write(ours, b"cart\n")
         process.wait(15)
@@ -501,7 +501,7 @@ def test_terminal_dialog_owns_the_terminal_and_can_be_closed(tmp_path):
 
 @pytest.mark.proves("FILE-48", "FILE-184", "S4-P4")
 def test_best_working_program_is_used_and_the_setting_wins(tmp_path, monkeypatch, desk):
-    # Without a display of its own, only a program that asks nobody for one.
+    # Without a display, only a program that needs none is used.
     bare = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     bare["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
     assert discovery.first(bare) == ""
@@ -513,7 +513,7 @@ def test_best_working_program_is_used_and_the_setting_wins(tmp_path, monkeypatch
     assert "does not name one" in discovery.trouble(discovery.ZENITY, bare)
     assert discovery.first(home) == "zenity"
     assert discovery.first(bare) == "osascript"
-    # As in a terminal that has outlived its desktop: what is not there any more is not taken.
+    # As in a terminal that has outlived its desktop: a missing display is not used.
     for gone in (":9999", "unix:9999.0", "127.0.0.1:1", "a..b:0", ":99999", "127.0.0.1:99999"):
         assert "cannot be reached" in discovery.trouble(discovery.ZENITY, bare | {"DISPLAY": gone})
     for there in (desk.environ["DISPLAY"], f"{desk.environ['DISPLAY']}.0", "/of/xquartz:0"):
@@ -561,6 +561,6 @@ def test_page_of_text_says_how_much_it_omits():
     assert not body.whole and body.text.count("there is more of it: Open in terminal") == 2
     assert body.text.startswith("[2/5] claude asks in /p/shop:\n│ line\n")
     assert texts.body(TEXT).whole
-    # No line that an agent wrote begins like one of ours.
+    # No line of an agent begins like one of ours.
     forged = texts.body(TEXT._replace(prompt="a\nNobody waits for the answer after 0:01."))
     assert "\n│ Nobody" in forged.text and "\nNobody" not in forged.text

@@ -1,4 +1,4 @@
-"""What README, docs, help and doctor say of the default gates, held against docs/held.md."""
+"""README, docs, help and doctor must agree with docs/held.md about the default gates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RUNS = "**runs unasked**"
 
 @pytest.fixture
 def rows():
-    """What each host does with a command: (claude, codex)."""
+    """Return the reaction of each host to a command: (claude, codex)."""
     return {command: (claude, codex) for command, claude, _, codex in read_rows()}
 
 

@@ -1,4 +1,4 @@
-"""`gate hook`: what a host says on stdin, and what it reads on stdout."""
+"""`gate hook`: the events of a host on stdin, and the replies on stdout."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_edited_command_is_shown_as_edited(world, session):
     assert world.ada.gate("answer", ask.id, "no", "--with", "ls").code == 2
     for wrong in ('{"command": 3', '{"cmd": "x"}', "{ ls; }"):
         assert world.ada.gate("answer", ask.id, "yes", "--with", wrong).code == 2
-    # A wrong word is refused and kept, and shown like every other.
+    # A wrong word is refused, kept, and shown like every other.
     assert world.ada.gate("answer", ask.id, "sure").code == 7
     assert "│ sure" in world.plain.gate("show", ask.id).out
     assert world.ada.gate("answer", ask.id, "yes", "--with", "git push --dry-run").code == 0
@@ -106,7 +106,7 @@ def test_edited_command_is_shown_as_edited(world, session):
 @pytest.mark.proves("AGT-2")
 @pytest.mark.parametrize("cli", ["claude", "codex"])
 def test_agent_makes_the_edited_call_where_hosts_take_none(world, session, cli):
-    """Claude Code takes none that is gated itself, Codex none at all."""
+    """Claude Code takes no edit that is gated itself, Codex none at all."""
     session.cli = cli
     if cli == "claude":
         world.plain.gate("gates", "add", "Bash(git push *)")
@@ -381,7 +381,7 @@ def test_helpers_call_never_gets_the_main_calls_answer(world, session):
     first = session.start(session.event("PermissionRequest"))
     the_ask(world)
     second = session.start(session.event("PermissionRequest", agent_id="helper"))
-    # Both wait for the first ask; whoever loses it asks anew.
+    # Both wait for the first ask; the one that loses it asks again.
     world.ada.gate("answer", the_ask(world).id, "yes")
     until = time.monotonic() + 20
     while not (again := world.store.asks.pending(9)):
@@ -407,7 +407,7 @@ def test_pipe_in_place_of_a_file_blocks_nothing(world, session, where):
 
 @pytest.mark.proves("AGT-27")
 def test_slow_work_ends_the_hook(world, session):
-    """Before the host's patience does: past that, it would let the tool run."""
+    """The hook ends before the host's limit: after it, the tool would run."""
     slow = world.folder / "slow"
     slow.mkdir()
     (slow / "git").write_text("#!/bin/sh\nexec sleep 3\n", encoding="utf-8")
@@ -435,7 +435,7 @@ PROGRAMS = {
 
 
 def a_repository(folder, settings):
-    """With a signed commit, a changed file, and a part that is missing where it may be fetched."""
+    """A repository with a signed commit, a changed file, and a missing part that may be fetched."""
 
     def git(*words, **more):
         who = ("-c", "user.name=a", "-c", "user.email=a@b")

@@ -49,7 +49,7 @@ class Review:
 
 
 class Scene:
-    """A store, and people with tokens: so the tests also pass inside an agent's shell."""
+    """A store, and people with tokens, so that the tests also pass in an agent's shell."""
 
     def __init__(self, folder):
         self.path = str(folder / "gate.db")
@@ -67,7 +67,7 @@ class Scene:
         return answer_ask.answer(self.store, ask_id, person, Given(value, note))[1]
 
     def begin(self, human, *args, **more):
-        """Ask on a thread of its own; its future, once the ask is there."""
+        """Ask in another thread; return its future once the ask is there."""
         before = human.session_id
         asked = self.threads.submit(human.ask_interactive, *args, **more)
         eventually(lambda: asked.done() or human.session_id not in (None, before))
@@ -82,7 +82,7 @@ class Scene:
 def scene(tmp_path):
     made = Scene(tmp_path)
     yield made
-    # Whoever still waits must not keep a test from failing.
+    # A waiting thread must not keep a test from failing.
     for ask in made.store.asks.pending(100):
         create_ask.cancel(made.store, ask.id, a_person(), "the test is over")
     made.threads.shutdown()
@@ -483,7 +483,7 @@ def test_claim_beside_a_completion_is_kept(scene, monkeypatch):
     def close_and_let_claim(*words, **more):
         closed = close_visit(*words, **more)
         claiming.start()
-        # As long as the other thread would need, if it did not wait for this one.
+        # As long as the other thread would need if it did not wait for this one.
         claiming.join(0.5)
         return closed
 

@@ -1,4 +1,4 @@
-"""`gate init`: what a project starts with, written once and taken back."""
+"""`gate init`: the first files of a project, written once and removed again."""
 
 from __future__ import annotations
 

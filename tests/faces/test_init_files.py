@@ -1,4 +1,4 @@
-"""`gate init`: what agents need to ask by files, put into a project of somebody's and taken out."""
+"""`gate init`: the files for asking by files, added to an existing project and removed again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def project(world):
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A project whose records are kept apart; nothing is started for it."""
+    """A project with separate records; nothing is started for it."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "project").mkdir()
     return Place(str(tmp_path / "project"), {"HOME": str(tmp_path / "home")})
@@ -52,7 +52,7 @@ def init(world, *words, code=0):
 
 
 def tree(folder):
-    """Every file and folder below, with its mode."""
+    """Return every file and folder below, with its mode."""
     return {
         str(path.relative_to(folder)): (
             stat.S_IMODE(path.lstat().st_mode),
@@ -230,7 +230,7 @@ def test_only_our_lines_are_added_and_removed(place, before):
     assert path.read_bytes() == after
     take_back(place)
     assert path.read_bytes() == before
-    # Also when somebody has written around them since.
+    # Even when a person has written around them since.
     lines_in(place, path, FROM_A_SHELL)
     path.write_bytes(b"Above.\n" + after)
     take_back(place)
@@ -388,7 +388,7 @@ def test_own_files_are_removed_and_foreign_ones_stay(world, project):
     ran = init(world, "--undo")
     assert f"kept: {inside}/agents (left in it: mine.txt)\n" in ran.out
     assert f"removed: {inside}/queue\n" in ran.out
-    # It was there before, and so it stays.
+    # It was there before, so it stays.
     assert {str(path.relative_to(inside)) for path in inside.rglob("*")} == {
         ".listener.lock",
         "agents",
@@ -514,14 +514,14 @@ def test_moved_project_shows_its_new_path(world, project):
 
 
 def asked_by_gate(folder, world):
-    """Where a question is asked, and the project that it is asked in."""
+    """A folder in which a question is asked, and the project of the question."""
     world.plain.folder = folder
     asked = world.get(world.plain.gate("ask", "Which?", "--no-wait").out.strip())
     return asked.origin.cwd, asked.origin.project
 
 
 def asked_from(folder, world, project):
-    """The question that the script of a folder puts into the project."""
+    """Return the question that the script of a folder writes into the project."""
     with run_script(folder, world) as asking:
         said = ""
         while "Question sent" not in said:

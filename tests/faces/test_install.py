@@ -1,4 +1,4 @@
-"""`gate install`, `gate uninstall`, and what the doctor makes of it; no agent CLI is needed."""
+"""`gate install`, `gate uninstall`, and the doctor's findings; no agent CLI is needed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def world(kept_world):
 
 @pytest.fixture
 def home(world, monkeypatch):
-    # For what runs in the tests' own process.
+    # For code that runs in the tests' own process.
     monkeypatch.setenv("HOME", str(world.folder / "home"))
     return world.folder / "home"
 
@@ -63,7 +63,7 @@ def put(path, content):
 
 
 def tree(folder):
-    """Every file and folder with its mode and bytes, but not our own data."""
+    """Return every file and folder with its mode and bytes, except our own data."""
     return {
         str(path.relative_to(folder)): (path.stat().st_mode, path.is_file() and path.read_bytes())
         for path in sorted(folder.rglob("*"))
@@ -507,7 +507,7 @@ def test_guard_without_sed_blocks(tmp_path):
 
 
 def run_guard(folder, shell, line, **environ):
-    """The guard around a program that prints the line and the tab that ends it."""
+    """Return the guard around a program that prints the line and the tab that ends it."""
     (folder / "said").write_bytes(line.encode() + b"\t\n")
     command = guard_hook(f"/bin/cat {folder}/said; :")
     return subprocess.run(
@@ -561,7 +561,7 @@ def test_lines_codex_writes_between_ours_survive(world, home):
     install(world, "codex")
     state = '\n[hooks.state."a:stop:0:0"]\ntrusted_hash = "sha256:1"\n'
     text = path.read_text()
-    # A comment that stands alone at the end would move behind what codex adds.
+    # A comment alone at the end would move behind the lines that codex adds.
     assert text.endswith("timeout = 3  # gatebell: end\n")
     stop = text.index("\n[[hooks.UserPromptSubmit]]")
     put(path, text[:stop] + state + text[stop:])
@@ -686,7 +686,7 @@ def test_doctor_finds_hooks_that_codex_does_not_trust(world, home):
     assert [sentence[:6] for sentence in complaints(world, home)] == ["codex:"] * 2
 
 
-# A host in twenty lines: it asks its hook about what its rules name, and obeys.
+# A host in twenty lines: it asks its hook about the calls of its rules, and obeys.
 HOST = f"""#!{sys.executable}
 import json, os, subprocess, sys, urllib.request
 settings = json.load(open(os.path.expanduser("~/.claude/settings.json")))

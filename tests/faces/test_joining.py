@@ -51,7 +51,7 @@ def desk(world):
 
 @pytest.fixture
 def screens():
-    """Opens terminals, and closes them with whatever is in them."""
+    """Open terminals, and close them with their programs."""
     opened = []
 
     def keep(made):
@@ -422,7 +422,7 @@ def test_branch_continues_with_its_session_result_while_another_works(desk, monk
     desk.write_role("slow", 'command: ["/usr/bin/python3", "slow.py"]')
     ended = []
     work = lambda: ended.append(desk.run(NEEDS, flow=BRANCHES))  # noqa: E731 - of one line
-    # A daemon: a failure here must not leave the agent waiting for ever.
+    # A daemon: a failure here must not leave the agent waiting.
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     (joined,) = eventually(lambda: joins)

@@ -1,4 +1,4 @@
-"""`gate listen`: what it shows, whom it asks, and how it begins and ends."""
+"""`gate listen`: its output, the people it asks, its start and its end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def world(kept_world):
 
 @pytest.fixture
 def listen(world):
-    """Starts a listener in the project, which is set up for it."""
+    """Start a listener in the project, which is set up for it."""
     set_up(str(world.plain.folder))
     started = []
 
@@ -250,7 +250,7 @@ sys.exit(1 if word in ("Later", "Open in terminal") else 0)
 
 @pytest.fixture
 def hand(world):
-    """A window that somebody answers with a word; `windows` tells what was shown."""
+    """A window that a person answers with a word; `windows` lists the windows shown."""
     home = world.plain.environ["HOME"]
     os.mkdir(f"{home}/bin")
     with open(f"{home}/bin/zenity", "w", encoding="utf-8") as file:

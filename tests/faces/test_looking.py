@@ -312,7 +312,7 @@ def test_help_text_is_laid_out_once(world, name):
     assert max(len(line) for lines in narrow for line in lines) <= 60
     words = [" ".join(lines).split() for lines in narrow]
     assert words == [" ".join(lines).split() for lines in wide]
-    # No line but the last of its paragraph ends where the next word had room.
+    # Every line but the last of its paragraph is filled: the next word would not fit.
     for lines in narrow if name != "completion" else []:
         for line, after in pairwise(lines):
             assert len(line) + 1 + len(after.split()[0]) > 58, (line, after)

@@ -1,4 +1,4 @@
-"""`gate show --call`, `plan`, `diff`, `flows`, `agents`; a run's number in an ask's place."""
+"""`gate show --call`, `plan`, `diff`, `flows`, `agents`; a run's number instead of an ask's id."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_run_number_means_its_only_ask(world, desk):
 @pytest.mark.proves("RUN-360")
 def test_several_asks_of_a_run_are_listed_and_refused(world, desk):
     run = desk.run(flow=TWO)
-    # The branches ask side by side, so either may be the first.
+    # The branches ask in parallel, so either may be the first.
     one, two = sorted(desk.store.asks.pending_of_run(run.id), key=lambda ask: ask.question.prompt)
     for words in (["answer", str(run.id), "yes"], ["cancel", str(run.id)], ["show", str(run.id)]):
         told = world.ada.gate(*words)

@@ -239,7 +239,7 @@ def test_call_that_timed_out_can_continue(world, client):
     client.result(client.ask("ping"))
     world.plain.gate("answer", ask.id, "go on")
     assert client.text(client.call("ask_human", question="Continue?")) == ("go on", False)
-    # It is recorded as taken a moment after it was handed over, never before.
+    # It is recorded as taken just after its delivery, never before.
     until = time.monotonic() + 20
     while not world.get(ask.id).delivered_at:
         assert time.monotonic() < until, "the answer was never recorded as taken"
@@ -296,7 +296,7 @@ def test_result_is_recorded_before_the_next_call(tmp_path):
             second.set()
 
         def hand_over():
-            # As long as the other call would need, if it did not wait.
+            # As long as the other call would need if it did not wait.
             second.wait(0.5)
             order.append(f"{given['question']} is recorded")
 
@@ -396,7 +396,7 @@ def test_signals_proposals_and_notes(world, client):
 
 @pytest.fixture
 def turn(world):
-    """An agent's open turn of a run."""
+    """Make an agent's open turn of a run."""
     now = world.store.now()
     new = Run(0, "feature", "f.py", "", "", "/p", "person:ada", now)
     run = world.store.runs.add(new, [], Carried())
@@ -432,7 +432,7 @@ def test_signal_in_a_turn_is_kept_on_that_turn(world, turn):
 
 
 def joined_at(world, run, made, name, kind):
-    """A person in the session, for the question of a call."""
+    """Let a person visit the session, for the question of a call."""
     session = "claude/s2" if name == "run" else ""
     origin = Origin(project="/p", owner=owner_of(run.id, "1"), session=session)
     ask = create_ask.ask(world.store, Request("Which?", kind), origin, a_person()).ask
@@ -492,7 +492,7 @@ def test_sessions_are_distinguished(world):
 
 @pytest.mark.proves("AGT-19", "AGT-20")
 def test_protocols_own_client_asks_and_is_answered(world):
-    """With the progress that the protocol's client hears of while it waits."""
+    """The protocol's client also gets the progress while it waits."""
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "gatebell", "mcp"], env=world.plain.environ,
         cwd=str(world.plain.folder),

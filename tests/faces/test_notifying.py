@@ -1,7 +1,7 @@
-"""Word that something waits, over real roads to servers on this machine.
+"""Notifications over real routes to servers on this machine.
 
-A real desktop is told once; otherwise programs on PATH that write down how they were called stand
-in for notify-send and osascript, which need a session bus and a Mac.
+One test uses a real desktop. The others use programs on PATH that record their arguments, in
+place of notify-send and osascript, which need a session bus and a Mac.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from gatebell.services.notifications import send_notices
 from gatebell.services.notifications.send_notices import Sender
 from gatebell.testing import FakeClock
 
-# Apprise tries out modules that this Python is about to lose.
+# Apprise imports modules that this Python has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated")
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -67,7 +67,7 @@ HOSTILE = [
 
 
 class Server:
-    """Takes every request, answers as told, and can leave one without an answer."""
+    """Take every request, answer as configured, or leave one without an answer."""
 
     def __init__(self):
         self.requests = []
@@ -91,10 +91,10 @@ class Server:
                     self.end_headers()
                     self.wfile.write(b"{}")
                 except OSError:
-                    pass  # whoever asked has been killed, or has given up
+                    pass  # the client was killed, or has given up
 
             def log_message(self, *_):
-                """Says nothing."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -127,7 +127,7 @@ def no_proxy(monkeypatch):
 
 
 class Home:
-    """Somebody's own store, with roads in the settings file."""
+    """A person's own store, with routes in the settings file."""
 
     def __init__(self, world):
         self.world = world
@@ -231,7 +231,7 @@ def test_unreachable_or_hanging_webhook_is_an_error(server):
 
 
 class Dripping:
-    """A server whose answer does not end: it begins well, and a byte comes again and again."""
+    """A server whose answer does not end: it begins well, then sends byte after byte."""
 
     def __init__(self, beginning):
         self.arrived, self.let_go = threading.Event(), threading.Event()
@@ -380,7 +380,7 @@ def test_hostile_words_reach_ntfy_as_words(server, hostile):
 
 
 class Mailbox:
-    """Where mail arrives, unless it was told to refuse it."""
+    """A mail server, which can be set to refuse mail."""
 
     def __init__(self):
         self.mails = []
@@ -528,10 +528,10 @@ def ids(server):
 
 
 def held_by_a_sender(home, server):
-    """A sender in the middle of sending: the server has the request and does not answer."""
+    """Start a sender that is sending: the server has the request and does not answer."""
     server.hold.clear()
     home.write({"to": f"webhook: {server.url}/in"})
-    # Asked without roads around, so that no other sender starts.
+    # Asked without routes, so that no other sender starts.
     home.ask("Deploy?", XDG_CONFIG_HOME="/nowhere")
     process = home.start("notify", "send")
     server.take()

@@ -27,7 +27,7 @@ from gatebell.install.places import Place
 from gatebell.web.context import COOKIE
 
 ROOT = Path(__file__).parents[2]
-# What deals with the old name, tells of it, or is a text from that time.
+# Files that handle the old name, describe it, or are texts from that time.
 DEALS_WITH_IT = {
     "CHANGELOG.md",
     "README.md",
@@ -69,12 +69,12 @@ def uninstall(home, cli):
 
 
 def ids(home):
-    """The asks by what they say."""
+    """Return the asks by their prompts."""
     return {ask["prompt"]: ask["id"] for ask in json.loads(gate(home, "inbox", "--json").out)}
 
 
 def settings_texts(home):
-    """Every file and folder of the four CLIs; a folder has no content."""
+    """Return every file and folder of the four CLIs; a folder has no content."""
     return content_of(home.folder, (".claude", ".claude.json", ".codex", ".gemini", ".config"))
 
 
@@ -88,7 +88,7 @@ def content_of(folder, names):
 
 
 def work(home, done):
-    """Let a worker drive runs until something is so; what it said."""
+    """Let a worker drive runs until a condition holds; return its output."""
     worker = home.shell.start("worker")
     try:
         eventually(done, what="the work")
@@ -99,7 +99,7 @@ def work(home, done):
 
 
 def in_terminal(home, *words):
-    """What a command says in a terminal."""
+    """Return the output of a command in a terminal."""
     above, below = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "gatebell", *words],
@@ -177,7 +177,7 @@ def test_install_leaves_no_old_name(old):
 @pytest.mark.proves("NAME-8", "AGT-42")
 @pytest.mark.parametrize("upgraded", [False, True])
 def test_uninstall_restores_the_state_before_the_old_name(old, upgraded):
-    # Beside what gate wrote to: it was made after installing, and names our tools.
+    # Not one of the files that gate wrote: made after the installation, and it names our tools.
     local = ".claude/settings.local.json"
     expected = {local: (old.folder / local).read_bytes()}
     expected |= content_of(old.folder / "before", (".claude", ".codex", ".config"))
@@ -351,7 +351,7 @@ def test_new_folder_wins_and_doctor_names_the_other(old):
 
 
 class Stopwatch:
-    """Counts how often the time of an agent stops and goes on."""
+    """Count how often the clock of an agent stops and starts again."""
 
     def __init__(self):
         self.seen = []

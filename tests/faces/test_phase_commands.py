@@ -1,4 +1,4 @@
-"""Workflows of phases on the command line, in programs of their own, in the web inbox, and for a type checker."""
+"""Workflows of phases on the command line, in programs, in the web inbox, and type-checked."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_task_not_waiting_is_named_with_its_state(desk):
         ran = desk.respond(desk.id, *words)
         assert ran.code == 6 and "person:bob" in ran.err
         assert f"Task {desk.id} is not awaiting input (state: open)" in ran.err
-    # It came too late, and is kept all the same.
+    # It came too late, and is kept.
     assert [one.outcome for one in desk.store.asks.answers(ask_id)] == ["settled", "late"]
     assert desk.store.asks.get(ask_id).value == "Cookies"
     assert desk.respond("tm-none", "x").code == desk.respond("101", "x").code == 5
@@ -146,7 +146,7 @@ def test_editor_counts_only_text_below_the_line(desk):
     seen, editor = desk.world.folder / "seen", desk.world.folder / "editor"
     editor.write_text(f'#!/bin/sh\ncp "$1" {seen}\necho for a year >> "$1"\n')
     editor.chmod(0o755)
-    # An option may stand before the text.
+    # An option may come before the text.
     ran = desk.respond(desk.id, "-e", "Use JWT", VISUAL=str(editor), EDITOR="false")
     assert ran.code == 0 and desk.store.asks.get(ask_id).value == "Use JWT\nfor a year"
     shown = seen.read_text().splitlines()
@@ -211,7 +211,7 @@ def test_template_fills_the_response(desk):
     assert ran.code == 0, ran.err
     expected = f"{TITLE} ({desk.id}): ada says no {{{{id}}}} to {JWT}"
     assert desk.store.asks.get(first).value == expected
-    # With --edit it is where the person begins.
+    # With --edit, it is the initial text.
     words = (other, "--template", "later", "--set", "how=yes", "-e")
     assert desk.respond(*words, EDITOR="sed -i s/yes/maybe/").code == 0
     assert desk.store.asks.get(second).value == f"Other ({other}): ada says maybe to {{{{title}}}}?"

@@ -1,4 +1,4 @@
-"""The commands around runs, with flows and agents in processes of their own."""
+"""The commands for runs, with flows and agents in separate processes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_flow_runs_here_and_shows_its_events(world, project):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "Run 1: simple" and lines[1].endswith("(branch gate/run-1)")
-    # An agent may be done before anybody looks.
+    # An agent may be done before the first check.
     assert [line for line in lines[2:] if line != "▸ 1 quick"] == [
         "│ quick  quick has begun ␛[31m",
         "✓ 1 quick: DONE, quick is done",
@@ -207,7 +207,7 @@ def test_run_whose_driver_died_at_work_is_taken_over(world, project, started):
 
 @pytest.mark.proves("RUN-319")
 def test_interrupting_a_run_ends_the_agents_of_every_branch(world, project, started):
-    # Without setpriv the kernel does not help.
+    # Without setpriv, the kernel does not end the agent.
     tools = world.folder / "bin"
     tools.mkdir()
     (tools / "git").symlink_to(shutil.which("git"))

@@ -1,4 +1,4 @@
-"""Commands around runs at their edges: what flows print and return, numbers, paths, who is there."""
+"""Edge cases of the run commands: output and results of flows, numbers, paths, drivers."""
 
 from __future__ import annotations
 

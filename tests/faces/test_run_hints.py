@@ -1,4 +1,4 @@
-"""What a run's commands say to somebody who does not know the way: how to go on, and what went wrong."""
+"""The hints of the run commands: the next command, and the cause of a failure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MORE_FLOWS = {
 
 @pytest.fixture
 def more(world, project):
-    """The project with flows that go wrong, or ask."""
+    """The project with flows that fail, or ask."""
     head = HEAD.replace("import flow", "import ask, flow")
     for name, body in MORE_FLOWS.items():
         code = f"{head}\n\n@flow\ndef {name}(prompt):\n    {body}\n"
@@ -41,7 +41,7 @@ def more(world, project):
 
 
 def complaint(process):
-    """The next line on its stderr."""
+    """Return the next line of its stderr."""
     assert select.select([process.stderr], [], [], 30)[0], "it says nothing"
     return process.stderr.readline()
 

@@ -1,4 +1,4 @@
-"""Session asks around the commands of runs: opened where the run is driven, or given up."""
+"""Session asks and the run commands: opened where the run is driven, or given up."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_flow_at_a_terminal_opens_its_session_there(desk):
         ada.type("\n")
         pid_in(ada)
         ada.type("exit\n")
-        # Not yet: it is offered again, with the run still waiting.
+        # Not yet: it is offered again while the run still waits.
         left = ada.until("Your answer (Enter: not yet): ")
         ada.type("\n")
         again = ada.until("Enter opens the session of a-", after=left)
@@ -39,7 +39,7 @@ def test_flow_at_a_terminal_opens_its_session_there(desk):
         ada.until("at your service", after=again)
         ada.type("exit\n")
         ada.until("Your answer (Enter: not yet): ", after=again)
-        # Ctrl+C is for the prompt that has the screen, not for the run.
+        # Ctrl+C goes to the prompt on the screen, not to the run.
         ada.type("to the left")
         ada.until("to the left", after=again)
         ada.type("\x03")

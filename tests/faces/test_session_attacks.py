@@ -1,4 +1,4 @@
-"""Attacks on sessions and the TUI: what was suggested is no answer, and what was typed is not lost."""
+"""Attacks on sessions and the TUI: a suggestion is not an answer, and typed text is not lost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from gatebell.services.sessions import ask_session
 from gatebell.testing import FakeClock, MemoryStore
 
 NESTED = {"type": "object", "properties": {"port": {"type": "object"}}, "required": ["port"]}
-# A program whose talk tells since when it was asked for.
+# A program that prints the time from which its conversation is requested.
 SINCE = TALKATIVE.replace("lambda *_: Talk(said)", "lambda *g: Talk([Said('agent', str(g[-1]))])")
 SEND = "This is what was suggested. Type yes to send it (Enter: not yet): "
 
@@ -43,7 +43,7 @@ def desk(world):
 
 @pytest.fixture
 def left(desk):
-    """Somebody who has just left a session that suggests this."""
+    """Ada, who has just left a session that suggests this."""
     screens = []
 
     def leave(suggestion, schema=SCHEMA, **environ):
@@ -60,7 +60,7 @@ def left(desk):
 
 
 def interrupt(screen):
-    """Ctrl+C; again where it came before readline listened for signals."""
+    """Press Ctrl+C, and again if it came before readline handled signals."""
     while "Not answered" not in screen.seen:
         screen.type("\x03")
         with suppress(AssertionError):
@@ -126,7 +126,7 @@ def test_no_field_begins_with_a_terminal_control_sequence(desk, left):
 
 
 class Stopped:
-    """A bell at which somebody is stopped for two hours at first, and a program that only ends."""
+    """A bell that first stops its waiter for two hours, and a program that only ends."""
 
     over, process, ended = False, "boot/9/1", ""
 

@@ -1,4 +1,4 @@
-"""The examples of docs/sessions.md and the example harness, and sessions opened where the asker sits."""
+"""The examples of docs/sessions.md, the example harness, and sessions at the asker's terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
 HARNESS = ROOT / "examples" / "session_harness.py"
 
-# Reads the paper that it is told of, and obeys one word a line.
+# Reads the session file that it is given, and obeys one word a line.
 PROGRAM = """#!{python}
 import os, re, sys
 from pathlib import Path
@@ -160,7 +160,7 @@ def test_example_harness_reports_the_outcome(world, tmp_path, screens):
 
 
 def asker(world, tmp_path, screens, *prompts, **around):
-    """A program that asks, at somebody's terminal."""
+    """Start a program that asks, at a person's terminal."""
     (tmp_path / "asker.py").write_text(ASKER, encoding="utf-8")
     prompts = prompts or ["Is it ready?"]
     command = [sys.executable, str(tmp_path / "asker.py"), world.tokens["ada"], *prompts]
@@ -211,7 +211,7 @@ def test_no_session_opens_in_an_agents_terminal(world, tmp_path, screens):
         screen.read(0.02)
     assert world.bob.gate("answer", the_ask(world).id, '{"ready": false}').code == 0
     screen.until("ASKER GOT Verdict(ready=False) person:bob cli 0")
-    # Not even tried: whatever `gate continue` would say is not there.
+    # It is not even tried: no text of `gate continue` appears.
     assert screen.end() == 0 and screen.seen.startswith("ASKER GOT")
 
 
@@ -219,7 +219,7 @@ def test_no_session_opens_in_an_agents_terminal(world, tmp_path, screens):
 def test_terminal_has_one_session_at_a_time(world, monkeypatch):
     handle = Gate(world.store).human
     monkeypatch.setattr(handle, "_is_attended", lambda: True)
-    # Whoever has the terminal would have it for ever, were it taken again.
+    # A process that has the terminal would keep it for ever if it were taken again.
     with human._terminal:
         handle.sit_here("a-222")
 
@@ -230,7 +230,7 @@ def test_ctrl_c_at_the_decision_stops_the_asker_only(world, tmp_path, screens):
     screen.until("marked t-")
     screen.type("exit\n")
     screen.until("ready (yes or no)")
-    # What comes while readline is about to wait is heard only with the next key (CPython).
+    # CPython notices a Ctrl+C just before readline waits only with the next key.
     screen.type("\x03")
     until = time.monotonic() + 2
     while "Not answered" not in screen.seen and time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""`gate continue` on a session ask: a program of the user's own in a terminal, and the decision after it."""
+"""`gate continue` on a session ask: the user's program in a terminal, then the decision."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.sessions.visits import GRACE_SECONDS, Terms
 from gatebell.services.asks import answer_ask
 
-# What `gate` is, with less patience.
+# The program `gate`, with shorter waits.
 HASTY = """
 import sys
 from gatebell.cli import main

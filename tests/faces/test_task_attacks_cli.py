@@ -1,4 +1,4 @@
-"""Tasks on the command line, in the hands of agents and of people in a hurry."""
+"""Tasks on the command line, used by agents and by people in a hurry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ADA = ("--as", "ada")
 
 @pytest.fixture
 def waits(world):
-    """The id of a task that waits for ada."""
+    """Return the id of a task that waits for ada."""
     (world.ada.folder / ".gate").mkdir()
     made = world.ada.gate("task", "create", "Add login", "--json", *ADA)
     let_ask(world.store, world.ada.folder, "Which way?")

@@ -42,7 +42,7 @@ class Backlog:
         return ran.out if code == 0 else ran.err
 
     def create(self, title, *options):
-        """By the command, if there are options: starting it takes a tenth of a second."""
+        """Create a task, by the command if there are options: a start takes a tenth of a second."""
         if options:
             return json.loads(self("create", title, *options, "--json", *ADA))["id"]
         return backlog.create(
@@ -256,7 +256,7 @@ def test_worktree_of_a_run_means_its_project(tasks):
     assert tasks.get(task).project == str(tasks.folder)
     part = tasks.world.claude.gate("task", "create", "Part", "--parent", task, "--json")
     assert json.loads(part.out)["project"] == str(tasks.folder)
-    # A folder that only looks like one is its own project.
+    # A folder that only looks similar is another project.
     strange = tasks.world.folder / "worktrees" / "run-7" / "x"
     (strange / ".git").mkdir(parents=True)
     assert tasks.get(tasks.create("Strange", "--project", str(strange))).project == str(strange)
@@ -519,7 +519,7 @@ def test_task_is_accepted_without_tm_where_asks_are_expected(tasks):
     assert world.ada.gate("answer", "zzz", "left").code == 0
     assert world.get(second).value == "left"
     assert "there is no run 101" in world.ada.gate("answer", "101", "x").err
-    # What an ask or a run is called comes first.
+    # Ids of asks and runs come first.
     store = world.store
     ask_id = world.ask("Mine?")
     tasks("import", "-", *ADA, text=f'{{"id": "tm-{ask_id[2:]}", "title": "Same"}}\n')

@@ -1,4 +1,4 @@
-"""Runs of tasks on every face: which task, and what it came to."""
+"""Runs of tasks on every face: the task and its result."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ WHY = "there is no\x1b[2J network"
 
 
 def end(store, title, **result):
-    """A task whose run has completed with this report."""
+    """Make a task whose run has completed with this report."""
     run = taken_up(store, add_task(store, title, priority=0))
     assert store.runs.change(runs.complete(run, {"summary": "", **result}, store.now()), run)
     return store.runs.get(run.id)
 
 
 def every_end(store):
-    """Runs that failed, were closed, were closed by a person, stopped by one, and wait."""
+    """Make runs that failed, were closed, closed by a person, stopped by a person, and wait."""
     failed = end(store, "Pull the feed", state="failed", status=WHY, summary="Tried twice")
     closed = end(store, "Add login", state="closed", summary="All of it")
     by_ada = taken_up(store, add_task(store, "Old idea", priority=0))
@@ -101,7 +101,7 @@ def test_task_means_its_last_run_also_for_watch(world):
     none = world.plain.gate("logs", new.id)
     assert none.code == 5 and f"no run has worked on {new.id} yet" in none.err
     assert world.plain.gate("stop", "tm-none").code == 5
-    # Whoever says this may mean the task.
+    # A person who types this may mean the task.
     assert world.plain.gate("delete", failed.task).code == 2
 
 

@@ -1,4 +1,4 @@
-"""`gate template`: answers written beforehand, listed, shown, set and deleted."""
+"""`gate template`: prepared answers, listed, shown, set and deleted."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_invalid_template_changes_nothing(world, project, users):
 def test_template_is_written_in_the_editor(world, project, users):
     adds = "sh -c 'echo second >> \"$1\"' sh"
     template(world, "set", "later", "first", "--edit", EDITOR=adds)
-    # What stands there is where it goes on from.
+    # The existing text is the initial one.
     template(world, "set", "later", "--edit", VISUAL=adds)
     words = (users / "later.md").read_text().split()
     assert words == ["firstsecond", "second"]

@@ -1,4 +1,4 @@
-"""`gate tui`, played on a real store without a terminal; in a terminal: journeys/test_tui_terminal.py."""
+"""`gate tui` on a real store without a terminal; journeys/test_tui_terminal.py has one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def store(tmp_path):
 
 @pytest.fixture(autouse=True)
 def no_tick(monkeypatch):
-    """Whatever changes on the screen must be told by the store or the terminal."""
+    """Every change on the screen must come from the store or the terminal."""
     monkeypatch.setattr("gatebell.tui.app._TICK_SECONDS", 1000.0)
 
 

@@ -1,4 +1,4 @@
-"""`gate up`, `gate down` and `gate link`: one process, its lock, and who is let in where."""
+"""`gate up`, `gate down` and `gate link`: one process, its lock, and who may log in where."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def test_behind_a_proxy_a_claimed_login_is_worth_nothing(up):
 
 
 def _listening_port(pid):
-    """The port a process listens on, from the kernel's table."""
+    """Return the port on which a process listens, from the kernel's table."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         sockets = {

@@ -1,4 +1,4 @@
-"""What people learn of a run that waits: by their roads, and from its record."""
+"""How people learn of a waiting run: by their routes, and from its record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gatebell.app.wiring import open_store
 @pytest.mark.proves("S2-76")
 def test_waiting_run_notifies_people_by_their_routes(world):
     RunProject(world)
-    # Their own: from a throwaway store nobody is told anything.
+    # A person's own store: a throwaway store sends no notifications.
     path, told = str(world.folder / "own" / "gate.db"), world.folder / "told"
     road = f'echo "$GATE_KIND $GATE_ASK_ID $GATE_TITLE" >> {told}'
     driving = world.plain.start("run", "gated", GATE_STORE=path, GATE_NOTIFY_CMD=road)

@@ -1,4 +1,4 @@
-"""Charts in the browser: drawn without a script, and told as numbers too."""
+"""Charts in the browser: drawn without a script, and also written as numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def elements(html, tag):
 
 
 def table(html):
-    """The rows of the table: label and number."""
+    """Return the rows of the table: label and number."""
     rows = str(html).split("<tbody>")[1].split("</tr>")[:-1]
     return [
         tuple(text_of(cell.split(">", 1)[1]) for cell in row.replace("<td", "<th").split("<th")[1:])

@@ -1,4 +1,4 @@
-"""Diffs in the browser: told in words and signs, bounded, and nothing of them lost."""
+"""Diffs in the browser: shown in words and signs, bounded, with no line lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SMALL = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ def f():\n same\n-old <b>\n+new\n"
 
 
 def rows(html):
-    """Each line as (class, old number, new number, sign, text)."""
+    """Return each line as (class, old number, new number, sign, text)."""
     found = []
     for line in str(html).split("<tr ")[1:]:
         name = line.split('"')[1]

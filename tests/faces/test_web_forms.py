@@ -1,4 +1,4 @@
-"""Forms in the browser: what a person types into the fields is the value the agent gets."""
+"""Forms in the browser: the text that a person types is the value that the agent gets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def render(*given):
 
 
 class Browser(HTMLParser):
-    """What a browser would send of a page nobody touched."""
+    """Return the data that a browser would send from an untouched page."""
 
     def __init__(self):
         super().__init__()
@@ -50,7 +50,7 @@ class Browser(HTMLParser):
         if tag in ("input", "textarea", "select"):
             self.names.append(found["name"])
         if tag == "input" and (found["type"] not in ("radio", "checkbox") or "checked" in found):
-            # A field of one line holds one line.
+            # A single-line field holds one line.
             self.posted[found["name"]] = found["value"].replace("\n", "")
         elif tag == "textarea":
             self._area = found["name"]
@@ -117,7 +117,7 @@ def options(draw):
 
 @st.composite
 def forms(draw, depth=0):
-    """A schema and a value that a person could have typed."""
+    """Return a schema and a value that a person could have typed."""
     simple = [
         "text",
         "number",
@@ -236,7 +236,7 @@ def test_two_thousand_properties_are_two_thousand_fields():
 
 
 def entangle(count):
-    """Definitions of which each refers to all."""
+    """Return definitions that each refer to all."""
     fields = {f"p{one}": {"$ref": f"#/$defs/d{one}"} for one in range(count)}
     return {
         "$defs": {f"d{one}": form(**fields) for one in range(count)},
@@ -395,7 +395,7 @@ def test_nothing_is_selected_and_a_default_is_only_shown():
     assert {*post(html).values()} == {""} and read(schema, post(html)) == {}
     assert "default: true" in html and "default: typed" in html and "default: 3" in html
     assert "hush" not in html
-    # Only what may be left out can be unsaid again.
+    # Only an optional value can be removed again.
     radios = [one["value"] for one in elements(html, "input") if one["name"] == "v/yes"]
     assert radios == ["true", "false"] and str(html).count("not said") == 2
 

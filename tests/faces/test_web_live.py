@@ -1,4 +1,4 @@
-"""What happens is told to whoever watches: streams over a real connection."""
+"""Events reach every watcher: streams over a real connection."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_stopping_sends_streams_and_waits_home_at_once(server):
     stopping.start()
     assert b'"status":"pending"' in waiting.makefile("rb").read()
     while stream.next():
-        """What was told before the end."""
+        """Return the events before the end."""
     stopping.join(10)
     assert not stopping.is_alive()
     waiting.close()

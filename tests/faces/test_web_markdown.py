@@ -1,4 +1,4 @@
-"""Markdown in the browser: readable, harmless, and nothing of it hidden."""
+"""Markdown in the browser: readable, harmless, and with nothing hidden."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_long_text_is_cut_and_counts_the_rest():
     assert 'class="cut"' not in render("a" * markdown.MAX_CHARACTERS)
 
 
-# In a process of its own, because measuring coverage makes it many times slower.
+# In a separate process, because measuring coverage makes it many times slower.
 MEASURE = """
 import json, sys, time
 from gatebell.web.markdown import MAX_CHARACTERS, render

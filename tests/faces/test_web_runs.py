@@ -1,4 +1,4 @@
-"""Runs in the web inbox: the list, the page of each, what can be done there, and the same over HTTP."""
+"""Runs in the web inbox: the list, the page of each, its actions, and the same over HTTP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["inbox"]
 
 
 def shown(inbox, path, *scopes):
-    """The words of a page, with single blanks."""
+    """Return the words of a page, with single blanks."""
     response = inbox.client(*(scopes or ("read", "answer"))).get(path)
     assert response.status_code == 200, response.text
     return " ".join(text_of(response.text.partition("<main")[2]).split())
@@ -38,7 +38,7 @@ def post(inbox, path, **fields):
 
 
 def a_rich_run(inbox):
-    """An architect, a gate, and two branches of which one waits."""
+    """Make a run with an architect, a gate, and two branches of which one waits."""
     store = inbox.store
     said = {"status": "NEEDS_HUMAN", "question": "Cookie or storage?"}
     calls = [
@@ -366,7 +366,7 @@ def test_stream_reports_runs_and_agents_that_start(tmp_path):
 
 @pytest.mark.proves("WEB-83")
 def test_page_fits_a_run_that_was_really_driven(tmp_path):
-    """Not only records that somebody made up."""
+    """The page is tested with more than made-up records."""
     from tests.support.flow_harness import Harness, done, needs
 
     from gatebell.web.app import make_app, make_desk

@@ -1,4 +1,4 @@
-"""Tasks in the web inbox: the tree with what waits, the page of each, and the same over HTTP."""
+"""Tasks in the web inbox: the tree, the page of each task, and the same over HTTP."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def page_of(inbox, path):
 
 
 def shown(inbox, path):
-    """The words of a page, with single blanks."""
+    """Return the words of a page, with single blanks."""
     return " ".join(text_of(page_of(inbox, path).partition("<main")[2]).split())
 
 
@@ -36,7 +36,7 @@ def links(inbox, path):
 
 
 def titles(inbox, path="/tasks"):
-    """The tasks of the tree, in their order."""
+    """Return the tasks of the tree, in their order."""
     found = read(page_of(inbox, path)).elements
     return [given["id"][3:] for tag, given in found if given.get("id", "").startswith("go-")]
 

@@ -1,4 +1,4 @@
-"""What stands in the fields of an answer: shared with the terminal as a draft, read as an answer."""
+"""The fields of an answer: shared with the terminal as a draft, read as an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page of an ask shows of it."""
+"""The content of an ask's page."""
 
 from __future__ import annotations
 

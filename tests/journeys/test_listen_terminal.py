@@ -1,4 +1,4 @@
-"""`gate listen` in a real terminal: one question after the other, and nothing answered by accident."""
+"""`gate listen` in a real terminal: one question at a time, and no answer by accident."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run in a real terminal: what is seen while it works and waits, and Ctrl+C."""
+"""A run in a real terminal: its output while it works and waits, and Ctrl+C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person does in a real terminal."""
+"""The actions of a person in a real terminal."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_ctrl_c_stops_going_through_the_inbox(world, terminal):
     terminal.run("inbox", "--answer")
     terminal.until("1 of 3")
     terminal.until("Your answer (Enter: not yet):")
-    # What has not been read yet, Ctrl+C drops in the terminal itself.
+    # Ctrl+C drops unread input in the terminal itself.
     terminal.type("half")
     terminal.until("(Enter: not yet): half")
     terminal.type("", "C-c")
@@ -207,7 +207,7 @@ def test_call_is_edited_or_allowed_for_longer(world, terminal):
     terminal.type("edit", "Enter")
     terminal.until("Run this instead: git push one")
     terminal.type(" -n", "Enter")
-    # What is typed ahead of its question does not count.
+    # Input typed before its question does not count.
     terminal.prompt(after=1)
     terminal.type("yes for ever", "Enter")
     terminal.until("Not understood: a yes can be for")

@@ -1,4 +1,4 @@
-"""`gate tui` in a real terminal: runs go on from it, sessions take the terminal over and give it back."""
+"""`gate tui` in a real terminal: runs continue, sessions take the terminal and give it back."""
 
 from __future__ import annotations
 

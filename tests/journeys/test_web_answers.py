@@ -1,4 +1,4 @@
-"""Answering in a real browser: every kind, drafts, rivals, twins, and what does not fit."""
+"""Answering in a real browser: every kind, drafts, rivals, twins, and invalid answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The web inbox as people look at it: in a real browser, wide and phone-sized."""
+"""The web inbox for people: in a real browser, wide and phone-sized."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def test_people_log_in_by_link_or_token_and_leave(web, tab, size):
     expect(page.locator("#answer")).not_to_contain_text("as claimed")
     button(page, "Log out").click()
     heading = page.get_by_role("heading", level=1)
-    expect(heading).to_have_text("Log in")  # going on at once would take the request back
+    expect(heading).to_have_text("Log in")  # continuing at once would abort the request
     page.goto(web.url)
     expect(heading).to_have_text("Log in")
     for _ in range(2):

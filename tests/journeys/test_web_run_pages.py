@@ -14,7 +14,7 @@ from gatebell.web.runs import timeline
 
 
 def a_run(web, **more):
-    """One that has done something, and works."""
+    """Make a run that has done something, and works."""
     store, name = web.store, "a" * 300
     signal = {"status": "NEEDS_HUMAN", "question": "Which?", "value": {"x": name}}
     calls = [
@@ -41,7 +41,7 @@ def test_run_page_is_live_and_keeps_focus_and_text(web, tab):
     sent = page.locator("#call-1 details", has_text="What it was sent")
     sent.locator("summary").click()
     expect(sent.locator("summary")).to_be_focused()
-    # One more turn before it, so that it is another one by its number.
+    # One more turn before it, so that its number differs.
     first = turn(web.store, "1", 0, ago=60, session="s-0", signal={"status": "DONE"})
     added = call(web.store, "4", "step", "the newest call", value=1)(run.id)
     assert web.store.runs.change(RunChange(run, (added,), (first(run.id),)), run)

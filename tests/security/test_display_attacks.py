@@ -30,7 +30,7 @@ def payloads(count):
 
 
 class Spy(pyte.Screen):
-    """A terminal that remembers what it was told to do besides printing."""
+    """A terminal that records every action except printing."""
 
     def __init__(self):
         super().__init__(WIDTH, HEIGHT)

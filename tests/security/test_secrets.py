@@ -1,4 +1,4 @@
-"""Secrets stand in clear in their own table only, and nowhere once taken (S12)."""
+"""Secrets are in clear in their own table only, and nowhere once taken (S12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What another site can do to somebody who is logged in to the inbox: nothing."""
+"""Another site can do nothing to a person who is logged in to the inbox."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHANGING = tuple(row for row in ROWS if row.changes)
 
 
 def aims(real, attacker="mal"):
-    """Every route that changes something, with a body that would."""
+    """Return every route that changes something, with a valid body."""
     ask = real.ask()
     made = real.token("read", name=attacker)
     (token,) = [one for one in real.store.people.tokens() if one.person == attacker][-1:]
@@ -96,7 +96,7 @@ ATTACK = """async ({base, aims}) => {
 @pytest.mark.proves("WEB-8")
 @pytest.mark.parametrize("where", ["foreign", "neighbour", "hidden"])
 def test_no_other_site_changes_anything_through_a_login(real, evil, logged_in, where):
-    """Foreign: the cookie stays at home. Neighbour: it goes along. Hidden: and no origin is said."""
+    """Foreign: without the cookie. Neighbour: with it. Hidden: with it and without an origin."""
     targets = aims(real)
     policy = "no-referrer" if where == "hidden" else "unsafe-url"
     evil.pages["/attack"] = f'<!doctype html><meta name=referrer content="{policy}"><body>'
@@ -137,7 +137,7 @@ FOREIGN_ORIGINS = (
 
 @pytest.mark.proves("WEB-8")
 def test_cookie_with_its_proof_needs_our_own_origin(real):
-    """As if a browser sent the cookie everywhere, and an attacker had found out the proof."""
+    """As if a browser sent the cookie everywhere, and an attacker knew the proof."""
     secret, targets = real.login(), aims(real)
     before, wrong = real.fingerprint.take(), []
     for given in FOREIGN_ORIGINS:
@@ -155,7 +155,7 @@ def test_cookie_with_its_proof_needs_our_own_origin(real):
 
 
 def post(real, aim, secret, headers):
-    """One request with a cookie and its proof, and nothing that a browser would add."""
+    """Send one request with a cookie and its proof, without the headers of a browser."""
     connection = http.client.HTTPConnection("127.0.0.1", real.port, timeout=20)
     api = aim["path"].startswith("/api/")
     body = json.dumps(aim["body"]) if api else "&".join(f"{k}={v}" for k, v in aim["body"].items())
@@ -280,7 +280,7 @@ def test_no_other_site_hears_or_reads_anything(real, evil, logged_in, where):
 
 @pytest.mark.proves("WEB-29")
 def test_web_socket_is_never_opened(real):
-    """There is none: asked as a page, it is one more page; asked as a socket, it is closed."""
+    """There is none: requested as a page, it is another page; as a socket, it is closed."""
     upgrade = ["Upgrade: websocket", "Sec-WebSocket-Version: 13", f"Host: {real.host}"]
     upgrade += ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", f"Cookie: {COOKIE}={real.login()}"]
     for origin, status in (("http://evil.example", 403), (real.url, 200)):
@@ -324,7 +324,7 @@ def test_no_other_site_can_frame_a_page(real, evil, logged_in):
 
 @pytest.mark.proves("WEB-14")
 def test_other_sites_cannot_log_a_person_in_as_another(real, evil, chromium):
-    """Whoever answers as the attacker gives the attacker what they type."""
+    """A person who answers as the attacker gives the attacker their text."""
     token, link = real.token("read", "answer", name="mal"), real.link("mal")
     sends = "<script>document.forms[0].submit()</script>"
     by_token = (

@@ -1,4 +1,4 @@
-"""Links in mails and chats are opened by scanners first: they decide nothing and use nothing up."""
+"""Scanners open links in mails and chats first: they decide nothing and use up no link."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def looks_at_the_head(client, path):
 
 
 def follows_everything(client, path):
-    """A crawler: every address on the page, whatever it is for."""
+    """A crawler: it opens every address on the page."""
     found = client.get(path, follow_redirects=True).text
     for address in set(re.findall(r'(?:href|src|action)="(/[^"]*)"', found)):
         client.get(address, follow_redirects=True)
@@ -98,7 +98,7 @@ def posts_from_another_site(client, path):
 
 
 def changes_the_address(client, path):
-    """Wrapped, with marks added, written in another way."""
+    """The link wrapped, with marks added, or written in another way."""
     for more in (
         "?utm_source=mail",
         "?next=//scanner.example",
@@ -115,7 +115,7 @@ def tries_other_methods(client, path):
 
 
 def keeps_what_it_is_given(client, path):
-    """Comes back with every cookie and the address it came from, and sends JSON."""
+    """Come back with every cookie and the referring address, and send JSON."""
     client.get(path)
     client.get(path, headers={"referer": URL + path})
     client.post(path, json={"value": "yes"})
@@ -130,7 +130,7 @@ SCANNERS = (
 
 @pytest.mark.proves("WEB-16")
 def test_scanners_answer_nothing_enter_nowhere_and_use_no_link(inbox, whole):
-    """Every scanner on some links, every link with some scanner; in the whole run all with all."""
+    """Every scanner on some links, every link with some scanner; the whole run tries all."""
     asks = [inbox.ask(f"Question {n}?", "approval") for n in range(LINKS // 2)]
     links = [manage_logins.make_link(inbox.store, a_person()) for _ in range(LINKS // 2)]
     addresses = [f"/link/{link}" for link in links] + [f"/asks/{ask.id}" for ask in asks]
@@ -143,7 +143,7 @@ def test_scanners_answer_nothing_enter_nowhere_and_use_no_link(inbox, whole):
                 assert not client.cookies, scanner
         assert len(SCANNERS) == 12 and inbox.fingerprint.take() == before
 
-        # Then comes the person.
+        # Then the person comes.
         logins = set()
         client.headers["origin"] = URL
         for link in links:
@@ -199,7 +199,7 @@ def test_browser_that_does_not_click_does_nothing(real, chromium):
 
 @pytest.mark.proves("WEB-16")
 def test_logged_in_browser_that_only_looks_answers_nothing(real, logged_in):
-    """Also not with a key that is pressed by chance."""
+    """A key that is pressed by accident does nothing either."""
     ask = real.ask("Deploy?", "approval")
     before, page = real.fingerprint.take(), logged_in.new_page()
     page.goto(f"{real.url}/asks/{ask.id}?value=yes&note=x", wait_until="load")
