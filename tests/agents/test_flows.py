@@ -12,7 +12,7 @@ __all__ = ["project"]
 
 @pytest.mark.proves("S2-21", "S2-27", "S2-33", "S2-73", "RUN-530")
 def test_architect_coder_reviewer_and_two_gates(project):
-    """Sessions go on, the reviewer's words reach the coder, a command is asked for."""
+    """Sessions continue, the reviewer's words reach the coder, a command is asked for."""
     made = "perl -e 'open F, q(>>), q(deployed); print F qq(once\\n)'"
     scripts = {
         "architect": [script([report("DONE", "PKCE it is")])],
@@ -77,7 +77,7 @@ def feature(prompt):
 
 
 @pytest.mark.proves("S2-22", "S2-42", "RUN-531")
-def test_an_agent_needs_a_person_three_times(project):
+def test_agent_needs_a_person_three_times(project):
     """The flow does not notice: one call, one session, four turns."""
     steps = [
         report("NEEDS_HUMAN", question="Which port?"),

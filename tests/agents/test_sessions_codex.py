@@ -1,4 +1,4 @@
-"""Session asks in codex's own screen: its conversation is found again, whatever was killed."""
+"""Session asks in codex's own screen: its conversation is found again after any kill."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def logs(desk):
 
 
 @pytest.mark.proves("SES-75", "S0-100", "S0-107", "S0-117")
-def test_a_question_is_worked_out_in_codexs_own_screen(desk, terminal):
+def test_question_is_worked_out_in_codexs_own_screen(desk, terminal):
     terms = Terms("choice", system_prompt="Be brief.", capture_transcript=True)
     ask = desk.ask(terms, "-x or -y?", options=("-x", "-y"))
     with_codex = "GATE_SESSION_CLI=codex"

@@ -38,7 +38,7 @@ def sat(store, ask, end="left", **more):
 
 
 @pytest.mark.proves("SES-105", "SES-106", "S0-109", "LAW-8")
-def test_gate_show_tells_what_a_session_is_about_and_who_was_in_it(world):
+def test_gate_show_describes_a_session_and_its_visitors(world):
     ask = open_ask(world.store)
     sat(world.store, ask, "failed", problem="claude is \x1b[2J not found")
     ask_session.open_visit(world.store, ask.id, a_person("bob"), "codex", "s1")
@@ -66,7 +66,7 @@ def test_gate_show_tells_what_a_session_is_about_and_who_was_in_it(world):
 
 
 @pytest.mark.proves("SES-65")
-def test_whoever_died_in_a_session_is_not_shown_in_it(world, inbox):
+def test_participant_who_died_is_not_shown_in_the_session(world, inbox):
     for store, look in (
         (world.store, lambda ask: world.ada.gate("show", ask.id).out),
         (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
@@ -96,7 +96,7 @@ def test_orphan_of_a_session_is_shown_with_its_command(world, inbox, orphan):
 
 
 @pytest.mark.proves("SES-172")
-def test_waiting_asker_is_told_of_an_orphan(world, orphan):
+def test_waiting_asker_hears_of_an_orphan(world, orphan):
     ask = open_ask(world.store)
     seated = ask_session.open_visit(world.store, ask.id, a_person("bob"), "claude", "s1")
     kill_harness(world.store, seated.visit)
@@ -108,7 +108,7 @@ def test_waiting_asker_is_told_of_an_orphan(world, orphan):
 
 
 @pytest.mark.proves("SES-66")
-def test_a_session_that_failed_is_called_so_and_offers_no_way_in(world, inbox):
+def test_failed_session_is_shown_and_offers_no_way_in(world, inbox):
     for store, look in (
         (world.store, lambda ask: world.ada.gate("show", ask.id).out),
         (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
@@ -127,13 +127,13 @@ def test_a_session_that_failed_is_called_so_and_offers_no_way_in(world, inbox):
 
 
 @pytest.mark.proves("SES-105", "SES-107")
-def test_an_ask_without_a_session_has_none_of_it(world):
+def test_ask_without_a_session_shows_no_session(world):
     shown = world.ada.gate("show", world.ask("--kind", "text", "Which?"))
     assert "The session" not in shown.out and "gate continue" not in shown.out
 
 
 @pytest.mark.proves("SES-107")
-def test_json_has_the_terms_and_every_sitting(world):
+def test_json_has_the_terms_and_every_visit(world):
     ask = open_ask(world.store)
     sat(world.store, ask, transcript="person: hm")
     told = json.loads(world.ada.gate("show", ask.id, "--json").out)
@@ -145,7 +145,7 @@ def test_json_has_the_terms_and_every_sitting(world):
 
 
 @pytest.mark.proves("SES-105", "SES-106", "SES-108", "LAW-8")
-def test_the_page_of_a_session_tells_the_same(inbox):
+def test_page_of_a_session_shows_the_same(inbox):
     ask = open_ask(inbox.store)
     sat(inbox.store, ask, transcript="person: <i>hm</i> \x1b[2J")
     ask_messages.reply(inbox.store, ask.id, a_person("x"), "proposes: APPROVED")
@@ -182,9 +182,7 @@ def test_the_page_of_a_session_tells_the_same(inbox):
     ],
     ids=["approval", "choice", "text"],
 )
-def test_whoever_knows_enough_answers_in_the_browser_without_opening_it(
-    inbox, terms, more, sent, came
-):
+def test_session_ask_can_be_answered_in_the_browser_unopened(inbox, terms, more, sent, came):
     ask = open_ask(inbox.store, terms, **more)
     browser = inbox.browser()
     page = browser.get(f"/asks/{ask.id}").text
@@ -197,7 +195,7 @@ def test_whoever_knows_enough_answers_in_the_browser_without_opening_it(
 
 
 @pytest.mark.proves("SES-108")
-def test_a_form_to_come_of_a_session_is_filled_in_in_the_browser(inbox):
+def test_form_of_a_session_is_filled_in_the_browser(inbox):
     schema = {"type": "object", "properties": {"notes": {"type": "string"}}}
     ask = open_ask(inbox.store, Terms("form"), schema=schema)
     page = inbox.browser().get(f"/asks/{ask.id}").text

@@ -1,4 +1,4 @@
-"""A real terminal: tmux on a server of the test's own."""
+"""A real terminal: tmux on a server of the test."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def web(tmp_path):
 
 @pytest.fixture
 def tab(chromium, web):
-    """Opens a page in a browser of its own, logged in as somebody; no page may have trouble."""
+    """Open pages in a separate browser, logged in as a person; no page may have an error."""
     contexts, problems = [], []
 
     def watch(page):
