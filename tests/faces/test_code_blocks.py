@@ -228,6 +228,15 @@ def test_two_people_answer_one_ask(blocks, shell):
 
 
 @pytest.mark.proves("DOC-1")
+@plays("docs/trust.md", "gate audit head")
+def test_kept_head_is_that_of_the_trail(blocks, shell):
+    keep, verify = blocks[0].commands
+    shell.world.ask("Deploy?")
+    shell.type(keep)
+    assert "nothing was changed" in shell.type(verify)
+
+
+@pytest.mark.proves("DOC-1")
 @plays("docs/files.md", "$ scripts/ask-human.sh")
 def test_script_prints_the_answers(blocks, shell):
     (shell.folder / "scripts").mkdir()
