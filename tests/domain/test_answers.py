@@ -111,7 +111,7 @@ def test_a_choice_takes_one_of_its_options():
 def test_two_options_that_differ_only_in_case_must_be_named_exactly():
     question = an_ask("choice", options=("go", "GO")).question
     assert interpret(question, "GO") == (None, "GO")
-    with pytest.raises(InvalidAnswerError, match=r"the options are 'go', 'GO'$"):
+    with pytest.raises(InvalidAnswerError, match=r"this is not an option: choose 'go', 'GO'$"):
         interpret(question, "Go")
 
 
@@ -165,11 +165,11 @@ def test_a_default_is_judged_like_an_answer_and_never_approves():
     with pytest.raises(UsageError, match="does not answer"):
         with_default(an_ask("choice", options=("A", "B")).question, "C")
     for gate in (an_ask("approval"), an_ask("session", terms=Terms("text"))):
-        with pytest.raises(UsageError, match="silence never decides"):
+        with pytest.raises(UsageError, match="a timeout never decides"):
             with_default(gate.question, "yes")
-    with pytest.raises(UsageError, match="a secret has no default"):
+    with pytest.raises(UsageError, match="a secret cannot have a default"):
         with_default(an_ask("text", secret=True).question, "x")
-    with pytest.raises(UsageError, match="not a JSON Schema"):
+    with pytest.raises(UsageError, match="not a valid JSON Schema"):
         with_default(an_ask("form", schema={"type": "nonsense"}).question, None)
 
 
@@ -219,7 +219,7 @@ def test_an_agent_may_answer_another_sessions_question_under_its_own_name():
     assert give(ask, "use tabs", an_agent("s2")).change.ask.settled_by == "agent:claude/s2"
     assert give(ask, "use tabs", an_agent("s1", "codex")).error is None
     verdict = give(ask, "use tabs", an_agent("s1"))
-    assert isinstance(verdict.error, AgentRefusedError) and "cannot answer itself" in str(
+    assert isinstance(verdict.error, AgentRefusedError) and "which cannot answer it" in str(
         verdict.error
     )
 
@@ -264,7 +264,7 @@ def test_fields_marked_write_only_are_hidden():
     assert verdict.change.ask.value["user"] == "ada"
     assert list(verdict.change.ask.value["pass"]) == ["secret"]
     assert "hunter2" not in repr(verdict._replace(secret=None))
-    with pytest.raises(UsageError, match="a secret has no default"):
+    with pytest.raises(UsageError, match="a secret cannot have a default"):
         with_default(an_ask("form", schema=schema).question, {"user": "x"})
 
 
@@ -298,6 +298,8 @@ def test_whoever_asked_with_a_token_does_not_answer_with_it():
     ask = an_ask("text", session=f"{session_prefix('tk-1')}s")
     caller = a_person("sue", verified=True)._replace(token_id="tk-1")
     verdict = answer(ask, (), caller, Given("me"), NOW, b"k" * 32)
-    assert isinstance(verdict.error, AgentRefusedError) and "this very token" in str(verdict.error)
+    assert isinstance(
+        verdict.error, AgentRefusedError
+    ) and "with this token, which cannot answer" in str(verdict.error)
     document = token_document(Token("tk-1", "sue", made_at=NOW))
     assert (document["id"], document["made_at"]) == ("tk-1", iso(NOW))

@@ -100,7 +100,7 @@ def test_what_an_agent_says_stands_in_its_own_quotation(words, reason, prompt):
     assert inert(form.message) == form.message
     assert first.startswith("a-1: ") and said.startswith("claude proposes: “")
     assert said.endswith("”") and said.count("”") == (2 if reason else 1)
-    assert last == "You decide. Leave this form, and nothing is decided."
+    assert last == "You decide. If you leave this form, nothing is decided."
     assert form.schema == shown(ask_of()).schema, "it fills nothing in"
 
 
@@ -229,7 +229,7 @@ def test_where_no_text_can_be_left_empty_there_is_none_that_may_be():
 
 MESSAGE = (
     "a-1: Is it good?\nclaude proposes: “APPROVED”, because: “it is small”\n"
-    "You decide. Leave this form, and nothing is decided."
+    "You decide. If you leave this form, nothing is decided."
 )
 
 
@@ -282,7 +282,7 @@ def test_form_of_a_text_is_whole():
     assert said.reason == ""
     assert shown(ask_of("text"), said) == Elicitation(
         "a-1: Is it good?\nclaude proposes: “files”\n"
-        "You decide. Leave this form, and nothing is decided.",
+        "You decide. If you leave this form, nothing is decided.",
         an_object(["text"], text=text_field("Your answer", minLength=1)),
         {},
         {},

@@ -39,7 +39,7 @@ def end(visit, seconds, end="left", **more):
     ("more", "sentence"),
     [
         ({"answer": "poll"}, "approval, selection, freeform, structured"),
-        ({"model": 3}, "are texts"),
+        ({"model": 3}, "expected texts"),
         ({"session_seconds": 0}, "above 0"),
         ({"session_seconds": "1"}, "above 0"),
         ({"session_seconds": 1e9}, "above 0"),
@@ -144,7 +144,7 @@ def test_a_new_sitting_goes_on_with_the_conversation_there_is():
 @pytest.mark.proves("SES-126")
 def test_who_has_it_and_what_to_do():
     assert "in process 7: wait" in visits.describe_holder(OPEN, "a-222", [], later(90))
-    assert "process 8, 9 of it lives" in visits.describe_holder(
+    assert "process 8, 9 of it still runs" in visits.describe_holder(
         OPEN, "a-222", ["8", "9"], later(90)
     )
     assert "gate answer a-222" in visits.describe_holder(OPEN, "a-222", [], later(90))

@@ -725,7 +725,7 @@ def test_bad_settings_name_the_file_and_the_key(home):
             '[[notify]]\nto = "desktop"\n[[notify]]\nto = "desktop"',
             "notify number 2 in {} is a road that",
         ),
-        ('[[notify]]\nurl = "x"', "notify number 1 in {} sets 'url'; there are only to"),
+        ('[[notify]]\nurl = "x"', "notify number 1 in {} has an unknown key 'url': use to"),
         ('notify = "desktop"', "notify in {} is a list"),
     ):
         home.file.write_text(text)

@@ -93,7 +93,7 @@ def test_invalid_template_changes_nothing(world, project, users):
         (("set", "later", "  "), 2, "cannot be empty"),
         (("set", "later", "a", "--file", "-"), 2, "not both"),
         (("set", "later", "--edit"), 2, "needs a terminal"),
-        (("set", "../later", "x"), 2, "is not a template's name"),
+        (("set", "../later", "x"), 2, "is not a name for a template"),
         (("set",), 2, "name one"),
         (("list", "later"), 2, "name one"),
         (("show", "later", "text"), 2, "takes no text"),

@@ -82,7 +82,7 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
     # While a program is being loaded, nobody sees what stands around it.
     orphan.stdout.readline()
     try:
-        with pytest.raises(RefusedError, match=rf"process {orphan.pid} \(.* of it lives"):
+        with pytest.raises(RefusedError, match=rf"process {orphan.pid} \(.* of it still runs"):
             sit(store, ask, BOB)
         assert [one.end for one in visits.list_visits(store, ask.id)] == [""]
     finally:

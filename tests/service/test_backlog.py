@@ -122,7 +122,7 @@ def test_what_is_claimed_by_hand_is_released_closed_and_reopened(store):
     with pytest.raises(RefusedError, match="nothing to reopen"):
         backlog.reopen(store, task.id, ADA)
     assert backlog.close(store, task.id, ADA).closed_at is not None
-    with pytest.raises(RefusedError, match="is closed already"):
+    with pytest.raises(RefusedError, match="is already closed"):
         backlog.close(store, task.id, ADA)
 
 
@@ -177,7 +177,7 @@ def test_asking_again_for_a_claimed_task_finds_the_first_ask_and_another_is_refu
 @pytest.mark.proves("TASK-172", "S3-B8")
 def test_nobody_asks_for_a_task_that_is_not_claimed(store):
     task = create(store)
-    with pytest.raises(RefusedError, match="only who has claimed it"):
+    with pytest.raises(RefusedError, match="only a task that was claimed by hand"):
         ask_for(store, task)
     with pytest.raises(NotFoundError, match="no task tm-none"):
         ask_for(store, task._replace(id="tm-none"))

@@ -40,7 +40,7 @@ def test_an_approval_counts_for_what_was_asked_and_no_record_of_it_is_accepted(h
         manage_runs.resume(house.store, house.run_id, an_agent(), "1")
     with pytest.raises(AgentRefusedError, match="only a person opens a run from another"):
         manage_runs.fork(house.store, house.folders, house.run_id, "1", an_agent())
-    with pytest.raises(RefusedError, match="an answer counts for what was asked"):
+    with pytest.raises(RefusedError, match="so its old answer cannot be kept"):
         house.resume("1")
     assert deployed == ["staging"]
 

@@ -273,7 +273,7 @@ def test_orphan_is_named_with_its_command(gate, orphan):
     child = orphan(visited.id)
     (named,) = presence.orphans(gate.store, visited)
     assert named.startswith(f"{child.pid} (") and named.endswith("…)")
-    with pytest.raises(RefusedError, match=rf"process {child.pid} \(.* of it lives: end that"):
+    with pytest.raises(RefusedError, match=rf"process {child.pid} \(.* of it still runs: end that"):
         ask_session.open_visit(gate.store, ask_id, BOB, "claude", "s2")
     answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
     with closing(wait_for_ask.follow(gate.store, ask_id, 60)) as looks:

@@ -515,7 +515,7 @@ class Taken:
         ({"name": ""}, "a workflow needs a name"),
         ({"human_timeout": 0}, "human_timeout is a number of seconds above 0"),
         ({"state": Strange()}, "is a dict, dataclass, NamedTuple or pydantic model"),
-        ({"state": {"x": object()}}, "JSON has no word for"),
+        ({"state": {"x": object()}}, "cannot be written as JSON"),
         ({"state": Taken}, "has a field 'approved', which is the name of what people answer"),
         ({"state": {"history": []}}, "has a field 'history'"),
         ({"start": lambda _: None}, "the start= of 'w' is a function of (state, input)"),
@@ -548,8 +548,8 @@ def broken(*_):
         (Phase("a", human=lambda _s, _o: True, terminal=True), "phase 'a': human returned True, no HumanInput"),
         (Phase("a", human=HumanInput(broken, "approval"), terminal=True), "phase 'a': human's prompt raised KeyError"),
         (Phase("a", human=HumanInput("?", "choice", broken), terminal=True), "phase 'a': human's options raised KeyError"),
-        (Phase("a", human=HumanInput("?", "choice", lambda _: []), terminal=True), "phase 'a' asks what cannot be asked"),
-        (Phase("a", human=HumanInput(lambda _: " ", "approval"), terminal=True), "needs a question"),
+        (Phase("a", human=HumanInput("?", "choice", lambda _: []), terminal=True), "phase 'a' has a question that is not valid"),
+        (Phase("a", human=HumanInput(lambda _: " ", "approval"), terminal=True), "question is empty"),
         (Phase("a", human=lambda _s, _o: HumanInput("?", "text"), terminal=True), "phase 'a' asks for 'text'"),
         (Phase("a", agent=lambda _: 1, next=broken), "phase 'a': next raised KeyError"),
         (Phase("a", agent=lambda _: 1, next=lambda _s, _o: "elsewhere"), "phase 'a' leads to 'elsewhere'"),
@@ -695,7 +695,7 @@ def test_a_handler_that_raises_leaves_the_ask_to_the_inbox(capsys):
     said = capsys.readouterr().err
     first, second = [one["id"] for one in result.history]
     assert f"the handler raised ConnectionError: chat is down. {first} waits in the inbox" in said
-    assert f"the options are 'X', 'Y'. {second} waits in the inbox" in said
+    assert f"this is not an option: choose 'X', 'Y'. {second} waits in the inbox" in said
     assert len(handler.asked) == 2, "each is handed over once"
 
 

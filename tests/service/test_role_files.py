@@ -173,7 +173,7 @@ def test_the_backlog_file_is_read_from_the_project(home, project):
     for text, sentence in (
         ("strategy = merge", "is not TOML: "),
         ("a = " + "[" * 90_000, "is not TOML: "),
-        ("strategy = 3", "strategy is one of branch"),
+        ("strategy = 3", "strategy: expected one of branch"),
     ):
         write(project / ".gate/backlog.toml", text)
         with pytest.raises(UsageError, match=sentence) as caught:
@@ -212,7 +212,7 @@ def test_templates_are_found_in_the_project_then_with_the_user_then_in_the_setti
     assert len(found.problems) == 1 and "bad.md, line 1: this is not UTF-8" in found.problems[0]
     with pytest.raises(NotFoundError, match=r"no template 'x'; there are again, bad, later\. gate"):
         project_files.template(str(project), "x")
-    with pytest.raises(UsageError, match="is not a template's name"):
+    with pytest.raises(UsageError, match="is not a name for a template"):
         project_files.template(str(project), "../x")
 
 

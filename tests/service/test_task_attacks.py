@@ -202,7 +202,7 @@ def test_where_an_agents_test_is_not_wanted_the_projects_own_is_run(desk):
 @pytest.mark.parametrize("command", ["", "true"])
 def test_no_agent_takes_away_the_test_that_a_person_named(store, command):
     task = add_task(store, test_command="make test")
-    with pytest.raises(AgentRefusedError, match="which a person named"):
+    with pytest.raises(AgentRefusedError, match="which a person set"):
         backlog.update(store, task.id, an_agent(), {"test_command": command})
     assert backlog.update(store, task.id, an_agent(), {"title": "Other"}).title == "Other"
     agents = backlog.create(store, "/p", an_agent(), {"title": "A", "test_command": "x"})
@@ -253,7 +253,7 @@ def test_a_run_that_works_on_a_task_is_not_forked(store):
 @pytest.mark.proves("TASK-258")
 @pytest.mark.parametrize("seconds", [0.0, -1.0, 1e9, 1e300])
 def test_a_wait_that_no_ask_could_have_is_refused_before_anybody_works(store, seconds):
-    with pytest.raises(UsageError, match="cannot be waited for"):
+    with pytest.raises(UsageError, match="expected a time for the answer"):
         add_task(store, answer_within_seconds=seconds)
 
 
