@@ -266,10 +266,25 @@ def test_script_prints_the_answers(blocks, shell):
 
 
 @pytest.mark.proves("DOC-1")
-@plays("docs/backlog.md", "gate task create")
+@plays("docs/backlog.md", "$ gate task create")
 def test_tasks_of_the_backlog_are_worked_on(blocks, backlog_shell):
     *creates, worker, awaiting, respond = blocks[0].commands
-    play_backlog(backlog_shell, creates, worker, f"{awaiting}\n{respond}")
+    first, _ = play_backlog(backlog_shell, creates, worker, f"{awaiting}\n{respond}")
+    said = backlog_shell.end()[1][0]
+    shown = [line for line in blocks[0].text.splitlines() if line[0] in " ❓"]
+    assert len(shown) == 2
+    for line in shown:
+        assert line.replace("tm-abc", first) in said
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/dialogs.md", "$ gate dialog")
+def test_dialog_lists_its_programs(blocks, shell):
+    first, other, off = map(shell.type, blocks[0].commands)
+    page = (ROOT / "docs" / "dialogs.md").read_text(encoding="utf-8")
+    for tool in re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE):
+        assert tool in first
+    assert "(used)" in other and "no windows are shown" in off
 
 
 def play_backlog(shell, creates, worker, rest):
