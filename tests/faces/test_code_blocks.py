@@ -228,6 +228,12 @@ def test_choice_is_answered_and_taken(blocks, shell):
     play_talk(shell, blocks[0])
 
 
+@pytest.mark.proves("DOC-1", "CLI-3")
+@plays("docs/json.md", "$ gate ask")
+def test_answer_is_read_from_json(blocks, shell):
+    play_talk(shell, blocks[0])
+
+
 @pytest.mark.proves("DOC-1")
 @plays("docs/agents.md", "$ gate ask", "$ gate gates")
 def test_agent_gets_a_no_and_gates_are_changed(blocks, shell):
