@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import socket
 import sys
 import tomllib
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from standardwebhooks.webhooks import Webhook
 from tests.support.answering_person import AnsweringPerson
 from tests.support.block_shell import AGENT, ASKING_AGENT, BlockShell
 from tests.support.code_blocks import ROOT, find_block, read_blocks, split_gate_commands
+from tests.support.programs import find_program
 from tests.support.script_project import SCRIPT
 from tests.support.waiting import eventually
 
@@ -232,6 +234,21 @@ def test_choice_is_answered_and_taken(blocks, shell):
 @plays("docs/json.md", "$ gate ask")
 def test_answer_is_read_from_json(blocks, shell):
     play_talk(shell, blocks[0])
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/http.md", "$ gate up")
+def test_program_asks_over_http(blocks, shell):
+    find_program("curl", "the example of docs/http.md")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    script = "\n".join(blocks[0].commands).replace("4283", port)
+    try:
+        said = shell.type(script.replace("--detach", f"--detach --port {port}"))
+    finally:
+        shell.type("gate down || true")
+    asked = json.loads(re.search(r'^{"ask".*}', said, re.MULTILINE)[0])
+    assert shell.pending().id == asked["ask"]["id"]
 
 
 @pytest.mark.proves("DOC-1")
