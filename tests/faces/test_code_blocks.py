@@ -340,6 +340,26 @@ def test_readme_install_asks_before_it_writes(blocks, shell, tmp_path):
 
 
 @pytest.mark.proves("DOC-1")
+@plays("docs/held.md", "$ gate gates add")
+def test_gate_is_added_and_installed(blocks, shell, tmp_path):
+    add, install, listing = blocks[0].commands
+    shell.type(add)
+    shell.agree(install)
+    settings_file = tmp_path / "home" / ".claude" / "settings.json"
+    assert "poetry publish" in shell.type(listing)
+    assert "poetry publish" in settings_file.read_text(encoding="utf-8")
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/fail-closed.md", "$ gate install")
+def test_doctor_looks_at_the_installed_gates(blocks, shell):
+    install, doctor = blocks[0].commands
+    shell.agree(install)
+    # It reports more than gates: the exit code depends on the machine.
+    assert "claude" in shell.type(f"{doctor}\ntrue")
+
+
+@pytest.mark.proves("DOC-1")
 @plays("docs/install.md", "gate install claude   ", "gate install claude --gate")
 def test_install_is_written_and_taken_back(blocks, shell, tmp_path):
     claude, codex, dry, uninstall = blocks[0].commands
