@@ -123,6 +123,13 @@ def test_fakes_of_the_python_page_need_no_person(blocks, monkeypatch):
 
 
 @pytest.mark.proves("DOC-1")
+@plays("docs/architecture.md", "from gatebell.domain")
+def test_services_work_without_a_face(blocks, monkeypatch, capsys):
+    run_python(blocks[0], monkeypatch)
+    assert capsys.readouterr().out == "approved\n"
+
+
+@pytest.mark.proves("DOC-1")
 @plays("docs/backlog.md", "from gatebell import Gate\n")
 def test_task_is_worked_on_by_hand(blocks, inbox, monkeypatch):
     with AnsweringPerson(inbox, {"Which": "eu-1"}):
