@@ -93,14 +93,14 @@ def test_no_line_stops_the_server(client):
     assert client.result(client.ask("tools/call"))["error"]["code"] == -32602
     assert client.result(client.ask("tools/call", name="approve", arguments=[]))["error"]
     assert client.text(client.call("ask_human")) == (
-        "a question is a text: ask_human(question=…)",
+        "a question must be a text: ask_human(question=…)",
         True,
     )
     assert client.text(client.call("ask_human", question="Q", options="A"))[1]
     assert client.text(client.call("ask_human", questions=[]))[1]
     told, failed = client.text(client.call("ask_human", question="Q", option=["A"]))
     assert failed and told.startswith(
-        "ask_human takes no option; did you mean 'options'? It takes context, default"
+        "ask_human has no parameter option; did you mean 'options'? It takes context, default"
     )
     assert client.text(client.call("ask_human", question="Q", kind="poem"))[1]
     assert client.text(client.call("inbox_status", id=7))[1]
