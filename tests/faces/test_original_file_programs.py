@@ -64,7 +64,7 @@ def test_original_script_prints_exactly_the_answer(world, script, listening, kin
     agent = f"agent:files/agent_{asking.pid}"
     eventually(lambda: world.get(ask_id).delivered_to == agent, what="the answer's taking")
     assert world.get(ask_id).question.kind == ("text" if kind == "text" else "choice")
-    assert "!!" not in listening.said() and "ERROR" not in listening.said()
+    assert "!!" not in listening.read_lines() and "ERROR" not in listening.read_lines()
 
 
 @pytest.mark.proves("FILE-190", "S4-63")

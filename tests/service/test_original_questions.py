@@ -136,7 +136,7 @@ def test_original_question_that_is_refused_gets_no_file(project, content):
     project.look()
     project.look(1.5)
     (words,) = project.words("refused")
-    assert words.endswith("move scripts/ask-human.sh away, then gate init")
+    assert words.endswith("move scripts/ask-human.sh away, then run gate init")
     assert answers(project) == project.pending == []
     assert os.listdir(project.at("questions")) == [ASKED]
 
