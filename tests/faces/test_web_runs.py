@@ -178,7 +178,7 @@ def test_run_page_shows_result_reason_or_traceback(inbox):
 def test_run_that_sleeps_or_has_no_driver_says_so(inbox):
     ready = add_run(inbox.store, state="ready")
     words = shown(inbox, f"/runs/{ready.id}")
-    in_order(words, "It can go on at once.", "Nobody drives runs now: gate up or gate worker does.")
+    in_order(words, "It can go on at once.", "No worker is running: start gate up or gate worker.")
     assert "It has not begun." in words
     inbox.clock.advance(60)
     later = add_run(inbox.store, state="ready", ready_at=inbox.store.now())
