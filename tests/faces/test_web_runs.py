@@ -333,7 +333,7 @@ def test_changes_of_a_runs_agents_are_shown_on_request(inbox, project):  # noqa:
 @pytest.mark.proves("WEB-87")
 def test_changes_that_cannot_be_shown_are_explained(inbox, tmp_path):
     gone = add_run(inbox.store, folder=str(tmp_path / "gone"))
-    assert "Its folder is not there" in shown(inbox, f"/runs/{gone.id}?changes=shown")
+    assert "Its folder does not exist" in shown(inbox, f"/runs/{gone.id}?changes=shown")
     more = {"folder": str(tmp_path), "root": str(tmp_path), "branch": "gate/run-2"}
     foreign = add_run(inbox.store, **more)
     assert "is no worktree of a run" in shown(inbox, f"/runs/{foreign.id}?changes=shown")
