@@ -66,7 +66,7 @@ def test_plain_source_counts_nothing():
 
 
 @pytest.mark.proves("LANG-2")
-def test_bare_participles_are_told_from_verbs():
+def test_bare_participles_are_distinguished_from_verbs():
     bare = ("told", "_kept", "__made__", "settled", "gone")
     verbs = ("tell", "settled_asks", "is_settled", "edit", "held_calls", "read")
     assert all(map(is_bare_participle, bare)) and not any(map(is_bare_participle, verbs))
@@ -110,7 +110,7 @@ def test_ordinary_uses_are_allowed(text):
 
 
 @pytest.mark.proves("LANG-3")
-def test_every_retired_word_says_what_to_write():
+def test_every_retired_word_has_a_replacement():
     listed = retired_words.read_list()
     words = [one for word in listed for one in word.words]
     assert len(words) == len(set(words)) and all(word.instead for word in listed)

@@ -65,7 +65,7 @@ def test_matrix_keeps_a_usual_case():
 
 
 @pytest.mark.proves("TEST-3")
-def test_skip_reasons_say_what_is_missing():
+def test_skip_reasons_name_the_missing_part():
     reasons = [(path.name, reason) for path in FILES for reason in find_reasons(path)]
     assert len(reasons) > 5
     assert [one for one in reasons if not _REASON.fullmatch(one[1])] == []

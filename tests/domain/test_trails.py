@@ -93,7 +93,7 @@ def test_row_is_compared_with_its_last_event():
 
 
 @pytest.mark.proves("STORE-15")
-def test_event_shows_what_was_changed_before_it():
+def test_event_shows_changes_made_before_it():
     after = entry({"asks": {"a-2": ["", seal(("answered", "")), seal_shortly(("pending", "x"))]}})
     _, said = tell(build_opened("pending", ""), after)
     assert said == ["asks a-2: this row was changed without an event, before event 7"]

@@ -26,7 +26,7 @@ def before(owner, name, happens):
 
 
 @pytest.mark.proves("RUN-507")
-def test_a_run_that_is_stopped_while_it_asks_leaves_no_question(house):
+def test_run_stopped_while_it_asks_leaves_no_question(house):
     house.start(lambda _: flows.pause("Go on?").reason)
     before(house.store.asks, "open", house.stop)
     assert house.drive().state == "stuck"
@@ -34,7 +34,7 @@ def test_a_run_that_is_stopped_while_it_asks_leaves_no_question(house):
 
 
 @pytest.mark.proves("RUN-507")
-def test_a_question_that_was_withdrawn_with_its_run_is_asked_again(house):
+def test_question_withdrawn_with_its_run_is_asked_again(house):
     house.start(lambda _: flows.pause("Go on?").reason)
     before(house.store.asks, "open", house.stop)
     house.drive()
@@ -43,7 +43,7 @@ def test_a_question_that_was_withdrawn_with_its_run_is_asked_again(house):
 
 
 @pytest.mark.proves("RUN-507")
-def test_a_run_ends_and_withdraws_what_it_asked_in_one_write(house, monkeypatch):
+def test_run_ends_and_withdraws_its_asks_in_one_write(house, monkeypatch):
     """Killed right after it, nobody would come to withdraw anything; and no answer is undone."""
 
     def work(_):

@@ -27,7 +27,7 @@ def store():
 
 
 @pytest.mark.proves("TASK-76", "S3-P2")
-def test_ids_are_kept_where_they_are_free_and_renamed_with_all_that_name_them(store):
+def test_taken_ids_are_renamed_with_their_references(store):
     taken = backlog.create(store, "/p", ADA, {"title": "Mine"})
     done = bring_in(
         store,
@@ -47,7 +47,7 @@ def test_ids_are_kept_where_they_are_free_and_renamed_with_all_that_name_them(st
 
 
 @pytest.mark.proves("TASK-77")
-def test_the_same_file_twice_adds_nothing(store):
+def test_same_file_twice_adds_nothing(store):
     backlog.create(store, "/p", ADA, {"title": "Mine"})
     taken = store.tasks.page("/p", "all", 1)[0].id
     records = (
@@ -68,7 +68,7 @@ def test_the_same_file_twice_adds_nothing(store):
 
 
 @pytest.mark.proves("TASK-76", "TASK-72")
-def test_an_imported_task_is_as_in_the_file_and_its_test_command_the_persons(store):
+def test_imported_task_keeps_its_fields(store):
     done = bring_in(
         store,
         {
@@ -104,7 +104,7 @@ def test_one_bad_line_and_nothing_is_imported(store):
 
 
 @pytest.mark.proves("TASK-73")
-def test_a_missing_parent_that_is_imported_later_cannot_close_a_circle(store):
+def test_missing_parent_imported_later_cannot_close_a_circle(store):
     bring_in(store, {"id": "tm-aaa", "parent": "tm-bbb"})
     with pytest.raises(UsageError, match="line 1: tm-bbb would be part of itself"):
         bring_in(store, {"id": "tm-bbb", "parent": "tm-aaa"})
@@ -119,7 +119,7 @@ def test_a_missing_parent_that_is_imported_later_cannot_close_a_circle(store):
 
 
 @pytest.mark.proves("TASK-287")
-def test_a_dry_run_names_no_id_that_would_be_drawn_anew(store):
+def test_dry_run_names_no_id_that_would_be_random(store):
     bring_in(store, {"id": "tm-abc", "title": "Here"})
     records = (
         {"id": "tm-abc", "title": "Other", "state": "in_progress"},
@@ -134,7 +134,7 @@ def test_a_dry_run_names_no_id_that_would_be_drawn_anew(store):
 
 
 @pytest.mark.proves("TASK-78")
-def test_a_dry_run_writes_nothing_and_agents_import_nothing(store):
+def test_dry_run_writes_nothing_and_agents_import_nothing(store):
     assert len(bring_in(store, {"title": "A"}, dry=True).tasks) == 1
     assert store.tasks.count() == 0
     with pytest.raises(AgentRefusedError):
@@ -143,7 +143,7 @@ def test_a_dry_run_writes_nothing_and_agents_import_nothing(store):
 
 
 @pytest.mark.proves("TASK-76", "S3-B12")
-def test_whoever_takes_an_id_meanwhile_is_made_way_for(store, monkeypatch):
+def test_id_taken_during_the_import_is_avoided(store, monkeypatch):
     add, seen = store.tasks.add, []
 
     def overtaken(changes):
@@ -159,7 +159,7 @@ def test_whoever_takes_an_id_meanwhile_is_made_way_for(store, monkeypatch):
 
 
 @pytest.mark.proves("TASK-79")
-def test_a_long_chain_of_tasks_is_imported_without_going_over_it_again_and_again(store):
+def test_long_chain_of_tasks_is_imported_in_linear_time(store):
     needs = [{"id": f"tm-{n:05}", "dependencies": [f"tm-{n + 1:05}"]} for n in range(3_000)]
     looked = []
     get = store.tasks.get

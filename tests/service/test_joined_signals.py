@@ -91,7 +91,7 @@ def test_file_that_the_agent_knows_counts_in_joined_session(desk):
 
 
 @pytest.mark.proves("RUN-380")
-def test_old_file_is_no_new_signal(desk):
+def test_old_file_is_not_a_new_signal(desk):
     run = desk.run(NEEDS)
     path = told_file(desk, run)
     for _ in range(2):
@@ -201,7 +201,7 @@ def test_two_who_take_back_count_it_once(desk):
 
 
 @pytest.mark.proves("RUN-382", "LAW-10")
-def test_store_trouble_loses_no_signal(desk, monkeypatch):
+def test_store_error_loses_no_signal(desk, monkeypatch):
     run = desk.run(NEEDS)
     _, joined = join(desk, run)
     desk.store.runs.offer(joined.turn.id, DONE)
@@ -324,7 +324,7 @@ def test_signal_at_gate_is_only_a_proposal(desk, end):
 
 
 @pytest.mark.proves("RUN-391")
-def test_ask_does_not_expire_while_somebody_is_there(desk, monkeypatch):
+def test_ask_does_not_expire_during_a_visit(desk, monkeypatch):
     run = desk.run(NEEDS, flow=HURRIED)
     ask, joined = join(desk, run)
     desk.store.runs.offer(joined.turn.id, DONE)

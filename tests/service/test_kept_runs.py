@@ -265,7 +265,7 @@ def test_follower_keeps_a_run_once_it_is_free(house):
 
 
 @pytest.mark.proves("PHASE-54")
-def test_step_that_was_not_written_keeps_what_was_kept(real_house):
+def test_unwritten_claim_keeps_the_kept_run(real_house):
     """An answer came between the look and the claim."""
     house = real_house
     house.start(lambda _: bool(pause("Go?")))
@@ -330,7 +330,7 @@ def test_child_of_a_program_keeps_none_of_its_runs(real_house):
 
 
 @pytest.mark.proves("PHASE-54", "RUN-457")
-def test_stopped_run_is_kept_by_nobody(house):
+def test_stopped_run_is_not_kept(house):
     house.start(lambda _: bool(pause("Go?")))
     keeper = Keeper(house.store)
     house.driver.drive(keeper.keep(house.run()), keeper=keeper)

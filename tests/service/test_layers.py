@@ -343,7 +343,7 @@ def test_planted_call_upwards_is_found():
 
 
 @pytest.mark.proves("LAYER-3")
-def test_page_on_turns_names_what_exists():
+def test_page_on_turns_names_existing_functions():
     """Modules, functions and files of the page that are no longer there fail here."""
     page, folder = PAGE.read_text(encoding="utf-8"), PAGE.parent
     code = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))

@@ -247,7 +247,7 @@ def test_waiting_asker_finds_visit_lost_by_itself(gate, how):
 
 
 @pytest.mark.proves("SES-171", "LAW-5")
-def test_visit_that_ends_meanwhile_is_not_lost(gate, monkeypatch):
+def test_visit_that_ends_during_the_check_is_not_lost(gate, monkeypatch):
     """Its harness leaves between the look at its visit and the look at its process."""
     ask_id = ask_for_session(gate)
     visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting

@@ -14,7 +14,7 @@ MADE = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.proves("RUN-481")
-def test_papers_are_a_runs_own_and_do_not_fill_the_disk(tmp_path, monkeypatch):
+def test_session_files_are_private_and_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(run_log, "MAX_LOG_BYTES", 100)
     papers = RunLogFiles(str(tmp_path / "gate.db"))
     run = Run(1, "feature", "", "", "", "", "", MADE)

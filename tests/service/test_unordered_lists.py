@@ -125,7 +125,7 @@ def test_set_inside_of_an_ask_is_refused(house, more):
 
 
 @pytest.mark.proves("ORDER-1")
-def test_set_inside_of_an_ask_of_a_program_is_refused():
+def test_set_inside_an_ask_of_a_program_is_refused():
     gate = Gate(MemoryStore())
     with pytest.raises(UsageError, match="expected a list, got set: use a list"):
         gate.approve("Go?", context={"files": {"a", "b"}})
