@@ -1,4 +1,4 @@
-"""Both directions: tests name only promised behaviours, and the unproven ones are printed."""
+"""Tests name only promised behaviours, and unproven promises are printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests themselves: where their shared code is, and what a skipped one says."""
+"""The test files: their imports, their names and their skips."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.conftest import describe_skips, split_matrix
 HERE = Path(__file__).parent
 FILES = [path for path in sorted(HERE.rglob("*.py")) if "original_file_protocol" not in path.parts]
 _TEST_FILE = re.compile(r"\b(from|import) tests\.\w+\.(test_\w+|conftest)\b")
-# What is missing, then what was not tested.
+# The missing part, then the untested behaviour.
 _REASON = re.compile(r"[^:\n]+: [^\n]+")
 _SKIPS = {"pytest.skip", "pytest.mark.skip", "pytest.mark.skipif", "pytest.importorskip"}
 
 
 def find_reasons(path):
-    """The reason of each skip in a file; where a value is put into it, there is a `…`."""
+    """Yield the reason of each skip in a file, with `…` for each inserted value."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in _SKIPS:
             named = [word.value for word in node.keywords if word.arg == "reason"]
@@ -38,7 +38,7 @@ def read_text(node):
 
 @pytest.mark.proves("TEST-1")
 def test_no_test_file_imports_another():
-    """Also not in the text of a program that a test starts."""
+    """The text of a program that a test starts counts too."""
     found = [
         f"{path.relative_to(HERE)}: {match.group()}"
         for path in FILES
@@ -73,7 +73,7 @@ def test_skip_reasons_name_the_missing_part():
 
 @pytest.mark.proves("TEST-3", "TEST-4")
 def test_missing_program_is_named_and_counted(tmp_path):
-    """With the tests of a real terminal, and a path on which tmux is not."""
+    """It runs tests of a real terminal with a path without tmux."""
     environ = {name: value for name, value in os.environ.items() if name != "CI"}
     words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     file = "tests/journeys/test_listen_terminal.py"

@@ -49,14 +49,14 @@ def open_ask(store, terms=None, kind="session", **more):
 
 
 def sat(store, ask, seconds, end="left", transcript=""):
-    """Somebody opens it, and stays so long."""
+    """Open a visit of this duration."""
     seated = ask_session.open_visit(store, ask.id, a_person(), "claude", "s1")
     store.clock.advance(seconds)
     ask_session.close_visit(store, seated.sitting, a_person(), end, transcript=transcript)
 
 
 def row(path, ask):
-    """Read by somebody who knows nothing of us."""
+    """Read the view as a foreign program does."""
     with closing(apsw.Connection(str(path))) as raw:
         sql = "SELECT * FROM human_interactions WHERE id = ?"
         cursor = raw.execute(sql, (ask.id,))
@@ -159,7 +159,7 @@ def test_older_store_gains_the_columns_and_keeps_its_rows(store, path):
     before = row(path, plain)
     store.close()
     with closing(apsw.Connection(str(path))) as raw:
-        # As the version before sessions left it.
+        # The state of the version before sessions.
         raw.execute(
             "DROP TABLE task_needs; DROP TABLE tasks; DROP INDEX asks_of_task; ALTER TABLE asks DROP COLUMN task;"
             "DROP INDEX runs_of_task; DROP INDEX runs_ready; ALTER TABLE runs DROP COLUMN task;"

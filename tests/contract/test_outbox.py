@@ -1,4 +1,4 @@
-"""What the outbox of every store must do: each delivery goes out once, after a crash once more."""
+"""The outbox of each store sends each delivery once, after a crash once more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every store must do with runs, their calls and their turns."""
+"""Each store keeps runs, their calls and their turns."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_settled_ask_makes_its_run_ready_in_one_transaction(store):
     assert store.runs.get(run.id).state == "waiting_human" and store.runs.ready(9) == []
     settle(store, ask)
     woken = store.runs.get(run.id)
-    # It waited for a time as well; the answer does not wait for that.
+    # It also waited for a time; the answer does not wait for that.
     assert (woken.state, woken.ready_at) == ("ready", None) and store.runs.ready(9) == [run.id]
     assert store.asks.woken() == []
 
@@ -344,7 +344,7 @@ def test_asks_of_a_run_exclude_longer_numbers(store):
 
 @pytest.mark.proves("PHASE-54", "RUN-461")
 def test_kept_runs_are_listed_apart(store):
-    """Those that could go on; none of them makes a worker wake up earlier."""
+    """Runs that could continue; none of them wakes a worker earlier."""
     kept = [
         add_run(store, owner="b/1/1", state=state, ready_at=at)
         for state, at in (("ready", None), ("ready", NOW), ("waiting_human", NOW))

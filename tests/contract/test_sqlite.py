@@ -1,4 +1,4 @@
-"""What only the embedded store has to prove."""
+"""Behaviours of the embedded store only."""
 
 from __future__ import annotations
 

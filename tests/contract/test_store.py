@@ -1,4 +1,4 @@
-"""What every store must do, whatever it is made of."""
+"""Behaviours that each store has."""
 
 from __future__ import annotations
 

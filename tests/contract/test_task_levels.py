@@ -1,4 +1,4 @@
-"""What every store must know of the levels of a tree of tasks."""
+"""Each store finds the levels of a tree of tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every store must do with tasks, and how they follow their runs."""
+"""Each store keeps tasks, and they follow their runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was going on: bounded, in a useful order, and without secrets."""
+"""Activity summaries: bounded, in a useful order, and without secrets."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_explanation_is_ordered_and_bounded():
 @pytest.mark.proves("RED-1", "RED-4")
 @pytest.mark.parametrize("most", [300, 1_500, 2_500])
 def test_secret_at_a_bound_is_hidden(most):
-    """The bounds of commands, prompts and words; the secret would be cut in its middle."""
+    """The bounds of commands, prompts and words cut the secret in its middle."""
     for before in range(most - 60, most + 1, 7):
         text = "x" * (before - 1) + " DB_PASS=hunter2-" + "a1" * 20 + " more" * 10
         steps = [
@@ -118,7 +118,7 @@ def test_call_is_found_by_its_missing_result():
     assert open_call(steps, Call("Read", {"file_path": "y"})) == ""
     twice = [*steps, Step("call", "", "Bash", {"command": "ls"}, "t5")]
     assert open_call(twice, ls) == ""
-    # A command counts alone; of all other tools the whole input does.
+    # For a command only its text counts, for other tools the whole input.
     assert open_call(steps, make_call("Bash", {"command": "ls -a"}, "", "")) == ""
     assert open_call(steps, Call("Exit", {"code": 1})) == ""
     assert Step("words", "w")[2:] == ("", None, "", "")

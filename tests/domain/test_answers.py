@@ -1,4 +1,4 @@
-"""What fits a question, who may say it, and which answer settles."""
+"""Valid answers, permitted people, and the answer that settles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How one message is read: its limits, its signs of doubt, and what a choice may be made of."""
+"""Reading of one message: limits, signs of doubt, and choices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The life of an ask, but for its answer."""
+"""The life of an ask without its answer."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_numbers_at_their_limits_are_read():
 @pytest.mark.proves("TASK-71")
 def test_times_are_read_with_or_without_a_zone(monkeypatch):
     at = datetime(2026, 1, 1, 9, tzinfo=UTC)
-    # Where this machine stands makes no difference.
+    # The time zone of the machine makes no difference.
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("TZ", "Asia/Tokyo")
         time.tzset()

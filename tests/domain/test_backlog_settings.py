@@ -1,4 +1,4 @@
-"""What a project's backlog file says, and what is refused in it."""
+"""The backlog file of a project: its keys and its errors."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_first_file_holds_every_key_and_sets_none():
     taken = "\n".join(line[1:] if line[:1] == "#" and line[:2] != "# " else line for line in lines)
     written = tomllib.loads(taken)
     assert list(written) == list(KEYS)
-    # Where a key has a default, it is the one that is shown.
+    # The shown value of a key is its default.
     shown, usual = parse(**written), BacklogTerms()
     for name in ("strategy", "role", "test_tries", "most_asks", "on_timeout"):
         assert getattr(shown, name) == getattr(usual, name)
@@ -122,7 +122,7 @@ def test_strategy_is_one_of_four(strategy):
 def test_every_key_and_every_variable_is_documented():
     page = (DOCS / "roles.md").read_text(encoding="utf-8")
     assert [key for key in KEYS if f"| `{key}` |" not in page] == []
-    # The first file says the same as the page.
+    # The first file agrees with the page.
     plain = page.replace("`", "")
     sentences = re.findall(r"# (.*)\.\n#", first_file())
     assert len(sentences) == len(KEYS)

@@ -1,4 +1,4 @@
-"""Tool calls, and the rules about them: strict ones read widely, grants narrowly."""
+"""Tool calls and their rules: strict rules match widely, grants narrowly."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_wider_grant_covers_one_plain_command():
 
 @pytest.mark.proves("AGT-7")
 def test_path_is_resolved_before_matching():
-    """However it is written, with links and dots: wiring finds out where it leads."""
+    """The path may have links and dots; wiring resolves it."""
     source, etc = rule("grant", "Edit(/p/src/*)"), rule("deny", "Edit(/etc/*)")
     inside = Call("Edit", {"file_path": "src/a.py"}, "/p", "", "/p/src/a.py")
     outside = Call("Edit", {"file_path": "/p/src/../../etc/x"}, "/p", "", "/etc/x")

@@ -1,4 +1,4 @@
-"""Contexts of questions in words."""
+"""Contexts of questions as text."""
 
 from __future__ import annotations
 

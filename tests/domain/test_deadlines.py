@@ -1,4 +1,4 @@
-"""Reminders, escalations, expiry, and drafts that hold it off."""
+"""Reminders, escalations, expiry, and drafts that delay it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Digests, the chain, and everything that can be done to it."""
+"""Digests, the audit chain, and attacks on it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_events_that_only_seal_rows_are_no_news():
     assert (first.is_news, sealing.is_news) == (True, False)
 
 
-# Chains of events hold these words for ever: a change would break each stored one.
+# Stored chains hold these words: a change would break each of them.
 KINDS = """
     ask.opened ask.held ask.reminded ask.escalated ask.asked_back ask.replied ask.voted ask.answered
     ask.timed_out ask.cancelled ask.taken answer.refused ask.made ask.ended deny.made deny.ended

@@ -1,4 +1,4 @@
-"""Untrusted text cannot do anything but be read."""
+"""Untrusted text is inert when it is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question as a host's form: nothing chosen beforehand, and nothing but a choice decides."""
+"""A question as a form of a host: nothing is preselected, and only a choice decides."""
 
 from __future__ import annotations
 

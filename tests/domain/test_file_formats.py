@@ -1,4 +1,4 @@
-"""The formats of questions and answers in files: what is taken, what is refused, and why."""
+"""Formats of questions and answers in files, and the reasons of refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas at their limits: how much is checked, how deep is hidden, what a reference finds."""
+"""Schemas at their limits: size, depth of hiding, and references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas: refused when they make no sense or reach outside; writeOnly parts hidden."""
+"""Schemas: invalid or external ones are refused, and writeOnly parts are hidden."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists that a program hands in, and what is none."""
+"""Lists from a program, and values that are not lists."""
 
 from __future__ import annotations
 

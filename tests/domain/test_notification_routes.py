@@ -1,4 +1,4 @@
-"""Roads and letters: whom a notice reaches, when, and what it says."""
+"""Routes and messages: recipients, times and texts of a notice."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def local(day, hour, minute=0, fold=0):
         ("12:00-14:00", local((1, 10), 11, 59), None),
         ("12:00-14:00", local((1, 10), 13), local((1, 10), 14)),
         ("12:00-14:00", local((1, 10), 14), None),
-        # The night in which an hour is missing, and the one in which an hour comes twice.
+        # One night lacks an hour, and one has an hour twice.
         ("22:00-07:00", local((3, 28), 23), datetime(2026, 3, 29, 5, tzinfo=UTC)),
         ("22:00-07:00", local((10, 24), 23), datetime(2026, 10, 25, 6, tzinfo=UTC)),
         ("22:00-02:30", local((3, 28), 23), datetime(2026, 3, 29, 1, 30, tzinfo=UTC)),

@@ -1,4 +1,4 @@
-"""What askers and machines get back."""
+"""Results for askers and programs."""
 
 from __future__ import annotations
 

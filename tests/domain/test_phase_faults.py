@@ -1,4 +1,4 @@
-"""Phases that can be built, and the sentence for each fault of those that cannot."""
+"""Valid phases, and the message for each fault of invalid ones."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_built_in_functions_are_believed():
         Phase("x" * 100, agent="x", next="end"),
         Phase("a", agent=lambda state, _item: state, for_each=lambda _: [], limit=1, next="end"),
         Phase("a", agent=is_late, next="end"),
-        # Only running it tells where it leads.
+        # Its target is known only after running it.
         Phase("a", agent="x", next=lambda state, _output: state.way),
     ],
 )

@@ -1,4 +1,4 @@
-"""Phases: what may be built, where it leads, what its functions see, and what is told of it."""
+"""Phases: building, targets, visible state, and events."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def to_end(_state, _output) -> Literal["end"]:
     return "end"
 
 
-def unreadable(_state, _output) -> Unknown:  # noqa: F821 - nobody can read this annotation
+def unreadable(_state, _output) -> Unknown:  # noqa: F821 - this annotation cannot be evaluated
     return "end"
 
 
@@ -188,7 +188,7 @@ def test_journal_gives_events_in_their_order():
     assert [one.key for one in told[:3]] == [
         ("agent:completed", "2", ""), ("input:requested", "3", "a-1"), ("input:received", "3", "a-1"),
     ]  # fmt: skip
-    # The beginning and the end of a run come from no call.
+    # The start and the end of a run belong to no call.
     assert PhaseEvent("run:started", "", AT, {}).key == ("run:started", "", "")
     # Runs of every store hold this line.
     assert mark("plan") == "phase plan"

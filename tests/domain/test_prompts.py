@@ -1,4 +1,4 @@
-"""What is sent to agents: who said what stays clear, and nothing of ours is taken for a signal."""
+"""Texts for agents: each author is clear, and none of our texts is a signal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def first(**more) -> str:
 
 
 def every_text(words: str) -> list[str]:
-    """Every kind of text, with somebody else's words wherever they can stand."""
+    """Return each kind of text, with foreign words in every possible place."""
     exchange = Exchange(words, words or "x", words, words, NOW)
     return [
         first(since=[Said("1", words, words)], schema={"const": words}),

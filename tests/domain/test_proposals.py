@@ -1,4 +1,4 @@
-"""Proposals: what the end of a conversation suggests, and all that must never pass for an approval."""
+"""Proposals from the end of a conversation, and texts that are never an approval."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Ending(NamedTuple):
     written: str
 
     def talk(self) -> tuple[list[Said], list[str]]:
-        """The conversation, and what in it is ours."""
+        """Return the conversation, and our parts of it."""
         said, ours = [], []
         for message in self.written.split(" // "):
             speaker, colon, text = message.partition(": ")

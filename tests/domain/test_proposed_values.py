@@ -1,4 +1,4 @@
-"""Proposed choices, forms and texts: the option that is named, the last JSON that fits, the words."""
+"""Proposed choices, forms and texts: the named option, the last fitting JSON, the words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agent of a task reports, and what the task comes to by it."""
+"""Reports of the agent of a task, and the resulting task states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who must agree, and what their votes come to."""
+"""Requirements of approval, and the results of votes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Roles: what a Markdown file with front matter makes of an agent."""
+"""Roles: agents that are defined by a Markdown file with front matter."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ You review.
 ---
 Not front matter.
 """
-# As Claude Code writes and reads them, with keys that are none of ours.
+# As Claude Code writes and reads them, with keys that we do not use.
 CLAUDE = """\
 ---
 name: code-reviewer

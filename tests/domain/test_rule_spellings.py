@@ -1,4 +1,4 @@
-"""Calls and rules at their edges: spellings of commands, limits of grants, whole events."""
+"""Edge cases of calls and rules: spellings of commands, limits of grants, whole events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of a run: what each leaves in the run, and what the audit trail keeps of it."""
+"""Steps of a run: their records in the run and in the audit trail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gatebell.errors import RefusedError
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
 ADA = a_person("ada")
-# Where a step came from, as the audit trail keeps it.
+# The origin of a step in the audit trail.
 BY_ADA = {"via": "cli", "evidence": {"uid": 1000}}
 
 

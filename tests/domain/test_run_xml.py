@@ -1,4 +1,4 @@
-"""A run as XML, a diff counted, and who holds a session: pure, whatever the texts hold."""
+"""A run as XML, a counted diff, and the holder of a session, with any text."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ anything = st.text(st.characters(exclude_categories=())) | st.sampled_from(
 
 
 def keep_legal(text):
-    """What can stand in XML at all."""
+    """The characters that XML allows."""
     fine = "\t\n\r"
     return "".join(
         sign
@@ -303,7 +303,7 @@ def answer_fields(**more):
 
 
 def drawn(ask, sittings=()):
-    """The lines of its element, without what stands around it."""
+    """Return the lines of its element only."""
     lines = run_xml.to_xml(run_xml.plan(RUN, [a_call("1")], [], [ask], sittings)).split("\n")
     first = next(i for i, line in enumerate(lines) if "<human-interaction" in line)
     last = next(i for i, line in enumerate(lines) if "</human-interaction" in line)

@@ -1,4 +1,4 @@
-"""The rules about runs: paths, records that fit, taking up again, forking."""
+"""Rules of runs: paths, fitting records, resuming and forking."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_fork_shares_earlier_records_but_no_used_approval():
         a_call("5", "parallel"), a_call("5.1.1", "step"), a_call("6", "run", "open"),
     ]  # fmt: skip
     shared = [call.path for call in journals.list_shared(calls, "6")]
-    # Its folder is a new one, approvals are asked again, and so is whatever holds one.
+    # Its folder is new, and calls with an approval are asked again.
     assert shared == ["1", "3", "4.1.1", "4.2.2", "5", "5.1.1"]
     assert [call.path for call in journals.list_shared(calls, "2")] == ["1"]
     for path in ("4.1.1", "x", "-1", ""):

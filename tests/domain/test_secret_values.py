@@ -1,4 +1,4 @@
-"""Which values count as secrets, at the edges of each rule."""
+"""Values that count as secrets, at the limits of each rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agent of a session is told."""
+"""The prompt of the agent of a session."""
 
 from __future__ import annotations
 

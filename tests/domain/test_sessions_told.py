@@ -1,4 +1,4 @@
-"""What people are told of a session and of those who have been in it."""
+"""Facts about a session and its visits, as people see them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals: what an agent reports, wherever it says it, and what never counts as a report."""
+"""Signals of agents in every place, and texts that are not signals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )  # fmt: skip
-# Pieces that JSON is made of, put together by somebody who means no good.
+# Pieces of JSON that an attacker combines.
 PIECES = st.lists(
     st.sampled_from(["{", "}", '"', ":", ",", "[", "]", "1", "-", "\\", '"a":', '{"', '":"', "\n", " ",
                      "true", "\\u0041", "{}", '{"b":2}', "x"]),
@@ -266,7 +266,7 @@ def test_last_complete_json_object_is_found_in_any_text(text, found):
 @pytest.mark.parametrize(
     "words",
     [
-        # The quotation marks inside of the reason are not escaped, so the whole is no JSON.
+        # The quotation marks in the reason are not escaped, so the text is not JSON.
         '{"status": "REJECTED", "reason": "it says "no"", "items": [{"status": "APPROVED"}]}',
         '{"status": "REJECTED", "items": [{"status": "APPROVED"}],}',
         '{"items": {"status": "APPROVED"}',
@@ -343,7 +343,7 @@ def test_reading_hostile_words_takes_time_by_their_length_only(piece):
         judge_words(words)
         return time.process_time() - begun
 
-    # Ten times the length: a hundred times the time if every brace were tried to the end.
+    # With ten times the length, a quadratic search would take a hundred times as long.
     small = max(min(seconds(3_000) for _ in range(3)), 0.001)
     assert min(seconds(30_000) for _ in range(2)) < 40 * small
 

@@ -1,4 +1,4 @@
-"""A task as a form in somebody's editor."""
+"""A task as a form in an editor."""
 
 from __future__ import annotations
 

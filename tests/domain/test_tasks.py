@@ -1,4 +1,4 @@
-"""Tasks: seven states, the moves between them, and who may make them."""
+"""Tasks: seven states, their moves, and the people who may make them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gatebell.errors import AgentRefusedError, GateError, RefusedError, UsageErr
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
 ADA = a_person("ada")
-# Where a step came from, as the audit trail keeps it.
+# The origin of a step in the audit trail.
 BY_ADA = {"via": "cli", "evidence": {"uid": 1000}}
 ONE_LINE = "a title is one line of at most 500 characters: the rest is its description"
 NO_WAIT = "an answer cannot be waited for {} seconds: 90s, 5m, 2h, 3d …"
@@ -319,7 +319,7 @@ def test_result_of_a_run_becomes_its_tasks():
 
 @pytest.mark.proves("TASK-150", "TASK-157")
 def test_new_task_has_only_the_given_fields():
-    # The flow's name stands in the runs of every store.
+    # The runs of each store hold the name of the flow.
     assert tasks.FLOW == "work_task"
     bare = tasks.create_task(a_task(), ADA).task
     assert {name for name, value in bare._asdict().items() if value} == {

@@ -1,4 +1,4 @@
-"""Answers written beforehand: their variables, and what is refused."""
+"""Answer templates: their variables and their errors."""
 
 from __future__ import annotations
 

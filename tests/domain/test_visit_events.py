@@ -1,4 +1,4 @@
-"""Sessions: whole events and sentences of people who come, stay and leave."""
+"""Sessions: whole events and sentences of visits."""
 
 from __future__ import annotations
 

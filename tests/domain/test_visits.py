@@ -1,4 +1,4 @@
-"""Session asks: their terms, their clock, and what came of them."""
+"""Session asks: their terms, their clock and their results."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_visitor_is_given_time_by_a_soft_deadline_only():
     hard = deadlines.start(NOW, 60, hard=True)
     assert deadlines.stay(hard, NOW, 3600) == hard
     assert deadlines.go_away(hard, later(5), NOW) == hard
-    # Who leaves again leaves the deadline as it was, but for two minutes in which to answer.
+    # Leaving restores the deadline, with at least two minutes to answer.
     gone = changes.close_visit(sat.ask, end(sat.sitting, 5), "person:ada", given_up=False)
     assert gone.ask.deadlines.expires_at == later(125)
     long = changes.open_visit(an_ask(expires=600), OPEN._replace(expires_at=later(600)), ADA, 3600)

@@ -1,4 +1,4 @@
-"""Shapes: what an asker wants to get back, as a form for people and as a value for the asker."""
+"""Answer schemas: a form for people and a typed value for the asker."""
 
 from __future__ import annotations
 

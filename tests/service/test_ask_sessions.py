@@ -1,4 +1,4 @@
-"""Taking the session of an ask and giving it back, on every store."""
+"""Take the session of an ask and return it, on every store."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_session_is_free_once_all_processes_are_gone(store):
         stdout=subprocess.PIPE,
         env={"GATE_TURN": held.id},
     )
-    # While a program is being loaded, nobody sees what stands around it.
+    # While a program is being loaded, its environment cannot be read.
     orphan.stdout.readline()
     try:
         with pytest.raises(RefusedError, match=rf"process {orphan.pid} \(.* of it lives"):

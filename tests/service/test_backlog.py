@@ -1,4 +1,4 @@
-"""What people and agents do with tasks."""
+"""Create, edit, claim, ask about and close tasks as a person or an agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot mean anything is refused when it is asked, with the field and a suggestion."""
+"""Invalid arguments are refused when they are given, with the field and a suggestion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents that try to harm others by their files, and machines that fail them."""
+"""Hostile files of agents, and machines that fail."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_fault_in_one_project_does_not_block_another(project, tmp_path, monkeypa
     listener.look()
     assert sorted(ask.question.prompt for ask in project.pending) == ["One?", "Two?"]
     assert project.read("agents", "agent_1.json")["questions_asked"] == 1
-    # And what nobody has thought of.
+    # And a fault that no code expects.
     names = folders.Folder.names
 
     def broken(self):
@@ -103,7 +103,7 @@ def test_stale_unfetched_answer_does_not_answer_a_later_question(project):
     project.look()
     assert [project.read_answer(one) for one in later] == [None, None]
     assert sorted(ask.question.prompt for ask in project.pending) == ["Delete?", "Go on?"]
-    # Their own agents still get what they were told.
+    # The agents still get their answers.
     assert project.read_answer(killed) == project.read_answer(at_once) == ("answered", "yes")
     assert {project.store.asks.get(ask.id).delivered_to for ask in asks} == {"nobody"}
     assert project.words("foreign") == []
@@ -123,7 +123,7 @@ def test_removed_lock_is_taken_again_by_one_process(project):
     first.look()
     with pytest.raises(HeldError):
         second.begin(project.path)
-    # Somebody is quicker.
+    # Another process is faster.
     os.unlink(project.at(".listener.lock"))
     helpers = Helpers(project.path)
     assert helpers.hold()
@@ -145,7 +145,7 @@ def test_listener_may_have_many_files_open(project):
         with open(os.devnull, "rb") as next_one:
             number = next_one.fileno()
         resource.setrlimit(resource.RLIMIT_NOFILE, (number, before[1]))
-        # Then nobody is told to remove a folder that is in order.
+        # The message must not ask to remove a valid folder.
         with pytest.raises(OSError, match="Too many open files"):
             Helpers(project.path)
     finally:
@@ -167,7 +167,7 @@ class Screen:
 
 
 class Windows:
-    """Answers each window with the same words, and remembers what was shown."""
+    """Answer each window with the same words, and record the shown text."""
 
     def __init__(self):
         self.shown = []

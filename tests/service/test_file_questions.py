@@ -1,4 +1,4 @@
-"""Questions in files: asked once, answered to their own agents, and nothing else by a file."""
+"""Questions in files: each is asked once and answered to its own agent only."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_only_questions_directly_in_their_folder_are_read(project):
 def test_files_are_found_without_a_change_of_folder_time(project):
     project.look()
     project.look()
-    # As on a network file system, which remembers a folder's time for a while.
+    # A network file system may return an old time of a folder.
     with expect_unchanged(project.at("questions")):
         question = project.ask("From afar?")
     project.look(0.5)
@@ -174,7 +174,7 @@ def test_files_are_found_without_a_change_of_folder_time(project):
 
 @contextmanager
 def expect_unchanged(folder):
-    """Its time is what it was before."""
+    """Its modification time is unchanged."""
     before = os.stat(folder).st_mtime_ns
     yield
     os.utime(folder, ns=(before, before))
@@ -213,7 +213,7 @@ def test_question_found_repeatedly_is_asked_once(project):
 @pytest.mark.proves("FILE-71")
 @pytest.mark.parametrize("steps", range(1, 44, 2))
 def test_killed_collector_leaves_no_step_undone(project, steps, monkeypatch):
-    """Every call that leaves a mark is a step; after so many, nothing more happens."""
+    """Count each call that writes as a step; after the given number, stop."""
 
     class Killed(BaseException):
         pass
@@ -243,7 +243,7 @@ def test_killed_collector_leaves_no_step_undone(project, steps, monkeypatch):
             first, second = _ask_and_answer(project)
         except Killed:
             first = second = None
-    # What the person and the agents do is theirs; here it is done once more from the start.
+    # The person and the agents act once; the collector starts from the beginning.
     project.start().look()
     if first is None:
         for file in os.listdir(project.at("questions")):

@@ -1,4 +1,4 @@
-"""Agents in flows: what is sent to them, what counts as their signal, and what happens in between."""
+"""Agents in flows: their messages, their signals, and errors between them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def one_run(**more):
 
 
 def writes(text, *, name=None):
-    """An agent that writes a file where its signal is looked for, and says nothing of use."""
+    """Return an agent that writes a signal file and prints no signal."""
 
     def line(order, _events):
         path = order.environ["GATE_SIGNAL_FILE"]
@@ -56,7 +56,7 @@ def writes(text, *, name=None):
     return line
 
 
-# What is sent
+# Messages to agents
 
 
 @pytest.mark.proves("RUN-447", "S2-69")
@@ -111,7 +111,7 @@ def test_new_session_starts_empty_and_a_named_one_continues(house):
     assert sessions[2] == "s-7" and sessions[0] != sessions[1]
     assert [order.fresh for order in coder.orders] == [True, True, False, False]
     assert ["You are the coder." in text for text in coder.sent] == [True, True, False, False]
-    # The role goes on where it spoke last.
+    # The role continues in its last session.
     assert sessions[3] == "s-7"
 
 
@@ -166,7 +166,7 @@ def test_function_replaces_an_agent(house):
     assert house.calls()["1"].label == "worker"
 
 
-# What counts as a signal
+# Signals
 
 
 @pytest.mark.proves("RUN-425", "S2-B22", "S2-7")
@@ -253,7 +253,7 @@ def test_agent_that_cannot_start_is_reported_and_closed(house):
 
     coder = house.agent("coder", MissingAgentError("no such program"), done())
     assert house.go(patient).result == ["MissingAgentError", "DONE"]
-    # Nothing was said in that session: the second one is told everything.
+    # The first session is empty, so the second one gets everything.
     assert "You are the coder." in coder.sent[1] and coder.orders[1].fresh
 
 
@@ -650,7 +650,7 @@ def test_agent_that_crashed_reads_that_it_was_interrupted(house):
     assert "You were interrupted" in coder.sent[1] and not coder.orders[1].fresh
 
 
-# Sessions that somebody holds
+# Sessions that a person holds
 
 
 def held_turn(house, by="person:ada", **more):

@@ -1,4 +1,4 @@
-"""What the agent of a flow asks people, what it is told of their answers, and where its session is gone."""
+"""Questions of the agent of a flow, their answers, and lost sessions."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def one_run(**more):
 
 
 def on_terms(**terms):
-    """A flow of one call, on terms that no decorator offers."""
+    """Return a flow of one call with terms that no decorator offers."""
     work = lambda _: list(run("coder", "Write it", on_error="return")[:3])  # noqa: E731  a flow
     return Flow(work, FlowTerms(**terms))
 
 
 class Forgetful(ScriptedAgent):
-    """An agent whose program loses sessions, as a person does who tidies up their logs."""
+    """An agent whose sessions get lost, as when a person deletes the logs."""
 
     def __init__(self, *script):
         super().__init__(script)
@@ -58,7 +58,7 @@ def forgetful(house, *script, role="coder"):
     return house.agents[role]
 
 
-# What is asked
+# Questions
 
 
 @pytest.mark.proves("TASK-25", "S3-13", "S3-14", "S3-21", "S3-22", "S3-23", "S3-24")
@@ -137,7 +137,7 @@ def test_details_of_an_asking_report_are_its_context(house):
 def test_number_of_questions_of_an_agent_is_limited(house):
     house.agent("coder", *[needs(f"Question {number}?") for number in (1, 2, 3)])
     house.go(on_terms(most_asks=2))
-    # Asking back is a part of the same question.
+    # A message back belongs to the same question.
     house.answer_and_drive("one")
     status, reason, _ = house.answer_and_drive("two").result
     assert (status, house.pending()) == ("ERROR", [])
@@ -182,7 +182,7 @@ def test_permission_without_a_limit_has_a_far_deadline(house, monkeypatch):
     assert [one.limit_seconds for one in held] == [365 * 86_400, 60]
 
 
-# What is told
+# Answers
 
 
 @pytest.mark.proves("TASK-20", "S3-46", "S3-47", "S3-B5", "S3-28", "S3-15", "S3-16")
@@ -200,7 +200,7 @@ def test_answer_reaches_the_session_with_question_context_and_person(house):
     assert coder.orders[0].session == coder.orders[1].session and not coder.orders[1].fresh
 
 
-# A session that is gone
+# Lost sessions
 
 
 @pytest.mark.proves("TASK-21", "S3-B18")
@@ -372,7 +372,7 @@ def test_crashed_agent_with_lost_session_reads_both_facts(house):
 
 @pytest.mark.proves("TASK-23")
 def test_agent_that_crashed_without_session_reads_everything(house):
-    """A program that chooses its sessions itself may be ended before it has told which."""
+    """A program that chooses its session id may end before it reports the id."""
 
     class Slow(Forgetful):
         def new_session(self):

@@ -1,4 +1,4 @@
-"""What agents, hostile flows and bad luck tried with runs, and must not get."""
+"""Attacks on runs by agents, hostile flows and crashes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_approval_holds_only_for_the_shown_context(house):
 @pytest.mark.proves("RUN-473")
 @pytest.mark.parametrize("part", ["flow", "role"])
 def test_flow_or_role_changed_in_place_stops_the_run(house, part):
-    """The flow or a role is another: the run stops until a person has looked at it."""
+    """If the flow or a role changes, the run stops until a person has checked it."""
     digests = {"flow": "source-1", "role:coder": "r1", "role:reviewer": "r1"}
     house.agent("coder", needs("Which?"), done())
     house.agent("reviewer", done())
@@ -69,7 +69,7 @@ def test_flow_or_role_changed_in_place_stops_the_run(house, part):
         halted.state == "stuck" and "has changed since a person started this run" in halted.reason
     )
     if part == "flow":
-        # Resuming without having looked, as from the browser, is not enough.
+        # Resuming without a look, as from the browser, is not enough.
         assert house.resume().state == "stuck"
     seen = digests | {"flow": house.source, "role:reviewer": digest["reviewer"]}
     manage_runs.resume(house.store, house.run_id, a_person("ada"), "", seen)

@@ -1,4 +1,4 @@
-"""Who drives a run: claims, leases, the dead and the silent, the worker, and closing."""
+"""Drivers of a run: claims, leases, dead and silent drivers, the worker, and closing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def stranger():
 
 
 def own_run(house, owner, lease_seconds=30.0):
-    """The run of a house in somebody else's hands."""
+    """Return the run of a house as claimed by another process."""
     run_now = house.run()
     lease = house.clock.now() + timedelta(seconds=lease_seconds)
     taken = run_now._replace(
@@ -116,7 +116,7 @@ def test_live_drivers_have_a_grace_after_their_lease(house, stranger):
     house.clock.advance(1)
     assert abandoned.find() == []
     house.clock.advance(14)
-    # It beat its heart in time: everything begins anew.
+    # It sent its heartbeat in time, so the grace starts again.
     assert house.store.runs.extend(late, house.clock.now() + timedelta(seconds=30))
     assert abandoned.find() == []
     house.clock.advance(31)
@@ -316,7 +316,7 @@ def a_worker(house, slots=2, driver=None):
 
 
 class Claiming:
-    """A driver that has every run it is asked for."""
+    """A driver that gets every run it claims."""
 
     driven = ()
 
@@ -329,7 +329,7 @@ class Claiming:
 
 @contextmanager
 def at_work(house, slots=2):
-    """A worker on a thread of its own, which ends whatever happens."""
+    """Run a worker on its own thread, and stop it at the end."""
     made = a_worker(house, slots)
     thread = threading.Thread(target=made.work, daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""An error of the user's code names the line of that code, and the phase it belongs to."""
+"""An error in the user's code names its line and its phase."""
 
 from __future__ import annotations
 

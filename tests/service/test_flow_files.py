@@ -1,4 +1,4 @@
-"""Flow files and role files: where they are found, how they are read, and what is refused."""
+"""Flow files and role files: how they are found, read and refused."""
 
 from __future__ import annotations
 
@@ -186,13 +186,13 @@ def test_nothing_is_read_from_a_folder_that_agents_write(home, project):
 
 @pytest.mark.proves("RUN-235")
 def test_flow_file_is_a_module_of_its_own(project):
-    # A dataclass looks its module up, and must not find ours or none.
+    # A dataclass looks up its module; it must find that of the flow file.
     body = (
         "\ufefffrom __future__ import annotations\nfrom dataclasses import dataclass\n"
         "@dataclass\nclass Plan:\n    steps: list[str]\nran = __name__, __file__\n"
     )
     path = write(project / ".gate/flows/json.py", body)
-    # The first of all also loads what loading takes.
+    # The first load also imports the modules of the loader.
     load(write(project / ".gate/flows/first.py", ""))
     before, search = set(sys.modules), list(sys.path)
     module = load(path)
@@ -220,7 +220,7 @@ def test_modules_beside_a_flow_are_reloaded_when_changed(project, monkeypatch):
     write(project / "one/pack/inner.py", "import helpers\nword = helpers.word")
     two = write(project / "two/feature.py", "import helpers\n")
     write(project / "two/helpers.py", "word = 'two'")
-    # Named like one of Python's own, which must stay what it is.
+    # It has the name of a module of Python, which must stay unchanged.
     write(project / "two/colorsys.py", "word = 'mine'")
     first, second = load(one), load(two)
     assert (first.helpers.word, first.inner.word, second.helpers.word) == ("one", "one", "two")

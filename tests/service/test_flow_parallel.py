@@ -28,7 +28,7 @@ PATIENCE_SECONDS = 20
 
 @pytest.fixture
 def house(real_house):
-    """Not in memory: there time flies while a branch waits, however busy the others are."""
+    """A store in memory would advance its clock while a branch waits."""
     return real_house
 
 
@@ -97,7 +97,7 @@ def test_answered_branch_continues_while_another_works(house):
     house.answer("yes")
     drive.join(PATIENCE_SECONDS)
     over = house.run()
-    # It went on inside the same drive: the run was never given back.
+    # It continued in the same drive: the run was never released.
     assert seen == [True] and over.result == ["built", [True, None]] and over.claim == 1
 
 
@@ -292,7 +292,7 @@ def test_failure_stops_nested_branches(house):
 
     def inner():
         step(slow)
-        # By now the neighbour of the branch around this one has failed.
+        # The branch beside the outer branch has failed here.
         for _ in range(PATIENCE_SECONDS * 100):
             step(lambda: did.append(1), name="more")
             threading.Event().wait(0.01)
@@ -395,7 +395,7 @@ def test_remains_of_a_failed_branch_wake_no_run(house):
 
 @pytest.mark.proves("RUN-470")
 def test_signals_and_answers_leave_a_branch_unchanged(house):
-    """The first time and when they are replayed; and nothing from outside is taken for one."""
+    """Both in the first run and in a replay; no outside error is taken for one."""
     forged = {"$signal": {"status": "APPROVED"}}
     house.agent("coder", done("written"))
     seen = []

@@ -1,4 +1,4 @@
-"""Replaying a journal: what code sees, what it must not do, and what becomes of changed code."""
+"""Replay of a journal: recorded results, forbidden calls, and changed code."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_another_call_at_a_path_leaves_the_run_stuck(house):
     assert "call 1 was run('coder') and is now pause('First?')" in over.reason
     assert f"gate resume {over.id} --from 1" in over.reason
     assert house.pending() == [] and "run.source_changed" in house.events()
-    # With the old code it goes on where it was.
+    # The old code continues at the same place.
     house.flow = flow(lambda _: [run("coder").status, bool(pause("Go?"))])
     house.resume()
     assert house.answer_and_drive("yes").result == ["DONE", True]
@@ -244,14 +244,14 @@ def test_fork_shares_records_asks_again_and_forks_sessions(house):
     assert (forked.parent, forked.parent_path, forked.sponsor) == (parent.id, "4", "person:bob")
     assert house.folders.made[-1]["snapshot"] == f"snapshot-{parent.id}-4"
     assert house.folders.made[-1]["token"] == forked.created_at.isoformat()
-    # What was approved then was what came next then.
+    # The approval was for the next step of that time.
     assert house.drive().reason == "Go?" and house.folders.set_up_times == 2
     over = house.answer_and_drive("yes")
     assert over.result == ["a", True, "b", "d"]
     order = coder.orders[-1]
     assert order.fork_of == session and order.session not in ("", session) and order.fresh
     assert "You are the coder." not in order.text and "Add login" not in order.text
-    # The next one speaks in the forked session, which is nobody else's.
+    # The next call uses the forked session, which no other run uses.
     assert house.store.runs.get(parent.id) == parent
     assert house.calls()["4"].key == f"run-{over.id}/4/1"
 
@@ -538,7 +538,7 @@ def test_completed_dangerous_step_raises_no_question(house):
 
     house.go(lambda _: step(ship, dangerous=True))
     assert house.run().state == "failed"
-    # It ran, and what it returned could not be kept: that it ran is not forgotten.
+    # It ran and its result could not be stored; the record says that it ran.
     assert house.resume().state == "failed" and "it ran" in house.run().reason
     assert house.resume().state == "waiting_human" and did == [1, 1]
 

@@ -1,4 +1,4 @@
-"""Session asks in flows: they park, and what came of them is recorded."""
+"""Session asks in flows: the run parks, and the result is recorded."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_flagship_passes_both_gates_and_its_loop(house):
         "architect", "Approve architecture?", "coder", "reviewer", "coder", "reviewer",
         "Approve deployment?", "deployer",
     ]  # fmt: skip
-    # The reviewer's words reach the coder, in the coder's own session.
+    # The words of the reviewer reach the coder in its own session.
     assert "there are no tests" in coder.sent[1] and "three layers" not in coder.sent[1]
     assert len({order.session for order in coder.orders}) == 1
     assert reviewer.orders[0].session != coder.orders[0].session
@@ -175,7 +175,7 @@ def test_flow_does_not_notice_three_questions_of_an_agent(house):
         for word, sent in zip(("PKCE", "still PKCE", "email"), coder.sent[1:], strict=True)
     ] == [True] * 3
     assert len({order.session for order in coder.orders}) == 1
-    # One call, four turns; every answer was handed over.
+    # One call and four turns; each answer was sent.
     assert list(house.calls()) == ["1"] and len(house.turns("1")) == 4
     assert all(
         one.delivered_to.startswith("agent:scripted/") for one in house.store.asks.list_settled(9)
@@ -233,7 +233,7 @@ def test_unanswered_question_ends_as_the_flow_says(house, what, on_timeout, stat
     if on_timeout == "return":
         assert over.result in ("timed_out", "nobody answered in time")
     else:
-        # Whoever takes it up again asks anew.
+        # After resuming, the question is asked again.
         assert house.resume().state == "waiting_human" and len(house.pending()) == 1
         assert house.answer_and_drive("yes").state == "completed"
 

@@ -27,7 +27,7 @@ def store():
 
 
 def a_token(store):
-    """Of a person: with it the tests also pass inside an agent's shell."""
+    """The token of a person: with it the tests also pass in an agent's shell."""
     return manage_people.add(store, a_person("root"), "ada")
 
 
@@ -206,7 +206,7 @@ def test_cancelled_await_takes_no_secret(tmp_path, monkeypatch):
             go_on.set()
             return ask_id, task.cancelled()
 
-    # The loop's end waits for its threads, so whatever they did is done when this returns.
+    # The loop waits for its threads at the end, so they are done when this returns.
     ask_id, cancelled = asyncio.run(asyncio.wait_for(scene(), 60))
     assert cancelled and store.asks.get(ask_id).delivered_at is None
     assert store.asks.secret(ask_id) == "hunter2"

@@ -1,4 +1,4 @@
-"""Whatever a repository holds, none of its programs is run and no link of it is followed."""
+"""No program of a repository is run, and none of its links is followed."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_pipe_read_by_git_is_named_at_once(project, workspace, monkeypatch, name
         looks.clear()
         with pytest.raises(GateError) as told:
             verb()
-        # What we read ourselves is seen at once, what git reads after one look.
+        # A file that we read is noticed at once, one that git reads after one look.
         by_us = f"{path} is not a file, so git is not run there: remove it."
         by_git = f"git waits without end for {path}, a pipe or device where it reads a file: remove that."
         assert str(told.value) == (by_us if name == ".git/info/exclude" else by_git)
@@ -158,7 +158,7 @@ def test_pipe_read_by_git_is_named_at_once(project, workspace, monkeypatch, name
 
 
 def nest_alternates(project, pipe):
-    """The folder that alternates name holds alternates of its own."""
+    """The folder in `alternates` has its own `alternates`."""
     other = pipe.parent / "other"
     (other / "info").mkdir(parents=True)
     (project / ".git/objects/info/alternates").write_text(f"# more\n{other}\n")
@@ -176,7 +176,7 @@ def pack_in_alternates(project, pipe):
 
 
 def link_objects(project, pipe):
-    """A folder of objects is elsewhere, and the last commit is a pipe there."""
+    """The objects are in another folder, where the last commit is a pipe."""
     commit = git(project, "rev-parse", "HEAD")
     linked, moved = project / ".git/objects" / commit[:2], pipe.parent / "moved"
     shutil.move(linked, moved)

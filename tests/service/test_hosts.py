@@ -1,4 +1,4 @@
-"""What opens each agent's own screen, and what its log tells afterwards."""
+"""Opening the agent programs on their own screens, and reading their logs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SESSION = "5b1c1f2e-0000-4000-8000-000000000001"
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A home with logs of agents, and programs that are found by their names."""
+    """Set up a home with logs of agents, and programs on the path."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("claude", "codex", "talk"):
@@ -87,7 +87,7 @@ def test_claude_is_opened_with_its_settings_only(home):
     plain = ClaudeHost().open_session(opening(home))
     assert plain[0] == str(home / "bin" / "claude") and plain[-2:] == ["--", "-x: read it"]
     assert plain[1:3] == ["--session-id", SESSION] and plain[-6:-2][-2:] == ["--add-dir", "/p/a-1"]
-    # The last one counts.
+    # The last entry counts.
     modes = [plain[at + 1] for at, word in enumerate(plain) if word == "--permission-mode"]
     assert modes[-1] == "default"
     for word in ("-p", "--print", "--model", "--append-system-prompt-file"):

@@ -1,4 +1,4 @@
-"""Bringing in the backlog of a file."""
+"""Import of a backlog from a file."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_same_file_twice_adds_nothing(store):
     again = bring_in(store, *records, {"id": "tm-new", "title": "D", "dependencies": [taken]})
     assert len(first.tasks) == 3 and not first.skipped
     assert [task.id for task in again.tasks] == ["tm-new"] and len(again.skipped) == 3
-    # What had to be renamed is known again, and meant by those that need it.
+    # A renamed task is recognized in the second file, and in its dependencies.
     assert again.tasks[0].needs == (first.tasks[1].id,)
     assert bring_in(store, *records).tasks == []
     other = bring_in(store, {**records[0], "createdAt": "2026-01-02T09:00:00Z"})
@@ -108,7 +108,7 @@ def test_missing_parent_imported_later_cannot_close_a_circle(store):
     bring_in(store, {"id": "tm-aaa", "parent": "tm-bbb"})
     with pytest.raises(UsageError, match="line 1: tm-bbb would be part of itself"):
         bring_in(store, {"id": "tm-bbb", "parent": "tm-aaa"})
-    # Two ways to the same task are none.
+    # Two paths to the same task are not a circle.
     done = bring_in(
         store,
         {"id": "tm-ccc", "dependencies": ["tm-ddd", "tm-eee"]},
@@ -166,7 +166,7 @@ def test_long_chain_of_tasks_is_imported_in_linear_time(store):
     store.tasks.get = lambda name: looked.append(name) or get(name)
     done = bring_in(store, *needs, {"id": "tm-03000"}, dry=True)
     assert len(done.tasks) == 3_001 and len(looked) < 20_000
-    # Two on each step, both of which need both on the next: very many ways, few tasks.
+    # Each level has two tasks that depend on both of the next: many paths, few tasks.
     steps = [
         {"id": f"tm-s{n:02}{side}", "dependencies": [f"tm-s{n + 1:02}a", f"tm-s{n + 1:02}b"] * (n < 21)}
         for n in range(22)

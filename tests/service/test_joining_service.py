@@ -1,4 +1,4 @@
-"""Joining and leaving a session, without a terminal: what every face can count on."""
+"""Join and leave a session without a terminal."""
 
 from __future__ import annotations
 

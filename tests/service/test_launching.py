@@ -1,4 +1,4 @@
-"""Agents that do not listen, babble, or leave somebody behind: they hold nobody up and fill nothing."""
+"""Agents that do not read, write without end, or leave processes, block no turn."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ ASK_CODEX = {
 
 
 class Agents:
-    """Programs of the test's own under the names of all agents, and their turns."""
+    """Put test programs on the path under the names of all agents, and run turns."""
 
     def __init__(self, folder):
         self.folder = folder
 
     def order(self, cli, lines):
-        """For a program of these lines; codex has got as far as being sent its turn."""
+        """Return the program with these lines; codex runs until it is sent its turn."""
         program = self.folder / cli
         begin = BEGIN_CODEX if cli == "codex" else ""
         program.write_text(f"#!/bin/sh\n{begin}\n{lines}\n", encoding="utf-8")
@@ -73,7 +73,7 @@ class Agents:
         )
 
     def run(self, cli, lines, **events):
-        """How its turn ended, if it does."""
+        """Return the end of the turn."""
         wanted, ended = self.order(cli, lines), []
 
         def run():
@@ -86,7 +86,7 @@ class Agents:
         return ended[0]
 
     def escape(self, work):
-        """Lines that start somebody without our mark, outside of the group, with all its pipes."""
+        """Return lines that start an unmarked process outside the group, with all pipes."""
         left = self.folder / "left"
         line = f"exec 3<&0; env -i setsid sh -c 'echo $$ > {left}; exec {work}' <&3 &"
         return f"{line}\nuntil [ -s {left} ]; do :; done"
@@ -156,7 +156,7 @@ def test_agent_waits_while_its_output_is_unread(agents):
     line = f"echo $$ > pid; head -c {size} /dev/zero; echo > {done}"
     with agent_process.launch_agent(["/bin/sh", "-c", line], wanted, Watched().events()) as agent:
         pid_in(agents.folder / "pid")
-        # There is nothing to wait for but that nothing happens.
+        # The test checks that nothing happens, so no event can be awaited.
         threading.Event().wait(0.5)
         assert not done.exists()
         assert sum(map(len, agent.lines())) == size and done.exists()
@@ -211,7 +211,7 @@ def test_output_after_the_end_is_limited_to_one_pipe(monkeypatch):
 def test_dismissed_agent_that_keeps_writing_is_ended(agents, monkeypatch):
     monkeypatch.setattr(agent_process, "_LEAVE_SECONDS", 0.1)
     still = {"type": "assistant", "message": {"content": [{"type": "text", "text": BABBLE}]}}
-    # Slower to hear than to say: there is always something to be heard.
+    # The reader is slower than the writer, so there is always something to read.
     ended = agents.run(
         "claude",
         f"echo '{RESULT}'\nexec yes '{json.dumps(still)}'",
@@ -239,7 +239,7 @@ def test_turn_ends_with_its_agent_despite_an_open_question(agents, cli, asks):
 
 @pytest.mark.proves("RUN-123")
 def test_relative_path_belongs_to_the_project(tmp_path, monkeypatch):
-    """Never that of the folder in which agents work, or of whoever drives them."""
+    """Never one in the agent's folder or in that of the driver."""
     project, folder = tmp_path / "project", tmp_path / "worktree"
     for where in (project, folder):
         where.mkdir()
@@ -275,7 +275,7 @@ def test_run_uses_programs_of_the_project_not_its_worktree(house, tmp_path, monk
 @pytest.mark.proves("PROJ-13")
 @pytest.mark.parametrize("gone", [False, True])
 def test_end_is_noticed_without_waitid(monkeypatch, gone):
-    """As on a Mac; a queue of the kernel there finds no process that has ended already."""
+    """As on macOS, where a kernel queue does not report a process that has ended."""
     waitid, flags = os.waitid, os.WEXITED | os.WNOWAIT
     child = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE)
 

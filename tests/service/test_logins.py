@@ -1,4 +1,4 @@
-"""Links, logins and what tokens may do."""
+"""Links, logins and the scopes of tokens."""
 
 from __future__ import annotations
 

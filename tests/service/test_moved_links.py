@@ -1,4 +1,4 @@
-"""A yes is for the file that a person saw, also where a link to it was moved meanwhile."""
+"""An approval is for the shown file, even if a link to it has moved."""
 
 from __future__ import annotations
 

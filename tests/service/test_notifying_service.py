@@ -1,4 +1,4 @@
-"""Sending, with channels that are told what to do and a clock that is turned by hand."""
+"""Sending, with scripted channels and a manual clock."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PATIENCE_SECONDS = 20
 
 
 class Recorder:
-    """Behind every road: keeps the letters, and does first what it was told to."""
+    """A channel of any route: it records messages and follows a script first."""
 
     def __init__(self, *deeds):
         self.sent = []
@@ -57,7 +57,7 @@ def store():
 
 
 class Channels:
-    """Opens one channel for every road, or the one that has the road's name."""
+    """Open one channel for every route, or the one with the name of the route."""
 
     def __init__(self, channel=None, named=None):
         self._channel = channel
@@ -406,7 +406,7 @@ def test_store_error_during_a_slow_route_stops_no_other(real, monkeypatch):
 
 
 def fail_next(monkeypatch, whose, name, error):
-    """The next call goes wrong, and those after it do not."""
+    """Only the next call fails."""
     method, errors = getattr(whose, name), [error]
 
     def once(*args, **more):
@@ -441,7 +441,7 @@ def test_thread_that_cannot_start_blocks_no_route(real, monkeypatch, caplog):
     open_ask(real)
     sender.start()
     assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
-    # The thread may have sent before its sender noted it.
+    # The thread may send before the sender records it.
     for thread in list(eventually(lambda: sender._crew).values()):
         thread.join(PATIENCE_SECONDS)
     fail_next(monkeypatch, threading.Thread, "start", RuntimeError("can't start new thread"))

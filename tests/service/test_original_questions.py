@@ -1,4 +1,4 @@
-"""Questions of the original script: what our listener asks, answers, and leaves without a word."""
+"""Questions of the original script: which ones our listener asks, answers or ignores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tool calls on their way to a decision, on the store in memory."""
+"""Decisions about tool calls, on the store in memory."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_edited_input_runs_instead(store, ada):
 
 @pytest.mark.proves("AGT-4", "AGT-5", "LAW-4")
 def test_approval_is_used_by_one_call(store, ada):
-    """A second call like the first finds its ask pending, but not its answer."""
+    """A second equal call finds the pending ask, but not its answer."""
     ada.will_answer("git push", "yes").will_answer("git push", "no")
     first = hold()
     ask = permit_call._open(store, first, an_agent(), 60)
@@ -229,7 +229,7 @@ def test_late_answer_covers_no_call(store, ada):
 
 @pytest.mark.proves("AGT-4", "AGT-13")
 def test_call_that_loses_its_answer_asks_again_in_time(store, ada):
-    """Another call without an id takes each answer first."""
+    """Another call without an id takes each answer before."""
 
     def rival():
         for ask in store.asks.list_settled(9):

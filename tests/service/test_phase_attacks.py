@@ -1,4 +1,4 @@
-"""Workflows of phases whose functions, handlers and onlookers do what they should not."""
+"""Workflows whose functions, handlers and observers misbehave."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def end(agent=lambda state: state.data):
     return Phase("end", agent=agent, human=GO, terminal=True)
 
 
-# What is shared
+# Shared objects
 
 
 class Shared(NamedTuple):
@@ -91,7 +91,7 @@ def test_observer_cannot_change_the_recorded_events():
     assert seen == [1, 1]
 
 
-# What is told when it is built, and when it runs
+# Errors at build time and at run time
 
 
 @dataclass
@@ -217,7 +217,7 @@ def test_question_about_a_dangerous_item_names_the_item(house):
     assert 'Its arguments: [["bob"],{}]' in house.ask().going_on
 
 
-# Who answers
+# Answers
 
 
 class Yes:
@@ -270,7 +270,7 @@ def test_handler_in_an_agent_process_chooses_nothing(monkeypatch, capsys):
 
 
 class Slow(Yes):
-    """Says nothing before somebody else has."""
+    """Wait until another person has answered."""
 
     def __init__(self, store):
         self.store, self.ended = store, []
@@ -342,7 +342,7 @@ def test_workflow_loadable_only_by_its_package_is_not_run(tmp_path, monkeypatch)
     assert flow.run("go", Yes(), store=MemoryStore()).approved
 
 
-# Whoever goes away
+# Readers and callers that stop
 
 
 def long_way(began, go_on):

@@ -1,4 +1,4 @@
-"""Whole workflows of phases, as their users write them: by the inbox, by handlers, in memory and on disk."""
+"""Whole workflows of phases: by the inbox, by handlers, in memory and on disk."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def store(request, tmp_path, monkeypatch):
 
 
 class Script:
-    """A handler that says what is written, and keeps what it was asked."""
+    """A handler that gives scripted answers and records the questions."""
 
     def __init__(self, *replies):
         self._replies = list(replies)
@@ -496,7 +496,7 @@ def test_endless_phase_is_stopped(house, monkeypatch):
     assert house.go(round_).reason == "went through 5 phases, and none of them was terminal"
 
 
-# What is checked when it is built, and when it runs
+# Checks at build time and at run time
 
 
 class Strange:
@@ -744,7 +744,7 @@ def test_ask_without_a_handler_waits_and_is_announced(tmp_path, monkeypatch, cap
     gate.store.close()
     assert [one["actor"] for one in results[0].history] == ["person:ada"] * 2
     said = capsys.readouterr().err
-    # Whoever is quick answers before it is said.
+    # A fast person may answer before the announcement.
     assert "waits in the inbox (gate answer a-" in said and ("Go on?" in said or "Which?" in said)
 
 
@@ -1033,7 +1033,7 @@ def test_event_arrives_while_the_next_phase_works():
 
 @pytest.mark.proves("PHASE-25")
 def test_events_of_another_driver_arrive_too(house, monkeypatch):
-    """Its drives happen where nothing tells the observer of them."""
+    """Another process drives it, so the observer gets no call."""
     told = []
     monkeypatch.setattr("gatebell.app.runtime.build_driver", lambda *_: house.driver)
     house.flow, house.source = ask_once, flow_digest(__file__)

@@ -1,4 +1,4 @@
-"""Processes, launching and agents that are any command: found, ended, and proven gone."""
+"""Processes, launching and command agents: found, ended, and proven gone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gatebell.ports.agents import Ended
 
 @pytest.fixture
 def start():
-    """Starts a line of shell in a session of its own, and takes it away in the end."""
+    """Start a shell line in a session of its own, and end it after the test."""
     started = []
 
     def begin(line, **environ):
@@ -213,7 +213,7 @@ def test_killing_the_launcher_ends_its_agent(tmp_path, moment):
     identity = parse_identity((tmp_path / "process").read_text(encoding="utf-8"))
     eventually(lambda: not processes.lives(identity))
     assert (tmp_path / "made").exists() == (moment == "after")
-    # What its shell had started is found by the mark.
+    # The processes of its shell are found by the mark.
     assert processes.end(identity, ("GATE_TURN", TURN))
 
 

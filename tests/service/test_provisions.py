@@ -1,4 +1,4 @@
-"""What a fresh worktree gets besides its repository, and what is never part of it."""
+"""Files that a new worktree gets besides its repository, and those it never gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The roles and the preamble that come along, what models mean, and the project's backlog file."""
+"""Shipped roles and preamble, model names, and the backlog file of the project."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def driven_role(project, name):
 
 
 def model_of(project, name):
-    """As drives and people who join get it, and as `gate agents` shows it."""
+    """Return the role as drivers and joining people get it, and as `gate agents` shows it."""
     driven = driven_role(project, name)
     (listed,) = (one for one in project_files.roles(str(project)).roles if one.name == name)
     assert driven == listed
@@ -88,7 +88,7 @@ def test_preamble_says_when_and_how_to_ask(project):
         assert part in words
     assert words.count("> ") >= 4
     assert [word for word in FIELDS if f"`{word}`" not in words] == []
-    # The example is what the parser of results takes.
+    # The parser of results accepts the example.
     example = next(json_objects(words), None)
     assert example["status"] == "completed" and example["confidence"] == 0.9
 

@@ -1,4 +1,4 @@
-"""What agents say, kept for people who look on."""
+"""Logs of agents, for people who watch a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_session_files_are_private_and_bounded(tmp_path, monkeypatch):
     with open(path, encoding="utf-8") as file:
         kept = file.read()
     assert len(kept) < 200 and kept.count("no more is kept") == 1
-    # A store that was made anew has another run 1.
+    # Run 1 of a new store is another run.
     assert papers.path(run._replace(created_at=datetime(2026, 1, 2, tzinfo=UTC))) != path
 
 

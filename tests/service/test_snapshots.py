@@ -1,4 +1,4 @@
-"""What is kept and told of a run's folder, with the real git."""
+"""Snapshots and diffs of a run's folder, with the real git."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_index_that_is_not_a_file_is_reported(project, workspace):
 
 @pytest.mark.proves("RUN-178")
 def test_file_git_cannot_store_is_kept(project, workspace):
-    """A snapshot needs its bytes only; a diff and a commit need what git makes of them."""
+    """A snapshot needs only the bytes; a diff and a commit need the filtered content."""
     place = workspace.make(str(project), 1)
     write(place.folder, _gitattributes="*.u working-tree-encoding=UTF-16\n", x_u="odd")
     kept = workspace.snapshot(place, 1, "1")

@@ -1,4 +1,4 @@
-"""Tasks in the hands of hostile agents, careless people and unlucky moments."""
+"""Tasks with hostile agents, careless people and crashes."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ ADA = a_person("ada")
 
 
 class Desk:
-    """A project with a backlog, somebody who works it off, and ada who is asked."""
+    """A project with a backlog, a worker, and ada who answers."""
 
     def __init__(self, folder, store, clock):
         self.folder, self.store, self.clock = folder, store, clock
         self.driver = runtime.build_driver(store)
 
     def set_up(self, terms=""):
-        """With something else than main checked out."""
+        """Check out another branch than main."""
         where = self.folder / "project"
         self.project = BacklogProject(where, self.folder / "stage", terms=f'base = "main"\n{terms}')
         self.project.git("checkout", "-q", "-b", "elsewhere")
@@ -52,7 +52,7 @@ class Desk:
         return backlog.create(self.store, where, by, {"title": title, **fields})
 
     def work(self):
-        """Until nothing is ready any more."""
+        """Work until no task is ready."""
         where = os.path.realpath(self.project.folder)
         while run := self._ready() or backlog.take_up(self.store, where, runtime.work_digest()):
             self.driver.drive(run)
@@ -121,7 +121,7 @@ def test_process_of_a_test_command_is_not_a_person(desk, monkeypatch):
     waits = desk.task("Waits", f"case $text in *Human*) {DONE};; esac\n{told}")
     desk.work()
     gate = f"{shlex.quote(sys.executable)} -m gatebell"
-    # As an agent could write it into the file that the test command runs.
+    # An agent could write this into the file that the test command runs.
     command = (
         f"{gate} respond {waits.id} sure >{said} 2>&1; {gate} task close {waits.id} >>{said} 2>&1"
     )

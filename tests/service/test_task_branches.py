@@ -1,4 +1,4 @@
-"""Where the work of a task begins: on its base and on the work it depends on."""
+"""The start of the work of a task: its base and its dependencies."""
 
 from __future__ import annotations
 

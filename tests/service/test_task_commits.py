@@ -1,4 +1,4 @@
-"""The work of a task as one commit on its branch, by the user and by no program of the repository."""
+"""The work of a task is one commit, by the user and by no program of the repository."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_everything_that_is_not_ignored_becomes_one_commit(project, workspace):
     made = workspace.commit(place, "Add login\n\nIt was easy: ü.", "7:3:1")
     assert made == git(project, "rev-parse", "task/tm-abc") == git(folder, "rev-parse", "HEAD")
     assert git(project, "rev-parse", f"{made}^") == place.base
-    # In this order: `git status` would have refreshed the index for the other.
+    # The order matters: `git status` would refresh the index for the other.
     assert git(folder, "diff-files") == "" == git(folder, "status", "--porcelain")
     assert git(project, "show", f"{made}:a.txt") == "changed again"
     listed = git(project, "ls-tree", "-rz", "--name-only", made).split("\0")
@@ -52,7 +52,7 @@ def test_everything_that_is_not_ignored_becomes_one_commit(project, workspace):
     assert workspace.commit(place, "Nothing more", "7:4:1") == made
     git(project, "config", "user.name", "Ada")
     git(project, "config", "user.email", "ada@example.org")
-    # As it was when the work began: an agent must not choose whose name a commit bears.
+    # The identity is that of the start: an agent must not choose the author.
     write(folder, some_txt="some\n")
     some = workspace.commit(place, "Some", "7:29:1")
     assert git(project, "log", "-1", "--format=%an", some) == "gatebell"

@@ -1,4 +1,4 @@
-"""The flow that works on tasks, with scripted agents and a workspace that notes what is asked of it."""
+"""The flow that works on tasks, with scripted agents and a workspace that records calls."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ADA = a_person("ada")
 
 
 class Work:
-    """One project's backlog, worked on by hand."""
+    """The backlog of one project, worked on by hand."""
 
     def __init__(self, made):
         self.house, self.store, self.folders = made, made.store, made.folders
@@ -60,7 +60,7 @@ class Work:
         return backlog.create(self.store, self.house.folder, caller, {"title": title, **more})
 
     def work(self):
-        """Take up the next task, or go on with the run at hand, as far as it goes."""
+        """Take the next task or continue the current run, as far as possible."""
         self.house.folders.branch = "x"
         taken = backlog.take_up(self.store, self.house.folder, "digest")
         self.house.run_id = taken.id if taken else self.house.run_id
@@ -346,7 +346,7 @@ def test_without_threshold_no_confidence_is_needed(work, threshold):
 
 @pytest.mark.proves("TASK-326", "LAW-5")
 def test_work_that_was_let_pass_goes_on(work, monkeypatch):
-    """An older version committed it unreviewed, and asks now about a merge."""
+    """An older version committed it without review, and now asks about a merge."""
     work.role = work.role._replace(confidence=0.7)
     work.terms(strategy="merge")
     work.house.agent("code", complete())
@@ -405,7 +405,7 @@ def test_work_after_a_no_waits_for_a_yes(work):
 
 @pytest.mark.proves("TASK-341", "TASK-326", "LAW-5")
 def test_sure_work_that_was_let_pass_goes_on(work, monkeypatch):
-    """An older version committed it unreviewed after a no, and asks now about a merge."""
+    """An older version committed it after a rejection, and now asks about a merge."""
     work.role = work.role._replace(confidence=0.9)
     work.terms(strategy="merge")
     work.house.agent("code", complete(confidence=0.2), complete("Better", confidence=1.0))

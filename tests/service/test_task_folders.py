@@ -1,4 +1,4 @@
-"""The folder of a task: compared with its snapshot, made again, and never removed with work in it."""
+"""The folder of a task: compared with its snapshot, restored, and kept if it holds work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["project", "workspace"]
 
 @pytest.fixture
 def place(project, workspace):
-    """A folder with all kinds of unfinished work, kept for call 3."""
+    """Make a folder with all kinds of unfinished work, saved for call 3."""
     found = begin(workspace, project)
     folder = Path(found.folder)
     write(folder, a_txt="committed\n")
@@ -37,7 +37,7 @@ def place(project, workspace):
 
 
 def kept_files(place):
-    """Of the files those that git does not ignore."""
+    """Only files that git does not ignore."""
     left = (".env", "build/left.txt")
     return {name: text for name, text in files(place.folder).items() if name not in left}
 

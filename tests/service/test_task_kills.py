@@ -1,4 +1,4 @@
-"""Whoever begins, commits, merges or restores the work of a task may be killed at any command."""
+"""A start, commit, merge or restore of task work may be killed at any command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WRITING = {
 
 
 def kill(verb, last):
-    """Do it in a process that gets SIGKILL after so many steps that write; whether it got it."""
+    """Run it in a process, kill that after a number of writes; return whether it was killed."""
     pid = os.fork()
     if not pid:
         done = 0

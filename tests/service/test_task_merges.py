@@ -1,4 +1,4 @@
-"""A branch of a task is brought into another once, and never where somebody has that checked out."""
+"""A task branch is merged into another once, and never into a checked out one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_fully_merged_branch_is_removed_and_its_folder_stays(project, workspace,
     git(project, "worktree", "add", "-qf", f"{project}-other", done.branch)
     assert not workspace.let_go(done, made) and git(project, "branch", "--list", "task/*")
     git(project, "worktree", "remove", f"{project}-other")
-    # As whoever was killed in the middle of it leaves it.
+    # Leave the state of a process that was killed in the middle.
     git(done.folder, "checkout", "-q", "--detach")
     for _ in range(2):
         assert workspace.merge(done, "main", "Own", "key", squash=squash) == made

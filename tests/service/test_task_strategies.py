@@ -1,4 +1,4 @@
-"""What becomes of a task's work: tested, confirmed, committed and merged, in a real repository."""
+"""Task work is tested, confirmed, committed and merged, in a real repository."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WRITES = f"echo own >own.txt\n{DONE}"
 
 
 class Desk:
-    """A project with a backlog, somebody who works it off, and ada who is asked."""
+    """A project with a backlog, a worker, and ada who answers."""
 
     def __init__(self, folder, store, clock):
         self._folder, self.store, self.clock = folder, store, clock
@@ -29,7 +29,7 @@ class Desk:
         self._driver = runtime.build_driver(store)
 
     def set_up(self, terms="", role="", *, away=True, **more):
-        """`away`: the user has something else than main checked out."""
+        """`away`: the user has another branch than main checked out."""
         self.project = BacklogProject(
             self._folder / "project",
             self._folder / "stage",
@@ -45,7 +45,7 @@ class Desk:
         return self.project.task(self.store, title, script, **fields)
 
     def work(self):
-        """Until nothing is ready any more."""
+        """Work until no task is ready."""
         where = str(self.project.folder)
         while run := self._ready() or backlog.take_up(self.store, where, runtime.work_digest()):
             self._driver.drive(run)
@@ -54,7 +54,7 @@ class Desk:
         return next((self.store.runs.get(one) for one in self.store.runs.ready(1)), None)
 
     def take_over(self, task):
-        """Whoever drove its run is gone, and has not been heard of for a while."""
+        """The driver of its run is dead, and its lease has ended."""
         self.clock.advance(60)
         self._driver.drive(self.store.runs.get(self.get(task).run))
 
@@ -68,7 +68,7 @@ class Desk:
         return ask
 
     def answer(self, part, value, note=""):
-        """Answer the one question there is, and work on."""
+        """Answer the only question, and continue the work."""
         ask = self.wait_for_ask(part)
         answer_ask.answer(self.store, ask.id, a_person("ada"), Given(value, note))
         self.work()
@@ -154,7 +154,7 @@ def test_work_that_conflicts_with_its_base_is_a_question(desk, mended):
     mine = desk.task("Mine", f"echo mine >shared.txt\n{DONE}")
     theirs = "git -c user.name=b -c user.email=b@b -C {0} {1}"
     where = desk.project.folder
-    # Somebody commits to the same lines while the agent is at work.
+    # A user commits to the same lines while the agent works.
     desk.project.script(
         "Mine",
         f"""{theirs.format(where, "checkout -q main")}

@@ -1,4 +1,4 @@
-"""Sets and other things without an order, where a list is taken: refused before anything is stored."""
+"""Sets and other unordered values are refused where a list is expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs, on the store in memory: what a face can count on."""
+"""The verbs that all faces use, on the store in memory."""
 
 from __future__ import annotations
 
@@ -371,7 +371,7 @@ def test_names_and_groups_must_make_sense(store):
 
 
 def forge(store, ask_id, **columns):
-    """Change the row of an ask as no verb would."""
+    """Change the row of an ask without a verb."""
     raw = store.connection.raw
     raw.execute("PRAGMA ignore_check_constraints = ON")
     for name, value in columns.items():

@@ -1,4 +1,4 @@
-"""A run's own folder, with the real git: made, made again, and removed when nothing is lost."""
+"""The folder of a run, with the real git: created, recreated, and removed without loss."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = ["project", "workspace"]
 
 
 class Killed(BaseException):
-    """The process is no more."""
+    """The process was killed."""
 
 
 def die_at(patch, number, writing):
-    """Kill the process after so many writes, of git's commands and of our own."""
+    """Kill the process after a number of writes, by git or by us."""
     passed = []
 
     def struck(real, name):
