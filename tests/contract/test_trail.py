@@ -24,7 +24,7 @@ from gatebell.services.permissions import manage_rules
 from gatebell.services.tasks import backlog
 
 # Columns with a unique index besides the key: a copied row needs other values.
-UNIQUE = {"asks": ("seq", "session"), "sittings": ("number",), "tasks": ("seq",)}
+UNIQUE = {"asks": ("seq", "session"), "visits": ("number",), "tasks": ("seq",)}
 ENDED = "state IN ('completed', 'stuck', 'failed')"
 # Each person uses a key once per ask: a copied row without one breaks no table rule.
 ROW = {"runs": ENDED, "calls": "state <> 'open'", "answers": "key = ''"}

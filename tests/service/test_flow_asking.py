@@ -228,7 +228,7 @@ def test_answer_for_a_lost_session_has_the_whole_history(house):
 
 @pytest.mark.proves("TASK-21", "S3-B18")
 def test_lost_session_may_be_known_only_to_its_program(house):
-    nothing = Ended(ok=False, words="", trouble="no such session", gone=True)
+    nothing = Ended(ok=False, words="", problem="no such session", gone=True)
     coder = house.agent("coder", needs("Which?"), nothing, done("ok"))
     house.go(one_run())
     assert house.answer_and_drive("PKCE").result == ["DONE", "", "ok"]
@@ -241,7 +241,7 @@ def test_lost_session_may_be_known_only_to_its_program(house):
 
 @pytest.mark.proves("TASK-21", "TASK-23")
 def test_crash_between_lost_and_fresh_session_keeps_the_answer(house):
-    nothing = Ended(ok=False, words="", trouble="no such session", gone=True)
+    nothing = Ended(ok=False, words="", problem="no such session", gone=True)
     coder = forgetful(house, needs("Which?"), nothing, done("ok"))
     house.go(one_run())
     house.answer("PKCE")
@@ -262,8 +262,8 @@ def test_crash_between_lost_and_fresh_session_keeps_the_answer(house):
 @pytest.mark.proves("TASK-22")
 @pytest.mark.parametrize("gone", [True, False])
 def test_session_named_by_the_flow_is_not_replaced(house, gone):
-    trouble = Ended(ok=False, words="", trouble="no such session", gone=gone)
-    coder = forgetful(house, trouble)
+    problem = Ended(ok=False, words="", problem="no such session", gone=gone)
+    coder = forgetful(house, problem)
     coder.lost.add("s-7")
     assert house.go(one_run(session="s-7")).result == ["ERROR", "no such session", ""]
     assert len(coder.orders) == 1

@@ -111,7 +111,7 @@ def test_held_input_does_not_block_the_turn(agents, cli):
     if cli == "command":
         assert ended.ok and ended.words == "the end"
     else:
-        assert not ended.ok and ended.trouble
+        assert not ended.ok and ended.problem
 
 
 @pytest.mark.proves("RUN-117")
@@ -162,7 +162,7 @@ def test_agent_waits_while_its_output_is_unread(agents):
         assert sum(map(len, agent.lines())) == size and done.exists()
     with agent_process.launch_agent(["yes"], wanted, Watched().events()) as agent:
         eventually(agent._heard.full)
-    assert agent.trouble(), "left in the middle, it is ended all the same"
+    assert agent.problem(), "left in the middle, it is ended all the same"
 
 
 @pytest.mark.proves("RUN-118")
@@ -175,7 +175,7 @@ def test_line_that_is_too_long_is_not_a_success(agents, cli, monkeypatch):
     said = "; ".join(f"echo '{line}'" for line in well)
     assert agents.run(cli, said).ok
     ended = agents.run(cli, f"head -c 2000000 /dev/zero\necho\n{said}")
-    assert not ended.ok and "a line of more than 1 MB" in ended.trouble
+    assert not ended.ok and "a line of more than 1 MB" in ended.problem
 
 
 @pytest.mark.proves("RUN-118")

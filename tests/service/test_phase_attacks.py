@@ -214,7 +214,7 @@ def test_question_about_a_dangerous_item_names_the_item(house):
     house.start(flow)
     house.crash()
     house.drive()
-    assert 'Its arguments: [["bob"],{}]' in house.ask().going_on
+    assert 'Its arguments: [["bob"],{}]' in house.ask().activity
 
 
 # Answers
