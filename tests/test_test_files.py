@@ -20,6 +20,17 @@ FILES = [path for path in sorted(HERE.rglob("*.py")) if "original_file_protocol"
 _TEST_FILE = re.compile(r"\b(from|import) tests\.\w+\.(test_\w+|conftest)\b")
 # The missing part, then the untested behaviour.
 _REASON = re.compile(r"[^:\n]+: [^\n]+")
+MOST_WORDS = 9
+_DIALECT = re.compile(
+    r"""
+    (?:^|_)(?:
+        whoever | (?:some|no|any)body | stands? | stood | told | troubles? | roads? | anew | afresh
+        | meanwhile | all_(?:that|of_it|of_that) | (?:is|are|was)_no
+        | what_(?:is|was|are|were|has|had|it|they|an|a|the|people|agents?|others)
+    )(?:_|$)
+    """,
+    re.VERBOSE,
+)
 _SKIPS = {"pytest.skip", "pytest.mark.skip", "pytest.mark.skipif", "pytest.importorskip"}
 
 
@@ -51,6 +62,36 @@ def test_no_test_file_imports_another():
 def test_names_of_test_files_are_unique():
     counted = Counter(path.name for path in FILES if path.name.startswith("test_"))
     assert [name for name, number in counted.items() if number > 1] == []
+
+
+def find_odd_names(source):
+    """Yield the names of tests with too many words or with dialect, without `test_`."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            prefix, _, name = node.name.partition("_")
+            is_odd = name.count("_") >= MOST_WORDS or _DIALECT.search(name)
+            if prefix == "test" and is_odd:
+                yield name
+
+
+@pytest.mark.proves("LANG-6")
+@pytest.mark.parametrize(
+    "folder", sorted({path.parent for path in FILES}), ids=lambda one: one.name
+)
+def test_names_of_tests_are_short_and_plain(folder):
+    paths = [path for path in FILES if path.parent == folder and path.name.startswith("test_")]
+    found = [name for path in paths for name in find_odd_names(path.read_text(encoding="utf-8"))]
+    assert found == []
+
+
+@pytest.mark.proves("LANG-6")
+def test_odd_names_of_tests_are_found():
+    names = ("test_ask_is_sent", "test_nobody_asks", "test_what_was_said", "test_it_is_no_answer",
+             "test_one_two_three_four_five_six_seven_eight_nine", "test_what_to_do", "nobody")  # fmt: skip
+    assert list(find_odd_names("\n".join(f"def {name}(): ..." for name in names))) == [
+        "nobody_asks", "what_was_said", "it_is_no_answer"
+    ]  # fmt: skip
+    assert list(find_odd_names(f"async def test_{'a_' * 9}b(): ...")) == [f"{'a_' * 9}b"]
 
 
 @pytest.mark.proves("TEST-5")

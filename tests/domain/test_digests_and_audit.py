@@ -32,7 +32,7 @@ def chain(length=6):
 
 
 @pytest.mark.proves("WEB-89")
-def test_events_that_only_seal_rows_are_no_news():
+def test_events_that_only_seal_rows_are_not_news():
     first = chain(1)[0]
     sealing = first._replace(event=first.event._replace(kind="runs.written"))
     assert (first.is_news, sealing.is_news) == (True, False)

@@ -117,7 +117,7 @@ def test_original_timestamp_of_a_mac_is_read():
         "",
     ],
 )
-def test_names_that_are_no_questions_are_none(file):
+def test_other_file_names_are_not_questions(file):
     assert parse_name(file) is None
 
 

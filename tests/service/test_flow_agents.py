@@ -311,7 +311,7 @@ def test_structured_result_of_the_program_is_the_value(house):
 
 
 @pytest.mark.proves("RUN-426")
-def test_people_in_between_are_no_tries(house):
+def test_questions_to_people_do_not_count_as_tries(house):
     good = {"status": "DONE", "value": {"n": 3}}
     house.agent("coder", done(), needs("Which?"), done(), needs("Which?"), good)
     house.go(lambda _: run("coder", returns=NUMBER, tries=3).value)

@@ -152,7 +152,7 @@ def test_heartbeat_renews_claims_and_survives_errors(house, monkeypatch):
 
 
 @pytest.mark.proves("RUN-444", "S2-62")
-def test_restarts_are_no_attempts(house):
+def test_restarts_do_not_count_as_attempts(house):
     crashes = [Crash()] * 5
     house.agent("coder", needs("Which?"), *crashes, done("at last"))
     house.go(lambda _: run("coder").summary)

@@ -94,7 +94,7 @@ def test_phases_are_a_list():
 
 @pytest.mark.proves("ORDER-2", "LAW-5")
 @pytest.mark.parametrize("kind", [set, frozenset])
-def test_branches_and_items_are_no_set(house, kind):
+def test_branches_and_items_cannot_be_a_set(house, kind):
     over = house.go(lambda _: flows.parallel(kind([lambda: 1, lambda: 2])))
     assert over.state == "failed" and "branches of parallel" in over.reason
     each = Phase("a", agent=lambda _, one: one, for_each=lambda _: kind(NAMES), terminal=True)
