@@ -189,18 +189,18 @@ def test_odd_ids_and_cancellations_do_no_harm(world, client):
 
 @pytest.mark.proves("AGT-12", "AGT-4")
 def test_reply_about_a_call_does_not_use_its_answer(world, client):
-    def ask(call_id):
+    def approve_call(call_id):
         return client.call(
             "approve", tool_name="Bash", input={"command": "ls"}, tool_use_id=call_id
         )
 
-    number = ask("t1")
+    number = approve_call("t1")
     (ask,) = pending(world)
     world.plain.gate("ask-back", ask.id, "why?")
     assert "why?" in json.loads(client.text(number)[0])["message"]
     replied = client.text(client.call("ask_human", reply_to=ask.id, reply="to see"))
     assert "Make the same call again" in replied[0] and not replied[1]
-    number = ask("t2")
+    number = approve_call("t2")
     world.ada.gate("answer", ask.id, "yes")
     assert json.loads(client.text(number)[0])["behavior"] == "allow"
     number = client.call("ask_human", question="Which?")
