@@ -1,4 +1,4 @@
-"""What a flow says about reminders: `remind_every`, and `on_timeout="notify_again"`."""
+"""Reminders of a flow: `remind_every` and `on_timeout="notify_again"`."""
 
 from __future__ import annotations
 
