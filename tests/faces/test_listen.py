@@ -50,7 +50,7 @@ def test_listener_prints_its_place_questions_and_answers(world, listen):
         f"  Project: {project}",
         "  Supporting multiple agent sessions",
         f"  Watching: {project}/.helpers/questions",
-        "  Asking: nobody: gate inbox answers",
+        "  Asking: not here; answer in gate inbox",
         "Press Ctrl+C to stop",
     ]
     with open(f"{project}/.helpers/.listener.pid", encoding="utf-8") as file:
@@ -305,7 +305,7 @@ def test_ask_that_no_window_can_show_is_named_once(world, listen, hand):
     hand("here")
     several = world.ask("Which of them?", "--option", "A", "--option", "B", "--multiple")
     one = listen("--dialog", "zenity")
-    one.until(f"Which of them? (a window cannot show it: gate answer {several})")
+    one.until(f"Which of them? (a window cannot show it; run: gate answer {several})")
     world.ask("And this?")
     one.until("Answer: here")
     assert sum("cannot show it" in line for line in one.lines) == 1

@@ -44,7 +44,7 @@ _PLACES = (".ci", "bench", "docs", "examples", "src", "tests")
 _BINARY = {".pyc", ".gz", ".png"}
 CLIS = ("claude", "codex", "gemini", "opencode")
 GATE = str(Path(sys.executable).parent / "gate")
-KEPT = "kept the old name and will be used as before"
+KEPT = "has the old name and is used as before"
 
 
 @pytest.fixture
@@ -301,7 +301,7 @@ def test_init_rewrites_its_old_lines(old):
 @pytest.mark.proves("NAME-4")
 def test_old_folder_is_mentioned_in_a_terminal_only(old):
     link = old.data.with_name("gatebell")
-    sentence = f"gate: {old.data} {KEPT}; to end this line: ln -s humangate {link}"
+    sentence = f"gate: {old.data} {KEPT}; to stop this message: ln -s humangate {link}"
     assert in_terminal(old, "inbox").count(sentence) == 1
     for words in (("inbox", "--json"), ("hook", "claude"), ("completion", "bash")):
         assert KEPT not in in_terminal(old, *words)

@@ -99,7 +99,7 @@ def test_session_is_asked_for_from_a_shell(desk):
     out, _ = asker.communicate(timeout=30)
     assert (asker.returncode, out.splitlines()[0]) == (10, "rejected")
     refused = desk.world.ada.gate("ask", "Why?", "--stay", "5m")
-    assert refused.code == 2 and "for a --session" in refused.err
+    assert refused.code == 2 and "need --session" in refused.err
 
 
 @pytest.mark.proves("SES-142")

@@ -33,7 +33,7 @@ from gatebell.testing import FakeClock, MemoryStore
 NESTED = {"type": "object", "properties": {"port": {"type": "object"}}, "required": ["port"]}
 # A program that prints the time from which its conversation is requested.
 SINCE = TALKATIVE.replace("lambda *_: Talk(said)", "lambda *g: Talk([Said('agent', str(g[-1]))])")
-SEND = "This is what was suggested. Type yes to send it (Enter: not yet): "
+SEND = "This is the proposed answer. Type yes to send it (Enter: not yet): "
 
 
 @pytest.fixture
