@@ -28,7 +28,7 @@ EXIT_CODES = {
     5: "not found",
     6: "already answered, or otherwise settled",
     7: "refused: not allowed, or the answer does not fit",
-    8: "store trouble: it cannot be read or written",
+    8: "store error: it cannot be read or written",
     10: "rejected",
     11: "not answered yet; the ask stays pending",
     12: "the run failed: an exception of its flow",

@@ -134,7 +134,7 @@ def test_text_of_agents_does_nothing_on_the_screen(world, listen):
     with open(f"{world.plain.folder}/.helpers/questions/q_{evil[:3]}", "w", encoding="utf-8"):
         pass
     one.until("Could not read question file")
-    said = one.said()
+    said = one.read_lines()
     assert not set("\x1b\x07\u202e") & set(said)
     assert "✓ Multi-Agent HIL Listener stopped" not in one.lines
 
@@ -207,7 +207,7 @@ def test_gate_up_listens_everywhere_and_doctor_names_listeners(world, listen):
     project = str(world.plain.folder)
     init(world, project)
     ran = world.plain.gate("doctor")
-    assert f"nobody listens to questions in files of {project}" in ran.out
+    assert f"no listener for questions in files of {project}" in ran.out
     up = world.plain.start("up", "--port=0", "--no-worker")
     try:
         line = ""
@@ -220,7 +220,7 @@ def test_gate_up_listens_everywhere_and_doctor_names_listeners(world, listen):
         assert "(collected by gate up)" in one.until("Watching")
         one.until("Question queued: Is somebody up?")
         doctor = world.plain.gate("doctor").out
-        assert f"process {up.pid} listens to questions in files of {project}" in doctor
+        assert f"process {up.pid} listens for questions in files of {project}" in doctor
         answer(world, "yes", "Is somebody up?")
         assert agent.wait(question) == ("answered", "yes")
         up.terminate()

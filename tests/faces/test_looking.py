@@ -178,7 +178,7 @@ def test_doctor_reports_a_missing_proc(world, monkeypatch, capsys):
     monkeypatch.setenv("GATE_STORE", world.path)
     monkeypatch.setattr("gatebell.app.environment.sees_processes", lambda: False)
     assert main(["doctor"]) == 1
-    assert "variables only" in capsys.readouterr().out
+    assert "only by their variables" in capsys.readouterr().out
 
 
 @pytest.mark.proves("STORE-3", "LAW-10", "CLI-2")

@@ -282,7 +282,7 @@ def test_doctor_names_an_old_install(old):
     for cli in CLIS:
         assert f"{cli}: it was installed under the old name" in said
         assert f"gate install {cli} writes it under the new one" in said
-    assert f"{old.data} kept the old name and is used as before" in said
+    assert f"{old.data} has the old name and is used as before" in said
     install(old, "gemini")
     assert "gemini: it was installed under the old name" not in gate(old, "doctor", code=1).out
 
@@ -347,7 +347,10 @@ def test_new_folder_wins_and_doctor_names_the_other(old):
     (old.data.with_name("gatebell")).mkdir(mode=0o700)
     assert ids(old) == {}
     said = gate(old, "doctor").out
-    assert f"{old.data}, of the old name, is not used: {old.data.with_name('gatebell')} is" in said
+    assert (
+        f"{old.data} has the old name and is not used; {old.data.with_name('gatebell')} is used"
+        in said
+    )
 
 
 class Stopwatch:

@@ -17,7 +17,7 @@ from gatebell.services.tasks import backlog
 JWT = "Should the API use JWT tokens or session cookies?"
 CONTEXT = "JWT is better for stateless APIs, sessions for web apps..."
 TITLE = "Implement user authentication"
-NO_WORKER = "  Task returned to 'open' state; no worker is running: gate worker goes on with it"
+NO_WORKER = "  Task returned to 'open' state; no worker is running. Start one: gate worker"
 
 
 class Desk:
@@ -263,7 +263,7 @@ def test_claimed_task_mentions_no_worker(desk):
     ask_id = desk.world.ask("Which?", "--task", desk.id)
     assert desk.state == "awaiting_input"
     ran = desk.respond(desk.id, "left")
-    assert ran.code == 0 and "Whoever has claimed the task goes on with it" in ran.out
+    assert ran.code == 0 and "The person or agent that claimed the task goes on with it" in ran.out
     assert desk.store.asks.get(ask_id).value == "left"
 
 

@@ -95,9 +95,9 @@ def test_waiting_run_says_so_and_continues_by_itself(world, project, started):
     out = shown + out
     for line in (
         f"⏸ {ask.id}  Which ␛[1mway?",
-        f"  Answer: gate answer {ask.id} TEXT   all that waits: gate inbox",
+        f"  Answer: gate answer {ask.id} TEXT   all asks: gate inbox",
         f"✓ {ask.id} answered by person:ada",
-        f"  Answer: gate answer {gate.id} yes|no   all that waits: gate inbox",
+        f"  Answer: gate answer {gate.id} yes|no   all asks: gate inbox",
         f"✓ {gate.id} approved by person:ada: go",
         "Run 1: completed",
         "Result: deployed",
@@ -249,7 +249,7 @@ def test_worker_drives_runs_and_releases_them_at_its_end(world, project, started
 def test_gate_up_drives_runs_unless_disabled(world, project, started):
     up = started("up", "--port=0", "--no-worker")
     lines = [up.stdout.readline() for _ in range(4)]
-    assert "Runs           left to others\n" in lines
+    assert "Runs           not driven here\n" in lines
     world.ada.gate("run", "simple", "--detach")
     assert "Nobody drives runs now" in world.ada.gate("status", "1").out
     up.send_signal(signal.SIGTERM)
@@ -336,14 +336,14 @@ def test_only_ended_runs_are_deleted_and_their_work_stays(world, project, starte
     assert world.ada.gate("audit", "verify").code == 0
     assert "run.deleted" in world.ada.gate("audit", "log").out
     kept = world.ada.gate("delete", "2")
-    assert kept.code == 7 and "its work would be lost" in kept.err and project.run(2)
+    assert kept.code == 7 and "work would be lost" in kept.err and project.run(2)
     world.ada.gate("run", "simple", "--detach")
     assert "gate stop 3 ends it" in world.ada.gate("delete", "3").err
 
 
 @pytest.mark.proves("RUN-311")
 def test_cleaning_removes_folders_where_no_work_is_lost(world, project):
-    assert "There is nothing to clean" in world.ada.gate("clean").out
+    assert "Nothing to clean" in world.ada.gate("clean").out
     for flow in ("simple", "worker", "lost"):
         world.ada.gate("run", flow)
     roots = [project.run(number).root for number in (1, 2, 3)]
@@ -352,7 +352,7 @@ def test_cleaning_removes_folders_where_no_work_is_lost(world, project):
     out = world.ada.gate("clean").out.splitlines()
     assert out[0] == f"Removed run 1: {roots[0]}"
     assert out[1].startswith("Kept run 2:") and "not committed" in out[1]
-    assert out[2].startswith("Kept run 3: it is stuck and can be taken up again")
+    assert out[2].startswith("Kept run 3: it is stuck and can go on")
     assert [os.path.exists(root) for root in roots] == [False, True, True]
     assert len(world.ada.gate("clean").out.splitlines()) == 2
 
@@ -361,7 +361,7 @@ def test_cleaning_removes_folders_where_no_work_is_lost(world, project):
 def test_folder_of_a_run_is_shown(world, project):
     (project.folder / "new.txt").write_text("x")
     ran = world.ada.gate("run", "simple", "--no-exec")
-    assert ran.code == 0 and "It is not started yet: gate resume 1\n" in ran.out
+    assert ran.code == 0 and "The run is not started. Start it: gate resume 1\n" in ran.out
     assert (
         ran.err
         == "gate: Changes to 1 file are not committed and were left out; --with-changes takes them.\n"
@@ -371,7 +371,7 @@ def test_folder_of_a_run_is_shown(world, project):
     assert world.ada.gate("run", "simple", "--with-changes").err == ""
     assert os.path.exists(os.path.join(project.run(2).folder, "new.txt"))
     ran = world.ada.gate("run", "simple", "--in-place", "--no-exec", "--json")
-    assert ran.err.count("\n") == 1 and "cannot be taken back" in ran.err
+    assert ran.err.count("\n") == 1 and "cannot be undone" in ran.err
     assert json.loads(ran.out)["folder"] == str(project.folder)
 
 
@@ -520,7 +520,7 @@ def test_joining_an_agent_is_offered_first(world, project):
     asked = Follower(world.store, 1, from_now=True).look()[0]
     assert asked.line == (
         f"⏸ {ask.id}  Which way?\n  Answer: gate answer {ask.id} TEXT   "
-        "with the agent: gate continue 1   all that waits: gate inbox"
+        "with the agent: gate continue 1   all asks: gate inbox"
     )
 
 

@@ -190,7 +190,7 @@ def test_worker_ends_despite_endless_code(world, project, started, words):
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0 and time.monotonic() - began < ENDS_WITHIN_SECONDS
-    assert "run 1 was left in the middle" in process.stderr.read()
+    assert "run 1 was interrupted" in process.stderr.read()
     assert project.run(1).state == "running"
     assert "Whoever drove it is gone." in world.ada.gate("status", "1").out
 

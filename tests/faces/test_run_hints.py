@@ -143,7 +143,7 @@ def test_calls_of_a_run_are_listed(world, more):
     shown = world.ada.gate("show", "1")
     lines = shown.out.splitlines()
     assert shown.code == 0 and lines[0] == "Run 1: completed"
-    assert lines[2].startswith("Folder: ") and lines[-1] == "One of them: gate show 1 --call 2"
+    assert lines[2].startswith("Folder: ") and lines[-1] == "One call: gate show 1 --call 2"
     calls = lines[lines.index("Calls") + 1 : -2]
     assert [line.split()[:3] for line in calls] == [
         ["✓", "0", "setup"], ["✓", "1", "run"], ["✓", "2", "log"]
@@ -154,7 +154,7 @@ def test_calls_of_a_run_are_listed(world, more):
     assert told["id"] == 1 and [call["path"] for call in told["calls"]] == ["0", "1", "2"]
     world.ada.gate("run", "long")
     lines = world.ada.gate("status", "2").out.splitlines()
-    assert lines[-1] == "All 15 of them: gate show 2 --calls" and lines[-12] == "Calls"
+    assert lines[-1] == "All 15 calls: gate show 2 --calls" and lines[-12] == "Calls"
     assert len(world.ada.gate("show", "2", "--calls").out.splitlines()) > 15
     told = world.ada.gate("resume", "2", "--from", "99")
     assert told.code == 2 and "gate show" in told.err
@@ -231,7 +231,7 @@ def test_kept_folder_is_shown_with_its_commands(world, project):
     assert refused.code == 7 and "only a person" in refused.err and project.run(1)
     dropped = world.ada.gate("delete", "1", "--force", "--as", "ada")
     assert dropped.code == 0 and dropped.out == (
-        f"This goes, with the branch gate/run-1: {run.root}\n"
+        f"Deleting the branch gate/run-1 and the folder {run.root}\n"
         "written.txt           +1 -0\n1 changed, +1 -0 lines\nDeleted run 1\n"
     )
     assert not os.path.exists(run.root) and project.run(1) is None

@@ -91,7 +91,7 @@ def test_wrong_arguments_are_refused_with_a_sentence(tasks):
         (["create", "T", "--dep", "tm-none"], 5, "no task tm-none"),
         (["create", "T", "-d", "x", "--file", "-"], 2, "not both"),
         (["create", "T", "--project", "/nowhere"], 2, "no folder /nowhere"),
-        (["update", task], 2, "say what is to be changed"),
+        (["update", task], 2, "name a field to change"),
         (["update", task, "--parent", task], 7, "part of itself"),
         (["dep", task, other], 7, f"{task} → {other} → {task}"),
         (["show", "tm-none"], 5, "gate task list"),
@@ -210,7 +210,7 @@ def test_list_is_in_work_order_and_shows_blockers(tasks):
 @pytest.mark.proves("TASK-83", "LAW-10")
 def test_empty_list_names_the_next_step_and_separates_projects(tasks):
     assert f"No task is open in {tasks.folder}.\nOne is made" in tasks("list")
-    assert "gate task create TITLE makes one" in tasks("next", code=5)
+    assert "create one: gate task create TITLE" in tasks("next", code=5)
     assert tasks() == tasks("list") and "No task is open" in tasks("tree")
     assert "gate task list" in tasks("list", "--ready")
     assert "No task waits for an answer" in tasks.world.ada.gate("list", "--awaiting").out
@@ -234,8 +234,10 @@ def test_tasks_of_moved_folders_are_named_and_can_move(tasks):
     assert "gone" not in tasks("list")
     old.rename(tasks.world.folder / "new")
     told = tasks("list", "--ready").splitlines()[-2:]
-    assert told[0] == f"There are tasks of {old}, a folder that is gone. Was it moved here?"
-    assert told[1] == f"Bring them: gate task export - --project '{old}' | gate task import -"
+    assert (
+        told[0] == f"There are tasks of {old}, a folder that no longer exists. Was it moved here?"
+    )
+    assert told[1] == f"To import them: gate task export - --project '{old}' | gate task import -"
     assert tasks("list", "--ids", "--project", str(old)).split() == [far]
     lines = tasks("export", "-", "--project", str(old))
     assert "there is no folder" in tasks("create", "x", "--project", str(old), code=2)
@@ -410,7 +412,7 @@ def test_task_is_edited_and_invalid_text_is_kept(tasks):
         assert os.stat(path).st_mode & 0o777 == 0o600
     assert tasks.get(task).version == 2
     rival = f"sh -c '{sys.executable} -m gatebell task update {task} --title Faster; sed -i s/logout/in/ $0'"
-    assert "somebody has changed the title" in tasks("edit", task, *ADA, code=7, EDITOR=rival)
+    assert "has changed since you opened it" in tasks("edit", task, *ADA, code=7, EDITOR=rival)
     assert tasks.get(task).title == "Faster"
 
 
@@ -457,7 +459,7 @@ def test_backlog_is_exported_to_a_file_and_imported_again(tasks):
     assert records[0]["humanResponse"] == "JWT" and records[0]["questionContext"] == "or cookies"
     assert records[0]["sessionId"] == "s-1" and records[0]["humanRespondedAt"]
     assert sorted(tasks.world.folder.glob(".backlog*")) == []
-    assert tasks("import", str(path), *ADA) == "✓ Imported 0 tasks, 2 were there already\n"
+    assert tasks("import", str(path), *ADA) == "✓ Imported 0 tasks, skipped 2 that exist already\n"
     other = tasks.world.folder / "other"
     (other / ".gate").mkdir(parents=True)
     where = ("--project", str(other), *ADA)

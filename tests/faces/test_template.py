@@ -79,7 +79,7 @@ def test_projects_templates_come_first(world, project, users):
     template(world, "delete", "later", "--project")
     assert template(world, "show", "later").out == "Everywhere.\n"
     ran = template(world, "delete", "later", "--project", code=5)
-    assert f"the template later stands in {users / 'later.md'}" in ran.err
+    assert f"the template later is in {users / 'later.md'}" in ran.err
     (users / "bad.md").mkdir()
     ran = template(world)
     assert "later" in ran.out and "bad.md is not a file" in ran.err
@@ -90,7 +90,7 @@ def test_invalid_template_changes_nothing(world, project, users):
     template(world, "set", "later", "First.")
     for words, code, sentence in (
         (("set", "later"), 2, "give TEXT, --file F or --edit"),
-        (("set", "later", "  "), 2, "cannot be empty"),
+        (("set", "later", "  "), 2, "the template is empty"),
         (("set", "later", "a", "--file", "-"), 2, "not both"),
         (("set", "later", "--edit"), 2, "needs a terminal"),
         (("set", "../later", "x"), 2, "is not a template's name"),

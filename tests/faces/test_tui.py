@@ -120,10 +120,12 @@ def test_text_is_answered_in_place_or_kept_unsent(store):
         await played.press("ctrl+s")
         await played.until("Nothing is written yet")
         await played.type("OAuth", "escape")
-        await played.until(f"Not answered; {ask.id} is still waiting. What you typed is kept.")
+        await played.until(
+            f"Not answered; {ask.id} is still waiting. Your text is kept as a draft."
+        )
         assert answer_ask.draft(store, ask.id, a_person()) == "OAuth"
         await played.press("a")
-        await played.until("Your draft from last time is filled in.")
+        await played.until("Your last draft is filled in.")
         await played.press("enter")
         await played.type("[b]PKCE", "ctrl+s")
         await played.until(f"Recorded: {ask.id} is answered", "Nobody drives runs now", "○ ready")
@@ -460,7 +462,7 @@ def test_run_without_a_session_says_so(store):
 @pytest.mark.proves("RUN-552", "LAW-10")
 def test_tui_names_a_missing_terminal_or_textual(world, monkeypatch, capsys):
     ran = world.plain.gate("tui")
-    assert ran.code == 2 and "there is no terminal here: gate list and gate inbox" in ran.err
+    assert ran.code == 2 and "needs a terminal; use gate list and gate inbox" in ran.err
     monkeypatch.setenv("GATE_STORE", world.path)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert main(["tui"]) == 2

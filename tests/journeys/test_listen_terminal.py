@@ -97,7 +97,7 @@ def test_ctrl_c_keeps_typed_text_and_ends_the_listener(world, terminal, agents):
     terminal.type("because of")
     terminal.until("because of")
     terminal.type("", "C-c")
-    terminal.until("What you typed is kept.")
+    terminal.until("Your text is kept as a draft.")
     terminal.until("Listener stopped")
     terminal.kill()
     terminal.run("listen", "--terminal", "--as", "ada")

@@ -77,7 +77,7 @@ def test_session_takes_the_terminal_and_the_tui_comes_back(world, terminal):
     terminal.tmux("resize-window", "-x", "100", "-y", "30")
     terminal.until("resized 100")
     terminal.type("exit", "Enter")
-    terminal.until("The agent gave no new signal: run 1 keeps waiting")
+    terminal.until("The agent gave no new signal, so run 1 keeps waiting")
     terminal.until("Enter brings you back.")
     terminal.type("", "Enter")
     terminal.until(f"╭─ Runs {'─' * 90}")

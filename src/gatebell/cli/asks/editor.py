@@ -89,7 +89,7 @@ class Edited(NamedTuple):
 
 
 def edit_text(text: str) -> Edited:
-    """Open a text in the person's editor; raise UsageError if there is no editor."""
+    """Open a text in the person's editor; raise UsageError without an editor."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor and not sys.stdin.isatty():
         raise UsageError("--edit needs a terminal; or set $VISUAL or $EDITOR")
