@@ -448,7 +448,7 @@ def test_editor_is_opened_at_the_folder_first(world, desk, screens):
     editor.write_text('#!/bin/sh\npwd > edited\necho "$1" >> edited\nread line\n')
     editor.chmod(0o755)
     nothing = screens(Screen.joining(world.ada, run.id, "--editor", PATH="/usr/bin:/bin"))
-    assert nothing.end() == 2 and "name yours in $VISUAL or $EDITOR" in nothing.seen
+    assert nothing.end() == 2 and "set $VISUAL or $EDITOR" in nothing.seen
     ada = screens(Screen.joining(world.ada, run.id, "--editor", VISUAL=str(editor)))
     ada.until("Reason: ")
     ada.type("a line for the editor\n")

@@ -137,7 +137,7 @@ def test_stuck_and_failed_runs_have_exit_codes_and_resume(world, project):
     status = world.ada.gate("status", "2").out
     assert status.startswith("Run 2: failed\nReason: StepFailedError: FileNotFoundError")
     assert "│ " in status and "step(lambda: open(path).read()" in status
-    assert "\nUse 'gate resume 2' to take it up where it stopped.\n" in status
+    assert "\nUse 'gate resume 2' to continue where it stopped.\n" in status
     (project.stage / "mended").write_text("done")
     code, out, _ = world.ada.gate("resume", "2")
     assert code == 0 and out.endswith("Run 2: completed\nResult: done\n")
@@ -198,7 +198,7 @@ def test_run_whose_driver_died_at_work_is_taken_over(world, project, started):
     process.communicate()
     assert world.ada.gate("status", "1").out.splitlines()[:2] == [
         "Run 1: running",
-        "Whoever drove it is gone.",
+        "The process that drove it has ended.",
     ]
     project.go()
     code, out, _ = world.ada.gate("resume", "1")
@@ -224,8 +224,8 @@ def test_interrupting_a_run_ends_the_agents_of_every_branch(world, project, star
 @pytest.mark.proves("RUN-306", "S2-B4")
 def test_worker_drives_runs_and_releases_them_at_its_end(world, project, started):
     out = world.ada.gate("run", "slow", "--detach").out
-    assert "Run 1 is ready.\nNobody drives runs now. Use 'gate resume 1'" in out
-    assert "Nobody drives runs now" in world.ada.gate("status", "1").out
+    assert "Run 1 is ready.\nNo process drives runs now. Use 'gate resume 1'" in out
+    assert "No process drives runs now" in world.ada.gate("status", "1").out
     worker = started("worker", "-j", "1")
     pid = eventually(project.pids)[0]
     assert locks.is_worked_at(world.path)
@@ -251,7 +251,7 @@ def test_gate_up_drives_runs_unless_disabled(world, project, started):
     lines = [up.stdout.readline() for _ in range(4)]
     assert "Runs           not driven here\n" in lines
     world.ada.gate("run", "simple", "--detach")
-    assert "Nobody drives runs now" in world.ada.gate("status", "1").out
+    assert "No process drives runs now" in world.ada.gate("status", "1").out
     up.send_signal(signal.SIGTERM)
     assert wait_for_end(up)[0] == 0 and project.run(1).state == "ready"
     up = started("up", "--port=0")
@@ -396,8 +396,8 @@ def test_run_that_cannot_be_made_leaves_nothing_behind(world, project):
 @pytest.mark.proves("RUN-314", "LAW-10")
 def test_wrong_arguments_are_explained(world, project):
     for words, code, sentence in (
-        (["status", "7"], 5, "there is no run 7: gate list shows them"),
-        (["status", "a-7k2"], 2, "'a-7k2' is no run: runs have numbers"),
+        (["status", "7"], 5, "there is no run 7; gate list shows the runs"),
+        (["status", "a-7k2"], 2, "expected the number of a run, got 'a-7k2'"),
         (["stop", "9" * 30], 2, "is no run"),
         (["run", "nothing"], 5, "there is no flow 'nothing'"),
         (["run", "nowhere.py"], 5, "there is no flow file"),

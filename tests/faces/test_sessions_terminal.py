@@ -339,7 +339,7 @@ def test_failure_to_open_is_reported_before_the_visit_begins(desk, opened):
     assert ada.end() == 2 and "no session can be opened in gemini" in ada.seen
     gone = desk.ask(Terms("approval", cwd="/nowhere"))
     ada = opened(gone)
-    assert ada.end() == 1 and "there is no folder /nowhere" in ada.seen
+    assert ada.end() == 1 and "cannot open the session in /nowhere" in ada.seen
     assert desk.visits(gone) == [("person:ada", "failed")]
 
 

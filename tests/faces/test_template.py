@@ -94,8 +94,8 @@ def test_invalid_template_changes_nothing(world, project, users):
         (("set", "later", "a", "--file", "-"), 2, "not both"),
         (("set", "later", "--edit"), 2, "needs a terminal"),
         (("set", "../later", "x"), 2, "is not a template's name"),
-        (("set",), 2, "name one"),
-        (("list", "later"), 2, "name one"),
+        (("set",), 2, "need a NAME"),
+        (("list", "later"), 2, "need a NAME"),
         (("show", "later", "text"), 2, "takes no text"),
         (("delete", "later", "--edit"), 2, "takes no text"),
     ):

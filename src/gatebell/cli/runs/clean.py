@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     for one in found:
         if one.state == RunState.COMPLETED:
             kept = workspace.remove(place_of(one), one.id, dry_run=args.dry_run)
-            kept += f" To drop it: gate delete {one.id} --force" if kept else ""
+            kept += f" To delete it anyway: gate delete {one.id} --force" if kept else ""
         else:
             kept = f"it is {one.state} and can go on; gate delete {one.id} removes it."
         if kept:

@@ -82,7 +82,7 @@ def find(store: Store, number: int) -> Run:
     """Return a run like `manage_runs.get`, without importing that service."""
     run = store.runs.get(number)
     if run is None:
-        raise NotFoundError(f"run {number} does not exist; gate list shows the runs")
+        raise NotFoundError(f"there is no run {number}; gate list shows the runs")
     return run
 
 

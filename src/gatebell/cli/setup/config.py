@@ -44,7 +44,9 @@ def run(args: argparse.Namespace) -> int:
         f"{cli}: " + ", ".join(f"{word} {model or '(its own)'}" for word, model in one.items())
         for cli, one in model_names.items()
     )
-    values["models"] = Value(words, "default" if model_names == MODELS else settings_file(os.environ))
+    values["models"] = Value(
+        words, "default" if model_names == MODELS else settings_file(os.environ)
+    )
     ready = ", ".join(templates(os.environ))
     values["templates"] = Value(ready, settings_file(os.environ) if ready else "default")
     if args.name and args.name not in values:

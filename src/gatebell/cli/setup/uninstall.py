@@ -1,4 +1,4 @@
-"""Undo gate install for an agent CLI: remove what it wrote and restore the files as they were."""
+"""Undo gate install for an agent CLI: remove its changes and restore the files as they were."""
 
 from __future__ import annotations
 
