@@ -101,7 +101,7 @@ def test_setup_is_shown_first_and_undone_to_the_byte(world, project):
     assert b".helpers/project\n" in made[".worktreeinclude"][1]
     git(project, "check-ignore", "-q", ".helpers/questions")
     again = init(world)
-    assert again.out == "Everything is there already; nothing was changed.\n"
+    assert again.out == "Everything exists already; nothing was changed.\n"
     assert tree(project) == made
     shown = init(world, "--undo", "--dry-run").out
     assert f"would be removed: {project}/.helpers/questions\n" in shown
@@ -306,7 +306,7 @@ def test_part_of_a_repository_can_be_a_project(world, project):
     git(project, "check-ignore", "-q", "part/.helpers/questions")
     (part / ".gitignore").unlink()
     (project / ".gitignore").write_text("part/.helpers/\n")
-    assert init(world).out == "Everything is there already; nothing was changed.\n"
+    assert init(world).out == "Everything exists already; nothing was changed.\n"
 
 
 @pytest.mark.proves("FILE-116", "FILE-110")
