@@ -149,7 +149,7 @@ def http_page() -> str:
             "Programs come with a token: `Authorization: Bearer gate_…`, made by",
             "`gate person token NAME --scope ask`. A token does no more than its scopes say: `ask` (open",
             "asks, and see, wait for, take and withdraw those), `answer` (asks, and stop and resume runs), `read`",
-            "(asks, runs, tasks and events), `admin` (people and tokens). Asks, runs and tasks look as in [json.md](json.md).",
+            "(asks, runs, tasks and events), `admin` (people and tokens). Asks, runs and tasks look as in [json.md](json.md); `asker_gone` of an ask says that no process waits for its answer any more.",
             "",
             "| method | path | scope | takes | what it does |",
             "|---|---|---|---|---|",

@@ -23,6 +23,7 @@ from gatebell.domain.enums import (
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import RefusedError
+from gatebell.services.asks.waiters import mark_prompt
 from gatebell.terminal import task_runs
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def agent_of(run: Run) -> str:
 
 def waiting_for(store: Store, run: Run) -> str:
     """What a run waits for, in the words that people are asked with."""
-    return "; ".join(ask.question.prompt for ask in pending_asks(store, run))
+    return "; ".join(mark_prompt(store, ask) for ask in pending_asks(store, run))
 
 
 def state_lines(

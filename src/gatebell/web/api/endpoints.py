@@ -16,7 +16,6 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.asks.documents import (
     answer_document,
-    ask_document,
     entry_document,
     message_document,
     token_document,
@@ -29,6 +28,7 @@ from gatebell.domain.permissions.rules import Scope
 from gatebell.services.asks import answer_ask, ask_messages, create_ask, wait_for_ask
 from gatebell.services.asks.apply_deadlines import fall_due, sweep
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.asks.waiters import make_ask_document
 from gatebell.services.people import manage_logins, manage_people
 from gatebell.web.live import MAX_BEHIND, event_data
 from gatebell.web.problems import Problem, problem_of
@@ -56,7 +56,7 @@ def list_asks(visit: Visit) -> Response:
         found = visit.store.asks.pending(limit, query.get("project"))
     else:
         found = visit.store.asks.settled(limit, query.get("search", ""))
-    return JSONResponse([ask_document(ask) for ask in found])
+    return JSONResponse([make_ask_document(visit.store, ask) for ask in found])
 
 
 def count_asks(visit: Visit) -> Response:
@@ -119,7 +119,7 @@ def _shown(visit: Visit, ask: Ask) -> dict[str, Any]:
 
     Otherwise one yes, read again and again, would serve for every later request like it.
     """
-    document = ask_document(ask)
+    document = make_ask_document(visit.store, ask)
     if visit.asked(ask) and ask.status == AskStatus.ANSWERED and not ask.delivered_at:
         return document | {"decision": None, "value": None, "note": ""}
     return document
@@ -157,7 +157,7 @@ def take(visit: Visit) -> Response:
         raise Problem(403, f"{ask.id} was opened by somebody else: its answer is not yours to take")
     value = wait_for_ask.reveal(visit.store, ask, visit.body.get("token", ""))
     done = BackgroundTask(wait_for_ask.take, visit.store, ask, visit.caller.actor)
-    return JSONResponse(ask_document(ask) | {"value": value}, background=done)
+    return JSONResponse(make_ask_document(visit.store, ask) | {"value": value}, background=done)
 
 
 def give_answer(visit: Visit) -> Response:
@@ -166,7 +166,7 @@ def give_answer(visit: Visit) -> Response:
     key = _key(visit)
     given = Given(body["value"], body.get("note", ""), body.get("digest"), key, scope)
     _, ask = answer_ask.answer(visit.store, find(visit).id, visit.caller, given)
-    return JSONResponse(ask_document(ask), 201)
+    return JSONResponse(make_ask_document(visit.store, ask), 201)
 
 
 def give_answers(visit: Visit) -> Response:
@@ -224,7 +224,8 @@ def cancel(visit: Visit) -> Response:
     if "answer" not in visit.who.scopes and not visit.asked(ask):
         raise Problem(403, f"{ask.id} was opened by somebody else")
     reason = visit.body.get("reason", "")
-    return JSONResponse(ask_document(create_ask.cancel(visit.store, ask.id, visit.caller, reason)))
+    after = create_ask.cancel(visit.store, ask.id, visit.caller, reason)
+    return JSONResponse(make_ask_document(visit.store, after))
 
 
 def ask_events(visit: Visit) -> Response:

@@ -13,6 +13,7 @@ from gatebell.app import locks, runtime
 from gatebell.domain.asks.documents import call_document, run_document, turn_document
 from gatebell.errors import GateError, RefusedError
 from gatebell.services.asks.apply_deadlines import apply_due
+from gatebell.services.asks.waiters import make_waiting_document
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.claims import is_kept
 from gatebell.services.runs.run_journal import place_of
@@ -89,7 +90,7 @@ def _page(
         "standing": timeline.standing(run, task_runs.end_of(store, run)),
         "task": task_runs.task_of(store, run),
         "prompt": timeline.prompt(run),
-        "asks": [] if run.ended else store.asks.pending_of_run(run.id),
+        "asks": timeline.list_waiting(store, run),
         "working": timeline.working(store, run),
         "driven": locks.is_worked_at(store.path) or is_kept(store, run),
         "result": timeline.result(run),
@@ -174,4 +175,4 @@ def resume_run(visit: Visit) -> Response:
 def _document(visit: Visit, run: Run) -> dict[str, Any]:
     """As `gate list --json` and `gate status --json` print it."""
     asks = [] if run.ended else visit.store.asks.pending_of_run(run.id)
-    return run_document(run) | {"waiting_for": [ask.id for ask in asks]}
+    return run_document(run) | make_waiting_document(visit.store, asks)
