@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from tests.support.markup import text_of
 from tests.support.mcp_client import Client
-from tests.support.run_records import add_run, ask_of
+from tests.support.run_records import add_run, ask_of, call
 from tests.support.tui_play import lone_ask, play
 from tests.support.waiting import eventually
 from tests.support.web_inbox import inbox
 
 from gatebell.adapters.system import waiter_locks
 from gatebell.app.wiring import open_throwaway_store
+from gatebell.domain.runs.runs import RunChange
 
 __all__ = ["inbox"]
 
@@ -128,6 +129,18 @@ def test_runs_mark_killed_askers(world):
         told = told[0] if isinstance(told, list) else told
         assert told["waiting_for"] == [dead.id, alive.id]
         assert told["askers_gone"] == [dead.id]
+
+
+@pytest.mark.proves("FLT-28")
+def test_a_run_that_waits_is_no_killed_asker(world):
+    run = add_run(world.store, state="waiting_human")
+    ask = ask_of(world.store, run.id, "2", "Ship?", "approval")
+    waits_for_it = call(world.store, "2", "pause", state="waiting", ask_id=ask.id)(run.id)
+    assert world.store.runs.change(RunChange(run, (waits_for_it,)), run)
+    leave_mark(world.store, ask)
+    assert "asker is gone" not in world.plain.gate("list").out
+    said = world.ada.gate("answer", ask.id, "yes").out
+    assert GONE not in said and "Nobody drives runs now" in said
 
 
 @pytest.mark.proves("FLT-22")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.enums import AskStatus
+from gatebell.domain.asks.owners import run_of
+from gatebell.domain.enums import AskStatus, CallState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,15 @@ _MARK = "[asker is gone] "
 def is_waiter_gone(store: Store, ask: Ask) -> bool:
     """Whether the process that waited for this ask was killed, and no other waits now."""
     is_open = ask.pending or (ask.status == AskStatus.ANSWERED and not ask.delivered_at)
-    return is_open and store.machine.is_waiter_gone(ask.id)
+    return is_open and store.machine.is_waiter_gone(ask.id) and not _has_waiting_run(store, ask)
+
+
+def _has_waiting_run(store: Store, ask: Ask) -> bool:
+    """Whether a run waits for it by its row, and needs no process for that."""
+    run = run_of(ask.origin.owner)
+    calls = [] if run is None else store.runs.calls(run)
+    waits = (CallState.WAITING, CallState.HELD)
+    return any(call.ask_id == ask.id and call.state in waits for call in calls)
 
 
 def mark_prompt(store: Store, ask: Ask) -> str:
