@@ -30,7 +30,7 @@ LIMIT = 1.3
 
 def measure() -> Iterator[Figure]:
     with stores.folder() as folder:
-        large, small = (_filled(folder, number) for number in (MANY, FEW))
+        large, small = (_fill_store(folder, number) for number in (MANY, FEW))
         for what in (("list",), ("list", "--ready"), ("next",)):
             works = [partial(_command, folder, path, what) for path in (large, small)]
             named = f"gate task {' '.join(what)}, {MANY:,} tasks against {FEW}"
@@ -44,13 +44,13 @@ def _inside(large: str, small: str, folder: str) -> Iterator[Figure]:
         ("first page of tasks, inside", lambda store: store.tasks.page(folder, "unfinished", PAGE)),
         ("the next task, inside", lambda store: store.tasks.next(folder)),
     ):
-        works = [partial(_timed, partial(read, store)) for store in opened]
+        works = [partial(_time_work, partial(read, store)) for store in opened]
         yield _compare(f"{name}, {MANY:,} against {FEW}", works, READINGS)
     for store in opened:
         store.close()
 
 
-def _filled(folder: str, number: int) -> str:
+def _fill_store(folder: str, number: int) -> str:
     """A store with so many tasks: every tenth needs the one before it, and has it as its parent."""
     path = os.path.join(folder, f"{number}.db")
     store = stores.open_store(path)
@@ -62,7 +62,7 @@ def _filled(folder: str, number: int) -> str:
         made.append(
             Task(_name(count), title, folder, now, now, "person:ada", priority=count % 5, **kin)
         )
-    store.tasks.add([tasks.created(task, stores.CALLER) for task in made])
+    store.tasks.add([tasks.create_task(task, stores.CALLER) for task in made])
     _close_some(store, made[: number // 10])
     store.close()
     return path
@@ -84,7 +84,7 @@ def _compare(what: str, works: list[Callable[[], float]], times: int) -> Figure:
     return Figure(what, large / small, "×", LIMIT, f"{large:.2f} ms against {small:.2f} ms")
 
 
-def _timed(work: Callable[[], object]) -> float:
+def _time_work(work: Callable[[], object]) -> float:
     began = time.process_time()
     work()
     return time.process_time() - began

@@ -96,7 +96,7 @@ class Child(NamedTuple):
 
 
 @contextmanager
-def started(side: Contestant, folder: str, verb: str, *numbers: int) -> Iterator[Child]:
+def start_side(side: Contestant, folder: str, verb: str, *numbers: int) -> Iterator[Child]:
     """A process of this side; it ends by kill −9."""
     said = os.path.join(folder, f"{verb}.said")
     environ = stores.environment(os.path.join(folder, "gate.db"))

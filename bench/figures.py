@@ -37,10 +37,10 @@ def _number(value: float) -> str:
 
 def table(figures: list[Figure]) -> list[str]:
     """The figures as a table."""
-    return aligned([HEADINGS, *(figure.cells for figure in figures)])
+    return align([HEADINGS, *(figure.cells for figure in figures)])
 
 
-def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+def align(rows: list[tuple[str, ...]]) -> list[str]:
     """Rows, the first with the headings, so that they read well both as text and as Markdown."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in rows]

@@ -85,14 +85,14 @@ def _with_gate(
         opened = store.asks.get(ask_id)
         assert opened
 
-        def told() -> float:
+        def wait_for_answer() -> float:
             assert asker.stdout
             asker.stdout.readline()
             at = time.time()
             asker.communicate()
             return at
 
-        return _Asked(ask_id, opened.opened_at.timestamp(), shown_at, told)
+        return _Asked(ask_id, opened.opened_at.timestamp(), shown_at, wait_for_answer)
 
     return _figures("with gate", "stdout", store, lines, ask)
 
@@ -111,7 +111,7 @@ def _by_files(store: SqliteStore, lines: IO[str], project: str) -> Iterator[Figu
         os.rename(beside, os.path.join(helpers, "questions", f"q{name}"))
         ask_id, shown_at = _event(lines, "queued")
 
-        def told() -> float:
+        def wait_for_answer() -> float:
             while not os.path.exists(os.path.join(helpers, "answers", f"a{name}")):
                 time.sleep(_POLL_SECONDS)
             seen = time.time()
@@ -119,7 +119,7 @@ def _by_files(store: SqliteStore, lines: IO[str], project: str) -> Iterator[Figu
             os.unlink(os.path.join(helpers, "questions", f"q{name}"))
             return seen
 
-        return _Asked(ask_id, at, shown_at, told)
+        return _Asked(ask_id, at, shown_at, wait_for_answer)
 
     return _figures("by files", "file", store, lines, ask)
 

@@ -11,8 +11,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bench import measured, stores
-from bench.contestants import Contestant, NotReachedError, ours, rivals, started
-from bench.figures import Figure, aligned
+from bench.contestants import Contestant, NotReachedError, ours, rivals, start_side
+from bench.figures import Figure, align
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,11 +102,11 @@ def _paces(side: Contestant) -> Iterator[tuple[str, float]]:
     since, own = _Since(), 0.0
     for name, calls in zip(("short_steps", "long_steps"), STEPS, strict=True):
         with stores.folder() as folder:
-            with started(side, folder, "steps", calls) as child:
+            with start_side(side, folder, "steps", calls) as child:
                 yield name, calls / float(child.hear(WITHIN_SECONDS))
                 own += _cpu(child)
             if calls == REPLAYED:
-                with started(side, folder, "replay", calls) as child:
+                with start_side(side, folder, "replay", calls) as child:
                     # Whoever replays nothing differs by chance only, to either side.
                     longer = max(0.0, float(child.hear(WITHIN_SECONDS)))
                     yield "replayed", longer / calls * 1e6
@@ -115,15 +115,15 @@ def _paces(side: Contestant) -> Iterator[tuple[str, float]]:
 
 
 def _holds(side: Contestant, size: int, folder: str) -> Iterator[tuple[str, float]]:
-    with started(side, folder, "fill", size) as child:
+    with start_side(side, folder, "fill", size) as child:
         child.hear(WITHIN_SECONDS)
     with ExitStack() as stack:
         teller = None
         if not side.answers_itself:
-            teller = stack.enter_context(started(side, folder, "answer"))
+            teller = stack.enter_context(start_side(side, folder, "answer"))
             teller.hear(WITHIN_SECONDS)
         since, began = _Since(), time.monotonic()
-        server = stack.enter_context(started(side, folder, "serve", size))
+        server = stack.enter_context(start_side(side, folder, "serve", size))
         teller = teller or server
         # One from the middle: where they are taken up one by one, half of them come before it.
         teller.tell(size // 2)
@@ -223,7 +223,7 @@ def _lines(sides: list[Contestant], held: list[Held], paces: list[Pace]) -> list
         units = ("/s", "/s", "µs", "%")
         pace_rows.append((pace.who, *_cells(pace, paces[0], Pace._fields[1:5], units)))
     versions = [f"{side.name}: {side.versions}." for side in sides if side.versions]
-    return [*aligned(rows), "", *aligned(pace_rows), *([""] if versions else []), *versions]
+    return [*align(rows), "", *align(pace_rows), *([""] if versions else []), *versions]
 
 
 def _cells(found: Any, base: Any, names: tuple[str, ...], units: tuple[str, ...]) -> list[str]:

@@ -75,7 +75,7 @@ def measure() -> Iterator[Figure]:
             if name != _INTERPRETER:
                 yield Figure(name, seconds / bare, "×", limit, detail)
         loaded = {name: _slow_modules(command) for name, command in commands.items()}
-    yield _loaded(loaded)
+    yield _count_loaded(loaded)
 
 
 def _store(folder: str, name: str) -> SqliteStore:
@@ -103,7 +103,7 @@ def _commands(folder: str, store: SqliteStore) -> dict[str, Command]:
             lambda: [_GATE, "answer", stores.ask(store), "eu-central-1"], quiet
         ),
         _FORM: Command(lambda: [_GATE, "answer", stores.ask(store, form), _FILLED_IN], quiet),
-        "gate wait ID (answered)": Command(lambda: [_GATE, "wait", _answered(store)], quiet),
+        "gate wait ID (answered)": Command(lambda: [_GATE, "wait", _open_answered(store)], quiet),
         "gate hook claude (granted call)": Command(
             lambda: [_GATE, "hook", "claude"], quiet, _event(folder, "PermissionRequest")
         ),
@@ -128,7 +128,7 @@ def _event(folder: str, name: str) -> str:
     return path
 
 
-def _answered(store: SqliteStore) -> str:
+def _open_answered(store: SqliteStore) -> str:
     ask_id = stores.ask(store)
     stores.answer(store, ask_id)
     return ask_id
@@ -159,7 +159,7 @@ def _slow_modules(command: Command) -> list[str]:
     return [module for module in SLOW_MODULES if module in loaded]
 
 
-def _loaded(by_command: dict[str, list[str]]) -> Figure:
+def _count_loaded(by_command: dict[str, list[str]]) -> Figure:
     surplus = [
         f"{module} by {name}"
         for name, modules in by_command.items()

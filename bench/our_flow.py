@@ -35,7 +35,7 @@ def begin(store: Store, flow: str, number: int) -> Run:
     return manage_runs.start(store, runtime.workspace(store), wish, CALLER)[0]
 
 
-def parked(run: Run) -> Run:
+def check_parked(run: Run) -> Run:
     """The run as it waits; whatever else became of it would make every figure a lie."""
     if run.state != "waiting_human":
         raise RuntimeError(f"run {run.id} is {run.state}: {run.reason}\n{run.error}")
@@ -54,7 +54,7 @@ def fill(number: int) -> None:
     store.connection.rows("PRAGMA synchronous = OFF")
     driver = runtime.build_driver(store)
     for index in range(number):
-        parked(driver.drive(begin(store, "wait", index)))
+        check_parked(driver.drive(begin(store, "wait", index)))
     print("waiting", flush=True)
     threading.Event().wait()
 
@@ -73,7 +73,7 @@ def steps(number: int) -> None:
     store = wiring.open_store()
     driver, run = runtime.build_driver(store), begin(store, "many", number)
     began = time.monotonic()
-    parked(driver.drive(run))
+    check_parked(driver.drive(run))
     print(time.monotonic() - began, flush=True)
     threading.Event().wait()
 
@@ -85,7 +85,7 @@ def replay(number: int) -> None:
     for calls in (number, 1):
         taken = []
         for _ in range(_REPEATED):
-            run = parked(driver.drive(begin(store, "many", calls)))
+            run = check_parked(driver.drive(begin(store, "many", calls)))
             give(store, run.id)
             began = time.monotonic()
             driver.drive(manage_runs.get(store, run.id))

@@ -45,9 +45,9 @@ class Cost(NamedTuple):
 def measure() -> Iterator[Figure]:
     with stores.folder() as folder:
         began = time.monotonic()
-        large = _filled(os.path.join(folder, "large.db"), SETTLED, PENDING)
+        large = _fill_store(os.path.join(folder, "large.db"), SETTLED, PENDING)
         took = time.monotonic() - began
-        small = _filled(os.path.join(folder, "small.db"), 0, FEW_PENDING)
+        small = _fill_store(os.path.join(folder, "small.db"), 0, FEW_PENDING)
         gigabytes = os.path.getsize(os.path.join(folder, "large.db")) / 1e9
         detail = f"{SETTLED + PENDING:,} asks, {gigabytes:.1f} GB"
         yield Figure("filling the large store", took, "s", None, detail)
@@ -76,14 +76,14 @@ def _compare(
         yield Figure(f"{what}, large against small store ({clock})", ratio, "×", LIMIT, detail)
 
 
-def _timed(work: Callable[[], object]) -> Cost:
+def _time_work(work: Callable[[], object]) -> Cost:
     cpu, wall = time.process_time(), time.perf_counter()
     work()
     return Cost(time.process_time() - cpu, time.perf_counter() - wall)
 
 
 def _read_page(store: SqliteStore) -> Cost:
-    return _timed(lambda: store.asks.pending(PAGE))
+    return _time_work(lambda: store.asks.pending(PAGE))
 
 
 def _answers() -> Callable[[SqliteStore], Cost]:
@@ -95,12 +95,12 @@ def _answers() -> Callable[[SqliteStore], Cost]:
             every = [ask.id for ask in store.asks.pending(PENDING)]
             left[store] = every[:: len(every) // ANSWERS]
         ask_id = left[store].pop()
-        return _timed(lambda: stores.answer(store, ask_id))
+        return _time_work(lambda: stores.answer(store, ask_id))
 
     return answer
 
 
-def _filled(path: str, settled: int, pending: int) -> SqliteStore:
+def _fill_store(path: str, settled: int, pending: int) -> SqliteStore:
     store = stores.open_store(path)
     answered, waiting = stores.ask(store), stores.ask(store)
     stores.answer(store, answered)

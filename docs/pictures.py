@@ -24,7 +24,7 @@ from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.people.principals import Caller, person
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.runs.journals import Carried
-from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn, started
+from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn, build_started_event
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.asks.create_ask import Request
@@ -208,7 +208,7 @@ def _run(store: Store, clock: Clock) -> str:
         prompt="Add coupons: one per order, with an end date, and tests for it.", project=SHOP,
         sponsor=ADA.principal, created_at=at, folder=SHOP, root=SHOP, state="running", agent="coder",
     )  # fmt: skip
-    run = store.runs.add(new, [started(new, ADA)], Carried())
+    run = store.runs.add(new, [build_started_event(new, ADA)], Carried())
     later = [at + timedelta(minutes=minutes) for minutes in (0, 14, 62, 81, 96)]
 
     def call(

@@ -90,7 +90,7 @@ def compared_words(source):
                 yield node.lineno, f"match {ast.unparse(node.subject)}"
 
 
-def defined():
+def list_enums():
     """Each enum of the package that others may import, by the module it is in."""
     for path in SOURCE.rglob("*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -101,8 +101,8 @@ def defined():
 
 @pytest.mark.proves("ENUM-2")
 def test_homes_of_the_enums_are_complete():
-    assert {home for home, _ in defined()} == set(HOMES)
-    assert {name for _, name in defined()} == set(classes())
+    assert {home for home, _ in list_enums()} == set(HOMES)
+    assert {name for _, name in list_enums()} == set(classes())
 
 
 @pytest.mark.proves("ENUM-2")

@@ -12,7 +12,7 @@ _PROVES = re.compile(r"\bproves\(((?:[^()]|\([^()]*\))*)\)")
 _ID = re.compile(r"\"([A-Z0-9]+-[A-Z]?\d+)\"")
 
 
-def promised() -> dict[str, str]:
+def list_promises() -> dict[str, str]:
     texts = [path.read_text(encoding="utf-8") for path in sorted(HERE.glob("promises/*.txt"))]
     lines = [line for text in texts for line in text.splitlines()]
     pairs = [line.split("  ", 1) for line in lines if line and not line.startswith("#")]
@@ -29,16 +29,16 @@ def proven() -> set[str]:
 
 @pytest.mark.proves("PROJ-2")
 def test_tests_name_only_promised_behaviours():
-    assert proven() - promised().keys() == set()
+    assert proven() - list_promises().keys() == set()
 
 
 @pytest.mark.proves("PROJ-2")
 def test_what_no_test_proves_is_printed(pytestconfig):
     done = proven()
-    missing = [name for name in promised() if name not in done]
+    missing = [name for name in list_promises() if name not in done]
     ours = [name for name in missing if not re.match(r"S\d|X-", name)]
     reporter = pytestconfig.pluginmanager.get_plugin("terminalreporter")
-    count = len(promised())
+    count = len(list_promises())
     reporter.write_line(
         f"\n{count - len(missing)} of {count} promised behaviours are proven; not yet:"
     )

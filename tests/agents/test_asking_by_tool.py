@@ -18,7 +18,7 @@ def start(house, cli, steps, *words):
 def test_a_question_arrives_with_its_story_and_its_answer_goes_back(house, cli):
     question = tool("ask_human", question="Which database?", options=["PostgreSQL", "SQLite"])
     agent = start(house, cli, [question, text("I take {{result}}.")])
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     assert (ask.question.kind, ask.question.prompt) == ("choice", "Which database?")
     assert ask.question.options == ("PostgreSQL", "SQLite")
     assert (ask.origin.agent, ask.origin.project) == (cli, str(house.project))
@@ -38,14 +38,14 @@ def test_a_question_arrives_with_its_story_and_its_answer_goes_back(house, cli):
 def test_the_second_honest_continue_is_a_new_question(house, cli):
     question = tool("ask_human", question="Continue?", kind="approval")
     agent = start(house, cli, [question, question, text("done")])
-    (first,) = house.asked()
+    (first,) = house.wait_for_asks()
     house.answer(first, "yes", "--note", "the first time")
-    house.settled(first)
-    (second,) = house.asked()
+    house.wait_for_settled(first)
+    (second,) = house.wait_for_asks()
     assert second.id != first.id and second.digest == first.digest
     house.answer(second, "no", "--note", "enough for today")
     agent.result()
-    results = house.told()
+    results = house.wait_for_results()
     assert "the first time" in results[0] and "enough for today" in results[1]
 
 
@@ -54,11 +54,11 @@ def test_the_second_honest_continue_is_a_new_question(house, cli):
 def test_two_questions_in_one_turn_get_their_own_answers_in_any_order(house, order):
     calls = [("ask_human", {"question": f"{word}?"}) for word in ("First", "Second")]
     agent = start(house, "claude", [tools(*calls), text("done")])
-    asks = {ask.question.prompt: ask for ask in house.asked(2)}
+    asks = {ask.question.prompt: ask for ask in house.wait_for_asks(2)}
     for number in order:
         house.answer(asks[("First?", "Second?")[number]], f"answer {number}")
     agent.result()
-    assert sorted(house.told()) == ["answer 0", "answer 1"]
+    assert sorted(house.wait_for_results()) == ["answer 0", "answer 1"]
 
 
 @pytest.mark.proves("AGT-72", "ASK-21")
@@ -66,9 +66,9 @@ def test_asking_back_reaches_the_agent_and_its_reply_is_shown(house):
     reply = {"reply_to": "{{result:a-[a-z0-9]+}}", "reply": "There are 41 and 42."}
     steps = [tool("ask_human", question="Which build?"), tool("ask_human", **reply)]
     agent = start(house, "claude", [*steps, text("{{result}}")])
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     assert house.ada.gate("ask-back", ask.id, "Which ones are there?").code == 0
-    assert "Which ones are there?" in house.told()[0]
+    assert "Which ones are there?" in house.wait_for_results()[0]
     eventually(lambda: "There are 41 and 42." in house.ada.gate("show", ask.id).out)
     assert house.get(ask.id).pending, "asking back settles nothing"
     house.answer(ask, "42")

@@ -18,7 +18,7 @@ def test_a_deferred_call_is_decided_while_nothing_runs(house, answer):
     steps = [tool("Bash", command="touch gated"), text("done: {{result}}")]
     result = house.run_claude(steps).result()
     assert result["terminal_reason"] == "tool_deferred" and not house.ran()
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     assert house.processes("hook") == [], "nothing has to live for a wait"
     house.answer(ask, answer, "--note", "looked at it")
     resumed = house.run_claude([], "--resume", result["session_id"]).result()
@@ -33,15 +33,15 @@ def test_of_several_calls_one_is_deferred_and_none_is_lost(house, count):
     house.guard_before_use(" --defer", "Bash")
     turns = [tools(*[touch(number) for number in range(first, count)]) for first in range(count)]
     result = house.run_claude([*turns, text("done")]).result()
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     assert ask.question.call.input["command"] == "touch gated0"
     house.answer(ask, "yes")
     for number in range(1, count):
         result = house.run_claude([], "--resume", result["session_id"]).result()
         if number == 1:
             held = f"held: {ask.id} is being decided"
-            assert sum(held in told for told in house.told()) == count - 1
-        (ask,) = house.asked()
+            assert sum(held in told for told in house.wait_for_results()) == count - 1
+        (ask,) = house.wait_for_asks()
         house.answer(ask, "yes")
     house.run_claude([], "--resume", result["session_id"]).result()
     assert [house.ran(f"gated{number}") for number in range(count)] == [True] * count

@@ -85,15 +85,15 @@ def test_a_session_goes_on_turn_after_turn_and_can_be_forked(desk):
     assert ended == Ended(True, "The plan is A.")
     assert desk.said == ["The plan is A."]
     assert not processes.lives(parse_identity(desk.started[0]))
-    assert desk.driver.heard(first.session, first.turn_id)
+    assert desk.driver.was_turn_sent(first.session, first.turn_id)
     second = desk.order([text("It is still A.")], first.session, fresh=False)
-    assert not desk.driver.heard(first.session, second.turn_id)
+    assert not desk.driver.was_turn_sent(first.session, second.turn_id)
     assert desk.run(second).words == "It is still A."
     assert "The plan is A." in desk.sent()
     fork = desk.order([text("Now B.")], fork_of=first.session)
     assert desk.run(fork).words == "Now B." and "It is still A." in desk.sent()
-    assert desk.driver.heard(fork.session, fork.turn_id)
-    assert not desk.driver.heard(first.session, fork.turn_id)
+    assert desk.driver.was_turn_sent(fork.session, fork.turn_id)
+    assert not desk.driver.was_turn_sent(first.session, fork.turn_id)
     # Begun and killed, it is gone on with: claude would refuse to begin it a second time.
     again = desk.order([text("Again.")], first.session, fresh=True)
     assert desk.run(again).words == "Again." and "It is still A." in desk.sent()
@@ -182,7 +182,7 @@ def test_its_own_questions_and_ours_reach_people_and_it_can_signal(desk):
 
 
 def answer_late(house):
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     threading.Event().wait(LIMIT)
     house.answer(ask, "8080")
 
@@ -204,28 +204,28 @@ def test_past_its_limit_a_turn_is_ended_with_the_tools_it_started(desk):
     seen = []
     slow = desk.house.project / "slow"
     watching = threading.Thread(
-        target=lambda: seen.extend(eventually(slow.exists) and marked(order))
+        target=lambda: seen.extend(eventually(slow.exists) and find_marked(order))
     )
     watching.start()
     ended = desk.run(order)
     watching.join()
     assert not ended.ok and "longer than its limit" in ended.trouble
-    assert any("sleep 300" in words for words in seen) and marked(order) == []
+    assert any("sleep 300" in words for words in seen) and find_marked(order) == []
 
 
 @pytest.mark.proves("RUN-135")
 def test_what_is_raised_where_permission_is_asked_ends_the_turn(desk):
-    def stopped(*_):
+    def stop(*_):
         raise LookupError("the run was stopped")
 
-    desk.ruling = stopped
+    desk.ruling = stop
     order = desk.order([tool("Bash", command=MAKE), text("?")])
     with pytest.raises(LookupError, match="the run was stopped"):
         desk.run(order)
-    assert marked(order) == [] and not (desk.house.project / "made").exists()
+    assert find_marked(order) == [] and not (desk.house.project / "made").exists()
 
 
-def marked(order):
+def find_marked(order):
     """The command lines of whatever carries a turn's mark."""
     found, mark = [], f"GATE_TURN={order.turn_id}".encode()
     for folder in Path("/proc").glob("[0-9]*"):
@@ -260,8 +260,8 @@ def test_whoever_takes_over_from_the_killed_finds_nothing_running_and_goes_on(de
         assert processes.lives(agent)
         driving.kill()
     eventually(lambda: not processes.lives(agent))
-    assert processes.end(agent, ("GATE_TURN", order.turn_id)) and marked(order) == []
-    assert desk.driver.heard(order.session, order.turn_id)
+    assert processes.end(agent, ("GATE_TURN", order.turn_id)) and find_marked(order) == []
+    assert desk.driver.was_turn_sent(order.session, order.turn_id)
     again = desk.order([text("I go on.")], order.session, fresh=False)
     assert desk.run(again).words == "I go on." and "its outcome is unknown" in desk.sent()
 

@@ -81,17 +81,17 @@ class Desk:
         """Of a turn. By it processes are found and ended, so no other test may have the same."""
         return f"t-{self.token}-{number}"
 
-    def heard(self, session, number):
-        return DRIVER.heard(session, self.id(number))
+    def was_turn_sent(self, session, number):
+        return DRIVER.was_turn_sent(session, self.id(number))
 
     @property
     def events(self):
-        return Events(self._starting, self._met, self._permit, self.said.append)
+        return Events(self._starting, self._note_session, self._permit, self.said.append)
 
     def _starting(self, process):
         self.process = process
 
-    def _met(self, session):
+    def _note_session(self, session):
         self.session = session
         self.requests_when_met = len(self.house.model.requests)
 
@@ -144,14 +144,14 @@ def test_a_turn_has_its_words_and_the_next_one_goes_on_in_its_thread(desk, house
     assert first == Ended(True, "hello")
     assert desk.requests_when_met == 0 and desk.said[-1] == "hello" and desk.is_gone()
     thread = desk.session
-    assert desk.heard(thread, 1) and not desk.heard(thread, 2)
+    assert desk.was_turn_sent(thread, 1) and not desk.was_turn_sent(thread, 2)
     again = desk.turn(text("once more"), number=2, session=thread)
     assert again.words == "once more" and desk.session == thread
-    assert desk.id(1) in desk.request and desk.heard(thread, 2)
+    assert desk.id(1) in desk.request and desk.was_turn_sent(thread, 2)
     forked = desk.turn(text("elsewhere"), number=3, fork_of=thread)
     assert forked.words == "elsewhere" and desk.session != thread
-    assert desk.id(2) in desk.request and desk.heard(desk.session, 3)
-    assert not desk.heard(thread, 3) and not desk.heard(desk.session, 1)
+    assert desk.id(2) in desk.request and desk.was_turn_sent(desk.session, 3)
+    assert not desk.was_turn_sent(thread, 3) and not desk.was_turn_sent(desk.session, 1)
     nowhere = "01999999-0000-7000-8000-000000000001"
     assert DRIVER.knows(thread) and not DRIVER.knows(nowhere)
     lost = desk.turn(text("?"), number=4, session=nowhere)
@@ -244,7 +244,7 @@ def test_killed_in_a_slow_tool_it_leaves_nothing_and_is_resumed(desk, house):
     killer.join()
     assert not ended.ok and "SIGKILL" in ended.trouble and desk.is_gone()
     thread = desk.session
-    assert desk.heard(thread, 1)
+    assert desk.was_turn_sent(thread, 1)
     again = desk.turn(text("went on"), number=2, session=thread)
     assert (
         again.ok
@@ -256,10 +256,10 @@ def test_killed_in_a_slow_tool_it_leaves_nothing_and_is_resumed(desk, house):
 
 @pytest.mark.proves("RUN-157")
 def test_what_is_raised_while_it_is_asked_ends_the_agent(desk, house):
-    def gone(_):
+    def fail(_):
         raise KeyError("the store")
 
-    desk.ruling = gone
+    desk.ruling = fail
     with pytest.raises(KeyError, match="the store"):
         desk.turn(beyond("touch ../a"), text("done"))
     assert desk.is_gone() and not (house.folder / "a").exists()

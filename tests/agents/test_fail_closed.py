@@ -150,7 +150,7 @@ def test_a_whole_gate_decides(house, door, answer):
         # Its answer is that the host must ask, which in print mode only the tool hears.
         words = PERMISSION_TOOL
     agent = house.run_claude(steps, *words)
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     house.answer(ask, answer)
     agent.result()
     assert effect.exists() == (answer == "yes")

@@ -38,7 +38,7 @@ class Visitor(Desk):
     def visit(self, *steps, until):
         """Claude is open, and has been told what to do."""
         self.project.start(FLOW)
-        ask = self.project.asked("Is it good?")
+        ask = self.project.wait_for_ask("Is it good?")
         self.open(ask)
         assert "whether you trust" in self.terminal.screen()
         self.terminal.until(NO_SCRIPT, 40)
@@ -49,7 +49,7 @@ class Visitor(Desk):
 
     def result(self):
         """What the flow saw before its gate, and what it came to after that."""
-        self.project.asked("Go on?")
+        self.project.wait_for_ask("Go on?")
         seen = self.project.calls()["1"].value["visits"]
         self.project.answer("Go on?", "yes")
         run, out = self.project.end()

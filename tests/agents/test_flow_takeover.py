@@ -97,7 +97,7 @@ def feature(prompt):
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:
-        eventually(lambda: house.store.runs.get(1).ended, 100)
+        eventually(lambda: house.store.runs.get(1).has_ended, 100)
     finally:
         worker.terminate()
         said, _ = worker.communicate(timeout=30)
@@ -109,6 +109,6 @@ def feature(prompt):
     assert any(names[0] in seen for seen in onlooker.seen)
     assert any(names[1] in seen for seen in onlooker.seen)
     assert not any(set(names) <= seen for seen in onlooker.seen)
-    assert processes.marked(("GATE_TURN", turns[0].id)) == []
+    assert processes.find_marked(("GATE_TURN", turns[0].id)) == []
     assert (folder / "ledger").read_text(encoding="utf-8") == "quick\n"
     assert "You were interrupted" in project.sent(1)

@@ -31,13 +31,13 @@ def test_the_example_harness_opens_claude_and_comes_back_to_its_conversation(des
     desk.leave()
     terminal.type("", "Enter")
     terminal.until("keeps waiting")
-    assert desk.ended() == 0
+    assert desk.wait_for_end() == 0
     begin(desk)
     terminal.until("● the script is at its end", 40)
     desk.leave()
     terminal.type("approved", "Enter")
     terminal.until(f"{ask.id} is answered")
-    assert desk.ended() == 0
+    assert desk.wait_for_end() == 0
     came = desk.outcome(ask)
     assert (came.outcome, came.response, came.attempts) == ("completed", "approved", 2)
     first, second = desk.store.asks.sittings(ask.id)

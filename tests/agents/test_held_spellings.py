@@ -129,11 +129,11 @@ def page_of(claude, deferred, codex):
         for line in lines:
             words = ((ASKED, claude), (PUT_OFF, deferred), (ASKED, codex))
             cells = [word if line in held else RUNS for word, held in words]
-            rows.append(f"| `{escaped(line)}` | {' | '.join(cells)} |")
+            rows.append(f"| `{escape(line)}` | {' | '.join(cells)} |")
     return _INTRODUCTION.format(**versions) + "\n".join([*rows, ""])
 
 
-def escaped(line):
+def escape(line):
     return line.replace("\n", "⏎").replace("|", "\\|")
 
 
@@ -144,7 +144,7 @@ def on_page(host):
         PAGE.read_text(encoding="utf-8"),
         re.MULTILINE,
     )
-    assert [row[0] for row in rows] == [escaped(line) for line in LINES]
+    assert [row[0] for row in rows] == [escape(line) for line in LINES]
     column = {"claude": 1, "codex": 3}[host]
     return {line for line, row in zip(LINES, rows, strict=True) if row[column] == ASKED}
 

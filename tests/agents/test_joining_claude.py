@@ -70,7 +70,7 @@ def test_it_is_talked_over_in_claudes_own_screen(project, terminal, trusted):
         text("Thank you, reported."),
     ]
     project.start(FLOW.format(words=script(steps)))
-    asked = project.asked("Which port?")
+    asked = project.wait_for_ask("Which port?")
     join(project, terminal)
     if not trusted:
         trust(terminal)
@@ -101,7 +101,7 @@ def test_it_is_talked_over_in_claudes_own_screen(project, terminal, trusted):
 def test_agent_reports_to_person_by_every_way(project, terminal, way):
     reply = text(f"Thank you, reported. {json.dumps(DONE)}")
     project.start(FLOW.format(words=script([report("NEEDS_HUMAN", question="Which port?"), reply])))
-    asked = project.asked("Which port?")
+    asked = project.wait_for_ask("Which port?")
     join(project, terminal)
     terminal.until("Which port?", 40)
     words = "take 8080"
@@ -127,13 +127,13 @@ def test_recorded_signal_outlives_killed_gate_continue(project, terminal):
         text("Thank you, reported."),
     ]
     project.start(FLOW.format(words=script(steps)))
-    asked = project.asked("Which port?")
+    asked = project.wait_for_ask("Which port?")
     join(project, terminal)
     terminal.until("Which port?", 40)
     say(terminal, "take 8080", "● Thank you, reported.")
     last = json.dumps(project.house.model.requests[-1]["messages"])
     assert "Recorded: DONE. It counts when the person leaves" in last
-    (held,) = project.store.runs.joined()
+    (held,) = project.store.runs.list_joined_turns()
     os.kill(parse_identity(held.process).pid, signal.SIGKILL)
     run, out = project.end()
     assert (run.state, run.result) == ("completed", ["DONE", "it listens on 8080"]), out
@@ -150,7 +150,7 @@ def test_signal_after_stop_is_refused_and_forgotten(project, terminal):
         report("DONE", "taken up again"),
     ]
     project.start(FLOW.format(words=script(steps)))
-    asked = project.asked("Which port?")
+    asked = project.wait_for_ask("Which port?")
     join(project, terminal)
     terminal.until("Which port?", 40)
     assert project.house.bob.gate("stop", "1", "--reason", "wrong port").code == 0
@@ -176,7 +176,7 @@ def test_person_decides_gate_after_leaving_claude(project, terminal):
         text("I have proposed it."),
     ]
     project.start(GATE.format(words=script(steps)))
-    asked = project.asked("Ship it?")
+    asked = project.wait_for_ask("Ship it?")
     join(project, terminal, "Ship it?")
     terminal.until("❯", 40)
     say(terminal, "what do you think?", "● I have proposed it.")

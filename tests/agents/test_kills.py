@@ -40,12 +40,12 @@ def decide_again(house, agent, ask):
 @pytest.mark.proves("AGT-81", "LAW-3")
 def test_a_killed_agent_leaves_no_ask_and_asks_anew_when_it_is_resumed(house, session):
     house.run_claude(TOUCH, "--session-id", session)
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     house.kill_logged_agents()
-    after = house.settled(ask)
+    after = house.wait_for_settled(ask)
     assert after.status == "cancelled" and "gone" in after.note and not house.ran()
     resumed = house.run_claude(TOUCH, "--resume", session)
-    (again,) = house.asked()
+    (again,) = house.wait_for_asks()
     assert again.id != ask.id and not house.ran()
     house.answer(again, "yes")
     resumed.result()
@@ -55,7 +55,7 @@ def test_a_killed_agent_leaves_no_ask_and_asks_anew_when_it_is_resumed(house, se
 @pytest.mark.proves("AGT-81", "LAW-3", "LAW-4")
 def test_a_yes_that_nobody_lived_to_hear_runs_nothing_by_itself(house, session):
     house.run_claude(TOUCH, "--session-id", session)
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     hook = only(house.processes("hook"))
     os.kill(hook, signal.SIGSTOP)
     house.kill_logged_agents()
@@ -68,22 +68,22 @@ def test_a_yes_that_nobody_lived_to_hear_runs_nothing_by_itself(house, session):
 @pytest.mark.proves("AGT-81", "LAW-3")
 def test_a_killed_hook_denies_and_leaves_nothing_open(house, session):
     agent = house.run_claude(TOUCH, "--session-id", session)
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     os.kill(only(house.processes("hook")), signal.SIGKILL)
     agent.result()
     assert not house.ran()
-    assert house.settled(ask).status == "cancelled", "its session is over"
+    assert house.wait_for_settled(ask).status == "cancelled", "its session is over"
 
 
 @pytest.mark.proves("AGT-81", "LAW-4")
 def test_a_yes_that_the_killed_hook_did_not_hand_over_is_a_denial(house, session):
     agent = house.run_claude([TOUCH[0], *TOUCH], "--session-id", session)
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     hook = only(house.processes("hook"))
     os.kill(hook, signal.SIGSTOP)
     house.answer(ask, "yes")
     os.kill(hook, signal.SIGKILL)
-    assert "no output" not in house.told()[0]
+    assert "no output" not in house.wait_for_results()[0]
     decide_again(house, agent, ask)
 
 
@@ -92,10 +92,10 @@ def test_a_yes_is_used_once_also_when_it_is_lost_on_its_way(house, session):
     """The hook has taken the yes and dies before the host hears of it."""
     house.replace_gate('test "$1" = hook && {real} "$@" >/dev/null && kill -9 $$; exec {real} "$@"')
     agent = house.run_claude([TOUCH[0], *TOUCH], "--session-id", session)
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     house.answer(ask, "yes")
-    house.settled(ask)
-    (again,) = house.asked()
+    house.wait_for_settled(ask)
+    (again,) = house.wait_for_asks()
     assert again.id != ask.id and not house.ran()
     house.answer(again, "no")
     agent.result()
@@ -106,17 +106,17 @@ def test_a_yes_is_used_once_also_when_it_is_lost_on_its_way(house, session):
 @pytest.mark.parametrize("stage", ["open", "answered"])
 def test_a_killed_server_loses_no_answer(house, session, stage):
     agent = house.run_claude([ASK[0], text("the server is gone")], "--session-id", session)
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     server = only(house.processes("mcp"))
     if stage == "answered":
         os.kill(server, signal.SIGSTOP)
         house.answer(ask, "SQLite")
     os.kill(server, signal.SIGKILL)
     agent.result()
-    assert "SQLite" not in house.told()[0]
+    assert "SQLite" not in house.wait_for_results()[0]
     resumed = house.run_claude(ASK, "--resume", session)
     if stage == "open":
-        (same,) = house.asked()
+        (same,) = house.wait_for_asks()
         assert same.id == ask.id
         house.answer(same, "SQLite")
     assert "SQLite" in resumed.result()["result"]
@@ -127,7 +127,7 @@ def test_a_killed_server_loses_no_answer(house, session, stage):
 @pytest.mark.parametrize("stage", ["open", "answered"])
 def test_a_killed_permission_server_runs_nothing(house, stage):
     agent = house.run_claude(TOUCH, *house.only_permission_tool())
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     server = only(house.processes("mcp"))
     if stage == "answered":
         os.kill(server, signal.SIGSTOP)
@@ -143,7 +143,7 @@ def test_an_agent_killed_while_its_question_waits_finds_it_again(house, cli):
     house.install(cli)
     run = house.run_claude if cli == "claude" else house.run_codex
     run(ASK)
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     house.kill_logged_agents()
     eventually(lambda: not house.processes("mcp"))
     session = ask.origin.session.removeprefix(f"{cli}/")

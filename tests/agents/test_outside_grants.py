@@ -20,9 +20,9 @@ def test_claude_asks_about_files_outside(house, terminal):
         "--permission-mode",
         "manual",
     )
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     house.answer(ask, "yes", "--for", "session", "--pattern", "Write(*.md)")
-    (second,) = house.asked()
+    (second,) = house.wait_for_asks()
     assert second.question.prompt == f"Change {outside}?"
     house.answer(second, "no")
     terminal.until("done")

@@ -27,7 +27,7 @@ def claude(request, house):
 @pytest.mark.proves("AGT-73", "AGT-74")
 def test_a_yes_lets_it_run(house, claude):
     agent = claude([TOUCH, text("done")])
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     assert ask.question.kind == "approval" and ask.question.call.tool == "Bash"
     assert ask.question.call.input["command"] == "touch gated"
     assert "touch gated" in ask.question.prompt and not house.ran()
@@ -41,17 +41,17 @@ def test_a_yes_lets_it_run(house, claude):
 @pytest.mark.proves("AGT-73", "AGT-74")
 def test_a_no_blocks_and_its_words_reach_the_model(house, claude):
     agent = claude([TOUCH, text("done")])
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     house.answer(ask, "no", "--note", "use the staging folder instead")
     agent.result()
     assert not house.ran()
-    assert "use the staging folder instead" in house.told()[0]
+    assert "use the staging folder instead" in house.wait_for_results()[0]
 
 
 @pytest.mark.proves("AGT-73", "AGT-74")
 def test_a_yes_to_something_else_runs_that(house, claude):
     agent = claude([TOUCH, text("done")])
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     house.answer(ask, "yes", "--with", "touch elsewhere")
     agent.result()
     assert house.ran("elsewhere") and not house.ran()
@@ -63,9 +63,9 @@ def test_a_yes_to_something_else_that_is_gated_too_is_not_asked_about_again(hous
     house.install("claude")
     steps = [TOUCH, tool("Bash", command="touch gated-elsewhere"), text("done")]
     house.run_claude(steps)
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     house.answer(ask, "yes", "--with", "touch gated-elsewhere")
-    assert "touch gated-elsewhere" in house.told()[0]
+    assert "touch gated-elsewhere" in house.wait_for_results()[0]
     eventually(lambda: house.ran("gated-elsewhere"))
     assert not house.ran() and house.store.asks.count() == 1
 
@@ -86,12 +86,12 @@ def test_gated_calls_of_one_turn_are_decided_one_by_one(house, claude, count):
     calls = [("Bash", {"command": f"touch gated{number}"}) for number in range(count)]
     agent = claude([tools(*calls), text("done")])
     for number in range(count):
-        (ask,) = house.asked()
+        (ask,) = house.wait_for_asks()
         assert ask.question.call.input["command"] == f"touch gated{number}"
         house.answer(ask, "no" if number == 1 else "yes", "--note", f"decision {number}")
     agent.result()
     assert [house.ran(f"gated{number}") for number in range(count)] == [True, False, True][:count]
-    assert "decision 1" in house.told()[1]
+    assert "decision 1" in house.wait_for_results()[1]
 
 
 @pytest.mark.proves("AGT-79")
@@ -102,12 +102,12 @@ def test_gated_calls_that_come_at_once_are_decided_in_any_order(house, claude, o
         (house.project / f"gated{number}").write_text(f"content {number}", encoding="utf-8")
     calls = [("Bash", {"command": f"cat gated{number}"}) for number in range(3)]
     agent = claude([tools(*calls), text("done")])
-    asks = {ask.question.call.input["command"]: ask for ask in house.asked(3)}
+    asks = {ask.question.call.input["command"]: ask for ask in house.wait_for_asks(3)}
     for number in order:
         answer = "no" if number == 1 else "yes"
         house.answer(asks[f"cat gated{number}"], answer, "--note", f"decision {number}")
     agent.result()
-    results = house.told()
+    results = house.wait_for_results()
     assert len(results) == 3 and {"content 0", "content 2"} < set(results)
     assert any("decision 1" in result for result in results)
 
@@ -117,10 +117,10 @@ def test_what_nobody_decides_in_time_is_denied(house):
     house.install("claude")
     house.change_settings(lambda text: text.replace("86400", "8"))
     agent = house.run_claude([TOUCH, text("done")])
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     agent.result()
     assert not house.ran() and house.get(ask.id).status == "timed_out"
-    assert "Nobody decided in time" in house.told()[0]
+    assert "Nobody decided in time" in house.wait_for_results()[0]
 
 
 @pytest.mark.proves("AGT-73")
@@ -155,13 +155,13 @@ def test_one_yes_runs_one_of_two_like_calls(house, monkeypatch):
 
     monkeypatch.setattr(scripted_model, "_message_events", pause)
     agent = house.run_claude([tools(*[("Bash", {"command": "cat gated"})] * 2), text("done")])
-    house.asked()
+    house.wait_for_asks()
     first_is_asked.set()
     eventually(lambda: len(house.processes(gate, "hook")) == 2)
     for pid in house.processes(gate, "hook"):
         until_it_waits(pid)
     for answer in ("yes", "no"):
-        (ask,) = house.asked()
+        (ask,) = house.wait_for_asks()
         house.answer(ask, answer)
     agent.result()
-    assert sorted(result == "content" for result in house.told()) == [False, True]
+    assert sorted(result == "content" for result in house.wait_for_results()) == [False, True]

@@ -16,8 +16,8 @@ def test_claude_plays_a_script_and_goes_on_in_a_resumed_session(house):
         text("last: {{result}}"),
     ]
     first = house.run_claude(steps).result()
-    assert first["result"] == f"last: {house.told()[-1]}"
-    assert sorted(house.told()) == ["one", "two"]
+    assert first["result"] == f"last: {house.wait_for_results()[-1]}"
+    assert sorted(house.wait_for_results()) == ["one", "two"]
     again = [tool("Bash", command="echo three"), text("then {{result}}")]
     second = house.run_claude(again, "--resume", first["session_id"]).result()
     assert second["result"] == "then three" and second["session_id"] == first["session_id"]
@@ -30,7 +30,7 @@ def test_codex_plays_a_script(house):
         text("{{result}}."),
     ]
     assert house.run_codex(steps).result().strip().endswith("two\n.")
-    assert [result.splitlines()[-1] for result in house.told()] == ["one", "two"]
+    assert [result.splitlines()[-1] for result in house.wait_for_results()] == ["one", "two"]
 
 
 @pytest.mark.proves("AGT-70")

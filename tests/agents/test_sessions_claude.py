@@ -60,7 +60,7 @@ def test_a_question_is_worked_out_in_claudes_own_screen(desk, terminal):
     terminal.type("yes", "Enter")
     terminal.until("Note (optional): ")
     terminal.type("", "Enter")
-    assert desk.ended() == 0
+    assert desk.wait_for_end() == 0
     desk.keep("end")
     came = desk.outcome(ask)
     assert (came.outcome, came.decision, came.attempts) == ("completed", "approved", 1)
@@ -96,7 +96,7 @@ def test_killed_at_any_stage_the_conversation_goes_on(desk, terminal, tmp_path):
     desk.until_logged(ask, "Two.")
     (program,) = desk.house.processes(desk.house.programs.claude)
     os.kill(program, signal.SIGKILL)
-    assert desk.ended() == 1 and "claude was ended by signal 9" in terminal.screen()
+    assert desk.wait_for_end() == 1 and "claude was ended by signal 9" in terminal.screen()
     assert desk.flags() == PLAIN
     desk.open(ask)
     terminal.until("● Two.", 40)
@@ -110,7 +110,7 @@ def test_killed_at_any_stage_the_conversation_goes_on(desk, terminal, tmp_path):
     terminal.type("no", "Enter")
     terminal.until("Reason (optional): ")
     terminal.type("not like this", "Enter")
-    assert desk.ended() == 0
+    assert desk.wait_for_end() == 0
     assert desk.ends(ask) == ["lost", "lost", "failed", "left", "left"]
     assert len({one.session for one in desk.store.asks.sittings(ask.id)}) == 1
     said = desk.log(ask)
@@ -129,7 +129,7 @@ def test_when_time_runs_out_claude_is_ended_politely(desk, terminal):
     assert "No response" not in terminal.screen() and desk.house.processes(
         desk.house.programs.claude
     )
-    assert desk.ended() == 3 and "the time of the session was up" in terminal.screen()
+    assert desk.wait_for_end() == 3 and "the time of the session was up" in terminal.screen()
     assert desk.flags() == PLAIN and desk.ends(ask) == ["time"]
     came = desk.outcome(ask)
     assert (came.outcome, came.decision) == ("timeout", None)
@@ -146,11 +146,14 @@ def test_claude_without_a_login_or_missing_or_broken_is_a_failed_attempt(desk, t
     assert f"Try again: gate continue {ask.id}" in terminal.screen()
     desk.put("sh -c 'echo broken; exit 3'")
     desk.open(ask)
-    assert desk.ended() == 1 and "exit code 3 before anything was said" in terminal.screen()
+    assert desk.wait_for_end() == 1 and "exit code 3 before anything was said" in terminal.screen()
     assert create_ask.get(desk.store, ask.id).pending
     (desk.house.bin / "claude").unlink()
     desk.start(ask)
-    assert desk.ended() == 4 and "the last attempt failed: claude is not found" in terminal.screen()
+    assert (
+        desk.wait_for_end() == 4
+        and "the last attempt failed: claude is not found" in terminal.screen()
+    )
     assert desk.outcome(ask).outcome == "failed" and desk.ends(ask) == ["failed"] * 3
 
 
@@ -166,7 +169,7 @@ def test_in_a_folder_that_is_new_to_claude_its_question_is_announced(desk, termi
     assert str(worktree) in terminal.screen(), "where it was asked, not where ada stands"
     desk.leave()
     terminal.type("Use it.", "Enter")
-    assert desk.ended() == 0 and desk.outcome(ask).response == "Use it."
+    assert desk.wait_for_end() == 0 and desk.outcome(ask).response == "Use it."
 
 
 @pytest.mark.proves("SES-76", "S0-B15")
@@ -177,7 +180,7 @@ def test_another_ask_goes_on_with_a_conversation_that_is_named(desk, terminal):
     desk.say(f"Go on. {script([text('One.'), text('Decision: REJECTED')])}", "● One.")
     desk.leave()
     terminal.type("so far", "Enter")
-    assert desk.ended() == 0
+    assert desk.wait_for_end() == 0
     first = desk.outcome(ask)
     again = desk.ask(Terms("approval", resume_session=first.session_id), "And now?")
     desk.open(again)
@@ -188,10 +191,10 @@ def test_another_ask_goes_on_with_a_conversation_that_is_named(desk, terminal):
     terminal.type("no", "Enter")
     terminal.until("Reason (optional): ")
     terminal.type("", "Enter")
-    assert desk.ended() == 0
+    assert desk.wait_for_end() == 0
     came = desk.outcome(again)
     assert (came.decision, came.session_id) == ("rejected", first.session_id)
     assert came.transcript is None, "what was said is read, and not kept"
     lost = desk.ask(Terms("approval", resume_session="claude/0b1c1f2e-0000-4000-8000-000000000001"))
     desk.start(lost)
-    assert desk.ended() == 1 and "there is no conversation 0b1c1f2e" in terminal.screen()
+    assert desk.wait_for_end() == 1 and "there is no conversation 0b1c1f2e" in terminal.screen()

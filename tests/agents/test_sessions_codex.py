@@ -51,13 +51,13 @@ def test_a_question_is_worked_out_in_codexs_own_screen(desk, terminal):
     eventually(lambda: '"text":"One."' in logs(desk)[0].read_text("utf-8"))
     (program,) = desk.house.processes(desk.house.programs.codex)
     os.kill(program, signal.SIGTERM)
-    assert desk.ended() == 1 and "codex was ended by signal 15" in terminal.screen()
+    assert desk.wait_for_end() == 1 and "codex was ended by signal 15" in terminal.screen()
     assert desk.flags() == PLAIN, "it does not put the screen back itself"
     desk.open(ask)
     terminal.until("• One.", 40)
     desk.leave()
     terminal.type("2", "Enter")
-    assert desk.ended() == 0
+    assert desk.wait_for_end() == 0
     came = desk.outcome(ask)
     assert (came.outcome, came.response, came.attempts) == ("completed", "-y", 3)
     assert came.session_id.startswith("codex/") and "agent: One." in came.transcript

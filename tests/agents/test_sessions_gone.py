@@ -45,7 +45,7 @@ def words(steps):
     return f"use 8080 {script(steps)}"
 
 
-def told(project, turn):
+def read_request(project, turn):
     """What the model was told in the request of this turn, all of it."""
     found = [json.dumps(request) for request in project.house.model.requests]
     return next(words for words in found if turn.id in words)
@@ -71,7 +71,7 @@ def test_a_session_whose_log_is_gone_is_begun_afresh_with_the_whole_history(proj
         ],
     )
     project.answer("Which host?", "a.example")
-    asked = project.asked("Which port?")
+    asked = project.wait_for_ask("Which port?")
     eventually(lambda: project.store.runs.get(1).state == "waiting_human")
     (log,) = logs(project, cli)
     if how == "torn":
@@ -85,7 +85,7 @@ def test_a_session_whose_log_is_gone_is_begun_afresh_with_the_whole_history(proj
     sessions = [turn.session for turn in turns]
     assert sessions[0] == sessions[1] != sessions[-1]
     assert len(turns) == (4 if how == "torn" else 3)
-    last = told(project, turns[-1])
+    last = read_request(project, turns[-1])
     assert "The session in which you worked before is gone." in last
     for part in ("You are the coder of this project.", "> Which host?", "> There are two.",
                  "> a.example", "Human Response to Your Question", "> Which port?", "> use 8080"):  # fmt: skip
@@ -101,5 +101,5 @@ def test_a_session_whose_log_is_there_goes_on(project, cli):
     assert (run.state, run.result) == ("completed", "it runs"), (run, out)
     first, second = project.store.runs.turns(1)
     assert first.session == second.session and "is gone" not in second.sent
-    last = told(project, second)
+    last = read_request(project, second)
     assert first.id in last and last.count("> use 8080") == 1

@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.support.shown_hooks import HOOK, PAGES, SHOWN, blocks
 
-from gatebell.install.claude import guarded
+from gatebell.install.claude import guard_hook
 from gatebell.install.scripted_model import text, tool
 
 TOUCH = [tool("Bash", command="touch gated", description="make a file"), text("done: {{result}}")]
@@ -47,7 +47,7 @@ def test_hook_command_is_shown_as_settings_only(page):
 def test_docs_show_the_guard():
     (settings,) = SHOWN.values()
     ((hook,),) = [group["hooks"] for group in settings["hooks"]["PreToolUse"]]
-    assert hook["command"] == guarded("gate hook claude --defer")
+    assert hook["command"] == guard_hook("gate hook claude --defer")
 
 
 @pytest.mark.proves("HOOK-7", "HOOK-5")
@@ -63,7 +63,7 @@ def test_docs_show_the_guard():
 def test_shown_hook_waits_and_obeys(house, settle, name, answer):
     settle(SETTINGS[name])
     result = house.run_claude(TOUCH).result()
-    (ask,) = house.asked()
+    (ask,) = house.wait_for_asks()
     assert not house.ran() and result["terminal_reason"] == "tool_deferred"
     house.run_claude([], "--resume", result["session_id"]).result()
     assert not house.ran(), "it still waits"
@@ -105,7 +105,7 @@ def test_unreadable_event_runs_nothing_in_claude(house, event, change):
     house.write_settings(permissions=rules, hooks={event: [{"matcher": "*", "hooks": [hook]}]})
     house.run_claude(TOUCH).result()
     assert not house.ran() and house.store.asks.count() == 0
-    assert house.told()[0]
+    assert house.wait_for_results()[0]
 
 
 @pytest.mark.proves("HOOK-1", "HOOK-4")
@@ -122,4 +122,4 @@ def run_codex_with(house, command):
         file.write(f'type = "command"\ncommand = {json.dumps(command)}\n')
     steps = [tool("exec_command", cmd="touch gated"), text("done: {{result}}")]
     house.run_codex(steps, "--dangerously-bypass-hook-trust").result()
-    assert "blocked by PreToolUse hook" in house.told()[0]
+    assert "blocked by PreToolUse hook" in house.wait_for_results()[0]

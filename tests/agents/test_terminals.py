@@ -22,7 +22,7 @@ def claude(house, terminal):
     def start(mode):
         terminal.claude([TOUCH, text("the end")], "--permission-mode", mode)
         terminal.until(DIALOG)
-        (ask,) = house.asked()
+        (ask,) = house.wait_for_asks()
         return ask
 
     return start
@@ -41,7 +41,7 @@ def claude(house, terminal):
 def test_an_answer_in_the_inbox_closes_the_dialog(house, terminal, claude, mode, answer):
     ask = claude(mode)
     house.answer(ask, answer, "--note", "decided elsewhere")
-    told = house.told()
+    told = house.wait_for_results()
     terminal.until_gone(DIALOG)
     assert house.ran() == (answer == "yes")
     assert answer == "yes" or "decided elsewhere" in told[0]
@@ -52,7 +52,7 @@ def test_an_answer_in_the_inbox_closes_the_dialog(house, terminal, claude, mode,
 def test_a_yes_to_something_else_runs_that(house, terminal, claude):
     ask = claude("manual")
     house.answer(ask, "yes", "--with", "touch elsewhere")
-    house.told()
+    house.wait_for_results()
     terminal.until_gone(DIALOG)
     assert house.ran("elsewhere") and not house.ran()
 
@@ -71,10 +71,10 @@ def test_an_answer_in_the_dialog_retires_the_ask(house, terminal, claude, mode, 
     ask = claude(mode)
     terminal.type("", *keys)
     terminal.until_gone(DIALOG)
-    after = house.settled(ask)
+    after = house.wait_for_settled(ask)
     assert after.status == "cancelled" and "terminal" in after.note
     if keys == YES:
-        house.told()
+        house.wait_for_results()
     assert house.ran() == (keys == YES)
     late = house.ada.gate("answer", ask.id, "yes")
     assert late.code != 0, "who comes second is told so"
@@ -108,14 +108,14 @@ def test_dialog_and_inbox_at_once_have_one_outcome(house, terminal, claude, timi
         if timing == "answer first":
             answering.communicate()
             terminal.until_gone(DIALOG)
-            house.told()
+            house.wait_for_results()
         if timing != "key first":
             terminal.type("", *keys)
         answering.communicate()
-        assert house.settled(ask).status in ("answered", "cancelled")
+        assert house.wait_for_settled(ask).status in ("answered", "cancelled")
         terminal.until_gone(DIALOG)
         if timing == "key first" and keys == YES:
-            house.told()
+            house.wait_for_results()
         if timing != "together":
             assert house.ran() == ((answer == "yes") == (timing == "answer first"))
         events = [entry.event.kind for entry in house.store.audit.of_subject(ask.id)]
@@ -129,7 +129,7 @@ def test_claudes_own_questions_are_answered_from_the_inbox(house, terminal):
     house.install("claude")
     terminal.claude([tool("AskUserQuestion", questions=OWN_QUESTIONS), text("the end")])
     house.answer_own_questions()
-    (told,) = house.told()
+    (told,) = house.wait_for_results()
     assert '"Which database?"="SQLite"' in told and '"Which colours?"="Red, Blue"' in told
 
 
@@ -144,7 +144,7 @@ def codex(house, terminal):
         # It shows its question before it listens.
         eventually(lambda: terminal.type("2") or "› 2. Trust all" in terminal.screen())
         terminal.type("", "Enter")
-        (ask,) = house.asked()
+        (ask,) = house.wait_for_asks()
         return ask
 
     return start
@@ -155,7 +155,7 @@ def test_a_yes_to_something_else_is_told_to_codex(house, codex):
     """Codex takes no edited input from a hook, and would ask about the old one in its dialog."""
     ask = codex()
     house.answer(ask, "yes", "--with", "touch elsewhere")
-    assert "touch elsewhere" in house.told()[0] and not house.ran()
+    assert "touch elsewhere" in house.wait_for_results()[0] and not house.ran()
 
 
 @pytest.mark.proves("AGT-77")
@@ -165,6 +165,6 @@ def test_what_codex_asks_leave_for_is_decided_in_the_inbox(house, codex, answer)
     assert ask.question.kind == "approval" and ask.origin.agent == "codex"
     assert "touch gated" in ask.question.prompt and not house.ran()
     house.answer(ask, answer, "--note", "decided elsewhere")
-    told = house.told()
+    told = house.wait_for_results()
     assert house.ran() == (answer == "yes")
     assert answer == "yes" or "decided elsewhere" in told[0]

@@ -43,7 +43,7 @@ def test_a_late_answer_is_the_tools_result(house, terminal, seconds):
         "gated": house.run_claude([tool("Bash", command="touch gated"), text("{{result}}")]),
     }
     terminal.claude_at_work([tool("ask_human", question="On its screen?"), text("the end")])
-    asks = house.asked(len(agents) + 1)
+    asks = house.wait_for_asks(len(agents) + 1)
     answer_at = time.monotonic() + seconds
     with closing(house.store.bell()) as bell:
         while time.monotonic() < answer_at:

@@ -54,8 +54,8 @@ def notices(store):
     return store.outbox.waiting(10)
 
 
-def posted(store):
-    return [one.notice for one in store.outbox.posted(10)]
+def list_notices(store):
+    return [one.notice for one in store.outbox.list_posted(10)]
 
 
 def deliveries(store):
@@ -145,7 +145,7 @@ def test_unknown_value_is_named_with_its_row(store, column):
 
 @pytest.mark.proves("ENUM-5")
 def test_posted_notices_are_read_as_members(store):
-    assert {type(one.kind) for one in posted(store)} == {enums.NoticeKind}
+    assert {type(one.kind) for one in list_notices(store)} == {enums.NoticeKind}
 
 
 @pytest.mark.proves("ENUM-6")

@@ -43,7 +43,7 @@ def store(path):
     made.close()
 
 
-def asked(store, terms=None, kind="session", **more):
+def open_ask(store, terms=None, kind="session", **more):
     request = Request("Is it good?", kind, session=terms, **more)
     return create_ask.ask(store, request, Origin(cwd="/p", owner="run:1/2"), a_person()).ask
 
@@ -68,7 +68,7 @@ def row(path, ask):
 @pytest.mark.proves("S0-34", "S0-35", "S0-39", "S0-42", "S0-93", "S0-94")
 def test_a_session_is_shown_with_its_settings(store, path):
     terms = Terms("form", "Be careful", "opus", "/w", "more.json", 1800.5, True)
-    ask = asked(store, terms, context={"files": ["a.py"]}, schema=SCHEMA)
+    ask = open_ask(store, terms, context={"files": ["a.py"]}, schema=SCHEMA)
     shown = row(path, ask)
     assert (shown["type"], shown["status"], shown["execution_id"]) == (
         "interactive_session", "pending", "run:1/2"
@@ -101,7 +101,7 @@ def test_a_session_is_shown_with_its_settings(store, path):
     ],
 )
 def test_what_was_not_said_is_null_or_its_default(store, path, answer, more, word):
-    config = json.loads(row(path, asked(store, Terms(answer), **more))["session_config"])
+    config = json.loads(row(path, open_ask(store, Terms(answer), **more))["session_config"])
     assert (config["model"], config["cwd"], config["timeout"]) == ("sonnet", "/p", None)
     assert (config["captureTranscript"], config["context"]) == (False, None)
     told = {"type": word, "options": list(more["options"]) if more else None, "schema": None}
@@ -110,7 +110,7 @@ def test_what_was_not_said_is_null_or_its_default(store, path, answer, more, wor
 
 @pytest.mark.proves("S0-36", "S0-37", "S0-95", "S0-96", "S0-B24")
 def test_transcript_and_duration_are_those_of_all_sittings(store, path):
-    ask = asked(store, Terms("approval", capture_transcript=True))
+    ask = open_ask(store, Terms("approval", capture_transcript=True))
     store.clock.advance(999)
     sat(store, ask, 100.25, transcript="person: hm")
     store.clock.advance(999)
@@ -135,14 +135,14 @@ def test_transcript_and_duration_are_those_of_all_sittings(store, path):
     ids=["rejected", "cancelled", "failed", "timeout"],
 )
 def test_the_status_of_a_session_is_never_approved_by_its_end_alone(store, path, settle, status):
-    ask = asked(store, Terms("approval", session_seconds=10))
+    ask = open_ask(store, Terms("approval", session_seconds=10))
     settle(store, ask)
     assert row(path, ask)["status"] == status
 
 
 @pytest.mark.proves("FLT-5", "S0-B8")
 def test_view_plan_and_session_have_one_word(store, path):
-    ask = asked(store, Terms("text"))
+    ask = open_ask(store, Terms("text"))
     answer_ask.answer(store, ask.id, a_person(), Given("approved"))
     ask = store.asks.get(ask.id)
     xml = run_xml.to_xml(run_xml.plan(RUN, [CALL], [], [ask]))
@@ -154,7 +154,7 @@ def test_view_plan_and_session_have_one_word(store, path):
 
 @pytest.mark.proves("S0-38", "S0-B31", "S0-P8")
 def test_an_older_store_gains_the_columns_and_keeps_what_it_holds(store, path):
-    plain = asked(store, kind="text")
+    plain = open_ask(store, kind="text")
     answer_ask.answer(store, plain.id, a_person(), Given("so"))
     before = row(path, plain)
     store.close()
@@ -175,14 +175,14 @@ def test_an_older_store_gains_the_columns_and_keeps_what_it_holds(store, path):
     fields = ("session_config", "session_transcript", "session_duration")
     assert [after[name] for name in fields] == [None, None, None]
     again = open_store(path)
-    newer = asked(again, Terms("text"))
+    newer = open_ask(again, Terms("text"))
     assert row(path, newer)["session_config"] is not None
     again.close()
 
 
 @pytest.mark.proves("S0-37", "S0-96")
 def test_while_somebody_is_in_it_its_duration_is_not_known(store, path):
-    ask = asked(store, Terms("text"))
+    ask = open_ask(store, Terms("text"))
     ask_session.open_visit(store, ask.id, a_person(), "claude", "s1")
     store.clock.advance(5)
     assert row(path, ask)["session_duration"] is None

@@ -15,9 +15,9 @@ from gatebell.services.asks import apply_deadlines, create_ask
 from gatebell.services.asks.create_ask import Request
 
 
-def posted(store):
+def read_last_posted(store):
     create_ask.ask(store, Request("Why?"), Origin(), a_person())
-    return store.outbox.posted(9)[-1]
+    return store.outbox.list_posted(9)[-1]
 
 
 def a_delivery(store, name="d1", road="desktop", **more):
@@ -25,16 +25,16 @@ def a_delivery(store, name="d1", road="desktop", **more):
 
 
 def spread(store, *deliveries):
-    store.outbox.spread({posted(store): deliveries or (a_delivery(store),)})
+    store.outbox.spread({read_last_posted(store): deliveries or (a_delivery(store),)})
     return deliveries
 
 
 @pytest.mark.proves("NTF-10", "STORE-1")
 def test_a_notice_is_spread_once(store):
-    first = posted(store)
+    first = read_last_posted(store)
     assert first == Posted(1, Notice("opened", first.notice.ask_id), store.now())
     store.outbox.spread({first: [a_delivery(store), a_delivery(store, "d2", "other")]})
-    assert store.outbox.posted(9) == store.outbox.waiting(9) == []
+    assert store.outbox.list_posted(9) == store.outbox.waiting(9) == []
     store.outbox.spread({first: [a_delivery(store, "d3")]})
     assert store.outbox.claim("desktop").id == "d1" and store.outbox.claim("desktop") is None
     assert store.outbox.claim("other").id == "d2"
@@ -42,12 +42,12 @@ def test_a_notice_is_spread_once(store):
 
 @pytest.mark.proves("NTF-10", "STORE-1")
 def test_a_later_notice_is_not_taken_for_one_that_was_spread(store):
-    first = posted(store)
+    first = read_last_posted(store)
     store.outbox.spread({first: []})
     store.clock.advance(1)
-    second = posted(store)
+    second = read_last_posted(store)
     store.outbox.spread({first: [a_delivery(store)]})
-    assert store.outbox.posted(9) == [second] and store.outbox.claim("desktop") is None
+    assert store.outbox.list_posted(9) == [second] and store.outbox.claim("desktop") is None
 
 
 @pytest.mark.proves("NTF-32", "STORE-1")
@@ -55,7 +55,7 @@ def test_first_written_delivery_goes_out_first(store):
     now = store.now()
     names = ["d3", "d1", "d2"]
     store.outbox.spread({
-        posted(store): [
+        read_last_posted(store): [
             a_delivery(store, name)._replace(due_at=now + timedelta(seconds=9), written_at=now + timedelta(seconds=number))
             for number, name in enumerate(names)
         ]
@@ -85,12 +85,12 @@ def test_a_claim_lasts_a_minute_and_then_the_same_delivery_can_be_claimed_again(
 def test_what_failed_is_due_later_and_what_was_given_up_never(store):
     spread(store)
     again_at = store.now() + timedelta(seconds=10)
-    store.outbox.failed(store.outbox.claim("desktop"), "a trouble", again_at)
+    store.outbox.record_failure(store.outbox.claim("desktop"), "a trouble", again_at)
     assert store.outbox.claim("desktop") is None and store.outbox.next_due("desktop") == again_at
     (trouble,) = store.outbox.troubles(9)
     assert (trouble.trouble, trouble.given_up_at, trouble.due_at) == ("a trouble", None, again_at)
     store.clock.advance(10)
-    store.outbox.failed(store.outbox.claim("desktop"), "worse", None)
+    store.outbox.record_failure(store.outbox.claim("desktop"), "worse", None)
     (trouble,) = store.outbox.troubles(9)
     assert (trouble.trouble, trouble.given_up_at) == ("worse", store.now())
     store.clock.advance(86400)
@@ -108,12 +108,12 @@ def test_a_sender_that_was_too_slow_changes_nothing(store):
     slow = store.outbox.claim("desktop")
     store.clock.advance(60)
     fast = store.outbox.claim("desktop")
-    store.outbox.failed(slow, "late", None)
+    store.outbox.record_failure(slow, "late", None)
     store.outbox.put_off(slow, store.now())
     assert store.outbox.troubles(9) == []
     assert store.outbox.next_due("desktop") == fast.claimed_until
     store.outbox.sent(fast)
-    store.outbox.failed(fast, "no", None)
+    store.outbox.record_failure(fast, "no", None)
     store.outbox.drop(fast)
     assert store.outbox.troubles(9) == []
 
@@ -140,7 +140,7 @@ def test_the_oldest_due_goes_first_and_troubles_come_newest_first(store):
     for name in ("d3", "d4"):
         store.clock.advance(1)
         spread(store, a_delivery(store, name, "x"))
-        store.outbox.failed(store.outbox.claim("x"), "t", None)
+        store.outbox.record_failure(store.outbox.claim("x"), "t", None)
     assert [one.id for one in store.outbox.troubles(9)] == ["d4", "d3"]
     assert [one.id for one in store.outbox.troubles(1)] == ["d4"]
 
@@ -149,7 +149,7 @@ def test_the_oldest_due_goes_first_and_troubles_come_newest_first(store):
 def test_old_deliveries_are_forgotten(store):
     spread(store, a_delivery(store), a_delivery(store, "d2", "other"))
     store.outbox.sent(store.outbox.claim("desktop"))
-    store.outbox.failed(store.outbox.claim("other"), "t", None)
+    store.outbox.record_failure(store.outbox.claim("other"), "t", None)
     store.clock.advance(7 * 86400)
     store.outbox.spread({})
     assert len(store.outbox.troubles(9)) == 1
@@ -167,7 +167,7 @@ def test_of_an_asks_reminders_one_waits_to_be_spread(store):
         apply_deadlines.sweep(store)
     reminders = sorted([Notice("reminder", ask.id), Notice("reminder", other.id)])
     assert sorted(store.outbox.waiting(9)[2:]) == reminders
-    store.outbox.spread({one: [] for one in store.outbox.posted(9)})
+    store.outbox.spread({one: [] for one in store.outbox.list_posted(9)})
     store.clock.advance(1)
     apply_deadlines.sweep(store)
     assert sorted(store.outbox.waiting(9)) == reminders
@@ -189,7 +189,7 @@ def test_of_an_asks_reminders_one_waits_on_each_road(store):
     for claimed in claims[:2]:
         store.outbox.sent(claimed)
     remind("d6")
-    store.outbox.failed(store.outbox.claim("desktop"), "t", None)
+    store.outbox.record_failure(store.outbox.claim("desktop"), "t", None)
     remind("d7")
     assert store.outbox.claim("desktop").id == "d7"
 
@@ -198,7 +198,7 @@ def test_of_an_asks_reminders_one_waits_on_each_road(store):
 def test_of_many_senders_at_once_one_gets_each_delivery(tmp_path):
     path = str(tmp_path / "gate.db")
     store = open_store(path)
-    news = [posted(store) for _ in range(5)]
+    news = [read_last_posted(store) for _ in range(5)]
     got, start = [], threading.Barrier(4)
 
     def send(number):
@@ -226,17 +226,17 @@ def test_news_is_told_after_the_commit_and_never_of_a_throwaway_store(tmp_path, 
     seen = []
     path = str(tmp_path / "gate.db")
 
-    def told():
+    def close_other():
         other = open_store(path)
         seen.append(len(other.outbox.waiting(99)))
         other.close()
 
-    monkeypatch.setattr("gatebell.app.wiring.Starter", lambda _: told)
+    monkeypatch.setattr("gatebell.app.wiring.Starter", lambda _: close_other)
     store = open_store(path)
     ask = create_ask.ask(store, Request("Why?"), Origin(), a_person()).ask
     assert seen == [1]
     store.people.set_group("ops", [], [])
-    store.outbox.spread({one: [] for one in store.outbox.posted(9)})
+    store.outbox.spread({one: [] for one in store.outbox.list_posted(9)})
     assert seen == [1]
     create_ask.cancel(store, ask.id, a_person(), "")
     assert seen == [1, 1]

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from tests.support.people import a_person
-from tests.support.run_claims import NOW, an_ask, claimed, settled
+from tests.support.run_claims import NOW, an_ask, claim, settle
 
 from gatebell.domain.asks.answers import Given, answer
 from gatebell.domain.audit.events import Event
@@ -23,7 +23,7 @@ def a_run(**more):
     return Run(0, "feature", "/p/f.py", "d1", "Add login", "/p", "person:ada", NOW, **more)
 
 
-def added(store, *, carried=None, events=(), **more):
+def add_run(store, *, carried=None, events=(), **more):
     return store.runs.add(a_run(**more), events, carried or Carried())
 
 
@@ -64,9 +64,9 @@ def test_a_run_its_calls_and_turns_come_back_as_they_went_in(store):
 
 @pytest.mark.proves("RUN-401", "LAW-9")
 def test_a_step_is_written_only_by_whoever_has_the_newest_claim(store):
-    run = claimed(store, added(store))
+    run = claim(store, add_run(store))
     late = run
-    run = claimed(store, run, "b/2/2")
+    run = claim(store, run, "b/2/2")
     for expected in (late, run._replace(state="ready")):
         change = RunChange(expected._replace(reason="x"), (a_call(run),), (a_turn(run),), (EVENT,))
         assert not store.runs.change(change, expected)
@@ -81,8 +81,8 @@ def test_a_step_is_written_only_by_whoever_has_the_newest_claim(store):
 
 @pytest.mark.proves("RUN-401")
 def test_what_changes_nothing_but_calls_is_fenced_all_the_same(store):
-    run = claimed(store, added(store))
-    claimed(store, run, "b/2/2")
+    run = claim(store, add_run(store))
+    claim(store, run, "b/2/2")
     extended = run._replace(lease_until=LATER)
     assert not store.runs.change(RunChange(extended, (a_call(run),)), run)
     assert not store.runs.change(RunChange(run, (a_call(run),)), run)
@@ -92,7 +92,7 @@ def test_what_changes_nothing_but_calls_is_fenced_all_the_same(store):
 
 @pytest.mark.proves("RUN-401")
 def test_people_write_beside_a_run_that_waits_or_runs(store):
-    for run in (added(store, state="waiting_human"), claimed(store, added(store))):
+    for run in (add_run(store, state="waiting_human"), claim(store, add_run(store))):
         turn = a_turn(run, f"t-{run.id}", f"s-{run.id}", by="person:ada")
         assert store.runs.change(RunChange(run, turns=(turn,)), run)
         assert store.runs.get(run.id) == run
@@ -101,13 +101,13 @@ def test_people_write_beside_a_run_that_waits_or_runs(store):
 
 @pytest.mark.proves("RUN-402")
 def test_ready_runs_come_in_order_and_sleeping_ones_when_their_time_comes(store):
-    asleep = added(store, ready_at=NOW + timedelta(seconds=10))
-    sooner = added(store, ready_at=NOW + timedelta(seconds=5))
-    first, second = added(store), added(store)
-    added(store, state="stuck")
-    claimed(store, added(store))
-    both = added(store, state="waiting_human", ready_at=NOW + timedelta(seconds=7))
-    added(store, state="waiting_human")
+    asleep = add_run(store, ready_at=NOW + timedelta(seconds=10))
+    sooner = add_run(store, ready_at=NOW + timedelta(seconds=5))
+    first, second = add_run(store), add_run(store)
+    add_run(store, state="stuck")
+    claim(store, add_run(store))
+    both = add_run(store, state="waiting_human", ready_at=NOW + timedelta(seconds=7))
+    add_run(store, state="waiting_human")
     assert store.runs.ready(9) == [first.id, second.id] and store.runs.ready(1) == [first.id]
     assert store.runs.next_ready_at() == sooner.ready_at
     store.clock.advance(5)
@@ -118,18 +118,18 @@ def test_ready_runs_come_in_order_and_sleeping_ones_when_their_time_comes(store)
 
 @pytest.mark.proves("RUN-402")
 def test_without_sleepers_nothing_wakes(store):
-    added(store)
-    added(store, state="waiting_human")
-    added(store, state="stuck", ready_at=LATER)
+    add_run(store)
+    add_run(store, state="waiting_human")
+    add_run(store, state="stuck", ready_at=LATER)
     assert store.runs.next_ready_at() is None
 
 
 @pytest.mark.proves("RUN-402")
 def test_runs_are_listed_newest_first_and_those_in_somebodys_hands(store):
-    made = [added(store) for _ in range(3)]
+    made = [add_run(store) for _ in range(3)]
     ended = runs.give_up(made[1], "why", "", NOW).run
     assert store.runs.change(RunChange(ended), made[1])
-    held = claimed(store, made[2])
+    held = claim(store, made[2])
     assert store.runs.newest(2) == [held, ended]
     assert store.runs.newest(9, active=True) == [held, made[0]]
     assert store.runs.running() == [held]
@@ -137,13 +137,13 @@ def test_runs_are_listed_newest_first_and_those_in_somebodys_hands(store):
 
 @pytest.mark.proves("RUN-403", "S2-36", "LAW-1")
 def test_settling_an_ask_makes_its_run_ready_in_the_same_transaction(store):
-    run = claimed(store, added(store))
+    run = claim(store, add_run(store))
     ask = an_ask(store, run)
     parked = runs.park(run, [a_call(run)], [ask], LATER).run
     call = a_call(run, state="waiting", ask_id=ask.id)
     assert store.runs.change(RunChange(parked, (call,)), run)
     assert store.runs.get(run.id).state == "waiting_human" and store.runs.ready(9) == []
-    settled(store, ask)
+    settle(store, ask)
     woken = store.runs.get(run.id)
     # It waited for a time as well; the answer does not wait for that.
     assert (woken.state, woken.ready_at) == ("ready", None) and store.runs.ready(9) == [run.id]
@@ -152,17 +152,17 @@ def test_settling_an_ask_makes_its_run_ready_in_the_same_transaction(store):
 
 @pytest.mark.proves("RUN-403")
 def test_an_answer_to_a_run_that_does_not_wait_changes_nothing_of_it(store):
-    run = claimed(store, added(store))
-    settled(store, an_ask(store, run))
+    run = claim(store, add_run(store))
+    settle(store, an_ask(store, run))
     assert store.runs.get(run.id) == run
-    settled(store, an_ask(store, run._replace(id=99), ask_id="a-333"))
+    settle(store, an_ask(store, run._replace(id=99), ask_id="a-333"))
 
 
 @pytest.mark.proves("RUN-403")
 def test_what_was_answered_while_a_run_was_about_to_park_makes_it_ready(store):
-    run = claimed(store, added(store))
+    run = claim(store, add_run(store))
     ask = an_ask(store, run)
-    settled(store, ask)
+    settle(store, ask)
     call = a_call(run, state="waiting", ask_id=ask.id)
     parked = runs.park(run, [call], [ask], LATER).run
     assert store.runs.change(RunChange(parked, (call,)), run)
@@ -175,7 +175,7 @@ def test_what_was_answered_while_a_run_was_about_to_park_makes_it_ready(store):
     ("name", "heard", "state"), [("run", 0, "ready"), ("run", 1, "waiting_human"), ("ask", 0, "waiting_human")]
 )  # fmt: skip
 def test_whoever_asks_an_agent_back_wakes_it_too(store, name, heard, state):
-    run = claimed(store, added(store))
+    run = claim(store, add_run(store))
     ask = an_ask(store, run, asked_back=1, heard=heard)
     call = a_call(run, name=name, state="waiting", ask_id=ask.id)
     over = a_call(run, "2", state="recorded", ask_id="a-999")
@@ -186,7 +186,7 @@ def test_whoever_asks_an_agent_back_wakes_it_too(store, name, heard, state):
 
 @pytest.mark.proves("RUN-404", "S2-B18")
 def test_a_session_has_one_holder(store):
-    first, second = claimed(store, added(store)), claimed(store, added(store))
+    first, second = claim(store, add_run(store)), claim(store, add_run(store))
     assert store.runs.change(RunChange(first, turns=(a_turn(first),)), first)
     assert store.runs.holder("claude", "s-1") == a_turn(first)
     change = RunChange(second, (a_call(second),), (a_turn(second, "t-2"),))
@@ -203,7 +203,7 @@ def test_a_session_has_one_holder(store):
 
 @pytest.mark.proves("RUN-404")
 def test_a_session_passes_from_one_turn_to_the_next_in_one_step(store):
-    run = claimed(store, added(store))
+    run = claim(store, add_run(store))
     assert store.runs.change(RunChange(run, turns=(a_turn(run),)), run)
     over, then = a_turn(run, ended_at=LATER), a_turn(run, "t-2", number=2)
     assert store.runs.change(RunChange(run, turns=(over, then)), run)
@@ -212,7 +212,7 @@ def test_a_session_passes_from_one_turn_to_the_next_in_one_step(store):
 
 @pytest.mark.proves("RUN-404")
 def test_what_has_no_session_is_held_by_nobody(store):
-    run = claimed(store, added(store))
+    run = claim(store, add_run(store))
     for turn_id in ("t-1", "t-2"):
         assert store.runs.change(RunChange(run, turns=(a_turn(run, turn_id, ""),)), run)
     assert store.runs.holder("claude", "") is None
@@ -220,7 +220,7 @@ def test_what_has_no_session_is_held_by_nobody(store):
 
 @pytest.mark.proves("RUN-405")
 def test_an_agent_signals_only_while_its_turn_is_open_and_nobody_else_writes_that(store):
-    run = claimed(store, added(store))
+    run = claim(store, add_run(store))
     assert not store.runs.offer("t-1", {"status": "DONE"})
     assert store.runs.change(RunChange(run, turns=(a_turn(run),)), run)
     assert store.runs.offer("t-1", {"status": "DONE"})
@@ -235,7 +235,7 @@ def test_an_agent_signals_only_while_its_turn_is_open_and_nobody_else_writes_tha
 
 @pytest.mark.proves("RUN-383")
 def test_agent_of_ended_run_signals_nothing(store):
-    run = claimed(store, added(store))
+    run = claim(store, add_run(store))
     assert store.runs.change(RunChange(run, turns=(a_turn(run),)), run)
     assert store.runs.change(runs.stop(run, a_person(), "enough", LATER), run)
     assert not store.runs.offer("t-1", {"status": "DONE"})
@@ -244,14 +244,14 @@ def test_agent_of_ended_run_signals_nothing(store):
 
 @pytest.mark.proves("RUN-383")
 def test_joined_agent_signals_only_while_its_ask_is_pending(store):
-    run = claimed(store, added(store))
+    run = claim(store, add_run(store))
     ask = an_ask(store, run)
     mine = a_turn(run, by="person:ada", ask_id=ask.id)
     agents = a_turn(run, "t-2", "s-2")
     assert store.runs.change(RunChange(run, turns=(mine, agents)), run)
-    assert store.runs.joined() == [mine]
+    assert store.runs.list_joined_turns() == [mine]
     assert store.runs.offer("t-1", {"status": "DONE"})
-    settled(store, ask)
+    settle(store, ask)
     assert not store.runs.offer("t-1", {"status": "LATE"})
     assert store.runs.offer("t-2", {"status": "DONE"}), "an agent of its own is at work"
     assert store.runs.turn("t-1").offered == {"status": "DONE"}
@@ -259,7 +259,7 @@ def test_joined_agent_signals_only_while_its_ask_is_pending(store):
 
 @pytest.mark.proves("RUN-382", "LAW-9")
 def test_answer_and_end_of_joined_turn_are_one_write(store):
-    run = claimed(store, added(store))
+    run = claim(store, add_run(store))
     ask = an_ask(store, run)
     turn = a_turn(run, by="person:ada", ask_id=ask.id)
     assert store.runs.change(RunChange(run, turns=(turn,)), run)
@@ -267,9 +267,9 @@ def test_answer_and_end_of_joined_turn_are_one_write(store):
     verdict = answer(ask, (), a_person(), Given("yes"), store.now(), b"k" * 32)
     both = verdict.change._replace(turn=closed)
     assert isinstance(store.asks.change(both, ask.version + 1, verdict.answer), Conflict)
-    assert store.runs.joined() == [turn]
+    assert store.runs.list_joined_turns() == [turn]
     assert isinstance(store.asks.change(both, ask.version, verdict.answer), Done)
-    assert store.runs.turn("t-1") == closed and store.runs.joined() == []
+    assert store.runs.turn("t-1") == closed and store.runs.list_joined_turns() == []
     again = RunChange(run, turns=(closed._replace(signal=None),))
     assert store.runs.change(again, run)
     assert store.runs.turn("t-1").signal == {"status": "DONE"}, "the first has written it"
@@ -277,7 +277,7 @@ def test_answer_and_end_of_joined_turn_are_one_write(store):
 
 @pytest.mark.proves("RUN-406")
 def test_turns_come_in_the_order_they_began_and_calls_by_their_paths(store):
-    run = claimed(store, added(store))
+    run = claim(store, add_run(store))
     calls = tuple(a_call(run, path) for path in ("10", "2", "2.10.1", "2.2.1", "2.1.1"))
     early = a_turn(run, "t-9", "s-9", number=2)
     late = a_turn(run, "t-1", "s-1")._replace(started_at=LATER)
@@ -289,11 +289,11 @@ def test_turns_come_in_the_order_they_began_and_calls_by_their_paths(store):
 
 @pytest.mark.proves("RUN-407")
 def test_a_forked_run_takes_records_along_as_its_own(store):
-    first = claimed(store, added(store))
+    first = claim(store, add_run(store))
     call = a_call(first, state="recorded", value=1)
     turn = a_turn(first, ended_at=LATER, signal={"status": "DONE"})
     assert store.runs.change(RunChange(first, (call,), (turn,)), first)
-    carried = journals.carried([call], [turn])
+    carried = journals.build_carried([call], [turn])
     second = store.runs.add(a_run(parent=first.id, parent_path="2"), [], carried)
     third = store.runs.add(a_run(parent=second.id), [], carried.by(second.id))
     for run in (second, third):
@@ -305,8 +305,8 @@ def test_a_forked_run_takes_records_along_as_its_own(store):
 
 @pytest.mark.proves("RUN-408")
 def test_deleting_a_run_leaves_its_audit_and_its_number(store):
-    run = added(store, state="stuck", events=[EVENT])
-    other = claimed(store, added(store))
+    run = add_run(store, state="stuck", events=[EVENT])
+    other = claim(store, add_run(store))
     for one in (run, other):
         rows = (a_call(one),), (a_turn(one, f"t-{one.id}", f"s-{one.id}"),)
         assert store.runs.change(RunChange(one, *rows), one)
@@ -319,12 +319,12 @@ def test_deleting_a_run_leaves_its_audit_and_its_number(store):
     kinds = [entry.event.kind for entry in store.audit.of_subject(run.name)]
     assert kinds == ["run.told", "run.deleted"]
     assert not store.runs.delete(run, [EVENT])
-    assert added(store).id > other.id
+    assert add_run(store).id > other.id
 
 
 @pytest.mark.proves("RUN-409")
 def test_a_claim_is_kept_for_longer_by_its_holder_only(store):
-    run = claimed(store, added(store))
+    run = claim(store, add_run(store))
     assert store.runs.extend(run, LATER)
     assert store.runs.get(run.id) == run._replace(lease_until=LATER)
     parked = runs.park(run, [], []).run
@@ -338,7 +338,7 @@ def test_the_asks_of_a_run_are_its_own_and_no_longer_numbers(store):
     mine = an_ask(store, run, "2.1.1", "a-222")
     an_ask(store, eleventh, "1", "a-333")
     old = an_ask(store, run, "1", "a-444")
-    settled(store, old)
+    settle(store, old)
     assert store.asks.pending_of_run(1) == [mine]
 
 
@@ -346,16 +346,16 @@ def test_the_asks_of_a_run_are_its_own_and_no_longer_numbers(store):
 def test_kept_runs_are_listed_apart(store):
     """Those that could go on; none of them makes a worker wake up earlier."""
     kept = [
-        added(store, owner="b/1/1", state=state, ready_at=at)
+        add_run(store, owner="b/1/1", state=state, ready_at=at)
         for state, at in (("ready", None), ("ready", NOW), ("waiting_human", NOW))
     ]
     for state, at in (("waiting_human", None), ("ready", store.now() + timedelta(hours=9))):
-        added(store, owner="b/1/1", state=state, ready_at=at)
-    added(store, owner="b/1/1", state="stuck")
-    free = added(store)
-    assert all(run.kept for run in kept) and not free.kept
-    assert store.runs.kept() == kept
+        add_run(store, owner="b/1/1", state=state, ready_at=at)
+    add_run(store, owner="b/1/1", state="stuck")
+    free = add_run(store)
+    assert all(run.is_kept for run in kept) and not free.is_kept
+    assert store.runs.list_kept() == kept
     assert store.runs.ready(9) == [free.id] and store.runs.next_ready_at() is None
     let_go = runs.let_go(kept[0])
-    assert store.runs.change(let_go, kept[0]) and store.runs.kept() == kept[1:]
+    assert store.runs.change(let_go, kept[0]) and store.runs.list_kept() == kept[1:]
     assert (let_go.run.owner, let_go.run.claim) == ("", kept[0].claim + 1)

@@ -28,7 +28,7 @@ def path(tmp_path):
     return str(tmp_path / "gate.db")
 
 
-def opened(store, kind="text", **more):
+def open_ask(store, kind="text", **more):
     return create_ask.ask(
         store, Request("Why?", kind, **more), Origin(owner="run:1"), a_person()
     ).ask
@@ -38,8 +38,8 @@ def opened(store, kind="text", **more):
 def test_the_view_shows_asks_in_their_older_shape_and_words(path):
     store = open_throwaway_store(path)
     approved, rejected, chosen, text, late = (
-        opened(store, "approval"), opened(store, "approval"), opened(store, "choice", options=("A", "B")),
-        opened(store), opened(store, expires_seconds=0.000001),
+        open_ask(store, "approval"), open_ask(store, "approval"), open_ask(store, "choice", options=("A", "B")),
+        open_ask(store), open_ask(store, expires_seconds=0.000001),
     )  # fmt: skip
     create_ask.ask(store, Request("Why?", "session", session=Terms()), Origin(), a_person())
     for ask, value in ((approved, "yes"), (rejected, "no"), (chosen, "B")):
@@ -105,7 +105,7 @@ def test_no_named_query_reads_a_whole_table():
 def test_a_store_in_use_cannot_become_a_throwaway_one(path):
     store = open_store(path)
     assert not store.throwaway
-    opened(store)
+    open_ask(store)
     store.mark_throwaway()
     assert not store.throwaway
 
@@ -130,7 +130,7 @@ def test_a_bell_wakes_its_waiter(path, make):
 @pytest.mark.proves("STORE-10", "LAW-1")
 def test_a_waiter_finds_out_by_itself_when_nobody_rings(path, monkeypatch):
     asker, person = open_throwaway_store(path), open_store(path)
-    ask = opened(asker)
+    ask = open_ask(asker)
     monkeypatch.setattr("gatebell.adapters.sqlite.connection.ring", lambda _: None)
     answer = threading.Timer(
         0.05, lambda: answer_ask.answer(person, ask.id, a_person(), Given("x"))
@@ -175,10 +175,10 @@ def test_database_errors_become_sentences(path, error, sentence):
 @pytest.mark.proves("STORE-3", "LAW-10")
 def test_a_broken_rule_of_the_store_is_an_error_not_an_endless_retry(path):
     store = open_store(path)
-    ask = opened(store)
+    ask = open_ask(store)
     broken = ask._replace(id="a-zzz", priority="soon")
     with pytest.raises(StoreTroubleError):
-        store.asks.open(asks.opened(broken, "person:ada"))
+        store.asks.open(asks.open_ask(broken, "person:ada"))
     change = asks.cancel(ask, a_person(), "", store.now())
     with pytest.raises(StoreTroubleError):
         store.asks.change(change._replace(ask=change.ask._replace(status="flying")), 1)

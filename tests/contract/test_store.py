@@ -36,9 +36,9 @@ def an_ask(store, ask_id="a-222", session="", prompt="Why?", **more):
     return Ask(ask_id, question, origin, store.now(), digest, **more)
 
 
-def opened(store, *args, **more):
+def open_ask(store, *args, **more):
     ask = an_ask(store, *args, **more)
-    assert store.asks.open(asks.opened(ask, "person:ada")) == Done()
+    assert store.asks.open(asks.open_ask(ask, "person:ada")) == Done()
     return ask
 
 
@@ -55,7 +55,7 @@ def test_an_ask_comes_back_as_it_went_in(store):
         multiple=True,
     )._replace(default=["A"])  # fmt: skip
     clock = deadlines.start(store.now(), 60.5, True, 7, (deadlines.Escalation(5, "bob"),))
-    ask = opened(
+    ask = open_ask(
         store, question=question, origin=Origin("/p", "/p/x", "coder", "claude/1", "t1", "person:sue", "run:1/2"),
         priority=0, confidence=0.25, going_on="much", deadlines=clock,
     )  # fmt: skip
@@ -64,7 +64,7 @@ def test_an_ask_comes_back_as_it_went_in(store):
     vote = make_question("approval", "G", requirement=Requirement(2, ("a", "b"), ("c",), True, 2))
     secret = make_question("text", "S", secret=True)
     for number, question in enumerate((form, vote, secret)):
-        ask = opened(
+        ask = open_ask(
             store, f"a-33{number + 3}", question=question, token_digest="d" if number == 2 else ""
         )
         assert store.asks.get(ask.id) == ask
@@ -74,7 +74,7 @@ def test_an_ask_comes_back_as_it_went_in(store):
 @pytest.mark.proves("STORE-1", "ASK-8")
 def test_abbreviations_find_ids_in_order(store):
     for ask_id in ("a-23b", "a-23a", "a-3aa"):
-        opened(store, ask_id)
+        open_ask(store, ask_id)
     assert store.asks.matching("a-2", 5) == ["a-23a", "a-23b"]
     assert store.asks.matching("a-2", 1) == ["a-23a"]
     assert store.asks.matching("a-9", 5) == []
@@ -83,28 +83,28 @@ def test_abbreviations_find_ids_in_order(store):
 
 @pytest.mark.proves("STORE-1", "ASK-7")
 def test_a_taken_id_is_a_conflict_and_changes_nothing(store):
-    first = opened(store)
+    first = open_ask(store)
     again = an_ask(store, prompt="Other?")
-    assert store.asks.open(asks.opened(again, "person:ada")) == Conflict(None)
+    assert store.asks.open(asks.open_ask(again, "person:ada")) == Conflict(None)
     assert store.asks.get("a-222") == first
     assert store.audit.head().seq == 1
 
 
 @pytest.mark.proves("STORE-1", "ASK-24", "LAW-4")
 def test_the_same_question_of_the_same_session_attaches(store):
-    first = opened(store, session="claude/1")
+    first = open_ask(store, session="claude/1")
     again = an_ask(store, "a-333", session="claude/1")
-    assert store.asks.open(asks.opened(again, "x")) == Conflict(first)
-    opened(store, "a-444", session="claude/2")
-    opened(store, "a-555", session="claude/1", prompt="Else?")
+    assert store.asks.open(asks.open_ask(again, "x")) == Conflict(first)
+    open_ask(store, "a-444", session="claude/2")
+    open_ask(store, "a-555", session="claude/1", prompt="Else?")
     answered, _ = settle(store, first)
-    assert store.asks.open(asks.opened(again, "x")) == Conflict(answered)
+    assert store.asks.open(asks.open_ask(again, "x")) == Conflict(answered)
 
 
 @pytest.mark.proves("STORE-1", "ASK-25")
 @pytest.mark.parametrize("end", ["taken", "cancelled", "timed_out"])
 def test_what_is_taken_or_over_is_not_attached_to(store, end):
-    ask = opened(store, session="claude/1", deadlines=deadlines.start(store.now(), 1))
+    ask = open_ask(store, session="claude/1", deadlines=deadlines.start(store.now(), 1))
     if end == "taken":
         ask, _ = settle(store, ask)
         change = asks.take(ask, "agent:claude/1", store.now())
@@ -113,16 +113,16 @@ def test_what_is_taken_or_over_is_not_attached_to(store, end):
     else:
         change = asks.fall_due(ask, store.now() + timedelta(seconds=2))
     assert store.asks.change(change, ask.version) == Done()
-    opened(store, "a-333", session="claude/1")
+    open_ask(store, "a-333", session="claude/1")
 
 
 @pytest.mark.proves("STORE-1")
 def test_nobody_attaches_without_a_session_or_to_a_secret(store):
-    opened(store)
-    opened(store, "a-333")
+    open_ask(store)
+    open_ask(store, "a-333")
     secret = make_question("text", "S", secret=True)
-    opened(store, "a-444", session="claude/1", question=secret, token_digest="t")
-    opened(store, "a-555", session="claude/1", question=secret, token_digest="u")
+    open_ask(store, "a-444", session="claude/1", question=secret, token_digest="t")
+    open_ask(store, "a-555", session="claude/1", question=secret, token_digest="u")
 
 
 @pytest.mark.proves("STORE-1", "CLI-8")
@@ -133,7 +133,7 @@ def test_the_inbox_is_ordered_by_priority_then_age(store):
         ("a-444", 2, "/p"),
         ("a-555", 1, "/q"),
     ):
-        opened(store, ask_id, origin=Origin(project=project), priority=priority)
+        open_ask(store, ask_id, origin=Origin(project=project), priority=priority)
         store.clock.advance(1)
     assert [ask.id for ask in store.asks.pending(9)] == ["a-333", "a-555", "a-222", "a-444"]
     assert [ask.id for ask in store.asks.pending(2)] == ["a-333", "a-555"]
@@ -143,8 +143,8 @@ def test_the_inbox_is_ordered_by_priority_then_age(store):
 @pytest.mark.proves("WEB-81")
 def test_all_that_a_run_ever_asked_is_found_settled_or_not(store):
     for ask_id, owner in [("a-444", "run:7/1"), ("a-222", "run:7/2.1.1"), ("a-333", "run:70/1")]:
-        opened(store, ask_id, origin=Origin(owner=owner))
-    opened(store, "a-555", origin=Origin(owner="somebody"))
+        open_ask(store, ask_id, origin=Origin(owner=owner))
+    open_ask(store, "a-555", origin=Origin(owner="somebody"))
     settle(store, store.asks.get("a-444"))
     assert [ask.id for ask in store.asks.of_run(7)] == ["a-444", "a-222"]
     assert [ask.id for ask in store.asks.pending_of_run(7)] == ["a-222"]
@@ -154,7 +154,7 @@ def test_all_that_a_run_ever_asked_is_found_settled_or_not(store):
 
 @pytest.mark.proves("STORE-1", "LAW-2")
 def test_a_change_is_written_only_from_the_version_it_was_decided_on(store):
-    ask = opened(store, origin=Origin(owner="job:7"))
+    ask = open_ask(store, origin=Origin(owner="job:7"))
     after, result = settle(store, ask, note="n")
     assert result == Done() and store.asks.get(ask.id) == after
     head, outbox = store.audit.head(), store.outbox.waiting(99)
@@ -170,7 +170,7 @@ def test_a_change_is_written_only_from_the_version_it_was_decided_on(store):
 
 @pytest.mark.proves("STORE-1", "LAW-9", "ASK-28", "ASK-29")
 def test_a_change_carries_events_notices_and_wakes(store):
-    ask = opened(store, origin=Origin(owner="run:7"))
+    ask = open_ask(store, origin=Origin(owner="run:7"))
     settle(store, ask)
     assert [entry.event.kind for entry in store.audit.entries()] == ["ask.opened", "ask.answered"]
     assert [notice.kind for notice in store.outbox.waiting(9)] == ["opened", "settled"]
@@ -179,7 +179,7 @@ def test_a_change_carries_events_notices_and_wakes(store):
 
 @pytest.mark.proves("STORE-1", "LAW-6", "ASK-23")
 def test_refused_answers_are_kept_with_everything(store):
-    ask = opened(store)
+    ask = open_ask(store)
     late, _ = settle(store, ask)
     store.clock.advance(3)
     verdict = answer(
@@ -192,7 +192,7 @@ def test_refused_answers_are_kept_with_everything(store):
 
 @pytest.mark.proves("STORE-1", "ASK-22")
 def test_a_key_is_used_once_by_one_principal_on_one_ask(store):
-    ask = opened(store)
+    ask = open_ask(store)
     verdict = answer(ask, (), a_person(), Given("", key="k1"), store.now(), b"k" * 32)
     assert store.asks.keep_answer(verdict.answer, verdict.events) == Done()
     assert store.asks.keep_answer(verdict.answer, verdict.events) == Conflict(ask)
@@ -210,7 +210,7 @@ def test_a_key_is_used_once_by_one_principal_on_one_ask(store):
 
 @pytest.mark.proves("STORE-1", "ASK-21")
 def test_messages_keep_their_order(store):
-    ask = opened(store)
+    ask = open_ask(store)
     for text in ("which?", "and why?"):
         change = messages.ask_back(store.asks.get(ask.id), a_person(), text, store.now())
         assert store.asks.change(change, change.ask.version - 1) == Done()
@@ -223,12 +223,12 @@ def test_messages_keep_their_order(store):
 
 @pytest.mark.proves("STORE-1", "LAW-6", "ASK-19")
 def test_drafts_are_kept_per_person_and_dropped_by_their_answer(store):
-    ask = opened(store, deadlines=deadlines.start(store.now(), 10))
-    change = asks.held(ask, "person:ada", store.now())
+    ask = open_ask(store, deadlines=deadlines.start(store.now(), 10))
+    change = asks.hold_deadlines(ask, "person:ada", store.now())
     held = change.ask
     assert store.asks.save_draft(change, ask.version, "person:ada", "half") == Done()
     assert store.asks.save_draft(change, ask.version, "person:ada", "other") == Conflict(held)
-    again = asks.held(held, "person:bob", store.now())
+    again = asks.hold_deadlines(held, "person:bob", store.now())
     assert store.asks.save_draft(again, held.version, "person:bob", "bob's") == Done()
     assert store.asks.get(ask.id).deadlines.expires_at == held.deadlines.expires_at
     assert store.asks.draft(ask.id, "person:ada") == "half"
@@ -241,8 +241,8 @@ def test_drafts_are_kept_per_person_and_dropped_by_their_answer(store):
 @pytest.mark.proves("STORE-1", "ASK-30", "ASK-31")
 def test_secrets_are_erased_when_taken_or_old(store):
     question = make_question("text", "S", secret=True)
-    first = opened(store, question=question, token_digest="t")
-    second = opened(store, "a-333", question=question, token_digest="u")
+    first = open_ask(store, question=question, token_digest="t")
+    second = open_ask(store, "a-333", question=question, token_digest="u")
     answered, _ = settle(store, first, "hunter2")
     settle(store, second, "hunter3")
     assert store.asks.secret(first.id) == "hunter2"
@@ -257,10 +257,10 @@ def test_secrets_are_erased_when_taken_or_old(store):
 @pytest.mark.proves("STORE-1", "ASK-18")
 def test_what_is_due_is_found_in_order(store):
     now = store.now()
-    opened(store, "a-222", deadlines=deadlines.start(now, 20))
-    opened(store, "a-333", deadlines=deadlines.start(now, remind_every_seconds=10))
-    done = opened(store, "a-444", deadlines=deadlines.start(now, 5))
-    opened(store, "a-555")
+    open_ask(store, "a-222", deadlines=deadlines.start(now, 20))
+    open_ask(store, "a-333", deadlines=deadlines.start(now, remind_every_seconds=10))
+    done = open_ask(store, "a-444", deadlines=deadlines.start(now, 5))
+    open_ask(store, "a-555")
     store.asks.change(asks.cancel(done, a_person(), "", now), 1)
     assert store.asks.due(now + timedelta(seconds=9), 9) == []
     assert [ask.id for ask in store.asks.due(now + timedelta(seconds=20), 9)] == ["a-333", "a-222"]
@@ -270,13 +270,13 @@ def test_what_is_due_is_found_in_order(store):
 @pytest.mark.proves("STORE-1")
 def test_history_is_newest_first_and_can_be_searched(store):
     for ask_id, prompt in (("a-222", "Blue Bike"), ("a-333", "Red Car")):
-        settle(store, opened(store, ask_id, prompt=prompt), note=f"Note {ask_id}")
+        settle(store, open_ask(store, ask_id, prompt=prompt), note=f"Note {ask_id}")
         store.clock.advance(1)
-    opened(store, "a-444", prompt="Blue still waiting")
-    assert [ask.id for ask in store.asks.settled(9)] == ["a-333", "a-222"]
-    assert [ask.id for ask in store.asks.settled(9, "bLUE")] == ["a-222"]
-    assert [ask.id for ask in store.asks.settled(9, "note A-3")] == ["a-333"]
-    assert len(store.asks.settled(1)) == 1
+    open_ask(store, "a-444", prompt="Blue still waiting")
+    assert [ask.id for ask in store.asks.list_settled(9)] == ["a-333", "a-222"]
+    assert [ask.id for ask in store.asks.list_settled(9, "bLUE")] == ["a-222"]
+    assert [ask.id for ask in store.asks.list_settled(9, "note A-3")] == ["a-333"]
+    assert len(store.asks.list_settled(1)) == 1
 
 
 @pytest.mark.proves("WEB-3", "WEB-4")
@@ -331,16 +331,16 @@ def test_a_link_is_exchanged_once_and_everything_ends_in_time(store):
 @pytest.mark.proves("WEB-22")
 def test_an_ask_opened_under_a_key_is_found_again_even_when_it_was_taken(store):
     first = an_ask(store)
-    assert isinstance(store.asks.open(asks.opened(first, "x"), "t:1"), Done)
-    again = store.asks.open(asks.opened(an_ask(store, "a-333"), "x"), "t:1")
+    assert isinstance(store.asks.open(asks.open_ask(first, "x"), "t:1"), Done)
+    again = store.asks.open(asks.open_ask(an_ask(store, "a-333"), "x"), "t:1")
     assert again == Conflict(first) and store.asks.get("a-333") is None
-    assert isinstance(store.asks.open(asks.opened(an_ask(store, "a-444"), "x"), "t:2"), Done)
+    assert isinstance(store.asks.open(asks.open_ask(an_ask(store, "a-444"), "x"), "t:2"), Done)
 
 
 @pytest.mark.proves("WEB-34", "WEB-38")
 def test_who_is_answering_and_how_many_wait(store):
-    first = opened(store)
-    second = opened(store, "a-333")
+    first = open_ask(store)
+    second = open_ask(store, "a-333")
     began = store.now()
     store.clock.advance(1)
     store.asks.save_draft(Change(first, ()), first.version, "person:ada", "so far")
@@ -375,7 +375,7 @@ def test_people_tokens_and_groups(store):
 @pytest.mark.proves("STORE-1", "STORE-6", "LAW-9")
 def test_the_audit_trail_is_one_verifiable_chain(store):
     assert store.audit.head() == Head(0, GENESIS)
-    first, second = opened(store, "a-222"), opened(store, "a-333")
+    first, second = open_ask(store, "a-222"), open_ask(store, "a-333")
     settle(store, first)
     entries = list(store.audit.entries())
     assert [entry.seq for entry in entries] == [1, 2, 3]
@@ -407,7 +407,7 @@ def a_rule(rule_id="g-222222", kind="grant", **more):
 @pytest.mark.proves("AGT-1", "STORE-1")
 def test_a_held_call_comes_back_as_it_went_in(store):
     call = Call("Bash", {"command": "é\n", "n": [1, None]}, "/p", "main", "/p/x", "said")
-    ask = opened(store, question=make_question("approval", "Q", call=call), deferred=True)
+    ask = open_ask(store, question=make_question("approval", "Q", call=call), deferred=True)
     assert store.asks.get(ask.id) == ask
     edited = {"input": {"command": "other"}}
     after, result = settle(store, ask, edited, a_person(verified=True))
@@ -418,7 +418,7 @@ def test_a_held_call_comes_back_as_it_went_in(store):
 @pytest.mark.proves("AGT-6", "LAW-9")
 def test_a_grant_is_written_with_the_answer_that_makes_it(store):
     call = Call("Bash", {"command": "x"}, "/p", "main")
-    ask = opened(store, question=make_question("approval", "Q", call=call))
+    ask = open_ask(store, question=make_question("approval", "Q", call=call))
     _, result = settle(store, ask, "yes", a_person(verified=True), scope=Scope("3"))
     (grant,) = store.rules.in_force()
     assert result == Done() and (grant.pattern, grant.uses_left) == ("Bash(x)", 2)
@@ -476,24 +476,24 @@ def test_a_grant_ends_by_time_or_by_a_person(store):
 
 @pytest.mark.proves("AGT-15")
 def test_a_session_has_one_deferred_ask_at_most(store):
-    first = opened(store, "a-222", "claude/1", "one", deferred=True)
+    first = open_ask(store, "a-222", "claude/1", "one", deferred=True)
     other = an_ask(store, "a-333", "claude/1", "two", deferred=True)
-    assert store.asks.open(asks.opened(other, "person:ada")) == Conflict(first)
-    opened(store, "a-444", "claude/1", "three")
-    opened(store, "a-555", "claude/2", "two", deferred=True)
+    assert store.asks.open(asks.open_ask(other, "person:ada")) == Conflict(first)
+    open_ask(store, "a-444", "claude/1", "three")
+    open_ask(store, "a-555", "claude/2", "two", deferred=True)
     after, _ = settle(store, first)
-    assert store.asks.open(asks.opened(other, "person:ada")) == Conflict(after)
+    assert store.asks.open(asks.open_ask(other, "person:ada")) == Conflict(after)
     taken = asks.take(after, "agent:claude/1", store.now())
     assert store.asks.change(taken, after.version) == Done()
-    assert store.asks.open(asks.opened(other, "person:ada")) == Done()
+    assert store.asks.open(asks.open_ask(other, "person:ada")) == Done()
 
 
 @pytest.mark.proves("AGT-14")
 def test_what_a_session_waits_for(store):
-    first = opened(store, "a-222", "claude/1", "one")
-    second = opened(store, "a-333", "claude/1", "two")
-    opened(store, "a-444", "claude/2", "one")
-    opened(store, "a-555", "", "one")
+    first = open_ask(store, "a-222", "claude/1", "one")
+    second = open_ask(store, "a-333", "claude/1", "two")
+    open_ask(store, "a-444", "claude/2", "one")
+    open_ask(store, "a-555", "", "one")
     assert store.asks.pending_of_session("claude/1") == [first, second]
     settle(store, first)
     assert store.asks.pending_of_session("claude/1") == [second]

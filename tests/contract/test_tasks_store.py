@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.support.people import a_person
-from tests.support.run_claims import an_ask, claimed, settled
+from tests.support.run_claims import an_ask, claim, settle
 
 from gatebell.domain.enums import TaskState
 from gatebell.domain.runs import runs
@@ -26,8 +26,8 @@ def a_task(task_id, **more):
     return Task(task_id, **{"title": f"Do {task_id}", **fields, **more})
 
 
-def added(store, *task_ids, **more):
-    changes = [tasks.created(a_task(one, **more), ADA) for one in task_ids]
+def add_tasks(store, *task_ids, **more):
+    changes = [tasks.create_task(a_task(one, **more), ADA) for one in task_ids]
     assert store.tasks.add(changes)
     return [store.tasks.get(one) for one in task_ids]
 
@@ -42,7 +42,7 @@ def written(store, change, run):
     return store.runs.get(run.id), store.tasks.get(run.task)
 
 
-def parked(store, run, ask_id="a-222"):
+def park(store, run, ask_id="a-222"):
     """The run waits for an answer to this ask."""
     ask = an_ask(store, run, ask_id=ask_id)
     call = runs.FlowCall(run.id, "1", "run", "code", "d", NOW, state="waiting", ask_id=ask.id)
@@ -69,14 +69,14 @@ def test_a_task_comes_back_as_it_went_in(store):
 
 @pytest.mark.proves("TASK-151")
 def test_several_tasks_are_added_whole_or_not_at_all(store):
-    added(store, "tm-aaa")
+    add_tasks(store, "tm-aaa")
     assert not store.tasks.add([TaskChange(a_task("tm-bbb")), TaskChange(a_task("tm-aaa"))])
     assert store.tasks.get("tm-bbb") is None
 
 
 @pytest.mark.proves("TASK-152", "S3-B12", "S3-B13")
 def test_whoever_decided_on_an_older_version_writes_nothing(store):
-    [task] = added(store, "tm-aaa")
+    [task] = add_tasks(store, "tm-aaa")
     assert store.tasks.change(TaskChange(task._replace(title="One", version=2)), task)
     assert not store.tasks.change(TaskChange(task._replace(title="Two", version=2)), task)
     assert store.tasks.get("tm-aaa").title == "One"
@@ -84,12 +84,12 @@ def test_whoever_decided_on_an_older_version_writes_nothing(store):
 
 @pytest.mark.proves("TASK-153", "S3-P4", "S3-B15")
 def test_lists_have_answered_ones_first_then_priority_then_age(store):
-    added(store, "tm-old")
-    added(store, "tm-urg", priority=0)
-    added(store, "tm-new")
-    added(store, "tm-ans", priority=4, answered_at=NOW)
-    added(store, "tm-els", priority=0, project="/elsewhere")
-    added(store, "tm-don", state="closed")
+    add_tasks(store, "tm-old")
+    add_tasks(store, "tm-urg", priority=0)
+    add_tasks(store, "tm-new")
+    add_tasks(store, "tm-ans", priority=4, answered_at=NOW)
+    add_tasks(store, "tm-els", priority=0, project="/elsewhere")
+    add_tasks(store, "tm-don", state="closed")
     ids = [task.id for task in store.tasks.page("/p", "unfinished", 10)]
     assert ids == ["tm-ans", "tm-urg", "tm-old", "tm-new"]
     assert [task.id for task in store.tasks.page("/p", "all", 10)][-1] == "tm-don"
@@ -101,8 +101,8 @@ def test_lists_have_answered_ones_first_then_priority_then_age(store):
 
 @pytest.mark.proves("TASK-154", "S3-B21")
 def test_a_task_is_ready_once_all_it_needs_is_closed_and_not_before(store):
-    first, second = added(store, "tm-one", "tm-two")
-    [last] = added(store, "tm-las", needs=("tm-one", "tm-two"))
+    first, second = add_tasks(store, "tm-one", "tm-two")
+    [last] = add_tasks(store, "tm-las", needs=("tm-one", "tm-two"))
     assert (last.unmet, last.ready) == (2, False)
     backlog.close(store, first.id, ADA)
     assert store.tasks.get("tm-las").unmet == 1
@@ -117,16 +117,16 @@ def test_a_task_is_ready_once_all_it_needs_is_closed_and_not_before(store):
 
 @pytest.mark.proves("TASK-155")
 def test_of_a_tree_the_parts_are_found(store):
-    added(store, "tm-top")
-    added(store, "tm-bac", parent="tm-top", priority=4)
-    added(store, "tm-urg", parent="tm-top", priority=0)
+    add_tasks(store, "tm-top")
+    add_tasks(store, "tm-bac", parent="tm-top", priority=4)
+    add_tasks(store, "tm-urg", parent="tm-top", priority=0)
     assert [task.id for task in store.tasks.beneath("tm-top")] == ["tm-urg", "tm-bac"]
     assert store.tasks.beneath("") == []
 
 
 @pytest.mark.proves("TASK-156")
 def test_a_task_is_taken_up_by_one_run_however_many_try(store):
-    [task] = added(store, "tm-aaa", priority=1)
+    [task] = add_tasks(store, "tm-aaa", priority=1)
     now, run = taken_up(store)
     assert (now.run, now.state, run.task, run.priority) == (run.id, "open", task.id, 1)
     assert backlog.take_up(store, "/p", "digest") is None
@@ -137,18 +137,18 @@ def test_a_task_is_taken_up_by_one_run_however_many_try(store):
 
 @pytest.mark.proves("TASK-157", "S3-9", "S3-10", "S3-30", "S3-33", "LAW-9")
 def test_a_task_follows_its_run_in_the_same_transaction(store):
-    added(store, "tm-aaa")
+    add_tasks(store, "tm-aaa")
     task, run = taken_up(store)
-    run = claimed(store, run)
+    run = claim(store, run)
     assert store.tasks.get(task.id).state == "in_progress"
-    ask, call = parked(store, run)
+    ask, call = park(store, run)
     run, task = written(store, runs.park(run, [call], [ask]), run)
     assert (run.state, task.state) == ("waiting_human", "awaiting_input")
     assert [one.id for one in store.tasks.page("/p", "awaiting", 5)] == [task.id]
-    settled(store, ask)
+    settle(store, ask)
     run, task = store.runs.get(run.id), store.tasks.get(task.id)
     assert (run.state, task.state) == ("ready", "open") and task.answered_at
-    run = claimed(store, run)
+    run = claim(store, run)
     assert store.tasks.get(task.id).answered_at is None
     result = {"state": "closed", "summary": "Done", "branch": "task/x", "confidence": 0.7}
     run, task = written(store, runs.complete(run, result, NOW), run)
@@ -164,11 +164,11 @@ def test_a_task_follows_its_run_in_the_same_transaction(store):
 
 @pytest.mark.proves("TASK-158")
 def test_an_answer_that_comes_while_the_run_is_about_to_park_opens_the_task_again(store):
-    added(store, "tm-aaa")
+    add_tasks(store, "tm-aaa")
     _, run = taken_up(store)
-    run = claimed(store, run)
-    ask, call = parked(store, run)
-    settled(store, ask)
+    run = claim(store, run)
+    ask, call = park(store, run)
+    settle(store, ask)
     run, task = written(store, runs.park(run, [call], [ask]), run)
     assert (run.state, task.state) == ("ready", "open")
 
@@ -176,9 +176,9 @@ def test_an_answer_that_comes_while_the_run_is_about_to_park_opens_the_task_agai
 @pytest.mark.proves("TASK-159")
 @pytest.mark.parametrize("result", ["failed", "blocked", "deferred", "closed", "nonsense", 7])
 def test_what_the_run_says_at_its_end_is_what_becomes_of_the_task(store, result):
-    added(store, "tm-aaa")
+    add_tasks(store, "tm-aaa")
     _, run = taken_up(store)
-    run = claimed(store, run)
+    run = claim(store, run)
     _, task = written(store, runs.complete(run, {"state": result, "status": "why"}, NOW), run)
     known = result if result in TaskState else "failed"
     assert (task.state, task.status) == (known, "why")
@@ -186,9 +186,9 @@ def test_what_the_run_says_at_its_end_is_what_becomes_of_the_task(store, result)
 
 @pytest.mark.proves("TASK-160")
 def test_a_run_that_breaks_or_is_stopped_fails_its_task_and_taken_up_again_opens_it(store):
-    added(store, "tm-aaa")
+    add_tasks(store, "tm-aaa")
     _, run = taken_up(store)
-    run = claimed(store, run)
+    run = claim(store, run)
     run, task = written(store, runs.break_down(run, "KeyError: 1", "", "1", NOW), run)
     assert (task.state, task.status) == ("failed", "KeyError: 1")
     assert store.runs.change(runs.resume(run, [], [], ADA), run)
@@ -197,10 +197,10 @@ def test_a_run_that_breaks_or_is_stopped_fails_its_task_and_taken_up_again_opens
 
 @pytest.mark.proves("TASK-161", "S3-B22")
 def test_closing_what_waits_ends_its_run_and_its_ask_in_one_transaction(store):
-    added(store, "tm-aaa")
+    add_tasks(store, "tm-aaa")
     _, run = taken_up(store)
-    run = claimed(store, run)
-    ask, call = parked(store, run)
+    run = claim(store, run)
+    ask, call = park(store, run)
     run, task = written(store, runs.park(run, [call], [ask]), run)
     closed = backlog.close(store, task.id, ADA, "not needed")
     assert (closed.state, store.runs.get(run.id).state) == ("closed", "stuck")
@@ -213,13 +213,13 @@ def test_closing_what_waits_ends_its_run_and_its_ask_in_one_transaction(store):
 
 @pytest.mark.proves("TASK-162")
 def test_an_older_run_of_a_task_leaves_it_alone(store):
-    added(store, "tm-aaa")
+    add_tasks(store, "tm-aaa")
     task, old = taken_up(store)
     manage_runs.stop(store, old.id, ADA, "enough")
     backlog.reopen(store, task.id, ADA)
     _, new = taken_up(store)
     assert new.id != old.id
-    claimed(store, new)
+    claim(store, new)
     with pytest.raises(RefusedError, match="was reopened since"):
         manage_runs.resume(store, old.id, ADA)
     old = store.runs.get(old.id)
@@ -230,8 +230,8 @@ def test_an_older_run_of_a_task_leaves_it_alone(store):
 
 @pytest.mark.proves("TASK-163", "S3-P4")
 def test_of_runs_that_are_ready_the_more_urgent_task_goes_first(store):
-    added(store, "tm-aaa", priority=3)
-    added(store, "tm-bbb", priority=4)
+    add_tasks(store, "tm-aaa", priority=3)
+    add_tasks(store, "tm-bbb", priority=4)
     (_, third), (_, fourth) = taken_up(store), taken_up(store)
     assert store.runs.ready(5) == [third.id, fourth.id]
     backlog.update(store, "tm-bbb", ADA, {"priority": "critical"})
@@ -240,9 +240,9 @@ def test_of_runs_that_are_ready_the_more_urgent_task_goes_first(store):
 
 @pytest.mark.proves("TASK-164")
 def test_tasks_in_progress_are_listed_for_whoever_looks_for_the_stale(store):
-    added(store, "tm-aaa", "tm-bbb")
+    add_tasks(store, "tm-aaa", "tm-bbb")
     backlog.claim(store, "tm-bbb", ADA)
-    assert [task.id for task in store.tasks.claimed()] == ["tm-bbb"]
+    assert [task.id for task in store.tasks.list_claimed()] == ["tm-bbb"]
     store.clock.advance(timedelta(minutes=61).total_seconds())
     [(task, why)] = backlog.stale(store, timedelta(minutes=60))
     assert task.id == "tm-bbb" and "person:ada" in why

@@ -9,10 +9,10 @@ from contextlib import closing
 import apsw
 import pytest
 from tests.support import rich_store
-from tests.support.rich_store import ADA, answered, opened
+from tests.support.rich_store import ADA, answer, open_ask
 
 from gatebell.adapters.sqlite.columns import TABLES, apart
-from gatebell.adapters.sqlite.rows import compared
+from gatebell.adapters.sqlite.rows import list_compared_columns
 from gatebell.app.wiring import open_store
 from gatebell.cli import main
 from gatebell.domain.audit.events import Event
@@ -44,12 +44,12 @@ def forge(filled, tmp_path):
     """Writes plain SQL into a copy of that file; gives the faults that are then found."""
     copy = str(tmp_path / "gate.db")
 
-    def forged(sql, parameters=()):
+    def write_forged(sql, parameters=()):
         shutil.copy(filled, copy)
         write(copy, sql, parameters)
         return faults(copy)
 
-    return forged
+    return write_forged
 
 
 def write(path, sql, parameters=()):
@@ -120,10 +120,10 @@ def test_untouched_store_has_no_faults(filled):
     assert faults(filled, checked) == []
     for table in TABLES:
         assert read(filled, f"SELECT count(*) FROM {table}") != [(0,)], table
-    assert checked.rows >= len(compared()) and checked.older == {}
+    assert checked.rows >= len(list_compared_columns()) and checked.older == {}
 
 
-@pytest.mark.parametrize("table", compared())
+@pytest.mark.parametrize("table", list_compared_columns())
 @pytest.mark.proves("STORE-12")
 def test_changed_column_is_named(filled, forge, table):
     where, named = row_of(filled, table)
@@ -138,7 +138,7 @@ def test_changed_column_is_named(filled, forge, table):
             assert f"{named} the column {column} was changed without an event" in found, column
 
 
-@pytest.mark.parametrize("table", compared())
+@pytest.mark.parametrize("table", list_compared_columns())
 @pytest.mark.proves("STORE-13")
 def test_each_deleted_row_is_named(filled, forge, table):
     key = TABLES[table].key
@@ -152,7 +152,7 @@ def test_each_deleted_row_is_named(filled, forge, table):
     assert len(forge(f"DELETE FROM {table}")) >= 1
 
 
-@pytest.mark.parametrize("table", compared())
+@pytest.mark.parametrize("table", list_compared_columns())
 @pytest.mark.proves("STORE-13")
 def test_each_forged_row_is_named(filled, forge, table):
     where, _ = row_of(filled, table)
@@ -263,7 +263,7 @@ def test_verify_sees_one_moment_of_a_busy_store(filled, tmp_path):
         checked = audit.Checked()
         for seq in audit.check(store, checked):
             if seq % 10 == 0:
-                answered(other, opened(other, f"Meanwhile {seq}?").ask.id, "yes")
+                answer(other, open_ask(other, f"Meanwhile {seq}?").ask.id, "yes")
         assert checked.events >= 10 and checked.faults == []
         assert audit.verify(store) == []
 
@@ -325,11 +325,13 @@ def test_rows_of_older_versions_are_counted(aged, capsys, monkeypatch):
 @pytest.mark.proves("STORE-18")
 def test_older_store_stays_clean_in_use(aged, clock):
     with closing(open_store(aged, clock)) as store:
-        (untaken,) = [ask for ask in store.asks.settled(99) if ask.question.prompt == "Untaken?"]
+        (untaken,) = [
+            ask for ask in store.asks.list_settled(99) if ask.question.prompt == "Untaken?"
+        ]
         assert wait_for_ask.take(store, untaken, "agent:claude/s1")
         for ask in store.asks.pending(99):
             if ask.question.kind == "text" and not ask.question.call:
-                answered(store, ask.id, "fine")
+                answer(store, ask.id, "fine")
         for grant in manage_rules.grants(store):
             manage_rules.end_grant(store, ADA, grant.id)
         task = backlog.create(store, "/p", ADA, {"title": "Third"})

@@ -80,7 +80,7 @@ def check(function: Callable[[str], None]) -> Callable[[str], None]:
     return function
 
 
-def refused(error: type[Exception], verb: Callable[..., Any], *arguments: Any) -> str:
+def check_refused(error: type[Exception], verb: Callable[..., Any], *arguments: Any) -> str:
     try:
         verb(*arguments)
     except error as refusal:
@@ -100,7 +100,7 @@ def an_overtaken_answer_does_not_settle(path: str) -> None:
             return write(*arguments)
 
         slow.asks.change = overtaken
-        refused(AlreadySettledError, answer_ask.answer, slow, ask_id, ADA, Given("yes"))
+        check_refused(AlreadySettledError, answer_ask.answer, slow, ask_id, ADA, Given("yes"))
         assert create_ask.get(slow, ask_id).settled_by == "person:grace"
         outcomes = [answer.outcome for answer in slow.asks.answers(ask_id)]
         assert outcomes == ["settled", "late"], outcomes
@@ -179,7 +179,7 @@ def an_answer_to_another_question_is_refused(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
         other = Given("yes", digest="the digest of what was shown before")
-        refused(RefusedError, answer_ask.answer, store, ask_id, ADA, other)
+        check_refused(RefusedError, answer_ask.answer, store, ask_id, ADA, other)
         assert create_ask.get(store, ask_id).pending
 
 
@@ -188,7 +188,7 @@ def only_the_bare_word_decides(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
         for words in ("yes, if the tests pass", "never say yes to that", "no yes", "yesterday"):
-            refused(InvalidAnswerError, answer_ask.answer, store, ask_id, ADA, Given(words))
+            check_refused(InvalidAnswerError, answer_ask.answer, store, ask_id, ADA, Given(words))
         assert create_ask.get(store, ask_id).pending
 
 
@@ -196,7 +196,7 @@ def only_the_bare_word_decides(path: str) -> None:
 def a_refused_answer_is_kept(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
-        refused(InvalidAnswerError, answer_ask.answer, store, ask_id, ADA, Given("perhaps"))
+        check_refused(InvalidAnswerError, answer_ask.answer, store, ask_id, ADA, Given("perhaps"))
         kept = [(answer.value, answer.outcome) for answer in store.asks.answers(ask_id)]
         assert kept == [("perhaps", "refused")], kept
         assert store.audit.of_subject(ask_id)[-1].event.kind == "answer.refused"
@@ -255,7 +255,7 @@ def a_secret_stands_in_one_table_and_then_in_none(path: str) -> None:
 def an_agent_approves_nothing(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
-        refused(AgentRefusedError, answer_ask.answer, store, ask_id, AGENT, Given("yes"))
+        check_refused(AgentRefusedError, answer_ask.answer, store, ask_id, AGENT, Given("yes"))
         assert create_ask.get(store, ask_id).pending
 
 

@@ -48,7 +48,7 @@ class Striker:
         verb = getattr(owner, name)
 
         def between(*arguments: Any, **named: Any) -> Any:
-            told = _told(name, arguments[0])
+            told = _describe_point(name, arguments[0])
             self._pass(f"before {told}")
             done = verb(*arguments, **named)
             self._pass(f"after {told}")
@@ -78,7 +78,7 @@ class Striker:
                 signal.pthread_kill(threading.get_ident(), self._signal)
 
 
-def _told(name: str, subject: Any) -> str:
+def _describe_point(name: str, subject: Any) -> str:
     """What a point is about: `change 2 recorded`, `change 1 open, turn over`, `run`."""
     if not isinstance(subject, RunChange):
         return name
@@ -112,7 +112,7 @@ def drive(path: str, run_id: int, point: tuple[int, str, str], lease: float) -> 
         while not striker.struck:
             run = store.runs.get(run_id)
             assert run
-            if run.ended:
+            if run.has_ended:
                 workers.tell("ended", striker.passed)
                 break
             if run.state == "waiting_human":

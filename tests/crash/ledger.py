@@ -32,7 +32,7 @@ class Ledger:
         else:
             self._open.pop(worker, None)
 
-    def unfinished(self, worker: str) -> list[Any] | None:
+    def find_unfinished(self, worker: str) -> list[Any] | None:
         """What the worker had announced and not confirmed when it died."""
         return self._open.pop(worker, None)
 
@@ -49,13 +49,13 @@ class Ledger:
         yield from (f"a worker met {fact}" for fact in self._facts["error"])
         with closing(wiring.open_store(path)) as store:
             asks = {ask.id: ask for ask in _all_asks(store)}
-            yield from self._asked(asks)
-            yield from self._settled(asks)
-            yield from self._taken(asks)
+            yield from self._check_asked(asks)
+            yield from self._check_settled(asks)
+            yield from self._check_taken(asks)
             for ask in asks.values():
                 yield from self._once(store, ask)
 
-    def _asked(self, asks: dict[str, Ask]) -> Iterator[str]:
+    def _check_asked(self, asks: dict[str, Ask]) -> Iterator[str]:
         prompts = Counter(ask.question.prompt for ask in asks.values())
         tried = {prompt for (prompt,) in self._facts["try asked"]}
         for prompt, count in prompts.items():
@@ -65,7 +65,7 @@ class Ledger:
             if ask_id not in asks or asks[ask_id].question.prompt != prompt:
                 yield f"{ask_id} ({prompt!r}) was confirmed and is lost"
 
-    def _settled(self, asks: dict[str, Ask]) -> Iterator[str]:
+    def _check_settled(self, asks: dict[str, Ask]) -> Iterator[str]:
         for ask_id, words, who in self._facts["answered"]:
             if _answer(asks[ask_id]) != ("answered", words, who):
                 yield f"{ask_id}: {who} was told that {words!r} stands"
@@ -83,7 +83,7 @@ class Ledger:
             if ask.status == "cancelled" and (ask.id, ask.settled_by) not in cancels:
                 yield f"{ask.id} was cancelled by nobody: {ask}"
 
-    def _taken(self, asks: dict[str, Ask]) -> Iterator[str]:
+    def _check_taken(self, asks: dict[str, Ask]) -> Iterator[str]:
         for ask_id, who in self._facts["taken"]:
             if asks[ask_id].delivered_to != who:
                 yield f"{ask_id}: {who} was told that they took it"

@@ -80,7 +80,7 @@ def pending(path: str, owner: str = ORIGIN.owner, **more: Any) -> str:
         return create_ask.ask(store, request, ORIGIN._replace(owner=owner), ADA).ask.id
 
 
-def parked(path: str) -> str:
+def park(path: str) -> str:
     """An ask that a run waits for."""
     ask_id = pending(path, owner="run:1/1")
     with closing(wiring.open_store(path, FakeClock(LONG_AGO))) as store:
@@ -93,7 +93,7 @@ def overdue(path: str) -> str:
     return pending(path, expires_seconds=60)
 
 
-def answered(path: str, value: str = "yes", **more: Any) -> str:
+def open_answered(path: str, value: str = "yes", **more: Any) -> str:
     ask_id = pending(path, **more)
     with closing(wiring.open_store(path)) as store:
         answer_ask.answer(store, ask_id, ADA, Given(value))
@@ -101,7 +101,7 @@ def answered(path: str, value: str = "yes", **more: Any) -> str:
 
 
 def secretly_answered(path: str) -> str:
-    return answered(path, SECRET, kind="text", secret=True)
+    return open_answered(path, SECRET, kind="text", secret=True)
 
 
 def asked_back(path: str) -> str:
@@ -162,9 +162,9 @@ def migrate(scene: Scene) -> Any:
 OPERATIONS = {
     "ask": Operation(no_ask, ask),
     "answer": Operation(pending, answer),
-    "answer_run": Operation(parked, answer),
+    "answer_run": Operation(park, answer),
     "refuse": Operation(pending, refuse),
-    "take": Operation(answered, take),
+    "take": Operation(open_answered, take),
     "take_secret": Operation(secretly_answered, take),
     "cancel": Operation(pending, cancel),
     "expire": Operation(overdue, expire),

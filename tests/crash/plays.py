@@ -257,8 +257,8 @@ class Play:
         return {
             "run": [run.state, run.reason, run.error, _result(run)],
             "calls": {path: _steady(store, call) for path, call in calls.items()},
-            "asks": sorted(str(_told(ask)) for ask in all_asks(store) if not is_doubt(ask)),
-            "ledger": _counted(self.stage, calls),
+            "asks": sorted(str(_describe_ask(ask)) for ask in all_asks(store) if not is_doubt(ask)),
+            "ledger": _count_effects(self.stage, calls),
             "tree": self.stage.tree(),
             "wrong": wrong,
         }
@@ -286,7 +286,7 @@ def all_asks(store: Store) -> Iterator[Ask]:
         yield ask
 
 
-def _told(ask: Ask) -> tuple[Any, ...]:
+def _describe_ask(ask: Ask) -> tuple[Any, ...]:
     return (
         ask.origin.owner, ask.question.prompt, ask.status, ask.decision, ask.value, ask.note,
         ask.settled_by, "taken" if ask.delivered_at else "not taken",
@@ -298,7 +298,7 @@ def _steady(store: Store, call: FlowCall) -> list[Any]:
     value = call.value
     if isinstance(value, dict) and "ask" in value:
         ask = store.asks.get(value["ask"])
-        value = ask and _told(ask)
+        value = ask and _describe_ask(ask)
     elif isinstance(value, dict):
         value = {name: part for name, part in value.items() if name != "claim"}
     elif call.name == "sleep":
@@ -316,7 +316,7 @@ def damage(path: str) -> list[str]:
     return [*seen["damage"], *map(str, seen["orphans"]), *faults(path)]
 
 
-def _counted(stage: Stage, calls: dict[str, FlowCall]) -> dict[str, list[str]]:
+def _count_effects(stage: Stage, calls: dict[str, FlowCall]) -> dict[str, list[str]]:
     """The ledger's effects that were recorded, in their order on each line."""
     counted = {_step_name(call): call.value["claim"] for call in calls.values() if _step_name(call)}
     lines = defaultdict(list)
@@ -332,7 +332,7 @@ def violations(store: Store, stage: Stage, run_id: int, piece: Piece = CHAOS) ->
     run, calls = get_run(store, run_id), {call.path: call for call in store.runs.calls(run_id)}
     if (run.state, _result(run)) != ("completed", piece.result):
         yield f"it is {run.state} ({run.reason}) with {run.result}"
-    if _counted(stage, calls) != piece.ledger:
+    if _count_effects(stage, calls) != piece.ledger:
         yield f"the ledger is {stage.effects()}"
     yield from (f"it asks {ask.id} and has ended" for ask in store.asks.pending_of_run(run_id))
     yield from (f"turn {turn.id} is open" for turn in store.runs.turns(run_id) if not turn.ended_at)

@@ -70,7 +70,7 @@ def is_used_once(stage: Stage, *, tied: bool) -> None:
         until(stage.starts)
         worker.kill()
         nursery.start("work", path=stage.path, tied=tied).go()
-        until(lambda: get_run(store, run_id).ended)
+        until(lambda: get_run(store, run_id).has_ended)
         turns = store.runs.turns(run_id)
         assert get_run(store, run_id).result == "the tool is done"
     assert [effect.name for effect in stage.effects()] == ["tool"]

@@ -105,8 +105,8 @@ class Play:
         return {
             "tasks": [[task.state, task.summary, task.details] for task in tasks],
             "events": [_events(store, task) for task in tasks],
-            "login": project.commits(_merged(store, tasks[0]), "elsewhere"),
-            "logout": project.commits(_merged(store, tasks[1]), _merged(store, tasks[0])),
+            "login": project.commits(_find_merged(store, tasks[0]), "elsewhere"),
+            "logout": project.commits(_find_merged(store, tasks[1]), _find_merged(store, tasks[0])),
             "branches": project.git("branch", "--list", "task/*"),
             "told": [[task.branch, task.status.endswith(" is removed")] for task in tasks],
             "main": [main.split("\n"), project.git("ls-tree", "-r", "--name-only", "main")],
@@ -121,7 +121,7 @@ class Play:
         }
 
 
-def _merged(store: Store, task: Task) -> str:
+def _find_merged(store: Store, task: Task) -> str:
     """The work of a task: what was merged into main, where its branch is removed."""
     (run,) = store.runs.of_task(task.id)
     assert isinstance(run.result, dict)

@@ -88,7 +88,7 @@ class Floor:
     def _all(self) -> list[Task]:
         return self.store.tasks.page(str(self.project.folder), "all", 99)
 
-    def asked(self, part: str) -> Ask:
+    def wait_for_ask(self, part: str) -> Ask:
         self.until(lambda: self.store.asks.pending(9))
         (ask,) = self.store.asks.pending(9)
         assert part in ask.question.prompt
@@ -229,7 +229,7 @@ def torn(floor) -> tuple[Floor, list[Task], Ask]:
     right = floor.task("Right", f"echo right >shared.txt\n{report('completed', 'Right')}")
     both = floor.task("Both", MERGES, needs=[left.id, right.id])
     floor.start(slots=2)
-    ask = floor.asked(f"What {both.id} needs cannot be merged into one branch")
+    ask = floor.wait_for_ask(f"What {both.id} needs cannot be merged into one branch")
     assert ask.question.kind == "choice" and ask.question.options == (AGAIN, MARKERS, STOP)
     assert all(word in ask.going_on for word in (left.id, right.id, "shared.txt"))
     floor.until(lambda: floor.get(both).state == "awaiting_input")
@@ -255,7 +255,7 @@ def test_a_person_mends_what_does_not_fit_together(torn):
     floor, (left, right, both), ask = torn
     floor.answer(ask, AGAIN)
     floor.until(lambda: not floor.store.asks.get(ask.id).pending)
-    again = floor.asked("cannot be merged")
+    again = floor.wait_for_ask("cannot be merged")
     assert again.id != ask.id
     run = floor.store.runs.get(floor.get(right).run)
     words = ("merge", "-q", "-X", "ours", "-m", "Mended", f"task/{left.id}")

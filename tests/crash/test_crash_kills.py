@@ -34,7 +34,7 @@ class Crew:
             self._start(name)
 
     def _start(self, name: str) -> None:
-        seed, resume = self._dice.randrange(2**32), self.ledger.unfinished(name)
+        seed, resume = self._dice.randrange(2**32), self.ledger.find_unfinished(name)
         self.interrupted += resume is not None
         worker = self._nursery.start(
             ROLES[name], path=self._path, name=name, seed=seed, resume=resume

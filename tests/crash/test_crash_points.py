@@ -31,10 +31,10 @@ def test_a_kill_at_any_call_leaves_all_or_nothing(operation, whole, tmp_path, ca
 
 
 def test_an_error_at_any_call_leaves_all_or_nothing(operation, error, whole, tmp_path, capsys):
-    def wanted(point: Point) -> bool:
+    def is_wanted(point: Point) -> bool:
         return point.can_fail and (whole or point.call.name in WRITING_CALLS)
 
-    swept = sweep(str(tmp_path), operation, error, wanted)
+    swept = sweep(str(tmp_path), operation, error, is_wanted)
     tell(capsys, f"{operation}, {error}: {swept}")
     assert swept.wrong == []
     assert swept.hit == swept.tried > 0

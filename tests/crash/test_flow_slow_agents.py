@@ -37,5 +37,5 @@ def test_an_answered_branch_goes_on_while_another_waits_for_its_agent(tmp_path):
         until(stage.effects)
         assert time.monotonic() - answered_at < 1
         assert [effect.name for effect in stage.effects()] == ["measure"], "the agent still works"
-        until(lambda: get_run(store, run_id).ended)
+        until(lambda: get_run(store, run_id).has_ended)
         assert get_run(store, run_id).result == ["the tool is done", ["left", "measure"]]

@@ -124,7 +124,7 @@ def test_every_agent_gets_its_own_answer_while_the_listener_is_killed_again_and_
     wrong = [one for one in rounds if one[1:] != (0, f"Answer to: {one[0]}\n")]
     assert wrong == []
     assert len(rounds) >= AGENTS * 2
-    asks = scene.store.asks.settled(10_000)
+    asks = scene.store.asks.list_settled(10_000)
     assert sorted(ask.question.prompt for ask in asks) == sorted(one[0] for one in rounds)
     _all_taken(scene, listener)
 
@@ -132,7 +132,7 @@ def test_every_agent_gets_its_own_answer_while_the_listener_is_killed_again_and_
 def _all_taken(scene, listener):
     """Once nothing is left in the files, every answer is known to have been taken."""
     until = time.monotonic() + 10
-    while not all(ask.delivered_at for ask in scene.store.asks.settled(10_000)):
+    while not all(ask.delivered_at for ask in scene.store.asks.list_settled(10_000)):
         assert time.monotonic() < until
         PAUSE.wait(0.05)
     listener.terminate()

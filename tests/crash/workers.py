@@ -126,7 +126,9 @@ def taker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
 
     def take_some(_: int) -> None:
         ready = [
-            a for a in store.asks.settled(_PAGE) if not a.delivered_at and a.status == "answered"
+            a
+            for a in store.asks.list_settled(_PAGE)
+            if not a.delivered_at and a.status == "answered"
         ]
         if ready:
             take_one(dice.choice(ready))

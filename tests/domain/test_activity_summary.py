@@ -8,7 +8,7 @@ import pytest
 from tests.support.people import an_agent
 
 from gatebell.domain.asks.activity_summary import explain
-from gatebell.domain.notifications.notes import Note, said
+from gatebell.domain.notifications.notes import Note, build_sent_event
 from gatebell.domain.permissions.calls import Call, make_call
 from gatebell.domain.runs.prompts import first
 from gatebell.domain.runs.session_log import Step, has_result, open_call
@@ -128,7 +128,7 @@ def test_a_call_is_found_by_its_missing_result():
 @pytest.mark.proves("AGT-26")
 def test_a_note_is_audited():
     note = Note("claude", "/p", "done", datetime(2026, 1, 1, tzinfo=UTC))
-    assert said(note, an_agent()) == (
+    assert build_sent_event(note, an_agent()) == (
         "note.sent", "claude", "agent:claude/s1", {"text": "done", "via": "cli"}
     )  # fmt: skip
 

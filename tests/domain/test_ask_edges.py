@@ -14,12 +14,12 @@ from gatebell.domain.asks.answers import Given, answer, interpret
 from gatebell.domain.asks.asks import (
     Ask,
     Origin,
+    hide_settlement,
     iso,
     make_question,
     question_digest,
     record_digest,
     settled_sentence,
-    unsettled,
 )
 from gatebell.domain.asks.context_text import context_text, is_plain
 from gatebell.domain.asks.documents import entry_document
@@ -147,7 +147,7 @@ def test_question_digest_covers_the_real_file():
 @pytest.mark.proves("ASK-9")
 def test_unsettled_ask_shows_nothing_of_its_end():
     told = {"decision": "approved", "value": "x", "note": "n", "settled_via": "cli"}
-    assert unsettled(an_ask("approval", state=SETTLED | told)) == an_ask("approval")
+    assert hide_settlement(an_ask("approval", state=SETTLED | told)) == an_ask("approval")
 
 
 @pytest.mark.proves("ASK-19")
@@ -232,9 +232,9 @@ def test_response_of_a_session_has_the_wanted_shape():
     visits = outcomes.Visits(2, "claude/s1", None, 7000)
     result = outcomes.outcome(ask, "7", visits)
     assert result.visits == visits and result.response == "7"
-    assert result.shaped(int) is result and result.response == 7
+    assert result.convert_response(int) is result and result.response == 7
     nothing = outcomes.outcome(an_ask("session", session=Terms("text")), None)
-    assert nothing.shaped(int).response is None and nothing.visits == (0, "", None, 0)
+    assert nothing.convert_response(int).response is None and nothing.visits == (0, "", None, 0)
 
 
 @pytest.mark.proves("SES-124")

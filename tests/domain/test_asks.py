@@ -231,12 +231,12 @@ def test_what_is_due_first_in_rank_happens_first():
 @pytest.mark.proves("ASK-19", "ASK-20")
 def test_a_draft_holds_only_a_pending_ask_with_a_soft_deadline():
     soft = an_ask(expires_seconds=10)
-    change = asks.held(soft, "person:ada", NOW)
+    change = asks.hold_deadlines(soft, "person:ada", NOW)
     assert (change.ask.deadlines.expires_at, change.ask.version) == (later(120), 2)
     (told,) = change.events
     assert told == ("ask.held", soft.id, "person:ada", {"until": iso(later(120))})
     for ask in (an_ask(), an_ask(expires_seconds=10, hard=True), soft._replace(status="cancelled")):
-        assert asks.held(ask, "person:ada", NOW) == Change(ask, ())
+        assert asks.hold_deadlines(ask, "person:ada", NOW) == Change(ask, ())
 
 
 @pytest.mark.proves("LAW-4", "S0-B20")
@@ -298,7 +298,7 @@ def test_messages_are_heard_once():
 
 @pytest.mark.proves("LAW-9", "ASK-29")
 def test_opening_is_told_to_the_outbox_and_the_audit():
-    change = asks.opened(an_ask(), "agent:claude/1")
+    change = asks.open_ask(an_ask(), "agent:claude/1")
     assert change.notices == (asks.Notice("opened", "a-222"),)
     content = {"digest": "d", "kind": "text", "record": asks.record_digest(an_ask())}
     assert change.events[0] == ("ask.opened", "a-222", "agent:claude/1", content)

@@ -52,7 +52,7 @@ def as_task(line):
     )
 
 
-def refused(text):
+def read_refusal(text):
     with pytest.raises(UsageError) as caught:
         backlog_jsonl.read(text)
     return str(caught.value)
@@ -188,4 +188,4 @@ def test_times_are_read_with_or_without_a_zone(monkeypatch):
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(text, told):
-    assert told in refused(text)
+    assert told in read_refusal(text)

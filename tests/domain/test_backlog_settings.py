@@ -31,14 +31,14 @@ WHOLE = {
 }
 
 
-def parsed(**written):
+def parse(**written):
     return parse_backlog_terms(written, "/p/.gate/backlog.toml")
 
 
 @pytest.mark.proves("TASK-44")
 def test_a_file_says_how_tasks_are_worked_on():
-    assert parsed() == BacklogTerms()
-    assert parsed(**WHOLE) == BacklogTerms(
+    assert parse() == BacklogTerms()
+    assert parse(**WHOLE) == BacklogTerms(
         strategy="review",
         base="release/2.0",
         role="test",
@@ -49,13 +49,13 @@ def test_a_file_says_how_tasks_are_worked_on():
         remind_every_seconds=90.0,
         on_timeout="fail",
     )
-    assert parsed(answer_within="2h", remind_every="30m")[6:8] == (7200.0, 1800.0)
-    assert parsed(test="").test == ""
+    assert parse(answer_within="2h", remind_every="30m")[6:8] == (7200.0, 1800.0)
+    assert parse(test="").test == ""
 
 
 @pytest.mark.proves("TASK-44")
 def test_what_no_file_says_is_usual():
-    assert parsed() == ("branch", "", "code", "", 3, 5, None, None, "defer")
+    assert parse() == ("branch", "", "code", "", 3, 5, None, None, "defer")
 
 
 @pytest.mark.proves("TASK-44", "LAW-10")
@@ -80,14 +80,14 @@ def test_what_no_file_says_is_usual():
 def test_a_wrong_value_is_named_with_what_is_allowed(key, wrong, allowed):
     for value in wrong:
         with pytest.raises(UsageError) as caught:
-            parsed(**{key: value})
+            parse(**{key: value})
         assert str(caught.value).startswith(f"/p/.gate/backlog.toml: {key} is {allowed}"), value
 
 
 @pytest.mark.proves("TASK-44", "LAW-10")
 def test_an_unknown_key_is_named_with_those_that_exist():
     with pytest.raises(UsageError) as caught:
-        parsed(stategy="branch")
+        parse(stategy="branch")
     assert str(caught.value) == (
         f"/p/.gate/backlog.toml sets 'stategy'; there are only {', '.join(KEYS)}"
     )
@@ -100,13 +100,13 @@ def test_a_first_file_holds_every_key_and_sets_none():
         "# How the tasks of this project are worked on. Take away a # to set a key.\n\n"
         "# What becomes of a task's work: branch (it stays on"
     )
-    assert parsed(**tomllib.loads(text)) == BacklogTerms()
+    assert parse(**tomllib.loads(text)) == BacklogTerms()
     lines = text.splitlines()
     taken = "\n".join(line[1:] if line[:1] == "#" and line[:2] != "# " else line for line in lines)
     written = tomllib.loads(taken)
     assert list(written) == list(KEYS)
     # Where a key has a default, it is the one that is shown.
-    shown, usual = parsed(**written), BacklogTerms()
+    shown, usual = parse(**written), BacklogTerms()
     for name in ("strategy", "role", "test_tries", "most_asks", "on_timeout"):
         assert getattr(shown, name) == getattr(usual, name)
     assert (shown.base, shown.test) == ("main", "make test")
@@ -115,7 +115,7 @@ def test_a_first_file_holds_every_key_and_sets_none():
 @pytest.mark.proves("TASK-44")
 @pytest.mark.parametrize("strategy", ["branch", "merge", "review", "direct"])
 def test_strategy_is_one_of_four(strategy):
-    assert parsed(strategy=strategy).strategy == strategy
+    assert parse(strategy=strategy).strategy == strategy
 
 
 @pytest.mark.proves("TASK-44", "TASK-45")

@@ -45,7 +45,7 @@ def an_approval(call=PUSH, origin=ORIGIN, **more):
     return Ask("a-222", question, origin, NOW, question_digest(question, origin))
 
 
-def given(ask, value, **more):
+def give(ask, value, **more):
     return answer(ask, (), a_person(verified=True), Given(value, **more), NOW, b"k" * 32)
 
 
@@ -118,13 +118,13 @@ def test_only_an_approval_holds_a_call():
 @pytest.mark.proves("AGT-2")
 def test_a_yes_may_carry_another_input():
     edited = {"input": {"command": "git push --dry-run"}}
-    after = given(an_approval(), edited).change.ask
+    after = give(an_approval(), edited).change.ask
     assert after.decision == "approved" and after.value == edited
     assert answer_text(after, after.value) == "command: git push --dry-run"
     for wrong in ({"input": {}}, {"input": "text"}, {"input": {"a": 1}, "b": 2}, {}):
-        assert isinstance(given(an_approval(), wrong).error, InvalidAnswerError)
+        assert isinstance(give(an_approval(), wrong).error, InvalidAnswerError)
     plain = Ask("a-2", make_question("approval", "Q"), ORIGIN, NOW, "d")
-    assert isinstance(given(plain, edited).error, InvalidAnswerError)
+    assert isinstance(give(plain, edited).error, InvalidAnswerError)
 
 
 @pytest.mark.proves("AGT-6")
@@ -137,7 +137,7 @@ def test_a_yes_may_carry_another_input():
     ],
 )  # fmt: skip
 def test_a_yes_becomes_a_grant_with_its_reach(word, reach):
-    change = given(an_approval(), "yes", scope=Scope(word)).change
+    change = give(an_approval(), "yes", scope=Scope(word)).change
     grant = change.grant
     assert grant == Rule(
         grant.id, "grant", "Bash(git push origin main)", "person:ada", NOW, identity=PUSH.identity,
@@ -154,12 +154,12 @@ def test_a_reach_that_means_nothing_is_refused():
     nowhere = an_approval(PUSH._replace(branch=""), Origin("/p", session="claude/"))
     for word in ("session", "task", "branch"):
         with pytest.raises(UsageError, match=f"no {word}"):
-            given(nowhere, "yes", scope=Scope(word))
+            give(nowhere, "yes", scope=Scope(word))
     with pytest.raises(UsageError, match="no project"):
-        given(an_approval(PUSH, Origin()), "yes", scope=Scope("hour"))
+        give(an_approval(PUSH, Origin()), "yes", scope=Scope("hour"))
     for word in ("for ever", "0", "1", "1001", ""):
         with pytest.raises(UsageError, match="can be for"):
-            given(an_approval(), "yes", scope=Scope(word))
+            give(an_approval(), "yes", scope=Scope(word))
 
 
 @pytest.mark.proves("AGT-6", "LAW-3")
@@ -172,7 +172,7 @@ def test_only_one_persons_plain_yes_to_a_call_reaches_further():
         (an_approval(), {"input": {"command": "ls"}}),
     ):  # fmt: skip
         with pytest.raises(UsageError):
-            given(ask, value, scope=scope)
+            give(ask, value, scope=scope)
 
 
 @pytest.mark.proves("AGT-7")
@@ -209,8 +209,8 @@ def test_a_wider_grant_covers_one_plain_command():
     assert not covers(rule("grant", "Bash"), PUSH)
     for pattern in ("Bash(git push --force *)", "Bash", "Write(*)", "Bash(*x*)", "Bash(*pus)"):
         with pytest.raises(UsageError, match="does not cover"):
-            given(an_approval(), "yes", scope=Scope("hour", pattern))
-    wide = given(an_approval(), "yes", scope=Scope("hour", "Bash(git * ma*n)")).change.grant
+            give(an_approval(), "yes", scope=Scope("hour", pattern))
+    wide = give(an_approval(), "yes", scope=Scope("hour", "Bash(git * ma*n)")).change.grant
     assert wide.pattern == "Bash(git * ma*n)" and not wide.identity
     assert not covers(rule("grant", "Bash(a*ba)"), bash("aba"[:2]))
     assert not covers(rule("grant", "Bash(ab*ba)"), bash("aba"))
@@ -299,11 +299,11 @@ def test_the_reach_is_told_in_words():
 @pytest.mark.proves("AGT-8")
 def test_the_events_say_who_did_what():
     grant = rule("grant", "Bash(x)")
-    assert rules.used(grant, PUSH, "agent:claude/s1") == (
+    assert rules.build_used_event(grant, PUSH, "agent:claude/s1") == (
         "grant.used", "g-1", "agent:claude/s1",
         {"pattern": "Bash(x)", "tool": "Bash", "input": PUSH.input},
     )  # fmt: skip
-    ended = rules.ended(grant, a_person())
+    ended = rules.build_ended_event(grant, a_person())
     assert ended[:3] == ("grant.ended", "g-1", "person:ada")
     assert ended.content["pattern"] == "Bash(x)"
 

@@ -14,7 +14,7 @@ from gatebell.domain.asks.elicitation import (
     Elicitation,
     Quotation,
     elicitation,
-    given,
+    read_given,
 )
 from gatebell.domain.sessions.visits import Terms
 from gatebell.domain.text.display import inert
@@ -55,7 +55,7 @@ def test_an_approval_begins_with_no_decision():
 )
 def test_what_was_chosen_is_the_answer(content, value, note):
     ask = ask_of()
-    answer = given(ask, shown(ask), content)
+    answer = read_given(ask, shown(ask), content)
     assert (answer.value, answer.note, answer.digest) == (value, note, "the-digest")
     assert interpret(ask.question, answer.value)[0] == {"approve": "approved"}.get(
         value, "rejected"
@@ -73,7 +73,7 @@ def test_what_was_chosen_is_the_answer(content, value, note):
 )  # fmt: skip
 def test_whatever_is_no_choice_decides_nothing(content):
     ask = ask_of()
-    assert given(ask, shown(ask), content) is None
+    assert read_given(ask, shown(ask), content) is None
 
 
 JSON = st.recursive(
@@ -87,7 +87,7 @@ JSON = st.recursive(
 @whatever(JSON)
 def test_only_the_word_itself_approves(content):
     ask = ask_of()
-    answer = given(ask, shown(ask), content)
+    answer = read_given(ask, shown(ask), content)
     if answer and answer.value == "approve":
         assert content["decision"] == "approve"
 
@@ -118,10 +118,10 @@ def test_a_choice_is_one_of_the_options_or_words_of_ones_own():
     assert form.schema["properties"]["choice"]["enum"] == [
         NOT_YET, "Postgres", "SQL‹U+202E›ite", "Other…"
     ]  # fmt: skip
-    assert given(ask, form, {"choice": "SQL‹U+202E›ite"}).value == "SQL\u202eite"
-    assert given(ask, form, {"choice": "Other…", "other": "files"}).value == {"other": "files"}
-    assert given(ask, form, {"choice": "Other…"}).value == {"other": ""}, "refused, and kept"
-    assert given(ask, form, {"choice": NOT_YET, "other": "files"}) is None
+    assert read_given(ask, form, {"choice": "SQL‹U+202E›ite"}).value == "SQL\u202eite"
+    assert read_given(ask, form, {"choice": "Other…", "other": "files"}).value == {"other": "files"}
+    assert read_given(ask, form, {"choice": "Other…"}).value == {"other": ""}, "refused, and kept"
+    assert read_given(ask, form, {"choice": NOT_YET, "other": "files"}) is None
     assert "other" not in shown(ask_of("choice", options=("A", "B"))).schema["properties"]
 
 
@@ -145,8 +145,10 @@ def test_a_text_is_typed():
     assert form.schema["properties"] == {
         "text": {"type": "string", "title": "Your answer", "minLength": 1}
     }
-    assert given(ask, form, {"text": "files"}).value == "files"
-    assert given(ask, form, {"text": " "}) is None and given(ask, form, {"text": 7}) is None
+    assert read_given(ask, form, {"text": "files"}).value == "files"
+    assert (
+        read_given(ask, form, {"text": " "}) is None and read_given(ask, form, {"text": 7}) is None
+    )
 
 
 FLAT = {
@@ -173,12 +175,12 @@ def test_a_flat_form_is_shown_with_nothing_filled_in():
         "field4": {"type": "string", "title": "notes"},
     }
     content = {"field1": "no", "field2": "high", "field3": 2, "field4": "slow"}
-    answer = given(ask, form, content)
+    answer = read_given(ask, form, content)
     assert answer.value == {"approved": False, "severity": "high", "count": 2, "notes": "slow"}
-    assert given(ask, form, {"field1": "yes"}).value == {"approved": True}
-    some = given(ask, form, {"field1": NOT_YET, "field2": "worst", "field3": 2, "field4": ""})
+    assert read_given(ask, form, {"field1": "yes"}).value == {"approved": True}
+    some = read_given(ask, form, {"field1": NOT_YET, "field2": "worst", "field3": 2, "field4": ""})
     assert some.value == {"count": 2}, "which does not fit, and is refused"
-    assert given(ask, form, {"field1": NOT_YET, "field4": ""}) is None
+    assert read_given(ask, form, {"field1": NOT_YET, "field4": ""}) is None
     optional = shown(ask_of("form", schema={"type": "object", "properties": FLAT}))
     assert optional.schema["required"] == []
 
@@ -212,7 +214,7 @@ def test_a_form_that_is_not_flat_is_filled_in_after_leaving(schema):
 def test_where_no_text_can_be_left_empty_there_is_none_that_may_be():
     form = elicitation(ask_of(), PROPOSED, skips=False)
     assert list(form.schema["properties"]) == ["decision"]
-    assert given(ask_of(), form, {"decision": "reject"}).value == "reject"
+    assert read_given(ask_of(), form, {"decision": "reject"}).value == "reject"
     flat = everything(FLAT)
     asks = {
         "all needed": ask_of("form", schema=flat),
@@ -231,11 +233,11 @@ MESSAGE = (
 )
 
 
-def listed(title, *labels):
+def list_field(title, *labels):
     return {"type": "string", "title": title, "enum": ["not yet", *labels]}
 
 
-def typed(title, **more):
+def text_field(title, **more):
     return {"type": "string", "title": title, **more}
 
 
@@ -244,10 +246,12 @@ def an_object(required, **fields):
 
 
 @pytest.mark.proves("SES-90")
-@pytest.mark.parametrize(("skips", "reason"), [(True, {"reason": typed("Reason")}), (False, {})])
+@pytest.mark.parametrize(
+    ("skips", "reason"), [(True, {"reason": text_field("Reason")}), (False, {})]
+)
 def test_form_of_an_approval_is_whole(skips, reason):
     decide = {"approve": "approve", "reject": "reject"}
-    fields = {"decision": listed("Your decision", "approve", "reject")} | reason
+    fields = {"decision": list_field("Your decision", "approve", "reject")} | reason
     assert elicitation(ask_of(), PROPOSED, skips=skips) == Elicitation(
         MESSAGE, an_object(["decision"], **fields), {"decision": decide}, {}
     )
@@ -258,12 +262,12 @@ def test_form_of_a_choice_is_whole():
     plain = shown(ask_of("choice", options=("A", "B")))
     assert plain == Elicitation(
         MESSAGE,
-        an_object(["choice"], choice=listed("Your choice", "A", "B")),
+        an_object(["choice"], choice=list_field("Your choice", "A", "B")),
         {"choice": {"A": "A", "B": "B"}},
         {},
     )
     other = shown(ask_of("choice", options=("A", "Other…")))
-    fields = {"choice": listed("Your choice", "A", "Other…"), "other": typed("Other…")}
+    fields = {"choice": list_field("Your choice", "A", "Other…"), "other": text_field("Other…")}
     assert other == Elicitation(
         MESSAGE,
         an_object(["choice"], **fields),
@@ -279,7 +283,7 @@ def test_form_of_a_text_is_whole():
     assert shown(ask_of("text"), said) == Elicitation(
         "a-1: Is it good?\nclaude proposes: “files”\n"
         "You decide. Leave this form, and nothing is decided.",
-        an_object(["text"], text=typed("Your answer", minLength=1)),
+        an_object(["text"], text=text_field("Your answer", minLength=1)),
         {},
         {},
     )
@@ -306,7 +310,7 @@ def test_form_of_plain_fields_is_whole(more):
         an_object(
             ["field1"],
             field1={"type": "number", "title": "share", "minimum": 0, "maximum": 1},
-            field2=typed("word", minLength=2, maxLength=9),
+            field2=text_field("word", minLength=2, maxLength=9),
         ),
         {},
         {"field1": "share", "field2": "word"},

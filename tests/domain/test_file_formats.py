@@ -17,7 +17,7 @@ from gatebell.domain.asks.file_questions import (
     parse_name,
     parse_question,
     refusal_file,
-    shortened,
+    shorten,
     told_ask,
 )
 from gatebell.errors import UsageError
@@ -226,7 +226,7 @@ def test_time_runs_from_the_files_timestamp_and_a_clock_ahead_gains_nothing():
     assert question.left(AT - timedelta(days=1)) == 100
 
 
-def settled(status, **fields):
+def settle(status, **fields):
     ask = Ask("a-7k2", Question("text", "Which?"), Origin(), AT, "d", status=status)
     return ask._replace(**fields)
 
@@ -234,7 +234,7 @@ def settled(status, **fields):
 @pytest.mark.proves("S4-26", "FILE-65")
 def test_only_an_answer_has_content_and_nothing_is_null():
     later = AT + timedelta(seconds=7)
-    answered = json.loads(answer_file(NAME, settled("answered", settled_at=later), "Postgres é"))
+    answered = json.loads(answer_file(NAME, settle("answered", settled_at=later), "Postgres é"))
     assert answered == {
         "id": NAME.id,
         "agent_id": "agent_12345",
@@ -245,10 +245,10 @@ def test_only_an_answer_has_content_and_nothing_is_null():
         "ask": "a-7k2",
         "reason": "",
     }
-    cancelled = json.loads(answer_file(NAME, settled("cancelled", note="not needed"), "ignored"))
+    cancelled = json.loads(answer_file(NAME, settle("cancelled", note="not needed"), "ignored"))
     assert (cancelled["content"], cancelled["status"]) == ("", "cancelled")
     assert cancelled["reason"] == "not needed"
-    timed_out = json.loads(answer_file(NAME, settled("timed_out", settled_at=later), ""))
+    timed_out = json.loads(answer_file(NAME, settle("timed_out", settled_at=later), ""))
     assert timed_out["content"] == ""
     assert timed_out["reason"] == "a-7k2 timed out at 2026-01-01 00:00:07 UTC"
     refused = json.loads(refusal_file(NAME, "too long", AT))
@@ -258,7 +258,7 @@ def test_only_an_answer_has_content_and_nothing_is_null():
 
 @pytest.mark.proves("FILE-66")
 def test_an_answers_file_names_its_ask_or_tells_that_nobody_was_asked():
-    assert told_ask(answer_file(NAME, settled("answered"), "x")) == "a-7k2"
+    assert told_ask(answer_file(NAME, settle("answered"), "x")) == "a-7k2"
     assert told_ask(refusal_file(NAME, "no", AT)) == ""
     assert told_ask(refusal_file(NAME, "no", AT, "timed_out")) == ""
     for forged in (
@@ -282,8 +282,8 @@ def test_a_foreign_file_is_told_apart_by_its_stamp_and_its_name_can_be_stored():
 
 @pytest.mark.proves("S4-44")
 def test_the_queue_shows_the_beginning_of_a_question():
-    assert shortened("a" * 100) == "a" * 100
-    assert shortened("a" * 101) == "a" * 100 + "..."
+    assert shorten("a" * 100) == "a" * 100
+    assert shorten("a" * 101) == "a" * 100 + "..."
     assert file_questions.document({"a": "\ud800"}).decode() == '{\n  "a": "?"\n}\n'
 
 

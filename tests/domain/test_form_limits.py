@@ -38,10 +38,10 @@ def test_schema_is_taken_up_to_its_largest_size():
 
 @pytest.mark.proves("ASK-5")
 def test_followed_reference_weighs_what_it_leads_to():
-    def sized(size):
+    def build_sized(size):
         return {"properties": {"a": BACK, "b": BACK}, "allOf": [{}] * size}
 
-    assert [is_taken(sized(size)) for size in (1_661, 1_662)] == [True, False]
+    assert [is_taken(build_sized(size)) for size in (1_661, 1_662)] == [True, False]
 
 
 @pytest.mark.proves("ASK-5")

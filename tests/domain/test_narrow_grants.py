@@ -11,9 +11,9 @@ from gatebell.domain.permissions.calls import Call, headline
 from gatebell.domain.permissions.rules import (
     Rule,
     Scope,
+    build_grant,
     covers,
     forbids,
-    granted,
     leaves,
 )
 from gatebell.errors import UsageError
@@ -103,7 +103,7 @@ def test_refused_pattern_says_how_to_write_it():
     question = make_question("approval", headline(call), call=call)
     ask = Ask("a-222", question, origin, NOW, question_digest(question, origin))
     with pytest.raises(UsageError, match=r"write https://HOST/\*"):
-        granted(ask, call, Scope("hour", "WebFetch(*docs.example.com/*)"), "person:ada", NOW)
+        build_grant(ask, call, Scope("hour", "WebFetch(*docs.example.com/*)"), "person:ada", NOW)
 
 
 @pytest.mark.proves("HOOK-30")

@@ -140,20 +140,20 @@ ALL = [DESKTOP, ADA, BOB, HOOK, COMMAND]
 
 @pytest.mark.proves("NTF-3")
 def test_a_notice_takes_the_roads_of_those_it_is_for():
-    def reached(kind, ask=None, to="", ways=ALL):
+    def list_reached(kind, ask=None, to="", ways=ALL):
         return routes.routes_for(Notice(kind, "a-222", to), ask, ways, {"ops": ("bob", "cy")})
 
     anybodys = an_ask()
     for kind in ("opened", "reminder", "replied"):
-        assert reached(kind, anybodys) == ALL
-    assert reached("note") == ALL
+        assert list_reached(kind, anybodys) == ALL
+    assert list_reached("note") == ALL
     adas = an_ask(requirement=Requirement(1, ("ada",)))
-    assert reached("opened", adas) == [DESKTOP, ADA, HOOK, COMMAND]
-    assert reached("opened", an_ask(requirement=Requirement(2, veto=("ada",)))) == ALL
-    assert reached("settled", anybodys) == [HOOK]
-    assert reached("escalated", anybodys, "ada") == [ADA, HOOK, COMMAND]
-    assert reached("escalated", anybodys, "ops") == [BOB, HOOK, COMMAND]
-    assert reached("escalated", anybodys, "nobody") == [DESKTOP, HOOK, COMMAND]
+    assert list_reached("opened", adas) == [DESKTOP, ADA, HOOK, COMMAND]
+    assert list_reached("opened", an_ask(requirement=Requirement(2, veto=("ada",)))) == ALL
+    assert list_reached("settled", anybodys) == [HOOK]
+    assert list_reached("escalated", anybodys, "ada") == [ADA, HOOK, COMMAND]
+    assert list_reached("escalated", anybodys, "ops") == [BOB, HOOK, COMMAND]
+    assert list_reached("escalated", anybodys, "nobody") == [DESKTOP, HOOK, COMMAND]
 
 
 @pytest.mark.proves("NTF-3")

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 
 from gatebell.domain.phases.phases import HumanInput, Phase, accepts
-from gatebell.domain.phases.validation import MORE, checked, input_faults
+from gatebell.domain.phases.validation import MORE, check_phases, input_faults
 from gatebell.errors import UsageError
 
 YES = HumanInput("Go on?", "approval")
@@ -135,7 +135,7 @@ async def is_late(state, _item=None):
 )  # fmt: skip
 def test_what_cannot_work_is_refused_when_it_is_built(phases, words):
     with pytest.raises(UsageError) as refused:
-        checked(phases)
+        check_phases(phases)
     assert str(refused.value).endswith(words)
 
 
@@ -144,7 +144,7 @@ def test_what_can_work_gets_its_names():
     def planner(state):
         return state
 
-    made = checked([
+    made = check_phases([
         Phase(agent=planner, next="coder"),
         Phase(agent="coder", prompt=lambda _: "go", human=lambda _s, _o: None, next="ask"),
         Phase("ask", human=HumanInput("?", "choice", lambda _: ["x"]), next={"x": "each"}),
@@ -180,7 +180,7 @@ def test_built_in_functions_are_believed():
     ],
 )
 def test_phase_at_its_limits_is_taken(phase):
-    assert checked([phase, END]) == (phase, END)
+    assert check_phases([phase, END]) == (phase, END)
 
 
 @pytest.mark.proves("PHASE-10")

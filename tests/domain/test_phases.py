@@ -30,7 +30,7 @@ from gatebell.domain.phases.records import (
     response,
     response_json,
 )
-from gatebell.domain.phases.validation import checked
+from gatebell.domain.phases.validation import check_phases
 from gatebell.domain.runs.runs import FlowCall
 from gatebell.errors import UsageError
 
@@ -40,7 +40,7 @@ WHICH = HumanInput("Which?", "choice", ["Fast", "Slow"])
 END = Phase("end", agent="closer", terminal=True)
 
 
-def answered(value="yes", *, approved=True, is_other=False, phase="plan"):
+def build_response(value="yes", *, approved=True, is_other=False, phase="plan"):
     return Response(phase, "a-1", "approval", value, approved, "", is_other, "person:ada", AT)
 
 
@@ -64,11 +64,11 @@ def test_the_way_goes_by_name_by_table_or_by_function():
     by_output = Phase("plan", next=lambda _s, output: "fast" if output["sure"] else "end")
     assert route(by_output, plain, {"sure": True}, names) == "fast"
     table = Phase("plan", human=WHICH, next={"Fast": "fast"}, otherwise="own")
-    chosen = State({}, response=answered("Fast", approved=None))
+    chosen = State({}, response=build_response("Fast", approved=None))
     assert route(table, chosen, None, names) == "fast"
     for other in (
-        answered("Slow", approved=None),
-        answered("Fast", approved=None, is_other=True),
+        build_response("Slow", approved=None),
+        build_response("Fast", approved=None, is_other=True),
         None,
     ):
         assert route(table, State({}, response=other), None, names) == "own"
@@ -78,7 +78,7 @@ def test_the_way_goes_by_name_by_table_or_by_function():
 def test_a_way_to_nowhere_names_the_phase_and_what_was_answered():
     table = Phase("plan", human=WHICH, next={"Fast": "fast"})
     with pytest.raises(UsageError, match="phase 'plan' was answered 'Slow', and its table"):
-        route(table, State({}, response=answered("Slow")), None, ["plan"])
+        route(table, State({}, response=build_response("Slow")), None, ["plan"])
     with pytest.raises(UsageError, match="phase 'plan' asked nobody, and its table"):
         route(table, State({}), None, ["plan"])
     with pytest.raises(UsageError, match="phase 'plan' leads to None, and there is no such phase"):
@@ -87,7 +87,10 @@ def test_a_way_to_nowhere_names_the_phase_and_what_was_answered():
 
 @pytest.mark.proves("PHASE-4", "S1-54", "S1-55", "S1-B2", "S1-B3", "S1-B4")
 def test_functions_see_the_users_fields_and_what_people_answered():
-    first, second = answered(phase="plan"), answered("no", approved=False, phase="write")
+    first, second = (
+        build_response(phase="plan"),
+        build_response("no", approved=False, phase="write"),
+    )
     state = State({"plan": ["a"]}, (first, second), second)
     assert (state.plan, state.data) == (["a"], {"plan": ["a"]})
     assert (state.approved, state.human_response) == (False, second)
@@ -98,20 +101,20 @@ def test_functions_see_the_users_fields_and_what_people_answered():
     with pytest.raises(AttributeError, match="the state has no 'plan'; it has nothing"):
         _ = later.plan
     assert copy.deepcopy(state).plan == ["a"]
-    assert State(answered()).value == "yes"
+    assert State(build_response()).value == "yes"
 
 
 @pytest.mark.proves("PHASE-5")
 def test_where_a_function_leads_is_read_from_its_annotation_or_its_code():
     names = ["plan", "fast", "end"]
 
-    def nested(state, _output):
+    def choose(state, _output):
         def inner():
             return "fast" if state else "end"
 
         return inner()
 
-    told = {lead.target: lead.certain for lead in leads(Phase("plan", next=nested), names)}
+    told = {lead.target: lead.certain for lead in leads(Phase("plan", next=choose), names)}
     assert told == {"fast": False, "end": False}
     assert [lead.certain for lead in leads(Phase("plan", next=to_end), names)] == [True]
     assert [lead.target for lead in leads(Phase("plan", next=unreadable), names)] == ["end"]
@@ -245,7 +248,7 @@ def many(count):
               next={"Fast": f"p{number + 1}", "Slow": f"p{max(1, number - 5)}"} if number % 3 == 0 else f"p{number + 1}")
         for number in range(1, count)
     ]  # fmt: skip
-    return checked([*phases, Phase(f"p{count}", agent="closer", terminal=True)])
+    return check_phases([*phases, Phase(f"p{count}", agent="closer", terminal=True)])
 
 
 @pytest.mark.proves("PHASE-8")
@@ -260,7 +263,7 @@ def test_a_workflow_of_fifty_phases_draws_itself():
 
 @pytest.mark.proves("PHASE-8", "LAW-8")
 def test_a_picture_tells_what_happens_and_nothing_in_it_is_markup():
-    phases = checked([
+    phases = check_phases([
         Phase('a"]<b>', agent="x", for_each=lambda _: [], human=lambda _s, _o: None, next=lambda _s, _o: "end"),
         Phase("b", agent=len, until=lambda _s, _o: True, human=HumanInput("Really? <script>", "approval"),
               next={"yes": "end", "no": 'a"]<b>'}),
@@ -282,7 +285,7 @@ def test_a_picture_tells_what_happens_and_nothing_in_it_is_markup():
 @pytest.mark.proves("PHASE-8")
 def test_picture_is_text_that_mermaid_draws():
     same_way = HumanInput("Which?", "choice", ["Fast", "Slow"])
-    phases = checked([
+    phases = check_phases([
         Phase("ask", human=same_way, next={"Fast": "write", "Slow": "write"}),
         Phase("write", agent="coder", until=lambda _s, _o: True, human=lambda _s, _o: None, next="~" + "x" * 80),
         Phase("~" + "x" * 80, agent="closer", terminal=True),

@@ -27,9 +27,9 @@ def every_text(words: str) -> list[str]:
     return [
         first(since=[Said("1", words, words)], schema={"const": words}),
         first(exchanges=[exchange, exchange], again=True),
-        prompts.answered(TURN, exchange, FILE, [words, words]),
+        prompts.build_answer_prompt(TURN, exchange, FILE, [words, words]),
         prompts.asked_back(TURN, words, words, FILE),
-        prompts.interrupted(TURN, "t-222", FILE),
+        prompts.build_interrupted_prompt(TURN, "t-222", FILE),
         prompts.try_again(TURN, [words, words], FILE),
         prompts.context_file([Said("1", words, words)]),
     ]
@@ -72,7 +72,7 @@ def test_what_there_is_not_is_not_mentioned_and_the_task_is_told_once():
     text = first(run_prompt="Add login", prompt="Add login")
     assert text.count("Add login") == 1 and "Your role" not in text and "since you" not in text
     assert "Do your part of the task." in first(run_prompt="Add login")
-    assert "file" not in prompts.interrupted(TURN, "t-222")
+    assert "file" not in prompts.build_interrupted_prompt(TURN, "t-222")
 
 
 REPORT = (
@@ -118,20 +118,22 @@ def test_agent_is_told_what_to_put_right():
         f"stands now.\n{REPORT}"
     )
     asked = Exchange("Which?", "", "this", "person:ada", NOW)
-    assert prompts.answered(TURN, asked).endswith(f"using this guidance.\n{REPORT}")
+    assert prompts.build_answer_prompt(TURN, asked).endswith(f"using this guidance.\n{REPORT}")
 
 
 @pytest.mark.proves("RUN-221", "TASK-20", "S3-47", "S3-B5")
 def test_an_answer_comes_with_its_question_context_time_and_who():
     asked = Exchange("Which?", "two\nflows", "use PKCE\nplease", "person:ada", NOW)
-    assert prompts.answered(TURN, asked, FILE).startswith(
+    assert prompts.build_answer_prompt(TURN, asked, FILE).startswith(
         f"{MARK} ## Human Response to Your Question\n"
         "**Question asked:**\n> Which?\n"
         "**Context:**\n> two\n> flows\n"
         "**Human's answer:** (of person:ada, 2026-01-01T12:00:00Z)\n> use PKCE\n> please\n\n"
         f"{MARK} Please continue the task using this guidance.\n"
     )
-    text = prompts.answered(TURN, asked._replace(context=""), FILE, ["These changed:", "a\nb"])
+    text = prompts.build_answer_prompt(
+        TURN, asked._replace(context=""), FILE, ["These changed:", "a\nb"]
+    )
     assert "Context" not in text and FILE in text
     assert f"{MARK} Your folder is not as you left it:\n> These changed:\n> a\n> b\n" in text
 
@@ -161,7 +163,7 @@ def test_who_is_told_everything_again_reads_all_questions_and_answers():
 def test_messages_and_interruptions_say_what_they_are():
     text = prompts.asked_back(TURN, "are tests green?", "person:ada", FILE)
     assert "From person:ada:\n> are tests green?" in text and "still open" in text
-    text = prompts.interrupted(TURN, "t-222", FILE)
+    text = prompts.build_interrupted_prompt(TURN, "t-222", FILE)
     assert "You were interrupted in the turn t-222" in text and FILE in text
     text = prompts.try_again(TURN, ["/n: 'x' is no number", "/m is missing"], FILE)
     assert "> /n: 'x' is no number\n> /m is missing" in text and FILE in text
@@ -200,8 +202,8 @@ def test_the_context_file_holds_everything_as_markdown():
         "# What was said in this run\n\n## Call 1: architect\n\n> DONE: a plan\n\n"
         "## Call 2: person:ada\n\n> approved\n"
     )
-    assert prompts.told(Signal("DONE", summary="a plan")) == "DONE: a plan"
-    assert prompts.told(Signal("DONE")) == "DONE"
+    assert prompts.describe_signal(Signal("DONE", summary="a plan")) == "DONE: a plan"
+    assert prompts.describe_signal(Signal("DONE")) == "DONE"
 
 
 @pytest.mark.proves("RUN-223")
@@ -210,13 +212,13 @@ def test_the_context_file_holds_everything_as_markdown():
 )
 def test_nobodys_words_pass_for_anothers(words):
     for text, ours in zip(every_text(words), every_text("x"), strict=True):
-        plain, wanted = _unquoted(text), _unquoted(ours)
+        plain, wanted = _list_unquoted(text), _list_unquoted(ours)
         assert len(plain) == len(wanted)
         heads = [[line for line in lines if line.startswith("[")] for lines in (plain, wanted)]
         assert heads[0] == heads[1]
 
 
-def _unquoted(text: str) -> list[str]:
+def _list_unquoted(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith(">")]
 
 

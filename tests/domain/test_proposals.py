@@ -16,7 +16,7 @@ from tests.support.transcripts import person, value
 
 from gatebell.domain.asks.asks import Question
 from gatebell.domain.sessions.proposals import AGENT, PERSON, Proposal, Said, propose
-from gatebell.domain.sessions.session_prompt import brief, injected
+from gatebell.domain.sessions.session_prompt import brief, list_injected
 from gatebell.domain.sessions.visits import Terms
 
 HERE = Path(__file__).parent
@@ -42,15 +42,15 @@ class Ending(NamedTuple):
         for message in self.written.split(" // "):
             speaker, colon, text = message.partition(": ")
             if colon and speaker == "ours":
-                ours.append(_unescaped(text))
+                ours.append(_unescape(text))
             elif colon and speaker == "agent":
-                said.append(Said(AGENT, _unescaped(text)))
+                said.append(Said(AGENT, _unescape(text)))
             else:
-                said.append(Said(PERSON, _unescaped(message)))
+                said.append(Said(PERSON, _unescape(message)))
         return said, ours
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return _ESCAPE.sub(
         lambda found: _SHORT.get(found[1] or "") or chr(int(found[2] or found[3] or found[4], 16)), text
     )  # fmt: skip
@@ -221,7 +221,7 @@ def test_every_kind_of_outcome_is_asked_for_and_read_in_its_own_way():
         options, schema = CHOICE if kind == "choice" else (), NOTES if kind == "form" else None
         question = Question("session", "Which?", None, options, schema=schema, session=Terms(kind))
         told[kind] = brief(question, "papers").prompt
-        ours = injected(question, "papers", "Read it.")
+        ours = list_injected(question, "papers", "Read it.")
         for speaker in (PERSON, AGENT):
             assert (
                 propose([Said(speaker, told[kind])], kind, options, schema=schema, injected=ours)

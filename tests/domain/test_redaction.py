@@ -49,7 +49,7 @@ def added_in_a_diff(text):
     return "\n".join(f"+{line}" for line in text.split("\n"))
 
 
-def logged(text):
+def write_log(text):
     return "\n".join(f"12:00:01 [info] {line}" for line in text.split("\n"))
 
 
@@ -83,7 +83,7 @@ def test_only_the_secret_is_hidden():
 
 
 @pytest.mark.proves("RED-1")
-@pytest.mark.parametrize("wrap", [wrapped_in_json, wrapped_twice, added_in_a_diff, logged])
+@pytest.mark.parametrize("wrap", [wrapped_in_json, wrapped_twice, added_in_a_diff, write_log])
 def test_secrets_are_hidden_in_other_wrappings(wrap):
     assert share_hidden(CORPUS, wrap) > 0.985
 
@@ -91,20 +91,20 @@ def test_secrets_are_hidden_in_other_wrappings(wrap):
 @pytest.mark.proves("RED-6")
 def test_escaped_json_hides_as_much_as_plain_text():
     """Measured: 99.6 % at every depth; without reading the strings 99.0, 98.3 and 96.3 %."""
-    shown = [(one, hide_secrets(escaped(one.text, 3))) for one in CORPUS]
+    shown = [(one, hide_secrets(escape(one.text, 3))) for one in CORPUS]
     assert sum(bool(one.leaks(text)) for one, text in shown) / len(shown) < 0.005
     # A few rules hide up to the next blank, and with it the end of the string.
-    whole = sum(unescaped(text, 3) == one.expected for one, text in shown)
+    whole = sum(unescape(text, 3) == one.expected for one, text in shown)
     assert whole / len(shown) > 0.985
 
 
-def escaped(text, depth):
+def escape(text, depth):
     for _ in range(depth):
         text = wrapped_in_json(text)
     return text
 
 
-def unescaped(text, depth):
+def unescape(text, depth):
     try:
         for _ in range(depth):
             text = json.loads(text)["command"]

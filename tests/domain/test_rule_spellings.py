@@ -15,10 +15,10 @@ from gatebell.domain.permissions.rules import (
     OUTSIDE,
     Rule,
     Scope,
+    build_grant,
     check_pattern,
     covers,
     forbids,
-    granted,
 )
 from gatebell.errors import UsageError
 
@@ -40,7 +40,7 @@ def forbidden(pattern, *commands):
     return [forbids(rule("deny", f"Bash({pattern})"), bash(one)) for one in commands]
 
 
-def covered(pattern, *commands):
+def list_covered(pattern, *commands):
     return [covers(rule("grant", f"Bash({pattern})"), bash(one)) for one in commands]
 
 
@@ -78,13 +78,13 @@ def test_first_hundred_words_may_name_the_program(options, seen):
 
 @pytest.mark.proves("AGT-7", "HOOK-33")
 def test_grant_stays_with_its_words():
-    assert covered("npm * unit *", "npm test unit a", "npm test", "npm a;b unit c") == [
+    assert list_covered("npm * unit *", "npm test unit a", "npm test", "npm a;b unit c") == [
         True, False, False
     ]  # fmt: skip
-    assert covered("ls *", "ls ~/notes", "ls $HOME") == [True, False]
-    assert covered("curl https://a.example*", "curl https://a.example/x") == [True]
-    assert covered("curl https://a.example*", "curl https://a.example~b.net") == [False]
-    assert covered("curl https://*.a.example/", "curl https://b.net/.a.example/") == [False]
+    assert list_covered("ls *", "ls ~/notes", "ls $HOME") == [True, False]
+    assert list_covered("curl https://a.example*", "curl https://a.example/x") == [True]
+    assert list_covered("curl https://a.example*", "curl https://a.example~b.net") == [False]
+    assert list_covered("curl https://*.a.example/", "curl https://b.net/.a.example/") == [False]
     page = Call("WebFetch", {"url": "https://a.example/x", "prompt": "p"})
     assert covers(rule("grant", "WebFetch(*://a.example/x)"), page) is False
     assert covers(rule("grant", "WebFetch(https://a.example/*)"), page) is True
@@ -109,7 +109,7 @@ def ask_about(call):
 @pytest.mark.proves("AGT-6")
 def test_grant_holds_all_that_the_answer_said():
     call = bash("ls")
-    made = granted(ask_about(call), call, Scope("hour"), "person:ada", NOW)
+    made = build_grant(ask_about(call), call, Scope("hour"), "person:ada", NOW)
     assert made == Rule(
         id="", kind="grant", pattern="Bash(ls)", made_by="person:ada", made_at=NOW,
         identity=call.identity, project="/p", session="", owner="", branch="",
@@ -122,23 +122,23 @@ def test_grant_holds_all_that_the_answer_said():
 def test_grant_is_for_two_to_thousand_times(word, left):
     call = bash("ls")
     if left:
-        assert granted(ask_about(call), call, Scope(word), "person:ada", NOW).uses_left == left
+        assert build_grant(ask_about(call), call, Scope(word), "person:ada", NOW).uses_left == left
         return
     with pytest.raises(UsageError, match="2 to 1000 times"):
-        granted(ask_about(call), call, Scope(word), "person:ada", NOW)
+        build_grant(ask_about(call), call, Scope(word), "person:ada", NOW)
 
 
 @pytest.mark.proves("AGT-8", "LAW-9")
 @pytest.mark.parametrize("kind", ["ask", "deny", "grant"])
 def test_events_of_a_rule_are_whole(kind):
     ada, one = a_person(), rule(kind, "Bash(x)", project="/p", identity="i", ask_id="a-222")
-    assert rules.made(one, ada) == (
+    assert rules.build_made_event(one, ada) == (
         f"{kind}.made", "g-1", "person:ada",
         {"pattern": "Bash(x)", "identity": "i", "reach": "in /p", "ask": "a-222", "via": ada.via,
          "evidence": ada.evidence},
     )  # fmt: skip
-    assert rules.made(rule(kind, "Bash"), ada).content["ask"] == ""
-    assert rules.ended(one, ada) == (
+    assert rules.build_made_event(rule(kind, "Bash"), ada).content["ask"] == ""
+    assert rules.build_ended_event(one, ada) == (
         f"{kind}.ended", "g-1", "person:ada",
         {"pattern": "Bash(x)", "via": ada.via, "evidence": ada.evidence},
     )  # fmt: skip

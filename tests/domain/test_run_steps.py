@@ -36,7 +36,7 @@ def test_trail_tells_what_a_run_started_with():
         "seen": seen, "flow": "feature", "source": "d1", "prompt": text_digest("Add"), "parent": 41,
         "at_call": "3", **BY_ADA,
     }  # fmt: skip
-    started = runs.started(a_run(parent=41, parent_path="3"), ADA, seen)
+    started = runs.build_started_event(a_run(parent=41, parent_path="3"), ADA, seen)
     assert started == Event("run.started", "run:42", "person:ada", told)
 
 
@@ -103,22 +103,22 @@ def test_answer_is_never_kept_for_another_question(name):
 
 @pytest.mark.proves("RUN-422")
 def test_call_whose_ask_is_done_asks_anew():
-    after = runs.heeded(a_call(state="waiting", ask_id="a-1", asked=1))
+    after = runs.close_ask(a_call(state="waiting", ask_id="a-1", asked=1))
     assert after == a_call(state="open", ask_id="", asked=2)
 
 
-def filled(record):
+def list_filled(record):
     return [name for name, value in record._asdict().items() if value]
 
 
 @pytest.mark.proves("RUN-400")
 def test_new_records_have_only_what_was_given():
     run = Run(42, "feature", "f.py", "d1", "Add", "/p", "person:ada", NOW)
-    assert filled(run) == [*Run._fields[:8], "state", "priority"] and not run.kept
+    assert list_filled(run) == [*Run._fields[:8], "state", "priority"] and not run.is_kept
     call = FlowCall(42, "1", "step", "l", "digest", NOW)
-    assert filled(call) == [*FlowCall._fields[:7], "attempt"]
+    assert list_filled(call) == [*FlowCall._fields[:7], "attempt"]
     turn = Turn("t-1", 42, "3", 1, "coder", "claude", "s1", "Do it", NOW)
-    assert filled(turn) == [*Turn._fields[:9]]
+    assert list_filled(turn) == [*Turn._fields[:9]]
 
 
 @pytest.mark.proves("RUN-100")

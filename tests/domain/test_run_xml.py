@@ -12,7 +12,7 @@ from tests.support.people import a_person
 
 from gatebell.domain.asks.asks import Ask, Origin, make_question
 from gatebell.domain.runs import run_xml
-from gatebell.domain.runs.changes import Changed, changed
+from gatebell.domain.runs.changes import Changed, list_changed_files
 from gatebell.domain.runs.runs import FlowCall, Run, Turn
 from gatebell.domain.runs.signals import Signal
 from gatebell.domain.sessions import joined_sessions, visits
@@ -39,7 +39,7 @@ def an_ask(path, kind="approval", prompt="Ship it?", session="", options=(), **m
     return Ask("a-7k2", question, origin, NOW, "", **more)
 
 
-def parsed(run, calls=(), turns=(), asks=()):
+def parse(run, calls=(), turns=(), asks=()):
     return ET.fromstring(run_xml.to_xml(run_xml.plan(run, calls, turns, asks)))
 
 
@@ -61,7 +61,7 @@ def test_calls_stand_in_order_with_branches_inside():
         "settled_via": "cli", "settled_at": NOW + timedelta(seconds=342), "value": "yes, do",
     }  # fmt: skip
     asks = [an_ask("10", **settled), an_ask("1", "text", "Which?")]
-    root = parsed(RUN._replace(result=[1], parent=41, reason="why"), calls, turns, asks)
+    root = parse(RUN._replace(result=[1], parent=41, reason="why"), calls, turns, asks)
     assert (root.tag, root.get("id"), root.get("parent")) == ("run", "42", "41")
     assert [call.get("path") for call in root.iterfind("call")] == ["1", "2", "10"]
     first, both, gate = root.iterfind("call")
@@ -90,7 +90,7 @@ anything = st.text(st.characters(exclude_categories=())) | st.sampled_from(
 )
 
 
-def kept(text):
+def keep_legal(text):
     """What can stand in XML at all."""
     fine = "\t\n\r"
     return "".join(
@@ -108,15 +108,20 @@ def test_whatever_the_texts_hold_every_parser_takes_the_xml(one, two, three):
     ask = an_ask("1", prompt=f"?{one}", note=two, settled_by=three, value={"other": one})
     call = a_call("1", "run", two, value=three)
     turn = a_turn(role=one, signal={"summary": three, "status": two})
-    root = parsed(run, [call], [turn], [ask])
-    assert (root.findtext("prompt") or "", root.get("flow") or "") == (kept(one), kept(two))
+    root = parse(run, [call], [turn], [ask])
+    assert (root.findtext("prompt") or "", root.get("flow") or "") == (
+        keep_legal(one),
+        keep_legal(two),
+    )
     found = root.find("call")
     assert (found.findtext("turn"), found.find("turn").get("role") or "") == (
-        kept(three),
-        kept(one),
+        keep_legal(three),
+        keep_legal(one),
     )
     asked = found.find("human-interaction")
-    assert asked.findtext("prompt") == kept(f"?{one}") and (asked.get("by") or "") == kept(three)
+    assert asked.findtext("prompt") == keep_legal(f"?{one}") and (
+        asked.get("by") or ""
+    ) == keep_legal(three)
 
 
 @pytest.mark.proves("RUN-362")
@@ -199,7 +204,7 @@ new file mode 100644
 
 @pytest.mark.proves("RUN-363")
 def test_a_diff_is_counted_by_file():
-    assert changed(DIFF) == [
+    assert list_changed_files(DIFF) == [
         Changed("new name.py", 3, 2),
         Changed('"t\\303\\244b"', 1, 0),
         Changed("gone", 0, 1),
@@ -208,12 +213,12 @@ def test_a_diff_is_counted_by_file():
         Changed("empty"),
     ]
     renamed = "diff --git a/x b/y~\nsimilarity index 100%\nrename from x\nrename to y~"
-    assert changed(renamed) == [Changed("y~", 0, 0, binary=False)]
+    assert list_changed_files(renamed) == [Changed("y~", 0, 0, binary=False)]
     copied = "diff --git a/x b/y z~\ncopy from x\ncopy to y z~\n--- a/x\n+++ b/y z~\t"
-    assert changed(copied) == [Changed("y z~")]
+    assert list_changed_files(copied) == [Changed("y z~")]
     moved = 'diff --git "a/\\303" b/y\nrename to y\n--- "a/\\303"\n+++ b/y'
-    assert changed(moved) == [Changed("y")]
-    assert changed("") == changed("nothing of git's\n@@ -1 +1 @@\n") == []
+    assert list_changed_files(moved) == [Changed("y")]
+    assert list_changed_files("") == list_changed_files("nothing of git's\n@@ -1 +1 @@\n") == []
 
 
 @pytest.mark.proves("RUN-351")
@@ -246,10 +251,10 @@ def test_the_session_of_the_agent_that_asks_or_the_last_of_the_run():
 def test_who_holds_a_session_is_said():
     now = NOW + timedelta(minutes=10)
     ada = a_turn(by="person:ada", process="boot/77/5")
-    told = visits.held(ada, "a-7k2", [], now)
+    told = visits.describe_holder(ada, "a-7k2", [], now)
     assert "person:ada has this session open since 2026-05-04 12:30:01 UTC (9m ago)" in told
     assert "in process 77: wait until they leave" in told and "gate answer a-7k2" in told
-    left = visits.held(ada, "a-7k2", ["8", "9"], now)
+    left = visits.describe_holder(ada, "a-7k2", ["8", "9"], now)
     assert "its gate continue is gone, but process 8, 9 of it lives: end that" in left
     busy = visits.agent_at_work(a_turn(process="boot/77/5"), "a-7k2")
     assert busy.startswith("coder is at work in this session now (process 77)")
@@ -292,7 +297,7 @@ def a_sitting(number=1, seconds=171, end="left"):
     )
 
 
-def answered(**more):
+def answer_fields(**more):
     at = NOW + timedelta(hours=1)
     return {"status": "answered", "settled_by": "person:ada", "settled_at": at} | more
 
@@ -327,7 +332,7 @@ def test_a_session_that_waits_in_the_shape_that_others_read():
 
 @pytest.mark.proves("S0-80", "S0-109")
 def test_a_session_that_was_completed_in_the_shape_that_others_read():
-    ask = a_session(**answered(decision="approved"))
+    ask = a_session(**answer_fields(decision="approved"))
     others = a_sitting(3)._replace(ask_id="a-other")
     assert drawn(ask, [a_sitting(), a_sitting(2), others]) == [
         '<human-interaction type="interactive_session" status="completed">',
@@ -338,9 +343,9 @@ def test_a_session_that_was_completed_in_the_shape_that_others_read():
         "</human-interaction>",
     ]
     value = {"approved": True, "notes": "fine"}
-    lines = drawn(a_session("form", **answered(value=value)), [a_sitting()])
+    lines = drawn(a_session("form", **answer_fields(value=value)), [a_sitting()])
     assert '  <response>{"approved": true, "notes": "fine"}</response>' in lines
-    rejected = drawn(a_session(**answered(decision="rejected", note="no index")))
+    rejected = drawn(a_session(**answer_fields(decision="rejected", note="no index")))
     assert rejected[2:] == [
         "  <outcome>rejected</outcome>",
         "  <duration>0</duration>",
@@ -354,20 +359,20 @@ def test_a_session_that_was_completed_in_the_shape_that_others_read():
 @pytest.mark.parametrize(
     ("answer", "more", "status", "outcome"),
     [
-        ("approval", answered(decision="approved"), "completed", "approved"),
-        ("approval", answered(decision="rejected"), "completed", "rejected"),
-        ("text", answered(value="approved"), "completed", "completed"),
-        ("choice", answered(value="A"), "completed", "completed"),
-        ("approval", answered(status="timed_out"), "timeout", None),
-        ("approval", answered(status="cancelled"), "cancelled", None),
-        ("approval", answered(status="cancelled", settled_via="failed"), "failed", None),
+        ("approval", answer_fields(decision="approved"), "completed", "approved"),
+        ("approval", answer_fields(decision="rejected"), "completed", "rejected"),
+        ("text", answer_fields(value="approved"), "completed", "completed"),
+        ("choice", answer_fields(value="A"), "completed", "completed"),
+        ("approval", answer_fields(status="timed_out"), "timeout", None),
+        ("approval", answer_fields(status="cancelled"), "cancelled", None),
+        ("approval", answer_fields(status="cancelled", settled_via="failed"), "failed", None),
     ],
 )
 def test_the_status_tells_how_it_ended_and_the_outcome_what_was_decided(
     answer, more, status, outcome
 ):
     ask = a_session(answer, **more)
-    (element,) = parsed(RUN, [a_call("1")], asks=[ask]).iter("human-interaction")
+    (element,) = parse(RUN, [a_call("1")], asks=[ask]).iter("human-interaction")
     assert (element.get("status"), element.findtext("outcome")) == (status, outcome)
     document = run_xml.plan(RUN, [a_call("1")], [], [ask])["calls"][0]["interactions"][0]
     assert (document["status"], document["session"]["outcome"]) == (ask.status, status)
@@ -377,9 +382,9 @@ def test_the_status_tells_how_it_ended_and_the_outcome_what_was_decided(
 @pytest.mark.proves("S0-79", "S0-80", "S0-B8", "S0-P1")
 @given(st.text(min_size=1).filter(str.strip), st.text(), st.text())
 def test_a_session_is_well_formed_whatever_its_texts_hold(prompt, value, note):
-    for more in ({}, answered(value=value, note=note)):
+    for more in ({}, answer_fields(value=value, note=note)):
         ask = a_session("text", prompt, **more)
-        (element,) = parsed(RUN, [a_call("1")], asks=[ask]).iter("human-interaction")
+        (element,) = parse(RUN, [a_call("1")], asks=[ask]).iter("human-interaction")
         assert element.get("type") == "interactive_session"
         assert element[0].tag == "prompt" and len(element) in (3, 4, 5)
         if more and not any(map(run_xml._ILLEGAL.search, (prompt, value))):

@@ -126,8 +126,8 @@ def test_a_run_lives_from_claim_to_its_end():
     assert [change.run.at_path for change in over] == ["", "3", "3 4.1.1"]
     assert over[0].run.result == {"a": 1} and over[2].run.error == "Traceback"
     for change in over:
-        assert change.run.ended and change.run.ended_at == NOW and change.run.owner == ""
-    assert not held.ended
+        assert change.run.has_ended and change.run.ended_at == NOW and change.run.owner == ""
+    assert not held.has_ended
 
 
 @pytest.mark.proves("PHASE-54")
@@ -135,10 +135,10 @@ def test_kept_run_stays_with_its_owner():
     kept = runs.keep(a_run("ready", lease_until=LATER), "b/1/1")
     driven = runs.claim(kept, "b/1/1", None).run
     parked, asleep = runs.park(driven, [], []).run, runs.sleep(driven, LATER).run
-    assert all(one.kept and one.owner == "b/1/1" for one in (kept, driven, parked, asleep))
+    assert all(one.is_kept and one.owner == "b/1/1" for one in (kept, driven, parked, asleep))
     for over in (runs.release(driven), runs.complete(driven, 1, NOW), runs.let_go(parked)):
-        assert not over.run.kept and over.run.owner == ""
-    assert not runs.claim(kept, "b/1/1", LATER).run.kept
+        assert not over.run.is_kept and over.run.owner == ""
+    assert not runs.claim(kept, "b/1/1", LATER).run.is_kept
 
 
 @pytest.mark.proves("RUN-413", "S2-9", "S2-10")
@@ -180,7 +180,7 @@ def test_a_call_is_recorded_or_fails_with_its_event():
     assert recorded.calls[0].over and failed.calls[0].over and not a_call(state="held").over
     assert recorded.events[0].content == {"call": "1", "name": "pause"}
     assert failed.events[0].content == {"call": "1", "name": "pause", "kind": "E"}
-    assert runs.started(a_run(), a_person()).content["prompt"] != "Add"
+    assert runs.build_started_event(a_run(), a_person()).content["prompt"] != "Add"
 
 
 @pytest.mark.proves("RUN-415", "S2-B20")
@@ -257,7 +257,7 @@ def test_a_record_that_does_not_fit_says_why_and_what_to_do():
     assert journals.misfit(call._replace(accepted=True), "run", "coder", "other") == ""
     gate = call._replace(name="pause", label="Go?")
     assert "--from 3" in journals.misfit(gate, "pause", "Go?", "other")
-    assert journals.described("now", "") == "now()"
+    assert journals.describe_call("now", "") == "now()"
 
 
 @pytest.mark.proves("RUN-418")
@@ -267,15 +267,15 @@ def test_a_fork_shares_what_came_before_but_no_approval_that_was_used():
         a_call("4", "parallel"), a_call("4.1.1", "step"), a_call("4.2.1", "pause"), a_call("4.2.2", "run"),
         a_call("5", "parallel"), a_call("5.1.1", "step"), a_call("6", "run", "open"),
     ]  # fmt: skip
-    shared = [call.path for call in journals.shared(calls, "6")]
+    shared = [call.path for call in journals.list_shared(calls, "6")]
     # Its folder is a new one, approvals are asked again, and so is whatever holds one.
     assert shared == ["1", "3", "4.1.1", "4.2.2", "5", "5.1.1"]
-    assert [call.path for call in journals.shared(calls, "2")] == ["1"]
+    assert [call.path for call in journals.list_shared(calls, "2")] == ["1"]
     for path in ("4.1.1", "x", "-1", ""):
         with pytest.raises(UsageError, match="number of a call"):
-            journals.shared(calls, path)
+            journals.list_shared(calls, path)
     with pytest.raises(UsageError, match="no call 9"):
-        journals.shared(calls, "9")
+        journals.list_shared(calls, "9")
 
 
 @pytest.mark.proves("RUN-418")
@@ -286,9 +286,9 @@ def test_an_approval_that_nothing_came_after_counts_in_the_fork():
         a_call("1.2.1", "step"),
         a_call("2", "run"),
     ]
-    kept = journals.shared([*calls[:3], a_call("0", "setup")], "1")
+    kept = journals.list_shared([*calls[:3], a_call("0", "setup")], "1")
     assert kept == []
-    assert [call.path for call in journals.shared(calls, "2")] == ["1.2.1"]
+    assert [call.path for call in journals.list_shared(calls, "2")] == ["1.2.1"]
 
 
 @pytest.mark.proves("RUN-418")
@@ -298,13 +298,13 @@ def test_a_fork_shares_no_call_that_is_not_over():
         a_call("1.1.1", "ask", "waiting"),
         a_call("2", "run"),
     ]
-    assert [call.path for call in journals.shared(calls, "2")] == ["1"]
+    assert [call.path for call in journals.list_shared(calls, "2")] == ["1"]
 
 
 @pytest.mark.proves("RUN-418", "RUN-407")
 def test_turns_are_taken_along_with_their_calls_once_they_are_over():
     turns = [a_turn("1"), a_turn("2", "t-2"), a_turn("1", "t-3", None)]
-    carried = journals.carried([a_call("1")], turns)
+    carried = journals.build_carried([a_call("1")], turns)
     assert carried == Carried((a_call("1"),), (turns[0],))
     mine = carried.by(50)
     assert (mine.calls[0].run, mine.turns[0].id, mine.turns[0].run) == (50, "t-1+50", 50)

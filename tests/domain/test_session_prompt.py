@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gatebell.domain.asks.asks import make_question
-from gatebell.domain.sessions.session_prompt import Brief, brief, first_words, injected, mark
+from gatebell.domain.sessions.session_prompt import Brief, brief, first_words, list_injected, mark
 from gatebell.domain.sessions.visits import Terms
 
 
@@ -67,9 +67,9 @@ def test_the_first_words_are_short_and_are_no_option():
 @pytest.mark.proves("SES-82")
 def test_all_that_we_say_ourselves_is_known_as_such():
     asked = question("approval", context="x" * 100_001)
-    said = injected(asked, "/p", "first")
+    said = list_injected(asked, "/p", "first")
     assert said == ("first", brief(asked, "/p").prompt, "Use PKCE?", "x" * 100_001)
-    assert len(injected(question(), "/p", "first")) == 3
+    assert len(list_injected(question(), "/p", "first")) == 3
 
 
 @pytest.mark.proves("SES-80", "S0-67")

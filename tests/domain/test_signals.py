@@ -40,7 +40,7 @@ PIECES = st.lists(
 ).map("".join)  # fmt: skip
 
 
-def said(words: str) -> Signal:
+def judge_words(words: str) -> Signal:
     return judge(None, None, ended_ok=True, words=words, trouble="")
 
 
@@ -56,7 +56,7 @@ def test_a_signal_is_a_json_object_with_a_status():
     done = {"status": "DONE", "summary": "all", "value": {"n": 1}, "message": "m", "details": [1]}
     found = parse_signal(done)
     assert found == Signal("DONE", "", "all", "", (), {"n": 1}, "m", {"details": [1]})
-    assert found.said == "all"
+    assert found.own_words == "all"
 
 
 @pytest.mark.proves("S2-B22", "RUN-210")
@@ -99,7 +99,9 @@ def test_the_reason_is_always_a_text(reason):
         if isinstance(reason, str)
         else json.dumps(reason, ensure_ascii=False)
     )
-    assert ("rejected: " + said("nothing").reason).startswith("rejected: the agent gave no signal")
+    assert ("rejected: " + judge_words("nothing").reason).startswith(
+        "rejected: the agent gave no signal"
+    )
 
 
 @pytest.mark.proves("RUN-212")
@@ -112,11 +114,11 @@ def test_options_are_texts_that_differ():
 
 @pytest.mark.proves("RUN-212")
 def test_what_a_person_is_asked_is_what_the_agent_said_best():
-    assert Signal("NEEDS_HUMAN", "r", "s", "q", message="m").asked == "q"
-    assert Signal("NEEDS_HUMAN", "r", "s").asked == "r"
-    assert Signal("NEEDS_HUMAN", summary="s").asked == "s"
+    assert Signal("NEEDS_HUMAN", "r", "s", "q", message="m").question_text == "q"
+    assert Signal("NEEDS_HUMAN", "r", "s").question_text == "r"
+    assert Signal("NEEDS_HUMAN", summary="s").question_text == "s"
     whole = Signal("NEEDS_HUMAN", question="q", reason="r", summary="s", message="s")
-    assert (whole.asked, whole.beside) == ("q", "s\nr")
+    assert (whole.question_text, whole.beside) == ("q", "s\nr")
     assert Signal("NEEDS_HUMAN", reason="r", summary="r").beside == ""
 
 
@@ -201,14 +203,14 @@ def test_a_torn_or_broken_signal_file_is_no_signal(file_text):
 
 @pytest.mark.proves("S2-P7", "RUN-215")
 def test_without_a_signal_it_is_an_error_with_the_last_words():
-    assert said("I am\ndone.\n") == Signal(
+    assert judge_words("I am\ndone.\n") == Signal(
         "ERROR", "the agent gave no signal; its last words: I am\ndone."
     )
-    assert said("").reason == "the agent gave no signal and said nothing"
+    assert judge_words("").reason == "the agent gave no signal and said nothing"
     told = "the agent gave no signal; its last words: "
-    assert said("a" * 2_000).reason == told + "a" * 2_000
-    assert said("a" * 2_001).reason == f"{told}… " + "a" * 2_000
-    reason = said("a" * 9_000 + "the end \ud800\0").reason
+    assert judge_words("a" * 2_000).reason == told + "a" * 2_000
+    assert judge_words("a" * 2_001).reason == f"{told}… " + "a" * 2_000
+    reason = judge_words("a" * 9_000 + "the end \ud800\0").reason
     assert reason.endswith("the end ��") and len(reason) < 2_100
     reason.encode()
 
@@ -275,7 +277,7 @@ def test_the_last_complete_json_object_is_found_in_any_text(text, found):
     ],
 )
 def test_a_part_of_something_bigger_and_a_quotation_are_no_signal(words):
-    assert said(words).status == "ERROR"
+    assert judge_words(words).status == "ERROR"
 
 
 @pytest.mark.proves("RUN-217")
@@ -299,7 +301,7 @@ def test_places_of_whole_objects_are_found(text, places):
 @pytest.mark.proves("RUN-217")
 def test_the_last_json_with_a_status_counts():
     words = '{"status": "DONE", "summary": "s"}\nIt prints {"code": 0} and {"status": 200}.'
-    assert said(words) == Signal("DONE", summary="s")
+    assert judge_words(words) == Signal("DONE", summary="s")
 
 
 @pytest.mark.proves("RUN-217")
@@ -324,7 +326,7 @@ def test_whatever_is_found_is_json_that_stands_in_the_text(text):
                 continue
             complete.append(value)
     assert found is None or found in complete
-    assert said(text).status == "ERROR"
+    assert judge_words(text).status == "ERROR"
 
 
 @pytest.mark.proves("RUN-219")
@@ -338,7 +340,7 @@ def test_reading_hostile_words_takes_time_by_their_length_only(piece):
     def seconds(length: int) -> float:
         words = (piece * length)[:length]
         begun = time.process_time()
-        said(words)
+        judge_words(words)
         return time.process_time() - begun
 
     # Ten times the length: a hundred times the time if every brace were tried to the end.

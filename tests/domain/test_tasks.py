@@ -133,7 +133,7 @@ def test_what_a_run_works_on_or_waits_with_no_agent_moves(more):
         "agents may propose, people decide"
     )
     with pytest.raises(AgentRefusedError):
-        tasks.changed(task, task._replace(title="Another"), an_agent(), NOW)
+        tasks.change_task(task, task._replace(title="Another"), an_agent(), NOW)
     assert tasks.move(task, "closed", a_person("ada", verified=True), NOW)
     assert tasks.move(task, "closed", an_agent()._replace(verified=True), NOW)
 
@@ -223,7 +223,7 @@ def test_what_is_no_priority_is_refused(given):
 )
 def test_what_may_not_stand_in_a_task_is_refused(more, words):
     with pytest.raises(UsageError) as refused:
-        tasks.checked(a_task(**more))
+        tasks.check_task(a_task(**more))
     assert str(refused.value) == words
 
 
@@ -240,12 +240,12 @@ def test_what_may_not_stand_in_a_task_is_refused(more, words):
     ],
 )
 def test_task_at_its_limits_is_taken(more):
-    assert tasks.checked(a_task(**more)) == a_task(**more)
+    assert tasks.check_task(a_task(**more)) == a_task(**more)
 
 
 @pytest.mark.proves("TASK-174")
 def test_what_was_changed_is_told_by_its_name():
-    change = tasks.changed(a_task(), a_task(title="New", role="docs"), ADA, LATER)
+    change = tasks.change_task(a_task(), a_task(title="New", role="docs"), ADA, LATER)
     told = {"changed": ["title", "role"], **BY_ADA}
     assert change.events == (Event("task.changed", "tm-abc", "person:ada", told),)
     assert (change.task.version, change.task.updated_at) == (2, LATER)
@@ -253,7 +253,7 @@ def test_what_was_changed_is_told_by_its_name():
 
 @pytest.mark.proves("TASK-174", "LAW-9")
 def test_trail_tells_who_made_and_moved_a_task():
-    made = tasks.created(a_task(), ADA)
+    made = tasks.create_task(a_task(), ADA)
     told = {"title": "Do it", **BY_ADA}
     assert made.events == (Event("task.created", "tm-abc", "person:ada", told),)
     closed = tasks.move(a_task(answered_at=NOW), "closed", ADA, LATER, "done by hand")
@@ -276,11 +276,11 @@ def test_only_a_person_changes_a_persons_test_command():
     mine = a_task(test_command="make test", test_from="person:ada")
     other = mine._replace(test_command="true")
     with pytest.raises(AgentRefusedError):
-        tasks.changed(mine, other, an_agent(), NOW)
-    assert tasks.changed(mine, other, ADA, NOW).task.test_command == "true"
-    assert tasks.changed(mine, mine._replace(title="New"), an_agent(), NOW).task.title == "New"
+        tasks.change_task(mine, other, an_agent(), NOW)
+    assert tasks.change_task(mine, other, ADA, NOW).task.test_command == "true"
+    assert tasks.change_task(mine, mine._replace(title="New"), an_agent(), NOW).task.title == "New"
     agents = {"test_from": "agent:claude/s1"}
-    change = tasks.changed(mine._replace(**agents), other._replace(**agents), an_agent(), NOW)
+    change = tasks.change_task(mine._replace(**agents), other._replace(**agents), an_agent(), NOW)
     assert change.task.test_command == "true"
 
 
@@ -321,7 +321,7 @@ def test_result_of_a_run_becomes_its_tasks():
 def test_new_task_has_only_what_was_given():
     # The flow's name stands in the runs of every store.
     assert tasks.FLOW == "work_task"
-    bare = tasks.created(a_task(), ADA).task
+    bare = tasks.create_task(a_task(), ADA).task
     assert {name for name, value in bare._asdict().items() if value} == {
         *("id", "title", "project", "created_at", "updated_at", "created_by"),
         *("priority", "size", "type", "state", "version"),

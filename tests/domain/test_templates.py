@@ -7,7 +7,7 @@ import pytest
 from gatebell.domain.asks.templates import (
     VARIABLES,
     check_name,
-    filled,
+    fill,
     own_variables,
     variables_in,
 )
@@ -18,23 +18,23 @@ from gatebell.errors import UsageError
 def test_variables_are_replaced_by_their_values():
     text = "{{title}} ({{id}}): {{ reason }}, {{\ttitle }}."
     values = {"title": "Add login", "id": "tm-7k2", "reason": "later", "person": "ada"}
-    assert filled(text, values) == "Add login (tm-7k2): later, Add login."
+    assert fill(text, values) == "Add login (tm-7k2): later, Add login."
     assert variables_in(text) == ["title", "id", "reason"]
-    assert filled("nothing to replace", {}) == "nothing to replace"
+    assert fill("nothing to replace", {}) == "nothing to replace"
 
 
 @pytest.mark.proves("TASK-45")
 def test_what_is_put_in_is_never_looked_at_again():
     hostile = {"question": "{{person}} \\g<0> \\1 {{nothing}}", "person": "ada"}
-    assert filled("{{question}}", hostile) == hostile["question"]
-    assert filled("{{question}}{{person}}", hostile) == hostile["question"] + "ada"
-    assert filled("{{{person}}}", hostile) == "{ada}"
+    assert fill("{{question}}", hostile) == hostile["question"]
+    assert fill("{{question}}{{person}}", hostile) == hostile["question"] + "ada"
+    assert fill("{{{person}}}", hostile) == "{ada}"
 
 
 @pytest.mark.proves("TASK-45", "LAW-10")
 def test_an_unknown_variable_is_named_with_those_that_exist():
     with pytest.raises(UsageError) as caught:
-        filled("{{title}} {{titel}}", {"title": "x", "id": "y"})
+        fill("{{title}} {{titel}}", {"title": "x", "id": "y"})
     assert str(caught.value) == (
         "there is no variable {{titel}}; there are id, title, and --set titel=… makes one"
     )
@@ -43,7 +43,7 @@ def test_an_unknown_variable_is_named_with_those_that_exist():
 @pytest.mark.proves("TASK-45")
 def test_what_is_no_plain_name_stays_as_it_is():
     text = "${{ secrets.KEY }} {{}} {{ a b }} {title} {{title\n}} {{1}}"
-    assert filled(text, {}) == text and variables_in(text) == []
+    assert fill(text, {}) == text and variables_in(text) == []
 
 
 @pytest.mark.proves("TASK-45", "LAW-10")

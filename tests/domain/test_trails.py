@@ -40,7 +40,7 @@ COLUMNS = {table: Columns(("id",), ("status", "note")) for table in (*CAME_WITH,
 COLUMNS["calls"] = Columns((), ("state",))
 
 
-def told(*events):
+def tell(*events):
     found = Told(COLUMNS)
     said = [fault for event in events for fault in found.follow(event)]
     return found, said
@@ -55,7 +55,7 @@ def a_row(*changing, table="asks", key="a-2", counts=True):
     return Row(table, key, key, counts, fixed, changing)
 
 
-def opened(*changing):
+def build_opened(*changing):
     return entry({"asks": {"a-2": [seal(("a-2",)), seal(changing)]}})
 
 
@@ -77,14 +77,16 @@ def test_columns_newer_than_a_seal_are_left_out():
 @pytest.mark.proves("STORE-12", "STORE-13")
 def test_row_is_compared_with_its_last_event():
     after = entry({"asks": {"a-2": ["", seal(("answered", "")), seal_shortly(("pending", ""))]}})
-    found, said = told(opened("pending", ""), after)
+    found, said = tell(build_opened("pending", ""), after)
     assert (
-        said == [] and list(found.compare(a_row("answered", ""))) == [] and not list(found.gone())
+        said == []
+        and list(found.compare(a_row("answered", ""))) == []
+        and not list(found.list_missing())
     )
-    found, _ = told(opened("pending", ""), after)
-    assert list(found.gone()) == ["asks a-2: this row was removed without an event"]
-    found, _ = told(opened("pending", ""), entry({"asks": {"a-2": []}}))
-    assert list(found.gone()) == []
+    found, _ = tell(build_opened("pending", ""), after)
+    assert list(found.list_missing()) == ["asks a-2: this row was removed without an event"]
+    found, _ = tell(build_opened("pending", ""), entry({"asks": {"a-2": []}}))
+    assert list(found.list_missing()) == []
     assert list(found.compare(a_row("pending", ""))) == [
         "asks a-2: this row was added without an event"
     ]
@@ -93,11 +95,11 @@ def test_row_is_compared_with_its_last_event():
 @pytest.mark.proves("STORE-15")
 def test_event_shows_what_was_changed_before_it():
     after = entry({"asks": {"a-2": ["", seal(("answered", "")), seal_shortly(("pending", "x"))]}})
-    _, said = told(opened("pending", ""), after)
+    _, said = tell(build_opened("pending", ""), after)
     assert said == ["asks a-2: this row was changed without an event, before event 7"]
-    assert told(after)[1] == ["asks a-2: this row was added without an event, before event 7"]
-    assert told(opened("pending"), after)[1] == []
-    found, _ = told(opened("pending", ""))
+    assert tell(after)[1] == ["asks a-2: this row was added without an event, before event 7"]
+    assert tell(build_opened("pending"), after)[1] == []
+    found, _ = tell(build_opened("pending", ""))
     assert list(found.compare(a_row("pending", "x"))) == [
         "asks a-2: the column note was changed without an event"
     ]
@@ -105,7 +107,7 @@ def test_event_shows_what_was_changed_before_it():
 
 @pytest.mark.proves("STORE-12")
 def test_row_that_counts_no_longer_is_named():
-    found, said = told(entry({"calls": {"1 1": ["", seal(("waiting",))]}}))
+    found, said = tell(entry({"calls": {"1 1": ["", seal(("waiting",))]}}))
     assert said == []
     row = a_row("open", table="calls", key="1 1", counts=False)
     assert list(found.compare(row)) == ["calls 1 1: the column state was changed without an event"]
@@ -114,20 +116,20 @@ def test_row_that_counts_no_longer_is_named():
 
 @pytest.mark.proves("STORE-18")
 def test_older_events_tell_only_that_a_row_exists():
-    found, _ = told(entry())
+    found, _ = tell(entry())
     assert list(found.compare(a_row("pending", ""))) == [] and found.older == {"asks": 1}
-    found, _ = told(opened("pending", ""), entry(kind="ask.taken"))
+    found, _ = tell(build_opened("pending", ""), entry(kind="ask.taken"))
     assert list(found.compare(a_row("answered", ""))) == []
-    found, _ = told(entry(kind="person.added", subject="ada"))
-    assert list(found.gone()) == ["people ada: this row was removed without an event"]
+    found, _ = tell(entry(kind="person.added", subject="ada"))
+    assert list(found.list_missing()) == ["people ada: this row was removed without an event"]
     removed = entry(kind="person.removed", subject="ada")
-    found, _ = told(entry(kind="person.added", subject="ada"), removed)
-    assert list(found.gone()) == []
+    found, _ = tell(entry(kind="person.added", subject="ada"), removed)
+    assert list(found.list_missing()) == []
 
 
 @pytest.mark.proves("STORE-12")
 def test_erased_event_tells_nothing():
-    found, _ = told(entry(erased=True))
+    found, _ = tell(entry(erased=True))
     assert list(found.compare(a_row("pending", ""))) == [
         "asks a-2: this row was added without an event"
     ]
@@ -148,7 +150,7 @@ def is_known(found, row):
 def test_older_rows_came_with_their_events(table):
     def comes_with(kind):
         subject = "" if kind == "note.sent" and table != "notes" else "x-1"
-        found, _ = told(entry(kind=kind, subject="x-1"))
+        found, _ = tell(entry(kind=kind, subject="x-1"))
         return is_known(found, old_row(table, subject)) and found.older == {table: 1}
 
     assert {str(kind) for kind in EventKind if comes_with(kind)} == set(CAME_WITH[table].split())
@@ -158,7 +160,7 @@ def test_older_rows_came_with_their_events(table):
 @pytest.mark.parametrize("table", CAME_WITH)
 def test_second_row_needs_an_event_of_its_own(table):
     kind = CAME_WITH[table].split()[0]
-    found, _ = told(entry(kind=kind, subject="x-1"))
+    found, _ = tell(entry(kind=kind, subject="x-1"))
     assert is_known(found, old_row(table))
     assert is_known(found, old_row(table, key="x-2")) == (table in MANY.split())
     assert not is_known(found, old_row(table, subject="x-3", key="x-3"))
@@ -166,7 +168,7 @@ def test_second_row_needs_an_event_of_its_own(table):
 
 @pytest.mark.proves("STORE-18")
 def test_notice_of_an_older_note_names_no_ask():
-    found, _ = told(entry(kind="note.sent", subject="n-1"))
+    found, _ = tell(entry(kind="note.sent", subject="n-1"))
     assert not is_known(found, old_row("outbox", "n-1")) and is_known(
         found, old_row("notes", "n-1")
     )
@@ -176,10 +178,10 @@ def test_notice_of_an_older_note_names_no_ask():
 def test_first_seal_ends_the_time_of_traits():
     trait, second = old_row("traits", ""), old_row("traits", "", "x-2")
     older = entry(kind="ask.taken")
-    found, _ = told(older)
+    found, _ = tell(older)
     assert is_known(found, trait) and not is_known(found, second)
-    assert not is_known(told()[0], trait)
-    assert not is_known(told(older, opened("pending", ""))[0], trait)
+    assert not is_known(tell()[0], trait)
+    assert not is_known(tell(older, build_opened("pending", ""))[0], trait)
 
 
 @pytest.mark.proves("STORE-18")
@@ -195,10 +197,10 @@ def test_first_seal_ends_the_time_of_traits():
 )
 def test_older_event_may_have_changed_its_row(table, kind, subject):
     sealed = entry({table: {"x-1": [seal(("x-1",)), seal(("before", ""))]}})
-    assert list(told(sealed)[0].compare(old_row(table))) == [
+    assert list(tell(sealed)[0].compare(old_row(table))) == [
         f"{table} x-1: the column status was changed without an event"
     ]
-    found, _ = told(sealed, entry(kind=kind, subject=subject))
+    found, _ = tell(sealed, entry(kind=kind, subject=subject))
     assert list(found.compare(old_row(table))) == [] and found.compared == {table: 1}
     assert list(found.compare(old_row(table, "x-2", "x-2"))) == [
         f"{table} x-2: this row was added without an event"
@@ -208,20 +210,22 @@ def test_older_event_may_have_changed_its_row(table, kind, subject):
 @pytest.mark.proves("STORE-13", "STORE-18")
 def test_deleted_run_is_not_missed():
     started = entry(kind="run.started", subject="run:5")
-    assert list(told(started)[0].gone()) == ["runs 5: this row was removed without an event"]
-    assert list(told(started, entry(kind="run.deleted", subject="run:5"))[0].gone()) == []
+    assert list(tell(started)[0].list_missing()) == [
+        "runs 5: this row was removed without an event"
+    ]
+    assert list(tell(started, entry(kind="run.deleted", subject="run:5"))[0].list_missing()) == []
     ended = entry(kind="run.stuck", subject="run:5")
-    assert list(told(ended)[0].gone()) == []
+    assert list(tell(ended)[0].list_missing()) == []
 
 
 @pytest.mark.proves("STORE-15")
 def test_row_without_a_birth_stays_a_fault():
     added = "asks a-2: this row was added without an event"
     removal = entry({"asks": {"a-2": []}})
-    assert told(removal)[1] == [f"{added}, before event 7"]
-    found, _ = told(entry({"asks": {"a-2": ["", seal(("pending", ""))]}}))
+    assert tell(removal)[1] == [f"{added}, before event 7"]
+    found, _ = tell(entry({"asks": {"a-2": ["", seal(("pending", ""))]}}))
     assert list(found.compare(a_row("pending", ""))) == [added]
-    found, _ = told(entry({"calls": {"1 1": ["", seal(("waiting",))]}}))
+    found, _ = tell(entry({"calls": {"1 1": ["", seal(("waiting",))]}}))
     assert list(found.compare(a_row("waiting", table="calls", key="1 1"))) == []
     assert found.compared == {"calls": 1}
 

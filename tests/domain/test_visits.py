@@ -30,7 +30,7 @@ def an_ask(answer="approval", terms=None, owner="", expires=None, **more):
     return Ask("a-222", question, Origin(owner=owner), NOW, "d", deadlines=clock)
 
 
-def ended(sitting, seconds, end="left", **more):
+def end(sitting, seconds, end="left", **more):
     return sitting._replace(ended_at=later(seconds), end=end, **more)
 
 
@@ -87,13 +87,13 @@ def test_who_comes_is_left_time_by_a_soft_deadline_only():
     assert deadlines.stay(hard, NOW, 3600) == hard
     assert deadlines.go_away(hard, later(5), NOW) == hard
     # Who leaves again leaves the deadline as it was, but for two minutes in which to answer.
-    gone = changes.close_visit(sat.ask, ended(sat.sitting, 5), "person:ada", given_up=False)
+    gone = changes.close_visit(sat.ask, end(sat.sitting, 5), "person:ada", given_up=False)
     assert gone.ask.deadlines.expires_at == later(125)
     long = changes.open_visit(an_ask(expires=600), OPEN._replace(expires_at=later(600)), ADA, 3600)
-    left = changes.close_visit(long.ask, ended(long.sitting, 5), "person:ada", given_up=False)
+    left = changes.close_visit(long.ask, end(long.sitting, 5), "person:ada", given_up=False)
     assert left.ask.deadlines.expires_at == later(600)
     free = changes.open_visit(an_ask(), OPEN, ADA, 3600)
-    after = changes.close_visit(free.ask, ended(free.sitting, 5), "person:ada", given_up=False)
+    after = changes.close_visit(free.ask, end(free.sitting, 5), "person:ada", given_up=False)
     assert after.ask.deadlines.expires_at is None
     settled = an_ask()._replace(status="answered", settled_at=NOW)
     with pytest.raises(AlreadySettledError):
@@ -103,31 +103,31 @@ def test_who_comes_is_left_time_by_a_soft_deadline_only():
 @pytest.mark.proves("SES-123", "S0-104", "S0-111", "LAW-3")
 def test_only_time_and_the_last_failure_settle_a_session_that_is_left():
     ask = an_ask(owner="run:1/2")
-    left = changes.close_visit(ask, ended(OPEN, 5), "person:ada", given_up=False)
+    left = changes.close_visit(ask, end(OPEN, 5), "person:ada", given_up=False)
     assert left.ask.pending and left.ask.version == 2 and not left.wakes
-    up = changes.close_visit(ask, ended(OPEN, 5, "time"), "person:ada", given_up=False)
+    up = changes.close_visit(ask, end(OPEN, 5, "time"), "person:ada", given_up=False)
     assert (up.ask.status, up.ask.decision, up.ask.settled_via) == ("timed_out", None, "session")
     assert [event.kind for event in up.events] == ["session.closed", "ask.timed_out"]
     assert up.wakes == ("run:1/2",) and up.notices[0].kind == "settled"
-    failed = ended(OPEN, 5, "failed", trouble="no claude")
+    failed = end(OPEN, 5, "failed", trouble="no claude")
     gave = changes.close_visit(ask, failed, "person:ada", given_up=True)
     assert gave.ask.status == "cancelled"
     assert (gave.ask.settled_by, gave.ask.settled_via) == ("gate", "failed")
     assert "no claude" in gave.ask.note and gave.events[1].kind == "ask.cancelled"
     assert gave.wakes == ("run:1/2",) and gave.sitting == failed
     settled = ask._replace(status="answered", settled_at=NOW)
-    late = changes.close_visit(settled, ended(OPEN, 5, "time"), "person:ada", given_up=True)
+    late = changes.close_visit(settled, end(OPEN, 5, "time"), "person:ada", given_up=True)
     assert late.ask.status == "answered" and len(late.events) == 1
 
 
 @pytest.mark.proves("SES-124", "S0-21", "S0-B24")
 def test_time_is_counted_over_all_sittings_but_the_lost():
-    two = [ended(OPEN, 5), ended(OPEN, 900, "lost"), OPEN._replace(started_at=later(10))]
+    two = [end(OPEN, 5), end(OPEN, 900, "lost"), OPEN._replace(started_at=later(10))]
     assert visits.seconds_used(two, later(13)) == 8
     assert visits.seconds_left(Terms(), two, later(13)) is None
     assert visits.seconds_left(Terms(session_seconds=10), two, later(13)) == 2
     assert visits.seconds_left(Terms(session_seconds=5), two, later(13)) == 0
-    assert visits.failures([ended(OPEN, 1, "failed"), ended(OPEN, 2)]) == 1
+    assert visits.failures([end(OPEN, 1, "failed"), end(OPEN, 2)]) == 1
 
 
 @pytest.mark.proves("SES-125", "S0-114")
@@ -143,9 +143,11 @@ def test_a_new_sitting_goes_on_with_the_conversation_there_is():
 
 @pytest.mark.proves("SES-126")
 def test_who_has_it_and_what_to_do():
-    assert "in process 7: wait" in visits.held(OPEN, "a-222", [], later(90))
-    assert "process 8, 9 of it lives" in visits.held(OPEN, "a-222", ["8", "9"], later(90))
-    assert "gate answer a-222" in visits.held(OPEN, "a-222", [], later(90))
+    assert "in process 7: wait" in visits.describe_holder(OPEN, "a-222", [], later(90))
+    assert "process 8, 9 of it lives" in visits.describe_holder(
+        OPEN, "a-222", ["8", "9"], later(90)
+    )
+    assert "gate answer a-222" in visits.describe_holder(OPEN, "a-222", [], later(90))
 
 
 @pytest.mark.proves("S0-27", "S0-28", "S0-29", "S0-30", "S0-47", "S0-B6", "S0-B7", "S0-B25")
@@ -163,7 +165,7 @@ def test_who_has_it_and_what_to_do():
 )
 def test_what_came_of_a_session(status, via, decision, word):
     ask = an_ask()._replace(status=status, settled_via=via, decision=decision)
-    result = outcomes.outcome(ask, None, outcomes.sum_up(ask, [ended(OPEN, 3), ended(OPEN, 4)]))
+    result = outcomes.outcome(ask, None, outcomes.sum_up(ask, [end(OPEN, 3), end(OPEN, 4)]))
     assert (result.outcome, result.decision, result.response) == (word, decision, decision)
     assert (result.duration_ms, result.attempts, result.session_id) == (7000, 2, "claude/s1")
     assert result.transcript is None
@@ -175,7 +177,7 @@ def test_what_came_of_a_session(status, via, decision, word):
 def test_what_was_said_only_when_it_was_wanted():
     terms = Terms("choice", capture_transcript=True)
     ask = an_ask(terms=terms, options=("A", "Other…"))._replace(status="answered")
-    said = [ended(OPEN, 1, transcript="one"), ended(OPEN, 1), ended(OPEN, 2, transcript="two")]
+    said = [end(OPEN, 1, transcript="one"), end(OPEN, 1), end(OPEN, 2, transcript="two")]
     result = outcomes.outcome(ask, {"other": "mine"}, outcomes.sum_up(ask, said))
     assert (result.transcript, result.response) == ("one\ntwo", "mine")
     form = an_ask("form", schema={})._replace(status="answered")
@@ -185,9 +187,9 @@ def test_what_was_said_only_when_it_was_wanted():
 
 @pytest.mark.proves("SES-125", "S0-117")
 def test_the_words_of_killed_sittings_stand_in_the_next_transcript():
-    first = ended(OPEN, 5)
-    lost = ended(OPEN._replace(started_at=later(10)), 20, "lost")
-    again = ended(OPEN._replace(started_at=later(30)), 40, "lost")
+    first = end(OPEN, 5)
+    lost = end(OPEN._replace(started_at=later(10)), 20, "lost")
+    again = end(OPEN._replace(started_at=later(30)), 40, "lost")
     now = OPEN._replace(started_at=later(50))
     assert visits.untold_since([first]) == NOW
     assert visits.untold_since([first, now]) == later(50)

@@ -14,7 +14,13 @@ import time
 
 import pytest
 from tests.support.original_programs import original_answer
-from tests.support.script_project import AWKS, Project, asked_and_answered, ended, heard
+from tests.support.script_project import (
+    AWKS,
+    Project,
+    asked_and_answered,
+    wait_for_end,
+    wait_for_words,
+)
 
 from gatebell.adapters.system.processes import identify
 
@@ -79,7 +85,7 @@ def test_a_text_question_is_a_file_and_its_answer_all_that_is_printed(project):
         "timeout": 300,
     }
     project.answer(question, "PostgreSQL")
-    code, out, err = ended(asking)
+    code, out, err = wait_for_end(asking)
     assert (code, out) == (0, b"PostgreSQL\n")
     assert err == f"[HIL:{question['agent_name']}] Question sent, waiting for response...\n"
     assert project.names() == project.names("answers") == []
@@ -92,17 +98,17 @@ def test_yes_no_and_options_are_asked_as_such(each_way):
     assert (question["type"], question["priority"], question["timeout"]) == ("yesno", "urgent", 7)
     assert "options" not in question
     each_way.answer(question, "yes")
-    assert ended(yesno)[:2] == (0, b"yes\n")
+    assert wait_for_end(yesno)[:2] == (0, b"yes\n")
     select = each_way.start("Which?", "select", 'Express, Fastify ,, "Koa"\n')
     question = each_way.question()
     assert (question["type"], question["options"]) == ("select", ["Express", "Fastify", '"Koa"'])
     each_way.answer(question, '"Koa"')
-    assert ended(select)[:2] == (0, b'"Koa"\n')
+    assert wait_for_end(select)[:2] == (0, b'"Koa"\n')
     commas = each_way.start("Which?", "-o", "A, or not\nA", "--option", " -B ", "--option=-C=")
     question = each_way.question()
     assert (question["type"], question["options"]) == ("select", ["A, or not\nA", " -B ", "-C="])
     each_way.answer(question, "-C=")
-    assert ended(commas)[:2] == (0, b"-C=\n")
+    assert wait_for_end(commas)[:2] == (0, b"-C=\n")
 
 
 @pytest.mark.proves("S4-63", "S4-74", "S4-79", "S4-B2", "S4-B3", "S4-B14", "FILE-2", "FILE-3")
@@ -125,7 +131,7 @@ def go_and_come_back(project, ascii_only):
         assert question["options"] == [question["content"]]
         project.answer(question, question["content"], ascii_only)
     for text, process in zip(NASTY, asking, strict=True):
-        code, out, err = ended(process)
+        code, out, err = wait_for_end(process)
         assert (code, out) == (0, f"{text}\n".encode()), err
 
 
@@ -140,24 +146,24 @@ def test_what_is_no_text_is_replaced_not_passed_on(each_way):
     if not (each_way.bin / "awk").exists():
         each_way.link("awk")  # jq 1.6 refuses half a pair, and leaves it to the next way
     each_way.answer(question, "\ud83d \ude00 a\0b")
-    code, out, _ = ended(asking)
+    code, out, _ = wait_for_end(asking)
     assert (code, out) == (0, "\ufffd \ufffd a\0b\n".encode())
 
 
 @pytest.mark.proves("FILE-4")
 def test_a_hundred_kilobytes_go_and_come_back(each_way):
     text = ('say "caf\u00e9" \\ \U0001f600\n' * 6000)[:60_000] + "x" * 40_000
-    before = _worked()
+    before = _count_seconds()
     asking = each_way.start(text, "-o", "A", "-o", 'B "x"')
     question = each_way.question()
     assert (question["content"], question["options"]) == (text, ["A", 'B "x"'])
     each_way.answer(question, text)
-    assert ended(asking)[:2] == (0, f"{text}\n".encode())
+    assert wait_for_end(asking)[:2] == (0, f"{text}\n".encode())
     # Options after a long question once took bash many times as long.
-    assert _worked() - before < 3
+    assert _count_seconds() - before < 3
 
 
-def _worked():
+def _count_seconds():
     """The seconds that programs started here have worked."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
@@ -199,9 +205,9 @@ def test_nothing_but_the_whole_answer_to_this_question_is_printed(each_way):
     tried.write_text(f"{functions}\n{calls}\n", encoding="utf-8")
     assert each_way.run(shell=("bash",), script=tried)[:2] == (0, b"whole\n")
     each_way.put(question, foreign[0].encode())
-    assert b"is not (or not yet) the answer" in heard(asking, b"this question\n")
+    assert b"is not (or not yet) the answer" in wait_for_words(asking, b"this question\n")
     each_way.answer(question, "yes")
-    assert ended(asking)[:2] == (0, b"yes\n")
+    assert wait_for_end(asking)[:2] == (0, b"yes\n")
 
 
 @pytest.mark.proves("FILE-193")
@@ -237,9 +243,9 @@ def test_our_own_answer_counts_before_the_original_one(each_way):
     original = each_way.answer_path(question | {"timestamp": "T"})
     original = original.with_name(original.name.replace("_T_", "_"))
     original.write_bytes(original_answer(question | {"id": "another-id"}, "forged"))
-    heard(asking, f"{original.name} is not (or not yet) the answer".encode())
+    wait_for_words(asking, f"{original.name} is not (or not yet) the answer".encode())
     each_way.answer(question, "mine")
-    assert ended(asking)[:2] == (0, b"mine\n")
+    assert wait_for_end(asking)[:2] == (0, b"mine\n")
     assert original.exists()
 
 
@@ -254,10 +260,10 @@ def test_an_answer_that_is_no_file_is_left_alone(project, kind):
     path.rename(elsewhere)
     make = {"link": lambda: path.symlink_to(elsewhere), "folder": path.mkdir}
     make.get(kind, lambda: os.mkfifo(path))()
-    heard(asking, b"this question\n")
+    wait_for_words(asking, b"this question\n")
     path.rmdir() if kind == "folder" else path.unlink()
     project.answer(question, "mine")
-    assert ended(asking)[:2] == (0, b"mine\n")
+    assert wait_for_end(asking)[:2] == (0, b"mine\n")
     assert elsewhere.exists()
 
 
@@ -267,7 +273,7 @@ def test_what_was_not_answered_has_its_exit_code_and_prints_nothing(each_way):
         asking = each_way.start("Which?")
         question = each_way.question()
         each_way.answer(question, "never", status=status, reason="not \x1b[31mnow\n")
-        got, out, err = ended(asking)
+        got, out, err = wait_for_end(asking)
         assert (got, out) == (code, b"")
         assert err.endswith(": not [31mnow\n")
         assert each_way.names() == each_way.names("answers") == []
@@ -307,9 +313,9 @@ def test_progress_is_told_every_minute_of_real_time(project):
 @pytest.mark.parametrize(("number", "code"), [("INT", 130), ("TERM", 143), ("HUP", 129)])
 def test_an_interrupted_question_is_withdrawn(project, number, code):
     asking = project.start("Which?")
-    heard(asking, b"waiting for response")
+    wait_for_words(asking, b"waiting for response")
     asking.send_signal(getattr(signal, f"SIG{number}"))
-    assert ended(asking)[:2] == (code, b"")
+    assert wait_for_end(asking)[:2] == (code, b"")
     assert project.names() == []
 
 
@@ -323,7 +329,7 @@ def test_in_an_agents_shell_the_wait_ends_and_goes_on_later(project, sign):
     assert (code, out.decode()) == (11, f"NOT ANSWERED YET: run: {again}\n")
     waiting = project.start("--wait", question["id"])
     project.answer(question, "yes")
-    assert ended(waiting)[:2] == (0, b"yes\n")
+    assert wait_for_end(waiting)[:2] == (0, b"yes\n")
     assert project.names() == project.names("answers") == []
     code, out, err = project.run("--wait", question["id"])
     assert (code, out) == (5, b"") and question["id"] in err
@@ -359,10 +365,10 @@ def test_what_is_no_id_leads_nowhere(project):
 @pytest.mark.proves("FILE-11")
 def test_a_question_whose_file_is_gone_ends_as_cancelled(project):
     asking = project.start("Which?")
-    heard(asking, b"waiting for response")
+    wait_for_words(asking, b"waiting for response")
     (name,) = project.names()
     (project.helpers / "questions" / name).unlink()
-    code, out, err = ended(asking)
+    code, out, err = wait_for_end(asking)
     assert (code, out) == (4, b"") and "withdrawn" in err
 
 
@@ -399,9 +405,9 @@ def test_who_listens_is_told_from_who_once_did(project):
         assert (code, out) == (9, b"") and "gate listen" in err
         assert project.names() == []
     asking = project.start("Which?")
-    assert b"gate listen" in heard(asking, b"waiting for response")
+    assert b"gate listen" in wait_for_words(asking, b"waiting for response")
     project.answer(project.question(), "yes")
-    assert ended(asking)[:2] == (0, b"yes\n")
+    assert wait_for_end(asking)[:2] == (0, b"yes\n")
     # As seen from a sandbox with process numbers of its own: the lock is held, by nobody there is.
     pid_file.write_text(str(gone.pid), encoding="ascii")
     with (project.helpers / ".listener.lock").open("w") as lock:
@@ -413,8 +419,8 @@ def test_who_listens_is_told_from_who_once_did(project):
     listener = subprocess.Popen(["sleep", "60"])
     project.listen(listener.pid)
     asking = project.start("Which?", "--require-listener", "--timeout", "2")
-    assert b"gate listen" not in heard(asking, b"waiting for response")
+    assert b"gate listen" not in wait_for_words(asking, b"waiting for response")
     listener.kill()
     listener.wait()
-    code, out, err = ended(asking)
+    code, out, err = wait_for_end(asking)
     assert (code, out, err.count("gate listen")) == (3, b"", 1)

@@ -12,7 +12,14 @@ from pathlib import Path
 
 import pytest
 from tests.support.people import a_person
-from tests.support.script_project import AWKS, SCRIPT, Project, asked_and_answered, ended, heard
+from tests.support.script_project import (
+    AWKS,
+    SCRIPT,
+    Project,
+    asked_and_answered,
+    wait_for_end,
+    wait_for_words,
+)
 from tests.support.waiting import eventually
 
 from gatebell.cli.asks import output_answer
@@ -150,7 +157,7 @@ def test_it_needs_neither_ps_nor_pipes_nor_nanoseconds(project):
     question = project.question()
     assert isinstance(question["timestamp"], int)
     project.answer(question, "yes")
-    assert ended(asking)[:2] == (0, b"yes\n")
+    assert wait_for_end(asking)[:2] == (0, b"yes\n")
 
 
 @pytest.mark.proves("FILE-16")
@@ -200,13 +207,13 @@ def test_without_a_session_the_terminal_or_the_parent_tells_agents_apart(project
     question = project.question()
     assert question["agent_name"] == f"Claude-{asking.pid}"
     project.answer(question, "yes")
-    ended(asking)
+    wait_for_end(asking)
     terminal = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
     typed = project.start("Which?", shell=(sys.executable, "-c", terminal))
     question = project.question()
     assert question["agent_id"].startswith("agent_pts-")
     project.answer(question, "y\x1b[31mes")
-    code, out, _ = ended(typed)
+    code, out, _ = wait_for_end(typed)
     assert code == 0 and out.endswith(b"\ny[31mes\r\n")
 
 
@@ -237,9 +244,9 @@ def test_a_project_without_folders_is_told_to_be_set_up(project):
     project.helpers.chmod(0o755)
     asking = project.start("Which?")
     told = f"{project.helpers} is now only yours (mode 0700)"
-    assert told in heard(asking, b"waiting for response").decode()
+    assert told in wait_for_words(asking, b"waiting for response").decode()
     project.answer(project.question(), "yes")
-    assert ended(asking)[:2] == (0, b"yes\n")
+    assert wait_for_end(asking)[:2] == (0, b"yes\n")
     assert project.helpers.stat().st_mode & 0o777 == 0o700
     assert (project.helpers / "answers").stat().st_mode & 0o777 == 0o700
 
@@ -320,7 +327,7 @@ def test_a_pipe_that_is_tidied_away_is_not_waited_at(project):
     asking = project.start("Which?")
     eventually((project.helpers / "slept").exists)
     project.answer(project.question(), "yes")
-    assert ended(asking)[:2] == (0, b"yes\n")
+    assert wait_for_end(asking)[:2] == (0, b"yes\n")
     assert not [name for name in os.listdir(project.helpers) if name.startswith(".tmp")]
 
 
@@ -415,9 +422,9 @@ def test_nested_repository_does_not_take_the_question(project):
 def test_signal_ends_gate_with_its_script(project, number, code):
     project.tool("gate", "echo $$ >&2\nexec sleep 60")
     asking = project.start("Which?", preexec_fn=restore_signals)
-    pid = int(heard(asking, b"\n"))
+    pid = int(wait_for_words(asking, b"\n"))
     asking.send_signal(getattr(signal, f"SIG{number}"))
-    assert ended(asking)[0] == code
+    assert wait_for_end(asking)[0] == code
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
@@ -428,13 +435,13 @@ def test_through_the_real_gate_a_yes_is_a_choice(tmp_path, world):
     project.tool("gate", f'exec {sys.executable} -m gatebell "$@"')
     project.environ = world.plain.environ | project.environ | {"GATE_STORE": world.path}
     asking = project.start("Deploy it?", "yesno")
-    said = heard(asking, b"gate answer").decode()
+    said = wait_for_words(asking, b"gate answer").decode()
     ask = world.get(said.split()[-1])
     sent = f"[HIL:{ask.origin.agent}] Question sent, waiting for response..."
     assert said.splitlines()[0] == sent
     assert (ask.question.kind, list(ask.question.options)) == ("choice", ["yes", "no"])
     assert world.ada.gate("answer", ask.id, "yes").code == 0
-    assert ended(asking)[:2] == (0, b"yes\n")
+    assert wait_for_end(asking)[:2] == (0, b"yes\n")
     assert project.names() == []
 
 
@@ -445,11 +452,14 @@ def test_interrupted_gate_says_how_to_go_on(tmp_path, world, number, code):
     project.tool("gate", f'exec {sys.executable} -m gatebell "$@"')
     project.environ = world.plain.environ | project.environ | {"GATE_STORE": world.path}
     asking = project.start("Deploy it?", preexec_fn=restore_signals)
-    ask_id = heard(asking, b"gate answer").decode().split()[-1]
+    ask_id = wait_for_words(asking, b"gate answer").decode().split()[-1]
     # Until it waits, gate has no handler of its own.
     eventually(lambda: catches_term(only_child(asking.pid)))
     asking.send_signal(getattr(signal, f"SIG{number}"))
-    assert ended(asking)[:2] == (code, f"NOT ANSWERED YET: run: gate wait {ask_id}\n".encode())
+    assert wait_for_end(asking)[:2] == (
+        code,
+        f"NOT ANSWERED YET: run: gate wait {ask_id}\n".encode(),
+    )
     assert world.get(ask_id).pending
 
 

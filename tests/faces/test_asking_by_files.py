@@ -30,7 +30,7 @@ def collect(world):
     listener.leave()
 
 
-def asked(world, collect):
+def wait_for_ask(world, collect):
     def look():
         collect()
         return world.store.asks.pending(5)
@@ -43,7 +43,7 @@ def test_where_the_store_is_out_of_reach_gate_ask_asks_by_files(world, collect):
     asker = world.plain.start(
         "ask", 'A "B" $(c)?', "--option", "Yes, sure", "--option", "No", **NOWHERE
     )
-    ask = asked(world, collect)
+    ask = wait_for_ask(world, collect)
     assert (ask.question.prompt, ask.question.options) == ('A "B" $(c)?', ("Yes, sure", "No"))
     answer_ask.answer(world.store, ask.id, a_person(), Given("Yes, sure"))
     collect()

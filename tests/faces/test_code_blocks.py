@@ -23,7 +23,7 @@ from gatebell.app import environment, settings
 from gatebell.cli.main import _ANY_ORDER, COMMANDS, parser_of
 from gatebell.domain.asks import file_questions, owners
 from gatebell.domain.runs.roles import parse_role
-from gatebell.install.claude import guarded
+from gatebell.install.claude import guard_hook
 
 # Pages whose Python blocks all run in a test of their noun.
 ELSEWHERE = {
@@ -184,7 +184,7 @@ def test_question_and_answer_files_are_of_the_format(blocks):
 @plays("docs/agents.md", "{\n")
 def test_hook_that_defers_is_the_guarded_one(blocks):
     (group,) = json.loads(blocks[0].text)["hooks"]["PreToolUse"]
-    assert group["hooks"][0]["command"] == guarded("gate hook claude --defer")
+    assert group["hooks"][0]["command"] == guard_hook("gate hook claude --defer")
 
 
 @pytest.mark.proves("DOC-1")

@@ -12,7 +12,7 @@ import sys
 import pytest
 from mcp.types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter
-from tests.support.decision_room import AFTERWARDS, APPROVE, FORMS, heard, room
+from tests.support.decision_room import AFTERWARDS, APPROVE, FORMS, room, wait_for_line
 from tests.support.mcp_client import DISCOVERY
 
 from gatebell.adapters.system import processes
@@ -309,9 +309,9 @@ def test_a_server_that_the_agent_starts_itself_shows_no_form(room, way):
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     if way == "lent":
-        lent = os.open(heard(shell.folder / "lent").strip(), os.O_RDONLY)
+        lent = os.open(wait_for_line(shell.folder / "lent").strip(), os.O_RDONLY)
         (shell.folder / "borrowed").touch()
-    told = heard(shell.folder / "told")
+    told = wait_for_line(shell.folder / "told")
     assert AFTERWARDS.format(room.ask.id) in told
     assert room.now().pending and room.now().decision is None
     if forged.poll() is None:

@@ -505,7 +505,7 @@ def test_the_best_program_that_works_is_taken_and_the_setting_wins(tmp_path, mon
     bare = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     bare["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
     assert discovery.first(bare) == ""
-    why = {found.tool: found.trouble for found in discovery.found(bare)}
+    why = {found.tool: found.trouble for found in discovery.find_tools(bare)}
     assert list(why) == NAMES and "not installed" in why["yad"]
     assert "no display" in why["tkinter"]
     home = fakes(tmp_path, zenity="", osascript="")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.support.decision_room import AFTERWARDS, APPROVE, FORMS, heard, room
+from tests.support.decision_room import AFTERWARDS, APPROVE, FORMS, room, wait_for_line
 
 __all__ = ["room"]
 
@@ -65,7 +65,7 @@ def test_wrapped_server_shows_no_form(room, way):
     lent = None
     if way == "lent":
         # The agent makes its program read from the wrapper's own pipe.
-        lent = os.open(heard(shell.folder / "lent").strip(), os.O_RDONLY)
+        lent = os.open(wait_for_line(shell.folder / "lent").strip(), os.O_RDONLY)
         (shell.folder / "borrowed").touch()
     opening = {"protocolVersion": "2025-06-18", "capabilities": FORMS}
     arguments = {"id": room.ask.id, "proposal": "approve"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.hook_session import Session, decision, ended, the_ask, until_it_waits
+from tests.support.hook_session import Session, decision, the_ask, until_it_waits, wait_for_end
 
 
 @pytest.fixture
@@ -23,5 +23,5 @@ def test_one_yes_runs_one_of_two_like_calls(world, session):
     second = the_ask(world)
     assert second.id != first.id
     world.ada.gate("answer", second.id, "no")
-    said = sorted(decision(ended(process))["behavior"] for process in asked)
+    said = sorted(decision(wait_for_end(process))["behavior"] for process in asked)
     assert said == ["allow", "deny"]

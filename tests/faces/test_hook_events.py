@@ -100,7 +100,7 @@ def hook_with(given, *, cli="claude", **options):
     return code, out.getvalue(), err.getvalue()
 
 
-def changed(name, value, event="PreToolUse"):
+def change(name, value, event="PreToolUse"):
     given = WHOLE | {"hook_event_name": event, name: value}
     return {key: one for key, one in given.items() if one is not WITHOUT}
 
@@ -134,7 +134,7 @@ def test_unreadable_call_is_denied(reached, event, cli, options):
     if cli == "codex" and options.get("defer"):
         options = {"guarded": True}
     for name, value in UNREADABLE_CALLS:
-        given = json.dumps(changed(name, value, event)).encode()
+        given = json.dumps(change(name, value, event)).encode()
         code, out, _ = hook_with(given, cli=cli, **options)
         assert is_denied(event, code, out), (name, value)
     assert reached == []

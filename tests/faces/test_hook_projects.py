@@ -46,7 +46,7 @@ def test_denial_of_a_project_holds_by_its_variable(world):
     world.plain.environ["CLAUDE_PROJECT_DIR"] = str(world.plain.folder)
     event = session.event("PermissionRequest", cwd=str(world.folder))
     assert decision(session.hook(event, "--limit", "5").out)["behavior"] == "deny"
-    assert world.store.asks.settled(9) == []
+    assert world.store.asks.list_settled(9) == []
 
 
 @pytest.mark.proves("HOOK-15")

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from tests.support.hook_session import Session, decision, ended, the_ask
+from tests.support.hook_session import Session, decision, the_ask, wait_for_end
 
 from gatebell.adapters.agents import session_logs
 from gatebell.app import wiring
@@ -42,7 +42,7 @@ def test_a_permission_request_is_decided_in_the_inbox(world, session):
     assert "hunter2222" not in shown
     assert world.claude.gate("answer", ask.id, "yes").code == 7
     assert world.ada.gate("answer", ask.id, "no", "--note", "use stash").code == 0
-    assert decision(ended(asked)) == {
+    assert decision(wait_for_end(asked)) == {
         "behavior": "deny", "message": "A person said no to this: use stash"
     }  # fmt: skip
     assert world.get(ask.id).delivered_to == "agent:claude/s1#", "the host gave no id"
@@ -65,7 +65,7 @@ def test_in_a_turn_of_a_flow_its_driver_is_asked_and_in_a_persons_session_the_in
     ask = the_ask(world)
     assert ask.origin.owner == "", "it is no ask of the run"
     world.ada.gate("answer", ask.id, "no")
-    assert decision(ended(asked))["behavior"] == "deny"
+    assert decision(wait_for_end(asked))["behavior"] == "deny"
 
 
 @pytest.mark.proves("HOOK-30")
@@ -78,11 +78,11 @@ def test_pattern_grant_asks_about_files_outside(world, session):
     asked = write(world.plain.folder / "a.md")
     scope = ("--for", "session", "--pattern", "Write(*.md)")
     assert world.ada.gate("answer", the_ask(world).id, "yes", *scope).code == 0
-    assert decision(ended(asked)) == {"behavior": "allow"}
-    assert decision(ended(write(world.plain.folder / "b.md"))) == {"behavior": "allow"}
+    assert decision(wait_for_end(asked)) == {"behavior": "allow"}
+    assert decision(wait_for_end(write(world.plain.folder / "b.md"))) == {"behavior": "allow"}
     beyond = write(world.folder / "evil.md")
     world.ada.gate("answer", the_ask(world).id, "no")
-    assert decision(ended(beyond))["behavior"] == "deny"
+    assert decision(wait_for_end(beyond))["behavior"] == "deny"
 
 
 @pytest.mark.proves("AGT-2")
@@ -96,7 +96,7 @@ def test_an_edited_command_is_shown_as_edited(world, session):
     assert world.ada.gate("answer", ask.id, "sure").code == 7
     assert "│ sure" in world.plain.gate("show", ask.id).out
     assert world.ada.gate("answer", ask.id, "yes", "--with", "git push --dry-run").code == 0
-    assert decision(ended(asked)) == {
+    assert decision(wait_for_end(asked)) == {
         "behavior": "allow", "updatedInput": {"command": "git push --dry-run"}
     }  # fmt: skip
     shown = world.plain.gate("show", ask.id).out
@@ -112,14 +112,14 @@ def test_where_the_host_takes_no_edit_the_agent_makes_the_call_itself(world, ses
         world.plain.gate("gates", "add", "Bash(git push *)")
     asked = session.start(session.event("PermissionRequest"))
     world.ada.gate("answer", the_ask(world).id, "yes", "--with", "git push --dry-run")
-    said = decision(ended(asked))
+    said = decision(wait_for_end(asked))
     assert said["behavior"] == "deny" and '{"command":"git push --dry-run"}' in said["message"]
     made = session.event("PermissionRequest", tool_input={"command": "git push --dry-run"})
     assert decision(session.hook(made).out) == {"behavior": "allow"}
     again = session.start(made)
     assert the_ask(world).question.call.command == "git push --dry-run", "it was for once"
     again.terminate()
-    assert ended(again) == ""
+    assert wait_for_end(again) == ""
 
 
 @pytest.mark.proves("AGT-14")
@@ -127,7 +127,7 @@ def test_a_host_that_ends_the_hook_has_decided_itself(world, session):
     asked = session.start(session.event("PermissionRequest"))
     ask = the_ask(world)
     asked.terminate()
-    assert ended(asked) == ""
+    assert wait_for_end(asked) == ""
     assert world.get(ask.id).note == "answered in the terminal"
 
 
@@ -185,7 +185,7 @@ def test_a_yes_for_the_session_is_not_asked_again(world, session):
     assert world.ada.gate("answer", ask.id, "yes", "--pattern", "Bash(git *)").code == 2
     ran = world.ada.gate("answer", ask.id, "yes", "--for", "session")
     assert "gate grants" in ran.out
-    assert decision(ended(asked)) == {"behavior": "allow"}
+    assert decision(wait_for_end(asked)) == {"behavior": "allow"}
     assert decision(session.hook(session.event("PermissionRequest")).out) == {"behavior": "allow"}
     listed = world.plain.gate("grants").out
     assert "exactly Bash(git push)" in listed and "session claude/s1" in listed
@@ -222,7 +222,7 @@ def test_what_is_answered_in_the_terminal_leaves_the_inbox(world, session):
     asked = session.start(session.event("PermissionRequest"))
     ask = the_ask(world)
     session.ends()
-    assert ended(asked) == ""
+    assert wait_for_end(asked) == ""
     after = world.get(ask.id)
     assert (after.status, after.note) == ("cancelled", "answered in the terminal")
 
@@ -268,7 +268,7 @@ def test_a_hosts_own_question_is_answered_from_the_inbox(world, session):
     waits = session.start(session.event("PermissionRequest", "AskUserQuestion", asked))
     ask = the_ask(world)
     assert world.plain.gate("answer", ask.id, "--other", "neither").code == 0
-    assert decision(ended(waits)) == {
+    assert decision(wait_for_end(waits)) == {
         "behavior": "allow", "updatedInput": {**asked, "answers": {"Which?": "neither"}}
     }  # fmt: skip
     assert world.get(ask.id).delivered_at
@@ -353,11 +353,11 @@ def test_an_unreadable_log_never_stops_an_ask(world, session):
     asked = session.start(session.event("PermissionRequest"))
     ask = the_ask(world)
     world.ada.gate("answer", ask.id, "yes")
-    assert decision(ended(asked)) == {"behavior": "allow"}
+    assert decision(wait_for_end(asked)) == {"behavior": "allow"}
     missing = session.event("PermissionRequest", transcript_path="/nowhere/x.jsonl", cwd="/nowhere")
     asked = session.start(missing)
     world.ada.gate("answer", the_ask(world).id, "yes")
-    assert decision(ended(asked)) == {"behavior": "allow"}
+    assert decision(wait_for_end(asked)) == {"behavior": "allow"}
 
 
 @pytest.mark.proves("AGT-29")
@@ -387,7 +387,7 @@ def test_a_helpers_call_never_gets_the_answer_of_the_main_one(world, session):
     while not (again := world.store.asks.pending(9)):
         assert time.monotonic() < until
     world.ada.gate("answer", again[0].id, "no")
-    said = sorted(decision(ended(process))["behavior"] for process in (first, second))
+    said = sorted(decision(wait_for_end(process))["behavior"] for process in (first, second))
     assert said == ["allow", "deny"]
 
 
@@ -402,7 +402,7 @@ def test_a_pipe_in_the_place_of_a_file_holds_nothing_up(world, session, where):
         os.mkfifo(session.log)
     asked = session.start(session.event("PermissionRequest"))
     world.ada.gate("answer", the_ask(world).id, "yes")
-    assert decision(ended(asked)) == {"behavior": "allow"}
+    assert decision(wait_for_end(asked)) == {"behavior": "allow"}
 
 
 @pytest.mark.proves("AGT-27")
@@ -481,7 +481,7 @@ def test_no_program_of_the_repository_is_run(world, session, kind):
     assert "first" in ask.going_on and " M a" in ask.going_on, ask.going_on
     assert not trace.exists()
     world.ada.gate("answer", ask.id, "no")
-    ended(asked)
+    wait_for_end(asked)
 
 
 @pytest.mark.proves("AGT-4", "AGT-12")
@@ -511,7 +511,7 @@ def test_a_foreign_log_tells_nothing_and_stops_nothing(world, session, record):
     session.log.write_text(json.dumps(record) + "\n", encoding="utf-8")
     asked = session.start(session.event("PermissionRequest"))
     world.ada.gate("answer", the_ask(world).id, "yes")
-    assert decision(ended(asked)) == {"behavior": "allow"}
+    assert decision(wait_for_end(asked)) == {"behavior": "allow"}
 
 
 @pytest.mark.proves("AGT-1")

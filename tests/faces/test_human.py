@@ -261,10 +261,10 @@ def test_an_ask_that_could_not_be_opened_leaves_the_handle_free(scene):
         human.ask_interactive(" ")
     assert (human.status, human.session_id) == ("idle", None)
     with pytest.raises(UsageError, match="is no session"):
-        human.wait(answered(scene))
+        human.wait(open_answered(scene))
 
 
-def answered(scene):
+def open_answered(scene):
     ask_id = scene.gate().open("Plain?")
     scene.answer(ask_id, "words")
     return ask_id

@@ -148,19 +148,19 @@ def test_folders_that_are_not_ours_are_refused_and_nothing_is_written(
     path.mkdir()
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(UsageError, match="belongs to another user"):
-        setup.needed(str(project))
+        setup.plan_folders(str(project))
 
 
 @pytest.mark.proves("FILE-111")
 def test_a_project_that_cannot_be_written_is_told(place, monkeypatch):
-    def refused(*_, **__):
+    def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(os, "mkdir", refused)
+    monkeypatch.setattr(os, "mkdir", refuse)
     with pytest.raises(UsageError, match="cannot be made ready: Permission denied"):
         setup.set_up(place.project)
-    monkeypatch.setattr(os, "lstat", refused)
-    assert {one.word for one in setup.needed(place.project)[:5]} == {"mended"}
+    monkeypatch.setattr(os, "lstat", refuse)
+    assert {one.word for one in setup.plan_folders(place.project)[:5]} == {"mended"}
 
 
 @pytest.mark.proves("FILE-112")
@@ -402,7 +402,7 @@ def test_folders_go_with_what_was_written_there_and_stay_with_what_others_put_th
 def test_folders_that_are_gone_or_come_again_are_no_trouble(place):
     assert setup.removable(place.project, ()) == []
     setup.set_up(place.project)
-    paths = [one.path for one in setup.needed(place.project)]
+    paths = [one.path for one in setup.plan_folders(place.project)]
     going = setup.removable(place.project, paths)
     assert setup.take_away(place.project, going) == going
     assert os.listdir(place.project) == []

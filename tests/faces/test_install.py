@@ -17,7 +17,7 @@ from gatebell.cli.setup import doctor
 from gatebell.cli.setup.rehearsal import ScriptedPerson
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.install.checks import check_hosts, installations
-from gatebell.install.claude import guarded
+from gatebell.install.claude import guard_hook
 from gatebell.install.codex import prefix
 from gatebell.install.default_gates import DEFAULT_GATES
 from gatebell.install.rehearsal import rehearse
@@ -379,8 +379,8 @@ def test_what_claude_code_gets(world, home):
     assert request["command"] == f"exec {GATE} hook claude --limit 86400"
     assert request["timeout"] == 86400
     assert hooks["PreToolUse"]["matcher"] == "Edit|Write|MultiEdit|NotebookEdit"
-    assert hooks["PreToolUse"]["hooks"][0]["command"] == guarded(f"{GATE} hook claude")
-    assert "--limit 60)" in guarded("x") and hooks["PreToolUse"]["hooks"][0]["timeout"] == 60
+    assert hooks["PreToolUse"]["hooks"][0]["command"] == guard_hook(f"{GATE} hook claude")
+    assert "--limit 60)" in guard_hook("x") and hooks["PreToolUse"]["hooks"][0]["timeout"] == 60
     for event in ("Stop", "UserPromptSubmit", "SessionEnd"):
         assert hooks[event]["hooks"][0]["command"] == f"exec {GATE} hook claude"
     seconds = float(written["env"]["GATE_AGENT_WAIT_SECONDS"])
@@ -476,7 +476,7 @@ def test_the_guard_lets_nothing_else_pass(tmp_path, hook, code, out):
     program = put(tmp_path / "hook", f"#!/bin/sh\n{hook}\n")
     program.chmod(0o755)
     ran = subprocess.run(
-        ["/bin/sh", "-c", guarded(str(program))], input="{}", capture_output=True, text=True,
+        ["/bin/sh", "-c", guard_hook(str(program))], input="{}", capture_output=True, text=True,
         check=False,
     )  # fmt: skip
     assert (ran.returncode, ran.stdout) == (code, out)
@@ -509,7 +509,7 @@ def test_guard_without_sed_blocks(tmp_path):
 def run_guard(folder, shell, line, **environ):
     """The guard around a program that prints the line and the tab that ends it."""
     (folder / "said").write_bytes(line.encode() + b"\t\n")
-    command = guarded(f"/bin/cat {folder}/said; :")
+    command = guard_hook(f"/bin/cat {folder}/said; :")
     return subprocess.run(
         [shell, "-c", command], capture_output=True, check=False, env=os.environ | environ
     )

@@ -117,7 +117,7 @@ def test_leaving_without_a_signal_keeps_the_run_waiting(world, desk, screens):
     again.type("fail\n")
     assert again.end() == 11 and "ended with exit code 3" in again.seen
     desk.world.ada.gate("answer", str(run.id), "left")
-    assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.heard(1)
+    assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.read_heard(1)
 
 
 @pytest.mark.proves("RUN-356", "S2-20")
@@ -168,7 +168,7 @@ def test_what_a_killed_holder_left_is_waited_for(world, desk, screens):
     assert not desk.store.runs.turns(run.id)[-1].ended_at
     os.kill(program, signal.SIGKILL)
     turn = desk.store.runs.turns(run.id)[-1]
-    eventually(lambda: not processes.marked(("GATE_TURN", turn.id)))
+    eventually(lambda: not processes.find_marked(("GATE_TURN", turn.id)))
     bob = screens(Screen.joining(world.bob, run.id))
     assert bob.end() == 6 and "was already answered by person:ada" in bob.seen
     _, adas = desk.store.runs.turns(run.id)
@@ -201,11 +201,11 @@ def test_a_program_is_told_when_its_holder_is_killed(world, desk, screens):
     pid_in(ada)
     turn = desk.store.runs.turns(run.id)[-1]
     os.kill(parse_identity(turn.process).pid, signal.SIGKILL)
-    eventually(lambda: not processes.marked(("GATE_TURN", turn.id)))
+    eventually(lambda: not processes.find_marked(("GATE_TURN", turn.id)))
     (asked,) = desk.store.asks.pending_of_run(run.id)
     answer_ask.answer(desk.store, asked.id, desk.caller(), Given("left"))
     desk.drive(run)
-    assert "left" in desk.heard(1), "the session was taken back"
+    assert "left" in desk.read_heard(1), "the session was taken back"
 
 
 @pytest.mark.proves("RUN-354")
@@ -295,11 +295,11 @@ def test_a_crash_before_the_ask_is_settled_is_not_misread(desk, monkeypatch):
     )
     desk.store.runs.offer(joined.turn.id, {"status": "BLOCKED"})
 
-    def killed(*_):
+    def kill(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(answer_ask, "answer", killed)
+        patched.setattr(answer_ask, "answer", kill)
         with pytest.raises(KeyboardInterrupt):
             run_session.leave(desk.store, joined, desk.caller())
     assert not desk.store.runs.turn(joined.turn.id).ended_at, "it is settled and closed at once"
@@ -323,7 +323,7 @@ def test_whoever_answers_first_wins_over_the_session(desk):
     assert isinstance(left.trouble, AlreadySettledError) and "person:bob" in str(left.trouble)
     with pytest.raises(AlreadySettledError):
         run_session.open_visit(desk.store, build_dependencies(desk.store), asked.id, desk.caller())
-    assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.heard(1)
+    assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.read_heard(1)
 
 
 @pytest.mark.proves("RUN-359")

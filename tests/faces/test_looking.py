@@ -294,7 +294,7 @@ def test_completion_works_in_a_real_bash(world):
 try gate an; try gate answer ""; try gate ask --mul; try gate audit v
 try gate ask --kind a; try gate ask --context ''; try gate answer a-222 ''
 """
-    first, second, third, fourth, fifth, sixth, seventh = world.completed(tries)
+    first, second, third, fourth, fifth, sixth, seventh = world.complete(tries)
     assert (fifth, sixth) == ("approval", "") and "a-" not in seventh
     assert (first, third, fourth) == ("answer", "--multiple", "verify")
     assert ask_id in second and "--note" in second

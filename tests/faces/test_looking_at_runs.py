@@ -33,7 +33,7 @@ def desk(world):
     return Desk(world)
 
 
-def asked(desk, run):
+def open_ask(desk, run):
     (ask,) = desk.store.asks.pending_of_run(run.id)
     return ask
 
@@ -41,7 +41,7 @@ def asked(desk, run):
 @pytest.mark.proves("RUN-360")
 def test_a_runs_number_stands_for_its_only_ask(world, desk):
     run = desk.run(NEEDS, DONE)
-    ask = asked(desk, run)
+    ask = open_ask(desk, run)
     number = str(run.id)
     assert world.plain.gate("show", number).out.startswith(f"{ask.id}  text, asked")
     assert world.ada.gate("ask-back", number, "Why?").code == 0
@@ -86,7 +86,7 @@ def test_a_number_that_is_no_runs_may_begin_an_asks_id(world):
 @pytest.mark.proves("RUN-361", "S2-41", "S2-42", "LAW-8")
 def test_a_call_is_shown_with_everything_about_it(world, desk):
     run = desk.run(NEEDS, DONE)
-    ask = asked(desk, run)
+    ask = open_ask(desk, run)
     answer_ask.answer(desk.store, ask.id, desk.caller(), Given("left"))
     desk.drive(run)
     first, second = desk.store.runs.turns(run.id)

@@ -46,7 +46,7 @@ def pending(world, count=1):
     return found
 
 
-def settled(world, ask_id):
+def wait_for_settled(world, ask_id):
     until = time.monotonic() + 20
     while world.get(ask_id).pending:
         assert time.monotonic() < until
@@ -153,7 +153,7 @@ def test_a_cancelled_call_withdraws_its_ask(world, client):
     client.send(
         {"method": "notifications/cancelled", "params": {"requestId": number, "reason": "Esc"}}
     )
-    after = settled(world, ask.id)
+    after = wait_for_settled(world, ask.id)
     assert (after.status, after.note) == ("cancelled", "the agent gave the call up: Esc")
     assert client.result(client.ask("ping"))["result"] == {}
     assert client.heard == [], "a cancelled call is not answered"
@@ -167,7 +167,7 @@ def test_a_call_cancelled_at_once_leaves_no_ask_behind(world, client):
         lines = [{"id": number, "method": "tools/call", "params": call}, cancel]
         client.send("\n".join(json.dumps({"jsonrpc": "2.0"} | line) for line in lines))
     until = time.monotonic() + 20
-    while len(world.store.asks.settled(9)) < 4:
+    while len(world.store.asks.list_settled(9)) < 4:
         assert time.monotonic() < until
     assert world.store.asks.pending(9) == []
 
@@ -189,18 +189,18 @@ def test_odd_ids_and_cancellations_harm_nobody(world, client):
 
 @pytest.mark.proves("AGT-12", "AGT-4")
 def test_a_reply_about_a_call_does_not_use_its_answer(world, client):
-    def asked(call_id):
+    def ask(call_id):
         return client.call(
             "approve", tool_name="Bash", input={"command": "ls"}, tool_use_id=call_id
         )
 
-    number = asked("t1")
+    number = ask("t1")
     (ask,) = pending(world)
     world.plain.gate("ask-back", ask.id, "why?")
     assert "why?" in json.loads(client.text(number)[0])["message"]
     replied = client.text(client.call("ask_human", reply_to=ask.id, reply="to see"))
     assert "make the same call again" in replied[0] and not replied[1]
-    number = asked("t2")
+    number = ask("t2")
     world.ada.gate("answer", ask.id, "yes")
     assert json.loads(client.text(number)[0])["behavior"] == "allow"
     number = client.call("ask_human", question="Which?")
@@ -333,22 +333,22 @@ def test_a_host_without_patience_is_told_in_time(world):
 
 @pytest.mark.proves("AGT-24", "AGT-2")
 def test_approve_answers_in_the_hosts_shape(world, client):
-    def asked(call_id):
+    def ask(call_id):
         return client.call(
             "approve", tool_name="Bash", input={"command": "ls"}, tool_use_id=call_id
         )
 
-    number = asked("t1")
+    number = ask("t1")
     world.ada.gate("answer", pending(world)[0].id, "yes")
     assert json.loads(client.text(number)[0]) == {
         "behavior": "allow", "updatedInput": {"command": "ls"}
     }  # fmt: skip
-    number = asked("t2")
+    number = ask("t2")
     world.ada.gate("answer", pending(world)[0].id, "no", "--note", "why?")
     assert json.loads(client.text(number)[0]) == {
         "behavior": "deny", "message": "A person said no to this: why?"
     }  # fmt: skip
-    number = asked("t3")
+    number = ask("t3")
     world.ada.gate("cancel", pending(world)[0].id)
     assert json.loads(client.text(number)[0])["behavior"] == "deny"
 

@@ -11,7 +11,7 @@ import pytest
 from tests.support.file_agent import set_up
 from tests.support.listener import Listening, answer
 from tests.support.original_programs import WAYS, OriginalListener, OriginalScript
-from tests.support.script_project import SCRIPT, Project, ended
+from tests.support.script_project import SCRIPT, Project, wait_for_end
 from tests.support.waiting import eventually
 from watchdog.events import FileSystemEventHandler
 from watchdog.observers import Observer
@@ -45,7 +45,7 @@ def files(project, folder):
     return os.listdir(os.path.join(project, ".helpers", folder))
 
 
-def settled(world, status):
+def wait_for_settled(world, status):
     return eventually(lambda: [a for a in world.store.asks.settled(9) if a.status == status])
 
 
@@ -59,7 +59,7 @@ def test_original_script_prints_exactly_the_answer(world, script, listening, kin
     asking = script.start(*words)
     listening.until(f"Question queued: {words[0]}")
     ask_id = answer(world, value, words[0])
-    assert ended(asking)[:2] == (0, f"{value}\n".encode())
+    assert wait_for_end(asking)[:2] == (0, f"{value}\n".encode())
     assert files(script.project, "questions") == files(script.project, "answers") == []
     agent = f"agent:files/agent_{asking.pid}"
     eventually(lambda: world.get(ask_id).delivered_to == agent, what="the answer's taking")
@@ -74,7 +74,7 @@ def test_original_script_reads_answers_without_jq(world, tmp_path, listening, wa
     asking = script.start("Which port: 80?")
     listening.until("Which port: 80?")
     answer(world, "no: use 8080", "Which port: 80?")
-    assert ended(asking)[:2] == (0, b"no: use 8080\n")
+    assert wait_for_end(asking)[:2] == (0, b"no: use 8080\n")
 
 
 @pytest.mark.proves("FILE-190", "S4-69", "S4-85")
@@ -84,7 +84,7 @@ def test_two_original_scripts_get_their_own_answers(world, script, listening):
         listening.until(prompt)
     answer(world, "no", "Use Bootstrap?")
     answer(world, "yes", "Use TypeScript?")
-    assert [ended(one)[:2] for one in asking] == [(0, b"yes\n"), (0, b"no\n")]
+    assert [wait_for_end(one)[:2] for one in asking] == [(0, b"yes\n"), (0, b"no\n")]
 
 
 @pytest.mark.proves("FILE-190", "S4-B17")
@@ -95,7 +95,7 @@ def test_original_question_waits_for_our_next_listener(world, script, listening)
     answer(world, "yes, again", "Anybody here?")
     # The script only looks whether somebody listens when it begins.
     following = Listening(world.plain, "--no-prompt")
-    assert ended(asking)[:2] == (0, b"yes, again\n")
+    assert wait_for_end(asking)[:2] == (0, b"yes, again\n")
     assert following.end() == 0
     following.process.communicate()
 
@@ -106,7 +106,7 @@ def test_original_question_of_a_mac_is_asked(world, script, listening):
     asking = script.start("On a Mac?", "yesno")
     listening.until("On a Mac?")
     answer(world, "yes", "On a Mac?")
-    assert ended(asking)[:2] == (0, b"yes\n")
+    assert wait_for_end(asking)[:2] == (0, b"yes\n")
 
 
 @pytest.mark.proves("FILE-191", "S4-60", "S4-62", "S4-B18")
@@ -114,10 +114,10 @@ def test_original_script_that_gives_up_withdraws(world, script, listening):
     script.hurry()
     asking = script.start("Still there?")
     listening.until("Still there?")
-    code, out, err = ended(asking)
+    code, out, err = wait_for_end(asking)
     assert (code, out) == (1, b"")
     assert "ERROR: Timeout waiting for response (300s)" in err
-    (ask,) = settled(world, "cancelled")
+    (ask,) = wait_for_settled(world, "cancelled")
     assert ask.note == "withdrawn by its agent"
     assert world.ada.gate("answer", ask.id, "too late").code != 0
     assert files(script.project, "answers") == []
@@ -131,7 +131,7 @@ def test_original_script_prints_nothing_of_a_cancelled_question(world, script, l
     ask = world.store.asks.pending(1)[0]
     assert world.ada.gate("cancel", ask.id, "--reason", "not today").code == 0
     listening.until("Cancelled: not today")
-    code, out, err = ended(asking)
+    code, out, err = wait_for_end(asking)
     assert (code, out) == (1, b"")
     assert "ERROR: Timeout" in err
     assert files(script.project, "questions") == files(script.project, "answers") == []
@@ -145,7 +145,7 @@ def test_original_script_prints_nothing_of_a_refused_question(world, script, lis
     listening.until("ERROR: Could not read question file: q_agent_")
     with open(os.path.join(script.project, "heard"), "wb"):
         pass
-    assert ended(asking)[:2] == (1, b"")
+    assert wait_for_end(asking)[:2] == (1, b"")
     assert world.store.asks.pending(9) == world.store.asks.settled(9) == []
     assert files(script.project, "questions") == files(script.project, "answers") == []
 
@@ -177,7 +177,7 @@ def test_our_script_is_answered_by_the_original_listener(original, way):
         asking = project.start(*words)
         listener.until(f"Question queued: {words[0]}")
         listener.type(value)
-        code, out, err = ended(asking)
+        code, out, err = wait_for_end(asking)
         assert (code, out) == (0, f"{value}\n".encode()), err
         assert "Nobody seems to listen" not in err
         assert project.names() == project.names("answers") == []
@@ -193,7 +193,7 @@ def test_two_of_our_scripts_get_the_original_listeners_answers(original):
     listener.type("yes")
     listener.until("] Question:\n  Use Bootstrap?")
     listener.type("no")
-    assert [ended(one)[:2] for one in (first, second)] == [(0, b"yes\n"), (0, b"no\n")]
+    assert [wait_for_end(one)[:2] for one in (first, second)] == [(0, b"yes\n"), (0, b"no\n")]
 
 
 @pytest.mark.proves("FILE-192", "FILE-10")
@@ -229,7 +229,7 @@ def test_original_script_is_answered_by_the_original_listener(world, script):
         asking = script.start(*words)
         listener.until(f"Question queued: {words[0]}")
         listener.type(value)
-        assert ended(asking)[:2] == (0, f"{value}\n".encode())
+        assert wait_for_end(asking)[:2] == (0, f"{value}\n".encode())
     listener.end()
 
 
@@ -277,7 +277,7 @@ def test_our_files_are_seen_whole_as_creations(world, listening):
     )  # fmt: skip
     listening.until("Which? xx")
     answer(world, "y" * 50_000, prompt)
-    assert ended(asking)[:2] == (0, b"y" * 50_000 + b"\n")
+    assert wait_for_end(asking)[:2] == (0, b"y" * 50_000 + b"\n")
     watching.end()
     seen = watching.seen
     question, told = (json.loads(seen[name]) for name in sorted(seen, reverse=True))
@@ -292,5 +292,5 @@ def test_where_links_are_not_to_be_had_files_are_renamed(tmp_path):
     asking = project.start("Which?")
     question = project.question()
     project.answer(question, "this")
-    assert ended(asking)[:2] == (0, b"this\n")
+    assert wait_for_end(asking)[:2] == (0, b"this\n")
     assert project.names() == []

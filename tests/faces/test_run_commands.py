@@ -15,7 +15,7 @@ from datetime import timedelta
 import pytest
 from bench.hot import SLOW_MODULES
 from tests.support.people import a_person
-from tests.support.run_project import ended, lives, project, seen, started
+from tests.support.run_project import lives, project, seen, started, wait_for_end
 from tests.support.shells import said_in
 from tests.support.waiting import eventually
 
@@ -90,7 +90,7 @@ def test_a_run_that_waits_says_so_and_goes_on_by_itself(world, project, started)
     shown += seen(process, f"⏸ {gate.id}")
     words = ("signal", "1", "--status", "CONTINUE", "--message", "go", "--as", "ada")
     assert world.ada.gate(*words)[:2] == (0, f"Recorded: {gate.id} is approved\n")
-    code, out, err = ended(process)
+    code, out, err = wait_for_end(process)
     assert (code, err) == (0, "")
     out = shown + out
     for line in (
@@ -154,11 +154,11 @@ def test_stopping_a_run_ends_its_agent_and_withdraws_its_asks(world, project, st
     pid = eventually(project.pids)[0]
     ran = world.ada.gate("stop", "1", "--reason", "no \x1b[1mmoney")
     assert ran[:2] == (0, "Run 1 marked as stuck: no ␛[1mmoney\n")
-    assert not lives(pid) and ended(driven)[0] == 13
+    assert not lives(pid) and wait_for_end(driven)[0] == 13
     waiting = started("run", "gated")
     ask = project.ask(2)
     assert world.ada.gate("kill", "2").out == "Run 2 marked as stuck: stopped\n"
-    assert world.get(ask.id).status == "cancelled" and ended(waiting)[0] == 13
+    assert world.get(ask.id).status == "cancelled" and wait_for_end(waiting)[0] == 13
     ran = world.ada.gate("stop", "2")
     assert ran.code == 7 and "has ended already (stuck)" in ran.err
 
@@ -185,7 +185,7 @@ def test_a_run_whose_driver_died_is_still_waiting_and_is_resumed(world, project,
     world.ada.gate("answer", ask.id, "left")
     gate = eventually(lambda: (found := project.ask(1)).id != ask.id and found)
     world.ada.gate("answer", gate.id, "yes")
-    assert ended(resumed)[0] == 0
+    assert wait_for_end(resumed)[0] == 0
     assert [turn.path for turn in world.store.runs.turns(1)] == ["1", "1", "3"]
     assert "gated" not in world.ada.gate("list", "--active").out
 
@@ -214,7 +214,7 @@ def test_interrupting_a_run_ends_the_agents_of_every_branch(world, project, star
     process = started("run", "both", PATH=str(tools))
     pids = [eventually(lambda role=role: project.pids(role))[0] for role in ("slow", "slower")]
     process.send_signal(signal.SIGINT)
-    code, _, err = ended(process)
+    code, _, err = wait_for_end(process)
     assert code == 130 and "Run 1: stuck: interrupted; go on with: gate resume 1" in err
     assert not any(map(lives, pids))
     project.go()
@@ -233,7 +233,7 @@ def test_a_worker_drives_what_was_left_to_it_and_lets_go_when_it_is_ended(world,
     assert "Run 2 goes on in the background: gate watch 2" in out
     assert world.ada.gate("status", "1").out.splitlines()[1] == "Agent: slow"
     worker.send_signal(signal.SIGTERM)
-    code, _, err = ended(worker)
+    code, _, err = wait_for_end(worker)
     assert code == 0 and project.run(1).state == "ready" and not lives(pid)
     assert "run 1 (slow) is driven\n" in err and "run 1 (slow) is ready\n" in err
     assert not locks.is_worked_at(world.path)
@@ -242,7 +242,7 @@ def test_a_worker_drives_what_was_left_to_it_and_lets_go_when_it_is_ended(world,
     project.is_in(1, "completed")
     project.is_in(2, "completed")
     second.send_signal(signal.SIGINT)
-    assert ended(second)[0] == 0
+    assert wait_for_end(second)[0] == 0
 
 
 @pytest.mark.proves("RUN-307")
@@ -253,7 +253,7 @@ def test_gate_up_drives_runs_too_unless_it_is_told_not_to(world, project, starte
     world.ada.gate("run", "simple", "--detach")
     assert "Nobody drives runs now" in world.ada.gate("status", "1").out
     up.send_signal(signal.SIGTERM)
-    assert ended(up)[0] == 0 and project.run(1).state == "ready"
+    assert wait_for_end(up)[0] == 0 and project.run(1).state == "ready"
     up = started("up", "--port=0")
     project.is_in(1, "completed")
     world.ada.gate("run", "slow", "--detach")
@@ -271,7 +271,7 @@ def test_watching_a_run_follows_it_while_others_go_on_with_it(world, project, st
     world.ada.gate("signal", "1", "--status", "DONE", "--message", "left", "--as", "ada")
     gate = eventually(lambda: (found := project.ask(1)).id != ask.id and found)
     world.ada.gate("answer", gate.id, "no", "--note", "not today")
-    code, out, _ = ended(process)
+    code, out, _ = wait_for_end(process)
     events = [json.loads(line) for line in out.splitlines()]
     assert code == 13 and events[-1] == {
         "event": "state", "state": "stuck", "reason": "not today", "agent": "",
@@ -293,12 +293,12 @@ def test_who_only_looks_on_leaves_the_work_to_a_worker(world, project, started):
     leaving = started("watch", "1")
     seen(leaving, "▸ 2 slow")
     leaving.send_signal(signal.SIGINT)
-    code, _, err = ended(leaving)
+    code, _, err = wait_for_end(leaving)
     assert code == 130 and "Run 1 goes on without you: gate watch 1" in err
     watching = started("watch", "1")
     seen(watching, "▸ 2 slow")
     project.go()
-    code, out, _ = ended(watching)
+    code, out, _ = wait_for_end(watching)
     assert code == 0 and out.endswith("Run 1: completed\nResult: DONE\n")
 
 
@@ -322,7 +322,7 @@ def test_the_logs_hold_what_agents_said_and_the_flow_logged(world, project, star
     following = started("logs", "2", "--follow")
     assert "quick has begun" in following.stdout.readline()
     project.go()
-    assert ended(process)[0] == 0 and ended(following)[0] == 0
+    assert wait_for_end(process)[0] == 0 and wait_for_end(following)[0] == 0
 
 
 @pytest.mark.proves("RUN-310")
@@ -454,7 +454,7 @@ def test_completion_offers_the_numbers_of_runs(world, project):
     lone = world.ask("Why?")
     tries = """
 try gate status ""; try gate stop 1 ""; try gate stop 1 --re; try gate continue "" """
-    first, second, third, of_either = world.completed(tries)
+    first, second, third, of_either = world.complete(tries)
     assert first.split()[0] == "1" and "--json" in first
     assert not second.split()[0].isdecimal() and third == "--reason"
     assert of_either.split()[:2] == [lone, "1"], "sessions are those of runs and of asks"
@@ -490,7 +490,7 @@ def test_what_an_agent_at_work_wants_to_do_is_waited_for_too(world, project, sta
     assert f"⏸ {ask.id}  Allow Bash?" in seen(process, f"⏸ {ask.id}")
     world.ada.gate("answer", ask.id, "no")
     project.go()
-    assert f"✗ {ask.id} rejected by person:ada" in ended(process)[1]
+    assert f"✗ {ask.id} rejected by person:ada" in wait_for_end(process)[1]
 
 
 @pytest.mark.proves("S2-52", "RUN-301")

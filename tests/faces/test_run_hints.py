@@ -8,7 +8,7 @@ import select
 import signal
 
 import pytest
-from tests.support.run_project import HEAD, ended, project, seen, started
+from tests.support.run_project import HEAD, project, seen, started, wait_for_end
 from tests.support.waiting import eventually
 
 __all__ = ["project", "started"]
@@ -52,7 +52,7 @@ def stuck_at_the_gate(world, project, started):
     world.ada.gate("answer", project.ask(1).id, "left")
     gate = eventually(lambda: (found := project.ask(1)).question.gates and found)
     world.ada.gate("answer", gate.id, "no", "--note", "not today")
-    assert ended(process)[0] == 13
+    assert wait_for_end(process)[0] == 13
 
 
 @pytest.mark.proves("RUN-340", "S2-75")
@@ -64,11 +64,11 @@ def test_watching_drives_nothing_and_says_once_that_nobody_does(world, more, sta
         "'gate worker' to drive all that are ready.\n"
     )
     leaving.send_signal(signal.SIGINT)
-    assert ended(leaving)[0] == 130 and more.run(1).state == "ready"
+    assert wait_for_end(leaving)[0] == 130 and more.run(1).state == "ready"
     watching = started("watch", "1", "--json")
     assert "Nobody drives" in complaint(watching)
     assert world.ada.gate("resume", "1").code == 0
-    code, out, err = ended(watching)
+    code, out, err = wait_for_end(watching)
     assert (code, err) == (0, "") and json.loads(out.splitlines()[-1])["state"] == "completed"
     driving = started("run", "slow")
     eventually(more.pids)
@@ -178,12 +178,12 @@ def test_an_option_is_chosen_by_its_number_too(world, more, started):
     assert f"  Answer: gate answer {ask.id} 'left hand'   all" in shown
     assert world.ada.gate("answer", "1", "7").code == 7, "there is no such number"
     assert world.ada.gate("answer", "1", "2").code == 0
-    assert ended(process)[1].endswith("Result: right\n")
+    assert wait_for_end(process)[1].endswith("Result: right\n")
     process = started("run", "numbers")
     more.ask(2)
     assert world.ada.gate("answer", "2", "1").code == 7, "where options are numbers, they are meant"
     assert world.ada.gate("answer", "2", "3").code == 0
-    assert ended(process)[1].endswith("Result: 3\n")
+    assert wait_for_end(process)[1].endswith("Result: 3\n")
 
 
 @pytest.mark.proves("RUN-345", "LAW-6")

@@ -49,7 +49,7 @@ def left(desk):
     def leave(suggestion, schema=SCHEMA, **environ):
         ask = desk.ask(Terms("form"), schema=schema)
         gate = TALKATIVE.replace('{"port": 8080}', json.dumps(suggestion).replace("\\", "\\\\"))
-        screens.append(desk.opened(ask, gate=gate, **environ))
+        screens.append(desk.open_session(ask, gate=gate, **environ))
         pid_in(screens[-1])
         screens[-1].type("exit\n")
         return ask, screens[-1]
@@ -239,7 +239,7 @@ def test_papers_are_not_written_where_a_planted_link_leads(desk, tmp_path):
     elsewhere.mkdir()
     os.mkdir(f"{desk.world.path}-sessions")
     os.symlink(elsewhere, f"{desk.world.path}-sessions/{ask.id}")
-    ada = desk.opened(ask)
+    ada = desk.open_session(ask)
     assert ada.end() == 1 and "leads elsewhere" in ada.seen
     assert list(elsewhere.iterdir()) == [] and desk.sittings(ask) == [("person:ada", "failed")]
     ada.close()
@@ -249,7 +249,7 @@ def test_papers_are_not_written_where_a_planted_link_leads(desk, tmp_path):
 def test_papers_that_cannot_be_written_are_a_failed_attempt(desk):
     ask = desk.ask()
     os.makedirs(f"{desk.world.path}-sessions/{ask.id}/prompt.md")
-    ada = desk.opened(ask)
+    ada = desk.open_session(ask)
     assert ada.end() == 1 and "prompt.md" in ada.seen
     assert desk.sittings(ask) == [("person:ada", "failed")]
     ada.close()
@@ -258,12 +258,12 @@ def test_papers_that_cannot_be_written_are_a_failed_attempt(desk):
 @pytest.mark.proves("SES-116", "SES-58")
 def test_what_was_said_before_a_kill_stands_in_the_transcript_of_who_comes_next(desk):
     ask = desk.ask(Terms("text", capture_transcript=True))
-    killed = desk.opened(ask, gate=SINCE)
+    killed = desk.open_session(ask, gate=SINCE)
     pid_in(killed)
     os.kill(killed.pid, signal.SIGKILL)
     killed.end()
     for _ in range(2):
-        ada = desk.opened(ask, gate=SINCE)
+        ada = desk.open_session(ask, gate=SINCE)
         pid_in(ada)
         ada.type("exit\n")
         ada.until("Your answer (Enter: not yet): ")

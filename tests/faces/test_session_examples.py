@@ -77,7 +77,7 @@ def test_the_examples_of_the_page_do_what_it_says(tmp_path, monkeypatch, capsys)
     assert said[3].startswith("sonnet") and len(blocks) == 6
     store = open_throwaway_store(str(tmp_path / "gate.db"))
     assert store.asks.pending(10) == []
-    prompts = {one.question.prompt: one.value for one in store.asks.settled(10)}
+    prompts = {one.question.prompt: one.value for one in store.asks.list_settled(10)}
     assert prompts["Why does the build fail?"] == "the cache was stale"
     store.close()
 

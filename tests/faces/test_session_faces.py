@@ -27,7 +27,7 @@ HOSTILE = "Be \x1b[2Jcareful\n\u202e<b>now</b>"
 TERMS = Terms("approval", HOSTILE, "opus", "", "more.json", 1800, True, max_attempts=3)
 
 
-def asked(store, terms=TERMS, prompt="Is the schema good?", **more):
+def open_ask(store, terms=TERMS, prompt="Is the schema good?", **more):
     request = Request(prompt, "session", session=terms, **more)
     return create_ask.ask(store, request, Origin(cwd="/p", agent="coder"), a_person()).ask
 
@@ -39,7 +39,7 @@ def sat(store, ask, end="left", **more):
 
 @pytest.mark.proves("SES-105", "SES-106", "S0-109", "LAW-8")
 def test_gate_show_tells_what_a_session_is_about_and_who_was_in_it(world):
-    ask = asked(world.store)
+    ask = open_ask(world.store)
     sat(world.store, ask, "failed", trouble="claude is \x1b[2J not found")
     ask_session.open_visit(world.store, ask.id, a_person("bob"), "codex", "s1")
     ran = world.ada.gate("show", ask.id)
@@ -71,7 +71,7 @@ def test_whoever_died_in_a_session_is_not_shown_in_it(world, inbox):
         (world.store, lambda ask: world.ada.gate("show", ask.id).out),
         (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
     ):
-        ask = asked(store)
+        ask = open_ask(store)
         ask_session.open_visit(store, ask.id, a_person("bob"), "claude", "s1")
         assert "in it now" in look(ask)
         with store.transaction():
@@ -86,7 +86,7 @@ def test_orphan_of_a_session_is_shown_with_its_command(world, inbox, orphan):
         (world.store, lambda ask: world.ada.gate("show", ask.id).out),
         (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
     ):
-        ask = asked(store)
+        ask = open_ask(store)
         seated = ask_session.open_visit(store, ask.id, a_person("bob"), "claude", "s1")
         kill_harness(store, seated.sitting)
         pid = orphan(seated.sitting.id).pid
@@ -97,7 +97,7 @@ def test_orphan_of_a_session_is_shown_with_its_command(world, inbox, orphan):
 
 @pytest.mark.proves("SES-172")
 def test_waiting_asker_is_told_of_an_orphan(world, orphan):
-    ask = asked(world.store)
+    ask = open_ask(world.store)
     seated = ask_session.open_visit(world.store, ask.id, a_person("bob"), "claude", "s1")
     kill_harness(world.store, seated.sitting)
     pid = orphan(seated.sitting.id).pid
@@ -113,7 +113,7 @@ def test_a_session_that_failed_is_called_so_and_offers_no_way_in(world, inbox):
         (world.store, lambda ask: world.ada.gate("show", ask.id).out),
         (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
     ):
-        ask = asked(store)
+        ask = open_ask(store)
         ask_session.fail(store, ask.id, a_person("bob"), "no login")
         shown = look(ask)
         assert (
@@ -134,7 +134,7 @@ def test_an_ask_without_a_session_has_none_of_it(world):
 
 @pytest.mark.proves("SES-107")
 def test_json_has_the_terms_and_every_sitting(world):
-    ask = asked(world.store)
+    ask = open_ask(world.store)
     sat(world.store, ask, transcript="person: hm")
     told = json.loads(world.ada.gate("show", ask.id, "--json").out)
     assert (told["kind"], told["answered_as"]) == ("session", "approval")
@@ -146,7 +146,7 @@ def test_json_has_the_terms_and_every_sitting(world):
 
 @pytest.mark.proves("SES-105", "SES-106", "SES-108", "LAW-8")
 def test_the_page_of_a_session_tells_the_same(inbox):
-    ask = asked(inbox.store)
+    ask = open_ask(inbox.store)
     sat(inbox.store, ask, transcript="person: <i>hm</i> \x1b[2J")
     ask_messages.reply(inbox.store, ask.id, a_person("x"), "proposes: APPROVED")
     ask_session.open_visit(inbox.store, ask.id, a_person("bob"), "claude", "s1")
@@ -185,7 +185,7 @@ def test_the_page_of_a_session_tells_the_same(inbox):
 def test_whoever_knows_enough_answers_in_the_browser_without_opening_it(
     inbox, terms, more, sent, came
 ):
-    ask = asked(inbox.store, terms, **more)
+    ask = open_ask(inbox.store, terms, **more)
     browser = inbox.browser()
     page = browser.get(f"/asks/{ask.id}").text
     hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))
@@ -199,7 +199,7 @@ def test_whoever_knows_enough_answers_in_the_browser_without_opening_it(
 @pytest.mark.proves("SES-108")
 def test_a_form_to_come_of_a_session_is_filled_in_in_the_browser(inbox):
     schema = {"type": "object", "properties": {"notes": {"type": "string"}}}
-    ask = asked(inbox.store, Terms("form"), schema=schema)
+    ask = open_ask(inbox.store, Terms("form"), schema=schema)
     page = inbox.browser().get(f"/asks/{ask.id}").text
     assert "notes" in page and 'value="given"' in page and 'value="yes"' not in page
 

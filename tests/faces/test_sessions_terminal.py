@@ -38,7 +38,7 @@ def opened(desk):
     screens = []
 
     def keep(*args, **more):
-        screens.append(desk.opened(*args, **more))
+        screens.append(desk.open_session(*args, **more))
         return screens[-1]
 
     yield keep

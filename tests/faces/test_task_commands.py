@@ -563,7 +563,7 @@ def test_completion_knows_the_commands_of_tasks_and_what_waits(tasks):
 try gate task cr; try gate task create --si; try gate task create --size ''; try gate task show ''
 try gate respond ''; try gate task show {task} ''; try gate task list --aw
 """
-    lines = tasks.world.completed(tries)
+    lines = tasks.world.complete(tries)
     assert lines[:3] == ["create", "--size", "small medium large"]
     assert {task, other} <= set(lines[3].split())
     assert task in lines[4].split() and other not in lines[4].split()
@@ -589,7 +589,7 @@ try gate task update {todo} -p ''; try gate task create --priority P0; try gate 
 try gate task import --dr; try gate task show tm-; try gate task reopen tm-; try gate task close tm-
 try gate ask --priority ''; try gate template sh; try gate task create -d ''
 """
-    lines = world.completed(tries)
+    lines = world.complete(tries)
     assert lines[:2] == ["mine", "later"] and lines[2].split()[0] == "later"
     # An empty answer leaves it to the shell, which offers files.
     assert lines[3:7] == ["P0 P1 P2 P3 P4", "P0", "", "--dry-run"]

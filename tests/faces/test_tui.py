@@ -487,5 +487,5 @@ def test_bare_gate_is_the_inbox_where_nobody_could_see_more(world, monkeypatch, 
 @pytest.mark.proves("RUN-554")
 def test_how_long_something_lasted_has_two_units():
     spoken = {0.4: "0s", 59: "59s", 60: "1m", 135: "2m 15s", 3600: "1h", 11100: "3h 5m"}
-    assert {seconds: run_rows.lasted(seconds) for seconds in spoken} == spoken
-    assert run_rows.lasted(90000) == "1d 1h"
+    assert {seconds: run_rows.describe_duration(seconds) for seconds in spoken} == spoken
+    assert run_rows.describe_duration(90000) == "1d 1h"

@@ -30,14 +30,14 @@ def spoil(inbox, monkeypatch):
     monkeypatch.setenv("GATE_STORE", inbox.store.path)
     ask = inbox.ask("Deploy?")
 
-    def spoiled(column, value, settled=False):
+    def spoil_column(column, value, settled=False):
         if settled:
             inbox.answer(ask, "fine")
         sql = f"UPDATE {TABLES[column]} SET {column} = ?"
         inbox.store.connection.raw.execute(sql, (value,))
         return ask
 
-    return spoiled
+    return spoil_column
 
 
 def complaint(capsys, *words):

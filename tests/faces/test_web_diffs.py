@@ -192,16 +192,21 @@ def test_no_payload_gets_out_of_its_cell():
 
 @pytest.mark.proves("WEB-66")
 def test_long_files_are_closed_and_long_diffs_are_cut():
-    def added(count):
+    def build_added(count):
         return f"--- /dev/null\n+++ b/x\n@@ -0,0 +1,{count} @@\n" + "+a\n" * count
 
-    assert "<details>" not in render(added(200))
-    assert "<details><summary>" in render(added(201)) and len(rows(render(added(201)))) == 201
-    html = render(added(4_000) + "diff --git a/y b/y\n" + added(1_500).replace("b/x", "b/y"))
+    assert "<details>" not in render(build_added(200))
+    assert (
+        "<details><summary>" in render(build_added(201))
+        and len(rows(render(build_added(201)))) == 201
+    )
+    html = render(
+        build_added(4_000) + "diff --git a/y b/y\n" + build_added(1_500).replace("b/x", "b/y")
+    )
     assert len(rows(html)) == diffs.MAX_LINES and "not shown: 500 more lines" in html
-    html = render(added(5_000) + "diff --git a/y b/y\nnew mode 100755\n")
+    html = render(build_added(5_000) + "diff --git a/y b/y\nnew mode 100755\n")
     assert "not shown: 1 more files, 0 lines" in html
-    html = render(added(5_000) + "@@ -9 +9 @@\n-second\n+second\n")
+    html = render(build_added(5_000) + "@@ -9 +9 @@\n-second\n+second\n")
     assert "not shown: 2 more lines" in html and "second" not in html
     html = render("words\n" * 12_000)
     assert text_of(html).count("words") == 5_000 and "not shown: 2,001 more lines of this" in html

@@ -74,7 +74,7 @@ class Browser(HTMLParser):
             self.posted[self._select] = chosen[0] if chosen else self._options[0][0]
 
 
-def posted(html):
+def post(html):
     browser = Browser()
     browser.feed(str(html))
     browser.close()
@@ -180,7 +180,7 @@ def test_what_stands_in_the_fields_is_the_value(found):
     schema, (value,) = found
     html = render(schema, value)
     assert read_markup(html, WORDS | FIELDS).faults == []
-    again = read(schema, posted(html))
+    again = read(schema, post(html))
     assert json.dumps(again, sort_keys=True) == json.dumps(value, sort_keys=True)
 
 
@@ -198,7 +198,7 @@ def test_hostile_names_and_words_are_safe_and_come_back(hostile):
     value = {"few": hostile, "many": hostile, "titled": 1, hostile: "x", "rows": [{hostile: "y"}]}
     html = render(schema, value, [("/text", hostile), ("/nowhere", hostile)])
     assert read_markup(html, WORDS | FIELDS).faults == []
-    assert read(schema, posted(html)) == value
+    assert read(schema, post(html)) == value
 
 
 @pytest.mark.proves("WEB-61")
@@ -224,18 +224,18 @@ def test_no_payload_gets_out_of_a_form():
 def test_what_is_not_to_be_seen_is_written_out_in_json():
     schema = form(x={})
     html = render(schema, {"x": ["a\u202eb", "日本", "\0"]})
-    assert '"a\\u202eb"' in posted(html)["v/x"] and "日本" in html and "\u202e" not in html
-    assert read(schema, posted(html)) == {"x": ["a\u202eb", "日本", "\0"]}
+    assert '"a\\u202eb"' in post(html)["v/x"] and "日本" in html and "\u202e" not in html
+    assert read(schema, post(html)) == {"x": ["a\u202eb", "日本", "\0"]}
 
 
 @pytest.mark.proves("WEB-69")
 def test_two_thousand_properties_are_two_thousand_fields():
     schema = form(**{f"p{number}": {"type": "integer"} for number in range(2_000)})
     value = {f"p{number}": number for number in range(2_000)}
-    assert read(schema, posted(render(schema, value))) == value
+    assert read(schema, post(render(schema, value))) == value
 
 
-def entangled(count):
+def entangle(count):
     """Definitions of which each refers to all."""
     fields = {f"p{one}": {"$ref": f"#/$defs/d{one}"} for one in range(count)}
     return {
@@ -255,7 +255,7 @@ def nested_rows(depth):
 @pytest.mark.parametrize(
     ("schema", "value"),
     [
-        (entangled(9), {"deep": {"p8": {"p2": {"p3": {}}}}, "word": "w"}),
+        (entangle(9), {"deep": {"p8": {"p2": {"p3": {}}}}, "word": "w"}),
         (nested_rows(4), {"r": [{"y": "w"}]}),
         (form(word={"type": "string"}, **{f"e{n}": {"$ref": "#/$defs/e"} for n in range(900)})
          | {"$defs": {"e": {"enum": list(range(5_000))}}}, {"word": "w", "e0": 7, "e800": 9}),
@@ -268,7 +268,7 @@ def test_what_would_make_a_page_too_large_is_typed_as_json_and_comes_back(schema
     started = time.process_time()
     check_schema(schema)
     html = render(schema, value)
-    assert len(html) < 4_000_000 and read(schema, posted(html)) == value
+    assert len(html) < 4_000_000 and read(schema, post(html)) == value
     assert len(render(schema)) < 4_000_000
     # About a second; measuring coverage makes it several times slower.
     assert time.process_time() - started < 10
@@ -343,7 +343,7 @@ def test_what_no_field_can_hold_is_typed_as_json_for_that_part_only(part):
     assert names(schema) == ["v/name", *([] if part is False else ["v/x"])] or "next" in str(part)
     value = {"name": "n", "x": {"a": [1, "two", None]}}
     if "next" not in str(part) and "nowhere" not in str(part):
-        assert read(schema, posted(render(schema, value))) == value
+        assert read(schema, post(render(schema, value))) == value
     assert "as JSON" in render(schema)
 
 
@@ -392,7 +392,7 @@ def test_nothing_is_selected_and_a_default_is_only_told():
     )
     html = render({**schema, "default": {"text": "typed", "one": "a"}})
     assert "checked" not in html and "selected" not in html
-    assert {*posted(html).values()} == {""} and read(schema, posted(html)) == {}
+    assert {*post(html).values()} == {""} and read(schema, post(html)) == {}
     assert "default: true" in html and "default: typed" in html and "default: 3" in html
     assert "hush" not in html
     # Only what may be left out can be unsaid again.
@@ -439,7 +439,7 @@ def test_errors_stand_beside_their_fields_and_what_was_typed_is_kept():
     assert described <= set(ids) and len(ids) == len(set(ids))
     radios = next(one for one in elements(html, "fieldset") if one.get("role") == "radiogroup")
     assert radios["aria-invalid"] == "true"
-    again = posted(html)
+    again = post(html)
     assert [again[one] for one in ("v/name", "v/age", "v/sizes", "v/rows/0/n", "v/any")] == [
         "ab", "old", "1\r\nbig", "few", "{a",
     ]  # fmt: skip
@@ -522,7 +522,7 @@ def test_what_is_left_empty_is_left_out():
         unsaid={"type": ["string", "null"]},
         some={"type": "array", "items": {"enum": [1]}},
     )
-    empty = posted(render(schema))
+    empty = post(render(schema))
     assert read(schema, empty) == {"must": {"deep": {}}, "listed": [], "null": None}
     value = read(schema, {**empty, "v/o/x": "a"})
     assert value["o"] == {"x": "a", "y": []}
@@ -537,7 +537,7 @@ def test_null_is_said_by_choosing_it():
         y={"type": ["string", "null"], "enum": ["b", None]},
     )
     html = render(schema, {"x": None})
-    assert posted(html) == {"v/x": "null"} and read(schema, posted(html)) == {"x": None}
+    assert post(html) == {"v/x": "null"} and read(schema, post(html)) == {"x": None}
     assert read(schema, {}) == {} and read(schema, {"v/y": "null"}) == {"y": None}
     assert [one["value"] for one in elements(html, "input") if one["name"] == "v/y"] == [
         '"b"',
@@ -556,12 +556,12 @@ def test_a_row_is_added_without_a_script():
     assert [one["name"] for one in elements(html, "button")] == ["more:v/rows/0/t", "more:v/rows"]
     value = None
     for number in range(3):
-        sent = {**posted(html), f"v/rows/{number}/n": f"row {number}", "more:v/rows": "1"}
-        assert wants_more(sent) and not wants_more(posted(html))
+        sent = {**post(html), f"v/rows/{number}/n": f"row {number}", "more:v/rows": "1"}
+        assert wants_more(sent) and not wants_more(post(html))
         value = read(schema, sent)
         html = render(schema, value)
     assert value == {"rows": [{"n": f"row {number}"} for number in range(3)]}
-    assert "v/rows/2/n" in posted(html) and "v/rows/3/n" not in posted(html)
+    assert "v/rows/2/n" in post(html) and "v/rows/3/n" not in post(html)
 
 
 @pytest.mark.proves("WEB-73")

@@ -386,8 +386,8 @@ def test_the_page_fits_a_run_that_was_really_driven(tmp_path):
         return None
 
     harness.go(feature)
-    harness.answered("cookie")
-    harness.answered("yes", "fine")
+    harness.answer_and_drive("cookie")
+    harness.answer_and_drive("yes", "fine")
     inbox.desk = make_desk(inbox.store, local_site(4283))
     inbox.app = make_app(inbox.desk)
     words = shown(inbox, f"/runs/{harness.run_id}")

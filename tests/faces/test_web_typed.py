@@ -82,7 +82,7 @@ SHOWN = make_call("Bash", {"command": "rm foo", "timeout": 5})
 def test_a_changed_call_keeps_all_that_was_not_changed(call, written, given):
     asked = ask("approval", call=call)
     form = FormData([("value", "edited"), ("edited", written.replace("\n", "\r\n"))])
-    assert answer_fields.given(asked, form).value == {"input": given}
+    assert answer_fields.read_given(asked, form).value == {"input": given}
 
 
 @pytest.mark.parametrize(
@@ -98,20 +98,20 @@ def test_a_changed_call_keeps_all_that_was_not_changed(call, written, given):
 def test_a_change_that_is_none_is_no_approval(call, written, why):
     asked = ask("approval", call=call)
     with pytest.raises(UsageError, match=why):
-        answer_fields.given(asked, FormData([("value", "edited"), ("edited", written)]))
+        answer_fields.read_given(asked, FormData([("value", "edited"), ("edited", written)]))
 
 
 @pytest.mark.proves("WEB-54")
 def test_a_pattern_without_a_time_is_refused():
     form = FormData([("value", "yes"), ("pattern", "Bash(git push *)")])
     with pytest.raises(UsageError, match="for how long"):
-        answer_fields.given(ask("approval", call=SHOWN), form)
+        answer_fields.read_given(ask("approval", call=SHOWN), form)
 
 
 @pytest.mark.proves("WEB-32", "LAW-6")
 def test_words_of_ones_own_are_not_dropped_beside_another_choice():
     form = FormData([("chosen", "0"), ("other", "Green")])
     with pytest.raises(UsageError, match="words of your own"):
-        answer_fields.given(ONE, form)
+        answer_fields.read_given(ONE, form)
     both = FormData([("chosen", "0"), ("chosen", "other"), ("other", "Green")])
-    assert answer_fields.given(SOME, both).value == ["Red", {"other": "Green"}]
+    assert answer_fields.read_given(SOME, both).value == ["Red", {"other": "Green"}]

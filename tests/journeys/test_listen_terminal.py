@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.file_agent import Agent, set_up
 from tests.support.original_programs import OriginalScript
-from tests.support.script_project import ended
+from tests.support.script_project import wait_for_end
 from tests.support.shells import World
 
 
@@ -118,11 +118,11 @@ def test_original_scripts_are_answered_at_the_prompt(world, terminal, tmp_path):
     terminal.until(f"-{framework.pid}] Question:")
     terminal.until("2. Fastify")
     terminal.type("2", "Enter")
-    assert ended(framework)[:2] == (0, b"Fastify\n")
+    assert wait_for_end(framework)[:2] == (0, b"Fastify\n")
     port = script.start("Which port?")
     terminal.until("Which port?")
     terminal.until(f"-{port.pid}] Question:")
     terminal.until("Your answer")
     terminal.type("8080", "Enter")
-    assert ended(port)[:2] == (0, b"8080\n")
+    assert wait_for_end(port)[:2] == (0, b"8080\n")
     script.end()

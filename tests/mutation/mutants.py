@@ -62,7 +62,7 @@ def _parse(path: Path) -> ast.Module:
 
 
 def _changeable(tree: ast.AST) -> list[ast.AST]:
-    spared = _spared(tree)
+    spared = _find_spared(tree)
     return [node for node in ast.walk(tree) if id(node) not in spared]
 
 
@@ -79,7 +79,7 @@ def _functions_of_nodes(tree: ast.Module) -> dict[int, str]:
     return names
 
 
-def _spared(tree):
+def _find_spared(tree):
     """Find the nodes without behaviour: docstrings, annotations, imports, texts of errors."""
     spared = set()
     for node in ast.walk(tree):

@@ -48,14 +48,14 @@ class RealInbox:
         self.host, self.url = f"127.0.0.1:{self.port}", f"http://127.0.0.1:{self.port}"
         self.desk = make_desk(self.store, local_site(self.port))
         config = uvicorn.Config(
-            self._recorded(make_app(self.desk)), log_level="warning", access_log=False, ws="none"
+            self._record(make_app(self.desk)), log_level="warning", access_log=False, ws="none"
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
         self._thread.start()
         eventually(lambda: self._server.started, what="the server has started")
 
-    def _recorded(self, app):
+    def _record(self, app):
         async def recording(scope, receive, send):
             read: list[bytes] = []
 

@@ -236,7 +236,7 @@ def test_twenty_thousand_hostile_files_do_no_harm(scene):
     assert scene.words("trouble") == []
     assert is_told()
     assert scene.busiest < MAX_SECONDS and scene.slowest < MAX_WITH_OTHERS
-    settled = scene.store.asks.settled(1_000)
+    settled = scene.store.asks.list_settled(1_000)
     assert len([ask for ask in settled if ask.status == "answered"]) == asked
     for name in os.listdir(scene.at("answers")):
         path = scene.at("answers", name)
@@ -305,7 +305,7 @@ def test_names_that_change_under_its_hands_bring_nothing_from_outside(scene):
     scene.look_for(2.0)
     over.set()
     racer.join()
-    asks = [*scene.store.asks.pending(50), *scene.store.asks.settled(50)]
+    asks = [*scene.store.asks.pending(50), *scene.store.asks.list_settled(50)]
     assert not any("SECRET" in ask.question.prompt for ask in asks)
     assert scene.busiest < MAX_SECONDS and scene.slowest < MAX_WITH_OTHERS
 

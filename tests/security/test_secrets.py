@@ -44,7 +44,7 @@ def test_nothing_of_a_secret_is_left_once_it_was_taken(tmp_path, more, value):
     assert CANARY not in repr(store.asks.get(ask_id)) and CANARY not in repr(
         store.asks.answers(ask_id)
     )
-    assert CANARY not in repr(store.asks.settled(9))
+    assert CANARY not in repr(store.asks.list_settled(9))
     assert gate.wait(ask_id).value == value
     assert CANARY.encode() not in everything(tmp_path)
     assert store.asks.secret(ask_id) is None

@@ -177,7 +177,7 @@ def visitors(house):
     return every | {f"only {one}": with_token(house.token(one), one) for one in SCOPES}
 
 
-def expected(method, path, who):
+def expect_status(method, path, who):
     """The status that the table gives this visitor."""
     row = TABLE.get(f"{'GET' if method == 'HEAD' else method} {path}")
     if row is None:
@@ -196,10 +196,10 @@ def changes(method, path, who):
     """Whether the store may, and must, be another one afterwards."""
     if path == "/logout" and "authorization" in who.headers:
         return False  # a token has no login that could end
-    return expected(method, path, who) < 400 and method not in READING
+    return expect_status(method, path, who) < 400 and method not in READING
 
 
-def served(path):
+def list_methods(path):
     """The methods that a path has."""
     return [one for one in METHODS if f"{'GET' if one == 'HEAD' else one} {path}" in TABLE]
 
@@ -275,13 +275,13 @@ def test_everybody_gets_what_the_table_says_and_nothing_else_changes(house, path
     caplog.set_level(logging.DEBUG)
     wrong, secrets, filled = [], set(), ""
     for name, visitor in house.everybody.items():
-        for method in METHODS if whole or name in FEW else served(path):
+        for method in METHODS if whole or name in FEW else list_methods(path):
             if not filled:
                 filled, given = target(house, path)
             secrets |= {*visitor.secrets, given.get("token", "")} - {""}
             before = house.fingerprint.take()
             response = send(house, method, filled, visitor, given)
-            code, changed = expected(method, path, visitor), house.fingerprint.take() != before
+            code, changed = expect_status(method, path, visitor), house.fingerprint.take() != before
             if response.status_code != code or changed != changes(method, path, visitor):
                 wrong.append((method, name, code, response.status_code, changed, response.text))
             if response.status_code >= 400:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.support.session_asks import ADA, BOB, asked
+from tests.support.session_asks import ADA, BOB, open_ask
 from tests.support.stores import store
 from tests.support.visits import kill_harness, rewrite_visit
 
@@ -44,7 +44,7 @@ def result(store, ask):
 
 @pytest.mark.proves("SES-127", "S0-106", "S0-108", "S0-B27", "LAW-2")
 def test_one_person_at_a_time_has_the_session(store):
-    ask = asked(store)
+    ask = open_ask(store)
     seated = sit(store, ask)
     assert (seated.goes_on, seated.seconds_left, seated.sitting.number) == (False, None, 1)
     with pytest.raises(RefusedError, match="person:ada has this session open"):
@@ -66,7 +66,7 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     dead = str(processes.identify(child.pid))
     child.communicate(b"\n")
-    ask = asked(store)
+    ask = open_ask(store)
     seated = sit(store, ask)
     gone = seated.sitting._replace(process=dead)
     ask_session.note_program(store, gone, "")
@@ -94,9 +94,9 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
 
 @pytest.mark.proves("SES-129", "S0-114", "LAW-2")
 def test_a_conversation_has_one_holder_whichever_ask_brought_them(store):
-    first = asked(store)
+    first = open_ask(store)
     held = sit(store, first)
-    second = asked(store, Terms("text", resume_session="claude/s1"))
+    second = open_ask(store, Terms("text", resume_session="claude/s1"))
     with pytest.raises(RefusedError, match=f"gate answer {first.id}"):
         sit(store, second)
     ask_session.close_visit(store, held.sitting, ADA, "left")
@@ -105,7 +105,7 @@ def test_a_conversation_has_one_holder_whichever_ask_brought_them(store):
 
 @pytest.mark.proves("SES-130", "S0-111", "S0-104")
 def test_time_that_is_up_settles_it_and_never_approves(store):
-    ask = asked(store, Terms("approval", session_seconds=100))
+    ask = open_ask(store, Terms("approval", session_seconds=100))
     first = sit(store, ask)
     store.clock.advance(40)
     ask_session.close_visit(store, first.sitting, ADA, "left")
@@ -121,7 +121,7 @@ def test_time_that_is_up_settles_it_and_never_approves(store):
 
 @pytest.mark.proves("SES-130")
 def test_whose_time_is_used_up_can_still_answer(store):
-    ask = asked(store, Terms("approval", session_seconds=10))
+    ask = open_ask(store, Terms("approval", session_seconds=10))
     seated = sit(store, ask)
     store.clock.advance(11)
     ask_session.close_visit(store, seated.sitting, ADA, "left")
@@ -133,8 +133,8 @@ def test_whose_time_is_used_up_can_still_answer(store):
 
 @pytest.mark.proves("SES-122", "S0-B28", "LAW-1")
 def test_a_deadline_waits_for_who_is_there_and_settles_when_nobody_comes(store):
-    alone = asked(store, expires_seconds=60)
-    ask = asked(store, Terms("text", session_seconds=600), expires_seconds=60)
+    alone = open_ask(store, expires_seconds=60)
+    ask = open_ask(store, Terms("text", session_seconds=600), expires_seconds=60)
     seated = sit(store, ask)
     store.clock.advance(300)
     apply_deadlines.sweep(store)
@@ -151,7 +151,7 @@ def test_a_deadline_waits_for_who_is_there_and_settles_when_nobody_comes(store):
 
 @pytest.mark.proves("SES-131", "S0-B25")
 def test_failed_attempts_are_kept_and_the_last_one_settles(store):
-    ask = asked(store, Terms("text", max_attempts=2))
+    ask = open_ask(store, Terms("text", max_attempts=2))
     first = ask_session.close_visit(
         store, sit(store, ask).sitting, ADA, "failed", trouble="no claude\x00"
     )
@@ -166,7 +166,7 @@ def test_failed_attempts_are_kept_and_the_last_one_settles(store):
 
 @pytest.mark.proves("SES-131", "S0-B26", "LAW-3")
 def test_a_person_closes_it_as_failed(store):
-    ask = asked(store)
+    ask = open_ask(store)
     agent = ADA._replace(agent=Sighting("claude", "s", "CLAUDECODE is set"))
     with pytest.raises(AgentRefusedError):
         ask_session.fail(store, ask.id, agent, "it will not work")
@@ -179,7 +179,7 @@ def test_a_person_closes_it_as_failed(store):
 
 @pytest.mark.proves("SES-132", "LAW-3", "S0-B34")
 def test_who_may_not_decide_may_not_sit(store):
-    ask = asked(store)
+    ask = open_ask(store)
     agent = ADA._replace(agent=Sighting("claude", "s", "CLAUDECODE is set"))
     with pytest.raises(AgentRefusedError, match="opens an agent's session"):
         sit(store, ask, agent)
@@ -193,7 +193,7 @@ def test_participants_come_in_turn_and_all_of_them_decide(store):
     for name in ("ada", "bob"):
         manage_people.add(store, ADA, name)
     ada, bob = ADA._replace(verified=True), BOB._replace(verified=True)
-    ask = asked(store, requirement={"all": ["ada", "bob"]})
+    ask = open_ask(store, requirement={"all": ["ada", "bob"]})
     with pytest.raises(RefusedError, match="personal token"):
         sit(store, ask)
     for who, pending in ((ada, True), (bob, False)):
@@ -217,7 +217,7 @@ def test_result_names_all_whose_votes_decided(store, votes, names):
     callers = {"ada": ADA._replace(verified=True), "bob": BOB._replace(verified=True)}
     for name in callers:
         manage_people.add(store, ADA, name)
-    ask = asked(store, requirement={"all": ["ada", "bob"], "reject": 2})
+    ask = open_ask(store, requirement={"all": ["ada", "bob"], "reject": 2})
     for vote in votes:
         name, _, value = vote.partition(" ")
         answer_ask.answer(store, ask.id, callers[name], Given(value))
@@ -230,7 +230,7 @@ def test_result_names_all_whose_votes_decided(store, votes, names):
 
 @pytest.mark.proves("FLT-6")
 def test_lost_visit_of_a_settled_ask_stays_the_same(store):
-    ask = asked(store)
+    ask = open_ask(store)
     seated = sit(store, ask)
     answer_ask.answer(store, ask.id, BOB, Given("yes"))
     kill_harness(store, seated.sitting)
@@ -242,7 +242,7 @@ def test_lost_visit_of_a_settled_ask_stays_the_same(store):
 
 @pytest.mark.proves("SES-134")
 def test_a_session_that_is_settled_elsewhere_can_be_left(store):
-    ask = asked(store)
+    ask = open_ask(store)
     seated = sit(store, ask)
     answer_ask.answer(store, ask.id, BOB, Given("yes"))
     after = ask_session.close_visit(store, seated.sitting, ADA, "stopped")
@@ -251,7 +251,7 @@ def test_a_session_that_is_settled_elsewhere_can_be_left(store):
 
 @pytest.mark.proves("SES-129", "LAW-2")
 def test_of_two_who_take_one_conversation_at_the_same_moment_one_gets_it(store):
-    one, other = asked(store), asked(store, Terms("text"))
+    one, other = open_ask(store), open_ask(store, Terms("text"))
     held = sit(store, one).sitting
     late = held._replace(id="t-late", ask_id=other.id)
     change = changes.open_visit(other, late, BOB, 60)
@@ -265,9 +265,9 @@ def test_of_two_who_take_one_conversation_at_the_same_moment_one_gets_it(store):
 
 @pytest.mark.proves("SES-129", "SES-171", "LAYER-4")
 def test_lost_visit_of_other_ask_frees_conversation(store):
-    first = asked(store)
+    first = open_ask(store)
     held = sit(store, first)
-    second = asked(store, Terms("text", resume_session="claude/s1"))
+    second = open_ask(store, Terms("text", resume_session="claude/s1"))
     kill_harness(store, held.sitting)
     assert sit(store, second, session="s9").sitting.session == "s1"
     assert store.asks.sitting(held.sitting.id).end == "lost"

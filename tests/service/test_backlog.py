@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from tests.support.people import a_person, an_agent
-from tests.support.run_claims import claimed
+from tests.support.run_claims import claim
 
 from gatebell import Gate
 from gatebell.domain.asks.answers import Given
@@ -130,7 +130,7 @@ def test_what_is_claimed_by_hand_is_released_closed_and_reopened(store):
 def test_no_agent_ends_the_run_that_works_on_a_task(store):
     task = create(store)
     run = backlog.take_up(store, "/p", "d")
-    claimed(store, run)
+    claim(store, run)
     for end in (backlog.close, backlog.defer):
         with pytest.raises(AgentRefusedError):
             end(store, task.id, an_agent())
@@ -200,7 +200,7 @@ def test_what_waits_for_a_person_is_never_stale(store):
     backlog.claim(store, waiting.id, ADA)
     ask_for(store, waiting)
     run = backlog.take_up(store, "/p", "d")
-    claimed(store, run, "gone/1/1")
+    claim(store, run, "gone/1/1")
     store.clock.advance(timedelta(days=3).total_seconds())
     [(stale, why)] = backlog.stale(store, timedelta(minutes=60))
     assert stale.id == task.id and "is gone" in why

@@ -110,7 +110,7 @@ def test_flow_checks_its_session_once(house):
     sub.mkdir()
     assert house.go(talks).state == "waiting_human"
     sub.rmdir()
-    assert house.answered("so").result == "so"
+    assert house.answer_and_drive("so").result == "so"
 
 
 @pytest.mark.proves("EASE-12")

@@ -97,14 +97,14 @@ def test_an_answer_that_nobody_fetched_in_time_answers_no_later_question(project
     project.look(299)
     at_once = project.ask("Go on?", type="yesno")
     project.look()
-    assert project.answered(at_once) == project.answered(killed) == ("answered", "yes")
+    assert project.read_answer(at_once) == project.read_answer(killed) == ("answered", "yes")
     project.clock.advance(10)
     later = [project.ask(words, type="yesno") for words in ("Go on?", "Delete?")]
     project.look()
-    assert [project.answered(one) for one in later] == [None, None]
+    assert [project.read_answer(one) for one in later] == [None, None]
     assert sorted(ask.question.prompt for ask in project.pending) == ["Delete?", "Go on?"]
     # Their own agents still get what they were told.
-    assert project.answered(killed) == project.answered(at_once) == ("answered", "yes")
+    assert project.read_answer(killed) == project.read_answer(at_once) == ("answered", "yes")
     assert {project.store.asks.get(ask.id).delivered_to for ask in asks} == {"nobody"}
     assert project.words("foreign") == []
 

@@ -45,11 +45,11 @@ def test_each_agent_gets_the_answer_to_its_own_question(project):
     )
     project.say("seven", by_prompt["How many?"])
     project.look()
-    assert project.answered(second) == ("answered", "seven")
-    assert project.answered(first) is None
+    assert project.read_answer(second) == ("answered", "seven")
+    assert project.read_answer(first) is None
     project.say("the blue one")
     project.look()
-    assert project.answered(first) == ("answered", "the blue one")
+    assert project.read_answer(first) == ("answered", "the blue one")
     mode = os.stat(project.at("answers", f"a_{first[2:]}")).st_mode
     assert stat.S_IMODE(mode) == 0o600
     assert project.answer_of(first)["ask"] == by_prompt["Which one?"].id
@@ -64,7 +64,7 @@ def test_yes_or_no_is_a_choice_and_never_an_approval(project):
     project.say("yes")
     select = project.ask("Which?", type="select", options=["A, or so", "B"], priority="urgent")
     project.look()
-    assert project.answered(yesno) == ("answered", "yes")
+    assert project.read_answer(yesno) == ("answered", "yes")
     assert project.store.asks.get(ask.id).decision is None
     assert (project.pending[0].question.options, project.pending[0].priority) == (
         ("A, or so", "B"),
@@ -72,7 +72,7 @@ def test_yes_or_no_is_a_choice_and_never_an_approval(project):
     )
     project.say("A, or so")
     project.look()
-    assert project.answered(select) == ("answered", "A, or so")
+    assert project.read_answer(select) == ("answered", "A, or so")
 
 
 @pytest.mark.proves("S4-B1", "FILE-69", "LAW-4")
@@ -88,7 +88,7 @@ def test_an_answer_counts_as_taken_once_its_file_is_gone(project):
     assert taken.delivered_to == "agent:files/agent_1"
     again = project.ask()
     project.look()
-    assert project.answered(again) is None
+    assert project.read_answer(again) is None
     assert [ask.id for ask in project.pending] != [ask_id]
 
 
@@ -102,7 +102,7 @@ def test_an_answer_is_taken_even_if_its_question_stays(project):
     project.look()
     assert project.store.asks.get(ask_id).delivered_at
     project.look(10)
-    assert project.answered(question) is None
+    assert project.read_answer(question) is None
 
 
 @pytest.mark.proves("S4-B18", "FILE-70")
@@ -127,7 +127,7 @@ def test_a_question_withdrawn_while_nobody_listened_is_withdrawn_at_the_start(pr
     assert sorted(ask.question.prompt for ask in project.pending) == ["By the shell?", "Other?"]
     project.say("x", next(a for a in project.pending if a.question.prompt == "Other?"))
     project.look()
-    assert project.answered(other) == ("answered", "x")
+    assert project.read_answer(other) == ("answered", "x")
 
 
 @pytest.mark.proves("FILE-69", "FILE-71")
@@ -157,7 +157,7 @@ def test_files_are_found_also_where_their_folders_time_does_not_tell_of_them(pro
     project.look()
     project.look()
     # As on a network file system, which remembers a folder's time for a while.
-    with unchanged(project.at("questions")):
+    with expect_unchanged(project.at("questions")):
         question = project.ask("From afar?")
     project.look(0.5)
     assert project.pending == []
@@ -166,14 +166,14 @@ def test_files_are_found_also_where_their_folders_time_does_not_tell_of_them(pro
     ask_id = project.say("yes")
     project.look()
     project.look()
-    with unchanged(project.at("questions")), unchanged(project.at("answers")):
+    with expect_unchanged(project.at("questions")), expect_unchanged(project.at("answers")):
         assert project.fetch(question) == ("answered", "yes")
     project.look(3.0)
     assert project.store.asks.get(ask_id).delivered_at
 
 
 @contextmanager
-def unchanged(folder):
+def expect_unchanged(folder):
     """Its time is what it was before."""
     before = os.stat(folder).st_mtime_ns
     yield
@@ -187,12 +187,12 @@ def test_what_was_asked_and_answered_while_nobody_listened_is_found(project):
     ask_id = project.say("yes, before")
     late = project.ask("Meanwhile?", "agent_2")
     project.start().look()
-    assert project.answered(early) == ("answered", "yes, before")
+    assert project.read_answer(early) == ("answered", "yes, before")
     assert project.answer_of(early)["ask"] == ask_id
     assert [ask.question.prompt for ask in project.pending] == ["Meanwhile?"]
     project.say("now")
     project.start().look()
-    assert project.answered(late) == ("answered", "now")
+    assert project.read_answer(late) == ("answered", "now")
 
 
 @pytest.mark.proves("FILE-71", "S4-84")
@@ -206,7 +206,7 @@ def test_a_question_is_asked_once_however_often_it_is_found(project):
     project.say("once")
     for _ in range(3):
         project.start().look()
-        assert project.answered(question) == ("answered", "once")
+        assert project.read_answer(question) == ("answered", "once")
     assert project.words("foreign") == []
 
 
@@ -222,7 +222,7 @@ def test_a_collector_killed_between_any_two_steps_leaves_nothing_undone(
 
     left = [steps]
 
-    def counted(verb):
+    def count_step(verb):
         def step(*args, **kwargs):
             left[0] -= 1
             if left[0] < 0:
@@ -240,7 +240,7 @@ def test_a_collector_killed_between_any_two_steps_leaves_nothing_undone(
             (os, "link"),
             (os, "unlink"),
         ):
-            patch.setattr(owner, name, counted(getattr(owner, name)))
+            patch.setattr(owner, name, count_step(getattr(owner, name)))
         try:
             first, second = _ask_and_answer(project)
         except Killed:
@@ -253,8 +253,8 @@ def test_a_collector_killed_between_any_two_steps_leaves_nothing_undone(
                 os.unlink(project.at("questions", file))
         project.look()
         first, second = _ask_and_answer(project)
-    assert project.answered(first) == ("answered", "one")
-    assert project.answered(second) == ("answered", "two")
+    assert project.read_answer(first) == ("answered", "one")
+    assert project.read_answer(second) == ("answered", "two")
     project.helpers.remove_temporary()
     assert not [name for name in os.listdir(project.at("answers")) if name.startswith(".tmp")]
 
@@ -275,12 +275,12 @@ def test_time_over_is_told_and_a_late_answer_is_kept(project):
     ask = project.pending[0]
     assert ask.deadlines.hard
     project.look(61)
-    assert project.answered(question) == ("timed_out", "")
+    assert project.read_answer(question) == ("timed_out", "")
     with pytest.raises(Exception, match="timed out"):
         project.say("too late", ask)
     assert [one.outcome for one in project.store.asks.answers(ask.id)] == ["late"]
     project.look(5)
-    assert project.answered(question) == ("timed_out", "")
+    assert project.read_answer(question) == ("timed_out", "")
 
 
 @pytest.mark.proves("FILE-72")
@@ -288,7 +288,7 @@ def test_a_question_whose_time_was_over_before_anybody_listened_is_not_asked(pro
     question = project.ask(timeout=60)
     project.look(61)
     assert project.pending == []
-    assert project.answered(question) == ("timed_out", "")
+    assert project.read_answer(question) == ("timed_out", "")
     assert "nobody listened" in project.answer_of(question)["reason"]
     project.start().look()
     assert project.words("foreign") == []
@@ -300,7 +300,7 @@ def test_a_question_that_timed_out_while_nobody_listened_is_told_so(project):
     project.look()
     project.clock.advance(100)
     project.start().look()
-    assert project.answered(question) == ("timed_out", "")
+    assert project.read_answer(question) == ("timed_out", "")
     assert project.answer_of(question)["ask"]
 
 
@@ -316,10 +316,10 @@ def test_the_same_question_of_the_same_agent_is_one_ask_for_both_files(project):
     project.look()
     project.say("both")
     project.look()
-    assert project.answered(second) == project.answered(third) == ("answered", "both")
+    assert project.read_answer(second) == project.read_answer(third) == ("answered", "both")
     project.fetch(second)
     project.look()
-    assert project.answered(third) == ("answered", "both")
+    assert project.read_answer(third) == ("answered", "both")
     assert project.words("foreign") == []
 
 
@@ -331,7 +331,7 @@ def test_asking_again_what_was_answered_and_not_fetched_is_answered_at_once(proj
     project.look()
     again = project.ask("Same?")
     project.collector.look(frozenset())
-    assert project.answered(again) == ("answered", "already")
+    assert project.read_answer(again) == ("answered", "already")
 
 
 @pytest.mark.proves("FILE-74")
@@ -341,11 +341,11 @@ def test_the_same_id_with_another_content_or_agent_is_refused(project):
     other = project.ask("Something else?", id="11111111-aaaa", timestamp=1767225700)
     thief = project.ask("Which?", "agent_2", id="11111111-aaaa")
     project.look()
-    assert project.answered(other) == project.answered(thief) == ("refused", "")
+    assert project.read_answer(other) == project.read_answer(thief) == ("refused", "")
     project.say("this one")
     project.look()
-    assert project.answered(first) == ("answered", "this one")
-    assert project.answered(thief) == ("refused", "")
+    assert project.read_answer(first) == ("answered", "this one")
+    assert project.read_answer(thief) == ("refused", "")
     assert len(project.words("refused")) == 2
 
 
@@ -357,7 +357,7 @@ def test_a_question_that_is_changed_in_its_file_is_withdrawn_and_refused(project
     project.ask("May I delete?", id="11111111-aaaa")
     project.look()
     assert project.store.asks.get(shown.id).status == "cancelled"
-    assert project.answered(question) == ("refused", "")
+    assert project.read_answer(question) == ("refused", "")
     project.look(5)
     assert project.pending == []
 
@@ -370,7 +370,7 @@ def test_a_file_that_is_only_touched_goes_on(project):
     project.look(5)
     project.say("still there")
     project.look()
-    assert project.answered(question) == ("answered", "still there")
+    assert project.read_answer(question) == ("answered", "still there")
 
 
 @pytest.mark.proves("S4-33", "S4-34", "FILE-75")
@@ -386,7 +386,7 @@ def test_a_torn_file_is_waited_for_and_then_refused(project):
     other = project.write("q_agent_2_1767225600_22222222.json", b"{")
     project.look()
     project.look(1.5)
-    assert project.answered(other) == ("refused", "")
+    assert project.read_answer(other) == ("refused", "")
     assert "no whole JSON" in project.answer_of(other)["reason"]
     assert len(project.words("refused")) == 1
     project.look(10)
@@ -402,7 +402,7 @@ def test_a_select_without_options_is_refused_to_its_asker(project):
     question = project.ask(type="select")
     project.look()
     project.look(1.5)
-    assert project.answered(question) == ("refused", "")
+    assert project.read_answer(question) == ("refused", "")
     assert "needs options" in project.answer_of(question)["reason"]
 
 
@@ -428,7 +428,7 @@ def test_a_foreign_answer_settles_nothing_and_is_reported_and_audited_once(proje
     assert os.path.exists(project.at("answers", "notes.txt"))
     project.say("no")
     project.look()
-    assert project.answered(question) == ("answered", "no")
+    assert project.read_answer(question) == ("answered", "no")
     project.write(f"a_{question[2:]}", forged | {"status": "answered", "ask": ask.id}, "answers")
     project.look()
     assert len(project.words("foreign")) == 2
@@ -460,7 +460,7 @@ def test_that_nobody_is_asked_is_foreign_while_somebody_is(project, status):
     assert f"a_{question[2:]}" in words and project.pending
     project.say("yes")
     project.look()
-    assert project.answered(question) == ("answered", "yes")
+    assert project.read_answer(question) == ("answered", "yes")
 
 
 @pytest.mark.proves("S4-B33", "FILE-77", "S4-B18")
@@ -471,10 +471,10 @@ def test_an_answer_that_nobody_fetches_any_more_is_tidied_and_kept_in_the_store(
     project.look()
     os.unlink(project.at("questions", withdrawn))
     project.look()
-    assert project.answered(withdrawn) is None
+    assert project.read_answer(withdrawn) is None
     assert project.store.asks.get(ids[0]).delivered_at is None
     project.look(86_000)
-    assert project.answered(forgotten) == ("answered", "x")
+    assert project.read_answer(forgotten) == ("answered", "x")
     project.look(1_000)
     project.look()
     assert os.listdir(project.at("questions")) == os.listdir(project.at("answers")) == []
@@ -514,7 +514,7 @@ def test_a_flood_of_files_is_taken_in_by_and_by_and_answers_go_out_in_between(pr
     project.store.monotonic = lambda: project.clock.advance(0.05) or real()
     project.look()
     assert 0 < len(project.collector._odd) < 20
-    assert project.answered(question) == ("answered", "x")
+    assert project.read_answer(question) == ("answered", "x")
     for _ in range(20):
         project.look()
     assert len(project.collector._odd) == 20
@@ -529,11 +529,11 @@ def test_an_answer_that_cannot_be_written_holds_up_no_other(project):
         project.say("x", ask)
     project.look()
     project.look(5)
-    assert project.answered(second) == ("answered", "x")
+    assert project.read_answer(second) == ("answered", "x")
     assert len(project.words("trouble")) == 1
     os.rmdir(project.at("answers", f"a_{first[2:]}"))
     project.look(5)
-    assert project.answered(first) == ("answered", "x")
+    assert project.read_answer(first) == ("answered", "x")
 
 
 @pytest.mark.proves(
@@ -630,7 +630,7 @@ def test_what_is_wrong_in_the_registry_is_left_alone(project):
     project.look()
     project.say("x")
     project.look()
-    assert project.answered(question) == ("answered", "x")
+    assert project.read_answer(question) == ("answered", "x")
     assert set(project.collector.registry.agents) == {"agent_1"}
     assert {"agent_7.json", "agent_8.json", "agent_9.json"} <= set(os.listdir(project.at("agents")))
 
@@ -660,12 +660,12 @@ def test_one_listens_in_a_project_whatever_the_pid_file_says(project):
         file.write("1\n")
     assert listener_of(project.path) is None
 
-    def made():
+    def make():
         return Listener(
             project.store, lambda: [project.path], a_person(), lambda *one: told.append(one)
         )
 
-    first, second = made(), made()
+    first, second = make(), make()
     first.begin(project.path)
     assert listener_of(project.path) == os.getpid()
     with pytest.raises(HeldError, match=f"process {os.getpid()}") as error:
@@ -805,15 +805,15 @@ def test_projects_come_and_go_while_it_listens(project, tmp_path):
 def test_whom_gate_up_collects_for_still_hears_and_takes_over(project):
     mine, theirs = [], []
 
-    def made(told, helper):
+    def make(told, helper):
         return Listener(
             project.store, lambda: [project.path], a_person(), lambda *one: told.append(one), helper
         )
 
-    up, listener = made(theirs, int), made(mine, os.getpid)
+    up, listener = make(theirs, int), make(mine, os.getpid)
     up.begin(project.path)
     listener.begin(project.path)
-    assert listener.helped == {project.path}
+    assert listener.helped_projects == {project.path}
     project.ask()
     up.look()
     listener.look()
@@ -822,6 +822,6 @@ def test_whom_gate_up_collects_for_still_hears_and_takes_over(project):
     up.listen()
     project.clock.advance(5)
     listener.look()
-    assert (listener.projects, listener.helped) == ({project.path}, set())
+    assert (listener.projects, listener.helped_projects) == ({project.path}, set())
     listener.stop()
     listener.listen()

@@ -91,7 +91,7 @@ def test_run_that_went_on_before_still_goes_on(house):
 
     house.go(went_on)
     house.flow = flow(went_on.work)
-    assert house.answered("yes").result == ["ERROR", True]
+    assert house.answer_and_drive("yes").result == ["ERROR", True]
 
 
 @pytest.mark.proves("EASE-18")

@@ -77,8 +77,8 @@ def test_an_agent_is_sent_its_role_once_and_what_was_said_since_it_spoke(house):
     coder = house.agent("coder", done("written"), done("mended"))
     reviewer = house.agent("reviewer", {"status": "CHANGES_REQUESTED", "summary": "no tests"})
     house.go(team)
-    house.answered("red", "of course")
-    house.answered("yes", "with care")
+    house.answer_and_drive("red", "of course")
+    house.answer_and_drive("yes", "with care")
     first, second = coder.sent
     assert "You are the coder." in first and "Add login" in first and "Write it" in first
     assert "DONE: three layers" in first and "architect" in first
@@ -148,7 +148,7 @@ def test_a_session_that_the_agent_chooses_itself_is_kept(house):
 
     coder = house.agent("coder", meets, done(), done())
     house.go(lambda _: [run("coder").status, run("coder").status])
-    house.answered("this")
+    house.answer_and_drive("this")
     assert [order.session for order in coder.orders][1:] == ["chosen", "chosen"]
 
 
@@ -161,7 +161,7 @@ def test_a_function_takes_the_place_of_an_agent(house):
         return needs("Which?") if len(said) == 1 else {"n": len(said)}
 
     house.go(lambda _: run(worker, "Count").value)
-    over = house.answered("both")
+    over = house.answer_and_drive("both")
     assert over.result == {"n": 2} and "> both" in said[1]
     assert house.calls()["1"].label == "worker"
 
@@ -315,8 +315,8 @@ def test_people_in_between_are_no_tries(house):
     good = {"status": "DONE", "value": {"n": 3}}
     house.agent("coder", done(), needs("Which?"), done(), needs("Which?"), good)
     house.go(lambda _: run("coder", returns=NUMBER, tries=3).value)
-    house.answered("a")
-    assert house.answered("b").result == {"n": 3}
+    house.answer_and_drive("a")
+    assert house.answer_and_drive("b").result == {"n": 3}
 
 
 @pytest.mark.proves("RUN-426")
@@ -350,7 +350,7 @@ def test_a_person_asks_back_and_the_question_stays(house, by_tool):
     said = [(one.by_asker, one.text) for one in house.store.asks.messages(asked.id)]
     assert said == [(False, "Flow of what?"), (True, "I meant OAuth")]
     assert house.store.runs.ready(9) == []
-    assert house.answered("PKCE").result == ["DONE", "", "used PKCE"]
+    assert house.answer_and_drive("PKCE").result == ["DONE", "", "used PKCE"]
     assert len({order.session for order in coder.orders}) == 1
 
 
@@ -381,7 +381,7 @@ def test_a_crash_while_the_agent_replies_loses_nothing(house, reply):
     assert "You were interrupted" in coder.sent[2]
     last = house.store.asks.messages(asked)[-1]
     assert last.by_asker and last.text in ("I meant OAuth", "just words")
-    assert house.answered("PKCE").result == ["DONE", "", "used"]
+    assert house.answer_and_drive("PKCE").result == ["DONE", "", "used"]
 
 
 @pytest.mark.proves("RUN-448")
@@ -412,7 +412,7 @@ def test_what_an_agent_wants_to_do_is_asked(house, answer, allow):
     over = house.go(one_run())
     assert over.state == "completed" and rulings[0].allow is allow
     assert allow or "not now" in rulings[0].message
-    (asked,) = house.store.asks.settled(9)
+    (asked,) = house.store.asks.list_settled(9)
     assert asked.origin.owner == f"run:{over.id}/1" and asked.origin.agent == "coder"
     assert asked.delivered_to.endswith("#call-1") and asked.going_on == "it was thinking"
 
@@ -430,7 +430,7 @@ def test_the_questions_of_the_agents_program_are_answered_too(house):
     ScriptedPerson(house.store).will_answer("colour", "red")
     house.go(one_run())
     assert rulings[0].allow and rulings[0].input["answers"] == {"Which colour?": "red"}
-    assert house.store.asks.settled(9)[0].delivered_to.endswith("#call-1")
+    assert house.store.asks.list_settled(9)[0].delivered_to.endswith("#call-1")
 
 
 @pytest.mark.proves("RUN-449")
@@ -461,7 +461,7 @@ def test_what_an_agent_did_not_wait_for_is_withdrawn_with_its_turn(house):
     house.agent("coder", leaves, done())
     house.go(one_run())
     assert house.ask().question.prompt == "Which flow?"
-    assert {one.note for one in house.store.asks.settled(9)} == {"the agent's turn is over"}
+    assert {one.note for one in house.store.asks.list_settled(9)} == {"the agent's turn is over"}
 
 
 @pytest.mark.proves("RUN-449", "RUN-455")
@@ -482,7 +482,7 @@ def test_nobody_is_asked_for_a_process_that_closes_or_an_agent_that_is_gone(hous
         assert over.state == "ready" and house.ask().pending
     else:
         assert not permits[0]("Bash", {"command": "make"}, "call-1").allow
-        assert house.store.asks.settled(9)[0].note == "the agent's turn is over"
+        assert house.store.asks.list_settled(9)[0].note == "the agent's turn is over"
 
 
 # After a crash
@@ -503,7 +503,7 @@ def test_a_turn_that_was_heard_goes_on_in_its_session(house):
 @pytest.mark.proves("RUN-450", "LAW-5")
 def test_a_turn_that_was_never_heard_is_sent_again_as_it_was(house):
     coder = house.agent("coder", Crash(), done("went on"))
-    coder.heard = lambda *_: False
+    coder.was_turn_sent = lambda *_: False
     house.start(one_run())
     house.crash()
     assert house.drive().result[0] == "DONE"
@@ -587,7 +587,7 @@ def test_the_same_question_after_a_crash_is_another_ask(house, monkeypatch):
     monkeypatch.setattr(wait_for_ask, "take", take)
     assert house.drive().state == "waiting_human"
     assert house.ask().id != first
-    assert house.answered("again").result == ["DONE", "", "ok"]
+    assert house.answer_and_drive("again").result == ["DONE", "", "ok"]
 
 
 @pytest.mark.proves("RUN-450")
@@ -616,7 +616,7 @@ def test_an_answer_that_was_being_worked_on_is_not_said_twice(house):
     house.crash()
     assert house.drive().result == ["DONE", "", "used"]
     assert "> PKCE" in coder.sent[1] and "PKCE" not in coder.sent[2]
-    assert house.store.asks.settled(9)[0].delivered_at
+    assert house.store.asks.list_settled(9)[0].delivered_at
 
 
 @pytest.mark.proves("RUN-452", "LAW-5")
@@ -632,7 +632,7 @@ def test_an_agent_that_cannot_be_proven_gone_is_a_question(house, monkeypatch, a
     assert asked.state == "waiting_human" and "two must not work in one session" in asked.reason
     assert len(coder.orders) == 1
     assert house.drive().state == "waiting_human" and len(house.pending()) == 1
-    over = house.answered(answer)
+    over = house.answer_and_drive(answer)
     assert over.state == state
     if state == "stuck":
         assert house.resume().state == "waiting_human" and len(coder.orders) == 1
@@ -685,7 +685,7 @@ def test_the_session_of_somebody_who_died_is_free(house):
     coder = house.agent("coder", needs("Which?"), done("used"))
     house.go(one_run())
     held_turn(house, process="an-earlier-boot/7/7")
-    assert house.answered("PKCE").result == ["DONE", "", "used"]
+    assert house.answer_and_drive("PKCE").result == ["DONE", "", "used"]
     assert len(coder.orders) == 2
 
 
@@ -694,7 +694,7 @@ def test_a_session_left_open_by_somebody_who_died_is_free_for_another_call(house
     coder = house.agent("coder", done(), done("second"))
     house.go(lambda _: [run("coder").status, bool(pause("Go?")), run("coder").summary])
     held_turn(house, process="an-earlier-boot/7/7")
-    assert house.answered("yes").result == ["DONE", True, "second"]
+    assert house.answer_and_drive("yes").result == ["DONE", True, "second"]
     assert house.store.runs.turn("t-joined").ended_at and len(coder.orders) == 2
 
 
@@ -795,7 +795,7 @@ def test_a_run_that_is_stopped_while_it_waits_asks_again_when_it_is_taken_up(hou
     )
     assert house.drive().state == "stuck"
     assert house.resume().state == "waiting_human" and house.ask().id != first
-    assert house.answered("PKCE").result == ["DONE", "", "used"]
+    assert house.answer_and_drive("PKCE").result == ["DONE", "", "used"]
     assert len({order.session for order in coder.orders}) == 1 and len(coder.orders) == 2
 
 

@@ -49,8 +49,8 @@ class Forgetful(ScriptedAgent):
     def knows(self, session):
         return session in {order.session for order in self.orders} - self.lost
 
-    def heard(self, session, turn_id):
-        return session not in self.lost and super().heard(session, turn_id)
+    def was_turn_sent(self, session, turn_id):
+        return session not in self.lost and super().was_turn_sent(session, turn_id)
 
 
 def forgetful(house, *script, role="coder"):
@@ -138,8 +138,8 @@ def test_an_agent_asks_so_often_and_no_more(house):
     house.agent("coder", *[needs(f"Question {number}?") for number in (1, 2, 3)])
     house.go(on_terms(most_asks=2))
     # Asking back is a part of the same question.
-    house.answered("one")
-    status, reason, _ = house.answered("two").result
+    house.answer_and_drive("one")
+    status, reason, _ = house.answer_and_drive("two").result
     assert (status, house.pending()) == ("ERROR", [])
     assert reason == "it has asked 2 times and may not again; now it asked: Question 3?"
 
@@ -151,8 +151,8 @@ def test_what_a_person_asks_back_does_not_count(house):
     house.go(on_terms(most_asks=2))
     ask_messages.ask_back(house.store, house.ask().id, a_person("ada"), "Flow of what?")
     house.drive()
-    house.answered("PKCE")
-    assert house.answered("80").result == ["DONE", "", "ok"]
+    house.answer_and_drive("PKCE")
+    assert house.answer_and_drive("80").result == ["DONE", "", "ok"]
 
 
 @pytest.mark.proves("TASK-28")
@@ -189,7 +189,7 @@ def test_an_agent_that_waits_for_a_permission_has_a_far_deadline_at_least(house,
 def test_an_answer_comes_into_the_same_session_with_question_context_and_who(house):
     coder = house.agent("coder", needs("JWT?", question_context="A mobile app"), done("ok"))
     house.go(one_run())
-    assert house.answered("cookies", "no tokens").result == ["DONE", "", "ok"]
+    assert house.answer_and_drive("cookies", "no tokens").result == ["DONE", "", "ok"]
     told, at = coder.sent[1], house.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     assert (
         "## Human Response to Your Question\n**Question asked:**\n> JWT?\n**Context:**\n> A mobile app\n"
@@ -209,9 +209,9 @@ def test_an_answer_for_a_session_that_is_gone_comes_with_the_whole_history(house
         house, needs("Which flow?", question_context="OAuth"), needs("Which port?"), done("ok")
     )
     house.go(one_run())
-    house.answered("PKCE")
+    house.answer_and_drive("PKCE")
     coder.forget()
-    assert house.answered("8080").result == ["DONE", "", "ok"]
+    assert house.answer_and_drive("8080").result == ["DONE", "", "ok"]
     first, second, third = coder.orders
     assert first.session == second.session != third.session and third.fresh
     told = third.text
@@ -231,7 +231,7 @@ def test_that_a_session_is_gone_may_be_known_to_its_program_only(house):
     nothing = Ended(ok=False, words="", trouble="no such session", gone=True)
     coder = house.agent("coder", needs("Which?"), nothing, done("ok"))
     house.go(one_run())
-    assert house.answered("PKCE").result == ["DONE", "", "ok"]
+    assert house.answer_and_drive("PKCE").result == ["DONE", "", "ok"]
     told = coder.sent[2]
     assert ALL_AGAIN in told and told.count("PKCE") == 1 and "asked before" not in told
     lost = house.turns("1")[1]
@@ -279,8 +279,8 @@ def test_a_role_whose_session_is_gone_is_told_all_that_was_said_and_asked(house)
 
     house.agent("reviewer", needs("How strictly?"), forgets)
     house.go(flow(lambda _: [run(role).summary for role in ("coder", "reviewer", "coder")]))
-    house.answered("PKCE")
-    assert house.answered("very").result == ["written", "no tests", "mended"]
+    house.answer_and_drive("PKCE")
+    assert house.answer_and_drive("very").result == ["written", "no tests", "mended"]
     told = coder.sent[2]
     for words in (ALL_AGAIN, "You are the coder.", "Add login", "> DONE: written", "no tests"):
         assert words in told
@@ -307,7 +307,7 @@ def test_who_asks_back_in_a_session_that_is_gone_reaches_a_fresh_one(house):
     ask_messages.ask_back(house.store, house.ask().id, a_person("ada"), "Flow of what?")
     assert house.drive().state == "waiting_human"
     assert ALL_AGAIN in coder.sent[1] and "> Flow of what?" in coder.sent[1]
-    assert house.answered("PKCE").result == ["DONE", "", "ok"]
+    assert house.answer_and_drive("PKCE").result == ["DONE", "", "ok"]
     assert coder.orders[1].session == coder.orders[2].session and ALL_AGAIN not in coder.sent[2]
 
 
@@ -335,7 +335,7 @@ def test_what_was_asked_back_and_interrupted_is_told_in_a_fresh_session(house):
     coder.forget()
     assert house.drive().state == "waiting_human"
     assert ALL_AGAIN in coder.sent[2] and "> Flow of what?" in coder.sent[2]
-    assert house.answered("PKCE").result == ["DONE", "", "ok"]
+    assert house.answer_and_drive("PKCE").result == ["DONE", "", "ok"]
 
 
 @pytest.mark.proves("TASK-23")
@@ -390,7 +390,7 @@ def test_an_answer_that_no_agent_could_be_sent_comes_with_the_next_attempt(house
         "coder", needs("Which?"), MissingAgentError("no such program"), done("used")
     )
     house.go(one_run())
-    assert house.answered("PKCE").state == "failed"
+    assert house.answer_and_drive("PKCE").state == "failed"
     assert house.resume().result == ["DONE", "", "used"]
     told = coder.sent[2]
     assert "What you asked before:\n**Question asked:**\n> Which?" in told and "> PKCE" in told
@@ -415,7 +415,7 @@ def test_the_folder_is_kept_before_anybody_is_asked(house):
     assert kept_first[-1] == ["1:1", "1:1-ask"] and house.folders.restored == []
     house.folders.changed = ["These files changed: a.py\nand\n{b}"]
     shutil.rmtree(house.folder)
-    assert house.answered("PKCE").result == ["DONE", "", "ok"]
+    assert house.answer_and_drive("PKCE").result == ["DONE", "", "ok"]
     assert house.folders.restored == ["1:1-ask"] and os.path.isdir(house.folder)
     assert house.folders.set_up_times == 2, "what is ignored is not kept, and set up again"
     shown = "Your folder is not as you left it:\n> These files changed: a.py\n> and\n> {b}\n"
@@ -431,7 +431,7 @@ def test_what_an_agent_changes_while_it_replies_is_its_own(house):
     house.drive()
     assert house.folders.snapshots == ["1:1", "1:1-ask", "1:1-ask"]
     assert house.folders.restored == ["1:1-ask"]
-    house.answered("PKCE")
+    house.answer_and_drive("PKCE")
     assert house.folders.restored == ["1:1-ask"] * 2
 
 
@@ -439,7 +439,7 @@ def test_what_an_agent_changes_while_it_replies_is_its_own(house):
 def test_a_run_in_place_keeps_and_restores_nothing(house):
     house.agent("coder", needs("Which?"), done("ok"))
     house.go(one_run())
-    house.answered("PKCE")
+    house.answer_and_drive("PKCE")
     assert house.folders.snapshots == ["1:1"] and house.folders.restored == []
 
 

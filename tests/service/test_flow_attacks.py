@@ -32,7 +32,7 @@ def test_an_approval_counts_for_what_was_asked_and_no_record_of_it_is_accepted(h
         pause("Well?")
 
     house.go(deploy)
-    house.answered("yes")
+    house.answer_and_drive("yes")
     context[0] = "production"
     house.answer("yes")
     assert house.drive().state == "stuck" and deployed == ["staging"]
@@ -81,7 +81,7 @@ def test_agents_with_a_folder_of_their_own_do_not_hold_up_changed_code(house):
     house.agent("coder", needs("Which?"), done())
     house.go(flow(lambda _: run("coder").status), in_place=False, seen={"flow": "source-1"})
     house.source = "source-2"
-    assert house.answered("left").result == "DONE"
+    assert house.answer_and_drive("left").result == "DONE"
 
 
 @pytest.mark.proves("RUN-474", "LAW-8")
@@ -118,7 +118,7 @@ def test_no_agent_says_that_another_is_gone(house, monkeypatch):
     house.answer("It is gone: go on", who=an_agent("s2"))
     assert house.drive().state == "waiting_human" and len(coder.orders) == 1
     assert house.ask().id != first
-    assert house.answered("It is gone: go on").result == "DONE"
+    assert house.answer_and_drive("It is gone: go on").result == "DONE"
 
 
 @pytest.mark.proves("RUN-476")
@@ -127,7 +127,7 @@ def test_no_agent_says_that_a_folder_is_fine(house):
     house.go(flow(lambda _: "worked"), in_place=False)
     house.answer("Go on without it", who=an_agent("s2"))
     assert house.drive().state == "waiting_human"
-    assert house.answered("Go on without it").result == "worked"
+    assert house.answer_and_drive("Go on without it").result == "worked"
 
 
 @pytest.mark.proves("RUN-477")
@@ -164,7 +164,7 @@ def test_a_run_that_kills_its_drivers_becomes_a_question(house):
     asked = house.drive()
     assert asked.state == "waiting_human" and "died one after another" in asked.reason
     assert house.drive().state == "waiting_human" and len(house.pending()) == 1
-    assert house.answered("Try again").result == "lived"
+    assert house.answer_and_drive("Try again").result == "lived"
 
 
 @pytest.mark.proves("RUN-478")
@@ -194,7 +194,7 @@ def test_a_run_that_kills_its_drivers_may_be_stopped(house):
     for _ in range(10):
         house.crash()
     house.drive()
-    over = house.answered("Stop the run")
+    over = house.answer_and_drive("Stop the run")
     assert over.state == "stuck" and "drivers died" in over.reason
 
 
@@ -247,7 +247,7 @@ def test_a_folder_that_is_gone_or_leads_elsewhere_halts_the_run(house, tmp_path,
     folder.rename(tmp_path / "moved")
     if what == "link":
         folder.symlink_to(victim)
-    halted = house.answered("yes")
+    halted = house.answer_and_drive("yes")
     assert halted.state == "stuck" and "is gone, or a link now" in halted.reason
     assert not list(victim.iterdir()) and not coder.orders
     folder.unlink(missing_ok=True)

@@ -39,7 +39,7 @@ def stranger():
     process.wait(PATIENCE_SECONDS)
 
 
-def owned(house, owner, lease_seconds=30.0):
+def own_run(house, owner, lease_seconds=30.0):
     """The run of a house in somebody else's hands."""
     run_now = house.run()
     lease = house.clock.now() + timedelta(seconds=lease_seconds)
@@ -60,7 +60,7 @@ def test_whoever_was_overtaken_writes_nothing_and_begins_nothing(house, how):
         if how == "stop":
             house.stop("mine now")
         else:
-            owned(house, "an-earlier-boot/1/1")
+            own_run(house, "an-earlier-boot/1/1")
 
     @flow
     def stubborn(_):
@@ -80,7 +80,7 @@ def test_whoever_was_overtaken_writes_nothing_and_begins_nothing(house, how):
 @pytest.mark.proves("RUN-442", "TASK-317")
 def test_a_run_is_driven_by_one_at_a_time(house, stranger):
     house.start(lambda _: "mine")
-    owned(house, processes.identify(stranger.pid))
+    own_run(house, processes.identify(stranger.pid))
     assert house.driver.claim(house.run()) is None
     assert house.driver.drive(house.run()).state == "running"
     first = manage_runs.get(house.store, house.run_id)
@@ -100,7 +100,7 @@ def test_of_two_who_claim_at_once_one_gets_it(house):
 @pytest.mark.proves("RUN-443")
 def test_the_runs_of_the_dead_are_found_at_once(house):
     house.start(lambda _: "mine")
-    left = owned(house, "an-earlier-boot/1/1")
+    left = own_run(house, "an-earlier-boot/1/1")
     assert Abandoned(house.store).find() == [left]
     assert Abandoned(house.store, {left.id}).find() == []
     assert house.drive().result == "mine"
@@ -109,7 +109,7 @@ def test_the_runs_of_the_dead_are_found_at_once(house):
 @pytest.mark.proves("RUN-443")
 def test_the_living_are_given_a_grace_after_their_lease(house, stranger):
     house.start(lambda _: "mine")
-    late = owned(house, processes.identify(stranger.pid))
+    late = own_run(house, processes.identify(stranger.pid))
     abandoned = Abandoned(house.store)
     house.clock.advance(29)
     assert abandoned.find() == []
@@ -264,10 +264,10 @@ def test_a_driver_that_closes_starts_no_agent(house):
 
 @pytest.mark.proves("RUN-455")
 def test_ctrl_c_leaves_a_run_that_can_be_taken_up(house):
-    def interrupted(_order, _events):
+    def interrupt(_order, _events):
         raise KeyboardInterrupt
 
-    house.agent("coder", interrupted, done("went on"))
+    house.agent("coder", interrupt, done("went on"))
     house.start(lambda _: run("coder").summary)
     with pytest.raises(KeyboardInterrupt):
         house.drive()
@@ -296,11 +296,11 @@ def test_ctrl_c_among_branches_begins_nothing_more(house):
     house.start(both)
     note = parallel_branches._Parallel._note
 
-    def interrupted(self, end):
+    def interrupt(self, end):
         note(self, end)
         raise KeyboardInterrupt
 
-    parallel_branches._Parallel._note = interrupted
+    parallel_branches._Parallel._note = interrupt
     try:
         with pytest.raises(KeyboardInterrupt):
             house.drive()
@@ -371,7 +371,7 @@ def test_the_worker_lets_deadlines_fall_and_wakes_sleepers(working):
 def test_the_worker_takes_over_from_the_dead(real_house):
     house = real_house
     house.start(lambda _: "mine")
-    owned(house, "an-earlier-boot/1/1")
+    own_run(house, "an-earlier-boot/1/1")
     with at_work(house):
         eventually(lambda: house.run().state == "completed")
 
@@ -424,7 +424,7 @@ def test_a_worker_survives_trouble_with_one_run(house, caplog):
 def test_a_worker_outlives_trouble_while_it_looks(house, caplog, monkeypatch):
     looks, driven = [], []
 
-    def troubled(_):
+    def fail_once(_):
         looks.append(1)
         house.clock.advance(2)
         if len(looks) < 3:
@@ -433,7 +433,7 @@ def test_a_worker_outlives_trouble_while_it_looks(house, caplog, monkeypatch):
 
     house.start(lambda _: 1)
     made = a_worker(house, 1, Claiming(driven.append))
-    monkeypatch.setattr(apply_deadlines, "sweep", troubled)
+    monkeypatch.setattr(apply_deadlines, "sweep", fail_once)
     made.work()
     assert len(looks) == 3 and caplog.text.count("it was busy") == 2
 

@@ -146,8 +146,8 @@ def test_flow_files_are_found_by_path_and_by_name(home, project, monkeypatch):
         ("feature", ours),
         ("release", users),
     ]
-    assert flow_files.parted("a.py:b") == ("a.py", "b")
-    assert flow_files.parted("/a:1/b.py") == ("/a:1/b.py", "")
+    assert flow_files.split_flow_name("a.py:b") == ("a.py", "b")
+    assert flow_files.split_flow_name("/a:1/b.py") == ("/a:1/b.py", "")
 
 
 @pytest.mark.proves("RUN-233", "LAW-10")

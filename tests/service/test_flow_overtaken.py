@@ -39,7 +39,7 @@ def test_a_question_that_was_withdrawn_with_its_run_is_asked_again(house):
     before(house.store.asks, "open", house.stop)
     house.drive()
     assert house.resume().state == "waiting_human"
-    assert house.answered("yes", "now").result == "now"
+    assert house.answer_and_drive("yes", "now").result == "now"
 
 
 @pytest.mark.proves("RUN-507")
@@ -67,5 +67,5 @@ def test_a_run_ends_and_withdraws_what_it_asked_in_one_write(house, monkeypatch)
     monkeypatch.setattr(house.store.runs, "change", answered_first)
     house.crash()
     assert house.run().state == "stuck" and not house.pending()
-    settled = {ask.question.prompt: ask.status for ask in house.store.asks.settled(9)}
+    settled = {ask.question.prompt: ask.status for ask in house.store.asks.list_settled(9)}
     assert settled == {"Which?": "answered", "And?": "cancelled", "Go?": "answered"}

@@ -50,7 +50,7 @@ def test_results_come_in_the_order_of_the_branches_whoever_answers_first(house, 
     assert waiting.reason == "A; B; C; D" and waiting.at_path == "1.1.1 1.2.1 1.3.1 1.4.1"
     for name in order:
         assert house.run().state == "waiting_human"
-        house.answered("no" if name == "C" else "yes", part=name)
+        house.answer_and_drive("no" if name == "C" else "yes", part=name)
     over = house.run()
     assert over.result == [[name, name != "C", f"{name} went on"] for name in "ABCD"]
     assert list(house.calls()) == [
@@ -136,7 +136,7 @@ def test_a_failed_branch_stops_its_neighbours_at_their_next_call(house):
     ]
     assert (outcomes[1]["error"]["kind"], outcomes[1]["error"]["message"]) == ("ValueError", "no")
     assert outcomes[3]["value"] == "done"
-    (withdrawn,) = house.store.asks.settled(9)
+    (withdrawn,) = house.store.asks.list_settled(9)
     assert (withdrawn.status, withdrawn.note) == ("cancelled", "a neighbouring branch failed")
     assert house.pending() == []
 
@@ -154,7 +154,7 @@ def test_a_failed_parallel_call_raises_the_same_when_it_is_replayed(house):
         return bool(pause("Go?"))
 
     house.go(both)
-    house.answered("yes")
+    house.answer_and_drive("yes")
     assert len(seen) == 2 and seen[0] == seen[1]
 
 
@@ -178,7 +178,7 @@ def test_taking_up_again_tries_only_what_failed_and_what_it_stopped(house):
 
     assert house.go(both).state == "failed"
     assert house.resume().state == "waiting_human"
-    assert house.answered("yes").result == ["good", "bad", True]
+    assert house.answer_and_drive("yes").result == ["good", "bad", True]
     assert sorted(did) == ["bad", "bad", "good"]
 
 
@@ -186,7 +186,7 @@ def test_taking_up_again_tries_only_what_failed_and_what_it_stopped(house):
 def test_settled_branches_come_back_with_what_became_of_each(house):
     waiting = house.go(lambda _: parallel(fails("x"), asks("A"), lambda: 3, settle=True))
     assert waiting.state == "waiting_human"
-    first, second, third = house.answered("yes").result
+    first, second, third = house.answer_and_drive("yes").result
     assert (first["status"], first["value"]) == ("failed", None)
     assert (first["error"]["kind"], first["error"]["message"]) == ("ValueError", "x")
     assert second == {"status": "done", "value": ["A", True, "A went on"], "error": None}
@@ -255,8 +255,8 @@ def test_only_so_many_branches_work_at_once(house):
 def test_a_branch_that_waits_takes_nobodys_place(house):
     house.go(lambda _: parallel(asks("A"), asks("B"), lambda: 3, limit=1))
     assert [one.question.prompt for one in house.pending()] == ["A", "B"]
-    house.answered("yes", part="A")
-    assert house.answered("yes").result[2] == 3
+    house.answer_and_drive("yes", part="A")
+    assert house.answer_and_drive("yes").result[2] == 3
 
 
 @pytest.mark.proves("RUN-434")
@@ -276,7 +276,7 @@ def test_branches_have_branches(house):
     )
     assert waiting.at_path == "1.1.1.1.1 1.1.1.2.1.1.1 1.2.1"
     for name in "CBA":
-        house.answered("yes", part=name)
+        house.answer_and_drive("yes", part=name)
     assert house.run().result == [
         [["A", True, "A went on"], [["B", True, "B went on"]]], ["C", True, "C went on"], 4,
     ]  # fmt: skip
@@ -330,7 +330,7 @@ def test_a_time_that_comes_first_wakes_a_run_that_waits_for_people(house):
     assert house.store.runs.ready(9) == [waiting.id]
     waiting = house.drive()
     assert (waiting.state, waiting.ready_at) == ("waiting_human", None)
-    assert house.answered("yes").result == [[None, "woke"], ["A", True, "A went on"]]
+    assert house.answer_and_drive("yes").result == [[None, "woke"], ["A", True, "A went on"]]
 
 
 @pytest.mark.proves("RUN-431")
@@ -390,7 +390,7 @@ def test_what_a_failed_branch_left_behind_wakes_nobody(house):
 
     waiting = house.go(forgiving)
     assert waiting.state == "waiting_human" and house.store.runs.ready(9) == []
-    assert house.answered("yes").result is True
+    assert house.answer_and_drive("yes").result is True
 
 
 @pytest.mark.proves("RUN-470")
@@ -412,8 +412,8 @@ def test_signals_and_answers_come_out_of_a_branch_as_they_were(house):
         return [out[0], out[1]["gate"], out[2]]
 
     house.go(work)
-    house.answered("yes", part="Go?")
-    ended = house.answered("yes", part="Again?")
+    house.answer_and_drive("yes", part="Go?")
+    ended = house.answer_and_drive("yes", part="Again?")
     assert len(seen) >= 2
     for signal, answered, outside in seen:
         assert signal.status == "DONE" and signal.summary == "written"

@@ -38,7 +38,7 @@ def test_timed_out_ask_reminds_and_waits_on(house, what):
     assert wait(house, 59).state == "waiting_human" and count_reminders(house) == 0
     assert wait(house, 1).state == "waiting_human" and count_reminders(house) == 1
     assert wait(house, 60).state == "waiting_human" and count_reminders(house) == 2
-    assert house.answered("yes").result is True
+    assert house.answer_and_drive("yes").result is True
 
 
 @pytest.mark.proves("EASE-1")
@@ -51,7 +51,7 @@ def test_ask_keeps_its_own_time_and_default(house):
     house.go(careful)
     clock = house.ask().deadlines
     assert clock.expires_at is None and clock.remind_every_seconds == 20
-    house.answered("yes")
+    house.answer_and_drive("yes")
     clock = house.ask().deadlines
     assert clock.expires_at and clock.remind_every_seconds is None
     house.clock.advance(30)

@@ -61,7 +61,7 @@ def test_live_and_replayed_code_see_the_same(house):
     house.agent("coder", {"status": "DONE", "options": ["a"], "more": {"x": [1]}, "value": 1.5})
     house.go(watched)
     house.clock.advance(100)
-    assert house.answered("yes").state == "completed"
+    assert house.answer_and_drive("yes").state == "completed"
     assert len(seen) == 2 and seen[0] == seen[1]
     assert seen[0][0] == {"a": [1, 2], "3": None} and 0 <= seen[0][2] < 1
     assert house.events().count("call.recorded") == 7
@@ -72,7 +72,7 @@ def test_a_recorded_step_is_never_done_again(house):
     did = []
     house.go(lambda _: [step(lambda: did.append(1), name="effect"), bool(pause("Go?"))])
     house.drive()
-    house.answered("yes")
+    house.answer_and_drive("yes")
     assert did == [1]
 
 
@@ -96,7 +96,7 @@ def test_a_step_that_fails_does_so_both_times(house, work, kind):
         return bool(pause("Go?"))
 
     house.go(careful)
-    house.answered("yes")
+    house.answer_and_drive("yes")
     assert len(seen) == 2 and seen[0] == seen[1]
     assert seen[0][0] == kind and seen[0][2] == "1"
 
@@ -116,7 +116,7 @@ def test_an_agent_that_fails_does_so_both_times_and_leaves_its_session_free(hous
 
     house.agent("coder", OSError("no disk"), done())
     house.go(careful)
-    assert house.answered("yes").result == "DONE"
+    assert house.answer_and_drive("yes").result == "DONE"
     assert seen == [("OSError", "no disk")] * 2
 
 
@@ -174,7 +174,7 @@ def test_nothing_swallows_a_park_and_nothing_is_begun_after_it(house, how):
     house.agent("coder", done())
     assert house.go(work).state == "waiting_human" and did == []
     assert len(house.calls()) == 1
-    over = house.answered("yes")
+    over = house.answer_and_drive("yes")
     assert (over.state, over.result) == ("completed", "through")
 
 
@@ -194,7 +194,7 @@ def test_another_call_at_a_path_leaves_the_run_stuck_with_an_account(house):
     # With the old code it goes on where it was.
     house.flow = flow(lambda _: [run("coder").status, bool(pause("Go?"))])
     house.resume()
-    assert house.answered("yes").result == ["DONE", True]
+    assert house.answer_and_drive("yes").result == ["DONE", True]
 
 
 @pytest.mark.proves("RUN-429")
@@ -204,7 +204,7 @@ def test_changed_code_that_still_fits_goes_on(house):
         flow(lambda _: [bool(pause("Go?")), step(lambda: "new", name="n")]),
         "source-2",
     )
-    assert house.answered("yes").result == [True, "new"]
+    assert house.answer_and_drive("yes").result == [True, "new"]
     (changed,) = [
         entry.event.content for entry in house.store.audit.of_subject(house.run().name)
         if entry.event.kind == "run.source_changed"
@@ -238,7 +238,7 @@ def test_a_fork_shares_records_asks_gates_again_and_forks_sessions(house):
 
     coder = house.agent("coder", *(done(word) for word in "abcdef"))
     house.go(long, in_place=False)
-    assert house.answered("yes").result == ["a", True, "b", "c"]
+    assert house.answer_and_drive("yes").result == ["a", True, "b", "c"]
     parent, session = house.run(), coder.orders[0].session
     forked = house.fork("4")
     assert (forked.parent, forked.parent_path, forked.sponsor) == (parent.id, "4", "person:bob")
@@ -246,7 +246,7 @@ def test_a_fork_shares_records_asks_gates_again_and_forks_sessions(house):
     assert house.folders.made[-1]["token"] == forked.created_at.isoformat()
     # What was approved then was what came next then.
     assert house.drive().reason == "Go?" and house.folders.set_up_times == 2
-    over = house.answered("yes")
+    over = house.answer_and_drive("yes")
     assert over.result == ["a", True, "b", "d"]
     order = coder.orders[-1]
     assert order.fork_of == session and order.session not in ("", session) and order.fresh
@@ -259,11 +259,11 @@ def test_a_fork_shares_records_asks_gates_again_and_forks_sessions(house):
 @pytest.mark.proves("RUN-430", "LAW-4")
 def test_an_approval_by_ask_is_asked_again_in_a_fork_too(house):
     house.go(lambda _: [bool(ask("Go?", "approval")), ask("Name?").value, bool(pause("Now?"))])
-    house.answered("yes")
-    house.answered("Ada")
+    house.answer_and_drive("yes")
+    house.answer_and_drive("Ada")
     house.fork("3")
     assert house.drive().reason == "Go?"
-    assert house.answered("yes").reason == "Now?"
+    assert house.answer_and_drive("yes").reason == "Now?"
 
 
 @pytest.mark.proves("RUN-430")
@@ -313,7 +313,7 @@ def test_reading_gives_the_same_text_for_ever(house):
         file.write("first")
     house.go(lambda _: [read("notes.txt"), bool(pause("Go?"))])
     os.unlink(path)
-    assert house.answered("yes").result == ["first", True]
+    assert house.answer_and_drive("yes").result == ["first", True]
 
 
 @pytest.mark.proves("RUN-436")
@@ -336,7 +336,7 @@ def test_what_is_no_text_of_the_runs_folder_is_not_read(house, tmp_path, path, m
         return bool(pause("Go?"))
 
     house.go(reader)
-    house.answered("yes")
+    house.answer_and_drive("yes")
     assert len(seen) == 2 and seen[0] == seen[1]
 
 
@@ -358,7 +358,7 @@ def test_a_flow_knows_where_it_stands(house):
 @pytest.mark.proves("RUN-436")
 def test_a_line_of_the_log_is_written_once_whatever_it_holds(house):
     house.go(lambda _: [log("odd \udc80\0"), log("x" * 500), bool(pause("Go?"))])
-    assert house.answered("yes").state == "completed"
+    assert house.answer_and_drive("yes").state == "completed"
     assert house.calls()["2"].value == "x" * 500
 
 
@@ -466,12 +466,12 @@ def test_a_dangerous_step_in_doubt_is_a_question_to_a_person(house, answer, stat
     waiting = house.drive()
     assert waiting.state == "waiting_human" and "Did step('ship') happen?" in waiting.reason
     assert did == [1] and house.ask().priority == 1
-    over = house.answered(answer, "I looked")
+    over = house.answer_and_drive(answer, "I looked")
     assert (over.state, over.result, len(did)) == (state, result, times)
     if state == "stuck":
         # The answer was to stop, not that it did not happen.
         assert house.resume().state == "waiting_human"
-        assert house.answered({"what": "It happened"}).state == "completed" and did == [1]
+        assert house.answer_and_drive({"what": "It happened"}).state == "completed" and did == [1]
 
 
 @pytest.mark.proves("RUN-441", "LAW-3")
@@ -489,7 +489,7 @@ def test_an_agents_answer_about_a_dangerous_step_does_not_count(house):
     house.answer({"what": "It did not happen: run it"}, who=an_agent("s9"))
     assert house.drive().state == "waiting_human"
     assert did == [1] and house.ask().id != first
-    assert house.answered({"what": "It happened"}).state == "completed"
+    assert house.answer_and_drive({"what": "It happened"}).state == "completed"
 
 
 @pytest.mark.proves("RUN-440")
@@ -564,18 +564,18 @@ def test_a_folder_that_cannot_be_set_up_is_a_question(house):
     house.folders.troubles = ["npm is missing", "npm is missing still", "and again"]
     waiting = house.go(lambda _: "worked", in_place=False)
     assert waiting.state == "waiting_human" and house.ask().going_on == "npm is missing"
-    assert house.answered("Try again").state == "waiting_human"
-    over = house.answered("Stop the run")
+    assert house.answer_and_drive("Try again").state == "waiting_human"
+    over = house.answer_and_drive("Stop the run")
     assert over.state == "stuck" and "could not be set up" in over.reason
     assert house.resume().state == "waiting_human"
-    assert house.answered("Go on without it").result == "worked"
+    assert house.answer_and_drive("Go on without it").result == "worked"
     assert house.folders.set_up_times == 3
 
 
 @pytest.mark.proves("RUN-453")
 def test_a_folder_is_set_up_once(house):
     house.go(lambda _: bool(pause("Go?")), in_place=False)
-    house.answered("yes")
+    house.answer_and_drive("yes")
     assert house.folders.set_up_times == 1 and house.run().state == "completed"
 
 
@@ -627,10 +627,10 @@ def test_a_run_whose_folder_cannot_be_made_is_no_run(house):
 
 @pytest.mark.proves("RUN-457")
 def test_a_run_without_a_folder_is_not_taken_up(house, monkeypatch):
-    def interrupted(*_, **__):
+    def interrupt(*_, **__):
         raise Crash
 
-    house.folders.make = interrupted
+    house.folders.make = interrupt
     with pytest.raises(Crash):
         house.start(lambda _: 1, in_place=False)
     house.run_id = 1
@@ -643,7 +643,7 @@ def test_only_ended_runs_are_deleted(house):
     house.go(lambda _: bool(pause("Go?")))
     with pytest.raises(RefusedError, match="gate stop 1"):
         manage_runs.delete(house.store, 1, a_person())
-    house.answered("yes")
+    house.answer_and_drive("yes")
     manage_runs.delete(house.store, 1, a_person())
     with pytest.raises(NotFoundError):
         manage_runs.get(house.store, 1)
@@ -671,7 +671,7 @@ def test_a_person_who_is_asked_by_run_has_one_ask_there(real_house):
         only_ask(house.store, house.run_id)
     house.answer("yes", part="A?")
     assert only_ask(house.store, house.run_id).question.prompt == "B?"
-    house.answered("yes")
+    house.answer_and_drive("yes")
     with pytest.raises(NotFoundError):
         only_ask(house.store, house.run_id)
 

@@ -16,7 +16,7 @@ from gatebell.domain.sessions.visits import Terms
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import manage_runs
-from gatebell.services.runs.run_journal import jsoned
+from gatebell.services.runs.run_journal import to_json_value
 from gatebell.services.sessions import ask_session
 
 __all__ = ["house"]
@@ -70,7 +70,7 @@ def test_a_flow_waits_for_a_session_and_gets_the_typed_value(house):
     ask_session.close_visit(
         house.store, seated.sitting, a_person("ada"), "left", transcript="ada: fine"
     )
-    over = house.answered({"approved": True, "notes": "rename it"})
+    over = house.answer_and_drive({"approved": True, "notes": "rename it"})
     assert (over.state, over.result) == ("completed", ["Review", "rename it", "ada: fine"])
     assert house.calls()["1"].name == "ask"
 
@@ -97,10 +97,10 @@ def test_whatever_becomes_of_a_session_the_flow_is_told(house):
 @pytest.mark.proves("SES-137", "LAW-3", "S0-31", "S0-B6")
 def test_an_approval_in_a_session_is_a_gate(house):
     house.go(gated)
-    assert house.answered("no").result == ["completed", "rejected"]
+    assert house.answer_and_drive("no").result == ["completed", "rejected"]
     assert house.calls()["1"].name == "pause"
     house.go(gated)
-    assert house.answered("yes").result == ["completed", "approved"]
+    assert house.answer_and_drive("yes").result == ["completed", "approved"]
 
 
 @pytest.mark.proves("SES-138")
@@ -112,7 +112,7 @@ def test_a_session_of_a_run_that_was_stopped_is_asked_anew(house):
     manage_runs.resume(house.store, house.run_id, a_person("ada"))
     house.drive()
     assert only_ask(house).id != first.id
-    assert house.answered("yes").result == ["completed", "approved"]
+    assert house.answer_and_drive("yes").result == ["completed", "approved"]
 
 
 @pytest.mark.proves("SES-139", "LAW-10", "S0-115")
@@ -152,7 +152,7 @@ def test_who_is_to_be_told_and_where_it_opens(house):
     seated = ask_session.open_visit(house.store, ask.id, a_person("ada"), "claude", "s1")
     assert (seated.cwd, seated.mcp_config) == (f"{house.folder}/sub", f"{house.folder}/tools.json")
     ask_session.close_visit(house.store, seated.sitting, a_person("ada"), "left")
-    assert house.answered("so").result == "so"
+    assert house.answer_and_drive("so").result == "so"
 
 
 @pytest.mark.proves("SES-139", "S0-53")
@@ -170,4 +170,4 @@ def test_a_journal_that_was_begun_before_there_were_sessions_still_fits(house):
     house.go(plain)
     before = Request("Which one?")._asdict()
     del before["session"]
-    assert house.calls()["1"].digest == digest(jsoned(before))
+    assert house.calls()["1"].digest == digest(to_json_value(before))

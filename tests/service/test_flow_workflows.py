@@ -37,8 +37,8 @@ def test_the_flagship_runs_through_both_gates_and_its_loop(house):
     house.agent("deployer", done())
     waiting = house.go(feature)
     assert (waiting.state, waiting.reason) == ("waiting_human", "Approve architecture?")
-    assert house.answered("yes").reason == "Approve deployment?"
-    over = house.answered("yes")
+    assert house.answer_and_drive("yes").reason == "Approve deployment?"
+    over = house.answer_and_drive("yes")
     assert (over.state, over.result, over.reason) == ("completed", "deployed", "")
     assert [call.label for call in house.calls().values()] == [
         "architect", "Approve architecture?", "coder", "reviewer", "coder", "reviewer",
@@ -58,8 +58,8 @@ def test_a_gate_that_is_not_approved_ends_the_flagship(house, times):
     house.agent("reviewer", {"status": "APPROVED"})
     house.go(feature)
     for _ in range(times):
-        house.answered("yes")
-    over = house.answered("no", "not on a Friday")
+        house.answer_and_drive("yes")
+    over = house.answer_and_drive("no", "not on a Friday")
     reason = "not on a Friday" if times else "architecture rejected"
     assert (over.state, over.reason) == ("stuck", reason)
     assert house.pending() == []
@@ -103,7 +103,7 @@ def test_a_gate_stands_before_the_deployment(house, answer, state, reason, deplo
     deployer = house.agent("deployer", done())
     house.go(gated)
     assert deployer.orders == []
-    over = house.answered(answer)
+    over = house.answer_and_drive(answer)
     assert (over.state, over.reason, len(deployer.orders)) == (state, reason, deployed)
     assert house.calls()["2"].state == "recorded"
 
@@ -134,10 +134,10 @@ def test_a_flow_may_rule_out_people_for_all_its_agents(house):
 def test_two_gates_with_the_same_text_are_two_decisions(house):
     house.go(lambda _: [bool(pause("Continue?")), bool(pause("Continue?"))])
     first = house.ask()
-    assert house.answered("yes").state == "waiting_human"
+    assert house.answer_and_drive("yes").state == "waiting_human"
     second = house.ask()
     assert first.id != second.id
-    over = house.answered("no")
+    over = house.answer_and_drive("no")
     assert over.result == [True, False]
     assert house.calls()["1"].ask_id == first.id and house.calls()["2"].ask_id == second.id
 
@@ -146,7 +146,7 @@ def test_two_gates_with_the_same_text_are_two_decisions(house):
 def test_a_gate_in_a_loop_is_asked_each_time(house):
     house.go(lambda _: [bool(pause("Again?")) for _ in range(3)])
     for answer in ("yes", "no", "yes"):
-        house.answered(answer)
+        house.answer_and_drive(answer)
     assert house.run().result == [True, False, True]
     assert house.store.asks.count() == 3
 
@@ -168,7 +168,7 @@ def test_an_agent_needs_people_three_times_and_the_flow_does_not_notice(house):
             "coder",
         )
         assert house.ask().origin.session == f"scripted/{coder.orders[0].session}"
-        waiting = house.answered(answer)
+        waiting = house.answer_and_drive(answer)
     assert (waiting.state, waiting.result) == ("completed", "built")
     assert [
         ("> " + word) in sent
@@ -178,7 +178,7 @@ def test_an_agent_needs_people_three_times_and_the_flow_does_not_notice(house):
     # One call, four turns; every answer was handed over.
     assert list(house.calls()) == ["1"] and len(house.turns("1")) == 4
     assert all(
-        one.delivered_to.startswith("agent:scripted/") for one in house.store.asks.settled(9)
+        one.delivered_to.startswith("agent:scripted/") for one in house.store.asks.list_settled(9)
     )
 
 
@@ -195,7 +195,7 @@ def test_an_agent_offers_options_and_a_person_writes_their_own(house):
         True,
     )
     assert asked.question.context == "I looked at both" and asked.going_on == "it was thinking"
-    house.answered({"other": "C"}, "because")
+    house.answer_and_drive({"other": "C"}, "because")
     assert "> C" in coder.sent[1] and "> because" in coder.sent[1] and "person:ada" in coder.sent[1]
 
 
@@ -204,7 +204,7 @@ def test_an_agent_that_does_not_say_why_is_asked_about_all_the_same(house):
     house.agent("coder", {"status": "NEEDS_HUMAN"}, done())
     house.go(lambda _: run("coder").status)
     assert house.ask().question.prompt == "coder needs a person and did not say why"
-    assert house.answered("go on").state == "completed"
+    assert house.answer_and_drive("go on").state == "completed"
 
 
 def waits_for(what):
@@ -235,7 +235,7 @@ def test_what_nobody_answers_in_time_ends_as_the_flow_says(house, what, on_timeo
     else:
         # Whoever takes it up again asks anew.
         assert house.resume().state == "waiting_human" and len(house.pending()) == 1
-        assert house.answered("yes").state == "completed"
+        assert house.answer_and_drive("yes").state == "completed"
 
 
 @pytest.mark.proves("RUN-423", "RUN-427")
@@ -253,7 +253,7 @@ def test_a_timeout_that_fails_does_so_again_when_it_is_replayed(house):
     house.go(careful)
     house.clock.advance(60)
     house.drive()
-    assert house.answered("yes").result is True
+    assert house.answer_and_drive("yes").result is True
     assert len(seen) == 2 and seen[0] == seen[1] and seen[0][0] == "TimedOutError"
 
 
@@ -290,7 +290,7 @@ def test_an_ask_that_is_withdrawn_leaves_the_run_stuck(house):
     over = house.drive()
     assert over.state == "stuck" and "cancelled by person:bob" in over.reason
     house.resume()
-    assert house.answered("yes").result is True
+    assert house.answer_and_drive("yes").result is True
 
 
 @pytest.mark.proves("RUN-423")
@@ -322,9 +322,9 @@ def test_questions_of_every_kind_come_back_as_outcomes(house):
     house.go(curious)
     assert house.ask().priority == 0 and house.ask().origin.agent == "feature"
     for value in ("Ada", "red", {"n": 3}, "yes"):
-        house.answered(value)
+        house.answer_and_drive(value)
     assert house.run().result == ["Ada", "red", {"n": 3}, True]
-    assert {one.delivered_to for one in house.store.asks.settled(9)} == {
+    assert {one.delivered_to for one in house.store.asks.list_settled(9)} == {
         f"run:{house.run_id}/{n}" for n in (1, 2, 3, 4)
     }
 
@@ -355,11 +355,11 @@ def test_a_gate_shows_what_there_is_to_look_at(house):
         return [bool(pause("Go?")), bool(pause("Really?", going_on="mine"))]
 
     house.go(looked_at, in_place=False)
-    house.answered("quickly")
+    house.answer_and_drive("quickly")
     shown = house.ask().going_on
     assert "wrote login.py" in shown and "quickly" in shown and "+ a line" in shown
     assert f"Workspace: {house.folder} (branch gate/run-1)" in shown
-    house.answered("yes")
+    house.answer_and_drive("yes")
     assert house.ask().going_on == "mine"
 
 
@@ -375,7 +375,7 @@ def test_a_script_signals_in_the_place_of_an_agent(house):
     house.signal("CONTINUE", "fine")
     house.signal("STOP")
     assert house.signal("Ada").result == ["by hand", True, False, "ADA"]
-    assert "fine" in [one.note for one in house.store.asks.settled(9)]
+    assert "fine" in [one.note for one in house.store.asks.list_settled(9)]
 
 
 @pytest.mark.proves("RUN-456")
@@ -392,7 +392,7 @@ def test_a_signal_that_cannot_be_meant_is_refused_and_leaves_nothing(house):
     for status in ("DONE", "", "  "):
         with pytest.raises(UsageError):
             house.signal(status)
-    house.answered("yes")
+    house.answer_and_drive("yes")
     with pytest.raises(UsageError, match="is a form"):
         house.signal("DONE")
     assert house.turns() == [] and house.pending()

@@ -172,13 +172,13 @@ def test_no_async_wait_hangs_when_nobody_will_wake_it():
     with pytest.raises(AssertionError, match="nobody will ever answer"):
         asyncio.run(asyncio.wait_for(nobody_answers(), 30))
 
-    async def closed():
+    async def ask_closed():
         gate = AsyncGate(MemoryStore())
         await gate.close()
         await gate.ask("Why?")
 
     with pytest.raises(gatebell.UsageError, match="closed"):
-        asyncio.run(asyncio.wait_for(closed(), 30))
+        asyncio.run(asyncio.wait_for(ask_closed(), 30))
 
 
 @pytest.mark.proves("PY-3", "ASK-30")
@@ -252,12 +252,12 @@ def test_what_could_not_be_told_in_a_moment_of_trouble_is_told_afterwards(tmp_pa
     drafting, troubles = store.asks.drafting, ["the disk is busy"]
     watcher = Watcher(store)
 
-    def troubled(since):
+    def fail_once(since):
         if troubles and store.audit.head().seq:
             raise StoreTroubleError(troubles.pop())
         return drafting(since)
 
-    store.asks.drafting = troubled
+    store.asks.drafting = fail_once
     asked = Gate(store).open("Why?")
     with closing(watcher.changes()) as changes:
         assert asked in next(changes) and troubles == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.held_calls import held
+from tests.support.held_calls import hold
 from tests.support.people import a_person, an_agent
 
 from gatebell.domain.asks.answers import Given
@@ -20,7 +20,7 @@ def store():
     return MemoryStore()
 
 
-def answered(store, call, word="yes"):
+def open_answered(store, call, word="yes"):
     ask = permit_call._open(store, call, an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given(word))
     return wait_for_ask.wait(store, ask.id, 0)
@@ -29,20 +29,20 @@ def answered(store, call, word="yes"):
 @pytest.mark.proves("HOOK-10", "LAW-4")
 def test_guessed_id_shares_no_yes(store):
     """Two hooks at once find the same call in the session's log."""
-    first, second = (held(call_id="", found="t1").identified() for _ in range(2))
-    ask = answered(store, first)
+    first, second = (hold(call_id="", found="t1").identify() for _ in range(2))
+    ask = open_answered(store, first)
     assert permit_call._outcome(store, ask, first) == Permission(allow=True)
     assert permit_call._outcome(store, ask, second) is None
-    assert permit_call._outcome(store, ask, held(call_id="t1")) is None, "it may be another call"
+    assert permit_call._outcome(store, ask, hold(call_id="t1")) is None, "it may be another call"
 
 
 @pytest.mark.proves("HOOK-10", "LAW-4")
 def test_yes_of_a_named_call_is_for_no_guess(store):
-    ask = answered(store, held(call_id="t1"))
-    assert permit_call._outcome(store, ask, held(call_id="t1")) == Permission(allow=True)
-    guess = held(call_id="", found="t1").identified()
+    ask = open_answered(store, hold(call_id="t1"))
+    assert permit_call._outcome(store, ask, hold(call_id="t1")) == Permission(allow=True)
+    guess = hold(call_id="", found="t1").identify()
     assert permit_call._outcome(store, ask, guess) is None
-    again = permit_call._outcome(store, ask, held(call_id="t1"))
+    again = permit_call._outcome(store, ask, hold(call_id="t1"))
     assert again == Permission(allow=True), "the host asks by two doors"
 
 
@@ -50,14 +50,14 @@ def test_yes_of_a_named_call_is_for_no_guess(store):
 @pytest.mark.parametrize("found", ["t1", ""])
 def test_guessed_id_keeps_no_late_answer(store, found):
     """Only by an id from the host is a call known to be the one that was asked about."""
-    ask = answered(store, held(call_id="t1"))
-    guess = held(call_id="", found=found, over=["t1"]).identified()
+    ask = open_answered(store, hold(call_id="t1"))
+    guess = hold(call_id="", found=found, over=["t1"]).identify()
     assert not permit_call._is_for(ask, guess, store.now())
-    named = held(call_id="t1", over=["t1"]).identified()
+    named = hold(call_id="t1", over=["t1"]).identify()
     assert permit_call._is_for(ask, named, store.now())
 
 
 @pytest.mark.proves("HOOK-10")
 def test_guessed_id_is_shown_with_its_ask(store):
-    ask = permit_call._open(store, held(call_id="", found="t1").identified(), an_agent(), 9)
+    ask = permit_call._open(store, hold(call_id="", found="t1").identify(), an_agent(), 9)
     assert ask.origin.tool_use_id == "t1"

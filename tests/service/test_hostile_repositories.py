@@ -231,11 +231,11 @@ def test_a_pipe_that_comes_before_the_diff_is_printed_is_named_as_well(
     real = repositories.Repository.beginning
     pipe = os.path.join(place.folder, ".gitattributes")
 
-    def hindered(self, *words, **rest):
+    def add_pipe(self, *words, **rest):
         os.mkfifo(pipe)
         return real(self, *words, **rest)
 
-    monkeypatch.setattr(repositories.Repository, "beginning", hindered)
+    monkeypatch.setattr(repositories.Repository, "beginning", add_pipe)
     monkeypatch.setattr(repositories, "_FIRST_LOOK_SECONDS", 0.3)
     with pytest.raises(GateError, match=r"waits without end for .*gitattributes"):
         workspace.diff(place)

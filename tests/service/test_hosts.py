@@ -65,7 +65,7 @@ def claude_log(home, *records):
     return write_log(home / "claude" / "projects" / "p" / f"{SESSION}.jsonl", records)
 
 
-def told(kind, content, minutes=1, **more):
+def build_line(kind, content, minutes=1, **more):
     at = (NOON + timedelta(minutes=minutes)).isoformat().replace("+00:00", "Z")
     return {"type": kind, "timestamp": at, "message": {"content": content}, **more}
 
@@ -112,7 +112,7 @@ def test_a_conversation_that_was_begun_is_resumed_and_one_that_is_gone_is_told(h
         with pytest.raises(MissingAgentError, match="on this machine: it was begun elsewhere"):
             host.open_session(opening(home, fresh=False))
     assert codex.new_session() == "" and len(claude.new_session()) == 36
-    claude_log(home, told("user", "Please read /p/a-1/prompt.md first"))
+    claude_log(home, build_line("user", "Please read /p/a-1/prompt.md first"))
     assert claude.open_session(opening(home, fresh=False))[1:3] == ["--resume", SESSION]
     assert claude.was_told(SESSION, "a-1/prompt.md") and not claude.was_told(
         SESSION, "a-2/prompt.md"
@@ -152,15 +152,15 @@ def test_codex_is_opened_and_its_conversation_is_found_by_the_first_words(home):
 def test_the_talk_is_what_the_two_said_since_then(home):
     claude_log(
         home,
-        told("user", "before", minutes=-1),
-        told("user", "take 8080"),
-        told("user", "<bash-stdout>APPROVED</bash-stdout>"),
-        told("user", [{"type": "text", "text": "[Request interrupted by user]"}]),
-        told("user", [{"type": "tool_result", "tool_use_id": "c1", "content": "APPROVED"}]),
-        told("assistant", [{"type": "text", "text": "I do."}]),
-        told("assistant", [{"type": "text", "text": "aside"}], isSidechain=True),
+        build_line("user", "before", minutes=-1),
+        build_line("user", "take 8080"),
+        build_line("user", "<bash-stdout>APPROVED</bash-stdout>"),
+        build_line("user", [{"type": "text", "text": "[Request interrupted by user]"}]),
+        build_line("user", [{"type": "tool_result", "tool_use_id": "c1", "content": "APPROVED"}]),
+        build_line("assistant", [{"type": "text", "text": "I do."}]),
+        build_line("assistant", [{"type": "text", "text": "aside"}], isSidechain=True),
         {"type": "last-prompt", "lastPrompt": "take 8080"},
-        told("user", "no time", minutes=2) | {"timestamp": "soon"},
+        build_line("user", "no time", minutes=2) | {"timestamp": "soon"},
     )
     said = [Said(PERSON, "take 8080"), Said(AGENT, "I do.")]
     assert ClaudeHost().talk(SESSION, NOON) == Talk(said, "")
@@ -169,10 +169,12 @@ def test_the_talk_is_what_the_two_said_since_then(home):
 
 @pytest.mark.proves("SES-86", "S0-B25")
 def test_what_the_service_refused_is_trouble_until_the_agent_speaks(home):
-    refused = told("assistant", [{"type": "text", "text": "Not logged in"}], isApiErrorMessage=True)
-    claude_log(home, told("user", "hello"), refused)
+    refused = build_line(
+        "assistant", [{"type": "text", "text": "Not logged in"}], isApiErrorMessage=True
+    )
+    claude_log(home, build_line("user", "hello"), refused)
     assert ClaudeHost().talk(SESSION, NOON) == Talk([Said(PERSON, "hello")], "Not logged in")
-    claude_log(home, refused, told("assistant", [{"type": "text", "text": "Hi."}]))
+    claude_log(home, refused, build_line("assistant", [{"type": "text", "text": "Hi."}]))
     assert ClaudeHost().talk(SESSION, NOON) == Talk([Said(AGENT, "Hi.")], "")
 
 

@@ -193,7 +193,7 @@ def test_two_who_take_back_count_it_once(desk):
     _, joined = join(desk, run)
     desk.store.runs.offer(joined.turn.id, DONE)
     kill_holder(desk, joined)
-    (found,) = desk.store.runs.joined()
+    (found,) = desk.store.runs.list_joined_turns()
     run_session.take_back(desk.store, found)
     run_session.take_back(desk.store, found)
     assert desk.store.runs.turn(joined.turn.id).signal == DONE
@@ -235,7 +235,7 @@ def test_answer_in_the_last_moment_wins(desk, monkeypatch, status):
         patched.setattr(run_session, "apply_deadlines", answered_meanwhile)
         left = run_session.leave(desk.store, joined, desk.caller())
     assert isinstance(left.trouble, AlreadySettledError)
-    assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.heard(1)
+    assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.read_heard(1)
 
 
 @pytest.mark.proves("RUN-382")
@@ -249,7 +249,7 @@ def test_holder_without_signal_leaves_question_open(desk):
     assert desk.store.runs.turn(joined.turn.id).ended_at
     assert desk.drive(run).state == "waiting_human"
     answer_ask.answer(desk.store, ask.id, desk.caller("bob"), Given("left"))
-    assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.heard(1)
+    assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.read_heard(1)
 
 
 @pytest.mark.proves("RUN-383")
@@ -301,7 +301,7 @@ def test_signal_after_answer_from_elsewhere_is_refused(desk):
     with pytest.raises(RefusedError, match=r"answered by person:bob.*does not count"):
         notes.offer(desk.store, joined.turn.id, Signal("DONE"))
     run_session.leave(desk.store, joined, desk.caller())
-    assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.heard(1)
+    assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.read_heard(1)
 
 
 @pytest.mark.proves("RUN-384", "LAW-3")

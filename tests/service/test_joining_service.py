@@ -42,7 +42,7 @@ def join(desk, ask, name="ada"):
     )
 
 
-def gone():
+def end_process():
     """A process that has ended."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         return str(processes.identify(process.pid))
@@ -56,7 +56,7 @@ def test_who_comes_after_a_dead_holder_closes_its_session(desk):
     with pytest.raises(RefusedError, match="person:ada has this session open"):
         join(desk, ask, "bob")
     now = manage_runs.get(desk.store, run.id)
-    dead = first.turn._replace(process=gone())
+    dead = first.turn._replace(process=end_process())
     assert desk.store.runs.change(RunChange(now, turns=(dead,)), now)
     second = join(desk, ask, "bob")
     assert desk.store.runs.turn(first.turn.id).ended_at and second.turn.by == "person:bob"

@@ -143,7 +143,7 @@ def test_older_keeper_of_a_process_speaks_for_no_newer(real_house):
         newer.let_go()
     house.store.runs.change = change
     left = house.run()
-    assert left.kept and not claims.is_kept(house.store, left)
+    assert left.is_kept and not claims.is_kept(house.store, left)
     assert claims.claim(house.store, left)
 
 

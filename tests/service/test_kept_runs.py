@@ -83,7 +83,7 @@ def test_no_claim_succeeds_at_any_write(path):
     def changing(new, expected):
         done = change(new, expected)
         now = beside.runs.get(new.run.id)
-        if not now.ended:
+        if not now.has_ended:
             tries.append(now.state)
             assert claims.claim(beside, now) is None
             assert Keeper(beside).keep(now) is None
@@ -131,7 +131,7 @@ def test_cancelled_program_keeps_nothing(path):
             over.wait(PATIENCE_SECONDS)
             return True
 
-    async def cancelled():
+    async def cancel():
         task = asyncio.ensure_future(series.arun("go", Slow(), store=path))
         await asyncio.to_thread(thinking.wait, PATIENCE_SECONDS)
         task.cancel()
@@ -139,9 +139,9 @@ def test_cancelled_program_keeps_nothing(path):
 
     over = threading.Event()
     try:
-        asyncio.run(cancelled())
+        asyncio.run(cancel())
         # Although its handler has not come back.
-        eventually(lambda: not store.runs.get(1).kept)
+        eventually(lambda: not store.runs.get(1).is_kept)
         assert not claims.is_kept(store, store.runs.get(1))
         (ask,) = store.asks.pending_of_run(1)
         answer_ask.answer(store, ask.id, a_person("bob"), Given("yes"))
@@ -166,7 +166,7 @@ def test_program_that_cannot_write_keeps_nothing(path, capsys):
     with pytest.raises(StoreTroubleError):
         series.run("go", Asked(lambda: broken.append(1)), store=store)
     left = beside.runs.get(1)
-    assert left.kept and not claims.is_kept(beside, left)
+    assert left.is_kept and not claims.is_kept(beside, left)
     (free,) = Abandoned(beside).find_ready()
     assert claims.claim(beside, free)
     store.close()
@@ -253,7 +253,7 @@ def test_follower_keeps_a_run_once_it_is_free(house):
     assert claims.claim(house.store, seen) is None and second.keep(seen) is None
     house.driver.drive(kept, keeper=first)
     asleep = house.run()
-    assert asleep.kept and not first.can_drive(asleep)
+    assert asleep.is_kept and not first.can_drive(asleep)
     assert house.store.runs.next_ready_at() is None
     house.clock.advance(5)
     assert first.can_drive(asleep) and not second.can_drive(asleep)
@@ -337,5 +337,5 @@ def test_stopped_run_is_kept_by_nobody(house):
     house.stop("enough")
     assert house.run().owner == "" and keeper.keep(house.run()) is None
     manage_runs.resume(house.store, house.run_id, a_person("ada"))
-    assert house.drive().state == "waiting_human" and not house.run().kept
+    assert house.drive().state == "waiting_human" and not house.run().is_kept
     keeper.let_go()

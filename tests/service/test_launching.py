@@ -85,7 +85,7 @@ class Agents:
         assert ended, "the turn has no end"
         return ended[0]
 
-    def escaped(self, work):
+    def escape(self, work):
         """Lines that start somebody without our mark, outside of the group, with all its pipes."""
         left = self.folder / "left"
         line = f"exec 3<&0; env -i setsid sh -c 'echo $$ > {left}; exec {work}' <&3 &"
@@ -106,7 +106,7 @@ def agents(tmp_path):
 @pytest.mark.proves("RUN-117")
 @pytest.mark.parametrize("cli", DRIVERS)
 def test_who_holds_an_agents_input_does_not_hold_its_turn(agents, cli):
-    ended = agents.run(cli, f"{agents.escaped(SLEEP)}\necho 'the end'")
+    ended = agents.run(cli, f"{agents.escape(SLEEP)}\necho 'the end'")
     assert there(pid_in(agents.folder / "left")), "it was nobody's to end"
     if cli == "command":
         assert ended.ok and ended.words == "the end"
@@ -125,7 +125,7 @@ def test_an_agent_that_never_reads_is_not_told_without_end(agents):
     wanted = order(agents.folder, "unused", turn=f"{TURN}-deaf")
 
     def tell(program, *words):
-        with agent_process.launched([program, *words], wanted, Watched().events()) as agent:
+        with agent_process.launch_agent([program, *words], wanted, Watched().events()) as agent:
             if program == "true":
                 assert list(agent.lines()) == []
             for _ in range(100):
@@ -154,13 +154,13 @@ def test_what_nobody_hears_yet_stays_with_the_agent(agents):
     wanted = order(agents.folder, "unused", turn=f"{TURN}-full")
     size, done = 50_000_000, agents.folder / "done"
     line = f"echo $$ > pid; head -c {size} /dev/zero; echo > {done}"
-    with agent_process.launched(["/bin/sh", "-c", line], wanted, Watched().events()) as agent:
+    with agent_process.launch_agent(["/bin/sh", "-c", line], wanted, Watched().events()) as agent:
         pid_in(agents.folder / "pid")
         # There is nothing to wait for but that nothing happens.
         threading.Event().wait(0.5)
         assert not done.exists()
         assert sum(map(len, agent.lines())) == size and done.exists()
-    with agent_process.launched(["yes"], wanted, Watched().events()) as agent:
+    with agent_process.launch_agent(["yes"], wanted, Watched().events()) as agent:
         eventually(agent._heard.full)
     assert agent.trouble(), "left in the middle, it is ended all the same"
 
@@ -189,7 +189,7 @@ def test_too_long_a_line_of_a_command_comes_in_pieces_and_its_end_counts(agents)
 
 @pytest.mark.proves("RUN-119")
 def test_who_fills_an_agents_output_after_its_end_does_not_hold_its_turn(agents):
-    ended = agents.run("command", f"{agents.escaped(f'yes {BABBLE}')}\nexit 0")
+    ended = agents.run("command", f"{agents.escape(f'yes {BABBLE}')}\nexit 0")
     assert ended.ok and set(ended.words) <= set("y\n")
     eventually(lambda: not there(pid_in(agents.folder / "left")))
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from tests.support.people import a_person
-from tests.support.session_asks import asked
+from tests.support.session_asks import open_ask
 
 from gatebell.domain.runs.signals import Signal
 from gatebell.domain.sessions.proposals import AGENT, PERSON, Said
@@ -42,13 +42,13 @@ def store():
 
 
 def leave(store, talk, ended, trouble="", seconds=60.0, terms=None, session="s1", found=""):
-    ask = asked(store, terms or Terms("approval"))
+    ask = open_ask(store, terms or Terms("approval"))
     visit = ask_session.open_visit(store, ask.id, ADA, "claude", session)
     host = Program(talk, found)
     return ask_session.leave(store, visit, ADA, host, ended, trouble, seconds)
 
 
-def ended(code=0, why="", told=0):
+def build_end(code=0, why="", told=0):
     return ProgramEnd(code, None, why, told)
 
 
@@ -56,15 +56,19 @@ def ended(code=0, why="", told=0):
 @pytest.mark.parametrize(
     ("end", "talk", "expected"),
     [
-        (ended(), SAID, ("left", "")),
-        (ended(1), SAID, ("left", "")),
-        (ended(1), SILENCE, ("failed", "claude ended with exit code 1 before anything was said")),
-        (ended(-9), SAID, ("failed", "claude was ended by signal 9")),
-        (ended(-2), SILENCE, ("left", "")),
-        (ended(130), SILENCE, ("left", "")),
-        (ended(1, told=15), SILENCE, ("left", "")),
-        (ended(-15, why="time"), SAID, ("time", "")),
-        (ended(), Talk((), "no login"), ("failed", "claude could not talk: no login")),
+        (build_end(), SAID, ("left", "")),
+        (build_end(1), SAID, ("left", "")),
+        (
+            build_end(1),
+            SILENCE,
+            ("failed", "claude ended with exit code 1 before anything was said"),
+        ),
+        (build_end(-9), SAID, ("failed", "claude was ended by signal 9")),
+        (build_end(-2), SILENCE, ("left", "")),
+        (build_end(130), SILENCE, ("left", "")),
+        (build_end(1, told=15), SILENCE, ("left", "")),
+        (build_end(-15, why="time"), SAID, ("time", "")),
+        (build_end(), Talk((), "no login"), ("failed", "claude could not talk: no login")),
         (None, SILENCE, ("failed", "there is no folder")),
     ],
 )
@@ -79,13 +83,13 @@ def test_end_of_program_becomes_end_of_visit(store, end, talk, expected):
 @pytest.mark.proves("SES-50")
 @pytest.mark.parametrize(("seconds", "end"), [(1.0, "failed"), (10.0, "left")])
 def test_command_without_log_is_judged_by_time(store, seconds, end):
-    _, sitting = leave(store, None, ended(1), seconds=seconds)
+    _, sitting = leave(store, None, build_end(1), seconds=seconds)
     assert sitting.end == end
 
 
 @pytest.mark.proves("SES-50")
 def test_failed_first_visit_begins_no_conversation(store):
-    ask, sitting = leave(store, SILENCE, ended(1))
+    ask, sitting = leave(store, SILENCE, build_end(1))
     assert sitting.session == ""
     again = ask_session.open_visit(store, ask.id, ADA, "codex", "s2")
     assert (again.sitting.cli, again.goes_on) == ("codex", False)
@@ -94,7 +98,7 @@ def test_failed_first_visit_begins_no_conversation(store):
 @pytest.mark.proves("SES-116")
 def test_transcript_is_kept_where_wanted(store):
     terms = Terms("approval", capture_transcript=True)
-    ask, sitting = leave(store, SAID, ended(), terms=terms, session="", found="c1")
+    ask, sitting = leave(store, SAID, build_end(), terms=terms, session="", found="c1")
     (kept,) = store.asks.sittings(ask.id)
     assert (sitting.session, kept.session) == ("c1", "c1")
     assert "APPROVED" in kept.transcript
@@ -103,14 +107,14 @@ def test_transcript_is_kept_where_wanted(store):
 @pytest.mark.proves("SES-50")
 @pytest.mark.parametrize(("talk", "value"), [(SAID, "approved"), (SILENCE, None), (None, None)])
 def test_talk_suggests_answer(store, talk, value):
-    ask, _ = leave(store, talk, ended())
+    ask, _ = leave(store, talk, build_end())
     proposal = ask_session.find_proposal(store, ask, Program(talk))
     assert (proposal and proposal.value) == value
 
 
 @pytest.mark.proves("RUN-381")
 def test_signal_at_gate_is_suggested_first(store):
-    ask, visit = asked(store), SimpleNamespace(turn=SimpleNamespace(cli="claude", session="s1"))
+    ask, visit = open_ask(store), SimpleNamespace(turn=SimpleNamespace(cli="claude", session="s1"))
     visit.turn.started_at = store.now() - timedelta(hours=1)
     hosts = SimpleNamespace(open=lambda _: Program(SAID))
     signalled = run_session.find_proposal(visit, Left(ask, Signal("DONE", summary="ok")), hosts)

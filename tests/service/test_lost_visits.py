@@ -106,7 +106,7 @@ def test_killed_container_gives_joined_session_back(desk):
                 desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller("bob")
             )
         apply_deadlines.sweep(desk.store)
-        assert desk.store.runs.joined()
+        assert desk.store.runs.list_joined_turns()
     finally:
         container.kill()
     answer_ask.answer(desk.store, ask.id, desk.caller("bob"), Given("left"))

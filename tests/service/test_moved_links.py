@@ -35,7 +35,7 @@ def move(link):
     link.symlink_to(link.parent / "other")
 
 
-def held(link, call_id="t1", **host):
+def hold(link, call_id="t1", **host):
     folder = str(link.parent)
     made = call("Write", {"file_path": str(link), "content": "x"}, folder)
     origin = Origin(folder, folder, "claude", "claude/s1", call_id, "person:ada")
@@ -44,32 +44,32 @@ def held(link, call_id="t1", **host):
 
 @pytest.mark.proves("HOOK-13")
 def test_grant_ends_at_another_file(store, link):
-    first = held(link)
+    first = hold(link)
     ask = permit_call._open(store, first, an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour")))
     assert permit_call.by_rule(store, first.call, first.origin) == Permission(allow=True)
     move(link)
-    assert permit_call.by_rule(store, held(link).call, first.origin) is None
+    assert permit_call.by_rule(store, hold(link).call, first.origin) is None
 
 
 @pytest.mark.proves("HOOK-13")
 def test_deferred_yes_is_not_for_another_file(store, link):
-    assert permit_call.defer(store, held(link), an_agent()) is None
+    assert permit_call.defer(store, hold(link), an_agent()) is None
     (first,) = store.asks.pending(9)
     answer_ask.answer(store, first.id, ADA, Given("yes"))
     move(link)
-    assert permit_call.defer(store, held(link), an_agent()) is None
+    assert permit_call.defer(store, hold(link), an_agent()) is None
     (second,) = store.asks.pending(9)
     assert second.question.call.real_path == str(link.parent / "other")
     answer_ask.answer(store, second.id, ADA, Given("yes"))
-    assert permit_call.defer(store, held(link), an_agent()) == Permission(allow=True)
+    assert permit_call.defer(store, hold(link), an_agent()) == Permission(allow=True)
 
 
 @pytest.mark.proves("HOOK-14")
 @pytest.mark.parametrize("moved", [False, True])
 def test_link_moved_during_wait_is_denied(store, link, moved):
     ScriptedPerson(store, "ada").will_answer("Change", "yes")
-    waiting = held(link, on_ask=lambda _: move(link) if moved else None)
+    waiting = hold(link, on_ask=lambda _: move(link) if moved else None)
     decided = permit_call.decide(store, waiting, an_agent())
     assert decided.allow is not moved
     assert ("Make the call again" in decided.message) is moved
@@ -78,7 +78,7 @@ def test_link_moved_during_wait_is_denied(store, link, moved):
 @pytest.mark.proves("HOOK-14")
 def test_link_moved_during_wait_asks_anew(store, link):
     ScriptedPerson(store, "ada").will_answer("seen", "yes").will_answer("other", "no")
-    waiting = held(link, on_ask=lambda _: move(link))
+    waiting = hold(link, on_ask=lambda _: move(link))
     assert permit_call.decide(store, waiting, an_agent()).allow is False
-    again = permit_call.decide(store, held(link, "t2"), an_agent())
+    again = permit_call.decide(store, hold(link, "t2"), an_agent())
     assert again.message == "A person said no to this"

@@ -71,7 +71,7 @@ def post_to(channel, *routes, **more):
     return Post(routes or (ROAD,), Channels(channel), zone=UTC, **more)
 
 
-def opened(store, prompt="Why?", **more):
+def open_ask(store, prompt="Why?", **more):
     return create_ask.ask(store, Request(prompt, **more), Origin(agent="coder"), a_person()).ask
 
 
@@ -85,7 +85,7 @@ def send_all(store, post):
 @pytest.mark.proves("NTF-14")
 def test_an_ask_is_told_once(store):
     channel = Recorder()
-    ask = opened(store)
+    ask = open_ask(store)
     post = post_to(channel, url="https://g")
     assert send_notices.due_in(store, post, otherwise=7) == 0
     send_all(store, post)
@@ -98,7 +98,7 @@ def test_an_ask_is_told_once(store):
 @pytest.mark.proves("NTF-6", "NTF-14")
 def test_a_failure_is_tried_again_with_the_same_id_and_then_given_up(store):
     channel = Recorder(fail, lambda _: 1 / 0)
-    opened(store)
+    open_ask(store)
     post = post_to(channel)
     send_all(store, post)
     assert send_notices.due_in(store, post, otherwise=7) == 10
@@ -113,7 +113,7 @@ def test_a_failure_is_tried_again_with_the_same_id_and_then_given_up(store):
     assert [letter.id for letter in channel.sent] == [trouble.id]
     assert store.outbox.troubles(9) == []
     channel.deeds = [fail] * 9
-    opened(store, "Again?")
+    open_ask(store, "Again?")
     for seconds in (0, 10, 60, 300, 1800, 7200):
         store.clock.advance(seconds)
         send_all(store, post)
@@ -124,7 +124,7 @@ def test_a_failure_is_tried_again_with_the_same_id_and_then_given_up(store):
 
 @pytest.mark.proves("NTF-11", "NTF-14")
 def test_a_delivery_that_no_sender_survives_is_given_up(store):
-    opened(store)
+    open_ask(store)
     channel = Recorder()
     post = post_to(channel)
     send_notices.spread(store, post)
@@ -139,12 +139,12 @@ def test_a_delivery_that_no_sender_survives_is_given_up(store):
 def test_what_is_settled_before_it_was_told_is_told_to_nobody(store):
     channel = Recorder()
     post = post_to(channel, ROAD, HOOK)
-    ask = opened(store)
+    ask = open_ask(store)
     send_notices.spread(store, post)
     answer_ask.answer(store, ask.id, a_person(), Given("because"))
     send_all(store, post)
     assert [letter.kind for letter in channel.sent] == ["settled"]
-    other = opened(store)
+    other = open_ask(store)
     create_ask.cancel(store, other.id, a_person(), "")
     send_all(store, post)
     assert [letter.kind for letter in channel.sent] == ["settled", "settled"]
@@ -153,7 +153,7 @@ def test_what_is_settled_before_it_was_told_is_told_to_nobody(store):
 @pytest.mark.proves("NTF-4")
 def test_old_news_is_not_told_when_roads_come_late(store):
     channel = Recorder()
-    ask = opened(store, remind_every_seconds=3600)
+    ask = open_ask(store, remind_every_seconds=3600)
     for _ in range(30):
         store.clock.advance(3600)
         apply_deadlines.sweep(store)
@@ -166,7 +166,7 @@ def test_old_news_is_not_told_when_roads_come_late(store):
 @pytest.mark.proves("NTF-4")
 def test_what_waits_is_told_once_there_is_a_road(store):
     channel = Recorder()
-    ask = opened(store)
+    ask = open_ask(store)
     nowhere = Post((), Channels(channel))
     Sender(store, nowhere).drain()
     assert send_notices.due_in(store, nowhere, otherwise=7) == 7
@@ -179,8 +179,8 @@ def test_quiet_hours_hold_a_delivery_until_they_end(store):
     road = parse_route({"to": "desktop", "quiet": "22:00-07:00"}, "x")
     channel = Recorder(fail)
     post = post_to(channel, road)
-    opened(store, "At midnight?")
-    opened(store, "At once?", priority="urgent")
+    open_ask(store, "At midnight?")
+    open_ask(store, "At once?", priority="urgent")
     send_notices.spread(store, post)
     assert not send_notices.send_next(store, post, road)
     assert send_notices.due_in(store, post, otherwise=1) == 10
@@ -205,7 +205,7 @@ def test_reminders_of_a_night_are_not_made_up_for(store):
     channel = Recorder()
     post = post_to(channel, road)
     store.clock.advance(20 * 3600)
-    opened(store, remind_every_seconds=1800)
+    open_ask(store, remind_every_seconds=1800)
     kinds = []
     for _ in range(26):
         send_all(store, post)
@@ -222,7 +222,7 @@ def test_a_reminder_that_nobody_sent_before_the_night_is_dropped(store):
     channel = Recorder()
     post = post_to(channel, road)
     store.clock.advance(20 * 3600)
-    opened(store, remind_every_seconds=1800)
+    open_ask(store, remind_every_seconds=1800)
     send_all(store, post)
     store.clock.advance(1800)
     apply_deadlines.sweep(store)
@@ -238,7 +238,7 @@ def test_escalations_reach_the_members_of_a_group(store):
     bobs = Route("desktop", "", "bob")
     store.people.add("bob", [])
     store.people.set_group("ops", ["bob"], [])
-    opened(store, escalations=(Escalation(60, "ops"),))
+    open_ask(store, escalations=(Escalation(60, "ops"),))
     post = post_to(channel, ROAD, bobs)
     send_all(store, post)
     store.clock.advance(60)
@@ -254,7 +254,7 @@ def test_escalations_reach_the_members_of_a_group(store):
 def test_replies_and_notes_are_told_with_their_words(store):
     channel = Recorder()
     post = post_to(channel)
-    ask = opened(store)
+    ask = open_ask(store)
     send_all(store, post)
     ask_messages.ask_back(store, ask.id, a_person(), "Which one?")
     ask_messages.reply(store, ask.id, an_agent(), "the blue one")
@@ -271,7 +271,7 @@ def test_replies_and_notes_are_told_with_their_words(store):
 @pytest.mark.proves("NTF-7")
 def test_a_reply_that_cannot_be_found_is_told_without_words(store):
     channel = Recorder()
-    ask = opened(store)
+    ask = open_ask(store)
     store.record([], [Notice("replied", ask.id)])
     send_all(store, post_to(channel))
     assert channel.sent[-1].body.startswith("Why?")
@@ -282,7 +282,7 @@ def test_a_test_letter_goes_over_each_road_and_says_what_went_wrong(store):
     channel = Recorder(fail)
     tried = send_notices.send_test(store, post_to(channel, ROAD, HOOK), (ROAD, HOOK))
     assert [one.trouble for one in tried] == ["no such luck", ""]
-    assert channel.sent[0].title == "Test from gate" and store.outbox.posted(1) == []
+    assert channel.sent[0].title == "Test from gate" and store.outbox.list_posted(1) == []
 
 
 @pytest.fixture
@@ -299,8 +299,8 @@ def test_a_slow_road_holds_up_no_other(real):
     ways = {ROAD.name: slow, HOOK.name: fast}
     sender = Sender(real, Post((ROAD, HOOK), Channels(named=ways)))
     sender.start()
-    opened(real)
-    opened(real, "And why?")
+    open_ask(real)
+    open_ask(real, "And why?")
     assert fast.arrived.acquire(timeout=PATIENCE_SECONDS)
     assert fast.arrived.acquire(timeout=PATIENCE_SECONDS)
     assert slow.sent == []
@@ -315,7 +315,7 @@ def test_a_slow_road_holds_up_no_other(real):
 def test_two_senders_at_once_send_everything_once(real):
     channel = Recorder()
     for number in range(20):
-        opened(real, f"Question {number}?")
+        open_ask(real, f"Question {number}?")
     senders = [Sender(real, post_to(channel, ROAD, HOOK)) for _ in range(2)]
     for sender in senders:
         sender.start()
@@ -329,7 +329,7 @@ def test_two_senders_at_once_send_everything_once(real):
 @pytest.mark.proves("NTF-16")
 def test_draining_ends_when_nothing_is_due_for_a_while(store):
     channel = Recorder(*[fail] * 4)
-    opened(store)
+    open_ask(store)
     Sender(store, post_to(channel)).drain()
     (trouble,) = store.outbox.troubles(9)
     assert trouble.attempts == 4 and trouble.due_at - store.now() > timedelta(minutes=15)
@@ -343,20 +343,20 @@ def test_a_sender_outlives_trouble_with_its_store(real, monkeypatch):
     troubles = [StoreTroubleError(), StoreTroubleError()]
     claim = real.outbox.claim
 
-    def troubled(*args):
+    def fail_once(*args):
         if troubles:
             raise troubles.pop()
         return claim(*args)
 
-    monkeypatch.setattr(real.outbox, "claim", troubled)
+    monkeypatch.setattr(real.outbox, "claim", fail_once)
     people = real.people.groups
     monkeypatch.setattr(
-        real.people, "groups", lambda: troubled() if len(troubles) > 1 else people()
+        real.people, "groups", lambda: fail_once() if len(troubles) > 1 else people()
     )
     monkeypatch.setattr(send_notices, "_LOOK_AROUND_SECONDS", 0.01)
     sender = Sender(real, post_to(channel))
     sender.start()
-    opened(real)
+    open_ask(real)
     assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
     sender.stop()
     assert troubles == []
@@ -376,7 +376,7 @@ def test_stopping_waits_a_moment_and_lets_the_rest_be(real, monkeypatch):
     channel.deeds = [lambda _: at_it.set() or let_go.wait(PATIENCE_SECONDS)]
     sender = Sender(real, post_to(channel))
     sender.start()
-    opened(real)
+    open_ask(real)
     assert at_it.wait(PATIENCE_SECONDS)
     began = real.monotonic()
     sender.stop()
@@ -394,10 +394,10 @@ def test_trouble_with_the_store_while_a_road_is_slow_stops_no_other(real, monkey
     ways = {ROAD.name: slow, HOOK.name: fast}
     sender = Sender(real, Post((ROAD, HOOK), Channels(named=ways)))
     sender.start()
-    opened(real)
+    open_ask(real)
     assert at_it.wait(PATIENCE_SECONDS) and fast.arrived.acquire(timeout=PATIENCE_SECONDS)
-    troubled(monkeypatch, real.people, "groups", StoreTroubleError())
-    opened(real, "And why?")
+    fail_next(monkeypatch, real.people, "groups", StoreTroubleError())
+    open_ask(real, "And why?")
     assert fast.arrived.acquire(timeout=PATIENCE_SECONDS) and slow.sent == []
     let_go.set()
     assert slow.arrived.acquire(timeout=PATIENCE_SECONDS)
@@ -405,7 +405,7 @@ def test_trouble_with_the_store_while_a_road_is_slow_stops_no_other(real, monkey
     sender.stop()
 
 
-def troubled(monkeypatch, whose, name, error):
+def fail_next(monkeypatch, whose, name, error):
     """The next call goes wrong, and those after it do not."""
     method, errors = getattr(whose, name), [error]
 
@@ -423,11 +423,11 @@ def troubled(monkeypatch, whose, name, error):
 )
 def test_whatever_goes_wrong_is_logged_and_sending_goes_on(real, monkeypatch, caplog, noun, verb):
     monkeypatch.setattr(send_notices, "_LOOK_AROUND_SECONDS", 0.01)
-    troubled(monkeypatch, getattr(real, noun), verb, ZeroDivisionError("a bug"))
+    fail_next(monkeypatch, getattr(real, noun), verb, ZeroDivisionError("a bug"))
     channel = Recorder()
     sender = Sender(real, post_to(channel))
     sender.start()
-    opened(real)
+    open_ask(real)
     assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
     sender.stop()
     assert "ZeroDivisionError: a bug" in caplog.text
@@ -438,14 +438,14 @@ def test_a_thread_that_cannot_be_started_jams_no_road(real, monkeypatch, caplog)
     monkeypatch.setattr(send_notices, "_LOOK_AROUND_SECONDS", 0.01)
     channel = Recorder()
     sender = Sender(real, post_to(channel))
-    opened(real)
+    open_ask(real)
     sender.start()
     assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
     # The thread may have sent before its sender noted it.
     for thread in list(eventually(lambda: sender._crew).values()):
         thread.join(PATIENCE_SECONDS)
-    troubled(monkeypatch, threading.Thread, "start", RuntimeError("can't start new thread"))
-    opened(real, "And why?")
+    fail_next(monkeypatch, threading.Thread, "start", RuntimeError("can't start new thread"))
+    open_ask(real, "And why?")
     assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
     sender.stop()
     assert "can't start new thread" in caplog.text
@@ -461,7 +461,7 @@ def test_the_same_trouble_is_logged_once(real, caplog):
 
 @pytest.mark.proves("NTF-26")
 def test_reminders_that_nobody_sends_do_not_pile_up(store):
-    ask = opened(store, remind_every_seconds=1)
+    ask = open_ask(store, remind_every_seconds=1)
     channel = Recorder(*[fail] * 99)
     for _ in range(50):
         store.clock.advance(1)
@@ -478,7 +478,7 @@ def test_reminders_that_nobody_sends_do_not_pile_up(store):
 @pytest.mark.proves("NTF-28")
 def test_a_look_sweeps_no_more_than_it_must_and_the_next_goes_on(store):
     for number in range(5):
-        opened(store, f"Question {number}?", expires_seconds=number + 1)
+        open_ask(store, f"Question {number}?", expires_seconds=number + 1)
     store.clock.advance(9)
     assert apply_deadlines.sweep(store, most=3) == 3
     assert [ask.question.prompt for ask in store.asks.pending(9)] == ["Question 3?", "Question 4?"]
@@ -488,7 +488,7 @@ def test_a_look_sweeps_no_more_than_it_must_and_the_next_goes_on(store):
 @pytest.mark.proves("NTF-28")
 def test_watcher_goes_on_until_all_due_asks_fell_due(real, monkeypatch):
     for number in range(9):
-        opened(real, f"Question {number}?", expires_seconds=0.001)
+        open_ask(real, f"Question {number}?", expires_seconds=0.001)
     monkeypatch.setattr(watcher, "sweep", partial(apply_deadlines.sweep, most=2))
     with closing(Watcher(real).changes()) as changes:
         assert any(not real.asks.pending(1) for _ in changes)
@@ -516,10 +516,10 @@ def test_new_route_tells_the_newest_of_old_asks(store):
     channel, hook = Recorder(), Recorder()
     asks = []
     for number in range(4):
-        asks.append(opened(store, f"Why {number}?"))
+        asks.append(open_ask(store, f"Why {number}?"))
         store.clock.advance(1)
     store.clock.advance(600)
-    fresh = opened(store)
+    fresh = open_ask(store)
     post = Post((ROAD, HOOK), Channels(None, {ROAD.name: channel, HOOK.name: hook}), zone=UTC)
     send_all(store, post)
     assert [letter.ask_id for letter in channel.sent] == [asks[-1].id, fresh.id]

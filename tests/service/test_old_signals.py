@@ -33,18 +33,18 @@ def test_old_signal_file_of_killed_join_never_counts(desk, monkeypatch):
     with open(path, "w", encoding="utf-8") as file:
         file.write('{"status": "DONE", "summary": "an old one"}')
 
-    def killed(store, turn):
+    def kill(store, turn):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(run_session, "_hold", killed)
+        patched.setattr(run_session, "_hold", kill)
         killed_late = _killed_after_write(desk.store, LocalSignalFiles.remove)
         patched.setattr(LocalSignalFiles, "remove", killed_late)
         with pytest.raises(KeyboardInterrupt):
             run_session.open_visit(
                 desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller()
             )
-    (turn,) = desk.store.runs.joined()
+    (turn,) = desk.store.runs.list_joined_turns()
     now = manage_runs.get(desk.store, run.id)
     dead = turn._replace(process=dead_process())
     assert desk.store.runs.change(RunChange(now, turns=(dead,)), now)
@@ -57,7 +57,7 @@ def _killed_after_write(store, clear):
     """A kill that comes once the visit is written, be the file cleared by then or not."""
 
     def clear_unless_late(*words):
-        if store.runs.joined():
+        if store.runs.list_joined_turns():
             raise KeyboardInterrupt
         clear(*words)
 
@@ -78,7 +78,7 @@ def test_signal_file_that_stays_keeps_session_shut(desk, monkeypatch):
             run_session.open_visit(
                 desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller()
             )
-    assert desk.store.runs.joined() == []
+    assert desk.store.runs.list_joined_turns() == []
 
 
 @pytest.mark.proves("RUN-394")
@@ -106,7 +106,7 @@ def test_second_joiner_does_not_clear_first_ones_signal(desk, monkeypatch):
             desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller()
         )
     left = run_session.leave(desk.store, first[0], desk.caller("bob"))
-    assert (left.ask.status, left.signal.said) == ("answered", "to the left")
+    assert (left.ask.status, left.signal.own_words) == ("answered", "to the left")
 
 
 @pytest.mark.proves("RUN-394")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.support.call_hosts import PlannedHost
-from tests.support.held_calls import held
+from tests.support.held_calls import hold
 from tests.support.people import a_person, an_agent
 from tests.support.stores import make_lasting
 
@@ -43,7 +43,7 @@ def questions(*names, multiple=False):
         "",
         "",
     )
-    return held()._replace(call=call)
+    return hold()._replace(call=call)
 
 
 def events(store, kind):
@@ -53,16 +53,16 @@ def events(store, kind):
 @pytest.mark.proves("AGT-1", "AGT-3", "AGT-4")
 def test_a_person_decides_what_happens(store, ada):
     ada.will_answer("git push", "yes")
-    first = held()
+    first = hold()
     assert permit_call.decide(store, first, an_agent()) == Permission(allow=True)
     ask = store.asks.get(first.host.asks[0])
     assert (ask.going_on, ask.deadlines.hard) == ("going on", True)
     assert ask.delivered_to == "agent:claude/s1#t1"
     ada.will_answer("git push", "no", "use stash")
-    refused = permit_call.decide(store, held(call_id="t2"), an_agent())
+    refused = permit_call.decide(store, hold(call_id="t2"), an_agent())
     assert refused == Permission(False, "A person said no to this: use stash")
     ada.will_answer("git push", "no")
-    assert permit_call.decide(store, held(call_id="t3"), an_agent()).message == (
+    assert permit_call.decide(store, hold(call_id="t3"), an_agent()).message == (
         "A person said no to this"
     )
 
@@ -70,14 +70,14 @@ def test_a_person_decides_what_happens(store, ada):
 @pytest.mark.proves("AGT-2")
 def test_an_edited_input_runs_instead(store, ada):
     ada.will_answer("git push", {"input": {"command": "git push --dry-run"}})
-    decided = permit_call.decide(store, held(), an_agent())
+    decided = permit_call.decide(store, hold(), an_agent())
     assert decided[:3] == (True, "", {"command": "git push --dry-run"})
-    edited = held("git push --dry-run")
-    told = permit_call.instead(store, decided.edited_by, held(), edited.call)
+    edited = hold("git push --dry-run")
+    told = permit_call.instead(store, decided.edited_by, hold(), edited.call)
     assert told.allow is False and '{"command":"git push --dry-run"}' in told.message
-    other = held("git push --dry-run", session="claude/s2")
+    other = hold("git push --dry-run", session="claude/s2")
     assert permit_call.by_rule(store, edited.call, other.origin) is None
-    assert permit_call.by_rule(store, held().call, held().origin) is None
+    assert permit_call.by_rule(store, hold().call, hold().origin) is None
     assert permit_call.by_rule(store, edited.call, edited.origin) == Permission(allow=True)
     assert permit_call.by_rule(store, edited.call, edited.origin) is None
     assert [event.actor for event in events(store, "grant.made")] == ["person:ada"]
@@ -87,84 +87,84 @@ def test_an_edited_input_runs_instead(store, ada):
 def test_an_approval_is_used_by_one_call(store, ada):
     """A second call like the first finds its ask pending, but not its answer."""
     ada.will_answer("git push", "yes").will_answer("git push", "no")
-    first = held()
+    first = hold()
     ask = permit_call._open(store, first, an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes"))
     late = wait_for_ask.wait(store, ask.id, 0)
     assert permit_call._outcome(store, late, first) == Permission(allow=True)
     assert permit_call._outcome(store, late, first) == Permission(allow=True)
-    assert permit_call._outcome(store, late, held(call_id="t2")) is None
-    assert permit_call._outcome(store, late, held(call_id="")) is None
+    assert permit_call._outcome(store, late, hold(call_id="t2")) is None
+    assert permit_call._outcome(store, late, hold(call_id="")) is None
 
 
 @pytest.mark.proves("AGT-4", "AGT-23")
 def test_a_call_made_again_after_a_crash_finds_its_answer(store):
-    ask = permit_call._open(store, held(), an_agent(), 60)
-    again = permit_call._open(store, held(call_id="t9"), an_agent(), 60)
+    ask = permit_call._open(store, hold(), an_agent(), 60)
+    again = permit_call._open(store, hold(call_id="t9"), an_agent(), 60)
     assert again.id == ask.id
     answer_ask.answer(store, ask.id, ADA, Given("yes"))
-    assert permit_call.decide(store, held(call_id="t9"), an_agent()) == Permission(allow=True)
-    assert permit_call._open(store, held(call_id="t9"), an_agent(), 60).id != ask.id
+    assert permit_call.decide(store, hold(call_id="t9"), an_agent()) == Permission(allow=True)
+    assert permit_call._open(store, hold(call_id="t9"), an_agent(), 60).id != ask.id
 
 
 @pytest.mark.proves("AGT-13")
 def test_a_call_that_nobody_decides_is_denied(store):
-    decided = permit_call.decide(store, held(limit=100), an_agent())
+    decided = permit_call.decide(store, hold(limit=100), an_agent())
     assert decided.allow is False and "timed out" in decided.message
     assert store.clock.monotonic() <= 100
 
 
 @pytest.mark.proves("AGT-14", "AGT-13")
 def test_what_was_decided_elsewhere_leaves_the_inbox(store):
-    waiting = held(reasons=["", "", "answered in the terminal"])
+    waiting = hold(reasons=["", "", "answered in the terminal"])
     decided = permit_call.decide(store, waiting, an_agent())
     assert decided == Permission(allow=None)
-    (ask,) = store.asks.settled(9)
+    (ask,) = store.asks.list_settled(9)
     assert (ask.status, ask.note) == ("cancelled", "answered in the terminal")
     assert permit_call.retire(store, ask, an_agent(), "again").note == "answered in the terminal"
 
 
 @pytest.mark.proves("AGT-14")
 def test_call_given_up_before_its_ask_waits_not(store):
-    decided = permit_call.decide(store, held(reasons=["the agent gave the call up"]), an_agent())
+    decided = permit_call.decide(store, hold(reasons=["the agent gave the call up"]), an_agent())
     assert decided == Permission(allow=None) and store.clock.monotonic() == 0
-    assert [ask.status for ask in store.asks.settled(9)] == ["cancelled"]
+    assert [ask.status for ask in store.asks.list_settled(9)] == ["cancelled"]
 
 
 @pytest.mark.proves("AGT-12")
 def test_a_person_may_ask_back_about_a_call(store, ada):
     ada.will_ask_back("git push", "why now?")
-    decided = permit_call.decide(store, held(), an_agent())
+    decided = permit_call.decide(store, hold(), an_agent())
     (ask,) = store.asks.pending(9)
     assert decided.allow is False
     assert "why now?" in decided.message and f"gate reply {ask.id}" in decided.message
     ask_messages.reply(store, ask.id, an_agent(), "the tests are green")
     ada.will_answer("git push", "yes")
-    assert permit_call.decide(store, held(call_id="t2"), an_agent()) == Permission(allow=True)
+    assert permit_call.decide(store, hold(call_id="t2"), an_agent()) == Permission(allow=True)
     assert store.asks.get(ask.id).decision == "approved"
 
 
 @pytest.mark.proves("AGT-6", "AGT-8")
 def test_a_grant_lets_the_same_call_pass_and_says_so(store):
-    ask = permit_call._open(store, held(), an_agent(), 60)
+    ask = permit_call._open(store, hold(), an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("3")))
     (grant,) = manage_rules.grants(store)
     for _ in range(2):
-        assert permit_call.decide(store, held(), an_agent()).allow
+        assert permit_call.decide(store, hold(), an_agent()).allow
     assert [event.subject for event in events(store, "grant.used")] == [grant.id] * 2
     assert manage_rules.grants(store) == []
-    assert permit_call.by_rule(store, held().call, held().origin) is None
+    assert permit_call.by_rule(store, hold().call, hold().origin) is None
 
 
 @pytest.mark.proves("AGT-8", "AGT-11")
 def test_a_revoked_grant_allows_nothing(store):
-    ask = permit_call._open(store, held(), an_agent(), 60)
+    ask = permit_call._open(store, hold(), an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("session")))
     (grant,) = manage_rules.grants(store)
-    assert permit_call.by_rule(store, held().call, held(session="claude/s2").origin) is None
-    assert permit_call.by_rule(store, held("git push -f").call, held().origin) is None
+    assert permit_call.by_rule(store, hold().call, hold(session="claude/s2").origin) is None
+    assert permit_call.by_rule(store, hold("git push -f").call, hold().origin) is None
     manage_rules.end_grant(store, an_agent(), grant.id)
-    assert permit_call.by_rule(store, held().call, held().origin) is None
+    assert permit_call.by_rule(store, hold().call, hold().origin) is None
     assert events(store, "grant.ended")
     with pytest.raises(NotFoundError):
         manage_rules.end_grant(store, ADA, grant.id)
@@ -172,21 +172,21 @@ def test_a_revoked_grant_allows_nothing(store):
 
 @pytest.mark.proves("AGT-8")
 def test_a_grant_that_ends_between_the_look_and_the_use_allows_nothing(store, monkeypatch):
-    ask = permit_call._open(store, held(), an_agent(), 60)
+    ask = permit_call._open(store, hold(), an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("2")))
     grants = store.rules.in_force()
     store.rules.use(grants[0].id, [])
     monkeypatch.setattr(store.rules, "in_force", lambda: grants)
     monkeypatch.setattr(store.rules, "use", lambda *_: False)
-    assert permit_call.by_rule(store, held().call, held().origin) is None
+    assert permit_call.by_rule(store, hold().call, hold().origin) is None
 
 
 @pytest.mark.proves("AGT-9")
 def test_a_denial_wins_over_a_grant(store):
-    ask = permit_call._open(store, held(), an_agent(), 60)
+    ask = permit_call._open(store, hold(), an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour")))
     manage_rules.add(store, an_agent(), "deny", "", "Bash(git push *)")
-    decided = permit_call.decide(store, held(), an_agent())
+    decided = permit_call.decide(store, hold(), an_agent())
     assert decided == Permission(False, "A person has ruled this out: Bash(git push *)")
     assert not events(store, "grant.used")
 
@@ -195,36 +195,36 @@ def test_a_denial_wins_over_a_grant(store):
 def test_a_wide_grant_opens_no_gate_its_person_did_not_see(store):
     manage_rules.set_gates(store, ADA, "", ["Bash(git push *)"])
 
-    def granted(command):
-        ask = permit_call._open(store, held(command), an_agent(), 60)
+    def grant(command):
+        ask = permit_call._open(store, hold(command), an_agent(), 60)
         answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour", "Bash(git *)")))
 
     def passes(command):
-        return permit_call.by_rule(store, held(command).call, held().origin) is not None
+        return permit_call.by_rule(store, hold(command).call, hold().origin) is not None
 
-    granted("git status")
+    grant("git status")
     assert passes("git log") and not passes("git push --force")
-    granted("git push")
+    grant("git push")
     assert passes("git push --force")
 
 
 @pytest.mark.proves("AGT-4", "AGT-14")
 def test_an_answer_is_not_for_a_call_after_the_one_it_was_given_to(store, ada):
-    ask = permit_call._open(store, held(), an_agent(), 60)
+    ask = permit_call._open(store, hold(), an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes"))
     ada.will_answer("git push", "no")
-    later = held(call_id="t2", over=["t1"])
+    later = hold(call_id="t2", over=["t1"])
     assert permit_call.decide(store, later, an_agent()).allow is False
     assert store.asks.get(ask.id).delivered_to == "agent:claude/s1#gone"
 
 
 @pytest.mark.proves("AGT-4")
 def test_a_late_answer_is_for_no_call_at_all(store, ada):
-    ask = permit_call._open(store, held(), an_agent(), 60)
+    ask = permit_call._open(store, hold(), an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes"))
     store.clock.advance(61)
     ada.will_answer("git push", "no")
-    assert permit_call.decide(store, held(call_id="t2"), an_agent()).allow is False
+    assert permit_call.decide(store, hold(call_id="t2"), an_agent()).allow is False
 
 
 @pytest.mark.proves("AGT-4", "AGT-13")
@@ -232,21 +232,21 @@ def test_whoever_loses_an_answer_asks_again_within_the_same_patience(store, ada)
     """Another call without an id takes each answer first."""
 
     def rival():
-        for ask in store.asks.settled(9):
+        for ask in store.asks.list_settled(9):
             wait_for_ask.take(store, ask, "agent:claude/s1#")
 
     for _ in range(9):
         ada.will_answer("git push", "yes")
-    stolen = held(call_id="", limit=100, on_ask=lambda _: store.clock.advance(20))
+    stolen = hold(call_id="", limit=100, on_ask=lambda _: store.clock.advance(20))
     real = wait_for_ask.wait
 
-    def robbed(*given):
+    def rob(*given):
         ask = real(*given)
         rival()
         return ask
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wait_for_ask, "wait", robbed)
+        patch.setattr(wait_for_ask, "wait", rob)
         decided = permit_call.decide(store, stolen, an_agent())
     assert decided.allow is False and "in time" in decided.message
     assert store.clock.monotonic() <= 110
@@ -291,22 +291,22 @@ def test_only_a_person_takes_a_gate_away(store):
 @pytest.mark.proves("AGT-10")
 def test_gated_means_a_person_is_asked(store):
     manage_rules.set_gates(store, ADA, "/p", ["Bash(git push *)"])
-    assert permit_call.gated(store, held("cd x && git push").call, held().origin)
-    assert not permit_call.gated(store, held("git pull").call, held().origin)
-    elsewhere = held().origin._replace(project="/q", cwd="/q")
-    assert not permit_call.gated(store, held().call, elsewhere)
+    assert permit_call.is_gated(store, hold("cd x && git push").call, hold().origin)
+    assert not permit_call.is_gated(store, hold("git pull").call, hold().origin)
+    elsewhere = hold().origin._replace(project="/q", cwd="/q")
+    assert not permit_call.is_gated(store, hold().call, elsewhere)
 
 
 @pytest.mark.proves("AGT-15")
 def test_one_call_is_put_off_and_the_others_are_held(store):
-    first, second = held("one", "t1"), held("two", "t2")
+    first, second = hold("one", "t1"), hold("two", "t2")
     assert permit_call.defer(store, first, an_agent()) is None
     assert permit_call.defer(store, first, an_agent()) is None
     (ask,) = store.asks.pending(9)
     assert ask.deferred and ask.deadlines.expires_at is None
     told = permit_call.defer(store, second, an_agent())
     assert told == Permission(False, f"held: {ask.id} is being decided; call this again afterwards")
-    twin = permit_call.defer(store, held("one", "t3"), an_agent())
+    twin = permit_call.defer(store, hold("one", "t3"), an_agent())
     assert twin == told
     answer_ask.answer(store, ask.id, ADA, Given("yes"))
     assert permit_call.defer(store, first, an_agent()) == Permission(allow=True)
@@ -315,32 +315,32 @@ def test_one_call_is_put_off_and_the_others_are_held(store):
 
 @pytest.mark.proves("AGT-15", "LAW-4")
 def test_a_yes_to_one_deferred_call_is_no_yes_to_another(store):
-    assert permit_call.defer(store, held("git push", "t1"), an_agent()) is None
+    assert permit_call.defer(store, hold("git push", "t1"), an_agent()) is None
     (ask,) = store.asks.pending(9)
-    assert permit_call.defer(store, held("rm -rf /", "t1"), an_agent()).allow is False
+    assert permit_call.defer(store, hold("rm -rf /", "t1"), an_agent()).allow is False
     answer_ask.answer(store, ask.id, ADA, Given("yes"))
-    assert permit_call.defer(store, held("rm -rf /", "t1"), an_agent()) is None
+    assert permit_call.defer(store, hold("rm -rf /", "t1"), an_agent()) is None
     with pytest.raises(UsageError, match="without an id"):
-        permit_call.defer(store, held("rm -rf /", ""), an_agent())
+        permit_call.defer(store, hold("rm -rf /", ""), an_agent())
 
 
 @pytest.mark.proves("AGT-15")
 def test_an_answer_for_a_call_that_never_came_back_holds_nothing_up(store):
-    assert permit_call.defer(store, held("one", "t1"), an_agent()) is None
+    assert permit_call.defer(store, hold("one", "t1"), an_agent()) is None
     (ask,) = store.asks.pending(9)
     answer_ask.answer(store, ask.id, ADA, Given("yes"))
-    assert permit_call.defer(store, held("two", "t2"), an_agent()) is None
+    assert permit_call.defer(store, hold("two", "t2"), an_agent()) is None
     assert store.asks.get(ask.id).delivered_to.endswith("#gone")
 
 
 @pytest.mark.proves("AGT-15", "AGT-9", "AGT-12")
 def test_a_deferred_call_obeys_rules_and_hears_what_is_asked_back(store):
-    assert permit_call.defer(store, held("one"), an_agent()) is None
+    assert permit_call.defer(store, hold("one"), an_agent()) is None
     (ask,) = store.asks.pending(9)
     ask_messages.ask_back(store, ask.id, ADA, "why?")
-    assert "why?" in permit_call.defer(store, held("one"), an_agent()).message
+    assert "why?" in permit_call.defer(store, hold("one"), an_agent()).message
     manage_rules.add(store, ADA, "deny", "", "Bash(two)")
-    assert permit_call.defer(store, held("two"), an_agent()).allow is False
+    assert permit_call.defer(store, hold("two"), an_agent()).allow is False
 
 
 @pytest.mark.proves("AGT-16")
@@ -382,7 +382,7 @@ def test_a_person_may_ask_back_about_a_hosts_question(store, ada):
 
 @pytest.mark.proves("AGT-25", "AGT-26")
 def test_notes_and_signals_are_kept_and_decide_nothing(store):
-    origin = held().origin
+    origin = hold().origin
     notes.tell(store, origin, an_agent(), " half way \n")
     notes.signal(store, origin, an_agent(), "DONE", "all green")
     notes.signal(store, origin, an_agent(), "WAITING_FOR_TEA", "")
@@ -404,7 +404,7 @@ def test_questions_of_an_unknown_form_and_denied_ones_ask_nobody(store):
         {"questions": 7},
         {"questions": [{"question": 1, "options": [1]}]},
     ):
-        asked = held()._replace(call=make_call("AskUserQuestion", wrong))
+        asked = hold()._replace(call=make_call("AskUserQuestion", wrong))
         with pytest.raises(UsageError, match="unknown form"):
             permit_call.decide(store, asked, an_agent())
     manage_rules.add(store, ADA, "deny", "", "AskUserQuestion")

@@ -47,8 +47,8 @@ def test_no_two_states_share_what_they_are_made_of(house, state):
 
     flow = Workflow("w", state, phases=[Phase("a", agent=lambda _: "x", update=update, human=GO, next="end"), end()])  # fmt: skip
     house.go(flow)
-    house.answered("yes")
-    assert house.answered("yes").result["state"] == {"plan": ["x"]}
+    house.answer_and_drive("yes")
+    assert house.answer_and_drive("yes").result["state"] == {"plan": ["x"]}
     assert (Shared().plan, PLAN) == ([], {"plan": []})
 
 
@@ -65,8 +65,8 @@ def test_an_output_that_functions_change_stays_as_it_was_recorded(house, returns
 
     flow = Workflow("w", {}, phases=[Phase("a", agent=lambda _: {"n": 1}, returns=returns, update=update, human=human, next="end"), end()])  # fmt: skip
     assert house.go(flow).reason == "3?"
-    house.answered("yes")
-    over = house.answered("yes")
+    house.answer_and_drive("yes")
+    over = house.answer_and_drive("yes")
     assert (over.state, over.result["state"]) == ("completed", {"n": 2})
 
 
@@ -83,11 +83,11 @@ def test_an_observer_that_changes_what_it_is_told_changes_nothing_else():
     result = flow.run("go", auto_approve(), store=MemoryStore(), observer=redacting)
     assert result.state == {"plan": 1}
 
-    def nested(event):
+    def change_nested(event):
         if isinstance(event.data.get("output"), dict):
             seen.append(event.data["output"].pop("plan"))
 
-    assert flow.run("go", auto_approve(), store=MemoryStore(), observer=nested).output == {"plan": 1}  # fmt: skip
+    assert flow.run("go", auto_approve(), store=MemoryStore(), observer=change_nested).output == {"plan": 1}  # fmt: skip
     assert seen == [1, 1]
 
 
@@ -253,7 +253,7 @@ def test_what_an_agent_chooses_is_asked_again(house):
     first = house.ask().id
     house.answer("Yes", who=an_agent())
     assert house.drive().state == "waiting_human" and house.ask().id != first
-    over = house.answered("No")
+    over = house.answer_and_drive("No")
     assert [(one["value"], one["actor"]) for one in over.result["history"]] == [("No", "person:ada")]  # fmt: skip
 
 

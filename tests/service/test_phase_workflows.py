@@ -95,7 +95,7 @@ def planner(state):
     return {"plan": [f"build {state.goal}", *said]}
 
 
-def planned(state, output):
+def plan(state, output):
     return Plan(state.goal, output["plan"])
 
 
@@ -110,7 +110,7 @@ checkpoint = Workflow(
     [
         Phase(
             agent=planner,
-            update=planned,
+            update=plan,
             human=HumanInput(lambda s: "Approve plan?\n" + "\n".join(s.plan), "approval"),
             next=lambda s, _: "execute" if s.approved else "planner",
         ),
@@ -125,9 +125,9 @@ checkpoint = Workflow(
 def test_a_plan_is_approved_every_time_it_was_made(house):
     waiting = house.go(checkpoint, "a login")
     assert (waiting.state, waiting.reason) == ("waiting_human", "Approve plan?\nbuild a login")
-    again = house.answered("no", "with tests")
+    again = house.answer_and_drive("no", "with tests")
     assert again.reason == "Approve plan?\nbuild a login\nwith tests"
-    over = house.answered("yes")
+    over = house.answer_and_drive("yes")
     assert over.state == "completed"
     assert over.result["output"] == {"built": ["build a login", "with tests"]}
     assert over.result["state"] == {"goal": "a login", "plan": ["build a login", "with tests"]}
@@ -181,7 +181,7 @@ def test_only_what_is_doubtful_is_asked_and_the_answer_is_part_of_the_result(hou
     assert (sure.state, sure.result["approved"], house.store.asks.count()) == ("completed", None, 0)
     house.go(classify, "hello")
     assert house.ask().question.prompt == 'Verify: "spam"?'
-    over = house.answered("no", "it is a friend")
+    over = house.answer_and_drive("no", "it is a friend")
     assert (over.result["approved"], over.result["history"][0]["reason"]) == (
         False,
         "it is a friend",
@@ -252,8 +252,8 @@ def phases_of(calls):
 def test_an_agent_that_needs_help_says_what_is_asked(house):
     house.go(dynamic)
     assert house.ask().question.options == ("Redesign", "Fix")
-    house.answered("Redesign")
-    over = house.answered("Fix")
+    house.answer_and_drive("Redesign")
+    over = house.answer_and_drive("Fix")
     assert over.state == "completed"
     assert phases_of(house.calls().values()) == [
         "planner", "coder", "reviewer", "planner", "coder", "reviewer", "coder", "reviewer", "done",
@@ -299,7 +299,7 @@ WAYS = [
 @pytest.mark.parametrize(("answer", "path"), WAYS)
 def test_the_chosen_option_picks_the_path(house, answer, path):
     house.go(branching)
-    over = house.answered(answer)
+    over = house.answer_and_drive(answer)
     assert (over.result["phase"], over.result["output"]) == (path, path)
     told = over.result["history"][0]
     own = isinstance(answer, dict)
@@ -331,7 +331,7 @@ build = Workflow(
 @pytest.mark.proves("S1-34", "S1-22", "S1-B2", "S1-B11")
 def test_a_phase_without_agent_asks_and_hands_over(house):
     house.go(build)
-    over = house.answered("API")
+    over = house.answer_and_drive("API")
     assert over.result["output"] == [None, None]
     assert house.calls()["4"].value == "plan of an API"
 
@@ -372,12 +372,12 @@ article = Workflow(
 def test_two_approvals_stand_before_what_is_published(house):
     house.go(article)
     first = house.ask().id
-    house.answered("yes")
+    house.answer_and_drive("yes")
     assert house.ask("Publish?").id != first
     with pytest.raises(GateError, match="already answered"):
         answer_ask.answer(house.store, first, a_person("bob"), Given("no"))
-    house.answered("no", "too long")
-    over = house.answered("yes")
+    house.answer_and_drive("no", "too long")
+    over = house.answer_and_drive("yes")
     assert over.result["output"] == ["yes", "no", "yes"]
     told = [(one["phase"], one["approved"]) for one in over.result["history"]]
     assert told == [("research", True), ("write", False), ("write", True)]
@@ -406,9 +406,9 @@ def test_roles_work_in_phases_and_hear_why_they_were_rejected(house):
     ])  # fmt: skip
     assert house.go(flow, "Add login").reason == "first try: fine?"
     assert "Round 0" in coder.sent[0] and "Add login" in coder.sent[0]
-    house.answered("no", "no tests")
+    house.answer_and_drive("no", "no tests")
     assert "Round 1" in coder.sent[1] and "no tests" in coder.sent[1]
-    assert house.answered("yes").result["output"] == 2
+    assert house.answer_and_drive("yes").result["output"] == 2
 
 
 @pytest.mark.proves("PHASE-12", "S1-11")
@@ -418,7 +418,7 @@ def test_a_role_may_need_a_person_in_the_middle_of_its_phase(house):
     )
     flow = Workflow("asks", phases=[Phase(agent="coder", returns=Label, update=lambda _, o: {"label": o.label}, terminal=True)])  # fmt: skip
     assert house.go(flow).reason == "Which flow?"
-    over = house.answered("PKCE")
+    over = house.answer_and_drive("PKCE")
     assert over.result["state"] == {"label": "x"} and over.result["history"] == []
 
 
@@ -457,7 +457,7 @@ def test_a_phase_works_on_each_item_and_the_person_sees_all_outputs(house):
         ],
     )
     assert house.go(flow).reason == "3 files?"
-    assert house.answered("yes").result["output"] == ["a", "b", "c"]
+    assert house.answer_and_drive("yes").result["output"] == ["a", "b", "c"]
 
 
 @pytest.mark.proves("PHASE-14", "PHASE-13")
@@ -617,7 +617,7 @@ def test_what_must_not_happen_twice_becomes_a_question(house):
     house.start(flow)
     house.crash()
     assert house.drive().reason.startswith("Did step('publish') happen?")
-    over = house.answered({"what": "It happened", "result": '"page 7"'})
+    over = house.answer_and_drive({"what": "It happened", "result": '"page 7"'})
     assert (over.result["output"], done_) == ("page 7", [1])
 
 
@@ -629,7 +629,7 @@ def test_functions_that_only_look_change_nothing(house):
         Phase("end", agent=lambda s: s.plan, terminal=True),
     ])  # fmt: skip
     house.go(flow)
-    assert house.answered("yes").result["output"] == ["a"]
+    assert house.answer_and_drive("yes").result["output"] == ["a"]
 
 
 # Waiting, replaying, crashing
@@ -644,10 +644,10 @@ def test_a_replay_rebuilds_the_state_and_asks_nobody_twice(house):
         Phase("b", agent=lambda s: worked.append("b") or s.n, human=HumanInput("b?", "approval"), terminal=True),
     ])  # fmt: skip
     house.go(flow)
-    house.answered("yes", "first")
+    house.answer_and_drive("yes", "first")
     house.another_driver()
     house.driver = house.another_driver()
-    over = house.answered("yes")
+    over = house.answer_and_drive("yes")
     assert worked == ["a", "b"] and house.store.asks.count() == 2
     assert over.result["state"] == {"n": [0]} and over.result["history"][0]["reason"] == "first"
 
@@ -1010,8 +1010,8 @@ def test_observers_are_told_of_everything_once_and_in_order(store):
 @pytest.mark.proves("PHASE-25", "S1-41")
 def test_the_log_tells_each_event_once(house):
     house.go(checkpoint, "x")
-    house.answered("no")
-    house.answered("yes")
+    house.answer_and_drive("no")
+    house.answer_and_drive("yes")
     told = [text.split(" {")[0] for _, text in house.said if text.startswith("phase: ")]
     assert told == [
         "phase: agent:completed planner ", "phase: input:requested planner", "phase: input:received planner",

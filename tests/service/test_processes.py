@@ -238,12 +238,12 @@ def test_whatever_is_raised_while_it_works_ends_the_whole_agent(tmp_path, watche
     line = f"setsid sh -c 'echo $$ > child; {SLEEP} & wait' & echo hello; {SLEEP}"
     wanted = order(tmp_path, "/bin/sh", "-c", line)
 
-    def said(_):
+    def interrupt(_):
         pid_in(tmp_path / "child")
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        CommandDriver().run(wanted, watched.events(said=said))
+        CommandDriver().run(wanted, watched.events(said=interrupt))
     assert not processes.lives(parse_identity(watched.started[0]))
     assert not there(pid_in(tmp_path / "child"))
 
@@ -253,7 +253,9 @@ def test_an_agent_can_be_stopped_from_beside(tmp_path, watched):
     wanted = order(tmp_path, "/bin/sh", "-c", SLEEP)
 
     def run():
-        with agent_process.launched(["/bin/sh", "-c", SLEEP], wanted, watched.events()) as agent:
+        with agent_process.launch_agent(
+            ["/bin/sh", "-c", SLEEP], wanted, watched.events()
+        ) as agent:
             threading.Thread(target=agent.stop, args=(LookupError("from beside"),)).start()
             assert list(agent.lines()) == []
 
@@ -266,7 +268,7 @@ def test_an_agent_can_be_stopped_from_beside(tmp_path, watched):
 def test_a_limit_counts_the_working_time_only(tmp_path, watched):
     wanted = order(tmp_path, "unused", limit_seconds=1.5)
     slow = ["/bin/sh", "-c", "read line; echo $line"]
-    with agent_process.launched(slow, wanted, watched.events()) as agent:
+    with agent_process.launch_agent(slow, wanted, watched.events()) as agent:
         agent.pause()
         agent.pause()
         agent.go_on()
@@ -275,7 +277,7 @@ def test_a_limit_counts_the_working_time_only(tmp_path, watched):
         agent.send(b"in time\n")
         assert list(agent.lines()) == [b"in time\n"]
     assert agent.trouble() == ""
-    with agent_process.launched(slow, wanted, watched.events()) as agent:
+    with agent_process.launch_agent(slow, wanted, watched.events()) as agent:
         began = time.monotonic()
         assert list(agent.lines()) == [] and time.monotonic() - began < 20
     assert "longer than its limit of 1.5 seconds" in agent.trouble()
@@ -297,7 +299,7 @@ def test_an_agent_that_was_dismissed_and_stays_is_ended(tmp_path, watched, monke
     monkeypatch.setattr(agent_process, "_LEAVE_SECONDS", 2.2)
     line = f"echo result; {SLEEP}"
     wanted = order(tmp_path, "unused", limit_seconds=2)
-    with agent_process.launched(["/bin/sh", "-c", line], wanted, watched.events()) as agent:
+    with agent_process.launch_agent(["/bin/sh", "-c", line], wanted, watched.events()) as agent:
         for said in agent.lines():
             assert said == b"result\n"
             agent.dismiss()
@@ -354,7 +356,7 @@ def test_a_commands_session_is_an_id_of_ours_and_it_has_no_log():
     driver = CommandDriver()
     assert driver.new_session() != driver.new_session()
     assert driver.knows("s-1")
-    assert not driver.heard("s-1", f"{TURN}-1")
+    assert not driver.was_turn_sent("s-1", f"{TURN}-1")
 
 
 @pytest.mark.proves("RUN-121")

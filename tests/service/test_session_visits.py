@@ -74,7 +74,7 @@ def test_flow_gets_session_after_visit_ended(house, work):
     assert house.run().state == "ready", "leaving wakes the run"
     assert house.drive().state == "waiting_human"
     assert create_ask.get(house.store, ask.id).delivered_at is not None
-    assert house.answered("yes").result == ["yes, it is", "ada: fine", 63_000, 1]
+    assert house.answer_and_drive("yes").result == ["yes, it is", "ada: fine", 63_000, 1]
 
 
 @pytest.mark.proves("SES-151", "LAW-5")
@@ -87,7 +87,7 @@ def test_recorded_session_is_not_read_again(house, work):
     assert house.drive().state == "waiting_human"
     house.clock.advance(60)
     ask_session.close_visit(house.store, visited, ADA, "left", transcript="ada: something else")
-    over = house.answered("yes")
+    over = house.answer_and_drive("yes")
     assert (over.state, over.result) == ("completed", ["yes, it is", "ada: fine", 0, 1])
 
 
@@ -102,7 +102,7 @@ def test_old_journal_without_visits_still_replays(house):
     assert old.value.pop("visits")["transcript"] == "ada: fine"
     assert set(old.value) == {"ask", "status"}, "as it was recorded before"
     assert house.store.runs.change(RunChange(house.run(), (old,)), house.run())
-    assert house.answered("yes").result == ["yes, it is", "ada: fine", 0, 1]
+    assert house.answer_and_drive("yes").result == ["yes, it is", "ada: fine", 0, 1]
 
 
 @pytest.mark.proves("SES-153", "LAW-5")
@@ -122,7 +122,7 @@ def test_flow_reads_log_of_killed_harness(house, logs, answered):
     house.drive()
     (closed,) = house.store.asks.sittings(ask.id)
     assert (closed.end, bool(closed.ended_at)) == ("lost", True)
-    response, words, *_ = house.answered("yes").result
+    response, words, *_ = house.answer_and_drive("yes").result
     assert response == "yes, it is" and "It is. token=‹hidden›" in words
 
 
@@ -274,4 +274,4 @@ def test_stopped_run_hands_nothing_over(house):
     assert house.run().state == "stuck"
     manage_runs.resume(house.store, house.run_id, ADA)
     assert house.drive().state == "waiting_human"
-    assert house.answered("yes").result == ["yes, it is", "ada: fine", 0, 1]
+    assert house.answer_and_drive("yes").result == ["yes, it is", "ada: fine", 0, 1]

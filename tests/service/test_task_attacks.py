@@ -159,7 +159,7 @@ def test_a_run_can_be_written_and_stopped_wherever_its_task_is(store, state):
     assert store.tasks.change(tasks.TaskChange(moved), now)
     asks(store, run)
     assert manage_runs.stop(store, run.id, a_person("ada"), "enough").state == "stuck"
-    assert store.runs.get(run.id).ended
+    assert store.runs.get(run.id).has_ended
 
 
 @pytest.mark.proves("TASK-253", "S3-B3")

@@ -156,14 +156,14 @@ def test_conflicts_are_left_in_the_files_on_request(project, workspace):
     )
 
 
-def deleted(folder, theirs):
+def delete(folder, theirs):
     if theirs:
         (folder / "a.txt").unlink()
     else:
         write(folder, a_txt="changed\n")
 
 
-def renamed(folder, theirs):
+def rename(folder, theirs):
     if theirs:
         (folder / "a.txt").unlink()
     else:
@@ -174,7 +174,7 @@ def binary(folder, theirs):
     (folder / "a.txt").write_bytes(b"\0theirs" if theirs else b"\0ours")
 
 
-def linked(folder, theirs):
+def link(folder, theirs):
     if theirs:
         (folder / "a.txt").unlink()
         os.symlink("b.txt", folder / "a.txt")
@@ -209,10 +209,10 @@ def submodule(folder, theirs):
     ("change", "named"),
     [
         (odd_file, (ODD,)),
-        (deleted, ("a.txt",)),
-        (renamed, ("renamed.txt", "a.txt")),
+        (delete, ("a.txt",)),
+        (rename, ("renamed.txt", "a.txt")),
         (binary, ("a.txt",)),
-        (linked, ("a.txt",)),
+        (link, ("a.txt",)),
         (file_and_folder, ("new",)),
         (split_folder, ("many",)),
         (submodule, ("sub",)),

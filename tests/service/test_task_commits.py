@@ -129,13 +129,13 @@ def test_a_commit_of_somebody_else_at_the_same_time_stays(project, workspace, mo
     write(place.folder, new_txt="new\n")
     real = commits.write
 
-    def disturbed(*words, **named):
+    def disturb(*words, **named):
         made = real(*words, **named)
         monkeypatch.setattr(commits, "write", real)
         git(place.folder, "commit", "-q", "--allow-empty", "-m", "in between")
         return made
 
-    monkeypatch.setattr(commits, "write", disturbed)
+    monkeypatch.setattr(commits, "write", disturb)
     made = workspace.commit(place, "Work", "1")
     assert git(project, "log", "-2", "--format=%s", made) == "Work\nin between"
     lock = project / ".git/refs/heads/task/tm-abc.lock"

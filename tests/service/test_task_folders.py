@@ -51,11 +51,11 @@ def test_a_folder_that_is_as_it_was_is_left_alone(project, workspace, place):
     before, tip = files(place.folder), git(project, "rev-parse", place.branch)
     assert workspace.restore(place, 1, "3") == []
     assert files(place.folder) == before and git(project, "rev-parse", place.branch) == tip
-    assert workspace.kept(place, 1, "3") == git(project, "rev-parse", "refs/task/tm-abc/3")
-    assert workspace.kept(place, 1, "4") == ""
+    assert workspace.find_snapshot(place, 1, "3") == git(project, "rev-parse", "refs/task/tm-abc/3")
+    assert workspace.find_snapshot(place, 1, "4") == ""
     assert workspace.restore(place, 1, "4") == []
     in_place = Place(place.folder, place.root)
-    assert workspace.kept(in_place, 1, "3") == ""
+    assert workspace.find_snapshot(in_place, 1, "3") == ""
     assert workspace.restore(in_place, 1, "3") == []
 
 
@@ -137,7 +137,7 @@ def test_what_was_committed_after_the_snapshot_is_there_as_well(project, workspa
     shutil.rmtree(place.root)
     with pytest.raises(GateError, match=r"has moved on since: both have changed a\.txt") as told:
         workspace.restore(place, 1, "3")
-    assert workspace.kept(place, 1, "3") in str(told.value)
+    assert workspace.find_snapshot(place, 1, "3") in str(told.value)
     assert not os.path.exists(place.root)
 
 
@@ -153,13 +153,13 @@ def test_where_a_folder_cannot_be_made_again_it_is_told(project, workspace, plac
     git(project, "checkout", "-q", "main")
     real = os.rename
 
-    def hindered(here, there):
+    def hinder(here, there):
         if there == place.root:
             os.mkdir(there)
             write(there, theirs_txt="put back\n")
         real(here, there)
 
-    monkeypatch.setattr(os, "rename", hindered)
+    monkeypatch.setattr(os, "rename", hinder)
     with pytest.raises(GateError, match="cannot be put back: Directory not empty"):
         workspace.restore(place, 1, "3")
     assert files(place.root) == {"theirs.txt": b"put back\n"}
@@ -184,7 +184,7 @@ def test_the_changes_of_one_task_are_in_no_other(project, workspace):
 # Removing
 
 
-def finished(workspace, project, task, run_id, **wish):
+def finish(workspace, project, task, run_id, **wish):
     place = begin(workspace, project, task, run_id, **wish)
     write(place.folder, **{f"{task}_txt": task})
     workspace.commit(place, task, "key")
@@ -193,8 +193,8 @@ def finished(workspace, project, task, run_id, **wish):
 
 @pytest.mark.proves("TASK-15")
 def test_the_last_branch_that_holds_the_work_of_others_stays(project, workspace):
-    first = finished(workspace, project, "tm-a", 1)
-    second = finished(workspace, project, "tm-b", 2)
+    first = finish(workspace, project, "tm-a", 1)
+    second = finish(workspace, project, "tm-b", 2)
     third = begin(workspace, project, "tm-c", 3, onto=[first.branch, second.branch])
     kept = workspace.snapshot(third, 3, "1")
     fork = workspace.make(str(project), 4, snapshot=kept)
@@ -212,7 +212,7 @@ def test_a_merge_that_only_brought_branches_together_holds_no_work(project, work
         branch(project, name, **{f"{name}_txt": name})
     place = begin(workspace, project, onto=["one", "two"])
     assert workspace.remove(place, 1) == ""
-    place = finished(workspace, project, "tm-d", 2, onto=["one", "two"])
+    place = finish(workspace, project, "tm-d", 2, onto=["one", "two"])
     assert "task/tm-d has commits that are on no other branch (1)" in workspace.remove(place, 2)
     git(project, "branch", "-D", "one")
     assert "(2)" in workspace.remove(place, 2)

@@ -19,13 +19,13 @@ _WRITING = {
 }
 
 
-def killed(verb, last):
+def kill(verb, last):
     """Do it in a process that gets SIGKILL after so many steps that write; whether it got it."""
     pid = os.fork()
     if not pid:
         done = 0
 
-        def counted(step):
+        def count_step(step):
             def counting(*words, **named):
                 nonlocal done
                 made = step(*words, **named)
@@ -38,10 +38,10 @@ def killed(verb, last):
 
         real, code = repositories.run_git, 1
         try:
-            repositories.run_git = counted(real)
-            restoration.worktree_records.point = counted(restoration.worktree_records.point)
-            os.rename = counted(os.rename)
-            os.replace = counted(os.replace)
+            repositories.run_git = count_step(real)
+            restoration.worktree_records.point = count_step(restoration.worktree_records.point)
+            os.rename = count_step(os.rename)
+            os.replace = count_step(os.replace)
             verb()
             code = 0
         finally:
@@ -57,7 +57,7 @@ def test_a_kill_changes_nothing_of_where_work_begins(project, workspace):
     for name in needed:
         branch(project, name, **{f"{name}_txt": name})
     last = 1
-    while killed(lambda: begin(workspace, project, onto=needed), last):
+    while kill(lambda: begin(workspace, project, onto=needed), last):
         place = begin(workspace, project, onto=needed)
         assert place.branch == "task/tm-abc" and place.remarks == ()
         assert {"one.txt", "two.txt", "three.txt"} < set(files(place.folder))
@@ -76,7 +76,7 @@ def test_a_kill_changes_nothing_of_a_commit(project, workspace):
     while True:
         write(place.folder, a_txt=f"work {last}\n", **{f"new{last}": "new\n"})
         key, before = f"key-{last}", git(project, "rev-parse", place.branch)
-        was_killed = killed(lambda key=key: workspace.commit(place, "Work", key), last)
+        was_killed = kill(lambda key=key: workspace.commit(place, "Work", key), last)
         made = workspace.commit(place, "Work", key)
         assert git(project, "rev-parse", place.branch) == made
         assert git(project, "rev-parse", f"{made}^") == before
@@ -104,7 +104,7 @@ def test_a_kill_changes_nothing_of_a_merge(project, workspace, squash):
         def merge(key=key):
             return workspace.merge(place, "main", "Merge", key, squash=squash)
 
-        was_killed = killed(merge, last)
+        was_killed = kill(merge, last)
         made = merge()
         assert git(project, "rev-parse", "main") == made
         assert git(project, "log", "-1", "--format=%P", made).split()[0] == before
@@ -127,7 +127,7 @@ def test_a_kill_leaves_no_half_of_a_folder(project, workspace, pruned):
         shutil.rmtree(place.root)
         if pruned:
             git(project, "worktree", "prune")
-        was_killed = killed(lambda: workspace.restore(place, 1, "1"), last)
+        was_killed = kill(lambda: workspace.restore(place, 1, "1"), last)
         workspace.restore(place, 1, "1")
         assert files(place.folder) == before
         assert git(place.folder, "status", "--porcelain") == " M a.txt\n?? new.txt"

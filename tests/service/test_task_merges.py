@@ -192,7 +192,7 @@ def test_a_base_that_others_move_meanwhile_keeps_their_commits(
 ):
     real, moved = commits.write, []
 
-    def disturbed(repository, tree, parents, *words):
+    def disturb(repository, tree, parents, *words):
         made = real(repository, tree, parents, *words)
         if len(moved) < 2:
             moved.append(
@@ -201,7 +201,7 @@ def test_a_base_that_others_move_meanwhile_keeps_their_commits(
             git(project, "branch", "-f", "main", moved[-1])
         return made
 
-    monkeypatch.setattr(commits, "write", disturbed)
+    monkeypatch.setattr(commits, "write", disturb)
     made = workspace.merge(done, "main", "Own", "key")
     assert git(project, "log", "-1", "--format=%P", made).split()[0] == moved[-1]
     assert {"own.txt"} < set(names_in(project, "main")) and len(moved) == 2

@@ -62,14 +62,14 @@ class Desk:
     def workspace(self):
         return self._driver._needs.workspace
 
-    def asked(self, part):
+    def wait_for_ask(self, part):
         (ask,) = self.store.asks.pending(9)
         assert part in ask.question.prompt
         return ask
 
     def answer(self, part, value, note=""):
         """Answer the one question there is, and work on."""
-        ask = self.asked(part)
+        ask = self.wait_for_ask(part)
         answer_ask.answer(self.store, ask.id, a_person("ada"), Given(value, note))
         self.work()
         return ask
@@ -166,7 +166,7 @@ echo mine >shared.txt
     )
     desk.work()
     main = project.git("rev-parse", "main")
-    ask = desk.asked(f"{mine.id} does not fit main any more")
+    ask = desk.wait_for_ask(f"{mine.id} does not fit main any more")
     assert "shared.txt" in ask.question.context and project.git("rev-parse", "main") == main
     if not mended:
         desk.answer("does not fit", "Leave it on its branch")
@@ -194,12 +194,12 @@ def test_reviewed_work_is_merged_after_a_person_has_approved_what_they_saw(desk)
     project = desk.set_up('strategy = "review"')
     task = desk.task("Own", REVIEWED)
     desk.work()
-    ask = desk.asked(f"Is the work on {task.id} right")
+    ask = desk.wait_for_ask(f"Is the work on {task.id} right")
     assert ask.question.kind == "approval" and "+good" in ask.going_on
     assert ask.question.context["summary"] == "It is done"
     assert desk.get(task).state == "awaiting_input" and project.commits(f"task/{task.id}") == []
     desk.answer("right", "no", "It must be better")
-    again = desk.asked("right")
+    again = desk.wait_for_ask("right")
     assert "+better" in again.going_on and again.id != ask.id
     (first, _), (second, words) = project.turns("Own")
     assert first == second and "did not accept it:\n> It must be better\n" in words
@@ -219,7 +219,7 @@ def test_an_approval_holds_for_what_was_shown_and_for_nothing_else(desk):
     (folder / "own.txt").write_text("other\n")
     (folder / "more.txt").write_text("more\n")
     desk.answer("right", "yes")
-    again = desk.asked("right")
+    again = desk.wait_for_ask("right")
     told = str(again.question.context["changed since it was shown"])
     assert "own.txt" in told and "more.txt" in told
     assert project.commits(f"task/{task.id}") == []
@@ -243,7 +243,7 @@ def test_nor_does_it_hold_for_what_was_changed_after_its_worker_died(desk, monke
     assert desk.get(task).state == "in_progress"
     (desk.folder(task) / "own.txt").write_text("other\n")
     desk.take_over(task)
-    assert "own.txt" in str(desk.asked("right").question.context)
+    assert "own.txt" in str(desk.wait_for_ask("right").question.context)
     assert project.commits(f"task/{task.id}") == []
     desk.answer("right", "yes")
     assert project.text("main", "own.txt") == "other"
@@ -291,7 +291,7 @@ def test_work_that_nobody_confirms_in_time_is_put_off_uncommitted(desk):
     project = desk.set_up('strategy = "review"\nanswer_within = "1h"')
     task = desk.task("Own", WRITES)
     desk.work()
-    desk.asked("right")
+    desk.wait_for_ask("right")
     desk.clock.advance(3601)
     sweep(desk.store)
     desk.work()

@@ -35,42 +35,42 @@ def store():
     return MemoryStore()
 
 
-def opened(store, prompt="Why?", kind="text", session="", **more):
+def open_ask(store, prompt="Why?", kind="text", session="", **more):
     origin = Origin(
         project="/p", session=session, sponsor="person:sue", owner=more.pop("owner", "")
     )
     return create_ask.ask(store, Request(prompt, kind, **more), origin, a_person("sue"))
 
 
-def answered(store, ask_id, value, caller=None, **more):
+def answer(store, ask_id, value, caller=None, **more):
     return answer_ask.answer(store, ask_id, caller or a_person(), Given(value, **more))
 
 
 @pytest.mark.proves("LAW-1")
 def test_asking_writes_a_row_and_waiting_finds_the_answer(store):
-    ask_id = opened(store).ask.id
+    ask_id = open_ask(store).ask.id
     assert wait_for_ask.wait(store, ask_id, 0).pending
-    answered(store, ask_id, "because")
+    answer(store, ask_id, "because")
     assert wait_for_ask.wait(store, ask_id).value == "because"
 
 
 @pytest.mark.proves("ASK-24", "ASK-25", "LAW-4", "S1-66")
 def test_a_second_honest_question_is_a_new_ask(store):
-    first = opened(store, "Continue?", session="claude/1")
-    again = opened(store, "Continue?", session="claude/1")
+    first = open_ask(store, "Continue?", session="claude/1")
+    again = open_ask(store, "Continue?", session="claude/1")
     assert again.attached and again.ask.id == first.ask.id
-    _, ask = answered(store, first.ask.id, "yes, go")
-    assert opened(store, "Continue?", session="claude/1").ask.value == "yes, go"
+    _, ask = answer(store, first.ask.id, "yes, go")
+    assert open_ask(store, "Continue?", session="claude/1").ask.value == "yes, go"
     assert wait_for_ask.take(store, ask, "agent:claude/1")
     assert not wait_for_ask.take(store, store.asks.get(ask.id), "agent:claude/1")
-    second = opened(store, "Continue?", session="claude/1")
+    second = open_ask(store, "Continue?", session="claude/1")
     assert not second.attached and second.ask.id != first.ask.id
 
 
 @pytest.mark.proves("LAW-4")
 def test_a_take_decided_on_an_old_reading_is_decided_again(store):
-    ask = opened(store).ask
-    _, settled = answered(store, ask.id, "x")
+    ask = open_ask(store).ask
+    _, settled = answer(store, ask.id, "x")
     conflicting = settled._replace(version=1)
     assert wait_for_ask.take(store, conflicting, "agent:a/1")
     assert not wait_for_ask.take(store, conflicting, "agent:b/2")
@@ -79,48 +79,48 @@ def test_a_take_decided_on_an_old_reading_is_decided_again(store):
 
 @pytest.mark.proves("ASK-6", "LAW-6", "S1-B15")
 def test_an_invalid_answer_is_kept_and_the_ask_stays_pending(store):
-    ask_id = opened(store, kind="choice", options=("A", "B")).ask.id
+    ask_id = open_ask(store, kind="choice", options=("A", "B")).ask.id
     with pytest.raises(RefusedError, match="'A', 'B'"):
-        answered(store, ask_id, "C", note="I want C")
+        answer(store, ask_id, "C", note="I want C")
     assert store.asks.get(ask_id).pending
     (kept,) = store.asks.answers(ask_id)
     assert (kept.outcome, kept.value, kept.note) == ("refused", "C", "I want C")
-    assert answered(store, ask_id, "A")[1].value == "A"
+    assert answer(store, ask_id, "A")[1].value == "A"
 
 
 @pytest.mark.proves("ASK-22")
 def test_a_retry_with_the_same_key_returns_the_first_result(store):
-    ask_id = opened(store).ask.id
-    first, _ = answered(store, ask_id, "x", key="k")
-    again, ask = answered(store, ask_id, "x", key="k")
+    ask_id = open_ask(store).ask.id
+    first, _ = answer(store, ask_id, "x", key="k")
+    again, ask = answer(store, ask_id, "x", key="k")
     assert again == first and ask.value == "x"
     assert len(store.asks.answers(ask_id)) == 1
     with pytest.raises(RefusedError, match="another answer"):
-        answered(store, ask_id, "y", key="k")
+        answer(store, ask_id, "y", key="k")
     with pytest.raises(AlreadySettledError):
-        answered(store, ask_id, "y", a_person("bob"), key="k")
+        answer(store, ask_id, "y", a_person("bob"), key="k")
     with pytest.raises(AlreadySettledError):
-        answered(store, ask_id, "y", a_person("bob"), key="k")
-    other = opened(store).ask.id
+        answer(store, ask_id, "y", a_person("bob"), key="k")
+    other = open_ask(store).ask.id
     for _ in range(2):
         with pytest.raises(RefusedError, match="not empty"):
-            answered(store, other, " ", key="k")
+            answer(store, other, " ", key="k")
     assert len(store.asks.answers(other)) == 1
 
 
 @pytest.mark.proves("ASK-22", "ASK-30")
 def test_a_retried_secret_returns_the_first_result_too(store):
-    ask_id = opened(store, secret=True).ask.id
-    first, _ = answered(store, ask_id, "hunter2", key="k")
-    assert answered(store, ask_id, "hunter2", key="k")[0] == first
+    ask_id = open_ask(store, secret=True).ask.id
+    first, _ = answer(store, ask_id, "hunter2", key="k")
+    assert answer(store, ask_id, "hunter2", key="k")[0] == first
 
 
 @pytest.mark.proves("ASK-18", "ASK-23", "LAW-3")
 def test_an_answer_after_the_deadline_is_late_even_if_nobody_swept(store):
-    ask_id = opened(store, kind="approval", expires_seconds=10).ask.id
+    ask_id = open_ask(store, kind="approval", expires_seconds=10).ask.id
     store.clock.advance(10)
     with pytest.raises(AlreadySettledError, match="timed out"):
-        answered(store, ask_id, "yes")
+        answer(store, ask_id, "yes")
     ask = store.asks.get(ask_id)
     assert (ask.status, ask.decision) == ("timed_out", None)
     assert store.asks.answers(ask_id)[0].outcome == "late"
@@ -128,7 +128,7 @@ def test_an_answer_after_the_deadline_is_late_even_if_nobody_swept(store):
 
 @pytest.mark.proves("ASK-18", "ASK-28", "LAW-3", "S2-B5")
 def test_whoever_is_alive_enforces_the_deadline(store):
-    ask_id = opened(store, expires_seconds=30, default="blue", owner="job:3").ask.id
+    ask_id = open_ask(store, expires_seconds=30, default="blue", owner="job:3").ask.id
     ask = wait_for_ask.wait(store, ask_id)
     assert (ask.status, ask.value) == ("timed_out", "blue")
     assert store.asks.woken() == ["job:3"]
@@ -136,13 +136,13 @@ def test_whoever_is_alive_enforces_the_deadline(store):
 
 @pytest.mark.proves("ASK-16", "ASK-17", "ASK-31")
 def test_sweeping_reminds_escalates_and_erases(store):
-    reminded = opened(store, remind_every_seconds=10).ask.id
+    reminded = open_ask(store, remind_every_seconds=10).ask.id
     from gatebell.domain.asks.deadlines import Escalation
 
     store.people.add("bob", [])
-    opened(store, escalations=(Escalation(15, "bob"),))
-    secret = opened(store, secret=True).ask.id
-    answered(store, secret, "hunter2")
+    open_ask(store, escalations=(Escalation(15, "bob"),))
+    secret = open_ask(store, secret=True).ask.id
+    answer(store, secret, "hunter2")
     store.clock.advance(20)
     assert apply_deadlines.sweep(store) == 2
     assert apply_deadlines.sweep(store) == 0
@@ -156,7 +156,7 @@ def test_sweeping_reminds_escalates_and_erases(store):
 
 @pytest.mark.proves("LAW-2")
 def test_a_change_that_somebody_overtook_is_decided_again(store):
-    ask = opened(store, expires_seconds=5).ask
+    ask = open_ask(store, expires_seconds=5).ask
     store.clock.advance(9)
     stale = ask._replace(version=99)
     assert apply_deadlines.fall_due(store, stale).status == "timed_out"
@@ -164,12 +164,12 @@ def test_a_change_that_somebody_overtook_is_decided_again(store):
 
 @pytest.mark.proves("ASK-8")
 def test_abbreviations_only_read(store):
-    ask_id = opened(store).ask.id
+    ask_id = open_ask(store).ask.id
     assert create_ask.look_up(store, ask_id[:4]).id == ask_id
     assert create_ask.look_up(store, ask_id[2:].upper()).id == ask_id
     assert create_ask.get(store, ask_id.upper()).id == ask_id
     for verb in (
-        lambda i: answered(store, i, "x"),
+        lambda i: answer(store, i, "x"),
         lambda i: create_ask.cancel(store, i, a_person(), ""),
     ):
         with pytest.raises(NotFoundError):
@@ -182,7 +182,7 @@ def test_abbreviations_only_read(store):
 
 @pytest.mark.proves("ASK-8")
 def test_an_abbreviation_of_several_asks_is_refused(store):
-    ids = [opened(store, str(n)).ask.id for n in range(9)]
+    ids = [open_ask(store, str(n)).ask.id for n in range(9)]
     with pytest.raises(UsageError, match="may be a-"):
         create_ask.look_up(store, "a-")
     assert create_ask.look_up(store, ids[3]).id == ids[3]
@@ -191,18 +191,18 @@ def test_an_abbreviation_of_several_asks_is_refused(store):
 @pytest.mark.proves("LAW-10", "ASK-14")
 def test_a_requirement_needs_people_with_tokens(store):
     with pytest.raises(RefusedError, match="bob must have a personal token first: gate person add"):
-        opened(store, kind="approval", requirement={"n": 1, "of": ["bob"]})
+        open_ask(store, kind="approval", requirement={"n": 1, "of": ["bob"]})
     with pytest.raises(RefusedError, match="2 people must have"):
-        opened(store, kind="approval", requirement={"n": 2})
+        open_ask(store, kind="approval", requirement={"n": 2})
     root = a_person("root")
     for name in ("ada", "bob"):
         manage_people.add(store, root, name)
     manage_people.set_group(store, root, "ops", ["ada", "bob"])
-    ask = opened(store, kind="approval", requirement={"n": 2, "of": "ops"}).ask
-    answered(store, ask.id, "yes", a_person("ada", verified=True))
+    ask = open_ask(store, kind="approval", requirement={"n": 2, "of": "ops"}).ask
+    answer(store, ask.id, "yes", a_person("ada", verified=True))
     assert store.asks.get(ask.id).pending
     manage_people.set_group(store, root, "ops", ["ada"])
-    _, after = answered(store, ask.id, "yes", a_person("bob", verified=True))
+    _, after = answer(store, ask.id, "yes", a_person("bob", verified=True))
     assert after.decision == "approved"
 
 
@@ -210,11 +210,11 @@ def test_a_requirement_needs_people_with_tokens(store):
 def test_the_last_vote_of_a_person_counts(store):
     for name in ("ada", "bob", "cy"):
         manage_people.add(store, a_person("root"), name)
-    ask = opened(store, kind="approval", requirement={"n": 2, "reject": 2}).ask
+    ask = open_ask(store, kind="approval", requirement={"n": 2, "reject": 2}).ask
     for name, word in (("ada", "no"), ("ada", "yes"), ("bob", "no")):
-        _, after = answered(store, ask.id, word, a_person(name, verified=True))
+        _, after = answer(store, ask.id, word, a_person(name, verified=True))
         assert after.pending
-    _, after = answered(store, ask.id, "yes", a_person("cy", verified=True))
+    _, after = answer(store, ask.id, "yes", a_person("cy", verified=True))
     assert after.decision == "approved"
 
 
@@ -222,43 +222,43 @@ def test_the_last_vote_of_a_person_counts(store):
 def test_a_vote_that_no_event_tells_of_does_not_count(store):
     for name in ("ada", "bob"):
         manage_people.add(store, a_person("root"), name)
-    ask = opened(store, kind="approval", requirement={"n": 2}).ask
-    answered(store, ask.id, "yes", a_person("ada", verified=True))
+    ask = open_ask(store, kind="approval", requirement={"n": 2}).ask
+    answer(store, ask.id, "yes", a_person("ada", verified=True))
     store.connection.raw.execute(
         "CREATE TEMP TABLE forged AS SELECT * FROM answers;"
         "UPDATE forged SET seq = NULL, principal = 'person:bob';"
         "INSERT INTO answers SELECT * FROM forged"
     )
-    assert answered(store, ask.id, "yes", a_person("ada", verified=True))[1].pending
+    assert answer(store, ask.id, "yes", a_person("ada", verified=True))[1].pending
 
 
 @pytest.mark.proves("LAW-10", "TASK-328")
 def test_confidence_is_a_share(store):
-    assert opened(store, confidence=1).ask.confidence == 1
+    assert open_ask(store, confidence=1).ask.confidence == 1
     for wrong in (-0.1, 1.1, float("nan"), float("inf")):
         with pytest.raises(UsageError, match="0 to 1"):
-            opened(store, confidence=wrong)
+            open_ask(store, confidence=wrong)
     for wrong in (True, "0.9", "30%"):
         with pytest.raises(UsageError, match="confidence are numbers"):
-            opened(store, confidence=wrong)
+            open_ask(store, confidence=wrong)
 
 
 @pytest.mark.proves("ASK-26")
 def test_what_was_going_on_is_bounded(store):
-    assert len(opened(store, going_on="x" * 300_000).ask.going_on) == 256_000
+    assert len(open_ask(store, going_on="x" * 300_000).ask.going_on) == 256_000
 
 
 @pytest.mark.proves("RED-5")
 def test_what_was_going_on_is_kept_without_secrets(store):
     for before in (0, 255_990):
         going_on = "x" * before + "\nDB_PASS=hunter2-and-more"
-        kept = opened(store, going_on=going_on, prompt=f"Why {before}?").ask.going_on
+        kept = open_ask(store, going_on=going_on, prompt=f"Why {before}?").ask.going_on
         assert "hunter2" not in kept and kept.startswith(("x" * before, "\nDB_PASS=‹hidden›"))
 
 
 @pytest.mark.proves("ASK-33")
 def test_cancelling_is_a_verb_with_a_reason(store):
-    ask_id = opened(store).ask.id
+    ask_id = open_ask(store).ask.id
     assert (
         create_ask.cancel(store, ask_id, a_person(), "no longer needed").note == "no longer needed"
     )
@@ -270,8 +270,8 @@ def test_cancelling_is_a_verb_with_a_reason(store):
 
 @pytest.mark.proves("ASK-30", "LAW-10")
 def test_a_secret_is_given_to_the_holder_of_its_token_once(store):
-    made = opened(store, secret=True)
-    _, ask = answered(store, made.ask.id, "hunter2")
+    made = open_ask(store, secret=True)
+    _, ask = answer(store, made.ask.id, "hunter2")
     for wrong in ("", "guess"):
         with pytest.raises(RefusedError, match="holder of its token"):
             wait_for_ask.reveal(store, ask, wrong)
@@ -284,8 +284,8 @@ def test_a_secret_is_given_to_the_holder_of_its_token_once(store):
 
 @pytest.mark.proves("ASK-31")
 def test_a_secret_erased_by_time_says_so(store):
-    made = opened(store, secret=True)
-    _, ask = answered(store, made.ask.id, "hunter2")
+    made = open_ask(store, secret=True)
+    _, ask = answer(store, made.ask.id, "hunter2")
     store.asks.erase_secrets(store.now().replace(year=2030))
     with pytest.raises(RefusedError, match="24 hours"):
         wait_for_ask.reveal(store, ask, made.token)
@@ -293,7 +293,7 @@ def test_a_secret_erased_by_time_says_so(store):
 
 @pytest.mark.proves("CLI-7", "ASK-21")
 def test_a_message_ends_a_wait_once(store):
-    ask_id = opened(store).ask.id
+    ask_id = open_ask(store).ask.id
     ask_messages.ask_back(store, ask_id, a_person(), "which one?")
     ask = wait_for_ask.wait(store, ask_id, 60)
     assert ask.pending and ask.asked_back == 1
@@ -306,21 +306,21 @@ def test_a_message_ends_a_wait_once(store):
 
 @pytest.mark.proves("LAW-6", "ASK-19")
 def test_a_draft_is_kept_and_holds_the_deadline(store):
-    ask_id = opened(store, expires_seconds=10).ask.id
+    ask_id = open_ask(store, expires_seconds=10).ask.id
     answer_ask.save_draft(store, ask_id, a_person(), "half a \0 thought")
     assert answer_ask.draft(store, ask_id, a_person()) == "half a \ufffd thought"
     assert answer_ask.draft(store, ask_id, a_person("bob")) == ""
     store.clock.advance(60)
     apply_deadlines.sweep(store)
-    assert answered(store, ask_id, "whole")[1].status == "answered"
+    assert answer(store, ask_id, "whole")[1].status == "answered"
 
 
 @pytest.mark.proves("LAW-6", "LAW-8")
 def test_what_no_store_can_hold_is_replaced_everywhere(store):
-    ask = opened(store, "a\0b", kind="form", schema={}).ask
+    ask = open_ask(store, "a\0b", kind="form", schema={}).ask
     assert ask.question.prompt == "a\ufffdb"
     value = {"k\0": ["\0", 3, None, {"x": "\0"}]}
-    assert answered(store, ask.id, value)[1].value == {
+    assert answer(store, ask.id, value)[1].value == {
         "k\ufffd": ["\ufffd", 3, None, {"x": "\ufffd"}]
     }
 
@@ -393,9 +393,9 @@ def forge(store, ask_id, **columns):
     ],
 )
 def test_an_ask_changed_behind_the_verbs_back_is_found(store, tamper, sentence):
-    ask_id = opened(store, kind="approval").ask.id
-    opened(store, "Another?")
-    answered(store, ask_id, "no")
+    ask_id = open_ask(store, kind="approval").ask.id
+    open_ask(store, "Another?")
+    answer(store, ask_id, "no")
     assert list(audit.verify(store)) == []
     forge(store, ask_id, **tamper)
     assert any(sentence in fault for fault in audit.verify(store))
@@ -403,7 +403,7 @@ def test_an_ask_changed_behind_the_verbs_back_is_found(store, tamper, sentence):
 
 @pytest.mark.proves("STORE-8")
 def test_an_ask_settled_or_removed_without_an_event_is_found(store):
-    ask_id = opened(store, kind="approval").ask.id
+    ask_id = open_ask(store, kind="approval").ask.id
     forge(store, ask_id, status="answered", decision="approved")
     assert f"{ask_id} is in a state that no event brought about" in audit.verify(store)
     store.connection.raw.execute("DELETE FROM asks")
@@ -412,11 +412,11 @@ def test_an_ask_settled_or_removed_without_an_event_is_found(store):
 
 @pytest.mark.proves("STORE-8", "ASK-33", "ASK-18")
 def test_a_changed_cancellation_timeout_or_taking_is_found(store):
-    cancelled = opened(store).ask.id
+    cancelled = open_ask(store).ask.id
     create_ask.cancel(store, cancelled, a_person(), "why")
-    late = wait_for_ask.wait(store, opened(store, expires_seconds=5, default="x").ask.id).id
-    taken = opened(store).ask.id
-    wait_for_ask.take(store, answered(store, taken, "x")[1], "agent:a/1")
+    late = wait_for_ask.wait(store, open_ask(store, expires_seconds=5, default="x").ask.id).id
+    taken = open_ask(store).ask.id
+    wait_for_ask.take(store, answer(store, taken, "x")[1], "agent:a/1")
     assert list(audit.verify(store)) == []
     for ask_id, tamper in (
         (cancelled, {"note": "other"}),
@@ -431,18 +431,18 @@ def test_a_changed_cancellation_timeout_or_taking_is_found(store):
 def test_excluding_the_author_needs_an_author_who_can_be_told_apart(store):
     root = a_person("root")
     with pytest.raises(RefusedError, match="gate person add sue"):
-        opened(store, kind="approval", requirement={"not_author": True})
+        open_ask(store, kind="approval", requirement={"not_author": True})
     for name in ("sue", "bob"):
         manage_people.add(store, root, name)
-    ask = opened(store, kind="approval", requirement={"not_author": True}).ask
+    ask = open_ask(store, kind="approval", requirement={"not_author": True}).ask
     with pytest.raises(RefusedError, match="excludes its author"):
-        answered(store, ask.id, "yes", a_person("sue", verified=True))
-    assert answered(store, ask.id, "yes", a_person("bob", verified=True))[1].decision == "approved"
+        answer(store, ask.id, "yes", a_person("sue", verified=True))
+    assert answer(store, ask.id, "yes", a_person("bob", verified=True))[1].decision == "approved"
 
 
 @pytest.mark.proves("ASK-21", "LAW-6")
 def test_a_reply_leaves_what_was_not_heard_to_be_heard(store):
-    ask_id = opened(store).ask.id
+    ask_id = open_ask(store).ask.id
     ask_messages.ask_back(store, ask_id, a_person(), "which?")
     wait_for_ask.hear(store, wait_for_ask.wait(store, ask_id))
     ask_messages.ask_back(store, ask_id, a_person(), "STOP")
@@ -453,30 +453,30 @@ def test_a_reply_leaves_what_was_not_heard_to_be_heard(store):
 
 @pytest.mark.proves("LAW-6", "ASK-30")
 def test_no_draft_of_a_secret_is_kept(store):
-    ask_id = opened(store, secret=True).ask.id
+    ask_id = open_ask(store, secret=True).ask.id
     answer_ask.save_draft(store, ask_id, a_person(), "hunt")
     assert answer_ask.draft(store, ask_id, a_person()) == ""
 
 
 @pytest.mark.proves("ASK-24")
 def test_an_ask_of_another_owner_or_of_a_session_without_a_name_is_its_own(store):
-    first = opened(store, session="claude/1", owner="run:1")
-    assert not opened(store, session="claude/1", owner="run:2").attached
-    assert opened(store, session="claude/1", owner="run:1").ask.id == first.ask.id
-    opened(store, session="claude/")
-    assert not opened(store, session="claude/").attached
+    first = open_ask(store, session="claude/1", owner="run:1")
+    assert not open_ask(store, session="claude/1", owner="run:2").attached
+    assert open_ask(store, session="claude/1", owner="run:1").ask.id == first.ask.id
+    open_ask(store, session="claude/")
+    assert not open_ask(store, session="claude/").attached
 
 
 @pytest.mark.proves("LAW-6", "LAW-10", "STORE-8")
 def test_texts_that_no_store_can_hold_harm_nobody(store):
     from gatebell.domain.asks.deadlines import Escalation
 
-    ask = opened(
+    ask = open_ask(
         store, kind="form", schema={"title": "\ud800"}, default={"a": "\ud83d"}, context={2: "\ud800", 10: 1},
         expires_seconds=5,
     ).ask  # fmt: skip
     with pytest.raises(NotFoundError):
-        opened(store, escalations=(Escalation(1, "\ud800"),))
+        open_ask(store, escalations=(Escalation(1, "\ud800"),))
     store.clock.advance(9)
     apply_deadlines.sweep(store)
     assert store.asks.get(ask.id).value == {"a": "\ufffd"} and list(audit.verify(store)) == []
@@ -486,7 +486,7 @@ def test_texts_that_no_store_can_hold_harm_nobody(store):
 def test_the_scripted_person_answers_and_asks_back(store):
     person = ScriptedPerson(store, "ada")
     person.will_ask_back("Why", "why what?").will_answer("Why", "because")
-    ask_id = opened(store).ask.id
+    ask_id = open_ask(store).ask.id
     assert wait_for_ask.wait(store, ask_id).asked_back == 1
     wait_for_ask.hear(store, store.asks.get(ask_id))
     assert wait_for_ask.wait(store, ask_id).settled_by == "person:ada"
@@ -495,22 +495,22 @@ def test_the_scripted_person_answers_and_asks_back(store):
 @pytest.mark.proves("PY-5")
 def test_a_wait_that_nobody_will_end_fails_the_test_instead_of_hanging(store):
     with pytest.raises(AssertionError, match="nobody will ever answer"):
-        wait_for_ask.wait(store, opened(store).ask.id)
+        wait_for_ask.wait(store, open_ask(store).ask.id)
 
 
 @pytest.mark.proves("WEB-23")
 def test_one_answer_for_several_asks_and_what_became_of_each(store):
-    def asked(prompt, kind="text"):
+    def ask(prompt, kind="text"):
         origin = Origin("/p", "/p", "coder", "", "", "person:sue")
         return create_ask.ask(store, create_ask.Request(prompt, kind), origin, a_person("sue")).ask
 
-    first, second, third = (asked("Which port?") for _ in range(3))
+    first, second, third = (ask("Which port?") for _ in range(3))
     answer_ask.answer(store, second.id, a_person("bob"), Given("81"))
     shown = [(first.id, first.digest), (second.id, second.digest), (third.id, "another")]
     results = answer_ask.answer_alike(store, shown, a_person(), Given("80"))
     assert [type(error) for _, error in results] == [type(None), AlreadySettledError, RefusedError]
     assert [ask.value for ask, _ in results] == ["80", "81", None]
-    other = asked("Which port?", "approval")
+    other = ask("Which port?", "approval")
     shown = [(third.id, third.digest), (other.id, other.digest)]
     with pytest.raises(RefusedError, match=other.id):
         answer_ask.answer_alike(store, shown, a_person(), Given("yes"))
@@ -521,22 +521,22 @@ def test_one_answer_for_several_asks_and_what_became_of_each(store):
 def test_the_vote_of_somebody_who_was_removed_since_does_not_count(store):
     for name in ("ada", "bob", "carol"):
         manage_people.add(store, a_person(), name)
-    ask_id = opened(
+    ask_id = open_ask(
         store, kind="approval", requirement={"n": 2, "of": ["ada", "bob", "carol"]}
     ).ask.id
-    answered(store, ask_id, "yes", a_person("carol", verified=True))
+    answer(store, ask_id, "yes", a_person("carol", verified=True))
     manage_people.remove(store, a_person(), "carol")
-    answered(store, ask_id, "yes", a_person("bob", verified=True))
+    answer(store, ask_id, "yes", a_person("bob", verified=True))
     assert store.asks.get(ask_id).pending
-    answered(store, ask_id, "yes", a_person("ada", verified=True))
+    answer(store, ask_id, "yes", a_person("ada", verified=True))
     assert store.asks.get(ask_id).decision == "approved"
 
 
 @pytest.mark.proves("LAW-2")
 def test_a_retry_that_reaches_further_than_the_first_answer_is_another_answer(store):
     call = Call("Bash", {"command": "ls"}, "/p")
-    ask_id = opened(store, kind="approval", session="claude/s1", call=call).ask.id
-    answered(store, ask_id, "yes", key="k")
-    answered(store, ask_id, "yes", key="k")
+    ask_id = open_ask(store, kind="approval", session="claude/s1", call=call).ask.id
+    answer(store, ask_id, "yes", key="k")
+    answer(store, ask_id, "yes", key="k")
     with pytest.raises(RefusedError, match="another answer"):
-        answered(store, ask_id, "yes", key="k", scope=Scope("session"))
+        answer(store, ask_id, "yes", key="k", scope=Scope("session"))

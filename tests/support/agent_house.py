@@ -15,7 +15,7 @@ from pathlib import Path
 
 import apsw
 
-from gatebell.install.claude import guarded
+from gatebell.install.claude import guard_hook
 from gatebell.install.scripted_model import ScriptedModel, script, tool_results
 from tests.support.shells import World
 from tests.support.waiting import eventually
@@ -165,7 +165,7 @@ trust_level = "trusted"
 
     def guard_before_use(self, options, matcher, **more):
         """A PreToolUse hook behind the guard, for tools that claude itself would let run."""
-        command = guarded(f"{self.bin / 'gate'} hook claude{options}")
+        command = guard_hook(f"{self.bin / 'gate'} hook claude{options}")
         hook = {"type": "command", "command": command, "timeout": 60}
         hooks = {"PreToolUse": [{"matcher": matcher, "hooks": [hook]}]}
         self.write_settings(permissions={"allow": ["Bash", "Write"]}, hooks=hooks | more)
@@ -190,7 +190,7 @@ trust_level = "trusted"
         self.agents.append(agent)
         return agent
 
-    def asked(self, count=1, seconds=20):
+    def wait_for_asks(self, count=1, seconds=20):
         """The pending asks, oldest first, once there are so many."""
         until = time.monotonic() + seconds
         with closing(self.store.bell()) as bell:
@@ -213,19 +213,19 @@ trust_level = "trusted"
 
     def answer_own_questions(self):
         """SQLite, and both colours; the other question first."""
-        asks = {ask.question.prompt: ask for ask in self.asked(2)}
+        asks = {ask.question.prompt: ask for ask in self.wait_for_asks(2)}
         database, colours = asks["Which database?"], asks["Which colours?"]
         assert database.question.options[:2] == ("PostgreSQL", "SQLite")
         assert colours.question.multiple
         self.answer(colours, "Red", "Blue")
         self.answer(database, "SQLite")
 
-    def settled(self, ask, seconds=20):
+    def wait_for_settled(self, ask, seconds=20):
         """The ask once it is no longer pending."""
         eventually(lambda: not self.get(ask.id).pending, seconds)
         return self.get(ask.id)
 
-    def told(self, seconds=20):
+    def wait_for_results(self, seconds=20):
         """The tool results that the model was told last, once there are any."""
         return eventually(
             lambda: next(filter(None, map(tool_results, reversed(self.model.requests))), None),

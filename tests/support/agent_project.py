@@ -44,7 +44,7 @@ class Project:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
 
-    def asked(self, prompt):
+    def wait_for_ask(self, prompt):
         """The pending ask of this prompt, once it is there."""
 
         def look():
@@ -59,7 +59,7 @@ class Project:
         return self.house.store
 
     def answer(self, prompt, *words):
-        ask = self.asked(prompt)
+        ask = self.wait_for_ask(prompt)
         self.house.answer(ask, *words)
         return ask
 

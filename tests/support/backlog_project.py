@@ -105,9 +105,11 @@ class BacklogProject:
     def commits(self, branch, since="main"):
         """The commits that were made for a branch, newest first, with the files that each changes."""
         listed = self.git("log", "--no-merges", "--format=%H %s", f"{since}..{branch}").splitlines()
-        return [(line.partition(" ")[2], self.changed(line.partition(" ")[0])) for line in listed]
+        return [
+            (line.partition(" ")[2], self.list_changed(line.partition(" ")[0])) for line in listed
+        ]
 
-    def changed(self, commit):
+    def list_changed(self, commit):
         words = ("diff-tree", "-r", "--no-commit-id", "--name-only", commit)
         return self.git(*words).split()
 

@@ -10,7 +10,7 @@ import pytest
 _UNSHARE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
 
 
-def _found() -> list[str] | None:
+def _find() -> list[str] | None:
     for words in (_UNSHARE, [*_UNSHARE, "--map-root-user"]):
         try:
             done = subprocess.run([*words, "true"], capture_output=True, check=False)
@@ -25,7 +25,7 @@ class Container:
     """Runs Python code in a container until it is killed; its first line says that it works."""
 
     def __init__(self, code: str, *words: str) -> None:
-        unshare = _found()
+        unshare = _find()
         if unshare is None:
             pytest.skip("unshare is not installed or not permitted: no container was tried")
         self._process = subprocess.Popen(

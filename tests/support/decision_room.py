@@ -63,7 +63,7 @@ class Room:
         return ask_session.close_visit(self.store, self.sitting, self.caller(), end)
 
 
-def heard(path):
+def wait_for_line(path):
     """The line that stands in a file, once it is whole."""
     until = time.monotonic() + 30
     while not (path.exists() and (line := path.read_text(encoding="utf-8")).endswith("\n")):

@@ -74,13 +74,13 @@ class Project:
             return None
         return self.read("answers", f"a_{question[2:]}")
 
-    def answered(self, question):
+    def read_answer(self, question):
         answer = self.answer_of(question)
         return answer and (answer["status"], answer["content"])
 
     def fetch(self, question):
         """As the script does: print, then remove the answer, then the question."""
-        answer = self.answered(question)
+        answer = self.read_answer(question)
         os.unlink(self.at("answers", f"a_{question[2:]}"))
         os.unlink(self.at("questions", question))
         return answer

@@ -115,7 +115,7 @@ class Folders:
         self.checks.append((command, key))
         return self.failures.pop(0) if self.failures else ""
 
-    def kept(self, place: Place, run_id: int, path: str) -> str:
+    def find_snapshot(self, place: Place, run_id: int, path: str) -> str:
         return f"snapshot-{run_id}-{path}" if f"{run_id}:{path}" in self.snapshots else ""
 
     def remove(self, place: Place, run_id: int) -> str:
@@ -224,7 +224,7 @@ class Harness:
         caller = who or a_person("ada")
         answer_ask.answer(self.store, self.ask(part).id, caller, Given(value, note))
 
-    def answered(self, value: Any, note: str = "", part: str = "") -> Run:
+    def answer_and_drive(self, value: Any, note: str = "", part: str = "") -> Run:
         """Answer, and drive on."""
         self.answer(value, note, part)
         return self.drive()

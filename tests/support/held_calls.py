@@ -8,7 +8,7 @@ from gatebell.services.permissions.permit_call import Held
 from tests.support.call_hosts import PlannedHost
 
 
-def held(command="git push", call_id="t1", session="claude/s1", limit=600.0, **host):
+def hold(command="git push", call_id="t1", session="claude/s1", limit=600.0, **host):
     call = make_call("Bash", {"command": command}, "/p", "main")
     origin = Origin("/p", "/p", "claude", session, call_id, "person:ada")
     return Held(call, origin, limit, PlannedHost(activity="going on", **host))

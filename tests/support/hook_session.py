@@ -63,7 +63,7 @@ def the_ask(world, count=1):
     return found[0] if count == 1 else found
 
 
-def ended(process):
+def wait_for_end(process):
     out, err = process.communicate(timeout=20)
     assert process.returncode == 0, err
     return out

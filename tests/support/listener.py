@@ -26,11 +26,11 @@ class Listening:
         until = time.monotonic() + seconds
         while not any(text in line for line in list(self.lines)):
             assert time.monotonic() < until, f"{text!r} never came:\n" + "\n".join(self.lines)
-            assert self.reader.is_alive() or text in "\n".join(self.lines), self.said()
+            assert self.reader.is_alive() or text in "\n".join(self.lines), self.read_lines()
             PAUSE.wait(0.02)
         return next(line for line in self.lines if text in line)
 
-    def said(self):
+    def read_lines(self):
         return "\n".join(self.lines)
 
     def end(self, number=signal.SIGINT):

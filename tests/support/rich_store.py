@@ -51,11 +51,13 @@ def fill(path: str, folder: Any) -> None:
     store.close()
 
 
-def opened(store: Any, prompt: str, *, origin: Origin = ORIGIN, key: str = "", **more: Any) -> Any:
+def open_ask(
+    store: Any, prompt: str, *, origin: Origin = ORIGIN, key: str = "", **more: Any
+) -> Any:
     return create_ask.ask(store, Request(prompt, **more), origin, an_agent(), key)
 
 
-def answered(store: Any, ask_id: str, value: Any, **more: Any) -> Any:
+def answer(store: Any, ask_id: str, value: Any, **more: Any) -> Any:
     return answer_ask.answer(store, ask_id, ADA, Given(value, **more))[1]
 
 
@@ -75,21 +77,23 @@ def _people(store: Any) -> None:
 
 
 def _asks(store: Any) -> None:
-    taken = opened(store, "Which?", kind="choice", options=("A", "B"), confidence=0.5).ask
-    wait_for_ask.take(store, answered(store, taken.id, "A", note="why not"), "agent:claude/s1")
-    answered(store, opened(store, "Untaken?", kind="approval").ask.id, "no", key="k")
-    create_ask.cancel(store, opened(store, "Gone?").ask.id, ADA, "no need")
+    taken = open_ask(store, "Which?", kind="choice", options=("A", "B"), confidence=0.5).ask
+    wait_for_ask.take(store, answer(store, taken.id, "A", note="why not"), "agent:claude/s1")
+    answer(store, open_ask(store, "Untaken?", kind="approval").ask.id, "no", key="k")
+    create_ask.cancel(store, open_ask(store, "Gone?").ask.id, ADA, "no need")
     owner = Origin("/p", owner="other:7")
-    woken = opened(store, "Woken?", origin=owner, key="an-ask", context={"a": 1}).ask
-    answered(store, woken.id, "so")
-    secret = opened(store, "Password?", secret=True)
-    answered(store, secret.ask.id, "hunter2")
-    votes = opened(store, "Both?", kind="approval", requirement={"n": 2, "of": ["team", "ada"]}).ask
-    answered(store, votes.id, "yes")
+    woken = open_ask(store, "Woken?", origin=owner, key="an-ask", context={"a": 1}).ask
+    answer(store, woken.id, "so")
+    secret = open_ask(store, "Password?", secret=True)
+    answer(store, secret.ask.id, "hunter2")
+    votes = open_ask(
+        store, "Both?", kind="approval", requirement={"n": 2, "of": ["team", "ada"]}
+    ).ask
+    answer(store, votes.id, "yes")
     escalations = (Escalation(60, "bob"),)
     slow = {"expires_seconds": 100, "remind_every_seconds": 40, "escalations": escalations}
-    held = opened(store, "Slow?", **slow).ask
-    opened(store, "Late?", expires_seconds=30, default="x", hard=True)
+    held = open_ask(store, "Slow?", **slow).ask
+    open_ask(store, "Late?", expires_seconds=30, default="x", hard=True)
     for _ in range(3):
         store.clock.advance(30)
         apply_deadlines.sweep(store)
@@ -98,7 +102,7 @@ def _asks(store: Any) -> None:
 
 
 def _talk(store: Any) -> None:
-    talked = opened(store, "Talk?").ask
+    talked = open_ask(store, "Talk?").ask
     ask_messages.ask_back(store, talked.id, ADA, "what do you mean?")
     ask_messages.reply(store, talked.id, an_agent(), "this")
     wait_for_ask.hear(store, create_ask.get(store, talked.id))
@@ -109,8 +113,8 @@ def _rules(store: Any) -> None:
     manage_rules.set_gates(store, ADA, "/p", ["Bash(git push *)"])
     manage_rules.end_gate(store, ADA, manage_rules.add(store, ADA, "deny", "/p", "Bash(rm *)").id)
     call = make_call("Bash", {"command": "git push"}, "/p", "main")
-    asked = opened(store, "Push?", kind="approval", call=call).ask
-    answered(store, asked.id, "yes", scope=Scope("5"))
+    asked = open_ask(store, "Push?", kind="approval", call=call).ask
+    answer(store, asked.id, "yes", scope=Scope("5"))
     held = Held(call, ORIGIN, 600.0, PlannedHost())
     for _ in range(2):
         assert permit_call.decide(store, held, an_agent()).allow
@@ -119,7 +123,7 @@ def _rules(store: Any) -> None:
 
 def _session(store: Any) -> None:
     terms = Terms("approval")
-    asked = opened(store, "Is the schema good?", kind="session", session=terms).ask
+    asked = open_ask(store, "Is the schema good?", kind="session", session=terms).ask
     seated = ask_session.open_visit(store, asked.id, ADA, "claude", "s9").sitting
     began = ask_session.note_program(store, seated, "boot/9/1")
     ask_session.close_visit(store, began, ADA, "left", transcript="we talked")
@@ -148,7 +152,7 @@ def _runs(store: Any, folder: Any) -> None:
 
     house.agent("coder", signals)
     house.go(works)
-    house.answered("left")
+    house.answer_and_drive("left")
     assert house.run().state == "completed"
     house.agent("coder", signals)
     house.go(works)
@@ -163,4 +167,4 @@ def _runs(store: Any, folder: Any) -> None:
 def _post(store: Any) -> None:
     road = Route("desktop", "")
     send_notices.spread(store, Post((road,), channels=None))
-    opened(store, "After the post?")
+    open_ask(store, "After the post?")

@@ -14,7 +14,7 @@ from tests.support.people import a_person
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def claimed(store, run, owner="b/1/1"):
+def claim(store, run, owner="b/1/1"):
     change = runs.claim(run, owner, NOW + timedelta(seconds=30))
     assert store.runs.change(change, run)
     return change.run
@@ -24,10 +24,10 @@ def an_ask(store, run, path="1", ask_id="a-222", **more):
     question = make_question("text", "Go?")
     origin = Origin(project="/p", owner=owner_of(run.id, path))
     ask = Ask(ask_id, question, origin, store.now(), question_digest(question, origin), **more)
-    store.asks.open(asks.opened(ask, "gate"))
+    store.asks.open(asks.open_ask(ask, "gate"))
     return ask
 
 
-def settled(store, ask):
+def settle(store, ask):
     verdict = answer(ask, (), a_person(), Given("yes"), store.now(), b"k" * 32)
     store.asks.change(verdict.change, ask.version, verdict.answer, verdict.secret)

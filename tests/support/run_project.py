@@ -120,7 +120,7 @@ def seen(process, beginning):
     return "".join(lines)
 
 
-def ended(process):
+def wait_for_end(process):
     # Not by communicate: that does not know of lines which were read ahead.
     out, err = process.stdout.read(), process.stderr.read()
     return process.wait(60), out, err

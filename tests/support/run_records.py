@@ -8,7 +8,7 @@ from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.runs.journals import Carried
-from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn, started
+from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn, build_started_event
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
 from tests.support.people import a_person
@@ -39,7 +39,7 @@ def add_run(store, calls=(), turns=(), **more):
             **given,
         }
     )
-    run = store.runs.add(new, [started(new, a_person())], Carried())
+    run = store.runs.add(new, [build_started_event(new, a_person())], Carried())
     records = RunChange(run, tuple(c(run.id) for c in calls), tuple(t(run.id) for t in turns))
     assert store.runs.change(records, run)
     return run

@@ -76,7 +76,7 @@ class Project:
             process.communicate()
 
     def run(self, *words, **more):
-        return ended(self.start(*words, **more))
+        return wait_for_end(self.start(*words, **more))
 
     def names(self, folder="questions"):
         return sorted(name for name in os.listdir(self.helpers / folder))
@@ -117,12 +117,12 @@ class Project:
         temporary.rename(path)
 
 
-def ended(process, seconds=30):
+def wait_for_end(process, seconds=30):
     out, err = process.communicate(timeout=seconds)
     return process.returncode, out, err.decode("utf-8", "replace")
 
 
-def heard(process, words):
+def wait_for_words(process, words):
     """Read its stderr until these words were said."""
     said = b""
     while words not in said:
@@ -137,6 +137,6 @@ def asked_and_answered(project, *words, **more):
     asking = project.start(*words, **more)
     question = project.question()
     project.answer(question, "yes")
-    code, out, err = ended(asking)
+    code, out, err = wait_for_end(asking)
     assert (code, out) == (0, b"yes\n"), err
     return question

@@ -11,6 +11,6 @@ from gatebell.services.asks.create_ask import Request
 ADA, BOB = (Caller(person(name), False, "cli", None, {}) for name in ("ada", "bob"))
 
 
-def asked(store, terms=None, **more):
+def open_ask(store, terms=None, **more):
     request = Request("Is the schema good?", "session", session=terms or Terms("approval"), **more)
     return create_ask.ask(store, request, Origin(cwd="/p"), ADA).ask

@@ -51,7 +51,7 @@ class Desk:
         origin = origin or Origin(cwd=str(self.project), project=str(self.project))
         return create_ask.ask(self.store, request, origin, a_person("root")).ask
 
-    def opened(self, ask, shell=None, *words, gate="", **environ):
+    def open_session(self, ask, shell=None, *words, gate="", **environ):
         """`gate continue` in a terminal of somebody's; `gate` may be another program."""
         shell = shell or self.world.ada
         words = ("continue", ask.id, "--as", shell.name, *words)

@@ -83,7 +83,7 @@ class Desk:
     def caller(self, name="ada"):
         return wiring.caller(self.store, "cli", self.world.tokens[name], name)
 
-    def heard(self, number):
+    def read_heard(self, number):
         return (self.project / f"heard-{number}").read_text(encoding="utf-8")
 
     def around(self):

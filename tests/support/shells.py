@@ -33,7 +33,7 @@ class Shell:
     def start(self, *words, stdin=subprocess.DEVNULL, **environ):
         """Start a command in an interpreter of its own."""
         return subprocess.Popen(
-            [sys.executable, "-m", "gatebell", *self._named(words)],
+            [sys.executable, "-m", "gatebell", *self._add_name(words)],
             env=self.environ | environ, cwd=self.folder, stdin=stdin, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, encoding="utf-8", errors="surrogateescape",
         )  # fmt: skip
@@ -45,7 +45,7 @@ class Shell:
         """
         wanted = self.environ | environ
         if all(os.environ.get(one) == wanted[one] for one in wanted if one.startswith("PYTHON")):
-            words = [os.fsdecode(word) for word in self._named(words)]
+            words = [os.fsdecode(word) for word in self._add_name(words)]
             return Ran(*FORKS.run(words, wanted, self.folder, text))
         process = self.start(
             *words, stdin=subprocess.DEVNULL if text is None else subprocess.PIPE, **environ
@@ -53,7 +53,7 @@ class Shell:
         out, err = process.communicate(text, timeout=60)
         return Ran(process.returncode, out, err)
 
-    def _named(self, words):
+    def _add_name(self, words):
         """In an agent's shell a token counts only together with a name."""
         first = words[0] if words else ""
         if self.name and first in ("answer", "cancel", "ask-back") and "--as" not in words:
@@ -101,7 +101,7 @@ class World:
     def get(self, ask_id):
         return self.store.asks.get(ask_id)
 
-    def completed(self, tries):
+    def complete(self, tries):
         """What a real bash offers, a line for each `try gate …`."""
         gate = f'gate() {{ {sys.executable} -m gatebell "$@"; }}'
         script = self.plain.gate("completion", "bash").out

@@ -35,7 +35,7 @@ def add_tasks(store, number, **more):
         Task(f"tm-{n:05}", f"Task {n}", PROJECT, now, now, "person:ada", **more)
         for n in range(number)
     ]
-    assert store.tasks.add([tasks.created(one, a_person()) for one in made])
+    assert store.tasks.add([tasks.create_task(one, a_person()) for one in made])
     return made
 
 

@@ -170,7 +170,7 @@ def ask_interactive(prompt: str, **options: Unpack[InteractiveOptions]) -> Sessi
 
     request, wanted = session_options.request(prompt, options)
     result = cast("Session", _made("ask_interactive", flow_calls.ask, request))
-    return result.shaped(wanted.granted)
+    return result.convert_response(wanted.granted)
 
 
 def _request(more: Any) -> dict[str, Any]:

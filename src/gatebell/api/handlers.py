@@ -80,7 +80,7 @@ def asked(handler: HumanInputHandler, ask: Ask) -> Any:
     """What the handler says, or promises to say."""
     if ask.question.kind == AskKind.APPROVAL:
         return handler.approval(_shown(ask), ask.id)
-    return handler.choice(_shown(ask), list(ask.question.offered), ask.id)
+    return handler.choice(_shown(ask), list(ask.question.option_labels), ask.id)
 
 
 def _shown(ask: Ask) -> str:

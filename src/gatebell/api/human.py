@@ -288,4 +288,4 @@ class Human:
 
 def session(outcome: Outcome, wanted: ExpectedAnswer) -> Session:
     """What came of a session, with the response that was wished for."""
-    return cast("Session", outcome).shaped(wanted.granted)
+    return cast("Session", outcome).convert_response(wanted.granted)

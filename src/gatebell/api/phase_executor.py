@@ -15,7 +15,15 @@ from gatebell.domain.enums import AskKind, SignalStatus
 from gatebell.domain.lists import as_items
 from gatebell.domain.people.principals import is_person
 from gatebell.domain.phases import records
-from gatebell.domain.phases.phases import LOST, OURS, HumanInput, State, accepts, named, route
+from gatebell.domain.phases.phases import (
+    LOST,
+    OURS,
+    HumanInput,
+    State,
+    accepts,
+    describe_phase,
+    route,
+)
 from gatebell.domain.phases.records import as_json, mark, response_json
 from gatebell.domain.phases.validation import input_faults
 from gatebell.domain.runs.flow_terms import ErrorAction
@@ -94,7 +102,7 @@ class Plan:
 
     def target(self, phase: Phase, state: State[Any], output: Any) -> Phase:
         names = [one.name for one in self.phases]
-        found = _called(f"{named(phase.name)}: next", route, phase, state, output, names)
+        found = _called(f"{describe_phase(phase.name)}: next", route, phase, state, output, names)
         return self.phases[names.index(found)]
 
 
@@ -148,20 +156,23 @@ class PhaseExecutor:
                 if isinstance(one, _Refusal):
                     return None, f"{one.reason}. Once that is mended: {self._again()}"
             if phase.update:
-                what = f"{named(phase.name)}: update"
+                what = f"{describe_phase(phase.name)}: update"
                 self._state = self._plan.changed(self._state, phase.update, output, what)
             if not phase.until or _called(
-                f"{named(phase.name)}: until", phase.until, self._view(), output
+                f"{describe_phase(phase.name)}: until", phase.until, self._view(), output
             ):
                 return output, ""
-        return None, f"{named(phase.name)} worked {MAX_ROUNDS} times, and until= was never true"
+        return (
+            None,
+            f"{describe_phase(phase.name)} worked {MAX_ROUNDS} times, and until= was never true",
+        )
 
     def _again(self) -> str:
         """How the last call is tried again; its record stays as it is."""
         return f"gate resume {self._branch.drive.run.id} --from {self._branch.count}"
 
     def _each(self, phase: Phase) -> list[Any]:
-        items = _called(f"{named(phase.name)}: for_each", _items, phase, self._view())
+        items = _called(f"{describe_phase(phase.name)}: for_each", _items, phase, self._view())
         if not items:
             return []
         works = [lambda item=item: self._raw(phase, (item,)) for item in items]
@@ -181,9 +192,9 @@ class PhaseExecutor:
             return _called_agent(phase, view, item)
         prompt = phase.prompt
         if callable(prompt):
-            prompt = _called(f"{named(phase.name)}: prompt", prompt, view, *item)
+            prompt = _called(f"{describe_phase(phase.name)}: prompt", prompt, view, *item)
         if not isinstance(prompt, str):
-            raise UsageError(f"{named(phase.name)}: prompt returned {prompt!r}, no text")
+            raise UsageError(f"{describe_phase(phase.name)}: prompt returned {prompt!r}, no text")
         schema = None if phase.returns is None else schema_of(phase.returns)
         # A phase tells itself which agent failed.
         return flows.run(agent, prompt, returns=schema, on_error=ErrorAction.RETURN)
@@ -193,19 +204,21 @@ class PhaseExecutor:
     def _ask(self, phase: Phase, output: Any) -> Response | None:
         view, human = self._view(), phase.human
         if human is not None and not isinstance(human, HumanInput):
-            human = _called(f"{named(phase.name)}: human", human, view, output)
+            human = _called(f"{describe_phase(phase.name)}: human", human, view, output)
         if human is None:
             return None
         if not isinstance(human, HumanInput):
-            raise UsageError(f"{named(phase.name)}: human returned {human!r}, no HumanInput(…)")
+            raise UsageError(
+                f"{describe_phase(phase.name)}: human returned {human!r}, no HumanInput(…)"
+            )
         prompt, options = human.prompt, human.options
         if callable(prompt):
-            prompt = _called(f"{named(phase.name)}: human's prompt", prompt, view)
+            prompt = _called(f"{describe_phase(phase.name)}: human's prompt", prompt, view)
         if callable(options):
-            what = f"{named(phase.name)}: human's options"
+            what = f"{describe_phase(phase.name)}: human's options"
             options = _called(what, _listed, options, view, what)
         for why in input_faults(HumanInput(prompt, human.type, options, human.more)):
-            raise UsageError(f"{named(phase.name)} {why}")
+            raise UsageError(f"{describe_phase(phase.name)} {why}")
         more: Any = human.more
         ask: Callable[[], Outcome] = (
             partial(flows.pause, prompt, **more)
@@ -222,7 +235,7 @@ class PhaseExecutor:
             try:
                 asked = ask()
             except (UsageError, TypeError, ValueError) as error:
-                why = f"{named(phase.name)} asks what cannot be asked: {error}"
+                why = f"{describe_phase(phase.name)} asks what cannot be asked: {error}"
                 raise UsageError(why) from error
         answered = self._branch.drive.store.asks.get(asked.id)
         assert answered, "it has just been read"
@@ -295,7 +308,7 @@ def _called_agent(phase: Phase, view: State[Any], item: tuple[Any, ...]) -> Any:
         )
     except StepFailedError as error:
         raise StepFailedError(
-            error.kind, error.message, error.path, error.where, named(phase.name)
+            error.kind, error.message, error.path, error.where, describe_phase(phase.name)
         ) from error
 
 
@@ -310,8 +323,8 @@ def _items(phase: Phase, view: State[Any]) -> list[Any]:
     items = phase.for_each(view)
     if isinstance(items, str):
         raise TypeError(f"{items!r} is one text, and no list of items")
-    found = as_items(items, f"{named(phase.name)}: for_each")
-    _json_of(found, f"{named(phase.name)}: what for_each gave")
+    found = as_items(items, f"{describe_phase(phase.name)}: for_each")
+    _json_of(found, f"{describe_phase(phase.name)}: what for_each gave")
     return found
 
 
@@ -335,8 +348,10 @@ def _output(phase: Phase, raw: Any) -> Any:
         return raw if phase.returns is None else shaped(phase.returns, raw)
     signal: Signal = raw
     if signal.status in (SignalStatus.ERROR, SignalStatus.BLOCKED):
-        why = signal.reason or signal.said or "no reason given"
-        return _Refusal(f"{named(phase.name)}: {phase.agent} reported {signal.status}: {why}")
+        why = signal.reason or signal.own_words or "no reason given"
+        return _Refusal(
+            f"{describe_phase(phase.name)}: {phase.agent} reported {signal.status}: {why}"
+        )
     return signal if phase.returns is None else shaped(phase.returns, signal.value)
 
 
@@ -363,7 +378,7 @@ def _must_have_schema(phase: Phase) -> None:
         schema_of(phase.returns)
     except UsageError as error:
         raise UsageError(
-            f"{named(phase.name)} has a returns= that says nothing: {error}"
+            f"{describe_phase(phase.name)} has a returns= that says nothing: {error}"
         ) from error
 
 

@@ -20,7 +20,7 @@ from gatebell.api.workflow_runner import WorkflowRun, WorkflowSpec, must_be_comp
 from gatebell.domain.phases import diagrams
 from gatebell.domain.phases.phases import HumanInput, Phase, Response, State
 from gatebell.domain.phases.records import PhaseEvent
-from gatebell.domain.phases.validation import checked
+from gatebell.domain.phases.validation import check_phases
 from gatebell.domain.runs.flow_terms import FlowTerms, FlowTimeout
 from gatebell.errors import UsageError
 
@@ -86,7 +86,7 @@ class Workflow:
             raise UsageError(f"human_timeout is a number of seconds above 0, not {human_timeout!r}")
         self.name = name
         self.terms = FlowTerms(FlowTimeout.STUCK, human_timeout)
-        self._plan = Plan(name, checked(phases), state, start)
+        self._plan = Plan(name, check_phases(phases), state, start)
         self._shape: Any = type(self._plan.fresh())
         frame = inspect.currentframe()
         self._home: dict[str, Any] = frame.f_back.f_globals if frame and frame.f_back else {}

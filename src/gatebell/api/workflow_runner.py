@@ -111,7 +111,7 @@ class WorkflowRun:
             except KeyboardInterrupt:
                 self._say(f"run {run.id} is left as it is: gate status {run.id}")
                 raise
-            if run.ended:
+            if run.has_ended:
                 told = {"state": run.state, "reason": run.reason, "result": run.result}
                 at = run.ended_at or self.store.now()
                 self._tell(PhaseEvent(ENDED, "", at, {"run": run.id, **told}))
@@ -159,7 +159,7 @@ class WorkflowRun:
         abandoned = Abandoned(self.store, driver.driven)
         with closing(self.store.bell()) as bell:
             while (
-                not (run := manage_runs.get(self.store, run_id)).ended
+                not (run := manage_runs.get(self.store, run_id)).has_ended
                 and not self._stopped.is_set()
             ):
                 left = any(one.id == run_id for one in abandoned.find())
@@ -309,5 +309,5 @@ def _waits(ask: Ask) -> str:
 def must_be_completed(run: Run) -> None:
     if run.state == RunState.COMPLETED:
         return
-    way = f"gate resume {run.id}" if run.ended else f"gate status {run.id}"
+    way = f"gate resume {run.id}" if run.has_ended else f"gate status {run.id}"
     raise UnfinishedError(f"run {run.id} is {run.state}: {run.reason}. Go on with: {way}", run.id)

@@ -41,7 +41,9 @@ def find_flow(project: str, named: str) -> tuple[str, str, str]:
 
     path = flow_files.find(project, named)
     source, digest = flow_files.read(path)
-    flow, _ = flow_files.choose(flow_files.load(path, source, digest), flow_files.parted(named)[1])
+    flow, _ = flow_files.choose(
+        flow_files.load(path, source, digest), flow_files.split_flow_name(named)[1]
+    )
     return flow, path, digest
 
 
@@ -49,7 +51,7 @@ def flows(project: str) -> list[Listed]:
     """The flow files of a project and the user, with what they say of themselves."""
     from gatebell.adapters.files import flow_listing
 
-    return flow_listing.listed(project)
+    return flow_listing.list_flows(project)
 
 
 def flow_object(project: str, named: str) -> Any:
@@ -58,7 +60,7 @@ def flow_object(project: str, named: str) -> Any:
 
     path = flow_files.find(project, named)
     module = flow_files.load(path, *flow_files.read(path))
-    return flow_files.choose(module, flow_files.parted(named)[1])[1]
+    return flow_files.choose(module, flow_files.split_flow_name(named)[1])[1]
 
 
 def leans_on_package(path: str) -> bool:

@@ -116,7 +116,7 @@ def dialog_tools() -> list[Found]:
     """Every program that could show dialogs, best first, and why it cannot here."""
     from gatebell.adapters.dialogs import discovery
 
-    return discovery.found(os.environ)
+    return discovery.find_tools(os.environ)
 
 
 def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:

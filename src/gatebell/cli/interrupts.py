@@ -36,7 +36,7 @@ class Interrupts:
             raise KeyboardInterrupt
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
+    def deliver(self) -> Iterator[None]:
         """Here, and at once if one came before."""
         try:
             self._may_raise = True

@@ -193,7 +193,7 @@ def parser_of(name: str, helping: bool = False) -> argparse.ArgumentParser:
     module = _module(name)
     parser = argparse.ArgumentParser(
         prog=f"gate {name}",
-        description=_folded(module.__doc__) if helping else module.__doc__,
+        description=_fold_paragraphs(module.__doc__) if helping else module.__doc__,
         epilog=EXIT_CODES,
         formatter_class=_formatter() if helping else _plain_formatter,
         allow_abbrev=False,
@@ -211,7 +211,7 @@ def _plain_formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.RawDescriptionHelpFormatter(prog, width=100)
 
 
-def _folded(text: str) -> str:
+def _fold_paragraphs(text: str) -> str:
     """The paragraphs of a help text; one that is too wide for the screen is laid out anew."""
     import shutil
     import textwrap

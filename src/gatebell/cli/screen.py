@@ -24,7 +24,7 @@ _URGENT = {Priority.URGENT: "red", Priority.HIGH: "yellow"}
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
-def coloured(text: str, colour: str) -> str:
+def add_colour(text: str, colour: str) -> str:
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty():
         return text
     return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
@@ -72,7 +72,7 @@ def _inbox_line(store: Store, ask: Ask, width: int) -> str:
     waited = age((store.now() - ask.opened_at).total_seconds())
     urgent = _URGENT.get(ask.priority, "cyan")
     mark = f"[{ask.priority.word}] " if ask.priority != Priority.NORMAL else ""
-    head = f"{coloured(f'{ask.id:8}', urgent)} {waited:>4}  "
+    head = f"{add_colour(f'{ask.id:8}', urgent)} {waited:>4}  "
     prompt = f"{mark}{mark_prompt(store, ask)}"
     if width < 80:
         return f"{head}{inert_line(prompt, width - 15)}"
@@ -81,14 +81,14 @@ def _inbox_line(store: Store, ask: Ask, width: int) -> str:
     names = 14 if width < 120 else 24
     room = width - 46 - names
     who = f"{cell(ask.origin.agent, names)} {ask.question.kind:8}  "
-    return f"{head}{who}{cell(prompt, room)}  {coloured(blocks, 'dim')}".rstrip()
+    return f"{head}{who}{cell(prompt, room)}  {add_colour(blocks, 'dim')}".rstrip()
 
 
 def ask_lines(store: Store, ask: Ask, whole: bool = False) -> list[str]:
     """The ask as a person needs to see it before deciding."""
-    return terminal.ask_lines(store, ask, columns(), coloured, whole=whole)
+    return terminal.ask_lines(store, ask, columns(), add_colour, whole=whole)
 
 
-def recorded(ask: Ask) -> str:
+def describe_recorded(ask: Ask) -> str:
     """What to tell somebody whose answer was recorded."""
-    return terminal.recorded(ask, columns())
+    return terminal.describe_recorded(ask, columns())

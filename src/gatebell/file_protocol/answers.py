@@ -57,7 +57,7 @@ def key_of(project: str, name: Name) -> str:
     return f"file:{project}:{name.id}"
 
 
-def told(name: Name, ask: Ask) -> bytes:
+def build_answer(name: Name, ask: Ask) -> bytes:
     """What the asker is told of a settled ask."""
     text = answer_text(ask, ask.value) if ask.status == AskStatus.ANSWERED else ""
     return file_questions.answer_file(name, ask, text)
@@ -109,7 +109,7 @@ class Answers:
             and not ask.pending
             and ask.origin.project == self._helpers.project
             and ask.origin.session == f"{SESSIONS}{name.agent}"
-            and content == told(name, ask)
+            and content == build_answer(name, ask)
         )
 
     def _report(self, found: list[tuple[str, tuple[int, ...]]]) -> None:

@@ -22,7 +22,14 @@ from gatebell.domain.enums import AskKind, AskStatus, StrEnum
 from gatebell.domain.people.principals import Sighting
 from gatebell.errors import GateError, StoreTroubleError, UsageError
 from gatebell.file_protocol import folders
-from gatebell.file_protocol.answers import SESSIONS, Answers, Happening, HappeningKind, key_of, told
+from gatebell.file_protocol.answers import (
+    SESSIONS,
+    Answers,
+    Happening,
+    HappeningKind,
+    build_answer,
+    key_of,
+)
 from gatebell.file_protocol.registry import Registry
 from gatebell.services.asks import apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
@@ -160,7 +167,7 @@ class Collector:
                     file, stamp, "nobody listened before its time was over", HappeningKind.TIMED_OUT
                 )
                 return False
-            ask, is_new = self._asked(question, max(left, 1.0))
+            ask, is_new = self._open_ask(question, max(left, 1.0))
         except FileNotFoundError:
             return False
         except UsageError as error:
@@ -173,7 +180,7 @@ class Collector:
             return False
         self._odd.pop(file, None)
         self._known[file] = _Known(question, stamp, ask)
-        self.registry.asked(question, self._store.now(), is_new=is_new)
+        self.registry.record_question(question, self._store.now(), is_new=is_new)
         return True
 
     def _read(self, name: Name | None, file: str) -> FileQuestion:
@@ -181,7 +188,7 @@ class Collector:
             raise UsageError("its name is not that of a question")
         return parse_question(name, self._helpers.questions.read(file))
 
-    def _asked(self, question: FileQuestion, left: float) -> tuple[Ask, bool]:
+    def _open_ask(self, question: FileQuestion, left: float) -> tuple[Ask, bool]:
         name = question.name
         origin = self._origin(question)
         request, agent, key = _request(question, left), self._agent(name), self._key(name)
@@ -318,7 +325,7 @@ class Collector:
         self._has_caught_up = True
         known = {one.ask.id for one in self._known.values()}
         asks = self._store.asks.pending(MAX_WAITING * 2, self._helpers.project)
-        for ask in [*asks, *self._store.asks.settled(_MAX_SETTLED)]:
+        for ask in [*asks, *self._store.asks.list_settled(_MAX_SETTLED)]:
             name = parse_name(ask.origin.tool_use_id)
             is_here = ask.origin.project == self._helpers.project
             if name is None or ask.id in known or not is_here or not _by_files(ask):
@@ -348,9 +355,9 @@ class Collector:
             # Its script would print any file as an answer; without one it ends with an error.
             self._helpers.questions.remove(file)
             self._known[file] = known._replace(ask=ask, state=_FileState.OVER)
-        elif self._write_answer(name, told(name, ask)):
+        elif self._write_answer(name, build_answer(name, ask)):
             self._known[file] = known._replace(ask=ask, state=_FileState.WRITTEN)
-            self.registry.answered(name.agent, ask.settled_at or self._store.now())
+            self.registry.record_answer(name.agent, ask.settled_at or self._store.now())
 
     def _look_after(self, file: str, known: _Known) -> None:
         """An answer that stands in its file, until its agent has taken it, or nobody will."""

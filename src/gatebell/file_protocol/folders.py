@@ -134,7 +134,7 @@ class Folder:
     def inner(self, name: str) -> Folder:
         """A folder in this one, that is really in it."""
         path = os.path.join(self.path, name)
-        return Folder(path, _opened(path, name, self.descriptor))
+        return Folder(path, _open(path, name, self.descriptor))
 
     def close(self) -> None:
         os.close(self.descriptor)
@@ -166,7 +166,7 @@ class Helpers:
         self._opened: list[Folder] = []
         self._lock = -1
         try:
-            self._own = self._kept(Folder(self.path, _opened(self.path, self.path, None)))
+            self._own = self._keep(Folder(self.path, _open(self.path, self.path, None)))
             self.questions, self.answers, self.agents, self.queue = map(self._inner, INNER)
         except OSError as error:
             self.close()
@@ -181,11 +181,11 @@ class Helpers:
         with suppress(FileExistsError):
             os.mkdir(name, MODE, dir_fd=self._own.descriptor)
             self.repaired.append(f"{os.path.join(self.path, name)} was missing: made again")
-        return self._kept(self._own.inner(name))
+        return self._keep(self._own.inner(name))
 
-    def _kept(self, folder: Folder) -> Folder:
+    def _keep(self, folder: Folder) -> Folder:
         self._opened.append(folder)
-        self.repaired += _repaired(folder)
+        self.repaired += _repair(folder)
         return folder
 
     def show_the_way(self) -> None:
@@ -200,7 +200,7 @@ class Helpers:
     def hold(self) -> bool:
         """Be the one who listens here, until it is closed; False: another process is."""
         for _ in range(_TRIES):
-            self._lock = _locked(self._own, fcntl.LOCK_EX, os.O_CREAT)
+            self._lock = _lock(self._own, fcntl.LOCK_EX, os.O_CREAT)
             if self._lock >= 0:
                 keep_from_children(self._lock)
                 return True
@@ -256,9 +256,9 @@ class Helpers:
 def listener_of(project: str) -> int | None:
     """The process that listens in a project now; None: nobody does. Changes nothing there."""
     path = os.path.join(project, HELPERS)
-    own = Folder(path, _opened(path, path, None))
+    own = Folder(path, _open(path, path, None))
     try:
-        lock = _locked(own, fcntl.LOCK_SH, 0)
+        lock = _lock(own, fcntl.LOCK_SH, 0)
         if lock >= 0:
             os.close(lock)
             return None
@@ -269,7 +269,7 @@ def listener_of(project: str) -> int | None:
         own.close()
 
 
-def _locked(own: Folder, how: int, flags: int) -> int:
+def _lock(own: Folder, how: int, flags: int) -> int:
     """The lock of these folders, as long as it is open; -1: another has it."""
     try:
         descriptor = os.open(LOCK, os.O_RDWR | flags | _OPEN_FILE, 0o600, dir_fd=own.descriptor)
@@ -304,7 +304,7 @@ def _pid(own: Folder) -> int:
     return 0
 
 
-def _opened(path: str, name: str, within: int | None) -> int:
+def _open(path: str, name: str, within: int | None) -> int:
     try:
         return os.open(name, _OPEN_FOLDER, dir_fd=within)
     except OSError as error:
@@ -329,7 +329,7 @@ def flaw(path: str, found: os.stat_result) -> str:
     return "" if mode == MODE else f"mode {mode:04o}"
 
 
-def _repaired(folder: Folder) -> Sequence[str]:
+def _repair(folder: Folder) -> Sequence[str]:
     """Make a folder the user's own; a sentence when it was not."""
     wrong = flaw(folder.path, os.fstat(folder.descriptor))
     if not wrong:

@@ -114,7 +114,7 @@ class Listener:
         return self._posts.keys() | self._helped
 
     @property
-    def helped(self) -> set[str]:
+    def helped_projects(self) -> set[str]:
         """Where its helper collects."""
         return self._helped
 
@@ -164,12 +164,12 @@ class Listener:
             if now - self._swept_at >= _SWEEP_EVERY_SECONDS:
                 self._swept_at = now
                 sweep(self._store)
-            changed = self._changed()
+            changed = self._find_changed()
             for project, post in list(self._posts.items()):
                 self._collect(project, post, changed)
             self._watch(changed)
             # What was just asked or withdrawn by files.
-            self._watch(self._changed())
+            self._watch(self._find_changed())
         except GateError as error:
             self._seq = None
             self._complain("", str(error))
@@ -186,7 +186,7 @@ class Listener:
             self._seq = None
             self._complain(project, _trouble(error))
 
-    def _changed(self) -> frozenset[str] | None:
+    def _find_changed(self) -> frozenset[str] | None:
         """What was touched since the last time; None at first: everything may have been."""
         if self._seq is None:
             self._seq = self._store.audit.head().seq
@@ -287,7 +287,7 @@ def _words(ask: Ask) -> str:
     return ask.decision or answer_text(ask, ask.value)
 
 
-def initialised(environ: Mapping[str, str]) -> list[str]:
+def list_initialised(environ: Mapping[str, str]) -> list[str]:
     """Every project in which gate init was run and whose folders are still there."""
     found = records.projects_of(environ, "init")
     return [one for one in found if os.path.lexists(os.path.join(one, HELPERS))]

@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.asks.file_questions import document, shortened
+from gatebell.domain.asks.file_questions import document, shorten
 from gatebell.domain.enums import StrEnum
 from gatebell.file_protocol.folders import OddFileError
 
@@ -74,7 +74,7 @@ class Registry:
             if (agent_id := file.removesuffix(".json")) != file and (agent := self._read(agent_id)):
                 self.agents[agent_id] = agent
 
-    def asked(self, question: FileQuestion, now: datetime, *, is_new: bool) -> None:
+    def record_question(self, question: FileQuestion, now: datetime, *, is_new: bool) -> None:
         """A question of an agent; one that was asked before is not counted again."""
         now_at, agent_id = int(now.timestamp()), question.name.agent
         at = now_at if is_new else min(now_at, question.name.timestamp)
@@ -103,7 +103,7 @@ class Registry:
             pass
         return None
 
-    def answered(self, agent_id: str, at: datetime) -> None:
+    def record_answer(self, agent_id: str, at: datetime) -> None:
         """An agent was told something: it was there then."""
         if known := self.agents.get(agent_id):
             last_seen = max(known.last_seen, int(at.timestamp()))
@@ -158,7 +158,7 @@ def _queue(waiting: Sequence[FileQuestion], active: int) -> dict[str, Any]:
         "queue": [
             {
                 "agent_name": one.agent_name,
-                "content": shortened(one.content),
+                "content": shorten(one.content),
                 "timestamp": one.name.timestamp,
                 "type": one.type,
             }

@@ -35,7 +35,7 @@ class FolderChange(NamedTuple):
     """What it is like now, or was like."""
 
 
-def needed(project: str) -> list[FolderChange]:
+def plan_folders(project: str) -> list[FolderChange]:
     """What it takes to have every folder there, for the user alone; UsageError: one is not ours."""
     if shown_way(project):
         leads_to = set_up_above(project)
@@ -47,7 +47,7 @@ def needed(project: str) -> list[FolderChange]:
             f"{project} is a worktree that asks through the folders of {leads_to}: gate init belongs "
             "there"
         )
-    return [*(_needed(path) for path in _paths(project)), _way_needed(project)]
+    return [*(_plan_folder(path) for path in _paths(project)), _way_needed(project)]
 
 
 def _way_needed(project: str) -> FolderChange:
@@ -59,7 +59,7 @@ def _way_needed(project: str) -> FolderChange:
     return FolderChange(path, "mended", f"it led to {before or 'nowhere'}")
 
 
-def _needed(path: str) -> FolderChange:
+def _plan_folder(path: str) -> FolderChange:
     try:
         found = os.lstat(path)
     except FileNotFoundError:
@@ -133,11 +133,11 @@ def take_away(project: str, folders: Collection[FolderChange]) -> list[FolderCha
     finally:
         helpers.close()
     # The innermost first.
-    gone = [_removed(path) for path in reversed(going)]
+    gone = [_remove_folder(path) for path in reversed(going)]
     return [*(folder for folder in folders if folder.word != "removed"), *reversed(gone)]
 
 
-def _removed(path: str) -> FolderChange:
+def _remove_folder(path: str) -> FolderChange:
     try:
         with suppress(FileNotFoundError):
             os.rmdir(path)

@@ -62,7 +62,7 @@ class Reply(NamedTuple):
     handed_over: Callable[[], object] = lambda: None
 
 
-def _joined(store: Store, turn_id: str) -> bool:
+def _is_joined(store: Store, turn_id: str) -> bool:
     """Whether a person has this session open, and so no driver is there."""
     turn = store.runs.turn(turn_id)
     return turn is not None and bool(turn.by)
@@ -71,15 +71,15 @@ def _joined(store: Store, turn_id: str) -> bool:
 def permission_request(hook: Hook) -> Reply:
     """The host wants to know whether a call may run. Its own dialog may be up at the same time."""
     store = wiring.open_store()
-    if (turn_id := os.environ.get("GATE_TURN")) and not _joined(store, turn_id):
+    if (turn_id := os.environ.get("GATE_TURN")) and not _is_joined(store, turn_id):
         # In a turn of a flow the agent's driver is asked, too, and knows the run that waits.
         return Reply()
-    held, caller = _held(hook, hook.limit_seconds)
+    held, caller = _build_held(hook, hook.limit_seconds)
     decided = permit_call.decide(store, held, caller)
     if decided.input and decided.edited_by:
         edited = wiring.call(held.call.tool, decided.input, held.call.cwd)
         # Seen: Codex takes no edited input, and Claude Code none that meets a rule to ask.
-        if hook.cli == AgentCli.CODEX or permit_call.gated(
+        if hook.cli == AgentCli.CODEX or permit_call.is_gated(
             store, edited, held.origin, held.folders
         ):
             decided = permit_call.instead(store, decided.edited_by, held, edited)
@@ -90,9 +90,9 @@ def pre_tool_use(hook: Hook) -> Reply:
     """Before every call of a tool; most are none of our business."""
     call = hook.call
     if hook.defer:
-        held, caller = _held(hook, hook.limit_seconds)
+        held, caller = _build_held(hook, hook.limit_seconds)
         store = wiring.open_gates()
-        if permit_call.gated(store, call, held.origin, held.folders):
+        if permit_call.is_gated(store, call, held.origin, held.folders):
             # Seen with 2.1.325: anywhere but with -p it runs a call that is put off.
             if os.environ.get(ATTENDED) != "0":
                 return Reply(replies.ask_first("this is gated, and only claude -p can put it off"))
@@ -134,7 +134,7 @@ HANDLERS: dict[str, Callable[[Hook], Reply]] = {
 }
 
 
-def _held(hook: Hook, limit_seconds: float) -> tuple[Held, Caller]:
+def _build_held(hook: Hook, limit_seconds: float) -> tuple[Held, Caller]:
     call, caller, log = hook.call, hook.caller, hook.text("transcript_path")
     origin = hook.origin(caller, hook.text("tool_use_id"))
     held = Held(

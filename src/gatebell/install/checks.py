@@ -141,10 +141,10 @@ def _claude(installed: Installed, environ: Mapping[str, str]) -> Iterator[tuple[
         if path == own:
             yield from _limits(path, document)
             yield from _guards(path, document)
-        yield from _overruled(path, document)
+        yield from _find_overruled(path, document)
 
 
-def _overruled(path: str, document: dict[str, Any]) -> Iterator[tuple[bool, str]]:
+def _find_overruled(path: str, document: dict[str, Any]) -> Iterator[tuple[bool, str]]:
     for key in ("disableAllHooks", "allowManagedHooksOnly"):
         if document.get(key):
             yield False, f"{path} sets {key}: no question leaves Claude Code's own dialog"
@@ -167,7 +167,7 @@ def _limits(path: str, document: dict[str, Any]) -> Iterator[tuple[bool, str]]:
 
 def _guards(path: str, document: dict[str, Any]) -> Iterator[tuple[bool, str]]:
     """The shell around a PreToolUse hook must read what this version prints, and block else."""
-    before, _, after = plans.host(AgentCli.CLAUDE).guarded("\0").partition("\0")
+    before, _, after = plans.host(AgentCli.CLAUDE).guard_hook("\0").partition("\0")
     for event, _, hook in hooks_of(document):
         command = str(hook.get("command"))
         whole = command.startswith(before) and command.endswith(after)

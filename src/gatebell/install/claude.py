@@ -60,7 +60,7 @@ def root(place: Place) -> str:
     return place.folder("CLAUDE_CONFIG_DIR", ".claude")
 
 
-def wanted(place: Place, gate: str, rules: Rules) -> Wanted:
+def plan_targets(place: Place, gate: str, rules: Rules) -> Wanted:
     server = Entry(
         ("mcpServers", "gatebell"),
         {
@@ -103,7 +103,7 @@ def _settings(gate: str, rules: Rules) -> list[Entry]:
     entries += [Entry(("permissions", "allow"), f"mcp__gatebell__{tool}") for tool in _TOOLS]
     entries.append(_hook("PermissionRequest", f"{hook} --limit {_DAY_SECONDS}", _DAY_SECONDS, "*"))
     if OUTSIDE in rules.gates:
-        check = guarded(f"{gate} hook claude")
+        check = guard_hook(f"{gate} hook claude")
         entries.append(_hook("PreToolUse", check, _GUARD_SECONDS, _WRITERS))
     entries += [
         _hook(event, hook, _RETIRE_SECONDS) for event in ("Stop", "UserPromptSubmit", "SessionEnd")
@@ -120,7 +120,7 @@ def _hook(event: str, command: str, seconds: int, matcher: str = "") -> Entry:
     return Entry(("hooks", event), group)
 
 
-def guarded(hook: str) -> str:
+def guard_hook(hook: str) -> str:
     """A PreToolUse hook as a line of shell that blocks the tool unless all went well.
 
     Claude Code lets the tool run when such a hook is missing, dies, is late, or prints anything

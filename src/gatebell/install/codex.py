@@ -14,7 +14,7 @@ from gatebell.errors import UsageError
 from gatebell.install.default_gates import SPELLINGS_NOTE
 from gatebell.install.instructions import INSTRUCTIONS
 from gatebell.install.places import Target, Wanted
-from gatebell.install.text_blocks import commented
+from gatebell.install.text_blocks import build_comment_block
 
 if TYPE_CHECKING:
     from gatebell.install.default_gates import Rules
@@ -39,7 +39,7 @@ def root(place: Place) -> str:
     return place.folder("CODEX_HOME", ".codex")
 
 
-def wanted(place: Place, gate: str, rules: Rules) -> Wanted:
+def plan_targets(place: Place, gate: str, rules: Rules) -> Wanted:
     folder = os.path.join(place.project, ".codex") if place.project else root(place)
     memory = os.path.join(place.project or folder, "AGENTS.md")
     prefixes = {pattern: prefix(pattern) for pattern in rules.gates}
@@ -52,7 +52,7 @@ def wanted(place: Place, gate: str, rules: Rules) -> Wanted:
     lines += [_rule(found, "forbidden") for found in denied.values() if found]
     if lines:
         path = os.path.join(folder, "rules", "gatebell.rules")
-        targets.insert(1, Target(path, block=commented(*lines)))
+        targets.insert(1, Target(path, block=build_comment_block(*lines)))
     return Wanted(tuple(targets), tuple(_notes(place, prefixes | denied)))
 
 
@@ -148,7 +148,7 @@ def _settings(gate: str) -> Any:
         ("SessionEnd", _SESSION_END_SECONDS),
     ):
         lines += [*_hook(event, hook), f"timeout = {seconds}"]
-    return commented(*lines)
+    return build_comment_block(*lines)
 
 
 def _hook(event: str, command: str) -> list[str]:

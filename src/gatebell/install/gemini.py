@@ -22,7 +22,7 @@ def root(place: Place) -> str:
     return os.path.join(place.home, ".gemini")
 
 
-def wanted(place: Place, gate: str, _: Rules) -> Wanted:
+def plan_targets(place: Place, gate: str, _: Rules) -> Wanted:
     server = Entry(
         ("mcpServers", "gatebell"),
         {"command": gate, "args": ["mcp"], "trust": True, "timeout": 86_400_000},

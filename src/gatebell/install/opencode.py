@@ -24,7 +24,7 @@ def root(place: Place) -> str:
     return os.path.join(place.folder("XDG_CONFIG_HOME", ".config"), "opencode")
 
 
-def wanted(place: Place, gate: str, _: Rules) -> Wanted:
+def plan_targets(place: Place, gate: str, _: Rules) -> Wanted:
     server = {
         "type": "local",
         "command": [gate, "mcp"],

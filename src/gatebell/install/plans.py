@@ -68,7 +68,7 @@ def record_path(cli: str, place: Place) -> str:
     return records.path_of(place.environ, cli, place.project, moved_to)
 
 
-def installed(cli: str, place: Place) -> Installed | None:
+def read_installed(cli: str, place: Place) -> Installed | None:
     return records.read(record_path(cli, place))
 
 
@@ -79,8 +79,8 @@ def store_of(place: Place) -> str:
 
 def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
     """What it takes to have everything of ours there, once."""
-    path, past = record_path(cli, place), installed(cli, place)
-    wanted = host(cli).wanted(place, gate, rules)
+    path, past = record_path(cli, place), read_installed(cli, place)
+    wanted = host(cli).plan_targets(place, gate, rules)
     changes, written, notes = [], [], list(wanted.notes)
     for target in wanted.targets:
         # A link stays a link: what it points to is written.
@@ -135,7 +135,7 @@ def _rename_mentions(
 
 def uninstall(cli: str, place: Place) -> Plan:
     """What it takes to have things as they were, whatever else has changed since."""
-    path, past = record_path(cli, place), installed(cli, place)
+    path, past = record_path(cli, place), read_installed(cli, place)
     if past is None:
         where = f"in {place.project}" if place.project else "for this user"
         other = "--user" if place.project else "--project"
@@ -215,7 +215,7 @@ def _before(found: bytes | None, past: Written | None) -> bytes | None:
     """The file without us: as it first was, with what others have changed in it since."""
     if past is None or found is None:
         return found
-    return past.before if records.digest(found) == past.left else _stripped(found, past)
+    return past.before if records.digest(found) == past.left else _strip(found, past)
 
 
 def take_back(written: Written) -> tuple[Change, list[str]]:
@@ -229,13 +229,13 @@ def take_back(written: Written) -> tuple[Change, list[str]]:
         return Change(path, found, found), []
     if written.adds_nothing:
         return Change(path, found, found), [f"{path} was changed since: it stays as it is"]
-    after = _stripped(found, written)
+    after = _strip(found, written)
     _check_result(settings_files.text_of(after, path), path)
     said = [f"{path} was changed since, so only what gate wrote is taken out"]
     return Change(path, found, after, written.folders), said
 
 
-def _stripped(found: bytes, written: Written) -> bytes | None:
+def _strip(found: bytes, written: Written) -> bytes | None:
     text = settings_files.text_of(found, written.path)
     if written.block:
         after = text_blocks.cut(text, written.path, written.block)

@@ -93,7 +93,7 @@ def read(path: str) -> Installed | None:
     if content is None:
         return None
     try:
-        return _installed(json.loads(content))
+        return _read_installed(json.loads(content))
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(
             f"{path}, the record of what gate installed, is damaged: {error}"
@@ -130,7 +130,7 @@ def _file_document(written: Written) -> dict[str, Any]:
     }
 
 
-def _installed(document: dict[str, Any]) -> Installed:
+def _read_installed(document: dict[str, Any]) -> Installed:
     files = {"files": document["files"], "unfinished": document.get("unfinished", ())}
     listed = {name: tuple(map(_written, found)) for name, found in files.items()}
     lists = {name: tuple(document.get(name, ())) for name in ("gates", "held", "folders")}

@@ -129,10 +129,10 @@ def _next_step(request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         elif kind == _TurnKind.RESULT:
             result = words
     step = steps[number] if number < len(steps) else text("the script is at its end")
-    return number, _filled(step, result)
+    return number, _fill(step, result)
 
 
-def _filled(step: dict[str, Any], result: str) -> dict[str, Any]:
+def _fill(step: dict[str, Any], result: str) -> dict[str, Any]:
     def part(found: re.Match[str]) -> str:
         matched = re.search(found[1] or "(?s:.*)", result)
         return json.dumps(matched[0] if matched else "")[1:-1]
@@ -145,7 +145,7 @@ def _answer(request: dict[str, Any]) -> tuple[str, list[dict[str, str]]]:
     number, step = _next_step(request)
     calls = []
     for call in step.get("calls", ()):
-        for namespace, name in _offered(request.get("tools", ())):
+        for namespace, name in _list_offered(request.get("tools", ())):
             if name == call["name"] or name.endswith(f"__{call['name']}"):
                 # An id must differ also between two sessions that play the same script.
                 made = {"id": f"call_step{number}_{uuid4().hex[:16]}", "name": name}
@@ -156,11 +156,11 @@ def _answer(request: dict[str, Any]) -> tuple[str, list[dict[str, str]]]:
     return step.get("text", ""), calls
 
 
-def _offered(tools: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+def _list_offered(tools: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """Namespace and name of each tool; only the Responses API has namespaces."""
     for offer in tools:
         if offer.get("type") == "namespace":
-            yield from ((offer["name"], name) for _, name in _offered(offer["tools"]))
+            yield from ((offer["name"], name) for _, name in _list_offered(offer["tools"]))
         elif "name" in offer:
             yield "", offer["name"]
 

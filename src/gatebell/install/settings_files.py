@@ -13,7 +13,7 @@ def read(path: str) -> bytes | None:
     """The file's bytes; None when there is no such file."""
     try:
         # Without waiting: a pipe in its place would never have anything to read.
-        with open(path, "rb", opener=_opened) as file:
+        with open(path, "rb", opener=_open_file) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise UsageError(f"{path} is no plain file, so it is left alone")
             return file.read()
@@ -23,7 +23,7 @@ def read(path: str) -> bytes | None:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _opened(path: str, flags: int) -> int:
+def _open_file(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 

@@ -40,7 +40,7 @@ def patterns(*lines: str) -> Block:
     return Block(begin, end, (begin, *lines, end))
 
 
-def commented(*lines: str) -> Block:
+def build_comment_block(*lines: str) -> Block:
     """For files whose comments begin with `#`.
 
     The end mark shares a line with our last one: codex moves a comment that stands alone at

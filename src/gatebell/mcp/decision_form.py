@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import wiring
 from gatebell.domain.asks.asks import settled_sentence
-from gatebell.domain.asks.elicitation import elicitation, given
+from gatebell.domain.asks.elicitation import elicitation, read_given
 from gatebell.domain.enums import AgentCli
 from gatebell.domain.sessions.visits import VIA
 from gatebell.errors import GateError
@@ -63,10 +63,10 @@ def form(store: Store, ask: Ask, sitting: Sitting, client: str, proposal: Quotat
         return _AFTERWARDS.format(id=ask.id)
     params = {"mode": "form", "message": shown.message, "requestedSchema": shown.schema}
 
-    def decided(reply: Any) -> str:
-        return _decided(store, ask.id, sitting, client, shown, reply)
+    def decide(reply: Any) -> str:
+        return _decide(store, ask.id, sitting, client, shown, reply)
 
-    return Form(params, decided)
+    return Form(params, decide)
 
 
 def _is_persons_own(store: Store, sitting: Sitting) -> bool:
@@ -80,14 +80,14 @@ def _is_persons_own(store: Store, sitting: Sitting) -> bool:
     return now.cli != AgentCli.CLAUDE or not claude_hooks.answering_forms(os.environ, folder)
 
 
-def _decided(
+def _decide(
     store: Store, ask_id: str, sitting: Sitting, client: str, shown: Elicitation, reply: Any
 ) -> str:
     ask = get(store, ask_id)
     if not ask.pending:
         return f"Not decided here: {settled_sentence(ask)}"
     accepted = isinstance(reply, dict) and reply.get("action") == _ACCEPTED
-    answer = given(ask, shown, reply.get("content")) if accepted else None
+    answer = read_given(ask, shown, reply.get("content")) if accepted else None
     if answer is None or not _is_persons_own(store, sitting):
         return _NOT_DECIDED.format(id=ask.id)
     try:

@@ -141,9 +141,9 @@ class Server:
             # This call may reply to a result that was just sent, so that is recorded first.
             pass
         try:
-            made = self._made(request, work, name, given, params)
+            made = self._run_call(request, work, name, given, params)
             if isinstance(made, Form):
-                if self._tools.finished(request, work):
+                if self._tools.finish(request, work):
                     self._send({"id": request, "result": self._forms.keep(made) | {"_meta": _META}})
                 return
             (text, handed_over), failed = made, False
@@ -153,13 +153,13 @@ class Server:
             # Whatever goes wrong, the agent is told, and told that nothing was decided.
             text, handed_over, failed = f"Nothing was decided: {error!r}", None, True
         result = {"content": [{"type": "text", "text": text}], "isError": failed}
-        if self._tools.finished(request, work):
+        if self._tools.finish(request, work):
             with self._handing_over:
                 self._send({"id": request, "result": _complete(result, params)})
                 if handed_over:
                     handed_over()
 
-    def _made(
+    def _run_call(
         self, request: str | int, work: Work, name: str, given: dict[str, Any], params: Any
     ) -> Text | Form:
         """What came of a call; or the form without whose reply nothing does."""

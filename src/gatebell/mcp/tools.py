@@ -96,7 +96,7 @@ class Tools:
         self, request: str | int, name: str, meta: dict[str, Any], progress: Progress
     ) -> Work | None:
         """Take note of a call before it is worked on; None while its id is in use."""
-        work = Work(_identified(self._client, meta), meta, progress, [], [], name == "approve")
+        work = Work(_identify(self._client, meta), meta, progress, [], [], name == "approve")
         with self._lock:
             if request in self._working:
                 return None
@@ -120,7 +120,7 @@ class Tools:
             raise UsageError(f"{name} takes no {unknown[0]}{near} It takes {all_}")
         return tools[name](work, given)
 
-    def finished(self, request: str | int, work: Work) -> bool:
+    def finish(self, request: str | int, work: Work) -> bool:
         """Whether the client still waits for the result of this call."""
         with self._lock:
             waits = self._working.get(request) is work
@@ -146,7 +146,7 @@ class Tools:
             work.cancelled.append(f"{work.client.cli} is gone")
             self._withdraw(work)
 
-    def _opened(self, work: Work, ask_id: str) -> None:
+    def _note_opened(self, work: Work, ask_id: str) -> None:
         """Whoever cancels first looks for asks afterwards, and whoever asks first for a cancel."""
         work.asks.append(ask_id)
         if work.cancelled:
@@ -184,7 +184,7 @@ class Tools:
         where = wiring.in_its_project(origin)
         asks = [create_ask.ask(store, request, where, caller).ask for request in requests]
         for ask in asks:
-            self._opened(work, ask.id)
+            self._note_opened(work, ask.id)
         return self._wait(work, asks, caller)
 
     def _reply(self, work: Work, ask_id: str, text: str) -> Text:
@@ -195,7 +195,7 @@ class Tools:
         ask = ask_messages.reply(self._store(), ask.id, caller, text)
         if ask.question.call:
             return "Your reply was passed on. Now make the same call again: it waits.", None
-        self._opened(work, ask.id)
+        self._note_opened(work, ask.id)
         return self._wait(work, [ask], caller)
 
     def _seconds(self, timeout: Any) -> float:
@@ -220,8 +220,8 @@ class Tools:
             return _asked_back(store, open_ones[0]), lambda: wait_for_ask.hear(store, open_ones[0])
         for ask in asks:
             if ask.status != AskStatus.ANSWERED and ask.value is None:
-                raise NotAnsweredError(_said(ask))
-        texts = [_said(ask) for ask in asks]
+                raise NotAnsweredError(_describe_answer(ask))
+        texts = [_describe_answer(ask) for ask in asks]
         if len(asks) > 1:
             texts = [
                 f"{ask.question.prompt}\n{text}" for ask, text in zip(asks, texts, strict=True)
@@ -259,13 +259,13 @@ class Tools:
         if signal is None:
             raise UsageError("a signal has a status: a word, for example DONE or NEEDS_HUMAN")
         if sitting := decision_form.sitting_here(self._store()):
-            notes.signal(self._store(), origin, caller, status, signal.said)
+            notes.signal(self._store(), origin, caller, status, signal.own_words)
             return decision_form.SIGNALLED.format(status=status, id=sitting.ask_id), None
         if turn_id := os.environ.get("GATE_TURN", ""):
             said = notes.offer(self._store(), turn_id, signal)
-            notes.signal(self._store(), origin, caller, status, signal.said)
+            notes.signal(self._store(), origin, caller, status, signal.own_words)
             return said, None
-        notes.signal(self._store(), origin, caller, status, signal.said)
+        notes.signal(self._store(), origin, caller, status, signal.own_words)
         if signal.question:
             options = list(signal.options) if len(signal.options) > 1 else []
             asked = {"question": signal.question, "options": options}
@@ -306,7 +306,7 @@ class Tools:
         gone = f"{WAITER_GONE}{hint}" if is_gone else ""
         if ask.pending:
             return f"{ask.id} is waiting for a person{f'. {gone}' if gone else ''}"
-        return f"{_said(ask)}\n{gone}".rstrip()
+        return f"{_describe_answer(ask)}\n{gone}".rstrip()
 
 
 def _request(given: Any, more: dict[str, Any]) -> Request:
@@ -317,7 +317,7 @@ def _request(given: Any, more: dict[str, Any]) -> Request:
         raise UsageError("options is a list of texts")
     return Request(
         prompt=given["question"],
-        kind=given.get("kind") or _suggested(schema, options),
+        kind=given.get("kind") or _suggest_kind(schema, options),
         options=tuple(options),
         multiple=bool(given.get("multiple")),
         schema=schema,
@@ -333,7 +333,7 @@ def _advise_asker(ask: Ask) -> str:
     return _CALL_AGAIN if ask.question.call else _ASK_AGAIN
 
 
-def _suggested(schema: Any, options: list[Any]) -> AskKind:
+def _suggest_kind(schema: Any, options: list[Any]) -> AskKind:
     if schema:
         return AskKind.FORM
     return AskKind.CHOICE if options else AskKind.TEXT
@@ -347,7 +347,7 @@ def _cli(name: str) -> str:
     return storable(name)[:40]
 
 
-def _identified(client: Client, meta: dict[str, Any]) -> Client:
+def _identify(client: Client, meta: dict[str, Any]) -> Client:
     """The session from what the host says in the call or in our environment."""
     if "io.modelcontextprotocol/clientCapabilities" in meta:
         told = meta["io.modelcontextprotocol/clientCapabilities"]
@@ -374,7 +374,7 @@ def _text(given: Any) -> str:
     return given
 
 
-def _said(ask: Ask) -> str:
+def _describe_answer(ask: Ask) -> str:
     """The answer as an agent reads it."""
     if ask.status != AskStatus.ANSWERED and ask.value is None:
         return f"NOT ANSWERED: {settled_sentence(ask)}"

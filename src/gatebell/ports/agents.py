@@ -91,7 +91,7 @@ class Driver(Protocol):
         """The id of a session to be, or nothing where the agent itself chooses it."""
         ...
 
-    def heard(self, session: str, turn_id: str) -> bool:
+    def was_turn_sent(self, session: str, turn_id: str) -> bool:
         """Whether the session's own log shows that this turn was sent to the agent."""
         ...
 

@@ -61,7 +61,7 @@ class Asks(Protocol):
         """All that the calls of a run ever asked, oldest first."""
         ...
 
-    def settled(self, limit: int, search: str = "") -> list[Ask]:
+    def list_settled(self, limit: int, search: str = "") -> list[Ask]:
         """The newest settled asks, optionally only those whose prompt or note holds a text."""
         ...
 

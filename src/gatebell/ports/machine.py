@@ -33,7 +33,7 @@ class Machine(Protocol):
         """Whether a process belongs to another container of this boot."""
         ...
 
-    def marked(self, mark: tuple[str, str]) -> list[int]:
+    def find_marked(self, mark: tuple[str, str]) -> list[int]:
         """The numbers of the living processes that carry this variable in their environment."""
         ...
 

@@ -30,7 +30,7 @@ class Runs(Protocol):
         """Runs that anybody should drive now, those that waited longest first."""
         ...
 
-    def kept(self) -> list[Run]:
+    def list_kept(self) -> list[Run]:
         """Runs that should be driven now, by the process that keeps each while it lives."""
         ...
 
@@ -72,7 +72,7 @@ class Runs(Protocol):
         """The open turn of an agent session: whoever holds it now."""
         ...
 
-    def joined(self) -> list[Turn]:
+    def list_joined_turns(self) -> list[Turn]:
         """The open turns of people who joined an agent's session."""
         ...
 

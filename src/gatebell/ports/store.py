@@ -121,7 +121,7 @@ class Outbox(Protocol):
 
     def waiting(self, limit: int) -> list[Notice]: ...
 
-    def posted(self, limit: int) -> list[Posted]:
+    def list_posted(self, limit: int) -> list[Posted]:
         """Notices that were not spread yet, oldest first."""
         ...
 
@@ -141,7 +141,7 @@ class Outbox(Protocol):
 
     def sent(self, delivery: Delivery) -> None: ...
 
-    def failed(self, delivery: Delivery, trouble: str, again_at: datetime | None) -> None:
+    def record_failure(self, delivery: Delivery, trouble: str, again_at: datetime | None) -> None:
         """To be tried again then; None: given up. Nothing happens once others have claimed it."""
         ...
 
@@ -177,7 +177,7 @@ class Audit(Protocol):
         """While it is open, the store is seen as it is now, whatever others write."""
         ...
 
-    def compared(self) -> dict[str, Columns]:
+    def list_compared_columns(self) -> dict[str, Columns]:
         """The tables that are compared with the events, and their compared columns."""
         ...
 

@@ -40,7 +40,7 @@ class Tasks(Protocol):
         """The first task that a new run should take up."""
         ...
 
-    def claimed(self) -> list[Task]:
+    def list_claimed(self) -> list[Task]:
         """Those in progress, of every project."""
         ...
 

@@ -95,7 +95,7 @@ class Workspace(Protocol):
         """
         ...
 
-    def kept(self, place: Place, run_id: int, path: str) -> str:
+    def find_snapshot(self, place: Place, run_id: int, path: str) -> str:
         """The commit of the snapshot that was taken for a call, or nothing."""
         ...
 

@@ -50,7 +50,7 @@ def verify(store: Store) -> list[str]:
 
 def check(store: Store, checked: Checked, kept: Head | None = None) -> Iterator[int]:
     """Check the whole store into `checked`; yields the number of each event after its check."""
-    told, chain = Told(store.audit.compared()), Chain(kept)
+    told, chain = Told(store.audit.list_compared_columns()), Chain(kept)
     faults, contradictions = checked.faults, list[str]()
     # Whatever others write meanwhile would look like a change that has no event.
     with store.audit.snapshot():
@@ -70,21 +70,21 @@ def check(store: Store, checked: Checked, kept: Head | None = None) -> Iterator[
         faults += map(
             "{} is in a state that no event brought about".format, store.asks.without_events()
         )
-        faults += _compared(store, told)
+        faults += _compare_tables(store, told)
         faults += store.audit.schema_faults()
     checked.rows = told.compared.total()
     checked.older = dict(+told.older)
 
 
-def _compared(store: Store, told: Told) -> Iterator[str]:
+def _compare_tables(store: Store, told: Told) -> Iterator[str]:
     """What the rows say against the events, table by table."""
-    for table in store.audit.compared():
+    for table in store.audit.list_compared_columns():
         try:
             for row in store.audit.rows(table):
                 yield from told.compare(row)
         except Exception as error:
             yield f"{table}: cannot be compared: {_reason(error)}"
-    yield from told.gone()
+    yield from told.list_missing()
 
 
 def _contradictions(store: Store, entry: Entry) -> Iterator[str]:

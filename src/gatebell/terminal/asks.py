@@ -126,11 +126,11 @@ def answer_lines(ask: Ask, width: int) -> list[str]:
 
 def _options(ask: Ask, width: int) -> list[str]:
     question = ask.question
-    if not question.offered:
+    if not question.option_labels:
         return []
     several = "one or more of" if question.multiple else "one of"
     lines = ["", f"Choose {several}:"]
-    for number, name in enumerate(question.offered, 1):
+    for number, name in enumerate(question.option_labels, 1):
         lines += frame(f"{number}. {name}", width, bar="  │ ")
     return lines
 
@@ -219,7 +219,7 @@ def _settlement(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
     return lines
 
 
-def recorded(ask: Ask, width: int) -> str:
+def describe_recorded(ask: Ask, width: int) -> str:
     """What to tell somebody whose answer was recorded."""
     if ask.pending:
         return f"Recorded. {ask.id} is not settled yet: it needs {ask.question.requirement}"

@@ -35,7 +35,7 @@ def is_driven(store: Store, run: Run) -> bool:
     from gatebell.domain.runs.identities import parse_identity
     from gatebell.services.runs.claims import is_kept
 
-    if run.ended or (
+    if run.has_ended or (
         run.state == RunState.RUNNING and store.machine.lives(parse_identity(run.owner))
     ):
         return True
@@ -43,4 +43,4 @@ def is_driven(store: Store, run: Run) -> bool:
         return True
     # Whoever was there may have brought it to its end between the two looks.
     now = store.runs.get(run.id)
-    return now is None or now.ended
+    return now is None or now.has_ended

@@ -50,7 +50,7 @@ _MAX_OPTION_LENGTH = 30
 
 def pending_asks(store: Store, run: Run) -> list[Ask]:
     """What a run waits for. A running one may, too: for permission, or in one of its branches."""
-    return [] if run.ended else store.asks.pending_of_run(run.id)
+    return [] if run.has_ended else store.asks.pending_of_run(run.id)
 
 
 def agent_of(run: Run) -> str:
@@ -80,7 +80,7 @@ def state_lines(
     lines = []
     ours = _our_words(run.reason) if run.state == RunState.FAILED else ""
     if run.reason:
-        lines += named("Reason", ours or run.reason, width)
+        lines += label_lines("Reason", ours or run.reason, width)
     if run.error and not ours:
         last = run.error.rstrip().splitlines()[-_MAX_TRACEBACK_LINES:]
         lines += frame("\n".join(last), width)
@@ -128,7 +128,7 @@ def _last_asked(store: Store, run: Run) -> str:
     return asked[-1].path.partition(".")[0] if asked else ""
 
 
-def named(name: str, text: str, width: int) -> list[str]:
+def label_lines(name: str, text: str, width: int) -> list[str]:
     """Untrusted text behind a name of ours; its further lines cannot pass for ours."""
     first, *more = frame(text, width - len(name) - 2, bar="")
     return [f"{name}: {first}", *(f"{'':{len(name)}}  {line}" for line in more)]
@@ -147,7 +147,7 @@ def _running(store: Store, run: Run, now: datetime, width: int, *, is_worked_at:
     lines += driver_lines(store, run)
     asks = pending_asks(store, run)
     if asks:
-        lines += named("Waiting for", waiting_for(store, run), width)
+        lines += label_lines("Waiting for", waiting_for(store, run), width)
         lines += ["", *(f"Use '{how_to_answer(ask)}' to answer it." for ask in asks)]
     return lines
 
@@ -168,20 +168,20 @@ def _keeper(store: Store, run: Run) -> int:
     # Imported here: most runs are kept by no process.
     from gatebell.services.runs.claims import is_kept
 
-    return parse_identity(run.owner).pid if run.kept and is_kept(store, run) else 0
+    return parse_identity(run.owner).pid if run.is_kept and is_kept(store, run) else 0
 
 
 def _ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) -> list[str]:
     if run.ready_at and run.ready_at > now:
         lines = [f"Sleeps until: {run.ready_at:%Y-%m-%d %H:%M:%S} UTC"]
     else:
-        lines = [*_expired(store, run), "It can go on at once."]
+        lines = [*_list_expired(store, run), "It can go on at once."]
     if driver := driver_lines(store, run):
         return [*lines, *driver]
     return lines if is_worked_at else [*lines, "", nobody_works(run.id)]
 
 
-def _expired(store: Store, run: Run) -> list[str]:
+def _list_expired(store: Store, run: Run) -> list[str]:
     """The asks that nobody answered in time and that the run has not gone on from yet."""
     calls = store.runs.calls(run.id)
     waiting = [call.ask_id for call in calls if call.state == CallState.WAITING]
@@ -200,14 +200,14 @@ def _result(run: Run, width: int) -> list[str]:
     if run.result is None:
         return ["Result: -"]
     text = run.result if isinstance(run.result, str) else json.dumps(run.result, ensure_ascii=False)
-    return named("Result", text, width)
+    return label_lines("Result", text, width)
 
 
 def _task_end(run: Run, end: End, width: int) -> list[str]:
     """What a task came to; nobody who looks at one needs the JSON that its run handed on."""
     result = run.result if isinstance(run.result, dict) else {}
     told = ("Ended by", end.by), ("Reason", end.why), ("Summary", str(result.get("summary") or ""))
-    lines = [line for name, text in told if text for line in named(name, text, width)]
+    lines = [line for name, text in told if text for line in label_lines(name, text, width)]
     again = (
         "" if end.state == TaskState.CLOSED else f", 'gate task reopen {run.task}' to try it again"
     )
@@ -245,14 +245,14 @@ def folder_is_gone(run: Run) -> RefusedError:
 
 def glyph(call: FlowCall) -> tuple[str, str]:
     """How far a call is, as one character and its colour."""
-    if call.state == CallState.FAILED or reported(call) == SignalStatus.ERROR:
+    if call.state == CallState.FAILED or describe_report(call) == SignalStatus.ERROR:
         return "✗", "red"
     if call.state in (CallState.WAITING, CallState.HELD):
         return "⏸", "yellow"
     return ("▸", "cyan") if call.state == CallState.OPEN else ("✓", "green")
 
 
-def reported(call: FlowCall) -> str:
+def describe_report(call: FlowCall) -> str:
     """The status that an agent gave at the end of its call."""
     is_signal = (
         call.name == CallName.RUN

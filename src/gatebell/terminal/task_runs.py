@@ -51,7 +51,7 @@ class End(NamedTuple):
         return COLOURS[self.state]
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """`by person:ada: not needed`; nothing of what was simply done."""
         by = f"by {self.by}" if self.by else ""
         return ": ".join(filter(None, [by, self.why]))
@@ -70,10 +70,10 @@ def about(store: Store, run: Run) -> str:
 
 def end_of(store: Store, run: Run) -> End | None:
     """What the task came to; None: the run goes on, or works on none, or its task went elsewhere."""
-    if not run.task or not run.ended:
+    if not run.task or not run.has_ended:
         return None
     if run.state == RunState.COMPLETED:
-        return _reported(run.result if isinstance(run.result, dict) else {})
+        return _read_end(run.result if isinstance(run.result, dict) else {})
     # A person who closes or puts off a task ends its run as stuck: only the task's trail tells.
     for entry in reversed(store.audit.of_subject(run.task)):
         event = entry.event
@@ -83,7 +83,7 @@ def end_of(store: Store, run: Run) -> End | None:
     return None
 
 
-def _reported(result: dict[str, Any]) -> End:
+def _read_end(result: dict[str, Any]) -> End:
     state = next((one for one in _ENDS if one == result.get("state")), TaskState.CLOSED)
     if state == TaskState.CLOSED:
         return End(state, str(result.get("status") or ""))

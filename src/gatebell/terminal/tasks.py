@@ -13,7 +13,7 @@ from gatebell.domain.text.display import SHOWN_CHARACTERS, cell, frame, inert_li
 from gatebell.services.tasks import backlog
 from gatebell.terminal import task_runs
 from gatebell.terminal.asks import answer_lines, going_on_lines
-from gatebell.terminal.runs import ago, named
+from gatebell.terminal.runs import ago, label_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -116,9 +116,9 @@ def show_lines(store: Store, task: Task, now: datetime, width: int, paint: Paint
 def _facts(store: Store, task: Task, now: datetime, width: int) -> list[str]:
     made = f"{task.created_at:%Y-%m-%d %H:%M} UTC by {made_by(store, task)}"
     changed = ago((now - task.updated_at).total_seconds())
-    lines = [*named("Made", made, width), f"Changed: {changed}"]
+    lines = [*label_lines("Made", made, width), f"Changed: {changed}"]
     for name, text in _places(store, task):
-        lines += named(name, text, width) if text else []
+        lines += label_lines(name, text, width) if text else []
     kin = (
         ("Part of", [found] if (found := store.tasks.get(task.parent)) else []),
         ("Parts", store.tasks.beneath(task.id)),

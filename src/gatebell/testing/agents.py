@@ -42,7 +42,7 @@ class ScriptedAgent:
     def new_session(self) -> str:
         return f"session-{next(_sessions)}"
 
-    def heard(self, session: str, turn_id: str) -> bool:
+    def was_turn_sent(self, session: str, turn_id: str) -> bool:
         """It remembers every turn that it was sent."""
         return any(order.turn_id == turn_id for order in self.orders)
 

@@ -18,10 +18,10 @@ from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, InvalidAnswerError
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.terminal.asks import ask_lines, recorded
+from gatebell.terminal.asks import ask_lines, describe_recorded
 from gatebell.terminal.left_runs import how_it_goes_on
 from gatebell.tui.context import hand_over
-from gatebell.tui.live_screen import Following, paint, painted, say
+from gatebell.tui.live_screen import Following, paint, paint_lines, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -112,7 +112,7 @@ class AnswerScreen(Following):
         store = self.desk.store
         self._ask = create_ask.get(store, self._ask.id)
         lines = ask_lines(store, self._ask, self.room, paint)
-        self.query_one("#asked", Static).update(painted(lines))
+        self.query_one("#asked", Static).update(paint_lines(lines))
         self._show_keys()
 
     def on_descendant_focus(self) -> None:
@@ -205,7 +205,7 @@ class AnswerScreen(Following):
             self._refuse(str(error))
         else:
             self._saved = self._words()
-            say(self.app, self.desk, f"{recorded(after, self.room)}\n{left}".rstrip())
+            say(self.app, self.desk, f"{describe_recorded(after, self.room)}\n{left}".rstrip())
             self.dismiss()
 
     def _refuse(self, sentence: str) -> None:

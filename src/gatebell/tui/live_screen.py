@@ -30,7 +30,7 @@ def paint(text: str, colour: str) -> str:
     return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
 
 
-def painted(lines: Iterable[str]) -> Text:
+def paint_lines(lines: Iterable[str]) -> Text:
     """Lines of inert text in which only what we painted ourselves can be a colour."""
     return Text.from_ansi("\n".join(lines))
 

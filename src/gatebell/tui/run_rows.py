@@ -53,14 +53,14 @@ class Listed(NamedTuple):
 def list_runs(store: Store) -> list[Listed]:
     """Active runs, then ended ones, the newest first."""
     active = store.runs.newest(_MAX_RUNS, active=True)
-    ended = [run for run in store.runs.newest(_MAX_RUNS) if run.ended]
+    ended = [run for run in store.runs.newest(_MAX_RUNS) if run.has_ended]
     shown = [*active, *ended][:_MAX_RUNS]
-    return [_listed(store, run) for run in shown]
+    return [_build_listed(store, run) for run in shown]
 
 
-def _listed(store: Store, run: Run) -> Listed:
+def _build_listed(store: Store, run: Run) -> Listed:
     end = task_runs.end_of(store, run)
-    what = (end.told if end else terminal.waiting_for(store, run)) or "-"
+    what = (end.description if end else terminal.waiting_for(store, run)) or "-"
     return Listed(run, task_runs.about(store, run), *_standing(run, end), what)
 
 
@@ -110,7 +110,9 @@ def run_lines(store: Store, run: Run, now: datetime, width: int, *, driven: bool
         return [f"Status: {state}", *whole, *_where(run, width)]
     lines = [f"Status: {paint('⏸ Waiting for human', 'yellow')}"]
     lines.append(f"Agent: {inert_line(terminal.agent_of(run), 60)}")
-    lines += terminal.named("Reason", terminal.waiting_for(store, run) or run.reason or "-", width)
+    lines += terminal.label_lines(
+        "Reason", terminal.waiting_for(store, run) or run.reason or "-", width
+    )
     if run.waiting_since:
         waited = terminal.lasting((now - run.waiting_since).total_seconds())
         lines.append(f"Waiting: {waited or 'since just now'}")
@@ -119,7 +121,7 @@ def run_lines(store: Store, run: Run, now: datetime, width: int, *, driven: bool
 
 
 def _where(run: Run, width: int) -> list[str]:
-    return terminal.named("Folder", run.folder, width) if run.folder else []
+    return terminal.label_lines("Folder", run.folder, width) if run.folder else []
 
 
 def call_lines(calls: list[FlowCall], now: datetime, width: int) -> list[str]:
@@ -134,16 +136,16 @@ def _call_line(call: FlowCall, now: datetime, width: int) -> str:
     shape, colour = terminal.glyph(call)
     mark = paint(shape, colour)
     if call.over:
-        said = terminal.reported(call) or call.state
+        said = terminal.describe_report(call) or call.state
         told = "" if said in (SignalStatus.DONE, CallState.RECORDED) else f"{inert_line(said, 30)} "
-        end = f"{mark} {told}{lasted(seconds)}"
+        end = f"{mark} {told}{describe_duration(seconds)}"
     else:
         word = _AT_WORK.get(call.state, str(call.state))
         end = f"{mark} {word} ({age(seconds)})"
     return f"#{call.path} {inert_line(what, max(8, width - 50))} {end}"
 
 
-def lasted(seconds: float) -> str:
+def describe_duration(seconds: float) -> str:
     """`2m 15s`, `3h 5m`, `8s`."""
     seconds = max(0, int(seconds))
     for unit, size, part, smaller in (

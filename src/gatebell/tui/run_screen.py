@@ -19,12 +19,12 @@ from gatebell.errors import GateError
 from gatebell.services.asks import create_ask
 from gatebell.services.runs import manage_runs
 from gatebell.terminal import editors
-from gatebell.terminal.runs import folder_is_gone, named, pending_asks
+from gatebell.terminal.runs import folder_is_gone, label_lines, pending_asks
 from gatebell.terminal.task_runs import about
 from gatebell.tui import run_rows
 from gatebell.tui.answer_screen import AnswerScreen
 from gatebell.tui.context import hand_over
-from gatebell.tui.live_screen import Following, painted, say
+from gatebell.tui.live_screen import Following, paint_lines, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -71,10 +71,10 @@ class RunScreen(Following):
         lines = run_rows.run_lines(store, run, now, self.room, driven=driven)
         # As a Text: what is a str would be read as markup.
         self._state.border_title = Text(f"Run {run.id}: {inert_line(about(store, run), 60)}")
-        self.query_one("#told", Static).update(painted(lines))
+        self.query_one("#told", Static).update(paint_lines(lines))
         calls = run_rows.call_lines(store.runs.calls(run.id), now, self.room)
         self._calls.display = bool(calls)
-        self.query_one("#listed", Static).update(painted(calls))
+        self.query_one("#listed", Static).update(paint_lines(calls))
         self.show_keys(_keys(self.desk, run))
 
     def action_continue(self) -> None:
@@ -118,7 +118,7 @@ def _keys(desk: Desk, run: Run) -> list[tuple[str, str]]:
     asks = pending_asks(desk.store, run)
     session = run_rows.find_session(desk.store, asks)
     keys = [("c", f"Continue (open {session.program or 'session'})")] if session else []
-    if not run.ended:
+    if not run.has_ended:
         keys.append(("s", "Stop"))
     keys.append(("o", "Open editor"))
     if asks:
@@ -165,11 +165,11 @@ def _with_ask(app: App[Any], desk: Desk, number: int, then: Callable[[Ask], obje
         then(asks[0])
     else:
 
-        def picked(index: int | None) -> None:
+        def on_pick(index: int | None) -> None:
             if index is not None:
                 then(asks[index])
 
-        app.push_screen(PickScreen(number, asks), picked)
+        app.push_screen(PickScreen(number, asks), on_pick)
 
 
 class PickScreen(ModalScreen[int]):
@@ -232,12 +232,12 @@ class ContinueScreen(ModalScreen[None]):
                 f"Opening {program} session...",
                 "",
                 f"Agent: {inert_line(self._session.agent, 60)}",
-                *named("Reason", self._ask.question.prompt, width)[:_MAX_REASON_LINES],
+                *label_lines("Reason", self._ask.question.prompt, width)[:_MAX_REASON_LINES],
                 "",
                 "The session takes this terminal over.",
                 "Leave it as you always do, and you are back here.",
             ]
-            yield Static(painted(lines), markup=False)
+            yield Static(paint_lines(lines), markup=False)
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._open)

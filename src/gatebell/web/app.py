@@ -75,12 +75,12 @@ def make_app(desk: Desk) -> ASGIApp:
     app = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
         lifespan=life,
-        exception_handlers={HTTPException: unknown, Problem: _told},
+        exception_handlers={HTTPException: unknown, Problem: _show_error},
     )
     return Guards(app, desk.site)
 
 
-async def _told(_: Request, error: Exception) -> Response:
+async def _show_error(_: Request, error: Exception) -> Response:
     return document(problem_of(error))
 
 
@@ -89,29 +89,29 @@ def _route(desk: Desk, row: Row) -> Route:
         try:
             visit = await _admit(desk, row, request)
             if inspect.iscoroutinefunction(row.act):
-                return await _answered(row.act(visit))
+                return await _complete_response(row.act(visit))
             return await run_in_threadpool(row.act, visit)
         except (GateError, Problem) as error:
-            return _refused(desk, row, problem_of(error), request)
+            return _refuse(desk, row, problem_of(error), request)
         except ClientDisconnect:
             return Response(status_code=400)
         except HTTPException as error:
             # A form that cannot be taken apart.
-            return _refused(desk, row, Problem(error.status_code, error.detail), request)
+            return _refuse(desk, row, Problem(error.status_code, error.detail), request)
         except Exception:
             _log.exception("%s %s failed", row.method, row.path)
             failure = Problem(500, "this went wrong here, not at your end; gate up has logged it")
-            return _refused(desk, row, failure, request)
+            return _refuse(desk, row, failure, request)
 
     return Route(row.path, endpoint, methods=[row.method])
 
 
-async def _answered(act: Any) -> Response:
+async def _complete_response(act: Any) -> Response:
     response: Response = await act
     return response
 
 
-def _refused(desk: Desk, row: Row, problem: Problem, request: Request) -> Response:
+def _refuse(desk: Desk, row: Row, problem: Problem, request: Request) -> Response:
     if row.api:
         return document(problem)
     has_cookie = COOKIE in request.cookies
@@ -194,7 +194,7 @@ async def _read(row: Row, request: Request, visit: Visit) -> Visit:
     seal = visit.headers.get("x-seal", "")
     if row.api:
         given = visit.headers.get("x-csrf-token", "")
-        visit = visit._replace(body=_checked(row, await request.body(), visit.headers))
+        visit = visit._replace(body=_check_body(row, await request.body(), visit.headers))
     else:
         form = await request.form(max_files=0, max_fields=10_000)
         given = str(form.get("csrf", "")) or visit.headers.get("x-csrf-token", "")
@@ -208,7 +208,7 @@ async def _read(row: Row, request: Request, visit: Visit) -> Visit:
     return visit
 
 
-def _checked(row: Row, raw: bytes, headers: Any) -> Any:
+def _check_body(row: Row, raw: bytes, headers: Any) -> Any:
     if row.body is None:
         return None
     if not raw and not row.body["required"]:

@@ -112,7 +112,7 @@ class Visit(NamedTuple):
         """An agent session as this visitor may name it: tokens do not share their sessions."""
         return door(self.who.token_id) + given
 
-    def asked(self, ask: Ask) -> bool:
+    def is_own_ask(self, ask: Ask) -> bool:
         """Whether it was opened with this visitor's token."""
         return bool(self.who.token_id) and ask.origin.session.startswith(door(self.who.token_id))
 

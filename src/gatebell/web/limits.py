@@ -47,7 +47,7 @@ class Guards:
             await self._app(scope, receive, send)
             return
 
-        async def guarded(message: Message) -> None:
+        async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 _add_headers(message, self._site.secure)
             await send(message)
@@ -55,9 +55,9 @@ class Guards:
         try:
             self._check(scope)
         except Problem as problem:
-            await document(problem)(scope, receive, guarded)
+            await document(problem)(scope, receive, send_guarded)
             return
-        await self._app(scope, _bounded(receive), guarded)
+        await self._app(scope, _limit_body(receive), send_guarded)
 
     def _check(self, scope: Scope) -> None:
         values: dict[bytes, list[bytes]] = {}
@@ -82,10 +82,10 @@ def _add_headers(message: MutableMapping[str, Any], secure: bool) -> None:
             message["headers"].append((name.encode(), value.encode()))
 
 
-def _bounded(receive: Receive) -> Receive:
+def _limit_body(receive: Receive) -> Receive:
     taken = 0
 
-    async def bounded() -> Message:
+    async def receive_limited() -> Message:
         nonlocal taken
         message = await receive()
         taken += len(message.get("body", b""))
@@ -93,4 +93,4 @@ def _bounded(receive: Receive) -> Receive:
             raise Problem(413, f"at most {MAX_BYTES} bytes are taken at once")
         return message
 
-    return bounded
+    return receive_limited

@@ -71,7 +71,7 @@ class Hub:
     def _tell(self, ids: frozenset[str], entries: list[Entry], others: frozenset[str]) -> None:
         fresh = [entry for entry in entries if entry.seq > self.seq]
         told = [Told(entry.seq, event_data(entry)) for entry in fresh if entry.is_news]
-        told += [Told(None, _unnumbered(one)) for one in others]
+        told += [Told(None, _name_unnumbered(one)) for one in others]
         self.seq = max([self.seq, *(entry.seq for entry in fresh)])
         for ask_id in ids & self._waits.keys():
             for changed in self._waits[ask_id]:
@@ -134,7 +134,7 @@ def event_data(entry: Entry) -> str:
     return json.dumps({**about, "actor": event.actor})
 
 
-def _unnumbered(subject: str) -> str:
+def _name_unnumbered(subject: str) -> str:
     """What changed without an event: somebody drafts an answer, or an agent of a run works."""
     kind = "draft" if run_of(subject) is None else "working"
     return json.dumps({"kind": kind, "subject": subject})

@@ -57,7 +57,7 @@ def render(text: str) -> Markup:
     """The text as HTML; as it was typed where it would take too long or not show whole."""
     words = inert(text[:MAX_CHARACTERS])
     try:
-        made = _formatted(words)
+        made = _format(words)
     except _TooIntricateError:
         made = Markup('<pre class="plain">{}</pre>').format(words)
     if (left := len(text) - MAX_CHARACTERS) > 0:
@@ -65,7 +65,7 @@ def render(text: str) -> Markup:
     return made
 
 
-def _formatted(words: str) -> Markup:
+def _format(words: str) -> Markup:
     parser = _parser()
     tokens = parser.parse(words, {})
     _check_rows(tokens, words.split("\n"))

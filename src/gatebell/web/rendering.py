@@ -59,7 +59,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"typed": _typed, "line": inert_line, "iso": iso, "clock": _clock}
+    made.filters |= {"typed": _keep_typed, "line": inert_line, "iso": iso, "clock": _clock}
     made.filters |= {"ago": _ago, "principal": _principal, "owner": owner_in_words}
     return made
 
@@ -68,7 +68,7 @@ def _inert(value: Any) -> Any:
     return inert(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _typed(text: str) -> Markup:
+def _keep_typed(text: str) -> Markup:
     """What a person typed goes back into its field as it was."""
     return Markup("\n") + escape(text)
 

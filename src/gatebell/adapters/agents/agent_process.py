@@ -68,7 +68,7 @@ def program(word: str, order: Order, remedy: str) -> str:
 
 
 @contextmanager
-def launched(words: list[str], order: Order, events: Events) -> Iterator[Agent]:
+def launch_agent(words: list[str], order: Order, events: Events) -> Iterator[Agent]:
     """An agent's program at work, in a session of its own; it is ended however this is left.
 
     It begins only after `events.starting` has returned. Must be left on the thread that entered:

@@ -66,7 +66,7 @@ class ClaudeDriver:
     def new_session(self) -> str:
         return str(uuid4())
 
-    def heard(self, session: str, turn_id: str) -> bool:
+    def was_turn_sent(self, session: str, turn_id: str) -> bool:
         for record in _records(session_logs.find(AgentCli.CLAUDE, session, os.environ), turn_id):
             if record.get("type") == "user" and turn_id in json.dumps(record.get("message")):
                 return True
@@ -81,7 +81,7 @@ class ClaudeDriver:
             words += ["--json-schema", json.dumps(order.schema)]
         result: dict[str, Any] | None = None
         open_questions: set[str] = set()
-        with agent_process.launched(words, order, events) as agent:
+        with agent_process.launch_agent(words, order, events) as agent:
             agent.send(_line({"type": "user", "message": {"role": "user", "content": order.text}}))
             for message in _messages(agent):
                 if message.get("type") == "control_request":
@@ -92,17 +92,20 @@ class ClaudeDriver:
                 elif message.get("type") in ("assistant", "user"):
                     _tell(message, events)
                     _keep_time(message, open_questions, agent)
-        return _ended(result, agent.trouble())
+        return _build_end(result, agent.trouble())
 
     def join(self, order: Order) -> list[str]:
         return [*_command(order), *_words(order, _ENVIRONMENT)]
 
 
 def _command(order: Order) -> list[str]:
-    return [agent_process.program("claude", order, _REMEDY), *_allowed(order.role.arguments)]
+    return [
+        agent_process.program("claude", order, _REMEDY),
+        *_add_allowed_tools(order.role.arguments),
+    ]
 
 
-def _allowed(arguments: tuple[str, ...]) -> tuple[str, ...]:
+def _add_allowed_tools(arguments: tuple[str, ...]) -> tuple[str, ...]:
     for word in arguments:
         if any(never in word for never in _NEVER):
             raise UsageError(
@@ -230,7 +233,7 @@ def _keep_time(message: dict[str, Any], open_questions: set[str], agent: Agent) 
             agent.go_on()
 
 
-def _ended(result: dict[str, Any] | None, trouble: str) -> Ended:
+def _build_end(result: dict[str, Any] | None, trouble: str) -> Ended:
     if result is None:
         return Ended(False, "", trouble or "It ended without a result: its output is cut off.")
     words = str(result.get("result") or "")

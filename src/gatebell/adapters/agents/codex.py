@@ -20,7 +20,7 @@ from gatebell.adapters.agents.codex_calls import (
     instead,
     reply,
     tool_of,
-    unwrapped,
+    unwrap_shell,
 )
 from gatebell.adapters.system.folders import OLD_NAME
 from gatebell.domain.enums import AgentCli
@@ -60,7 +60,7 @@ class CodexDriver:
         """Nothing: codex itself chooses the id, and tells it before anything is sent."""
         return ""
 
-    def heard(self, session: str, turn_id: str) -> bool:
+    def was_turn_sent(self, session: str, turn_id: str) -> bool:
         path = session_logs.find(AgentCli.CODEX, session, os.environ)
         return bool(path) and any(_is_sent(line, turn_id) for line in _lines(path))
 
@@ -72,7 +72,7 @@ class CodexDriver:
         with tempfile.TemporaryDirectory(prefix="gate-", ignore_cleanup_errors=True) as scratch:
             order = order._replace(environ={**order.environ, "TMPDIR": scratch})
             words = [*_command(order, "app-server"), *_settings(order)]
-            with agent_process.launched(words, order, events) as agent:
+            with agent_process.launch_agent(words, order, events) as agent:
                 return _Turn(agent, order, events).run()
 
     def join(self, order: Order) -> list[str]:
@@ -276,7 +276,7 @@ class _Turn:
         if method == "item/started":
             self._items[item["id"]] = item
             if item["type"] == "commandExecution":
-                self._events.said(f"$ {unwrapped(item['command'])}")
+                self._events.said(f"$ {unwrap_shell(item['command'])}")
             elif item["type"] == "mcpToolCall":
                 self._events.said(f"{tool_of(item)} {json.dumps(item['arguments'])}")
                 if tool_of(item) in _ASKING:
@@ -303,7 +303,7 @@ class _Turn:
                 return
             self._agent.pause()
             try:
-                refused = self._refused(calls)
+                refused = self._describe_refusal(calls)
             finally:
                 self._agent.go_on()
             if refused is not None:
@@ -312,7 +312,7 @@ class _Turn:
         except BaseException as error:  # whatever it is, it is raised where the agent was launched
             self._agent.stop(error)
 
-    def _refused(self, calls: list[tuple[str, Any, str]]) -> str | None:
+    def _describe_refusal(self, calls: list[tuple[str, Any, str]]) -> str | None:
         """What the agent is told, when not every call may run as it is."""
         for tool, given, call_id in calls:
             ruling = self._events.permit(tool, given, call_id)

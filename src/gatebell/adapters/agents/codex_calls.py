@@ -40,7 +40,7 @@ def calls_of(
 
 
 def _command(params: dict[str, Any], cwd: str) -> dict[str, Any]:
-    given = {"command": unwrapped(params.get("command") or "")}
+    given = {"command": unwrap_shell(params.get("command") or "")}
     given |= {name: params[name] for name in _BESIDE_A_COMMAND if params.get(name)}
     if params.get("reason"):
         given["description"] = params["reason"]
@@ -52,7 +52,7 @@ def _command(params: dict[str, Any], cwd: str) -> dict[str, Any]:
     return given
 
 
-def unwrapped(line: str) -> str:
+def unwrap_shell(line: str) -> str:
     """The command as the agent wrote it, without the shell that codex puts around it."""
     try:
         words = shlex.split(line)

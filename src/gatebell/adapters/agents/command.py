@@ -27,7 +27,7 @@ class CommandDriver:
     def new_session(self) -> str:
         return str(uuid4())
 
-    def heard(self, session: str, turn_id: str) -> bool:
+    def was_turn_sent(self, session: str, turn_id: str) -> bool:
         """There is no log to tell: a turn that was interrupted is sent again."""
         return False
 
@@ -41,7 +41,7 @@ class CommandDriver:
             name, order, f"it is the command of the role {order.role.name}"
         )
         output = bytearray()
-        with agent_process.launched([found, *words], _told(order), events) as agent:
+        with agent_process.launch_agent([found, *words], _add_environment(order), events) as agent:
             agent.send(order.text.encode(errors="replace"))
             agent.finish()
             for line in agent.lines(_MAX_LINE_BYTES):
@@ -61,11 +61,11 @@ class CommandDriver:
         found = agent_process.program(
             name, order, f"it is the `join` of the role {order.role.name}"
         )
-        told = [f"{name}={text}" for name, text in _told(order).environ.items()]
+        told = [f"{name}={text}" for name, text in _add_environment(order).environ.items()]
         return ["/usr/bin/env", *told, found, *words]
 
 
-def _told(order: Order) -> Order:
+def _add_environment(order: Order) -> Order:
     # AI_AGENT: whoever asks or answers through gate in its shells is this agent, not a person.
     told = {
         "GATE_SESSION": order.session,

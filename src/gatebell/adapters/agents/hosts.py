@@ -54,7 +54,7 @@ class ClaudeHost:
         return ""
 
     def was_told(self, session: str, mark: str) -> bool:
-        return ClaudeDriver().heard(session, mark)
+        return ClaudeDriver().was_turn_sent(session, mark)
 
     def talk(self, session: str, since: datetime) -> Talk:
         return _talk(AgentCli.CLAUDE, session, since)
@@ -94,7 +94,7 @@ class CodexHost:
         return ""
 
     def was_told(self, session: str, mark: str) -> bool:
-        return CodexDriver().heard(session, mark)
+        return CodexDriver().was_turn_sent(session, mark)
 
     def talk(self, session: str, since: datetime) -> Talk:
         return _talk(AgentCli.CODEX, session, since)

@@ -25,7 +25,7 @@ class PythonDriver:
     def new_session(self) -> str:
         return ""
 
-    def heard(self, session: str, turn_id: str) -> bool:
+    def was_turn_sent(self, session: str, turn_id: str) -> bool:
         """It keeps no log: an interrupted function is called again."""
         return False
 

@@ -96,12 +96,12 @@ class _Line(HTTPHandler, HTTPSHandler):
         return self.do_open(self._connection(_TlsConnection), req)
 
     def _connection(self, kind: type[_Connection]) -> Any:
-        def made(*args: Any, **more: Any) -> _Connection:
+        def make_connection(*args: Any, **more: Any) -> _Connection:
             connection = kind(*args, **more)
             connection.connected = self._keep
             return connection
 
-        return made
+        return make_connection
 
     def _keep(self, end: socket.socket) -> None:
         # A second end of its own: the first changes hands when TLS begins.

@@ -39,7 +39,7 @@ def first(environ: Mapping[str, str]) -> str:
     return ""
 
 
-def found(environ: Mapping[str, str]) -> list[Found]:
+def find_tools(environ: Mapping[str, str]) -> list[Found]:
     return [Found(tool.name, trouble(tool, environ)) for tool in TOOLS]
 
 

@@ -63,13 +63,13 @@ def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
         return replies.chosen(showing, texts.number(row))
     for label in (texts.ANSWER, texts.LATER_LABEL, texts.TERMINAL_LABEL, "late"):
         if rest == label or rest.startswith(f"{label} "):
-            return _pressed(showing, label, rest[len(label) + 1 :])
+            return _read_button(showing, label, rest[len(label) + 1 :])
     return replies.nothing(replies.CLOSED)
 
 
-def _pressed(showing: Showing, label: str, text: str) -> Reply:
+def _read_button(showing: Showing, label: str, text: str) -> Reply:
     if label == texts.ANSWER:
-        return replies.typed(showing, text)
+        return replies.read_typed(showing, text)
     kept = text if showing.kind == AskKind.TEXT else ""
     if label == texts.LATER_LABEL:
         return replies.later(kept)

@@ -27,7 +27,7 @@ def in_terminal(typed: str = "") -> Reply:
     return Reply(TERMINAL, typed=typed)
 
 
-def typed(showing: Showing, text: str) -> Reply:
+def read_typed(showing: Showing, text: str) -> Reply:
     """An answer of these words; an approval is decided by `yes` or `no` alone."""
     if not text.strip():
         return nothing("nothing was typed")

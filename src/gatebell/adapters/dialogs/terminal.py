@@ -46,7 +46,7 @@ def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
         return ended_oddly(ended)
     if showing.kind == AskKind.CHOICE:
         return replies.chosen(showing, out)
-    return replies.typed(showing, out)
+    return replies.read_typed(showing, out)
 
 
 DIALOG = Tool("dialog", "dialog", _command, _read, at_terminal=True)

@@ -109,11 +109,11 @@ def number(row: str) -> str:
     return row.partition(".")[0]
 
 
-def escaped(text: str) -> str:
+def escape_markup(text: str) -> str:
     """For programs that take markup."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def doubled(text: str) -> str:
+def double_backslashes(text: str) -> str:
     r"""For programs that make a line end of `\n`."""
     return text.replace("\\", "\\\\")

@@ -36,7 +36,7 @@ def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
     if outcome == VALUE:
         if showing.kind == AskKind.CHOICE:
             return replies.chosen(showing, str(number))
-        return replies.typed(showing, typed)
+        return replies.read_typed(showing, typed)
     if outcome == LATER:
         return replies.later(kept)
     if outcome == TERMINAL:

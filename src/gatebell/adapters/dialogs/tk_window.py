@@ -56,8 +56,8 @@ class Window:
     def show(self) -> dict[str, Any]:
         """Wait for the person; returns the reply."""
         root = self._root
-        root.bind("<KeyPress>", self._pressed)
-        root.bind("<ButtonPress>", self._pressed)
+        root.bind("<KeyPress>", self._on_press)
+        root.bind("<ButtonPress>", self._on_press)
         root.bind("<Escape>", self._escape)
         root.deiconify()
         root.lift()
@@ -81,12 +81,14 @@ class Window:
             fill="x", pady=(0, 6)
         )
         prompt = _cut(showing.prompt)
-        self._prompt = self._scrolled(frame, prompt, _PROMPT_LINES, _PROMPT_COLUMNS, grows=True)
+        self._prompt = self._add_scrolled_text(
+            frame, prompt, _PROMPT_LINES, _PROMPT_COLUMNS, grows=True
+        )
         # The question is what people must see first. Tk keeps no reference to the font.
         self._prompt["font"] = self._prompt_font = _large_font(self._root)
         if showing.context:
             ttk.Label(frame, text="Context").pack(anchor="w", pady=(8, 2))
-            self._scrolled(frame, _cut(showing.context), _CONTEXT_LINES)
+            self._add_scrolled_text(frame, _cut(showing.context), _CONTEXT_LINES)
         if showing.going_on:
             self._going_on(frame)
         # Tab goes through widgets in the order of their layers: from the top to the answers, the
@@ -109,9 +111,9 @@ class Window:
 
         button["command"] = turn
         button.pack(anchor="w", pady=(8, 2))
-        self._scrolled(holder, _cut(self._showing.going_on), _GOING_ON_LINES)
+        self._add_scrolled_text(holder, _cut(self._showing.going_on), _GOING_ON_LINES)
 
-    def _scrolled(
+    def _add_scrolled_text(
         self,
         parent: ttk.Frame,
         text: str,
@@ -157,7 +159,7 @@ class Window:
         )
         field["state"] = "disabled"
         for key in ("<Return>", "<KP_Enter>"):
-            field.bind(key, self._entered)
+            field.bind(key, self._on_enter)
         field.bind("<Tab>", _next_widget)
         field.bind("<<Modified>>", lambda _: self._enable())
         return holder
@@ -231,7 +233,7 @@ class Window:
         for button in (*self._answers, *self._others):
             button.state(["disabled"])
 
-    def _pressed(self, _: Any) -> None:
+    def _on_press(self, _: Any) -> None:
         if not self._is_ready:
             self._wait_for_stillness()
 
@@ -264,7 +266,7 @@ class Window:
             return shown_whole and self._text().strip().lower() in YES_OR_NO
         return bool(self._text().strip())
 
-    def _entered(self, event: tk.Event[tk.Text]) -> str | None:
+    def _on_enter(self, event: tk.Event[tk.Text]) -> str | None:
         if isinstance(event.state, int) and event.state & 1:
             return None
         # A draft that came up again was not typed into this window.
@@ -287,7 +289,7 @@ class Window:
         if self._is_ready:
             self._end(NOTHING, CLOSED)
         else:
-            self._pressed(event)
+            self._on_press(event)
 
     def _tick(self) -> None:
         """Count down; also, a signal is heard only between two steps of Python."""
@@ -320,7 +322,7 @@ def _large_font(root: tk.Tk) -> font.Font:
 def _add_bar(holder: ttk.Frame, text: tk.Text) -> None:
     bar = ttk.Scrollbar(holder, command=text.yview)
 
-    def moved(first: str, last: str) -> None:
+    def move_bar(first: str, last: str) -> None:
         # Only where there is something to scroll.
         if float(first) <= 0 and float(last) >= 1:
             bar.pack_forget()
@@ -328,7 +330,7 @@ def _add_bar(holder: ttk.Frame, text: tk.Text) -> None:
             bar.pack(side="right", fill="y", before=text)
         bar.set(first, last)
 
-    text["yscrollcommand"] = moved
+    text["yscrollcommand"] = move_bar
     text.pack(side="left", fill="both", expand=True)
 
 

@@ -25,7 +25,7 @@ def _command(showing: Showing, nonce: str) -> list[str]:
     words = [
         *("yad", "--no-markup", "--center", "--width=720", "--separator="),
         f"--title={texts.title(showing)}",
-        f"--text={texts.doubled(texts.body(showing).text)}{more}",
+        f"--text={texts.double_backslashes(texts.body(showing).text)}{more}",
         f"--button={texts.TERMINAL_LABEL}:{_TERMINAL}",
         f"--button={texts.LATER_LABEL}:{_LATER}",
         f"--button={texts.ANSWER}:{_ANSWER}",
@@ -36,7 +36,7 @@ def _command(showing: Showing, nonce: str) -> list[str]:
         words += ["--list", "--radiolist", "--no-headers", "--height=480"]
         words += ["--column=", "--column=", "--print-column=2", "--no-click"]
         return words + [word for row in texts.rows(showing) for word in ("FALSE", row)]
-    begin = texts.doubled(showing.typed) if showing.kind == AskKind.TEXT else ""
+    begin = texts.double_backslashes(showing.typed) if showing.kind == AskKind.TEXT else ""
     # A field of several lines: Enter does not answer. It is printed with escapes.
     field = f"--field={texts.hint(showing)}:TXT"
     return [*words, "--form", field, "--", begin]
@@ -51,7 +51,7 @@ def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
     else:
         typed = _plain(out)
         if ended.code == _ANSWER:
-            return replies.typed(showing, typed)
+            return replies.read_typed(showing, typed)
         typed = typed if showing.kind == AskKind.TEXT else ""
     if ended.code == _LATER:
         return replies.later(typed)

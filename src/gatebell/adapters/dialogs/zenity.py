@@ -18,7 +18,7 @@ _OK, _EXTRA_OR_CLOSED, _TIME_IS_UP = 0, 1, 5
 
 def _command(showing: Showing, nonce: str) -> list[str]:
     # Both kinds of window take markup, whatever --no-markup says, and escapes.
-    text = texts.doubled(texts.escaped(texts.body(showing, draft=True).text))
+    text = texts.double_backslashes(texts.escape_markup(texts.body(showing, draft=True).text))
     words = [
         "zenity",
         f"--title={texts.title(showing)}",
@@ -44,7 +44,7 @@ def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
     if ended.code == _OK and out:
         if showing.kind == AskKind.CHOICE:
             return replies.chosen(showing, texts.number(out))
-        return replies.typed(showing, out)
+        return replies.read_typed(showing, out)
     if ended.code == _EXTRA_OR_CLOSED and out == texts.LATER_LABEL:
         return replies.later()
     if ended.code == _EXTRA_OR_CLOSED and out == texts.TERMINAL_LABEL:

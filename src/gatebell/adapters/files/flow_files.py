@@ -46,7 +46,7 @@ class _Loaded(NamedTuple):
 _loaded: dict[tuple[str, str], _Loaded] = {}
 
 
-def parted(named: str) -> tuple[str, str]:
+def split_flow_name(named: str) -> tuple[str, str]:
     """`feature.py:deploy` is the flow `deploy` in `feature.py`; nothing behind `:` is any."""
     file, colon, flow = named.rpartition(":")
     return (file, flow) if colon and flow.isidentifier() else (named, "")
@@ -54,7 +54,7 @@ def parted(named: str) -> tuple[str, str]:
 
 def find(project: str, named: str) -> str:
     """The path of a flow file, named by its path or, among the known ones, by its name."""
-    file, _ = parted(named)
+    file, _ = split_flow_name(named)
     if file.endswith(".py") or os.sep in file:
         path = os.path.abspath(os.path.expanduser(file))
         if not os.path.exists(path):

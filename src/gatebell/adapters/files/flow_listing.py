@@ -21,11 +21,11 @@ class Listed(NamedTuple):
     """Why it cannot be read."""
 
 
-def listed(project: str) -> list[Listed]:
-    return [_described(one.name, one.path) for one in flow_files.all(project)]
+def list_flows(project: str) -> list[Listed]:
+    return [_describe_flow(one.name, one.path) for one in flow_files.all(project)]
 
 
-def _described(name: str, path: str) -> Listed:
+def _describe_flow(name: str, path: str) -> Listed:
     # Imported here: only who lists flows reads them as texts.
     import ast
 

@@ -27,13 +27,13 @@ class LocalSignalFiles:
     """The files of agents on this machine."""
 
     def prepare(self, folder: str, role: str, turn_id: str) -> str:
-        with _opened(folder, *_SIGNALS):
+        with _open_folder(folder, *_SIGNALS):
             return os.path.join(folder, signals.signal_file(role, turn_id))
 
     def read(self, folder: str, role: str, turn_id: str) -> str | None:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
-            with _opened(folder, *_SIGNALS) as opened:
+            with _open_folder(folder, *_SIGNALS) as opened:
                 descriptor = os.open(_name(role, turn_id), flags, dir_fd=opened)
             try:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -46,7 +46,7 @@ class LocalSignalFiles:
         return data.decode("utf-8", "replace") if len(data) <= _MAX_BYTES else None
 
     def remove(self, folder: str, role: str, turn_id: str) -> None:
-        with suppress(OSError, GateError), _opened(folder, *_SIGNALS) as opened:
+        with suppress(OSError, GateError), _open_folder(folder, *_SIGNALS) as opened:
             os.unlink(_name(role, turn_id), dir_fd=opened)
         if self.read(folder, role, turn_id) is not None:
             path = os.path.join(folder, signals.signal_file(role, turn_id))
@@ -55,7 +55,7 @@ class LocalSignalFiles:
             )
 
     def write_context(self, folder: str, words: str) -> None:
-        with _opened(folder, _TOP) as top, _opened(folder, *_SIGNALS) as drafts:
+        with _open_folder(folder, _TOP) as top, _open_folder(folder, *_SIGNALS) as drafts:
             # These files belong to nobody's commits.
             _write(top, drafts, ".gitignore", "*\n")
             _write(top, drafts, _CONTEXT, words)
@@ -78,7 +78,7 @@ def _write(folder: int, drafts: int, name: str, words: str) -> None:
 
 
 @contextmanager
-def _opened(folder: str, *inner: str) -> Iterator[int]:
+def _open_folder(folder: str, *inner: str) -> Iterator[int]:
     """A folder within the run's folder, made if it is not there; a link is not followed."""
     here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

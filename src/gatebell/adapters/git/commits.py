@@ -30,7 +30,7 @@ def commit(repository: Repository, record: Record, words: str, key: str) -> str:
     storing, ref = repository.with_programs(), f"refs/heads/{record.branch}"
     _refuse_elsewhere(repository, record)
     for tip in tips(repository, ref):
-        done = found(repository, key, record.base, tip)
+        done = find_commit(repository, key, record.base, tip)
         if not done:
             # Beside the index of snapshots, which holds files as they are before any filter.
             with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
@@ -75,7 +75,7 @@ def tips(repository: Repository, ref: str) -> Iterator[str]:
         yield tip
 
 
-def found(repository: Repository, key: str, since: str, tip: str) -> str:
+def find_commit(repository: Repository, key: str, since: str, tip: str) -> str:
     """The commit that was made for this call, or nothing."""
     listed = repository.names(
         *("log", "-z", "--format=%H%n%B", "--fixed-strings", f"--grep={_TRAILER}{key}"),

@@ -27,7 +27,7 @@ def call(work: Callable[[], T], program: str) -> T:
 
     Where the kernel has no such ban, or the program is a script, the function is called without.
     """
-    allowed = _needed(program)
+    allowed = _list_executed_files(program)
     if not allowed:
         return work()
     # Not `threading`: agents' hooks call this, and it takes longer to load than the ban.
@@ -54,7 +54,7 @@ def call(work: Callable[[], T], program: str) -> T:
     return result[0]
 
 
-def _needed(program: str) -> list[str]:
+def _list_executed_files(program: str) -> list[str]:
     """The files that the kernel executes to start a program; empty: it cannot be told."""
     if os.uname().sysname != "Linux" or not (interpreter := _interpreter(program)):
         return []

@@ -92,12 +92,12 @@ def stack(
     for part in (_Part(name, resolve(repository, name, instead.get(name, ""))) for name in onto):
         if _holds(repository, made.commit, part.commit):
             continue
-        made = _added(repository, made, parts, part, markers)
+        made = _add_part(repository, made, parts, part, markers)
         parts.append(part)
     return made
 
 
-def _added(
+def _add_part(
     repository: Repository, made: Stack, parts: list[_Part], part: _Part, markers: bool
 ) -> Stack:
     if _holds(repository, part.commit, made.commit):
@@ -168,5 +168,5 @@ def _brought(
 ) -> str:
     """The commit that has brought it there before, or nothing."""
     is_there = _holds(repository, old, tip)
-    made = commits.found(repository, key, record.base, old) if squash or is_there else ""
+    made = commits.find_commit(repository, key, record.base, old) if squash or is_there else ""
     return made or (old if is_there else "")

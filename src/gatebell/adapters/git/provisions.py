@@ -36,13 +36,13 @@ def copy_included(source: Repository, root: str) -> str:
     """Copy the ignored files that .worktreeinclude names; what could not be copied, in words."""
     told = [
         f"{name} of {_INCLUDE} was not copied: {trouble}."
-        for name in _included(source)
+        for name in _list_included(source)
         if (trouble := _copy(source.root, root, name))
     ]
     return "\n".join(told)
 
 
-def _included(source: Repository) -> list[str]:
+def _list_included(source: Repository) -> list[str]:
     named = source.names(
         "ls-files", "-z", "--others", "--ignored", f"--exclude-per-directory={_INCLUDE}"
     )

@@ -24,7 +24,7 @@ def would_be_lost(repository: Repository, record: Record) -> str:
     heads = [f"refs/heads/{record.branch}"]
     if os.path.isdir(record.root):
         worktree = record.repository()
-        if changed := uncommitted(worktree, record.left_out):
+        if changed := list_uncommitted(worktree, record.left_out):
             root = shlex.quote(record.root)
             return (
                 f"{record.root} holds changes to {files(len(changed))} that are not committed. To "
@@ -109,7 +109,7 @@ def submodules(repository: Repository) -> list[str]:
     return [entry.partition("\t")[2] for entry in entries if entry.startswith(_GITLINK)]
 
 
-def uncommitted(repository: Repository, left_out: str) -> list[str]:
+def list_uncommitted(repository: Repository, left_out: str) -> list[str]:
     """The files that differ from the last commit, whatever their index says of itself."""
     with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
         index = {"GIT_INDEX_FILE": indexes.copy(repository, apart)}

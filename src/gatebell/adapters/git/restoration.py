@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MAX_NAMES = 20
 
 
-def kept(repository: Repository, record: Record, path: str) -> str:
+def find_snapshot(repository: Repository, record: Record, path: str) -> str:
     """The commit of a snapshot, or nothing."""
     return repository.ask("rev-parse", "--verify", "--quiet", f"{record.refs}{path}^{{commit}}")
 
@@ -39,12 +39,12 @@ def clear(record: Record) -> None:
 
 
 def _beside(record: Record) -> Record:
-    return record.moved(os.path.dirname(record.root) + ".again")
+    return record.move_to(os.path.dirname(record.root) + ".again")
 
 
 def restore(repository: Repository, record: Record, path: str) -> list[str]:
     """What a person should know; see the door."""
-    commit = kept(repository, record, path)
+    commit = find_snapshot(repository, record, path)
     if os.path.lexists(record.root) or not commit:
         worktree = record.repository()
         return _differences(worktree, record, commit, path) if commit else []
@@ -56,9 +56,9 @@ def restore(repository: Repository, record: Record, path: str) -> list[str]:
 
 def _differences(worktree: Repository, record: Record, commit: str, path: str) -> list[str]:
     if snapshots.holds_bytes(worktree, commit):
-        tree = snapshots.tree(worktree.keeping_bytes(), record.kept, record.left_out)
+        tree = snapshots.tree(worktree.keeping_bytes(), record.snapshot_index, record.left_out)
     else:
-        tree = snapshots.tree(worktree, record.compared, record.left_out)
+        tree = snapshots.tree(worktree, record.diff_index, record.left_out)
     names = worktree.names("diff-tree", "-r", "-z", "--name-only", "--no-renames", commit, tree)
     if not names:
         return []

@@ -66,12 +66,12 @@ class Record(NamedTuple):
         return os.path.normpath(os.path.join(os.path.relpath(self.folder, self.root), ".agents"))
 
     @property
-    def kept(self) -> str:
+    def snapshot_index(self) -> str:
         """The index of its last snapshot."""
         return os.path.dirname(self.root) + INDEXES[0]
 
     @property
-    def compared(self) -> str:
+    def diff_index(self) -> str:
         """The index of its last diff, in which files are as git stores them."""
         return os.path.dirname(self.root) + INDEXES[1]
 
@@ -107,7 +107,7 @@ class Record(NamedTuple):
                 ):
                     yield git_dir
 
-    def moved(self, folder: str) -> Record:
+    def move_to(self, folder: str) -> Record:
         """The same worktree in another folder of ours."""
         root = os.path.join(folder, os.path.basename(self.root))
         inner = os.path.relpath(self.folder, self.root)
@@ -171,13 +171,13 @@ def set_aside(path: str, record: Record | None) -> str:
     here = path.removesuffix(".json")
     there = next(name for number in count(1) if _is_for(name := f"{here}.old-{number}", record))
     if record:
-        write(f"{there}.json", record.moved(there))
+        write(f"{there}.json", record.move_to(there))
     for ending in ("", *INDEXES):
         if os.path.lexists(here + ending):
             os.rename(here + ending, there + ending)
     if record:
         for git_dir in record.git_dirs():
-            point(git_dir, record.moved(there).root)
+            point(git_dir, record.move_to(there).root)
         os.unlink(path)
     return there
 
@@ -195,5 +195,5 @@ def _is_for(there: str, record: Record | None) -> bool:
     """Whether this name is free, or was given to this very worktree before."""
     known = read(f"{there}.json")
     if known:
-        return record is not None and known == record.moved(there)
+        return record is not None and known == record.move_to(there)
     return not os.path.lexists(there)

@@ -146,7 +146,7 @@ class GitWorkspace:
             return ""
         record = _known(place)
         repository = record.repository()
-        tree = snapshots.tree(repository.keeping_bytes(), record.kept, record.left_out)
+        tree = snapshots.tree(repository.keeping_bytes(), record.snapshot_index, record.left_out)
         words = f"gate: run {run_id}, call {path}"
         return snapshots.keep(repository, tree, record.refs + path, record.base, words)
 
@@ -155,7 +155,7 @@ class GitWorkspace:
             return _diff_in_place(place)
         record = _known(place)
         repository = record.repository()
-        tree = snapshots.tree(repository, record.compared, record.left_out)
+        tree = snapshots.tree(repository, record.diff_index, record.left_out)
         return snapshots.diff(repository, record.base, tree)
 
     def commit(self, place: Place, words: str, key: str) -> str:
@@ -188,11 +188,11 @@ class GitWorkspace:
             removal.drop_branch(worktree, record, tip)
             return True
 
-    def kept(self, place: Place, run_id: int, path: str) -> str:
+    def find_snapshot(self, place: Place, run_id: int, path: str) -> str:
         if not place.branch:
             return ""
         record = _known(place)
-        return restoration.kept(_whole(record), record, path)
+        return restoration.find_snapshot(_whole(record), record, path)
 
     def restore(self, place: Place, run_id: int, path: str) -> list[str]:
         if not place.branch:
@@ -276,7 +276,7 @@ def _begin(source: Repository, left_out: str, wish: _Wish) -> tuple[Start, Stack
     base = (wish.base, merges.resolve(source, wish.base)) if wish.base else (_at(source), head)
     merged = merges.stack(source, base, wish.onto, wish.instead, markers=wish.markers)
     begin = Start(merged.commit, merged.commit, merged.commit)
-    changed = removal.uncommitted(source, left_out)
+    changed = removal.list_uncommitted(source, left_out)
     if not changed:
         return begin, merged
     if not wish.with_changes:

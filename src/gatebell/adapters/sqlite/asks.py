@@ -47,7 +47,7 @@ class SqliteAsks:
             with self._store.transaction() as at:
                 self._db.write(_SQL["insert_ask"], ask_row(ask))
                 if task := task_of(ask.origin.owner):
-                    self._store.tasks.asked(task, at)
+                    self._store.tasks.record_ask(task, at)
                 if key:
                     self._db.write(_SQL["insert_ask_key"], {"key": key, "ask_id": ask.id})
                 self._store.record(at, change.events, change.notices)
@@ -94,7 +94,7 @@ class SqliteAsks:
     def of_run(self, run_id: int) -> list[Ask]:
         return self._asks("asks_of_run", f"run:{run_id}/", f"run:{run_id}0")
 
-    def settled(self, limit: int, search: str = "") -> list[Ask]:
+    def list_settled(self, limit: int, search: str = "") -> list[Ask]:
         return self._asks("settled_asks", search.lower(), limit)
 
     def due(self, now: datetime, limit: int) -> list[Ask]:
@@ -152,9 +152,9 @@ class SqliteAsks:
     def _wake(self, owner: str, ask_id: str, at: str) -> None:
         if run := run_of(owner):
             if self._db.write(_SQL["wake_run"], {"id": run}):
-                self._store.runs.followed(run, at)
+                self._store.runs.move_task(run, at)
         elif task := task_of(owner):
-            self._store.tasks.heard(task, at)
+            self._store.tasks.record_answer(task, at)
         else:
             row = {"owner": owner, "ask_id": ask_id, "woken_at": at}
             self._db.write(_SQL["wake"], row)

@@ -45,7 +45,7 @@ class SqliteAudit:
 
     def finish(self, at: str) -> None:
         """At the end of a transaction: its last event seals every row that it wrote."""
-        rows = self._trail.sealed()
+        rows = self._trail.list_sealed()
         if rows and not self._waiting and "traits" not in rows:
             table = next(iter(rows))
             self._waiting.append((at, Event(f"{table}.written", table, "gate", {})))
@@ -68,10 +68,10 @@ class SqliteAudit:
     def snapshot(self) -> Snapshot:
         return Snapshot(self._db)
 
-    def compared(self) -> dict[str, Columns]:
-        from gatebell.adapters.sqlite.rows import compared
+    def list_compared_columns(self) -> dict[str, Columns]:
+        from gatebell.adapters.sqlite.rows import list_compared_columns
 
-        return compared()
+        return list_compared_columns()
 
     def rows(self, table: str) -> Iterator[Row]:
         from gatebell.adapters.sqlite.rows import rows_of

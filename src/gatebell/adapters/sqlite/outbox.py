@@ -33,8 +33,8 @@ class SqliteOutbox:
     def waiting(self, limit: int) -> list[Notice]:
         return [_notice(row) for row in self._db.rows(_SQL["waiting_notices"], (limit,))]
 
-    def posted(self, limit: int) -> list[Posted]:
-        return [_posted(row) for row in self._db.rows(_SQL["posted_notices"], (limit,))]
+    def list_posted(self, limit: int) -> list[Posted]:
+        return [_to_posted(row) for row in self._db.rows(_SQL["posted_notices"], (limit,))]
 
     def spread(self, deliveries: Mapping[Posted, Sequence[Delivery]]) -> None:
         with self._store.quiet_transaction() as at:
@@ -57,7 +57,7 @@ class SqliteOutbox:
         with self._store.quiet_transaction() as at:
             self._db.write(_SQL["delivery_sent"], {"sent_at": at, "id": delivery.id})
 
-    def failed(self, delivery: Delivery, trouble: str, again_at: datetime | None) -> None:
+    def record_failure(self, delivery: Delivery, trouble: str, again_at: datetime | None) -> None:
         with self._store.quiet_transaction() as at:
             row = {
                 "trouble": trouble,
@@ -110,7 +110,7 @@ def _to_notice(kind: str, ask_id: str, to: str) -> Notice:
 
 
 @names_unreadable("the notice")
-def _posted(row: Any) -> Posted:
+def _to_posted(row: Any) -> Posted:
     # Imported here and below: only senders need it.
     from gatebell.domain.notifications.messages import Posted
 

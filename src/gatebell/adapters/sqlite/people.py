@@ -24,12 +24,12 @@ class SqlitePeople:
 
     def add(self, name: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
-            return self._recorded(at, "add_person", {"name": name, "added_at": at}, events)
+            return self._write_with_events(at, "add_person", {"name": name, "added_at": at}, events)
 
     def remove(self, name: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
             self._store.logins.end_of_person(name)
-            return self._recorded(at, "remove_person", {"name": name}, events)
+            return self._write_with_events(at, "remove_person", {"name": name}, events)
 
     def all(self) -> list[Person]:
         rows = self._db.rows(_SQL["all_people"])
@@ -44,7 +44,7 @@ class SqlitePeople:
                 "label": token.label,
                 "scopes": " ".join(token.scopes),
             }
-            return self._recorded(at, "add_token", row, events)
+            return self._write_with_events(at, "add_token", row, events)
 
     def by_token(self, token_digest: str) -> Token | None:
         rows = self._db.rows(_SQL["token_of_digest"], (token_digest,))
@@ -56,7 +56,7 @@ class SqlitePeople:
     def remove_token(self, token_id: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
             self._store.logins.end_of_token(token_id)
-            return self._recorded(at, "remove_token", {"id": token_id}, events)
+            return self._write_with_events(at, "remove_token", {"id": token_id}, events)
 
     def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:
         with self._store.transaction() as at:
@@ -71,7 +71,9 @@ class SqlitePeople:
             found[name] = (*found.get(name, ()), member)
         return found
 
-    def _recorded(self, at: str, query: str, row: dict[str, str], events: Sequence[Event]) -> bool:
+    def _write_with_events(
+        self, at: str, query: str, row: dict[str, str], events: Sequence[Event]
+    ) -> bool:
         if not self._db.write(_SQL[query], row):
             return False
         self._store.record(at, events)

@@ -75,7 +75,7 @@ def names_unreadable(
 
     def decorate(read: Callable[[Any], _T]) -> Callable[[Any], _T]:
         @wraps(read)
-        def checked(row: Any) -> _T:
+        def read_checked(row: Any) -> _T:
             try:
                 return read(row)
             except _UnknownValueError as error:
@@ -91,6 +91,6 @@ def names_unreadable(
                     "a backup of the store."
                 ) from error
 
-        return checked
+        return read_checked
 
     return decorate

@@ -39,7 +39,7 @@ def rows_of(connection: Connection, name: str) -> Iterator[Row]:
         page = connection.rows(select + after + order, page[-1][:width])
 
 
-def compared() -> dict[str, Columns]:
+def list_compared_columns() -> dict[str, Columns]:
     """The tables with compared columns, and those columns."""
     return {
         name: Columns(table.fixed, table.changing)

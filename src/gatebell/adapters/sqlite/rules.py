@@ -43,13 +43,15 @@ class SqliteRules:
 
     def use(self, rule_id: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
-            return self._recorded(at, "use_rule", rule_id, events)
+            return self._write_with_events(at, "use_rule", rule_id, events)
 
     def end(self, rule_id: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
-            return self._recorded(at, "end_rule", rule_id, events)
+            return self._write_with_events(at, "end_rule", rule_id, events)
 
-    def _recorded(self, at: str, query: str, rule_id: str, events: Sequence[Event]) -> bool:
+    def _write_with_events(
+        self, at: str, query: str, rule_id: str, events: Sequence[Event]
+    ) -> bool:
         if not self._db.write(_SQL[query], {"id": rule_id, "now": at}):
             return False
         self._store.record(at, events)

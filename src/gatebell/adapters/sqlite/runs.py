@@ -68,7 +68,7 @@ class SqliteRuns:
         rows = self._db.rows(_SQL["ready_runs"], (iso(self._store.now()), limit))
         return [number for number, *_ in rows]
 
-    def kept(self) -> list[Run]:
+    def list_kept(self) -> list[Run]:
         return self._runs("kept_runs", iso(self._store.now()))
 
     def next_ready_at(self) -> datetime | None:
@@ -95,7 +95,7 @@ class SqliteRuns:
                     self._db.write(_SQL["ready_if_answered"], {"id": run.id})
                 self._store.record(at, change.events)
                 if run.task and not quiet:
-                    self.followed(run.id, at, change.task_state, change.actor)
+                    self.move_task(run.id, at, change.task_state, change.actor)
         except _OvertakenError:
             return False
         except apsw.ConstraintError as error:
@@ -108,7 +108,7 @@ class SqliteRuns:
         """As part of a transaction."""
         self._db.write(_SQL["put_turn"], _turn_row(turn))
 
-    def followed(
+    def move_task(
         self, run_id: int, at: str, task_state: TaskState | None = None, actor: str = DRIVER
     ) -> None:
         """In the transaction that changed the run: its task is where the run is."""
@@ -151,7 +151,7 @@ class SqliteRuns:
         rows = self._db.rows(_SQL["holder_of_session"], (cli, session))
         return _to_turn(rows[0]) if rows else None
 
-    def joined(self) -> list[Turn]:
+    def list_joined_turns(self) -> list[Turn]:
         return [_to_turn(row) for row in self._db.rows(_SQL["joined_turns"])]
 
     def offer(self, turn_id: str, signal: Any) -> bool:

@@ -69,7 +69,7 @@ class SqliteTasks:
         found = self._tasks("next_task", project)
         return found[0] if found else None
 
-    def claimed(self) -> list[Task]:
+    def list_claimed(self) -> list[Task]:
         return self._tasks("claimed_tasks")
 
     def beneath(self, task_id: str) -> list[Task]:
@@ -116,13 +116,13 @@ class SqliteTasks:
         if task and change:
             self._step(change, task, at)
 
-    def asked(self, task_id: str, at: str) -> None:
+    def record_ask(self, task_id: str, at: str) -> None:
         """In the transaction that opens an ask for it; RefusedError where nobody may ask."""
         if (task := self.get(task_id)) is None:
             raise RefusedError(f"there is no task {task_id}")
         self._step(tasks.ask_by_hand(task, datetime.fromisoformat(at)), task, at)
 
-    def heard(self, task_id: str, at: str) -> None:
+    def record_answer(self, task_id: str, at: str) -> None:
         """In the transaction that settles such an ask."""
         task = self.get(task_id)
         change = task and tasks.hear_by_hand(task, datetime.fromisoformat(at))

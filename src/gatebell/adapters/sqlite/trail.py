@@ -40,11 +40,11 @@ class Trail:
     def begin(self) -> None:
         self._noticed.clear()
 
-    def sealed(self) -> dict[str, dict[str, list[str]]]:
+    def list_sealed(self) -> dict[str, dict[str, list[str]]]:
         """By table and key the rows that were written; of one that is gone nothing."""
         found: dict[str, dict[str, list[str]]] = {}
         for (name, key), (is_new, before) in self._written().items():
-            parts = self._sealed(name, key, is_new)
+            parts = self._seal_row(name, key, is_new)
             if parts and before and not is_new:
                 parts.append(seal_shortly(before))
             # What came and went in one transaction was never there for others.
@@ -56,13 +56,13 @@ class Trail:
         """The rows that were written: whether each is new, and what of it changed before."""
         found: dict[tuple[str, tuple[Any, ...]], tuple[bool, Sequence[Any]]] = {}
         for name, *values in self._noticed:
-            before, after = (self._named(name, row) for row in values)
+            before, after = (self._read_values(name, row) for row in values)
             for key, is_new, left in _changes(TABLES[name], before, after):
                 was_new, first = found.get((name, key), (False, left))
                 found[name, key] = (is_new or was_new, first)
         return found
 
-    def _named(self, name: str, values: Sequence[Any] | None) -> dict[str, Any]:
+    def _read_values(self, name: str, values: Sequence[Any] | None) -> dict[str, Any]:
         """The values of a row by their columns; none of a row that is not there."""
         if values is None:
             return {}
@@ -71,7 +71,7 @@ class Trail:
         # Not strict: a newer version may have added columns at the end since.
         return dict(zip(self._columns[name], values, strict=False))
 
-    def _sealed(self, name: str, key: tuple[Any, ...], is_new: bool) -> list[str]:
+    def _seal_row(self, name: str, key: tuple[Any, ...], is_new: bool) -> list[str]:
         # Read, not taken from the hook: it does not say when a failed statement is undone.
         fixed = len(TABLES[name].fixed) if is_new else 0
         for values in self._db.raw.execute(_select(name, is_new), key):

@@ -43,8 +43,8 @@ class LocalMachine:
     def is_elsewhere(self, identity: Identity) -> bool:
         return bool(self._path) and processes.is_elsewhere(identity)
 
-    def marked(self, mark: tuple[str, str]) -> list[int]:
-        return processes.marked(mark)
+    def find_marked(self, mark: tuple[str, str]) -> list[int]:
+        return processes.find_marked(mark)
 
     def describe(self, pid: int) -> str:
         return processes.describe(pid)

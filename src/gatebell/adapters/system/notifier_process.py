@@ -32,7 +32,7 @@ class Starter:
     def _spawn(self) -> int:
         null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
         # Somebody may wait for the last holder of a pipe to let go of it.
-        others = [(os.POSIX_SPAWN_CLOSE, fd) for fd in _inherited()]
+        others = [(os.POSIX_SPAWN_CLOSE, fd) for fd in _list_inherited()]
         # -P: the folder this runs in is an agent's, and nothing may be imported from there.
         words = [sys.executable, "-P", "-m", "gatebell", "notify", "send"]
         environ = {**os.environ, "GATE_STORE": self._path, "GATE_TOKEN": ""}
@@ -64,7 +64,7 @@ def _has_routes() -> bool:
         return False
 
 
-def _inherited() -> list[int]:
+def _list_inherited() -> list[int]:
     """Descriptors that this process would hand on, beside the first three."""
     found = []
     for name in os.listdir("/dev/fd"):

@@ -95,7 +95,7 @@ def end(identity: Identity, mark: tuple[str, str] | None) -> bool:
     return False
 
 
-def marked(mark: tuple[str, str]) -> list[int]:
+def find_marked(mark: tuple[str, str]) -> list[int]:
     """The numbers of the living processes that carry this mark, as far as they can be seen."""
     if not _has_proc():
         return []
@@ -184,19 +184,19 @@ def _boot() -> str:
         # Containers share a boot, and each counts its processes anew.
         namespace = os.readlink("/proc/self/ns/pid").rpartition("[")[2].rstrip("]")
         return f"{boot}:{namespace}"
-    return _said("sysctl", "-n", "kern.bootsessionuuid").strip()
+    return _run_ps("sysctl", "-n", "kern.bootsessionuuid").strip()
 
 
 def _table() -> list[_Row]:
     if _has_proc():
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
         return [row for pid in pids if (row := _row(pid))]
-    return _listed("-A")
+    return _list_with_ps("-A")
 
 
 def _row(pid: int) -> _Row | None:
     if not _has_proc():
-        return next(iter(_listed("-p", str(pid))), None)
+        return next(iter(_list_with_ps("-p", str(pid))), None)
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             stat = file.read()
@@ -218,16 +218,16 @@ def _carries(pid: int, mark: tuple[str, str]) -> bool:
     return os.fsencode("=".join(mark)) in variables
 
 
-def _listed(*which: str) -> list[_Row]:
+def _list_with_ps(*which: str) -> list[_Row]:
     """The table where there is no /proc, as `ps` tells it."""
     rows = []
-    for line in _said("ps", *which, "-o", "pid=,pgid=,stat=,lstart=").splitlines():
+    for line in _run_ps("ps", *which, "-o", "pid=,pgid=,stat=,lstart=").splitlines():
         pid, group, state, *start = line.split()
         rows.append(_Row(int(pid), "_".join(start), int(group), state.startswith("Z")))
     return rows
 
 
-def _said(*words: str) -> str:
+def _run_ps(*words: str) -> str:
     # Imported here: where there is a /proc, nobody needs it.
     import subprocess
 

@@ -12,7 +12,7 @@ from gatebell.app import wiring
 from gatebell.cli.asks.values import instead, meaning, other, warn_of_secret
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
-from gatebell.cli.screen import can_prompt, print_json, recorded
+from gatebell.cli.screen import can_prompt, describe_recorded, print_json
 from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.enums import AskKind, Decision
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(make_ask_document(store, after))
     else:
-        print(recorded(after))
+        print(describe_recorded(after))
         if given.scope:
             print("Not asked again: gate grants lists and revokes it.")
         tell_if_left(store, after)

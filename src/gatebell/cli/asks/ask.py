@@ -141,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _request(args: argparse.Namespace) -> Request:
     schema = _schema(args.schema)
-    kind = AskKind(args.kind) if args.kind else _suggested(schema, args.option)
+    kind = AskKind(args.kind) if args.kind else _suggest_kind(schema, args.option)
     return Request(
         prompt=args.question,
         kind=AskKind.SESSION if args.session else kind,
@@ -163,7 +163,7 @@ def _request(args: argparse.Namespace) -> Request:
     )
 
 
-def _suggested(schema: Any, options: list[str]) -> AskKind:
+def _suggest_kind(schema: Any, options: list[str]) -> AskKind:
     if schema is not None:
         return AskKind.FORM
     return AskKind.CHOICE if options else AskKind.TEXT

@@ -69,7 +69,7 @@ class Bringer:
             while True:
                 if self._bring_up_next():
                     continue
-                with self._interrupts.heard():
+                with self._interrupts.deliver():
                     bell.wait(_REST_SECONDS)
         finally:
             bell.close()
@@ -162,7 +162,7 @@ class Bringer:
     def _in_terminal(self, ask: Ask, *above: str) -> None:
         self._screen.hold(ask.id, *above)
         try:
-            with self._interrupts.heard():
+            with self._interrupts.deliver():
                 prompt_for(self._store, self._caller._replace(via=AT_PROMPT), ask)
         finally:
             self._screen.go_on()
@@ -199,7 +199,7 @@ class Bringer:
         thread.start()
         try:
             while thread.is_alive():
-                with self._interrupts.heard():
+                with self._interrupts.deliver():
                     thread.join(_POLL_SECONDS)
                 if not self._is_needed(ask):
                     dialog.close()
@@ -224,7 +224,7 @@ class Bringer:
         return Showing(
             question.kind,
             question.prompt,
-            question.offered,
+            question.option_labels,
             _context(ask),
             ask.going_on,
             ask.origin.agent,
@@ -272,7 +272,7 @@ def _heading(ask: Ask, position: str) -> str:
 def _banner(ask: Ask, position: str) -> list[str]:
     lines = [_RULE, _heading(ask, position)]
     lines += frame(ask.question.prompt, columns(), most=2_000)
-    if ask.question.offered:
-        options = ", ".join(ask.question.offered)
+    if ask.question.option_labels:
+        options = ", ".join(ask.question.option_labels)
         lines.append(f"  Options: {inert_line(options, 500)}")
     return [*lines, _RULE]

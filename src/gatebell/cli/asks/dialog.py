@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import settings, wiring
-from gatebell.cli.screen import coloured, print_json, short
+from gatebell.cli.screen import add_colour, print_json, short
 from gatebell.domain.enums import AskKind
 from gatebell.errors import NotFoundError, UsageError
 from gatebell.ports.dialogs import VALUE, Showing
@@ -84,7 +84,7 @@ def _chosen(named: str, tools: list[Found]) -> str:
 
 def _print_tools(tools: list[Found], chosen: str) -> None:
     for tool, trouble in tools:
-        mark = coloured("works", "green") if not trouble else coloured("no   ", "yellow")
+        mark = add_colour("works", "green") if not trouble else add_colour("no   ", "yellow")
         used = "  (used)" if tool == chosen else ""
         print(f"{tool:10} {mark}{used}{'  ' + short(trouble) if trouble else ''}")
 
@@ -103,7 +103,7 @@ def _test(tool: str, kind: str, as_json: bool) -> int:
     if as_json:
         print_json({"tool": chosen, **reply._asdict()})
     else:
-        print(_told(reply))
+        print(_describe_reply(reply))
     return 0 if reply.outcome == VALUE else 1
 
 
@@ -116,7 +116,7 @@ def _sample(kind: str) -> Showing:
     )
 
 
-def _told(reply: Reply) -> str:
+def _describe_reply(reply: Reply) -> str:
     if reply.outcome == VALUE:
         return f"Answered: {short(reply.value)}"
     kept = f"; typed and kept as a draft: {short(reply.typed)}" if reply.typed else ""

@@ -37,7 +37,7 @@ def in_editor(
         line = f"## Your Response (write below this line) {mark}; nothing above it counts"
     above = _response_template(ask, title) if title else _template(ask)
     kept = "" if start else answer_ask.draft(store, ask.id, caller)
-    after = edited(f"{above}\n{line}\n{start or kept or proposed}\n")
+    after = edit_text(f"{above}\n{line}\n{start or kept or proposed}\n")
     above, drawn, below = after.text.partition(line)
     answer = below.strip() if drawn else above.strip()
     is_draft = answer not in ("", proposed)
@@ -88,7 +88,7 @@ class Edited(NamedTuple):
     """Whether the file was written at all, be it as it was."""
 
 
-def edited(text: str) -> Edited:
+def edit_text(text: str) -> Edited:
     """Have a text edited; UsageError: there is no editor."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor and not sys.stdin.isatty():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.cli.asks.values import positive
-from gatebell.cli.screen import coloured, columns, print_json
+from gatebell.cli.screen import add_colour, columns, print_json
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AskStatus
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     sweep(store)
-    asks = store.asks.settled(args.limit + 1, args.search)
+    asks = store.asks.list_settled(args.limit + 1, args.search)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
         print_json([make_ask_document(store, ask) for ask in asks])
@@ -56,6 +56,6 @@ def _line(ask: Ask) -> str:
     by = ", ".join(one.partition(":")[2] for one in ask.settled_by.split(", "))
     room = max(20, (columns() - 50) // 2)
     return (
-        f"{coloured(f'{ask.id:8}', 'cyan')} {when:11}  {cell(ask.question.prompt, room)}  "
-        f"{cell(how, room)}  {coloured(inert_line(by, 20), 'dim')}".rstrip()
+        f"{add_colour(f'{ask.id:8}', 'cyan')} {when:11}  {cell(ask.question.prompt, room)}  "
+        f"{cell(how, room)}  {add_colour(inert_line(by, 20), 'dim')}".rstrip()
     )

@@ -11,7 +11,7 @@ from gatebell.app import wiring
 from gatebell.app.environment import project
 from gatebell.cli.asks.values import positive
 from gatebell.cli.identity import add_identity, caller
-from gatebell.cli.screen import coloured, inbox_lines, print_json, short
+from gatebell.cli.screen import add_colour, inbox_lines, print_json, short
 from gatebell.domain.text.display import age, cell, storable
 from gatebell.errors import UsageError
 from gatebell.services.asks.apply_deadlines import sweep
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
             print(line)
         if more:
             print(f"… and more: gate inbox --limit {args.limit * 4}")
-        one_by_one = coloured("gate inbox --answer", "bold")
+        one_by_one = add_colour("gate inbox --answer", "bold")
         first = asks[0]
         inside = f"   With an agent: gate continue {first.id}" if first.question.session else ""
         print(f"\nAnswer: gate answer {first.id}{inside}   One by one: {one_by_one}")
@@ -106,7 +106,7 @@ def _answer_all(store: Store, project: str | None, args: argparse.Namespace) -> 
     try:
         while left := [a for a in store.asks.pending(args.limit, project) if a.id not in seen]:
             seen.add(left[0].id)
-            print(f"\n{coloured(f'{len(seen)} of {len(seen) + len(left) - 1}', 'dim')}")
+            print(f"\n{add_colour(f'{len(seen)} of {len(seen) + len(left) - 1}', 'dim')}")
             prompt_for(store, who, left[0])
     except KeyboardInterrupt:
         print("Stopped.")

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from gatebell.app import daemon, environment, settings, wiring
 from gatebell.cli.identity import add_identity, caller, must_be_known_beyond
 from gatebell.cli.interrupts import Interrupts
-from gatebell.cli.screen import can_prompt, coloured, print_json
+from gatebell.cli.screen import add_colour, can_prompt, print_json
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 from gatebell.file_protocol.answers import HappeningKind
-from gatebell.file_protocol.listener import Beside, Listener, initialised
+from gatebell.file_protocol.listener import Beside, Listener, list_initialised
 
 if TYPE_CHECKING:
     import argparse
@@ -111,7 +111,7 @@ def _projects(everywhere: bool) -> Callable[[], list[str]]:
     if not everywhere:
         here = _project()
         return lambda: [here]
-    return lambda: initialised(os.environ)
+    return lambda: list_initialised(os.environ)
 
 
 def _way(args: argparse.Namespace) -> str:
@@ -145,12 +145,12 @@ class Screen:
             print_json({"event": "started", "projects": projects, "asks_by": way or "nobody"})
             sys.stdout.flush()
             return
-        self.say(f"{coloured('✓', 'green')} Multi-Agent HIL Listener started")
+        self.say(f"{add_colour('✓', 'green')} Multi-Agent HIL Listener started")
         for project in projects:
             self.say(f"  Project: {inert_line(project)}")
         self.say("  Supporting multiple agent sessions")
         for project in projects:
-            helped = " (collected by gate up)" if project in listener.helped else ""
+            helped = " (collected by gate up)" if project in listener.helped_projects else ""
             watched = os.path.join(project, environment.HELPERS, environment.QUESTIONS)
             self.say(f"  Watching: {inert_line(watched)}{helped}")
         if not projects:
@@ -164,7 +164,7 @@ class Screen:
             with suppress(OSError):
                 print_json({"event": "stopped"})
         else:
-            self.say(f"{coloured('✓', 'green')} Multi-Agent HIL Listener stopped")
+            self.say(f"{add_colour('✓', 'green')} Multi-Agent HIL Listener stopped")
 
     def say(self, *lines: str) -> None:
         if self._as_json:
@@ -232,7 +232,7 @@ def _line(happening: Happening) -> str:
     if what == HappeningKind.REFUSED:
         return f"ERROR: Could not read question file: {who}: {words}"
     if what in (HappeningKind.FOREIGN, HappeningKind.TROUBLE):
-        return f"{coloured('!!', 'red')} {words}"
+        return f"{add_colour('!!', 'red')} {words}"
     if what in (HappeningKind.REPAIRED, HappeningKind.HELD):
-        return f"{coloured('!!', 'yellow')} {words}"
+        return f"{add_colour('!!', 'yellow')} {words}"
     return f"[{who}] {'Timed out' if what == HappeningKind.TIMED_OUT else 'Cancelled'}: {words}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gatebell.cli.asks.editor import in_editor
 from gatebell.cli.asks.values import instead, option
 from gatebell.cli.runs.left_runs import tell_if_left
-from gatebell.cli.screen import ask_lines, recorded, short
+from gatebell.cli.screen import ask_lines, describe_recorded, short
 from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import means_other, settled_sentence
 from gatebell.domain.enums import AskKind, Decision
@@ -93,7 +93,7 @@ def _left(ask: Ask) -> str:
 
 
 def _tell(store: Store, ask: Ask) -> None:
-    print(recorded(ask))
+    print(describe_recorded(ask))
     tell_if_left(store, ask)
 
 
@@ -121,7 +121,7 @@ def _approval(store: Store, caller: Caller, ask: Ask, leave: str) -> Given:
     if word == leave:
         raise KeyboardInterrupt
     if ask.question.call and word.lower() == "edit":
-        return Given(_edited(ask.question.call))
+        return Given(_edit_call(ask.question.call))
     yes, _, reach = word.partition(" for ")
     if ask.question.call and reach and DECISIONS.get(yes.lower()) == Decision.APPROVED:
         return Given(yes, scope=Scope(reach.strip().removeprefix("this ").removesuffix(" times")))
@@ -129,10 +129,10 @@ def _approval(store: Store, caller: Caller, ask: Ask, leave: str) -> Given:
     if decision is None:
         return Given(word)
     label = "Reason (optional): " if decision == Decision.REJECTED else "Note (optional): "
-    return Given(word, _typed(store, caller, ask, label))
+    return Given(word, _read_drafted_line(store, caller, ask, label))
 
 
-def _edited(call: Call) -> dict[str, Any]:
+def _edit_call(call: Call) -> dict[str, Any]:
     """A yes to what the person makes of the call; Enter on the unchanged line is not yet."""
     # As JSON, in plain letters, where the command holds something that a terminal would obey.
     plain = call.command and inert(call.command) == call.command and "\n" not in call.command
@@ -168,7 +168,9 @@ def _choice(store: Store, caller: Caller, ask: Ask, leave: str) -> Any:
     words = [word.strip() for word in typed.split(",")] if several else [typed.strip()]
     chosen = [_option(ask, word) for word in words]
     if {"other": ""} in chosen:
-        other = {"other": _typed(store, caller, ask, "Other, in your words: ", begin="")}
+        other = {
+            "other": _read_drafted_line(store, caller, ask, "Other, in your words: ", begin="")
+        }
         chosen = [other if one == {"other": ""} else one for one in chosen]
     return chosen if question.multiple else chosen[0]
 
@@ -200,7 +202,7 @@ def _form(store: Store, caller: Caller, ask: Ask, proposed: Any) -> Any:
 def _fields(store: Store, caller: Caller, ask: Ask, proposed: Any) -> dict[str, Any]:
     schema = ask.question.schema or {}
     draft = _begun(answer_ask.draft(store, ask.id, caller))
-    value, begin = dict(draft), draft or _offered(proposed)
+    value, begin = dict(draft), draft or _list_proposed(proposed)
     _forget_what_was_typed_ahead()
     for name, field in schema["properties"].items():
         typed = _field(name, field, name in schema.get("required", []), begin.get(name, ""))
@@ -213,7 +215,7 @@ def _fields(store: Store, caller: Caller, ask: Ask, proposed: Any) -> dict[str, 
     return value
 
 
-def _offered(proposed: Any) -> dict[str, Any]:
+def _list_proposed(proposed: Any) -> dict[str, Any]:
     """What fields can begin with; not what a terminal would obey or not show."""
     fields = proposed if isinstance(proposed, dict) else {}
     return {
@@ -279,7 +281,7 @@ def _line(store: Store, caller: Caller, ask: Ask, label: str, leave: str) -> str
     ways = "Enter sends it; empty: not yet" if draft else "Enter: not yet"
     stops = f"; {leave}: stop" if leave else ""
     _forget_what_was_typed_ahead()
-    typed = _typed(store, caller, ask, f"{label} ({ways}{stops}): ")
+    typed = _read_drafted_line(store, caller, ask, f"{label} ({ways}{stops}): ")
     if not typed.strip():
         raise NotYet
     if typed.strip() == leave:
@@ -298,7 +300,9 @@ def _input(label: str, begin: str) -> str:
         readline.set_startup_hook(None)
 
 
-def _typed(store: Store, caller: Caller, ask: Ask, label: str, begin: str | None = None) -> str:
+def _read_drafted_line(
+    store: Store, caller: Caller, ask: Ask, label: str, begin: str | None = None
+) -> str:
     """One line, begun with the last draft, saved every second and when it is interrupted."""
     draft = saved = answer_ask.draft(store, ask.id, caller) if begin is None else begin
     if draft:

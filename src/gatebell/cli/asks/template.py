@@ -11,9 +11,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import environment, project_files
-from gatebell.cli.asks.editor import edited
+from gatebell.cli.asks.editor import edit_text
 from gatebell.cli.identity import add_identity, read_text
-from gatebell.cli.screen import can_prompt, coloured, columns, print_json, say
+from gatebell.cli.screen import add_colour, can_prompt, columns, print_json, say
 from gatebell.cli.setup.install import check_person
 from gatebell.domain.asks.templates import variables_in
 from gatebell.domain.text.display import cell, inert_line
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 def _list(project: str, as_json: bool) -> int:
     templates, troubles = project_files.templates(project)
     if as_json:
-        told = [_told(template) for template in templates]
+        told = [_describe_template(template) for template in templates]
         print_json({"templates": told, "troubles": troubles})
         return 0
     if not templates:
@@ -73,7 +73,7 @@ def _list(project: str, as_json: bool) -> int:
     for template in templates:
         about = inert_line(template.text, max(20, columns() - wide - 2))
         print(f"{cell(template.name, wide)}  {about}")
-        print(coloured(f"{'':{wide}}  {inert_line(template.source)}", "dim"))
+        print(add_colour(f"{'':{wide}}  {inert_line(template.source)}", "dim"))
     for trouble in troubles:
         print(f"gate: {inert_line(trouble)}", file=sys.stderr)
     return 0
@@ -86,11 +86,11 @@ def _list_names(project: str) -> int:
 
 
 def _show(template: Template, as_json: bool) -> int:
-    print_json(_told(template)) if as_json else say(template.text)
+    print_json(_describe_template(template)) if as_json else say(template.text)
     return 0
 
 
-def _told(template: Template) -> dict[str, object]:
+def _describe_template(template: Template) -> dict[str, object]:
     return {**template._asdict(), "variables": variables_in(template.text)}
 
 
@@ -113,7 +113,7 @@ def _text(path: str, args: argparse.Namespace) -> str:
         return text
     if not args.edit and not can_prompt():
         raise UsageError("say what the template says: a text, --file F, or --edit")
-    written, code, _ = edited(text or settings_files.text_of(settings_files.read(path), path))
+    written, code, _ = edit_text(text or settings_files.text_of(settings_files.read(path), path))
     if code:
         raise UsageError(f"the editor ended with exit code {code}, so nothing was changed")
     return written

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import environment, project_files
-from gatebell.cli.screen import coloured, columns, print_json
+from gatebell.cli.screen import add_colour, columns, print_json
 from gatebell.domain.text.display import cell, inert_line
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         head = f"{cell(role.name, wide)}  {cell(_program(role), programs)}"
         about = inert_line(role.description, max(20, columns() - wide - programs - 4))
         print(f"{head}  {about}".rstrip())
-        print(coloured(f"{'':{wide}}  {inert_line(role.source)}", "dim"))
+        print(add_colour(f"{'':{wide}}  {inert_line(role.source)}", "dim"))
     for trouble in troubles:
         print(f"gate: {inert_line(trouble)}", file=sys.stderr)
     return 0

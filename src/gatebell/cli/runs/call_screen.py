@@ -14,7 +14,7 @@ from gatebell.cli.runs.run_lines import (
     status_lines,
     where_line,
 )
-from gatebell.cli.screen import ask_lines, coloured, columns, print_json
+from gatebell.cli.screen import add_colour, ask_lines, columns, print_json
 from gatebell.domain.asks.documents import ask_document, call_document, turn_document
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.runs import journals
@@ -74,8 +74,8 @@ def _lines(
     store: Store, call: FlowCall, turns: list[Turn], asks: list[Ask], *, whole: bool
 ) -> list[str]:
     most = None if whole else SHOWN_CHARACTERS
-    head = f"Run {call.run}, call {call.path}: {journals.described(call.name, call.label)}"
-    lines = [coloured(head, "bold")]
+    head = f"Run {call.run}, call {call.path}: {journals.describe_call(call.name, call.label)}"
+    lines = [add_colour(head, "bold")]
     about = [
         ("State", call.state + (", kept by a person" if call.accepted else "")),
         ("Arguments", call.digest),
@@ -99,7 +99,7 @@ def _lines(
 
 def _turn(turn: Turn, most: int | None) -> list[str]:
     who = f"{inert_line(turn.by, 60)} in the session" if turn.by else "the agent"
-    lines = [coloured(f"Turn {turn.number} of {inert_line(turn.role, 40)}: {who}", "bold")]
+    lines = [add_colour(f"Turn {turn.number} of {inert_line(turn.role, 40)}: {who}", "bold")]
     lines += _table(
         [
             ("Id", turn.id),

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     workspace = runtime.workspace(store)
-    ended = [one for one in store.runs.newest(_MAX_RUNS) if one.ended and one.branch]
+    ended = [one for one in store.runs.newest(_MAX_RUNS) if one.has_ended and one.branch]
     found = [one for one in reversed(ended) if os.path.isdir(one.root)]
     papers = _settled_papers(store)
     if not found and not papers:

@@ -15,7 +15,7 @@ from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.runs import run_lines
 from gatebell.cli.runs.diff import stat_lines
 from gatebell.domain.people.principals import must_be_a_person
-from gatebell.domain.runs.changes import changed
+from gatebell.domain.runs.changes import list_changed_files
 from gatebell.domain.runs.runs import must_be_ended
 from gatebell.domain.text.display import inert
 from gatebell.errors import RefusedError
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _drop(workspace: Workspace, run: Run, who: Caller) -> None:
     must_be_a_person(who, "drops the work of a run")
-    files = changed(workspace.diff(place_of(run))) if os.path.isdir(run.root) else []
+    files = list_changed_files(workspace.diff(place_of(run))) if os.path.isdir(run.root) else []
     print(f"This goes, with the branch {inert(run.branch)}: {inert(run.root)}")
     if files:
         print("\n".join(stat_lines(files)))

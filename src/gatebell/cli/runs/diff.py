@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import runtime, wiring
 from gatebell.cli.runs.run_lines import add_run_id, find
-from gatebell.cli.screen import coloured, columns, print_json
-from gatebell.domain.runs.changes import Changed, changed
+from gatebell.cli.screen import add_colour, columns, print_json
+from gatebell.domain.runs.changes import Changed, list_changed_files
 from gatebell.domain.text.display import cell, inert, inert_line
 from gatebell.errors import RefusedError
 from gatebell.services.runs.run_journal import place_of
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     if not os.path.isdir(made.folder):
         raise folder_is_gone(made)
     diff = runtime.workspace(store).diff(place_of(made))
-    files = changed(diff)
+    files = list_changed_files(diff)
     if args.json:
         listed = [one._asdict() for one in files]
         print_json({"run": made.id, "files": listed, **({} if args.stat else {"diff": diff})})
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join(stat_lines(files)))
     elif sys.stdout.isatty():
         for line in inert(diff).splitlines():
-            print(coloured(line, _COLOURS[line[0]]) if line[:1] in _COLOURS else line)
+            print(add_colour(line, _COLOURS[line[0]]) if line[:1] in _COLOURS else line)
     else:
         sys.stdout.write(diff)
     return 0
@@ -59,7 +59,7 @@ def stat_lines(files: list[Changed]) -> list[str]:
         + (
             "binary"
             if one.binary
-            else f"{coloured(f'+{one.added}', 'green')} {coloured(f'-{one.removed}', 'red')}"
+            else f"{add_colour(f'+{one.added}', 'green')} {add_colour(f'-{one.removed}', 'red')}"
         )
         for one in files
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.cli.runs import run_lines
 from gatebell.cli.runs.run_view import Papers
-from gatebell.cli.screen import coloured, columns, print_json
+from gatebell.cli.screen import add_colour, columns, print_json
 from gatebell.domain.text.display import frame, inert, inert_line
 from gatebell.errors import NotFoundError
 
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     found = not args.call
     try:
         while True:
-            ended = run_lines.find(store, args.id).ended
+            ended = run_lines.find(store, args.id).has_ended
             while some := papers.read():
                 for said in some:
                     if not args.call or is_beneath(said.path, args.call):
@@ -69,6 +69,6 @@ def _print(said: Said, as_json: bool) -> None:
         return
     # Wrapped by us: no line of the screen begins with an agent's words.
     first, *more = frame(said.text, columns() - len(head) - 2, bar="")
-    print(f"{coloured(head, 'dim')}  {first}")
+    print(f"{add_colour(head, 'dim')}  {first}")
     for part in more:
         print(f"{'':{len(head)}}  {part}")

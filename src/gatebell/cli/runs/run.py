@@ -15,7 +15,7 @@ from gatebell.app import project_files, runtime, wiring
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs import run_foreground, run_lines
 from gatebell.cli.runs.flow_output import set_aside
-from gatebell.cli.screen import coloured, print_json
+from gatebell.cli.screen import add_colour, print_json
 from gatebell.domain.text.display import inert
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.claims import Keeper
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     if not args.json:
-        print(coloured(f"Run {made.id}: {inert(flow)}", "bold"))
+        print(add_colour(f"Run {made.id}: {inert(flow)}", "bold"))
         print(run_lines.where_line(made))
         sys.stdout.flush()
     if not args.no_exec:

@@ -90,7 +90,7 @@ def follow(
         # What is not written now is seen by the end of this process.
         with suppress(GateError):
             keeper.let_go()
-        print(f"\n{interrupted(store, number)}", file=sys.stderr)
+        print(f"\n{describe_interrupt(store, number)}", file=sys.stderr)
         return run_lines.INTERRUPTED
     return run_lines.exit_code(store, run_lines.find(store, number))
 
@@ -108,7 +108,7 @@ def _drive_until_ended(
     abandoned, orphans = Abandoned(store, driver.driven), Orphans(store)
     bell = store.bell()
     try:
-        while not (run := run_lines.find(store, number)).ended:
+        while not (run := run_lines.find(store, number)).has_ended:
             close_all_lost(store)
             orphans.tell_of_run(number)
             if keeper.can_drive(run) or any(one.id == number for one in abandoned.find()):
@@ -164,10 +164,10 @@ def _patience(run: Run, now: datetime) -> float:
     return min(_POLL_SECONDS, max(0.005, (run.ready_at - now).total_seconds()))
 
 
-def interrupted(store: Store, number: int) -> str:
+def describe_interrupt(store: Store, number: int) -> str:
     """What becomes of a run that somebody stops looking at."""
     run = run_lines.find(store, number)
-    if run.ended:
+    if run.has_ended:
         return run_lines.ended_line(run)
     if run.state == RunState.RUNNING:
         return f"Run {number} goes on without you: gate watch {number}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from gatebell.cli.screen import coloured, columns
+from gatebell.cli.screen import add_colour, columns
 from gatebell.domain.enums import RunState, TaskState
 from gatebell.domain.text.display import age, cell, inert_line
 from gatebell.errors import NotFoundError, UsageError
@@ -16,12 +16,12 @@ from gatebell.terminal.runs import (
     JOINABLE,
     agent_of,
     ago,
+    describe_report,
     driver_lines,
     glyph,
     how_to_answer,
-    named,
+    label_lines,
     pending_asks,
-    reported,
     state_lines,
     turn_of,
     waiting_for,
@@ -107,12 +107,12 @@ def list_lines(store: Store, runs: list[Run]) -> list[str]:
         return f"{head}  {inert_line(what, room)}".rstrip()
 
     head = line("ID", "FLOW", f"{'STATUS':{_STATE_COLUMNS}}", "AGENT", "WAITING FOR")
-    lines = [coloured(head, "bold")]
+    lines = [add_colour(head, "bold")]
     for run, name in zip(runs, names, strict=True):
         end = task_runs.end_of(store, run)
         word, colour = (end.word, end.colour) if end else (run.state, COLOURS[run.state])
-        what = (end.told if end else waiting_for(store, run)) or "-"
-        state = coloured(f"{word:{_STATE_COLUMNS}}", colour)
+        what = (end.description if end else waiting_for(store, run)) or "-"
+        state = add_colour(f"{word:{_STATE_COLUMNS}}", colour)
         lines.append(line(str(run.id), name, state, agent_of(run), what))
     return lines
 
@@ -128,9 +128,9 @@ def status_lines(store: Store, run: Run, now: datetime, is_worked_at: bool) -> l
     """One run as it is now, and what to do about it."""
     end, task = task_runs.end_of(store, run), task_runs.task_of(store, run)
     word, colour = (end.word, end.colour) if end else (run.state, COLOURS[run.state])
-    lines = [coloured(f"Run {run.id}: {word}", colour)]
+    lines = [add_colour(f"Run {run.id}: {word}", colour)]
     state = "" if end or not task or task.run != run.id else f" [{task.state}]"
-    lines += named("Task", f"{task.id}: {task.title}{state}", columns()) if task else []
+    lines += label_lines("Task", f"{task.id}: {task.title}{state}", columns()) if task else []
     if run.state == RunState.WAITING_HUMAN:
         return lines + _waiting(store, run, now)
     return lines + state_lines(store, run, now, columns(), is_worked_at=is_worked_at)
@@ -151,7 +151,7 @@ def call_lines(calls: Sequence[FlowCall], now: datetime, most: int = 0) -> list[
 
 def mark(call: FlowCall) -> str:
     shape, colour = glyph(call)
-    return coloured(f"{shape} ", colour)
+    return add_colour(f"{shape} ", colour)
 
 
 def _name(call: FlowCall) -> str:
@@ -159,7 +159,7 @@ def _name(call: FlowCall) -> str:
 
 
 def _how_far(call: FlowCall) -> str:
-    return reported(call) or call.state
+    return describe_report(call) or call.state
 
 
 def _waiting(store: Store, run: Run, now: datetime) -> list[str]:
@@ -168,7 +168,7 @@ def _waiting(store: Store, run: Run, now: datetime) -> list[str]:
     lines = [f"Agent: {inert_line(agent_of(run), 60)}"]
     if turn and agent_of(run) != "-":
         lines.append(f"Session: {inert_line(turn.session, 60) or '-'}")
-    lines += named("Reason", waiting_for(store, run) or run.reason or "-", columns())
+    lines += label_lines("Reason", waiting_for(store, run) or run.reason or "-", columns())
     if run.waiting_since:
         lines.append(f"Waiting since: {ago((now - run.waiting_since).total_seconds())}")
     lines += driver_lines(store, run)
@@ -191,7 +191,7 @@ def ended_line(run: Run) -> str:
     """How a run ended, on one line."""
     words = run.reason if run.state in (RunState.STUCK, RunState.FAILED) else ""
     told = f": {inert_line(words, max(20, columns() - 24))}" if words else ""
-    return coloured(f"Run {run.id}: {run.state}", COLOURS[run.state]) + told
+    return add_colour(f"Run {run.id}: {run.state}", COLOURS[run.state]) + told
 
 
 def where_line(run: Run) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import runtime, wiring
 from gatebell.cli.runs import run_lines
-from gatebell.cli.screen import coloured, columns, print_json
+from gatebell.cli.screen import add_colour, columns, print_json
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.enums import AskStatus, CallName, CallState, Decision, RunState
 from gatebell.domain.runs.journals import describe_error
@@ -66,10 +66,10 @@ class Papers:
             while not lines and (new := file.read(_MAX_BYTES)):
                 self._read_bytes += len(new)
                 *lines, self._rest = (self._rest + new).split(b"\n")
-        return [_said(line.decode("utf-8", "replace")) for line in lines]
+        return [_parse_log_line(line.decode("utf-8", "replace")) for line in lines]
 
 
-def _said(line: str) -> Said:
+def _parse_log_line(line: str) -> Said:
     at, path, who, text = (*line.split(" ", 3), "", "", "")[:4]
     return Said(at, path, who, text.removeprefix(" "))
 
@@ -105,19 +105,19 @@ class Follower:
         calls = self._store.runs.calls(run.id)
         # In the order in which they come about: an answer, what it leads to, the next question.
         return [
-            *self._settled(asks),
-            *self._worked(self._changed(calls), self._papers.read()),
-            *self._asked(run, asks),
+            *self._describe_settled(asks),
+            *self._describe_work(self._list_changed(calls), self._papers.read()),
+            *self._describe_new_asks(run, asks),
             *self._new_state(run),
         ]
 
-    def _changed(self, calls: list[FlowCall]) -> list[FlowCall]:
+    def _list_changed(self, calls: list[FlowCall]) -> list[FlowCall]:
         """Calls that are new or have changed, in the order in which that happened."""
         new = [call for call in calls if self._calls.get(call.path) != (call.state, call.attempt)]
         self._calls.update({call.path: (call.state, call.attempt) for call in new})
         return sorted(new, key=lambda call: call.ended_at or call.started_at)
 
-    def _worked(self, calls: list[FlowCall], said: list[Said]) -> list[News]:
+    def _describe_work(self, calls: list[FlowCall], said: list[Said]) -> list[News]:
         """What was done and said; what an agent said comes before the end of its call."""
         news: list[News] = []
         for call in calls:
@@ -128,14 +128,14 @@ class Follower:
             news.append(_news_of_call(call))
         return news + [_news_of_said(one) for one in said]
 
-    def _asked(self, run: Run, asks: list[Ask]) -> list[News]:
+    def _describe_new_asks(self, run: Run, asks: list[Ask]) -> list[News]:
         # What was settled since they were looked up is told already.
         new = [ask for ask in asks if ask.id not in self._asked_before]
         self._asks.update(ask.id for ask in new)
         self._asked_before.update(self._asks)
         return [_news_of_ask(run, ask) for ask in new]
 
-    def _settled(self, asks: list[Ask]) -> list[News]:
+    def _describe_settled(self, asks: list[Ask]) -> list[News]:
         gone = self._asks - {ask.id for ask in asks}
         self._asks -= gone
         settled = [ask for name in sorted(gone) if (ask := self._store.asks.get(name))]
@@ -168,7 +168,7 @@ class Follower:
     def now(self) -> str:
         """What is going on, for a line that changes."""
         run, now = self._store.runs.get(self._run_id), self._store.now()
-        if run is None or run.ended:
+        if run is None or run.has_ended:
             return ""
         working = [turn for turn in self._store.runs.turns(run.id) if not turn.ended_at]
         if run.state == RunState.RUNNING and working:
@@ -190,7 +190,7 @@ def _cut(text: str, used: int) -> str:
 
 def _news_of_said(said: Said) -> News:
     line = f"{inert_line(said.who, 30)}  {said.text}"
-    return News("said", said._asdict(), coloured("│ ", "dim") + _cut(line, 2))
+    return News("said", said._asdict(), add_colour("│ ", "dim") + _cut(line, 2))
 
 
 def _news_of_call(call: FlowCall) -> News:
@@ -219,16 +219,18 @@ def _call_line(call: FlowCall) -> str:
 
 def _news_of_ask(run: Run, ask: Ask) -> News:
     question = ask.question
-    head = coloured("⏸ ", "yellow") + coloured(_cut(f"{ask.id}  {question.prompt}", 2), "bold")
+    head = add_colour("⏸ ", "yellow") + add_colour(_cut(f"{ask.id}  {question.prompt}", 2), "bold")
     ways = [f"Answer: {how_to_answer(ask)}", "all that waits: gate inbox"]
     if run_lines.can_join(ask):
         ways.insert(1, f"with the agent: gate continue {run.id}")
-    options = [f"  {number}. {_cut(name, 6)}" for number, name in enumerate(question.offered, 1)]
+    options = [
+        f"  {number}. {_cut(name, 6)}" for number, name in enumerate(question.option_labels, 1)
+    ]
     told = {"ask": ask.id, "kind": question.kind, "prompt": question.prompt}
-    return News("asked", told, "\n".join([head, *options, *_joined(ways)]))
+    return News("asked", told, "\n".join([head, *options, *_join_ways(ways)]))
 
 
-def _joined(ways: list[str]) -> list[str]:
+def _join_ways(ways: list[str]) -> list[str]:
     """Beside each other where there is room."""
     line = "  " + "   ".join(ways)
     return [line] if len(line) <= columns() else [f"  {way}" for way in ways]
@@ -238,7 +240,7 @@ def _news_of_settled(ask: Ask) -> News:
     word = ask.decision or ask.status.replace("_", " ")
     by = f" by {inert_line(ask.settled_by, 40)}" if ask.settled_by else ""
     good = ask.status == AskStatus.ANSWERED and ask.decision != Decision.REJECTED
-    mark = coloured("✓ ", "green") if good else coloured("✗ ", "red")
+    mark = add_colour("✓ ", "green") if good else add_colour("✗ ", "red")
     note = f": {ask.note}" if ask.note else ""
     told = {
         "ask": ask.id,
@@ -282,7 +284,7 @@ class LiveView:
             below = self._shown
             self._put("")
             for line in frame(text, width - 2, bar=""):
-                print(coloured("│ ", "dim") + line, file=self._out)
+                print(add_colour("│ ", "dim") + line, file=self._out)
             self._out.flush()
             self._put(below)
 
@@ -318,7 +320,7 @@ class LiveView:
     def _put(self, text: str) -> None:
         """The line at the bottom, in the place of the one before."""
         if self._changing and text != self._shown:
-            line = coloured(inert_line(f"… {text}", columns() - 1), "dim") if text else ""
+            line = add_colour(inert_line(f"… {text}", columns() - 1), "dim") if text else ""
             self._out.write(f"\r\x1b[2K{line}")
             self._out.flush()
             self._shown = text

@@ -8,7 +8,7 @@ from gatebell.app import wiring
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.runs import run_lines
 from gatebell.cli.runs.left_runs import tell_if_left
-from gatebell.cli.screen import print_json, recorded
+from gatebell.cli.screen import describe_recorded, print_json
 from gatebell.domain.asks.documents import ask_document
 from gatebell.services.runs import manage_runs
 
@@ -35,6 +35,6 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(ask_document(ask))
     else:
-        print(recorded(ask))
+        print(describe_recorded(ask))
         tell_if_left(store, ask)
     return 0

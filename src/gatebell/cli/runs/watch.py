@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         with view:
             _look_on(store, args.id, view)
     except KeyboardInterrupt:
-        print(f"\n{run_foreground.interrupted(store, args.id)}", file=sys.stderr)
+        print(f"\n{run_foreground.describe_interrupt(store, args.id)}", file=sys.stderr)
         return run_lines.INTERRUPTED
     found = run_lines.find(store, args.id)
     if not args.json:
@@ -56,7 +56,7 @@ def _look_on(store: Store, number: int, view: LiveView) -> None:
     left_since: float | None = None
     told = False
     try:
-        while not (found := run_lines.find(store, number)).ended:
+        while not (found := run_lines.find(store, number)).has_ended:
             now = store.monotonic()
             left_since = (left_since or now) if _is_left(store, found) else None
             if not told and left_since and now - left_since >= _TAKEN_WITHIN_SECONDS:

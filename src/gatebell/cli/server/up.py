@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 def _listen(store: Store) -> Callable[[], None]:
     """Answer agents that ask by files, wherever nobody else listens; returns what ends that."""
     # Imported here: asking for --help must not load it.
-    from gatebell.file_protocol.listener import Beside, Listener, initialised
+    from gatebell.file_protocol.listener import Beside, Listener, list_initialised
 
     def tell(project: str, happening: Happening) -> None:
         if happening.what in _TROUBLES:
@@ -101,7 +101,7 @@ def _listen(store: Store) -> Callable[[], None]:
     if who.agent and store.throwaway:
         # Anybody answers in there, and the questions are those of other projects.
         return lambda: None
-    beside = Beside(Listener(wiring.open_store(), lambda: initialised(os.environ), who, tell))
+    beside = Beside(Listener(wiring.open_store(), lambda: list_initialised(os.environ), who, tell))
     beside.begin()
     return beside.end
 
@@ -198,9 +198,9 @@ def _say(store: Store, url: str, args: argparse.Namespace, site: Site) -> None:
 
 def _files_in_words() -> str:
     """Where agents that ask by files are answered."""
-    from gatebell.file_protocol.listener import initialised
+    from gatebell.file_protocol.listener import list_initialised
 
-    number = len(initialised(os.environ))
+    number = len(list_initialised(os.environ))
     if not number:
         return "no project is set up for questions in files: gate init"
     where = "1 project" if number == 1 else f"{number} projects"

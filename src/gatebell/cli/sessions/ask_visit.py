@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import settings, wiring
 from gatebell.cli.asks import prompts
-from gatebell.cli.screen import columns, recorded
+from gatebell.cli.screen import columns, describe_recorded
 from gatebell.cli.sessions.continue_session import announce, quote_proposal
 from gatebell.cli.sessions.session_timer import STOPPED, TIME, Attendant
 from gatebell.domain.asks.asks import last_settler, settled_sentence
@@ -194,7 +194,7 @@ def _say_settled(ask: Ask, sitting: Sitting) -> int:
     """What became of an ask that was settled while somebody was in its session."""
     is_own = ask.settled_via == VIA and last_settler(ask) == sitting.by
     if is_own and ask.status == AskStatus.ANSWERED:
-        print(recorded(ask))
+        print(describe_recorded(ask))
         return 0
     sentence = settled_sentence(ask)
     if ask.settled_via == FAILED:

@@ -48,7 +48,7 @@ class Attendant(NamedTuple):
         warned_at: float | None = None
         with closing(self.store.bell()) as bell:
             while not program.over:
-                if ask := self._settled():
+                if ask := self._find_settled():
                     if not self._decided_here(ask):
                         program.end(STOPPED)
                     return
@@ -76,7 +76,7 @@ class Attendant(NamedTuple):
         quiet = left - self.grace_seconds
         return min(_POLL_SECONDS, quiet if quiet > 0 else left)
 
-    def _settled(self) -> Ask | None:
+    def _find_settled(self) -> Ask | None:
         with suppress(GateError):
             ask = fall_due(self.store, create_ask.get(self.store, self.sitting.ask_id))
             return None if ask.pending else ask

@@ -109,7 +109,7 @@ def run(
         found = environment.identify(process.pid)
         assert found, "a child keeps its number until it was asked how it ended"
         program = Program(found)
-        with _forwarded(process.pid) as told:
+        with _forward_signals(process.pid) as told:
             if beside:
                 _start_beside(beside, program)
             code = _wait(process.pid, terminal, before)
@@ -152,7 +152,7 @@ def _step_forward(terminal: int, group: int) -> None:
 
 
 @contextmanager
-def _forwarded(group: int) -> Iterator[list[int]]:
+def _forward_signals(group: int) -> Iterator[list[int]]:
     """Who ends this process ends the program; first it is asked, then it must.
 
     Yields the signals that were passed on.

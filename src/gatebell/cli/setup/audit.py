@@ -74,7 +74,7 @@ def _log(store: Store, args: argparse.Namespace) -> int:
 
 def _verify(store: Store, args: argparse.Namespace) -> int:
     checked = Checked()
-    for seq in check(store, checked, _kept(args.head)):
+    for seq in check(store, checked, _read_kept_head(args.head)):
         if seq % 10_000 == 0 and sys.stderr.isatty():
             print(f"\r{seq} events", end="", file=sys.stderr)
     faults = checked.faults
@@ -97,7 +97,7 @@ def _sentences(checked: Checked, faults: int) -> Iterator[str]:
         yield f"Older than this check, so compared only in part: {tables}"
 
 
-def _kept(text: str | None) -> Head | None:
+def _read_kept_head(text: str | None) -> Head | None:
     if text is None:
         return None
     seq, _, link = text.strip().partition(":")

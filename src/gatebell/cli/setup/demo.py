@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import environment, wiring
-from gatebell.cli.screen import can_prompt, coloured
+from gatebell.cli.screen import add_colour, can_prompt
 from gatebell.domain.people.logins import SCOPES
 from gatebell.domain.text.display import age
 from gatebell.errors import UsageError
@@ -91,7 +91,9 @@ def run(_: argparse.Namespace) -> int:
         me = environment.caller(os.environ, "cli")
         token = manage_people.add(store, me, _PERSON, SCOPES)
         person = wiring.caller(store, "cli", token)
-        print(coloured("Three agents work in a throwaway project; each will stop and ask.", "bold"))
+        print(
+            add_colour("Three agents work in a throwaway project; each will stop and ask.", "bold")
+        )
         agents = [(agent, _start(agent, folder, path)) for agent in AGENTS]
         with _up(path) as link:
             try:
@@ -161,7 +163,7 @@ def _with_a_person(
 ) -> None:
     """Whoever sits here answers in the browser, or presses Enter and answers in the terminal."""
     if link:
-        print(f"\nThe inbox in your browser:\n  {coloured(link, 'cyan')}")
+        print(f"\nThe inbox in your browser:\n  {add_colour(link, 'cyan')}")
         print("Answer there, or press Enter to answer here. Ctrl+C ends the demo.")
     else:
         print("\nThe web inbox needs more packages (pip install 'gatebell[web]'): answer here.")
@@ -232,11 +234,13 @@ def _go_on(store: Store, agent: Agent, process: subprocess.Popen[str], folder: s
         went_on = f"went on and wrote {agent.makes}"
     else:
         went_on = f"stopped (exit code {process.returncode})"
-    print(f"  {agent.name:10} got {answer or 'no answer'!r} {_waited(store, agent)}, {went_on}")
+    print(
+        f"  {agent.name:10} got {answer or 'no answer'!r} {_describe_wait(store, agent)}, {went_on}"
+    )
 
 
-def _waited(store: Store, agent: Agent) -> str:
-    for ask in store.asks.settled(100):
+def _describe_wait(store: Store, agent: Agent) -> str:
+    for ask in store.asks.list_settled(100):
         if ask.origin.agent == agent.name and ask.settled_at:
             return f"after {age((ask.settled_at - ask.opened_at).total_seconds())}"
     return "at once"

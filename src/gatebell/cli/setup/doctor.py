@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.app import daemon, environment, settings, wiring
-from gatebell.cli.screen import coloured, print_json
+from gatebell.cli.screen import add_colour, print_json
 from gatebell.domain.people.principals import TRUST, find_agent
 from gatebell.errors import GateError
 from gatebell.services.asks.apply_deadlines import sweep
@@ -45,9 +45,9 @@ def run(args: argparse.Namespace) -> int:
         print_json({"trust": TRUST, "findings": [finding._asdict() for finding in findings]})
     else:
         marks = {
-            True: coloured("ok  ", "green"),
-            None: coloured("open", "yellow"),
-            False: coloured("!!  ", "red"),
+            True: add_colour("ok  ", "green"),
+            None: add_colour("open", "yellow"),
+            False: add_colour("!!  ", "red"),
         }
         for ok, what in findings:
             print(f"{marks[ok]} {what}")
@@ -93,9 +93,9 @@ def _listeners() -> Iterator[Finding]:
     """Who answers agents that ask by files, wherever that is set up."""
     # Imported here: it is for those who ran gate init.
     from gatebell.file_protocol.folders import listener_of
-    from gatebell.file_protocol.listener import initialised
+    from gatebell.file_protocol.listener import list_initialised
 
-    for project in initialised(os.environ):
+    for project in list_initialised(os.environ):
         try:
             pid = listener_of(project)
         except GateError as error:

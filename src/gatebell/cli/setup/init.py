@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import environment
 from gatebell.cli.identity import add_identity
 from gatebell.cli.screen import print_json
-from gatebell.cli.setup.install import check_person, show, tell, told
+from gatebell.cli.setup.install import check_person, describe_plan, show, tell
 from gatebell.domain.text.display import inert
 from gatebell.file_protocol import setup
 from gatebell.install import plans, project_start
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         plan = project_start.take_back(place)
         folders = setup.removable(project, project_start.folders(place))
     else:
-        wanted, folders = project_start.first_files(project), setup.needed(project)
+        wanted, folders = project_start.first_files(project), setup.plan_folders(project)
         made = [folder.path for folder in folders if folder.word == "made"]
         plan = project_start.put(place, wanted, made)
     if args.dry_run and not args.json:
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         folders = _carry_out(plan, folders, undo=args.undo)
     if args.json:
         listed = [{"path": one.path, "change": one.word} for one in folders]
-        print_json({"project": project, **told(plan), "folders": listed})
+        print_json({"project": project, **describe_plan(plan), "folders": listed})
     else:
         _tell(plan, folders, args)
     return 0

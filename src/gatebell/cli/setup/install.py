@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import environment, settings, wiring
 from gatebell.cli.identity import add_identity, caller, must_be_known_beyond
-from gatebell.cli.screen import can_prompt, coloured, print_json
+from gatebell.cli.screen import add_colour, can_prompt, print_json
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.text.display import inert
@@ -101,7 +101,7 @@ def check_gatekeeper(args: argparse.Namespace, place: Place) -> None:
     GATE_STORE is the caller's own choice, so an agent's token counts in the store of the gates only.
     """
     who = check_person(args, "changes what is gated")
-    past = plans.installed(args.cli, place)
+    past = plans.read_installed(args.cli, place)
     if who.agent and past and past.store not in ("", plans.store_of(place)):
         raise AgentRefusedError(
             f"gate was installed for {args.cli} with the store {past.store}, so a token of another "
@@ -128,7 +128,7 @@ def gate_program() -> str:
 
 def brought_by_others(cli: str, place: Place) -> set[str]:
     """Gates that came with another CLI's installation, not by hand."""
-    found = [plans.installed(name, place) for name in plans.HOSTS if name != cli]
+    found = [plans.read_installed(name, place) for name in plans.HOSTS if name != cli]
     return {pattern for one in found if one for pattern in one.gates}
 
 
@@ -150,7 +150,7 @@ def in_force(place: Place) -> Rules:
 def _ask_and_write(
     args: argparse.Namespace, place: Place, program: str, rules: Rules, plan: Plan
 ) -> None:
-    if not plan.changes_nothing and not args.yes and not _agreed():
+    if not plan.changes_nothing and not args.yes and not _ask_agreement():
         raise CancelledError("nothing was written")
     if plans.host(args.cli).HAS_GATES:
         set_gates(args, place, rules.gates)
@@ -166,7 +166,7 @@ def set_gates(args: argparse.Namespace, place: Place, gates: Sequence[str]) -> N
     store.close()
 
 
-def _agreed() -> bool:
+def _ask_agreement() -> bool:
     try:
         return input("Write this? [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
@@ -178,7 +178,7 @@ def show(plan: Plan) -> None:
         for line in _diff(change):
             colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
             shown = inert(line)
-            print(coloured(shown, colour) if colour else shown)
+            print(add_colour(shown, colour) if colour else shown)
         if change.mode is not None:
             print(f"mode {change.mode:04o}: {inert(change.path)}")
 
@@ -198,13 +198,13 @@ def _diff(change: Change) -> Iterator[str]:
 def report(args: argparse.Namespace, plan: Plan, gates: Sequence[str], if_nothing: str) -> int:
     """Say what was done, or would be."""
     if args.json:
-        print_json({**told(plan), "gates": list(gates)})
+        print_json({**describe_plan(plan), "gates": list(gates)})
     else:
         tell(plan, if_nothing, dry=args.dry_run)
     return 0
 
 
-def told(plan: Plan) -> dict[str, Any]:
+def describe_plan(plan: Plan) -> dict[str, Any]:
     changes = [{"path": change.path, "change": change.word} for change in plan.changes]
     return {"files": changes, "notes": list(plan.notes)}
 

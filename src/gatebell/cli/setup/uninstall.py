@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _brought(cli: str, place: Place) -> set[str]:
     """The gates that came with this installation and are held by no other."""
-    found = plans.installed(cli, place)
-    others = [plans.installed(name, place) for name in plans.HOSTS if name != cli]
+    found = plans.read_installed(cli, place)
+    others = [plans.read_installed(name, place) for name in plans.HOSTS if name != cli]
     held = [one.held for one in others if one]
     return set(found.gates if found else ()).difference(*held)

@@ -13,13 +13,13 @@ from gatebell.app import locks, project_files, wiring
 from gatebell.cli.asks.values import meaning, other, warn_of_secret
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
-from gatebell.cli.screen import can_prompt, coloured, columns, print_json, recorded
+from gatebell.cli.screen import add_colour, can_prompt, columns, describe_recorded, print_json
 from gatebell.cli.tasks.tasks_screen import PROJECT, project_of
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.asks.documents import ask_document, task_document
-from gatebell.domain.asks.templates import filled, own_variables
+from gatebell.domain.asks.templates import fill, own_variables
 from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import SHOWN_CHARACTERS, frame, inert_line
 from gatebell.errors import (
@@ -33,7 +33,7 @@ from gatebell.services.asks.answer_ask import answer, draft, save_draft
 from gatebell.services.asks.apply_deadlines import fall_due, sweep
 from gatebell.services.tasks import backlog
 from gatebell.terminal.asks import answer_lines, going_on_lines
-from gatebell.terminal.runs import named
+from gatebell.terminal.runs import label_lines
 from gatebell.terminal.tasks import pending_asks
 
 if TYPE_CHECKING:
@@ -141,11 +141,11 @@ def _is_plain_text(ask: Ask) -> bool:
 
 
 def _question_lines(ask: Ask) -> list[str]:
-    lines = ["", *named("Question", ask.question.prompt, columns())]
+    lines = ["", *label_lines("Question", ask.question.prompt, columns())]
     if context := context_text(ask.question.context):
         lines += ["", "Context:", *frame(context, columns(), most=SHOWN_CHARACTERS)]
     # Whoever says yes says it to this, not to what the agent says of it.
-    lines += going_on_lines(ask, columns(), coloured)
+    lines += going_on_lines(ask, columns(), add_colour)
     return [*lines, *answer_lines(ask, columns()), ""]
 
 
@@ -154,7 +154,7 @@ def _value(store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace
         return other(waiting.ask, args.other)
     words = _words(store, who, waiting, args)
     if args.edit or words is None:
-        return _edited(store, who, waiting, " ".join(words or []))
+        return _edit_answer(store, who, waiting, " ".join(words or []))
     if not any(word.strip() for word in words):
         raise InvalidAnswerError(_EMPTY)
     question = waiting.ask.question
@@ -190,12 +190,12 @@ def _from_template(store: Store, who: Caller, waiting: Waiting, args: argparse.N
         "person": who.name,
         "date": f"{store.now():%Y-%m-%d}",
     }
-    return filled(
+    return fill(
         project_files.template(project, args.template).text, values | own_variables(args.set)
     )
 
 
-def _edited(store: Store, who: Caller, waiting: Waiting, start: str) -> Any:
+def _edit_answer(store: Store, who: Caller, waiting: Waiting, start: str) -> Any:
     from gatebell.cli.asks.editor import in_editor
 
     value = in_editor(store, who, waiting.ask, start, title=waiting.title)
@@ -225,10 +225,10 @@ def _tell(store: Store, ask: Ask) -> None:
     """That an answer is recorded, and what happens next, as it really is."""
     task = store.tasks.get(ask.origin.task) if ask.origin.task else None
     if task is None or ask.pending:
-        print(recorded(ask))
+        print(describe_recorded(ask))
         tell_if_left(store, ask)
         return
-    print(coloured(f"✓ Response recorded for task {task.id}", "green"))
+    print(add_colour(f"✓ Response recorded for task {task.id}", "green"))
     if pending_asks(store, task):
         print(f"  Task has another question: gate respond {task.id}")
     elif not task.run:
@@ -263,7 +263,7 @@ def _respond_to_all(args: argparse.Namespace) -> int:
             title = inert_line(
                 f"{left[0].task and left[0].task.id}  {left[0].title}", columns() - 12
             )
-            print(f"\n{coloured(head, 'dim')}  {title}")
+            print(f"\n{add_colour(head, 'dim')}  {title}")
             answered += _answer_one(store, who, left[0], edit=args.edit)
     except KeyboardInterrupt:
         print("Stopped.")

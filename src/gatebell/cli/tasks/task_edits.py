@@ -33,7 +33,10 @@ _READ_ONCE = {"title", "description", "role", "needs", "test_command", "on_timeo
 def create_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
-    project, fields = project_of(store, args.project), _given(args) | {"needs": args.dep}
+    project, fields = (
+        project_of(store, args.project),
+        _list_given_fields(args) | {"needs": args.dep},
+    )
     if args.parent and args.project is None:
         # Where an agent makes parts of a task, they belong to the project of that one.
         project = backlog.get(store, args.parent).project
@@ -48,12 +51,12 @@ def create_(args: argparse.Namespace) -> int:
 
 def _created_in_editor(store: Store, project: str, who: Caller, fields: dict[str, Any]) -> Task:
     # Imported here and below: most tasks are written on the command line.
-    from gatebell.cli.asks.editor import edited
+    from gatebell.cli.asks.editor import edit_text
     from gatebell.cli.screen import can_prompt
 
     if not can_prompt():
         raise UsageError("say what is to be done: gate task create TITLE (no terminal is here)")
-    text, code, _ = edited(f"{fields.get('description', '')}{blank()}")
+    text, code, _ = edit_text(f"{fields.get('description', '')}{blank()}")
     title, description = title_and_description(text)
     if not title:
         raise UsageError("nothing was written, so no task was made")
@@ -63,13 +66,13 @@ def _created_in_editor(store: Store, project: str, who: Caller, fields: dict[str
             store, project, who, {**fields, "title": title, "description": description}
         )
     except GateError as error:
-        raise _kept(store, "new-task", text, error) from None
+        raise _keep_text(store, "new-task", text, error) from None
 
 
 def update_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
-    fields = _given(args)
+    fields = _list_given_fields(args)
     if not fields:
         raise UsageError("say what is to be changed: gate task update --help lists the fields")
     if "role" in fields:
@@ -93,7 +96,7 @@ def _must_know_role(project: str, fields: dict[str, Any]) -> None:
 
 
 def edit_(args: argparse.Namespace) -> int:
-    from gatebell.cli.asks.editor import edited
+    from gatebell.cli.asks.editor import edit_text
 
     store = wiring.open_store()
     who = caller(store, args)
@@ -103,7 +106,7 @@ def edit_(args: argparse.Namespace) -> int:
             "gate task edit needs a terminal, or an editor named in $VISUAL or $EDITOR; without "
             f"one: gate task update {task.id}"
         )
-    text, code, _ = edited(form(task))
+    text, code, _ = edit_text(form(task))
     if text.strip() == form(task).strip():
         _must_have_ended_well(code)
         return _nothing_changed(task, as_json=args.json)
@@ -116,7 +119,7 @@ def edit_(args: argparse.Namespace) -> int:
         _must_know_role(task.project, fields)
         after = backlog.update(store, task.id, who, fields)
     except GateError as error:
-        raise _kept(store, task.id, text, error) from None
+        raise _keep_text(store, task.id, text, error) from None
     _tell_updated(after, fields, as_json=args.json)
     return 0
 
@@ -147,7 +150,7 @@ def _must_be_as_shown(store: Store, task: Task, fields: dict[str, Any]) -> None:
             raise RefusedError(f"somebody has changed the {name} of {task.id} meanwhile")
 
 
-def _kept(store: Store, name: str, text: str, error: GateError) -> GateError:
+def _keep_text(store: Store, name: str, text: str, error: GateError) -> GateError:
     """The error, and where what somebody wrote is kept (law 6)."""
     import tempfile
 
@@ -169,7 +172,7 @@ def dep_(args: argparse.Namespace) -> int:
     return 0
 
 
-def _given(args: argparse.Namespace) -> dict[str, Any]:
+def _list_given_fields(args: argparse.Namespace) -> dict[str, Any]:
     """The fields that were named on the command line."""
     if args.description is not None and args.file:
         raise UsageError("give the description or a file with it, not both")

@@ -54,7 +54,9 @@ def export_(args: argparse.Namespace) -> int:
     project = project_of(store, args.project, may_be_gone=True)
     found = store.tasks.page(project, "all", _ALL)
     ordered = sorted(found, key=lambda task: (task.created_at, task.id))
-    text = "".join(f"{backlog_jsonl.written(task, _said(store, task))}\n" for task in ordered)
+    text = "".join(
+        f"{backlog_jsonl.written(task, _describe_agent_session(store, task))}\n" for task in ordered
+    )
     if args.file == "-":
         sys.stdout.write(text)
         return 0
@@ -70,7 +72,7 @@ def export_(args: argparse.Namespace) -> int:
     return 0
 
 
-def _said(store: Store, task: Task) -> dict[str, Any]:
+def _describe_agent_session(store: Store, task: Task) -> dict[str, Any]:
     """The session of a task's agent, and the last question that it asked."""
     told: dict[str, Any] = {}
     runs = store.runs.of_task(task.id)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.screen import coloured, columns, print_json
+from gatebell.cli.screen import add_colour, columns, print_json
 from gatebell.cli.tasks.tasks_screen import project_of
 from gatebell.domain.asks.documents import entry_document
 from gatebell.domain.audit.events import EventKind
@@ -96,15 +96,15 @@ def _line(store: Store, entry: Entry) -> str:
     event = entry.event
     word = event.kind.removeprefix(_TASK)
     state = next((one for one in TaskState if one == word), None)
-    icon = coloured(cell(ICONS[state], 2), COLOURS[state]) if state else coloured("· ", "dim")
+    icon = add_colour(cell(ICONS[state], 2), COLOURS[state]) if state else add_colour("· ", "dim")
     head = f"{entry.at[:19].replace('T', ' ')}  {icon} {event.subject}  {word:14}  "
     who = inert_line(event.actor, 40)
     room = columns() - _AROUND_COLUMNS - len(event.subject) - len(who)
-    said = inert_line(_said(store, entry), max(_LEAST_COLUMNS, room))
+    said = inert_line(_describe_event(store, entry), max(_LEAST_COLUMNS, room))
     return f"{head}{who}  {said}".rstrip()
 
 
-def _said(store: Store, entry: Entry) -> str:
+def _describe_event(store: Store, entry: Entry) -> str:
     """What more there is to tell of an event: the question, the reason, what was changed."""
     content = entry.event.content
     if entry.event.kind == EventKind.TASK_AWAITING_INPUT:

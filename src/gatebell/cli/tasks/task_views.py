@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.screen import coloured, columns, print_json
+from gatebell.cli.screen import add_colour, columns, print_json
 from gatebell.cli.tasks import tasks_screen
 from gatebell.domain.enums import TaskState
 from gatebell.domain.text.display import inert_line
@@ -64,10 +64,10 @@ def list_(args: argparse.Namespace) -> int:
             print("".join(f"{line}\n" for line in _left_behind(store, projects[0])), end="")
         return 0
     if args.which == "awaiting":
-        print(f"{coloured(terminal.AWAITING, 'bold')}\n")
+        print(f"{add_colour(terminal.AWAITING, 'bold')}\n")
     for number, (project, tasks) in enumerate(shown.items()):
         if args.everywhere:
-            print("\n" * bool(number) + coloured(inert_line(project, columns()), "bold"))
+            print("\n" * bool(number) + add_colour(inert_line(project, columns()), "bold"))
         print("\n".join(tasks_screen.lines(store, tasks)))
         if len(pages[project]) > args.limit:
             print(f"… and more: --limit {args.limit * 4}")
@@ -105,7 +105,7 @@ def show_(args: argparse.Namespace) -> int:
     if args.json:
         print_json(recount_all(store, task))
         return 0
-    print("\n".join(terminal.show_lines(store, task, store.now(), columns(), coloured)))
+    print("\n".join(terminal.show_lines(store, task, store.now(), columns(), add_colour)))
     if _awaits(task):
         print(f"\nAnswer: gate respond {task.id}")
     return 0

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gatebell.app import environment
-from gatebell.cli.screen import coloured, columns, print_json
+from gatebell.cli.screen import add_colour, columns, print_json
 from gatebell.domain.asks.documents import task_document
 from gatebell.domain.text.display import inert_line, storable
 from gatebell.errors import UsageError
@@ -49,7 +49,7 @@ def project_of(store: Store, folder: str | None, *, may_be_gone: bool = False) -
 
 
 def lines(store: Store, tasks: Sequence[Task]) -> list[str]:
-    return terminal.list_lines(store, tasks, store.now(), columns(), coloured)
+    return terminal.list_lines(store, tasks, store.now(), columns(), add_colour)
 
 
 def tell(task: Task, done: str, *, as_json: bool) -> None:

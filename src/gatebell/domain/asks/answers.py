@@ -20,7 +20,7 @@ from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import digest, keyed_digest
 from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, NoticeKind
 from gatebell.domain.people.logins import door
-from gatebell.domain.permissions.rules import Rule, Scope, granted, made
+from gatebell.domain.permissions.rules import Rule, Scope, build_grant, build_made_event
 from gatebell.domain.records import NamedTuple
 from gatebell.errors import (
     AgentRefusedError,
@@ -229,7 +229,7 @@ def _grant(ask: Ask, kept: Answer, scope: Scope, random_bytes: bytes) -> Rule:
     if ask.question.requirement.personal:
         raise UsageError(f"{ask.id} needs {ask.question.requirement}: it is asked each time")
     rule_id = make_id(6, random_bytes, "g-")
-    return granted(ask, call, scope, kept.principal, kept.given_at)._replace(id=rule_id)
+    return build_grant(ask, call, scope, kept.principal, kept.given_at)._replace(id=rule_id)
 
 
 def _accept(
@@ -263,7 +263,7 @@ def _accept(
     event = Event(EventKind.ASK_ANSWERED, ask.id, kept.principal, content)
     change = Change(after, (event,), wakes(ask), (Notice(NoticeKind.SETTLED, ask.id),))
     if grant:
-        change = change._replace(grant=grant, events=(event, made(grant, caller)))
+        change = change._replace(grant=grant, events=(event, build_made_event(grant, caller)))
     return Verdict(
         kept._replace(outcome=AnswerOutcome.SETTLED), change, change.events, secret=clear
     )

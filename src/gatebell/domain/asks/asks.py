@@ -62,7 +62,7 @@ class Question(NamedTuple):
     """How it is worked out, when it is a session."""
 
     @property
-    def offered(self) -> tuple[str, ...]:
+    def option_labels(self) -> tuple[str, ...]:
         """The options as people see them."""
         return (*self.options, OTHER) if self.other else self.options
 
@@ -329,7 +329,7 @@ def wakes(ask: Ask) -> tuple[str, ...]:
     return (ask.origin.owner,) if ask.origin.owner else ()
 
 
-def opened(ask: Ask, actor: str) -> Change:
+def open_ask(ask: Ask, actor: str) -> Change:
     content = {"digest": ask.digest, "kind": ask.question.kind, "record": record_digest(ask)}
     event = Event(EventKind.ASK_OPENED, ask.id, actor, content)
     return Change(ask, (event,), notices=(Notice(NoticeKind.OPENED, ask.id),))
@@ -361,12 +361,12 @@ def fall_due(ask: Ask, now: datetime) -> Change | None:
     if clock.escalate_at and clock.escalate_at <= now:
         who = clock.escalations[clock.escalated].who
         event = Event(EventKind.ASK_ESCALATED, ask.id, "gate", {"to": who})
-        return _moved(
+        return _move_deadlines(
             ask, escalate(clock, ask.opened_at), Notice(NoticeKind.ESCALATED, ask.id, who), event
         )
     if clock.remind_at and clock.remind_at <= now:
         event = Event(EventKind.ASK_REMINDED, ask.id, "gate", {})
-        return _moved(ask, remind(clock, now), Notice(NoticeKind.REMINDER, ask.id), event)
+        return _move_deadlines(ask, remind(clock, now), Notice(NoticeKind.REMINDER, ask.id), event)
     return None
 
 
@@ -383,12 +383,12 @@ def expire(ask: Ask, now: datetime, via: str = "deadline") -> Change:
     return Change(after, (event,), wakes(ask), (Notice(NoticeKind.SETTLED, ask.id),))
 
 
-def _moved(ask: Ask, deadlines: Deadlines, notice: Notice, event: Event) -> Change:
+def _move_deadlines(ask: Ask, deadlines: Deadlines, notice: Notice, event: Event) -> Change:
     after = ask._replace(deadlines=deadlines, version=ask.version + 1)
     return Change(after, (event,), notices=(notice,))
 
 
-def held(ask: Ask, by: str, now: datetime) -> Change:
+def hold_deadlines(ask: Ask, by: str, now: datetime) -> Change:
     """The ask after somebody saved a draft of its answer; an event only if that moved its deadline."""
     deadlines = hold(ask.deadlines, now) if ask.pending else ask.deadlines
     if deadlines == ask.deadlines:
@@ -408,7 +408,7 @@ def take(ask: Ask, to: str, now: datetime) -> Change | None:
     return Change(after, (event,), erase_secret=True)
 
 
-def unsettled(ask: Ask) -> Ask:
+def hide_settlement(ask: Ask) -> Ask:
     """A settled ask as its asker sees it while nothing may be handed over; never to be written."""
     return ask._replace(
         status=AskStatus.PENDING, decision=None, value=None, note="", settled_at=None, settled_by="",

@@ -11,7 +11,7 @@ def context_text(context: Any) -> str:
     if context is None or isinstance(context, str):
         return context or ""
     if is_plain(context):
-        return "\n".join(_told(name, value) for name, value in context.items() if value)
+        return "\n".join(_describe_entry(name, value) for name, value in context.items() if value)
     return json.dumps(context, indent=2, ensure_ascii=False)
 
 
@@ -23,7 +23,7 @@ def is_plain(context: Any) -> bool:
     return all(isinstance(row, str) for row in rows)
 
 
-def _told(name: str, value: str | list[str]) -> str:
+def _describe_entry(name: str, value: str | list[str]) -> str:
     text = "\n".join(f"- {row}" for row in value) if isinstance(value, list) else value.strip("\n")
     is_long = isinstance(value, list) or "\n" in text
     return f"{name}:\n{text}" if is_long else f"{name}: {text}"

@@ -25,7 +25,7 @@ def ask_document(ask: Ask) -> dict[str, Any]:
         "prompt": question.prompt,
         "context": question.context,
         "going_on": ask.going_on,
-        "options": list(question.offered),
+        "options": list(question.option_labels),
         "multiple": question.multiple,
         "schema": question.schema,
         "default": question.default,

@@ -58,7 +58,7 @@ def elicitation(ask: Ask, proposal: Quotation, *, skips: bool = True) -> Elicita
     message, question = _message(ask, proposal), ask.question
     if question.answered_as == AskKind.APPROVAL:
         decide = {"approve": "approve", "reject": "reject"}
-        fields = {"decision": _listed("Your decision", decide)}
+        fields = {"decision": _build_list_field("Your decision", decide)}
         if skips:
             fields["reason"] = _text("Reason")
         return Elicitation(message, _object(fields, ["decision"]), {"decision": decide}, {})
@@ -72,16 +72,16 @@ def elicitation(ask: Ask, proposal: Quotation, *, skips: bool = True) -> Elicita
 
 def _message(ask: Ask, proposal: Quotation) -> str:
     """Three lines: of a longer text, hosts show no more than its beginning."""
-    said = f"{inert_line(proposal.speaker, 40)} proposes: {_quoted(proposal.words)}"
+    said = f"{inert_line(proposal.speaker, 40)} proposes: {_quote(proposal.words)}"
     if proposal.reason:
-        said += f", because: {_quoted(proposal.reason)}"
+        said += f", because: {_quote(proposal.reason)}"
     return (
         f"{ask.id}: {inert_line(ask.question.prompt, _QUESTION_COLUMNS)}\n{said}\n"
         "You decide. Leave this form, and nothing is decided."
     )
 
 
-def _quoted(words: str) -> str:
+def _quote(words: str) -> str:
     line = inert_line(words, _WORDS_COLUMNS).translate(_NO_QUOTES)
     return f"“{line}”"
 
@@ -91,10 +91,10 @@ def _choice(ask: Ask, message: str) -> Elicitation | None:
     options: dict[str, Any] = {_label(option): option for option in question.options}
     if question.multiple or len(options) < len(question.options) or {NOT_YET, OTHER} & {*options}:
         return None
-    fields = {"choice": _listed("Your choice", options)}
+    fields = {"choice": _build_list_field("Your choice", options)}
     if question.other:
         options[OTHER] = {"other": ""}
-        fields = {"choice": _listed("Your choice", options), "other": _text(OTHER)}
+        fields = {"choice": _build_list_field("Your choice", options), "other": _text(OTHER)}
     return Elicitation(message, _object(fields, ["choice"]), {"choice": options}, {})
 
 
@@ -113,7 +113,7 @@ def _form(schema: Mapping[str, Any], message: str, *, skips: bool) -> Elicitatio
         if labels is None or not (labels or skips or name in required):
             return None
         title = _label(str(about.get("title") or name))
-        fields[key] = _listed(title, labels) if labels else _plain(title, about)
+        fields[key] = _build_list_field(title, labels) if labels else _plain(title, about)
         if "description" in about:
             fields[key]["description"] = _label(str(about["description"]))
         meanings[key], names[key] = labels, name
@@ -141,7 +141,7 @@ def _label(text: str) -> str:
     return inert_line(text, _LABEL_COLUMNS)
 
 
-def _listed(title: str, labels: Mapping[str, Any]) -> dict[str, Any]:
+def _build_list_field(title: str, labels: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "string", "title": title, "enum": [NOT_YET, *labels]}
 
 
@@ -158,12 +158,12 @@ def _object(fields: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any
     return {"type": "object", "properties": dict(fields), "required": list(required)}
 
 
-def given(ask: Ask, shown: Elicitation, content: Any) -> Given | None:
+def read_given(ask: Ask, shown: Elicitation, content: Any) -> Given | None:
     """The answer in what a host sent back; None where nothing was decided."""
     if not isinstance(content, dict):
         return None
     if shown.names:
-        return _filled(ask, shown, content)
+        return _read_filled(ask, shown, content)
     if ask.question.answered_as == AskKind.TEXT:
         text = content.get("text")
         return Given(text, digest=ask.digest) if isinstance(text, str) and text.strip() else None
@@ -177,7 +177,7 @@ def given(ask: Ask, shown: Elicitation, content: Any) -> Given | None:
     return Given(value, words if isinstance(words, str) else "", ask.digest)
 
 
-def _filled(ask: Ask, shown: Elicitation, content: Mapping[str, Any]) -> Given | None:
+def _read_filled(ask: Ask, shown: Elicitation, content: Mapping[str, Any]) -> Given | None:
     value: dict[str, Any] = {}
     for key, name in shown.names.items():
         typed, labels = content.get(key), shown.meanings.get(key)

@@ -268,6 +268,6 @@ def document(value: Any) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")
 
 
-def shortened(content: str) -> str:
+def shorten(content: str) -> str:
     """The beginning of a question, as the queue shows it."""
     return content if len(content) <= _MAX_SHOWN_LENGTH else f"{content[:_MAX_SHOWN_LENGTH]}..."

@@ -109,7 +109,7 @@ def _check_cost(schema: dict[str, Any]) -> None:
         raise UsageError("the schema is too large once its references are followed")
     live: dict[int, bool] = {}
     known: dict[int, Counter[str] | None] = {}
-    for node in _applied(schema, (*_SAME, *_PARTS)):
+    for node in _list_applied(schema, (*_SAME, *_PARTS)):
         if _is_live(schema, node, live) and _overlap(_handed_on(schema, node, live, known)) > 1:
             raise UsageError(
                 "the schema leads back to itself for one part of an answer in several ways, "
@@ -135,7 +135,7 @@ def _leads_astray(root: Any, node: Any) -> bool:
     )
 
 
-def _held(root: Any, node: dict[str, Any], word: str) -> list[dict[str, Any]]:
+def _list_subschemas(root: Any, node: dict[str, Any], word: str) -> list[dict[str, Any]]:
     """The schemas that stand under a keyword."""
     part = resolve(root, node[word]) if word == "$ref" and word in node else node.get(word)
     if word in _BY_NAME and isinstance(part, dict):
@@ -143,12 +143,12 @@ def _held(root: Any, node: dict[str, Any], word: str) -> list[dict[str, Any]]:
     return [one for one in (part if isinstance(part, list) else [part]) if isinstance(one, dict)]
 
 
-def _applied(root: Any, words: tuple[str, ...]) -> list[dict[str, Any]]:
+def _list_applied(root: Any, words: tuple[str, ...]) -> list[dict[str, Any]]:
     """Every schema that may apply to a value or a part of it, by these keywords."""
     found, waiting = {id(root): root}, [root]
     while waiting:
         node = waiting.pop()
-        for one in (one for word in words for one in _held(root, node, word)):
+        for one in (one for word in words for one in _list_subschemas(root, node, word)):
             if id(one) not in found:
                 found[id(one)] = one
                 waiting.append(one)
@@ -161,7 +161,7 @@ def _is_live(root: Any, node: Any, live: dict[int, bool]) -> bool:
         return False
     if id(node) not in live:
         live[id(node)] = True  # for whoever comes back here from below
-        held = (one for word in (*_SAME, *_PARTS) for one in _held(root, node, word))
+        held = (one for word in (*_SAME, *_PARTS) for one in _list_subschemas(root, node, word))
         live[id(node)] = any(_is_live(root, one, live) for one in held)
     return live[id(node)]
 
@@ -181,7 +181,7 @@ def _handed_on(
     counts = _handed_down(root, node, live)
     # What was evaluated is known only after looking at everything once more.
     times = 2 if "unevaluatedProperties" in node or "unevaluatedItems" in node else 1
-    for one in (one for word in _SAME for one in _held(root, node, word)):
+    for one in (one for word in _SAME for one in _list_subschemas(root, node, word)):
         if _is_live(root, one, live):
             for part, count in _handed_on(root, one, live, known).items():
                 counts[part] += times * count
@@ -193,7 +193,7 @@ def _handed_down(root: Any, node: dict[str, Any], live: dict[int, bool]) -> Coun
     """The same for this schema alone: `.name` a property, `*` any property, `[]` any item."""
 
     def leading(word: str) -> int:
-        return sum(_is_live(root, one, live) for one in _held(root, node, word))
+        return sum(_is_live(root, one, live) for one in _list_subschemas(root, node, word))
 
     counts = Counter(
         {
@@ -245,7 +245,7 @@ def has_hidden(schema: Any) -> bool:
 def hide(schema: Any, value: Any, conceal: Callable[[Any], Any]) -> Any:
     """The value with every `writeOnly` part concealed; all of it where one cannot be found."""
     seen: set[int] = set()
-    for node in _applied(schema, _FOLLOWED):
+    for node in _list_applied(schema, _FOLLOWED):
         for word, part in node.items():
             followed = word in _FOLLOWED and not (word == "items" and isinstance(part, list))
             if not followed and word not in _DEFINITIONS and _may_hide(schema, part, seen):

@@ -20,7 +20,7 @@ def ask_back(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
     """A person's message to the asker. The ask stays pending."""
     must_be_pending(ask)
     after = ask._replace(asked_back=ask.asked_back + 1, version=ask.version + 1)
-    change = _said(EventKind.ASK_ASKED_BACK, after, caller, text, now)
+    change = _add_message(EventKind.ASK_ASKED_BACK, after, caller, text, now)
     # The agent of a parked run can reply only if somebody drives it.
     is_run = ask.origin.owner.startswith("run:") and ask.origin.session
     return change._replace(wakes=wakes(ask) if is_run else ())
@@ -30,11 +30,11 @@ def reply(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
     """The asker's words to the people. What it has not heard yet, it will still be handed."""
     must_be_pending(ask)
     after = ask._replace(version=ask.version + 1)
-    change = _said(EventKind.ASK_REPLIED, after, caller, text, now)
+    change = _add_message(EventKind.ASK_REPLIED, after, caller, text, now)
     return change._replace(notices=(Notice(NoticeKind.REPLIED, ask.id),))
 
 
-def _said(kind: EventKind, after: Ask, caller: Caller, text: str, now: datetime) -> Change:
+def _add_message(kind: EventKind, after: Ask, caller: Caller, text: str, now: datetime) -> Change:
     if not text.strip():
         raise UsageError("an empty message says nothing")
     content = {"text": text, "via": caller.via, "evidence": caller.evidence}

@@ -180,7 +180,7 @@ class Session(Outcome):
         """What the journal of a flow keeps beside the ask."""
         return Visits(self.attempts, self.session_id, self.transcript, self.duration_ms)
 
-    def shaped(self, shape: Callable[[Any], Any]) -> Session:
+    def convert_response(self, shape: Callable[[Any], Any]) -> Session:
         """The same, with a response of the shape that was wanted."""
         self._shape = shape
         return self

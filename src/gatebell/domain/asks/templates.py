@@ -46,7 +46,7 @@ def variables_in(text: str) -> list[str]:
     return list(dict.fromkeys(_VARIABLE.findall(text)))
 
 
-def filled(text: str, values: Mapping[str, str]) -> str:
+def fill(text: str, values: Mapping[str, str]) -> str:
     """The text with its variables replaced; what is put in is never looked at again."""
     for name in variables_in(text):
         if name not in values:

@@ -175,7 +175,7 @@ class Told:
         self.older[row.table] += 1
         return True
 
-    def gone(self) -> Iterator[str]:
+    def list_missing(self) -> Iterator[str]:
         """The rows that were not compared by now, though events tell of them."""
         for table, key in sorted(self._rows):
             yield f"{table} {key}: this row was removed without an event"

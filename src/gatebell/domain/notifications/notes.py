@@ -24,7 +24,7 @@ class Note(NamedTuple):
     sent_at: datetime
 
 
-def said(note: Note, caller: Caller) -> Event:
+def build_sent_event(note: Note, caller: Caller) -> Event:
     return Event(
         EventKind.NOTE_SENT, note.author, caller.actor, {"text": note.text, "via": caller.via}
     )

@@ -48,7 +48,7 @@ class Call(NamedTuple):
         return found if isinstance(found, str) else ""
 
     @property
-    def named(self) -> str:
+    def target(self) -> str:
         """The address, command or file that it is about, if it is of a tool that has one."""
         if self.tool == "WebFetch" and isinstance(url := self.input.get("url"), str):
             return url
@@ -57,7 +57,7 @@ class Call(NamedTuple):
     @property
     def subject(self) -> str:
         """What a pattern is compared with."""
-        return self.named or (canonical(self.input) if self.input else "")
+        return self.target or (canonical(self.input) if self.input else "")
 
     @property
     def has_more(self) -> bool:

@@ -130,7 +130,7 @@ def covers(rule: Rule, call: Call) -> bool:
     tool, words = _parts(rule.pattern)
     if tool != call.tool or words is None or call.has_more:
         return False
-    if words == "*" or not call.named:
+    if words == "*" or not call.target:
         # Alone it says all there is; among other words it stays in its field.
         never = _PUNCTUATION if words == "*" else _PUNCTUATION | {'"'}
         return _glob(words, call.subject, never)
@@ -251,7 +251,7 @@ def in_scope(rule: Rule, origin: Origin, call: Call) -> bool:
     return all(not wanted or wanted == here for wanted, here in pairs)
 
 
-def granted(ask: Ask, call: Call, scope: Scope, by: str, now: datetime) -> Rule:
+def build_grant(ask: Ask, call: Call, scope: Scope, by: str, now: datetime) -> Rule:
     """The grant that an answer makes. It has no id yet."""
     if not ask.origin.project:
         raise UsageError(f"{ask.id} belongs to no project, so the yes is for this call only")
@@ -264,10 +264,10 @@ def granted(ask: Ask, call: Call, scope: Scope, by: str, now: datetime) -> Rule:
             "one plain command, file or address, with * for any words. That * stays in one field "
             "of an input and on one host: write https://HOST/*"
         )
-    return _limited(rule, ask, call, scope.word, now)
+    return _limit(rule, ask, call, scope.word, now)
 
 
-def _limited(rule: Rule, ask: Ask, call: Call, word: str, now: datetime) -> Rule:
+def _limit(rule: Rule, ask: Ask, call: Call, word: str, now: datetime) -> Rule:
     if word == "hour":
         return rule._replace(expires_at=now + timedelta(hours=1))
     if word.isdecimal() and 1 < int(word) <= 1000:
@@ -285,7 +285,7 @@ def _limited(rule: Rule, ask: Ask, call: Call, word: str, now: datetime) -> Rule
     return rule._replace(owner=reach) if word == "task" else rule._replace(branch=reach)
 
 
-def made(rule: Rule, caller: Caller) -> Event:
+def build_made_event(rule: Rule, caller: Caller) -> Event:
     content = {
         "pattern": rule.pattern,
         "identity": rule.identity,
@@ -297,13 +297,13 @@ def made(rule: Rule, caller: Caller) -> Event:
     return Event(EventKind(f"{rule.kind}.made"), rule.id, caller.actor, content)
 
 
-def used(rule: Rule, call: Call, asker: str) -> Event:
+def build_used_event(rule: Rule, call: Call, asker: str) -> Event:
     """A grant let a call pass."""
     content = {"pattern": rule.pattern, "tool": call.tool, "input": call.input}
     return Event(EventKind.GRANT_USED, rule.id, asker, content)
 
 
-def ended(rule: Rule, caller: Caller) -> Event:
+def build_ended_event(rule: Rule, caller: Caller) -> Event:
     content = {"pattern": rule.pattern, "via": caller.via, "evidence": caller.evidence}
     return Event(EventKind(f"{rule.kind}.ended"), rule.id, caller.actor, content)
 

@@ -22,19 +22,19 @@ class _Edge(NamedTuple):
 
 def mermaid(name: str, phases: Sequence[Phase]) -> str:
     """Text that Mermaid draws; dashed: where a function decides, as far as its code tells."""
-    lines = ["---", f'title: "{_quoted(name)}"', "---", "flowchart TD"]
+    lines = ["---", f'title: "{_quote(name)}"', "---", "flowchart TD"]
     for number, phase in enumerate(phases, 1):
-        text = "<br/>".join(map(_quoted, [phase.name, *_about(phase)]))
+        text = "<br/>".join(map(_quote, [phase.name, *_about(phase)]))
         opening, closing = ("([", "])") if phase.terminal else ("[", "]")
         lines.append(f'  p{number}{opening}"{text}"{closing}')
     for edge in _edges(phases):
         arrow = "-->" if edge.lead.certain else "-.->"
-        when = f'|"{_quoted(edge.lead.when)}"|' if edge.lead.when else ""
+        when = f'|"{_quote(edge.lead.when)}"|' if edge.lead.when else ""
         lines.append(f"  p{edge.start + 1} {arrow}{when} p{edge.end + 1}")
     return "\n".join(lines)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Mermaid's own words for what would end a text, or be taken for markup."""
     plain = inert_line(text, 80)
     return "".join(one if one.isalnum() or one in " .,:?!-…" else f"#{ord(one)};" for one in plain)

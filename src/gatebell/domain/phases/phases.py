@@ -133,7 +133,7 @@ class Lead(NamedTuple):
     """Otherwise a function decides, and this is only what its code names."""
 
 
-def named(phase: str) -> str:
+def describe_phase(phase: str) -> str:
     """How errors begin."""
     return f"phase {phase!r}"
 
@@ -161,14 +161,14 @@ def leads(phase: Phase, names: Sequence[str]) -> list[Lead]:
     if isinstance(way, dict):
         rest = [Lead(phase.otherwise, "otherwise")] if phase.otherwise else []
         return [*(Lead(target, answer) for answer, target in way.items()), *rest]
-    if targets := declared(way):
+    if targets := list_declared(way):
         return [Lead(target) for target in targets]
     code = getattr(way, "__code__", None)
     mentioned = set(_texts(code)) if code else set()
     return [Lead(name, certain=False) for name in names if name in mentioned]
 
 
-def declared(way: Any) -> tuple[str, ...]:
+def list_declared(way: Any) -> tuple[str, ...]:
     """The phases that a function may return, where its annotation lists them."""
     from typing import get_origin, get_type_hints
 
@@ -191,23 +191,23 @@ def route(phase: Phase, state: State[Any], output: Any, names: Sequence[str]) ->
     """The phase after this one."""
     way = phase.next
     if isinstance(way, dict):
-        return _listed(phase, way, state.human_response)
+        return _look_up(phase, way, state.human_response)
     target = way(state, output) if callable(way) else way
     if target not in names:
         raise UsageError(
-            f"{named(phase.name)} leads to {target!r}, and there is no such phase: "
+            f"{describe_phase(phase.name)} leads to {target!r}, and there is no such phase: "
             f"{', '.join(names)}"
         )
     return str(target)
 
 
-def _listed(phase: Phase, table: dict[str, str], response: Response | None) -> str:
+def _look_up(phase: Phase, table: dict[str, str], response: Response | None) -> str:
     # Somebody's own words are no option, even if they read like one.
     listed = response and not response.is_other and table.get(response.value)
     if target := listed or phase.otherwise:
         return target
     what = f"was answered {response.value!r}" if response else "asked nobody"
     raise UsageError(
-        f"{named(phase.name)} {what}, and its table leads nowhere from there: list it, or give "
+        f"{describe_phase(phase.name)} {what}, and its table leads nowhere from there: list it, or give "
         "otherwise="
     )

@@ -72,7 +72,7 @@ def events_of(phase: str, call: FlowCall, ask: Ask | None) -> list[PhaseEvent]:
     question = ask.question
     asked: dict[str, Any] = {"id": ask.id, "prompt": question.prompt, "type": question.kind}
     if question.kind == AskKind.CHOICE:
-        asked["options"] = list(ask.question.offered)
+        asked["options"] = list(ask.question.option_labels)
     requested = PhaseEvent(INPUT_REQUESTED, phase, ask.opened_at, asked, call.path)
     if not is_done:
         return [requested]
@@ -107,21 +107,21 @@ def response_json(answer: Response) -> dict[str, Any]:
 
 def _output(call: FlowCall) -> Any:
     if call.name == CallName.RUN:
-        return _reported(call.value)
+        return _read_report(call.value)
     if call.name == CallName.PARALLEL:
-        return [_unmarked(one) for one in call.value]
+        return [_remove_mark(one) for one in call.value]
     return call.value
 
 
-def _reported(signal: Any) -> Any:
+def _read_report(signal: Any) -> Any:
     """An agent's value, or all of its signal where it gave none."""
     value = signal.get("value")
     return signal if value is None else value
 
 
-def _unmarked(value: Any) -> Any:
+def _remove_mark(value: Any) -> Any:
     if isinstance(value, dict) and list(value) == ["$signal"]:
-        return _reported(value["$signal"])
+        return _read_report(value["$signal"])
     return value["$plain"] if isinstance(value, dict) and list(value) == ["$plain"] else value
 
 

@@ -12,9 +12,9 @@ from gatebell.domain.phases.phases import (
     HumanInput,
     Phase,
     accepts,
-    declared,
+    describe_phase,
     leads,
-    named,
+    list_declared,
 )
 from gatebell.errors import UsageError
 
@@ -33,7 +33,7 @@ _NEEDS_AGENT = ("prompt", "returns", "update", "until", "for_each")
 _YES_NO = ("yes", "no")
 
 
-def checked(phases: Sequence[Phase]) -> tuple[Phase, ...]:
+def check_phases(phases: Sequence[Phase]) -> tuple[Phase, ...]:
     """The phases with their names, or a UsageError that says which one makes no sense and why."""
     given = as_list(phases, "phases")
     if not given:
@@ -47,7 +47,7 @@ def checked(phases: Sequence[Phase]) -> tuple[Phase, ...]:
             raise UsageError(f"two phases are called {name!r}: give one of them another name=")
     for one in made:
         for why in _faults(one, names):
-            raise UsageError(f"{named(one.name)} {why}")
+            raise UsageError(f"{describe_phase(one.name)} {why}")
     _must_come_to_an_end(made)
     _must_be_reached(made)
     return made
@@ -220,7 +220,9 @@ def _must_come_to_an_end(phases: Sequence[Phase]) -> None:
         ends |= more
     lost = [name for name in names if name not in ends]
     if lost:
-        raise UsageError(f"{named(lost[0])} has no way out: no terminal phase can be reached")
+        raise UsageError(
+            f"{describe_phase(lost[0])} has no way out: no terminal phase can be reached"
+        )
 
 
 def _must_be_reached(phases: Sequence[Phase]) -> None:
@@ -235,9 +237,9 @@ def _must_be_reached(phases: Sequence[Phase]) -> None:
         new = targets - reached
     if lost := [one.name for one in phases if one.name not in reached]:
         raise UsageError(
-            f"{named(lost[0])} is never reached: let another phase lead to it, or remove it"
+            f"{describe_phase(lost[0])} is never reached: let another phase lead to it, or remove it"
         )
 
 
 def _is_open(phase: Phase) -> bool:
-    return callable(phase.next) and not declared(phase.next)
+    return callable(phase.next) and not list_declared(phase.next)

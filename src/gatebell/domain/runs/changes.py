@@ -21,7 +21,7 @@ class Changed(NamedTuple):
     binary: bool = False
 
 
-def changed(diff: str) -> list[Changed]:
+def list_changed_files(diff: str) -> list[Changed]:
     """The files of a diff of git's, in their order."""
     files: list[Changed] = []
     old = new = 0
@@ -30,21 +30,21 @@ def changed(diff: str) -> list[Changed]:
             # Within a hunk nothing else counts, whatever a line says.
             sign = line[:1]
             old, new = old - (sign in " -"), new - (sign in " +")
-            files[-1] = _counted(files[-1], sign)
+            files[-1] = _count_line(files[-1], sign)
         elif line.startswith(_HEAD):
             files.append(Changed(_same_name(line.removeprefix(_HEAD))))
         elif files and (hunk := _HUNK.match(line)):
             old, new = (int(count or 1) for count in hunk.groups())
         elif files:
-            files[-1] = _told(files[-1], line)
+            files[-1] = _read_head_line(files[-1], line)
     return files
 
 
-def _counted(file: Changed, sign: str) -> Changed:
+def _count_line(file: Changed, sign: str) -> Changed:
     return file._replace(added=file.added + (sign == "+"), removed=file.removed + (sign == "-"))
 
 
-def _told(file: Changed, line: str) -> Changed:
+def _read_head_line(file: Changed, line: str) -> Changed:
     """What a line of a file's head says about it."""
     if line.startswith("Binary files "):
         return file._replace(binary=True)

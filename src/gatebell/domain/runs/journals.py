@@ -45,8 +45,8 @@ def misfit(call: FlowCall, name: CallName, label: str, digest: str) -> str:
     """Why a record does not fit what the code asks for at its path; nothing if it does."""
     if (call.name, call.label) != (name, label):
         return (
-            f"call {call.path} was {described(call.name, call.label)} and is now "
-            f"{described(name, label)}: the flow's code has changed before this point. Put it "
+            f"call {call.path} was {describe_call(call.name, call.label)} and is now "
+            f"{describe_call(name, label)}: the flow's code has changed before this point. Put it "
             f"back, or open a new run from there: gate resume {call.run} --from {call.path}"
         )
     if call.digest != digest and not call.accepted:
@@ -56,14 +56,14 @@ def misfit(call: FlowCall, name: CallName, label: str, digest: str) -> str:
             else f"To keep what is recorded: gate resume {call.run} --accept {call.path}"
         )
         return (
-            f"call {call.path}, {described(name, label)}, was made with other arguments before. "
+            f"call {call.path}, {describe_call(name, label)}, was made with other arguments before. "
             "Either the flow's code has changed, or a file or a clock is read outside of a call: "
             f"use read(), now() or step(). {way_on}"
         )
     return ""
 
 
-def described(name: CallName, label: str) -> str:
+def describe_call(name: CallName, label: str) -> str:
     return f"{name}({inert_line(label, 60)!r})" if label else f"{name}()"
 
 
@@ -93,7 +93,7 @@ def describe_error(error: Mapping[str, str]) -> str:
     return f"{words} ({where})" if where else words
 
 
-def shared(calls: Sequence[FlowCall], path: str) -> list[FlowCall]:
+def list_shared(calls: Sequence[FlowCall], path: str) -> list[FlowCall]:
     """The records that a run forked at a call takes along.
 
     An approval counts again only if nothing after it was started: a person approved what
@@ -114,7 +114,7 @@ def shared(calls: Sequence[FlowCall], path: str) -> list[FlowCall]:
     return [call for call in before if not any(is_beneath(one, call.path) for one in used)]
 
 
-def carried(calls: Sequence[FlowCall], turns: Iterable[Turn]) -> Carried:
+def build_carried(calls: Sequence[FlowCall], turns: Iterable[Turn]) -> Carried:
     """What a forked run takes along: records, and the turns they came from."""
     paths = {call.path for call in calls}
     kept = [turn for turn in turns if turn.path in paths and turn.ended_at]

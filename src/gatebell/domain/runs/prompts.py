@@ -50,9 +50,9 @@ class Exchange(NamedTuple):
     when: datetime
 
 
-def told(signal: Signal) -> str:
+def describe_signal(signal: Signal) -> str:
     """What other agents are told of a signal."""
-    return f"{signal.status}: {signal.said}" if signal.said else signal.status
+    return f"{signal.status}: {signal.own_words}" if signal.own_words else signal.status
 
 
 def mark(turn_id: str) -> str:
@@ -101,13 +101,13 @@ def first(
     return _text(turn_id, parts)
 
 
-def answered(
+def build_answer_prompt(
     turn_id: str, exchange: Exchange, signal_file: str = "", changed: Sequence[str] = ()
 ) -> str:
     """The answer to what an agent needed a person for, and what became of its folder meanwhile."""
     parts = [("## Human Response to Your Question", _exchange(exchange))]
     if changed:
-        parts.append(("Your folder is not as you left it:", "\n".join(map(quoted, changed))))
+        parts.append(("Your folder is not as you left it:", "\n".join(map(quote, changed))))
     parts.append(("Please continue the task using this guidance.", _reminder(signal_file)))
     return _text(turn_id, parts)
 
@@ -116,9 +116,9 @@ def _exchange(exchange: Exchange) -> str:
     question, context, answer, who, when = exchange
     at = when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     parts = [
-        f"**Question asked:**\n{quoted(question)}",
-        *([f"**Context:**\n{quoted(context)}"] if context else []),
-        f"**Human's answer:** (of {_name(who)}, {at})\n{quoted(answer)}",
+        f"**Question asked:**\n{quote(question)}",
+        *([f"**Context:**\n{quote(context)}"] if context else []),
+        f"**Human's answer:** (of {_name(who)}, {at})\n{quote(answer)}",
     ]
     return "\n".join(parts)
 
@@ -134,14 +134,14 @@ def asked_back(turn_id: str, message: str, who: str, signal_file: str = "") -> s
         [
             (
                 "Before your question is answered, you are asked:",
-                _attributed(f"From {who}", message),
+                _attribute(f"From {who}", message),
             ),
             ("Reply, and do nothing else: your question is still open.", reply),
         ],
     )
 
 
-def interrupted(turn_id: str, old_turn_id: str, signal_file: str = "") -> str:
+def build_interrupted_prompt(turn_id: str, old_turn_id: str, signal_file: str = "") -> str:
     """The turn before ended in the middle, nobody knows where."""
     care = (
         "What you had begun may be done, half done or not done: look before you do anything "
@@ -155,7 +155,7 @@ def try_again(turn_id: str, faults: Iterable[str], signal_file: str = "") -> str
     return _text(
         turn_id,
         [
-            ("Your value does not fit:", "\n".join(map(quoted, faults))),
+            ("Your value does not fit:", "\n".join(map(quote, faults))),
             ("Report again, with the whole value put right.", _reminder(signal_file)),
         ],
     )
@@ -163,7 +163,7 @@ def try_again(turn_id: str, faults: Iterable[str], signal_file: str = "") -> str
 
 def context_file(said: Iterable[Said]) -> str:
     """All that was said in a run, as Markdown."""
-    parts = [f"## Call {_name(one.path)}: {_name(one.who)}\n\n{quoted(one.what)}\n" for one in said]
+    parts = [f"## Call {_name(one.path)}: {_name(one.who)}\n\n{quote(one.what)}\n" for one in said]
     return "\n".join(["# What was said in this run\n", *parts])
 
 
@@ -179,7 +179,7 @@ def _summaries(since: Sequence[Said], context_path: str) -> str:
         room -= min(len(one.what), _MAX_OF_ONE)
         if room < 0:
             break
-        kept.append(_attributed(f"Call {one.path}, {one.who}", _cut(one.what)))
+        kept.append(_attribute(f"Call {one.path}, {one.who}", _cut(one.what)))
     whole = f" Everything stands in {context_path}." if context_path else ""
     left_out = len(since) - len(kept)
     head = [f"({left_out} earlier ones are left out.{whole})"] if left_out else []
@@ -191,8 +191,8 @@ def _cut(text: str) -> str:
     return f"{text[:_MAX_OF_ONE]}\n… ({rest} more characters)" if rest > 0 else text
 
 
-def _attributed(head: str, words: str) -> str:
-    return f"{_name(head)}:\n{quoted(words)}"
+def _attribute(head: str, words: str) -> str:
+    return f"{_name(head)}:\n{quote(words)}"
 
 
 def _name(text: str) -> str:
@@ -200,7 +200,7 @@ def _name(text: str) -> str:
     return inert_line(text, _MAX_NAME_LENGTH).replace("{", "(")
 
 
-def quoted(words: str) -> str:
+def quote(words: str) -> str:
     # splitlines knows every sign that any program takes for the end of a line.
     return "\n".join(f"> {line}" for line in words.splitlines() or [""])
 
@@ -208,7 +208,7 @@ def quoted(words: str) -> str:
 def _reporting(signal_file: str, schema: dict[str, Any] | None, statuses: Sequence[str]) -> str:
     value = (
         "Give the result itself as value. It must fit this JSON Schema:\n"
-        f"{quoted(json.dumps(schema, ensure_ascii=False, indent=2))}\n"
+        f"{quote(json.dumps(schema, ensure_ascii=False, indent=2))}\n"
         if schema is not None
         else ""
     )

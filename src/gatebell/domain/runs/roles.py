@@ -184,14 +184,14 @@ def _text(entry: _Entry) -> str:
     if re.fullmatch(r"[|>][+-]?(\s+#.*)?", entry.value):
         return _block(entry)
     if entry.value[:1] in ('"', "'"):
-        text, rest = _quoted(entry, entry.value)
-        if _uncommented(rest) or _items(entry):
+        text, rest = _read_quoted(entry, entry.value)
+        if _remove_comment(rest) or _items(entry):
             raise UsageError(f"{entry.where}: nothing may follow the closing quotation mark")
         return text
     if entry.value[:1] in tuple("[|>"):
         raise UsageError(f"{entry.where}: put the {entry.key} into quotation marks")
     lines = [entry.value, *_items(entry)]
-    return " ".join(_uncommented(line.strip()) for line in lines).strip()
+    return " ".join(_remove_comment(line.strip()) for line in lines).strip()
 
 
 def _block(entry: _Entry) -> str:
@@ -206,8 +206,8 @@ def _block(entry: _Entry) -> str:
 def _words(entry: _Entry) -> tuple[str, ...]:
     if entry.value[:1] == "[":
         return _inline_list(entry)
-    if not _uncommented(entry.value):
-        return _listed(entry)
+    if not _remove_comment(entry.value):
+        return _read_list(entry)
     if entry.key != "tools":
         raise UsageError(f'{entry.where}: {entry.key} is a list: ["one", "two"]')
     # Commas inside of brackets belong to a tool's pattern: Bash(git log:*, git diff:*).
@@ -219,7 +219,7 @@ def _words(entry: _Entry) -> tuple[str, ...]:
     )
 
 
-def _listed(entry: _Entry) -> tuple[str, ...]:
+def _read_list(entry: _Entry) -> tuple[str, ...]:
     found = []
     for line in _items(entry):
         dash, _, rest = line.strip().partition(" ")
@@ -232,9 +232,9 @@ def _listed(entry: _Entry) -> tuple[str, ...]:
 
 def _word(entry: _Entry, text: str) -> str:
     if text[:1] not in ('"', "'"):
-        return _uncommented(text)
-    word, rest = _quoted(entry, text)
-    if _uncommented(rest):
+        return _remove_comment(text)
+    word, rest = _read_quoted(entry, text)
+    if _remove_comment(rest):
         raise UsageError(f"{entry.where}: nothing may follow the closing quotation mark")
     return word
 
@@ -243,7 +243,7 @@ def _inline_list(entry: _Entry) -> tuple[str, ...]:
     found, rest = [], entry.value[1:].lstrip()
     while rest[:1] != "]":
         if rest[:1] in ('"', "'"):
-            word, rest = _quoted(entry, rest)
+            word, rest = _read_quoted(entry, rest)
         else:
             plain = re.split(r"[,\[\]{}\"']", rest, maxsplit=1)[0]
             word, rest = plain.strip(), rest[len(plain) :]
@@ -252,12 +252,12 @@ def _inline_list(entry: _Entry) -> tuple[str, ...]:
             raise UsageError(f'{entry.where}: {entry.key} is a list on one line: ["one", "two"]')
         found.append(word)
         rest = rest[1:].lstrip() if rest[0] == "," else rest
-    if _uncommented(rest[1:]) or _items(entry):
+    if _remove_comment(rest[1:]) or _items(entry):
         raise UsageError(f"{entry.where}: nothing may follow the closing bracket")
     return tuple(found)
 
 
-def _quoted(entry: _Entry, text: str) -> tuple[str, str]:
+def _read_quoted(entry: _Entry, text: str) -> tuple[str, str]:
     """What stands in quotation marks, and what follows them."""
     if text[0] == "'":
         if single := re.match(r"'((?:[^']|'')*)'", text):
@@ -273,8 +273,8 @@ def _quoted(entry: _Entry, text: str) -> tuple[str, str]:
 
 def _items(entry: _Entry) -> list[str]:
     """The lines below a key that say something."""
-    return [line for line in entry.below if _uncommented(line.strip())]
+    return [line for line in entry.below if _remove_comment(line.strip())]
 
 
-def _uncommented(text: str) -> str:
+def _remove_comment(text: str) -> str:
     return re.sub(r"(^|\s)#.*", "", text).strip()

@@ -222,12 +222,12 @@ def _json_lines(depth: int, tag: str, value: Any) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    return _escaped(text, _ESCAPES)
+    return _escape(text, _ESCAPES)
 
 
 def _attribute(text: str) -> str:
-    return _escaped(text, _IN_ATTRIBUTES)
+    return _escape(text, _IN_ATTRIBUTES)
 
 
-def _escaped(text: str, escapes: dict[str, str | int | None]) -> str:
+def _escape(text: str, escapes: dict[str, str | int | None]) -> str:
     return _ILLEGAL.sub("\ufffd", text).translate(str.maketrans(escapes))

@@ -80,11 +80,11 @@ class Run(NamedTuple):
         return f"run:{self.id}"
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self.state in ENDED
 
     @property
-    def kept(self) -> bool:
+    def is_kept(self) -> bool:
         """Whether its owner keeps it also while it waits; the owner may be dead by now."""
         return bool(self.owner) and self.lease_until is None
 
@@ -178,7 +178,7 @@ def event(what: EventKind, run: Run, actor: str, **content: Any) -> Event:
     return Event(what, run.name, actor, content)
 
 
-def started(run: Run, caller: Caller, seen: Mapping[str, str] | None = None) -> Event:
+def build_started_event(run: Run, caller: Caller, seen: Mapping[str, str] | None = None) -> Event:
     """`seen`: the digests of the flow and the roles as whoever started it could see them."""
     content = {
         "seen": seen,
@@ -276,18 +276,18 @@ def let_go(run: Run) -> RunChange:
 
 
 def complete(run: Run, result: Any, now: datetime) -> RunChange:
-    after = _ended(run, RunState.COMPLETED, "", now)._replace(result=result)
+    after = _end_run(run, RunState.COMPLETED, "", now)._replace(result=result)
     return RunChange(after, events=(event(EventKind.RUN_COMPLETED, run, DRIVER),))
 
 
 def give_up(run: Run, reason: str, path: str, now: datetime) -> RunChange:
     """The flow itself, or a person's silence, ends the run as stuck."""
-    after = _ended(run, RunState.STUCK, reason, now)._replace(at_path=path)
+    after = _end_run(run, RunState.STUCK, reason, now)._replace(at_path=path)
     return RunChange(after, events=(event(EventKind.RUN_STUCK, run, DRIVER, reason=after.reason),))
 
 
 def break_down(run: Run, reason: str, traceback: str, path: str, now: datetime) -> RunChange:
-    after = _ended(run, RunState.FAILED, reason, now)._replace(
+    after = _end_run(run, RunState.FAILED, reason, now)._replace(
         error=storable(traceback), at_path=path
     )
     return RunChange(after, events=(event(EventKind.RUN_FAILED, run, DRIVER, reason=after.reason),))
@@ -297,9 +297,9 @@ def stop(
     run: Run, caller: Caller, reason: str, now: datetime, task_state: TaskState | None = None
 ) -> RunChange:
     """A person ends the run; it can be taken up again at the call where it stopped."""
-    if run.ended:
+    if run.has_ended:
         raise RefusedError(f"run {run.id} has ended already ({run.state})")
-    after = _ended(run, RunState.STUCK, reason, now)._replace(
+    after = _end_run(run, RunState.STUCK, reason, now)._replace(
         claim=run.claim + 1, agent=run.agent, at_path=run.at_path
     )
     content = {"reason": after.reason, "via": caller.via, "evidence": caller.evidence}
@@ -323,7 +323,7 @@ def resume(
         raise RefusedError(
             f"run {run.id} is completed; gate resume {run.id} --from N opens a new run there"
         )
-    if not run.ended:
+    if not run.has_ended:
         raise RefusedError(f"run {run.id} has not ended: it is {run.state}")
     unanswered = set(settled)
     again = []
@@ -368,13 +368,13 @@ def _again(call: FlowCall) -> FlowCall:
     )  # fmt: skip
 
 
-def heeded(call: FlowCall) -> FlowCall:
+def close_ask(call: FlowCall) -> FlowCall:
     """Its ask is done with; the next one is another."""
     return call._replace(state=CallState.OPEN, ask_id="", asked=call.asked + 1)
 
 
 def must_be_ended(run: Run) -> None:
-    if not run.ended:
+    if not run.has_ended:
         raise RefusedError(
             f"run {run.id} is {run.state}: only a run that has ended can be deleted. "
             f"gate stop {run.id} ends it"
@@ -385,10 +385,10 @@ _RELEASED: dict[str, Any] = {"owner": "", "lease_until": None}
 
 
 def _between_drives(run: Run) -> dict[str, Any]:
-    return {} if run.kept else _RELEASED
+    return {} if run.is_kept else _RELEASED
 
 
-def _ended(run: Run, state: RunState, reason: str, now: datetime) -> Run:
+def _end_run(run: Run, state: RunState, reason: str, now: datetime) -> Run:
     return run._replace(
         state=state, reason=_reason(reason), ended_at=now, ready_at=None, agent="", at_path="",
         **_RELEASED,

@@ -69,12 +69,12 @@ class Signal(NamedTuple):
     """Everything else that stood in the signal."""
 
     @property
-    def said(self) -> str:
+    def own_words(self) -> str:
         """What others are told of it, in the agent's own words."""
         return self.summary or self.message or self.reason or self.question
 
     @property
-    def asked(self) -> str:
+    def question_text(self) -> str:
         """What a person is asked when the agent needs one."""
         return self.question or self.reason or self.message or self.summary
 
@@ -82,7 +82,7 @@ class Signal(NamedTuple):
     def beside(self) -> str:
         """All else that the agent says where it asks."""
         words = (self.summary, self.reason, self.message)
-        return "\n".join(one for one in dict.fromkeys(words) if one and one != self.asked)
+        return "\n".join(one for one in dict.fromkeys(words) if one and one != self.question_text)
 
     @property
     def context(self) -> str:

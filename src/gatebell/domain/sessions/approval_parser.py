@@ -123,7 +123,7 @@ def _is_masked(word: str) -> bool:
     return (plain != word and any(map(str.isalpha, plain))) or len(scripts - _EAST) > 1
 
 
-def _folded(statement: str) -> str:
+def _fold(statement: str) -> str:
     bare = _BOLD.sub(r"\1", _NICE_SIGNS.sub("", statement)).strip(_FULL_STOPS)
     return _PAUSES.sub(" ", bare).strip().lower()
 
@@ -132,7 +132,7 @@ def _kinds(statement: str) -> set[str | None] | None:
     """The kinds of words that a statement consists of; None: there are others too."""
     if _MOCKS.search(statement):
         return None
-    text = re.sub(" +", " ", _folded(statement))
+    text = re.sub(" +", " ", _fold(statement))
     label = LABEL.match(text)
     at = label.end() if label else 0
     kinds: set[str | None] = set()
@@ -167,7 +167,7 @@ def _is_content(statement: str) -> bool:
 
 def _is_refusal(statement: str) -> bool:
     """Whether a statement refuses: by a word for it, or by not approving."""
-    low = _folded(statement)
+    low = _fold(statement)
     if _NO.fullmatch(low):
         return True
     low = _NO.sub("", low, count=1) if _NO.match(low) and _REFUSES.search(low) else low
@@ -224,7 +224,7 @@ def read_choice(text: str, options: Sequence[str], *, multiple: bool) -> Reading
     # An option may hold a full stop or a question mark: the whole is tried before its end.
     for end in dict.fromkeys((words, lines[-1].strip(), *said[-1:])):
         before = words[: words.rindex(end)]
-        if chosen := _named(end, options, multiple=multiple):
+        if chosen := _find_named(end, options, multiple=multiple):
             if any(map(_is_doubtful, statements(before))) or _names_other(before, options, chosen):
                 break
             return Reading(chosen if multiple else chosen[0], end)
@@ -244,19 +244,19 @@ def _names_other(text: str, options: Sequence[str], chosen: Sequence[str]) -> bo
     return any(re.search(rf"(?<!\w){other}(?!\w)", text) for other in others)
 
 
-def _named(statement: str, options: Sequence[str], *, multiple: bool) -> list[str]:
+def _find_named(statement: str, options: Sequence[str], *, multiple: bool) -> list[str]:
     text = _set(statement)
     names = {_set(option) for option in options}
     for shorter in (LABEL, _PREFIX, _SUFFIX):
-        if found := _listed(text, statement, options, multiple=multiple):
+        if found := _read_list(text, statement, options, multiple=multiple):
             return found
         cut = shorter.search(text) if shorter is _SUFFIX else shorter.match(text)
         if cut and _set(cut[0]).strip(" ,:，：") not in names:
             text = text[: cut.start()] + text[cut.end() :]
-    return _listed(text, statement, options, multiple=multiple)
+    return _read_list(text, statement, options, multiple=multiple)
 
 
-def _listed(text: str, statement: str, options: Sequence[str], *, multiple: bool) -> list[str]:
+def _read_list(text: str, statement: str, options: Sequence[str], *, multiple: bool) -> list[str]:
     """The options that a text is a list of, in their own order; longer names before shorter."""
     found: list[str] = []
     at = 0

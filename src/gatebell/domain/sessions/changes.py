@@ -45,15 +45,15 @@ def open_visit(ask: Ask, sitting: Sitting, caller: Caller, seconds: float) -> Ch
 def hold_open(ask: Ask, turn: Turn, seconds: float) -> Change | None:
     """The ask of a run while a person is in its agent's session; None: no deadline has to move."""
     before, clock = ask.deadlines.expires_at, stay(ask.deadlines, turn.started_at, seconds)
-    return _moved(ask, clock, turn, {"before": iso(before)})
+    return _move_deadlines(ask, clock, turn, {"before": iso(before)})
 
 
 def release(ask: Ask, turn: Turn, before: datetime | None, now: datetime) -> Change | None:
     """The same once they have left; None: no deadline has to move."""
-    return _moved(ask, go_away(ask.deadlines, before, now), turn, {})
+    return _move_deadlines(ask, go_away(ask.deadlines, before, now), turn, {})
 
 
-def _moved(ask: Ask, clock: Deadlines, turn: Turn, more: dict[str, Any]) -> Change | None:
+def _move_deadlines(ask: Ask, clock: Deadlines, turn: Turn, more: dict[str, Any]) -> Change | None:
     if not ask.pending or clock == ask.deadlines:
         return None
     content = {"until": iso(clock.expires_at), "turn": turn.id} | more

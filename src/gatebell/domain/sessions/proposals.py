@@ -147,12 +147,12 @@ def _without(said: Said, injected: Sequence[str]) -> Said:
         if bones == found:
             return Said(said.speaker, BLANK)
         if _is_long(bones) and bones in found:
-            text = _blanked(text, bones)
+            text = _blank(text, bones)
             found = skeleton(text)
     return Said(said.speaker, text)
 
 
-def _blanked(text: str, bones: str) -> str:
+def _blank(text: str, bones: str) -> str:
     letters = [
         (one, at) for at, shown in enumerate(text) if shown.isalnum() for one in shown.lower()
     ]
@@ -170,12 +170,12 @@ def _text(heard: Sequence[Said]) -> Proposal | None:
         whole = said.text.replace(BLANK, " ").strip()
         if not whole or is_courtesy(whole):
             continue
-        value = _labelled(whole.replace("**", "").split("\n")) or whole
+        value = _find_labelled(whole.replace("**", "").split("\n")) or whole
         return Proposal(value, said.speaker, _quote(value))
     return None
 
 
-def _labelled(lines: Sequence[str]) -> str:
+def _find_labelled(lines: Sequence[str]) -> str:
     """What follows the last `Decision:` at the beginning of a line."""
     for at in range(len(lines) - 1, -1, -1):
         line = lines[at].strip()

@@ -59,13 +59,13 @@ def brief(question: Question, papers: str) -> Brief:
             context_file = "context.txt" if is_words else "context.json"
             shown = f"It is long. Read or search what you need of it: {papers}/{context_file}"
         else:
-            shown = _fenced(text, "" if is_words else "json")
+            shown = _fence(text, "" if is_words else "json")
         parts.append(f"## Context\n{shown}")
     parts.append(_ending(question))
     return Brief("\n\n".join(parts), context_file, text if context_file else "")
 
 
-def injected(question: Question, papers: str, first: str) -> tuple[str, ...]:
+def list_injected(question: Question, papers: str, first: str) -> tuple[str, ...]:
     """All that the agent was told by us: whoever repeats it has decided nothing."""
     made = brief(question, papers)
     return tuple(text for text in (first, made.prompt, question.prompt, made.context) if text)
@@ -77,7 +77,7 @@ def _text(context: Any) -> str:
     return json.dumps(context, indent=2, ensure_ascii=False)
 
 
-def _fenced(text: str, language: str) -> str:
+def _fence(text: str, language: str) -> str:
     """As a block that nothing in the text can end."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -88,12 +88,12 @@ def _ending(question: Question) -> str:
     if question.answered_as == AskKind.APPROVAL:
         return _DECISION
     if question.answered_as == AskKind.CHOICE:
-        return f"When ready to conclude, please state what was chosen:\n{_listed(question.options)}"
+        return f"When ready to conclude, please state what was chosen:\n{_list_options(question.options)}"
     if question.answered_as == AskKind.FORM:
-        schema = _fenced(json.dumps(question.schema, indent=2, ensure_ascii=False), "json")
+        schema = _fence(json.dumps(question.schema, indent=2, ensure_ascii=False), "json")
         return f"{_STRUCTURED}\nwhere <structured_response_here> fits this schema:\n{schema}"
     return "When ready to conclude, please state the outcome in a few sentences."
 
 
-def _listed(options: Sequence[str]) -> str:
+def _list_options(options: Sequence[str]) -> str:
     return "\n".join(f"- {option}" for option in options)

@@ -163,7 +163,9 @@ def failures(sittings: Sequence[Sitting]) -> int:
     return sum(one.end == FAILED for one in sittings)
 
 
-def held(holder: Sitting | Turn, ask_id: str, orphans: Sequence[str], now: datetime) -> str:
+def describe_holder(
+    holder: Sitting | Turn, ask_id: str, orphans: Sequence[str], now: datetime
+) -> str:
     """Who is in a session, and what to do about it.
 
     `orphans` name the processes that live in it though its holder's own is gone.

@@ -95,12 +95,12 @@ def _json(text: str, number: int) -> Any:
 
 def _line(where: str, record: Any) -> Line:
     try:
-        return _checked(where, record)
+        return _check_record(where, record)
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from None
 
 
-def _checked(where: str, record: Any) -> Line:
+def _check_record(where: str, record: Any) -> Line:
     if not isinstance(record, dict):
         raise UsageError("a task is a JSON object")
     record = {key: value for key, value in record.items() if value is not None}

@@ -41,14 +41,14 @@ class Report(NamedTuple):
 def read(signal: Signal, unanswered: TaskState) -> Report:
     """The report that a signal is; `unanswered`: what a task becomes that nobody answered."""
     state = _STATES.get(signal.status, TaskState.FAILED)
-    status = "" if state == TaskState.CLOSED else signal.reason or signal.said
+    status = "" if state == TaskState.CLOSED else signal.reason or signal.own_words
     if signal.status == SignalStatus.NEEDS_HUMAN:
         state = unanswered
     elif signal.status not in _STATES:
         told = inert_line(signal.status, 60)
         known = ", ".join(STATUSES)
         status = f"the agent reported {told}; a task knows {known}. It said: {_all(signal)}"
-    return Report(state, signal.said, signal.details, status, signal.confidence)
+    return Report(state, signal.own_words, signal.details, status, signal.confidence)
 
 
 def doubt(signal: Signal, threshold: float | None) -> str:

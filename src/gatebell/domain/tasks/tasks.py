@@ -172,7 +172,7 @@ def parse_task_priority(given: str | int) -> Priority:
         ) from None
 
 
-def checked(task: Task) -> Task:
+def check_task(task: Task) -> Task:
     """The task, if everything in it may stand there."""
     if not task.title.strip():
         raise UsageError("a task needs a title: gate task create TITLE")
@@ -205,14 +205,14 @@ def checked(task: Task) -> Task:
     )
 
 
-def created(task: Task, caller: Caller) -> TaskChange:
+def create_task(task: Task, caller: Caller) -> TaskChange:
     content = {"title": task.title, "via": caller.via, "evidence": caller.evidence}
     return TaskChange(
-        checked(task), (Event(EventKind.TASK_CREATED, task.id, caller.actor, content),)
+        check_task(task), (Event(EventKind.TASK_CREATED, task.id, caller.actor, content),)
     )
 
 
-def changed(task: Task, after: Task, caller: Caller, now: datetime) -> TaskChange:
+def change_task(task: Task, after: Task, caller: Caller, now: datetime) -> TaskChange:
     """What a person or agent wrote into a task; never its state."""
     _must_be_left_to_people(task, caller)
     if task.test_command != after.test_command and is_person(task.test_from):
@@ -221,7 +221,7 @@ def changed(task: Task, after: Task, caller: Caller, now: datetime) -> TaskChang
     names = [name for name in Task._fields if getattr(task, name) != getattr(after, name)]
     content = {"changed": names, "via": caller.via, "evidence": caller.evidence}
     told = Event(EventKind.TASK_CHANGED, task.id, caller.actor, content)
-    return TaskChange(checked(_next(after, now)), (told,))
+    return TaskChange(check_task(_next(after, now)), (told,))
 
 
 def move(
@@ -236,7 +236,7 @@ def move(
     )  # fmt: skip
     content = {"from": task.state, "reason": reason, "via": caller.via, "evidence": caller.evidence}
     return TaskChange(
-        checked(after), (Event(EventKind(f"task.{state}"), task.id, caller.actor, content),)
+        check_task(after), (Event(EventKind(f"task.{state}"), task.id, caller.actor, content),)
     )
 
 
@@ -302,7 +302,7 @@ def follow(
         return None
     after = _next(task, now)._replace(
         state=state,
-        status=run.reason if run.ended else "",
+        status=run.reason if run.has_ended else "",
         answered_at=now
         if (task.state, state) == (TaskState.AWAITING_INPUT, TaskState.OPEN)
         else None,

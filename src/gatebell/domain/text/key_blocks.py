@@ -32,20 +32,20 @@ def hide_key_blocks(text: str) -> str:
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
 def _hide_from(lines: list[str], at: int, shown: list[str]) -> int:
     """Add what may be shown of a line, and of the key that begins in it; returns the next line."""
     line = lines[at]
-    if _compiled(_BEGIN).search(line):
+    if _compile(_BEGIN).search(line):
         before, is_open = _hide_in_line(line)
         shown.append(before)
         return _skip_key(lines, at + 1, shown) if is_open else at + 1
-    if (end := _compiled(_END).search(line)) and end.group():
+    if (end := _compile(_END).search(line)) and end.group():
         # Its beginning was cut off, so the lines before it are the key.
-        while shown and _compiled(_BODY).search(shown[-1][-_END_OF_LINE:]):
+        while shown and _compile(_BODY).search(shown[-1][-_END_OF_LINE:]):
             shown.pop()
         line = HIDDEN + line[end.end() :]
     shown.append(line)
@@ -55,9 +55,9 @@ def _hide_from(lines: list[str], at: int, shown: list[str]) -> int:
 def _hide_in_line(line: str) -> tuple[str, bool]:
     """A line in which keys begin, and whether the last of them goes on after it."""
     parts, at = [], 0
-    while begin := _compiled(_BEGIN).search(line, at):
+    while begin := _compile(_BEGIN).search(line, at):
         parts += [line[at : begin.start()], HIDDEN]
-        end = _compiled(_END).search(line, begin.end())
+        end = _compile(_END).search(line, begin.end())
         if end is None:
             return "".join(parts), True
         at = end.end()
@@ -67,9 +67,9 @@ def _hide_in_line(line: str) -> tuple[str, bool]:
 def _skip_key(lines: list[str], start: int, shown: list[str]) -> int:
     """The first line after a key: after its END, or where it stops looking like one."""
     for at in range(start, min(len(lines), start + _MAX_LINES)):
-        if _compiled(_BEGIN).search(lines[at]):
+        if _compile(_BEGIN).search(lines[at]):
             break
-        if end := _compiled(_END).search(lines[at]):
+        if end := _compile(_END).search(lines[at]):
             rest = lines[at][end.end() :]
             if end.group():
                 shown[-1] += rest
@@ -83,4 +83,4 @@ def _skip_key(lines: list[str], start: int, shown: list[str]) -> int:
 
 
 def _belongs(line: str) -> bool:
-    return any(_compiled(one).search(line) for one in (_BODY, _SHORT, _HEADER))
+    return any(_compile(one).search(line) for one in (_BODY, _SHORT, _HEADER))

@@ -72,19 +72,19 @@ _DEEPEST = 3
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
 def hide_named(text: str) -> str:
     """The text without the values of names that stand for secrets."""
-    text = _compiled(_PAIR).sub(_hide_pair, text) if "alue" in text or "VALUE" in text else text
-    text = _compiled(_ELEMENT).sub(_hide_element, text) if "</" in text else text
+    text = _compile(_PAIR).sub(_hide_pair, text) if "alue" in text or "VALUE" in text else text
+    text = _compile(_ELEMENT).sub(_hide_element, text) if "</" in text else text
     text = _sub_after_keywords(_BLOCK, _hide_block, text) if _has_block(text) else text
-    text = _compiled(_OPTION).sub(_hide_option, text) if " -" in text or text[:1] == "-" else text
-    text = _compiled(_SET).sub(_hide_option, text)
-    text = _compiled(_WRAPPED).sub(_hide_wrapped, text)
-    text = _compiled(_SAID).sub(_hide_said, text)
+    text = _compile(_OPTION).sub(_hide_option, text) if " -" in text or text[:1] == "-" else text
+    text = _compile(_SET).sub(_hide_option, text)
+    text = _compile(_WRAPPED).sub(_hide_wrapped, text)
+    text = _compile(_SAID).sub(_hide_said, text)
     text = _hide_assigned(text, 0)
     return _hide_near(text)
 
@@ -112,7 +112,7 @@ def _kind_of(words: tuple[str, ...], joined: str) -> tuple[SecretKind | None, in
 @lru_cache(maxsize=1024)
 def kind_of(name: str) -> SecretKind | None:
     """Of a name that stands for a secret; otherwise None."""
-    words = tuple(word.lower() for word in _compiled(_WORD).findall(name))
+    words = tuple(word.lower() for word in _compile(_WORD).findall(name))
     kind, at = _kind_of(words, name.lower())
     if words[at : at + 2] == ("session", "id"):
         return kind
@@ -124,14 +124,14 @@ def kind_of(name: str) -> SecretKind | None:
 
 
 def _has_block(text: str) -> bool:
-    return bool(_compiled(r":[ \t]{0,4}[|>][+-]?[ \t]{0,4}\n").search(text))
+    return bool(_compile(r":[ \t]{0,4}[|>][+-]?[ \t]{0,4}\n").search(text))
 
 
 def _sub_after_keywords(pattern: str, hide: Callable[[re.Match[str]], str], text: str) -> str:
     """Like re.sub, but only tried where a keyword is: much faster than a search for any of them."""
     parts, done = [], 0
     for at in _keyword_positions(text):
-        if at >= done and (found := _compiled(pattern).match(text, at)):
+        if at >= done and (found := _compile(pattern).match(text, at)):
             parts += [text[done:at], hide(found)]
             done = found.end()
     return "".join([*parts, text[done:]]) if parts else text
@@ -158,14 +158,14 @@ def _hide_assigned(text: str, depth: int) -> str:
 def _name_of(found: re.Match[str], end: int) -> tuple[int, str]:
     """Where the name begins in which the keyword was found, and the whole of it."""
     text, at = found.string, found.start()
-    before = _compiled(_BEFORE).search(text, max(0, at - 60), at)
+    before = _compile(_BEFORE).search(text, max(0, at - 60), at)
     start = before.start() if before else at
     if start < at and text[start - 1 : start] == "\\" and text[start] in "nrt":
         # It is the rest of a line break that is written as \\n.
         start += 1
     if text[start:end].lower() == "key":
         # Also `API key` and `Unseal Key`.
-        word = _compiled(r"[A-Za-z]{2,12} $").search(text, max(0, start - 13), start)
+        word = _compile(r"[A-Za-z]{2,12} $").search(text, max(0, start - 13), start)
         return start, f"{word.group().strip()}_key" if word else text[start:end]
     return start, text[start:end]
 
@@ -177,7 +177,7 @@ def _judge_assigned(found: re.Match[str], depth: int) -> str:
     is_template = "f" in (found["pre"] or "").lower() and "{" in (found["quoted"] or "")
     if not kind or is_template:
         return _go_on(found, depth)
-    starts = _compiled(_STARTS).search(text, max(0, start - 60), start)
+    starts = _compile(_STARTS).search(text, max(0, start - 60), start)
     place = Place(
         kind,
         found["sep"],
@@ -197,7 +197,7 @@ def _judge_assigned(found: re.Match[str], depth: int) -> str:
 def _judge_bare(found: re.Match[str], depth: int, place: Place, *, is_whole: bool) -> str:
     """A value without quotes: all of the word in a file of settings, otherwise up to a sign."""
     value = found["bare"]
-    stop = _compiled(_ESCAPES if is_whole and "=" in place.sep else _STOPS).search(value, 1)
+    stop = _compile(_ESCAPES if is_whole and "=" in place.sep else _STOPS).search(value, 1)
     if stop:
         value, place = value[: stop.start()], place._replace(after=stop.group())
         if _is_called(value, place.after):
@@ -212,14 +212,14 @@ def _judge_bare(found: re.Match[str], depth: int, place: Place, *, is_whole: boo
 def _is_called(value: str, stop: str) -> bool:
     return (
         stop in "(["
-        and bool(_compiled(r"[A-Za-z_][\w.]*").fullmatch(value))
+        and bool(_compile(r"[A-Za-z_][\w.]*").fullmatch(value))
         and not is_scrambled(value)
     )
 
 
 def _is_code(value: str) -> bool:
     """Whether a value is itself a name of such a thing: `password=password`, `key: readKey`."""
-    return bool(_compiled(r"[A-Za-z_.]+").fullmatch(value) and kind_of(value))
+    return bool(_compile(r"[A-Za-z_.]+").fullmatch(value) and kind_of(value))
 
 
 def _show(found: re.Match[str], value: str, depth: int, place: Place) -> str:
@@ -244,7 +244,7 @@ def _value_of(found: re.Match[str]) -> tuple[str, str]:
     """The value, and the group it stands in."""
     if found["quoted"] is not None:
         return found["quoted"], "quoted"
-    stop = _compiled(_STOPS).search(found["bare"], 1)
+    stop = _compile(_STOPS).search(found["bare"], 1)
     return (found["bare"][: stop.start()] if stop else found["bare"]), "bare"
 
 
@@ -316,18 +316,18 @@ def _hide_near(text: str) -> str:
     """A name, then a few words, then one in which nothing can be read: that is what was named."""
     parts, done = [], 0
     for at in _keyword_positions(text):
-        found = _compiled(_REST).match(text, at)
+        found = _compile(_REST).match(text, at)
         if (
             at < done
             or found is None
             or kind_of(_name_of(found, found.end())[1]) in (None, SecretKind.MAYBE)
         ):
             continue
-        if (word := _compiled(_NEXT).match(text, found.end())) and _is_next(word["v"]):
+        if (word := _compile(_NEXT).match(text, found.end())) and _is_next(word["v"]):
             parts += [text[done : word.start("v")], HIDDEN]
             done = word.end("v")
             continue
-        for word in _compiled(_NEAR).finditer(text, found.end(), _end_of_line(text, found.end())):
+        for word in _compile(_NEAR).finditer(text, found.end(), _end_of_line(text, found.end())):
             value = word.group().rstrip(".")
             if is_scrambled(value) and not is_filler(value):
                 parts += [text[done : word.start()], HIDDEN]
@@ -349,6 +349,6 @@ def _end_of_line(text: str, at: int) -> int:
     if end < 0:
         return most
     if text[at:end].rstrip()[-1:] in (":", '"'):
-        following = _compiled(r"\s{1,20}[^\n]{0,60}").match(text, end)
+        following = _compile(r"\s{1,20}[^\n]{0,60}").match(text, end)
         return following.end() if following else end
     return end

@@ -49,7 +49,7 @@ def _hide(text: str, depth: int) -> str:
     if not text:
         return text
     if depth < _DEEPEST and "\\" in text:
-        text = _compiled(_STRING).sub(lambda found: _hide_in_string(found, depth), text)
+        text = _compile(_STRING).sub(lambda found: _hide_in_string(found, depth), text)
     text = hide_key_blocks(text)
     # Before the formats: an access key gives away the secret key beside it.
     text = _hide_places(text)
@@ -88,7 +88,7 @@ def _cut(line: str) -> str:
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
@@ -97,10 +97,10 @@ def _hide_known_formats(text: str) -> str:
         for start in starts.split():
             if start in text:
                 rest = rf"{re.escape(start)}[{alphabet}]{{{least},4000}}+"
-                text = _compiled(rest).sub(_hide_word, text)
+                text = _compile(rest).sub(_hide_word, text)
     for needles, pattern in formats.SHAPES:
         if any(needle in text for needle in needles.split()):
-            text = _compiled(pattern).sub(_hide_word, text)
+            text = _compile(pattern).sub(_hide_word, text)
     return text
 
 
@@ -109,12 +109,12 @@ def _hide_word(found: re.Match[str]) -> str:
     whole = found.group()
     before = found.string[max(0, found.start() - 3) : found.start()]
     # A word also begins after a line break that is written as \\n, after %3D, and after a colour.
-    if before[-1:].isalnum() and not _compiled(r"\\[nrtbf]$|%[0-9A-Fa-f]{2}$|\dm$").search(before):
+    if before[-1:].isalnum() and not _compile(r"\\[nrtbf]$|%[0-9A-Fa-f]{2}$|\dm$").search(before):
         return whole
     # A full stop ends the sentence, not the secret.
     end = whole.rstrip("./")
     # Of an address that is a secret itself, its beginning says whose it is.
-    known = _compiled(r"[a-z0-9.]+/(?:[a-z0-9]+/){1,2}").match(end)
+    known = _compile(r"[a-z0-9.]+/(?:[a-z0-9]+/){1,2}").match(end)
     return (known.group() if known and "." in known.group() else "") + HIDDEN + whole[len(end) :]
 
 
@@ -131,7 +131,7 @@ def _hide_value(found: re.Match[str]) -> str:
 def _hide_places(text: str) -> str:
     for needle, pattern in formats.PLACES:
         if needle in text:
-            text = _compiled(pattern).sub(_hide_value, text)
+            text = _compile(pattern).sub(_hide_value, text)
     return text
 
 
@@ -140,10 +140,10 @@ def _hide_options(text: str) -> str:
     if not known:
         return text
     # A command that goes on after a backslash is one line.
-    lines = _compiled(r"(?<!\\)\n").split(text)
+    lines = _compile(r"(?<!\\)\n").split(text)
     for needle, pattern in known:
         lines = [
-            _compiled(pattern).sub(_hide_value, line) if needle in line else line for line in lines
+            _compile(pattern).sub(_hide_value, line) if needle in line else line for line in lines
         ]
     return "\n".join(lines)
 
@@ -151,9 +151,9 @@ def _hide_options(text: str) -> str:
 def _hide_headers(text: str) -> str:
     low = text.lower()
     if "authorization" in low:
-        text = _compiled(_AFTER_AUTHORIZATION).sub(_hide_authorization, text)
-    text = _compiled(_SCHEME).sub(_hide_scheme, text)
-    return _compiled(_COOKIES).sub(_hide_cookies, text) if "cookie" in low else text
+        text = _compile(_AFTER_AUTHORIZATION).sub(_hide_authorization, text)
+    text = _compile(_SCHEME).sub(_hide_scheme, text)
+    return _compile(_COOKIES).sub(_hide_cookies, text) if "cookie" in low else text
 
 
 def _hide_authorization(found: re.Match[str]) -> str:
@@ -176,7 +176,7 @@ def _looks_made(value: str) -> bool:
 def _hide_cookies(found: re.Match[str]) -> str:
     head = found.group()[: found.start("v") - found.start()]
     times = 1 if found["set"] else 0
-    return head + _compiled(_COOKIE).sub(_hide_cookie, found["v"], count=times)
+    return head + _compile(_COOKIE).sub(_hide_cookie, found["v"], count=times)
 
 
 def _hide_cookie(found: re.Match[str]) -> str:

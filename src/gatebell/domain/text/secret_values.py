@@ -59,12 +59,12 @@ class Place(NamedTuple):
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.DOTALL)
 
 
 def _fits(pattern: str, value: str) -> bool:
-    return bool(_compiled(pattern).fullmatch(value))
+    return bool(_compile(pattern).fullmatch(value))
 
 
 def is_filler(value: str) -> bool:
@@ -96,7 +96,7 @@ def is_random(value: str) -> bool:
     """Whether it looks made by a machine, and like no digest, path or words."""
     if len(value) < 16 or not _fits(_MADE_ALPHABET, value) or _fits(_DIGESTS, value):
         return False
-    parts = _compiled(r"[-_./:=+]").split(value)
+    parts = _compile(r"[-_./:=+]").split(value)
     return any(_is_mixed(one) and _has_short_runs(one) for one in parts) or (
         len(parts) > 1 and len(value) > 30 and sum(map(_is_mixed, parts)) > 2
     )
@@ -113,13 +113,13 @@ def is_scrambled(value: str) -> bool:
         return False
     if any(part in value for part in ("A-Z", "a-z", "0-9")):
         return False
-    return any(map(_has_short_runs, _compiled(r"[/.:]").split(value)))
+    return any(map(_has_short_runs, _compile(r"[/.:]").split(value)))
 
 
 def _has_short_runs(value: str) -> bool:
     if len(value) < 10:
         return False
-    runs = _compiled(r"[A-Z]?[a-z]+|[A-Z]+|\d+").findall(value)
+    runs = _compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+").findall(value)
     length = len("".join(runs)) / max(1, len(runs))
     if value.lower() != value != value.upper():
         return length < _SHORT_RUNS

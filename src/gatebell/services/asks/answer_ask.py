@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks import answers
-from gatebell.domain.asks.asks import held
+from gatebell.domain.asks.asks import hold_deadlines
 from gatebell.domain.asks.duplicates import alike
 from gatebell.domain.asks.requirements import Vote
 from gatebell.domain.audit.events import EventKind
@@ -40,7 +40,7 @@ def answer(
     look = apply_deadlines if leaving else fall_due
     while True:
         ask = look(store, get(store, ask_id))
-        if first := _retried(store, ask, caller, given):
+        if first := _find_retried(store, ask, caller, given):
             return first, ask
         random_bytes = os.urandom(32)
         verdict = answers.answer(ask, _votes(store, ask), caller, given, store.now(), random_bytes)
@@ -76,7 +76,7 @@ def _votes(store: Store, ask: Ask) -> Sequence[Vote]:
     ]
 
 
-def _retried(store: Store, ask: Ask, caller: Caller, given: Given) -> Answer | None:
+def _find_retried(store: Store, ask: Ask, caller: Caller, given: Given) -> Answer | None:
     """The first result of an answer that was given before under the same key."""
     if not given.key:
         return None
@@ -120,7 +120,7 @@ def save_draft(store: Store, ask_id: str, caller: Caller, text: str) -> None:
     while True:
         ask = get(store, ask_id)
         principal = caller.actor
-        change = held(ask, principal, store.now())
+        change = hold_deadlines(ask, principal, store.now())
         # Of a secret nothing is kept but that somebody is typing it.
         kept = "" if ask.token_digest else storable(text)
         result = store.asks.save_draft(change, ask.version, principal, kept)

@@ -15,7 +15,7 @@ from gatebell.domain.asks.asks import (
     id_length,
     make_id,
     make_question,
-    opened,
+    open_ask,
     parse_priority,
     question_digest,
 )
@@ -96,7 +96,7 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str
         if task_of(new.origin.owner) and (same := _asked_by_hand(store, new, caller)):
             return Opened(same, "", attached=True)
         new = new._replace(id=make_id(id_length(store.asks.count()), os.urandom(16)))
-        result = store.asks.open(opened(new, caller.actor), key)
+        result = store.asks.open(open_ask(new, caller.actor), key)
         if isinstance(result, Done):
             return Opened(new, token, attached=False)
         if result.current and result.current.digest != new.digest and not new.deferred:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gatebell.domain.asks.asks import Notice, settled_sentence
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.enums import NoticeKind, SignalStatus
-from gatebell.domain.notifications.notes import MAX_NOTE_CHARACTERS, Note, said
+from gatebell.domain.notifications.notes import MAX_NOTE_CHARACTERS, Note, build_sent_event
 from gatebell.domain.runs.signals import as_given
 from gatebell.domain.sessions.joined_sessions import is_agents
 from gatebell.domain.text.display import storable
@@ -27,7 +27,7 @@ def tell(store: Store, origin: Origin, caller: Caller, text: str) -> Note:
     if not text or len(text) > MAX_NOTE_CHARACTERS:
         raise UsageError(f"a note has 1 to {MAX_NOTE_CHARACTERS} characters")
     note = Note(origin.agent, origin.project, text, store.now())
-    store.notes.add(note, [said(note, caller)], [Notice(NoticeKind.NOTE, "")])
+    store.notes.add(note, [build_sent_event(note, caller)], [Notice(NoticeKind.NOTE, "")])
     return note
 
 
@@ -49,7 +49,7 @@ def offer(store: Store, turn_id: str, given: Signal) -> str:
 
 def _too_late(store: Store, turn: Turn | None) -> str:
     run = store.runs.get(turn.run) if turn else None
-    if run and run.ended:
+    if run and run.has_ended:
         return (
             f"run {run.id} has ended ({run.state}: {run.reason}), so this signal does not count, "
             f"now or later. Tell the person: gate resume {run.id} takes the run up again"

@@ -43,7 +43,7 @@ class Tried(NamedTuple):
 
 def spread(store: Store, post: Post) -> None:
     """Make deliveries of all notices in the outbox; without routes they stay for when there is one."""
-    while post.routes and (posted := store.outbox.posted(_AT_ONCE)):
+    while post.routes and (posted := store.outbox.list_posted(_AT_ONCE)):
         groups, now = store.people.groups(), store.now()
         found = {one: _deliveries(store, post, one, groups) for one in posted}
         late = {
@@ -102,7 +102,7 @@ def send_next(store: Store, post: Post, route: Route) -> bool:
         store.outbox.put_off(delivery, may_go_at)
         return True
     if routes.is_exhausted(delivery.attempts):
-        store.outbox.failed(delivery, "every sender ended before it was sent", None)
+        store.outbox.record_failure(delivery, "every sender ended before it was sent", None)
         return True
     waiting = sum(number for _, number in store.asks.waiting_counts())
     message = compose(delivery, post.url, ask, _words(store, delivery), waiting)
@@ -113,7 +113,7 @@ def send_next(store: Store, post: Post, route: Route) -> bool:
     again_at = routes.retry_at(delivery.attempts, store.now())
     if again_at:
         again_at = routes.send_at(route, ask, again_at, post.zone)
-    store.outbox.failed(delivery, trouble, again_at)
+    store.outbox.record_failure(delivery, trouble, again_at)
     return False
 
 
@@ -163,7 +163,7 @@ def send_test(store: Store, post: Post, chosen: Sequence[Route]) -> list[Tried]:
 
 def due_in(store: Store, post: Post, otherwise: float) -> float:
     """In how many seconds something can be sent; `otherwise` when nothing waits."""
-    if post.routes and store.outbox.posted(1):
+    if post.routes and store.outbox.list_posted(1):
         return 0.0
     times = [at for route in post.routes if (at := store.outbox.next_due(route.name))]
     return max(0.0, (min(times) - store.now()).total_seconds()) if times else otherwise

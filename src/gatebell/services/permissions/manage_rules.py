@@ -52,7 +52,7 @@ def _add(
         Rule(_new_id(), kind, pattern, caller.actor, now, project=project) for pattern in patterns
     ]
     if made:
-        store.rules.add(made, [rules.made(rule, caller) for rule in made])
+        store.rules.add(made, [rules.build_made_event(rule, caller) for rule in made])
     return made
 
 
@@ -92,7 +92,7 @@ def end_gate(store: Store, caller: Caller, named: str) -> Rule:
 
 
 def _end(store: Store, caller: Caller, rule: Rule) -> None:
-    store.rules.end(rule.id, [rules.ended(rule, caller)])
+    store.rules.end(rule.id, [rules.build_ended_event(rule, caller)])
 
 
 def _only_people(store: Store, caller: Caller) -> None:

@@ -17,11 +17,11 @@ from gatebell.domain.enums import AskKind, AskStatus, Decision, RuleKind
 from gatebell.domain.permissions.calls import Call, headline
 from gatebell.domain.permissions.rules import (
     Rule,
+    build_used_event,
     covers,
     forbids,
     in_scope,
     leaves,
-    used,
 )
 from gatebell.domain.records import NamedTuple
 from gatebell.errors import AlreadySettledError, UsageError
@@ -78,7 +78,7 @@ class Held(NamedTuple):
         """Who uses the answer: this call, and no other of its session."""
         return f"agent:{self.origin.session}#{self.origin.tool_use_id}"
 
-    def identified(self) -> Held:
+    def identify(self) -> Held:
         return self if self.origin.tool_use_id else self._replace(guess=self.host.find_call_id())
 
     @property
@@ -112,7 +112,7 @@ def by_rule(
             and covers(rule, call)
             and _passes(store, rule, gates, beyond)
         ):
-            event = used(rule, call, f"agent:{origin.session}")
+            event = build_used_event(rule, call, f"agent:{origin.session}")
             if store.rules.use(rule.id, [event]):
                 return Permission(allow=True)
     return None
@@ -132,7 +132,7 @@ def _passes(store: Store, grant: Rule, gates: list[Rule], beyond: list[str]) -> 
     return all(forbids(gate, met) for gate in gates)
 
 
-def gated(store: Store, call: Call, origin: Origin, folders: tuple[str, ...] = ()) -> bool:
+def is_gated(store: Store, call: Call, origin: Origin, folders: tuple[str, ...] = ()) -> bool:
     """Whether a person must be asked about this call."""
     rules = _rules(store, call, origin, folders)
     return any(rule.kind != RuleKind.GRANT and forbids(rule, call) for rule in rules)
@@ -161,9 +161,9 @@ def decide(store: Store, held: Held, caller: Caller) -> Permission:
     if ruled := by_rule(store, held.call, held.origin, held.project, held.folders):
         return ruled
     until = store.monotonic() + held.patience_seconds
-    held = held.identified()
+    held = held.identify()
     if held.call.tool == _QUESTIONS:
-        return _answered(store, held, caller, until)
+        return _answer_questions(store, held, caller, until)
     while (left := until - store.monotonic()) > 0:
         ask = _open(store, held, caller, left)
         held.host.note_ask(ask.id)
@@ -172,7 +172,7 @@ def decide(store: Store, held: Held, caller: Caller) -> Permission:
             if permission:
                 return _for_same_file(permission, held.call)
         else:
-            wait_for_ask.take(store, ask, _gone(held))
+            wait_for_ask.take(store, ask, _build_gone_key(held))
     return Permission(allow=False, message="Nobody decided in time")
 
 
@@ -203,7 +203,7 @@ def _is_for(ask: Ask, held: Held, now: datetime) -> bool:
     return not late and not (first and held.host.has_result(first))
 
 
-def _gone(held: Held) -> str:
+def _build_gone_key(held: Held) -> str:
     return f"agent:{held.origin.session}#gone"
 
 
@@ -223,7 +223,7 @@ def defer(store: Store, held: Held, caller: Caller) -> Permission | None:
         if not same or ask.origin.tool_use_id != held.origin.tool_use_id:
             if not ask.pending:
                 # The host comes back for a call before it makes another: that one is gone.
-                wait_for_ask.take(store, ask, _gone(held))
+                wait_for_ask.take(store, ask, _build_gone_key(held))
                 continue
             held_up = f"held: {ask.id} is being decided; call this again afterwards"
             return Permission(allow=False, message=held_up)
@@ -240,7 +240,7 @@ def hand_over(store: Store, permission: Permission, held: Held) -> None:
         wait_for_ask.take(store, ask, held.user)
 
 
-def _answered(store: Store, held: Held, caller: Caller, until: float) -> Permission:
+def _answer_questions(store: Store, held: Held, caller: Caller, until: float) -> Permission:
     """The questions of a host's own tool for asking, answered in the inbox."""
     asks = [
         create_ask.ask(store, request, held.shown_origin, caller).ask for request in _requests(held)

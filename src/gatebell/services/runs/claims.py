@@ -32,7 +32,7 @@ def claim(store: Store, run: Run, keeper: Keeper | None = None) -> Run | None:
 
     With a keeper this process keeps it from then on, also between two drives.
     """
-    if run.ended or not _is_free(store, run, keeper):
+    if run.has_ended or not _is_free(store, run, keeper):
         return None
     if keeper:
         return keeper.claim(run)
@@ -48,7 +48,7 @@ def is_due(run: Run, now: datetime) -> bool:
 
 
 def _is_free(store: Store, run: Run, keeper: Keeper | None) -> bool:
-    if run.kept:
+    if run.is_kept:
         return bool(keeper and keeper.has(run)) or not is_kept(store, run)
     late = run.lease_until is None or run.lease_until <= store.now()
     return (
@@ -58,7 +58,7 @@ def _is_free(store: Store, run: Run, keeper: Keeper | None) -> bool:
 
 def is_kept(store: Store, run: Run) -> bool:
     """Whether a living process keeps a run for itself, so that no other may drive it."""
-    if not run.kept:
+    if not run.is_kept:
         return False
     # A process that could not write that it let go says so by the lock. The lock alone tells of
     # processes in other containers.
@@ -83,7 +83,7 @@ class Keeper:
         # A child of this process has a copy of what its parent keeps.
         return bool(
             mine
-            and run.kept
+            and run.is_kept
             and run.claim == mine.claim
             and run.owner == str(self._store.machine.me())
         )
@@ -97,7 +97,7 @@ class Keeper:
 
     def keep(self, run: Run) -> Run | None:
         """Keep a run that waits and that no other process has; None where one is faster."""
-        if run.ended or run.state == RunState.RUNNING or not _is_free(self._store, run, self):
+        if run.has_ended or run.state == RunState.RUNNING or not _is_free(self._store, run, self):
             return None
         if self.has(run):
             return run
@@ -158,7 +158,7 @@ class Abandoned:
         for run in self._store.runs.running():
             if run.id in self._driven or is_kept(self._store, run):
                 continue
-            if not self._store.machine.lives(parse_identity(run.owner)) or run.kept:
+            if not self._store.machine.lives(parse_identity(run.owner)) or run.is_kept:
                 found.append(run)
             elif run.lease_until is None or run.lease_until <= now:
                 claimed = (run.id, run.claim)
@@ -170,7 +170,7 @@ class Abandoned:
 
     def find_ready(self) -> list[Run]:
         """Runs that could go on at once, and whose keepers are gone."""
-        return [run for run in self._store.runs.kept() if not is_kept(self._store, run)]
+        return [run for run in self._store.runs.list_kept() if not is_kept(self._store, run)]
 
 
 class Heart:

@@ -67,7 +67,7 @@ class Driver:
         """Drive a run that `claim` gave."""
         drive = Drive(self._store, self._needs, claimed, FlowTerms())
         self._drives[claimed.id] = drive
-        if not claimed.kept:
+        if not claimed.is_kept:
             self._heart.hold(claimed)
         try:
             if self._closing:

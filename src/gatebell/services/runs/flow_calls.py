@@ -26,10 +26,10 @@ from gatebell.services.runs.run_journal import (
     Overtaken,
     Parked,
     folder_of,
-    jsoned,
     place_of,
     result_of,
     said_before,
+    to_json_value,
 )
 from gatebell.services.sessions import visits
 from gatebell.services.sessions.session_check import check_terms
@@ -56,7 +56,7 @@ def step(
 
     A plain step that was interrupted runs again; a dangerous one becomes a question (law 5).
     """
-    call = branch.begin(CallName.STEP, label, jsoned([arguments, dangerous]))
+    call = branch.begin(CallName.STEP, label, to_json_value([arguments, dangerous]))
     if call.over:
         return result_of(call)
     if dangerous:
@@ -76,18 +76,20 @@ def step(
     try:
         done = work()
     except Exception as error:
-        raise _failed(branch, call._replace(owner=""), error, str(error)) from error
+        raise _build_failure(branch, call._replace(owner=""), error, str(error)) from error
     finally:
         branch.step = None
     try:
-        value = jsoned(done)
+        value = to_json_value(done)
     except (TypeError, ValueError, RecursionError) as error:
         message = f"it ran, but what it returned is no JSON: {error}"
-        raise _failed(branch, call, error, message) from error
+        raise _build_failure(branch, call, error, message) from error
     return branch.drive.record(call, value)
 
 
-def _failed(branch: Branch, call: FlowCall, error: Exception, message: str) -> StepFailedError:
+def _build_failure(
+    branch: Branch, call: FlowCall, error: Exception, message: str
+) -> StepFailedError:
     kind, where = type(error).__name__, find_line(error, branch.drive.run.project)
     branch.drive.fail(call, kind, message, where=where)
     return StepFailedError(kind, message, call.path, where)
@@ -104,9 +106,9 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
         branch,
         call,
         Request(
-            f"Did {journals.described(CallName.STEP, call.label)} happen? It was begun and interrupted.",
+            f"Did {journals.describe_call(CallName.STEP, call.label)} happen? It was begun and interrupted.",
             AskKind.FORM,
-            going_on=f"Its arguments: {canonical(jsoned(arguments))}\n"
+            going_on=f"Its arguments: {canonical(to_json_value(arguments))}\n"
             + (f"The process that began it ({begun_by}) may still be at work." if lives else ""),
             schema={
                 "type": "object",
@@ -131,18 +133,18 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
     if what == _STOP:
         ask_anew(branch, call)
         branch.halt(
-            f"{journals.described(CallName.STEP, call.label)} was in doubt: {ask.note or _STOP}",
+            f"{journals.describe_call(CallName.STEP, call.label)} was in doubt: {ask.note or _STOP}",
             call,
         )
     if what == _HAPPENED:
-        branch.drive.record(call, _typed(ask.value.get("result")))
+        branch.drive.record(call, _read_typed(ask.value.get("result")))
         return True, branch.drive.calls[call.path]
     return False, call._replace(asked=call.asked + 1)
 
 
 def ask_anew(branch: Branch, call: FlowCall) -> FlowCall:
     """What was answered is done with: whoever comes to this call again asks again."""
-    return branch.drive.put(runs.heeded(call))
+    return branch.drive.put(runs.close_ask(call))
 
 
 def decided_by_person(branch: Branch, call: FlowCall, request: Request) -> Any:
@@ -156,7 +158,7 @@ def decided_by_person(branch: Branch, call: FlowCall, request: Request) -> Any:
             return ask.value
 
 
-def _typed(text: str | None) -> Any:
+def _read_typed(text: str | None) -> Any:
     import json
 
     try:
@@ -167,11 +169,11 @@ def _typed(text: str | None) -> Any:
 
 def pause(branch: Branch, message: str, more: dict[str, Any]) -> Outcome:
     """A gate: true when, and only when, a person approves."""
-    call = branch.begin(CallName.PAUSE, message, jsoned([message, more]))
+    call = branch.begin(CallName.PAUSE, message, to_json_value([message, more]))
     request = Request(message, AskKind.APPROVAL, **more)
     if call.state == CallState.OPEN and not request.going_on:
         request = request._replace(going_on=_look_at(branch, call))
-    return _asked(branch, call, request)
+    return _ask(branch, call, request)
 
 
 def _look_at(branch: Branch, call: FlowCall) -> str:
@@ -200,13 +202,13 @@ def ask(branch: Branch, request: Request) -> Outcome:
     if request.session is None:
         # A journal that was begun before there were sessions still fits.
         del arguments["session"]
-    call = branch.begin(name, request.prompt, jsoned(arguments))
+    call = branch.begin(name, request.prompt, to_json_value(arguments))
     if request.session and not call.over and not call.ask_id:
         check_terms(request.session, branch.drive.run.folder, branch.drive.needs.hosts)
-    return _asked(branch, call, request)
+    return _ask(branch, call, request)
 
 
-def _asked(branch: Branch, call: FlowCall, request: Request) -> Outcome:
+def _ask(branch: Branch, call: FlowCall, request: Request) -> Outcome:
     if call.state == CallState.FAILED:
         result_of(call)
     drive = branch.drive
@@ -239,7 +241,7 @@ def answer_to(branch: Branch, call: FlowCall, request: Request) -> Ask:
         _await_leaving(branch, call, ask)
     elif ask.pending or call.state == CallState.HELD:
         branch.park(call)
-    return _heeded(branch, call, ask)
+    return _take_answer(branch, call, ask)
 
 
 def _await_leaving(branch: Branch, call: FlowCall, ask: Ask) -> None:
@@ -281,12 +283,12 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
     try:
         return drive.put(call._replace(state=CallState.WAITING, ask_id=opened.id))
     except Overtaken:
-        if (now := drive.store.runs.get(run.id)) and now.ended:
+        if (now := drive.store.runs.get(run.id)) and now.has_ended:
             permit_call.retire(drive.store, opened, drive.needs.caller, f"run {run.id} has ended")
         raise
 
 
-def _heeded(branch: Branch, call: FlowCall, ask: Ask) -> Ask:  # noqa: RET503 - halt never returns
+def _take_answer(branch: Branch, call: FlowCall, ask: Ask) -> Ask:  # noqa: RET503 - halt never returns
     """An ask that was answered; what a timeout does is the flow's own word."""
     # What became of a session is its flow's to look at.
     if ask.status == AskStatus.ANSWERED or ask.question.kind == AskKind.SESSION:
@@ -311,7 +313,7 @@ def read(branch: Branch, path: str) -> str:
     try:
         text = _text(folder, wanted)
     except (OSError, ValueError, UsageError) as error:
-        raise _failed(branch, call, error, str(error)) from error
+        raise _build_failure(branch, call, error, str(error)) from error
     return str(branch.drive.record(call, text))
 
 

@@ -18,7 +18,7 @@ from gatebell.domain.asks.outcomes import (
 from gatebell.domain.runs import signals
 from gatebell.domain.runs.signals import Signal
 from gatebell.services.asks import wait_for_ask
-from gatebell.services.runs.run_journal import jsoned
+from gatebell.services.runs.run_journal import to_json_value
 
 if TYPE_CHECKING:
     from gatebell.ports.store import Store
@@ -28,7 +28,7 @@ _SIGNAL, _ASK, _SESSION, _PLAIN = "$signal", "$ask", "$session", "$plain"
 
 def pack(value: Any) -> Any:
     """As the journal keeps it."""
-    return jsoned(_pack(value))
+    return to_json_value(_pack(value))
 
 
 def _pack(value: Any) -> Any:
@@ -65,13 +65,13 @@ def unpack(store: Store, value: Any) -> Any:
 def plain(value: Any) -> Any:
     """The result of a flow, for people and programs that read it."""
     if isinstance(value, Signal):
-        return jsoned(signals.to_json(value))
+        return to_json_value(signals.to_json(value))
     if isinstance(value, Approval):
         return bool(value)
     if isinstance(value, Outcome):
-        return jsoned(value.value)
+        return to_json_value(value.value)
     if isinstance(value, dict):
         return {name: plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
-    return jsoned(value)
+    return to_json_value(value)

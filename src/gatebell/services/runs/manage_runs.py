@@ -81,7 +81,7 @@ def start(
         state=RunState.STUCK,
         reason=_BEING_MADE,
     )
-    run = store.runs.add(new, [runs.started(new, caller, wish.seen)], Carried())
+    run = store.runs.add(new, [runs.build_started_event(new, caller, wish.seen)], Carried())
     try:
         place = (
             in_place(wish.project)
@@ -166,7 +166,7 @@ def resume(
     must_be_a_person(caller, "takes up a run")
     while True:
         run = get(store, run_id)
-        if not run.ended and not accept:
+        if not run.has_ended and not accept:
             return run
         if run.task:
             _must_be_its_tasks(store, run)
@@ -215,8 +215,8 @@ def fork(
             f"run {run_id} works on {run.task}, and one run does at a time: gate task reopen "
             f"{run.task} works on it again, once it has ended"
         )
-    shared = journals.shared(calls, path)
-    carried = journals.carried(shared, store.runs.turns(run_id))
+    shared = journals.list_shared(calls, path)
+    carried = journals.build_carried(shared, store.runs.turns(run_id))
     new = Run(
         id=0,
         flow=run.flow,
@@ -231,7 +231,7 @@ def fork(
         parent=run.id,
         parent_path=path,
     )
-    made = store.runs.add(new, [runs.started(new, caller, seen)], carried)
+    made = store.runs.add(new, [runs.build_started_event(new, caller, seen)], carried)
     try:
         place = _place_again(workspace, run, calls, path, made)
     except GateError:

@@ -56,12 +56,12 @@ def parallel(
     """The results of all branches, in their order."""
     call = branch.begin(CallName.PARALLEL, f"{len(works)} branches", [len(works), settle])
     if call.over:
-        return _unpacked(branch, call)
+        return _unpack(branch, call)
     call = branch.drive.put(call)
     return _Parallel(branch, call, works, limit or len(works), settle=settle).run()
 
 
-def _unpacked(branch: Branch, call: FlowCall) -> list[Any]:
+def _unpack(branch: Branch, call: FlowCall) -> list[Any]:
     """What the call gives the flow, the first time and every time."""
     values = unpack(branch.drive.store, call.value)
     return list(result_of(call._replace(value=values)))
@@ -197,7 +197,7 @@ class _Parallel:
             self._raise(first.error)
         values = outcomes if self._settle else [one["value"] for one in outcomes]
         self._drive.record(self._call, values)
-        return _unpacked(self._branch, self._drive.calls[self._call.path])
+        return _unpack(self._branch, self._drive.calls[self._call.path])
 
     def _raise(self, cause: BaseException | None) -> NoReturn:
         """As a replay raises it, with the branch's own traceback."""

@@ -101,7 +101,7 @@ class Drive:
             if after.state == RunState.RUNNING:
                 # Whoever writes down a call has got further than those who died before.
                 falls = 0 if change.calls else after.falls
-                lease = None if after.kept else self.store.now() + LEASE
+                lease = None if after.is_kept else self.store.now() + LEASE
                 after = after._replace(lease_until=lease, falls=falls)
             self.lost = not self.store.runs.change(change._replace(run=after), self.run)
             if self.lost:
@@ -250,7 +250,7 @@ def result_of(call: FlowCall) -> Any:
     raise StepFailedError(call.error["kind"], call.error["message"], call.path, where)
 
 
-def jsoned(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """A value as JSON gives it back, so that live and replayed code see the same."""
     import json
 
@@ -278,7 +278,7 @@ def said_before(drive: Drive, path: str, since: str) -> list[Said]:
         if since and journals.order(call.path) <= journals.order(since):
             continue
         if call.name == CallName.RUN:
-            words = prompts.told(signals.from_json(call.value))
+            words = prompts.describe_signal(signals.from_json(call.value))
             told.append(Said(call.path, call.label, words))
         elif call.name in (CallName.PAUSE, CallName.ASK) and (
             ask := drive.store.asks.get(call.ask_id)

@@ -231,7 +231,7 @@ def find_proposal(store: Store, ask: Ask, host: Host) -> Proposal | None:
     session = next((one.session for one in reversed(sittings) if one.session), "")
     talk = visits.talk(store, host, session, ask.id, sittings[0].started_at)
     papers, first = visits.papers(store.path, ask.id), visits.first_words(store, ask.id)
-    ours = session_prompt.injected(ask.question, papers, first)
+    ours = session_prompt.list_injected(ask.question, papers, first)
     return visits.propose_answer(ask.question, talk, ours)
 
 

@@ -34,7 +34,7 @@ def open_visits_of_run(store: Store, run_id: int) -> list[Sitting | Turn]:
     """The visits in the sessions of a run that are not closed, whether or not they are lost."""
     found = [(one, store.asks.get(one.ask_id)) for one in store.asks.open_sittings()]
     sittings = [one for one, ask in found if ask and run_of(ask.origin.owner) == run_id]
-    return [*sittings, *(turn for turn in store.runs.joined() if turn.run == run_id)]
+    return [*sittings, *(turn for turn in store.runs.list_joined_turns() if turn.run == run_id)]
 
 
 def close_lost(store: Store, ask: Ask) -> Ask:
@@ -52,7 +52,7 @@ def close_all_lost(store: Store) -> None:
     for sitting in store.asks.open_sittings():
         if ask := store.asks.get(sitting.ask_id):
             close_lost(store, ask)
-    take_back_lost(store, store.runs.joined())
+    take_back_lost(store, store.runs.list_joined_turns())
 
 
 def _close_if_lost(store: Store, ask: Ask, sitting: Sitting) -> None:
@@ -85,4 +85,4 @@ def _sittings(store: Store, ask: Ask) -> list[Sitting]:
 def _turns(store: Store, ask: Ask) -> list[Turn]:
     if run_of(ask.origin.owner) is None:
         return []
-    return [turn for turn in store.runs.joined() if turn.ask_id == ask.id]
+    return [turn for turn in store.runs.list_joined_turns() if turn.ask_id == ask.id]

@@ -27,14 +27,16 @@ def lives(store: Store, visit: Sitting | Turn) -> bool:
 
 def holds(store: Store, visit: Sitting | Turn) -> bool:
     """Whether an open visit has its holder, or processes that the holder left behind."""
-    return lives(store, visit) or bool(store.machine.marked(("GATE_TURN", visit.id)))
+    return lives(store, visit) or bool(store.machine.find_marked(("GATE_TURN", visit.id)))
 
 
 def orphans(store: Store, visit: Sitting | Turn) -> list[str]:
     """The number and command of each process that outlives the holder of an open visit."""
     if visit.ended_at or lives(store, visit):
         return []
-    return [store.machine.describe(pid) for pid in store.machine.marked(("GATE_TURN", visit.id))]
+    return [
+        store.machine.describe(pid) for pid in store.machine.find_marked(("GATE_TURN", visit.id))
+    ]
 
 
 def sits_in(store: Store, cli: str, session: str) -> Sitting | None:

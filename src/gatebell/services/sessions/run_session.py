@@ -185,7 +185,7 @@ def _read_talk(turn: Turn, hosts: Hosts) -> Talk | None:
 def find_proposal(visit: RunVisit, left: Left, hosts: Hosts) -> Proposal | None:
     """What the agent signalled at a gate, or else what the talk suggests."""
     if left.signal:
-        return Proposal(left.signal.status, AGENT, left.signal.said or left.signal.status)
+        return Proposal(left.signal.status, AGENT, left.signal.own_words or left.signal.status)
     return visits.propose_answer(left.ask.question, _read_talk(visit.turn, hosts))
 
 
@@ -214,7 +214,7 @@ def _give_back(
     if not joined_sessions.settles(signal):
         _close(store, turn, signal, actor, reason)
         return _passed_on(store, turn, ask, signal, caller)
-    said = prompts.told(signal)
+    said = prompts.describe_signal(signal)
     value = {"other": said} if ask.question.kind == AskKind.CHOICE else said
     leaving = joined_sessions.leave(run, turn, signal, actor, store.now(), reason)
     try:
@@ -248,8 +248,8 @@ def _passed_on(store: Store, turn: Turn, ask: Ask, signal: Signal, caller: Calle
 
 def _pass_on(store: Store, turn: Turn, ask: Ask, signal: Signal, caller: Caller) -> Ask:
     """The agent still needs a person: what it asks now stands under its first question."""
-    if signal.asked in ("", ask.question.prompt):
+    if signal.question_text in ("", ask.question.prompt):
         return ask
     seen = Sighting(turn.cli, turn.session, f"it is the agent of run {turn.run}")
     agent = caller._replace(agent=seen, verified=False)
-    return ask_messages.reply(store, ask.id, agent, signal.asked)
+    return ask_messages.reply(store, ask.id, agent, signal.question_text)

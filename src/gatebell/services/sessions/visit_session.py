@@ -110,4 +110,4 @@ def must_be_left(store: Store, holder: Sitting | Turn, ask_id: str) -> None:
     """RefusedError names the holder of a session, or the processes that outlive the holder."""
     orphans = presence.orphans(store, holder)
     if orphans or presence.lives(store, holder):
-        raise RefusedError(visits.held(holder, ask_id, orphans, store.now()))
+        raise RefusedError(visits.describe_holder(holder, ask_id, orphans, store.now()))

@@ -13,7 +13,7 @@ from gatebell.domain.enums import AskStatus, RunState, TaskState
 from gatebell.domain.lists import as_list
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.runs import runs
-from gatebell.domain.runs.prompts import quoted
+from gatebell.domain.runs.prompts import quote
 from gatebell.domain.runs.runs import Run
 from gatebell.domain.tasks import tasks
 from gatebell.domain.tasks.tasks import Task, TaskChange
@@ -64,7 +64,7 @@ def create(store: Store, project: str, caller: Caller, fields: dict[str, Any]) -
     new = _written(store, new, fields, caller)
     while True:
         named = new._replace(id=make_id(id_length(store.tasks.count()), os.urandom(16), KIND))
-        if store.tasks.add([tasks.created(named, caller)]):
+        if store.tasks.add([tasks.create_task(named, caller)]):
             return get(store, named.id)
 
 
@@ -81,9 +81,9 @@ def _rewritten(
         if task.role != after.role and not _writer(store, task, "role").startswith("agent:"):
             # It says when a person confirms the work: no agent takes that away.
             must_be_a_person(caller, f"changes the role of {task.id}, which is a person's")
-        return tasks.changed(task, after, caller, store.now())
+        return tasks.change_task(task, after, caller, store.now())
 
-    return _changed(store, task_id, change)
+    return _change_task(store, task_id, change)
 
 
 def depend(store: Store, task_id: str, caller: Caller, needed: Sequence[str]) -> Task:
@@ -144,7 +144,7 @@ def _must_be_no_circle(store: Store, task: Task) -> None:
 
 def claim(store: Store, task_id: str, caller: Caller) -> Task:
     """Work on a task by hand; no worker takes it up then."""
-    return _changed(store, task_id, lambda task: tasks.claim(task, caller, store.now()))
+    return _change_task(store, task_id, lambda task: tasks.claim(task, caller, store.now()))
 
 
 def release(store: Store, task_id: str, caller: Caller) -> Task:
@@ -155,24 +155,24 @@ def release(store: Store, task_id: str, caller: Caller) -> Task:
             raise RefusedError(f"{task.id} is not claimed by hand: it is {task.state}")
         return tasks.move(task, TaskState.OPEN, caller, store.now(), claimed_by="")
 
-    return _changed(store, task_id, change)
+    return _change_task(store, task_id, change)
 
 
 def close(store: Store, task_id: str, caller: Caller, reason: str = "") -> Task:
     """Done, or not needed; a run that works on it is ended."""
-    return _ended(store, task_id, caller, TaskState.CLOSED, reason)
+    return _end_task(store, task_id, caller, TaskState.CLOSED, reason)
 
 
 def defer(store: Store, task_id: str, caller: Caller, reason: str = "") -> Task:
     """Put off until it is reopened; a run that works on it is ended."""
-    return _ended(store, task_id, caller, TaskState.DEFERRED, reason)
+    return _end_task(store, task_id, caller, TaskState.DEFERRED, reason)
 
 
-def _ended(store: Store, task_id: str, caller: Caller, state: TaskState, reason: str) -> Task:
+def _end_task(store: Store, task_id: str, caller: Caller, state: TaskState, reason: str) -> Task:
     while True:
         task = get(store, task_id)
         run = store.runs.get(task.run) if task.run else None
-        if run and not run.ended and task.worked_on:
+        if run and not run.has_ended and task.worked_on:
             why = storable(reason) or f"{task.id} is {state}"
             manage_runs.stop(store, run.id, caller, why, state)
             return get(store, task.id)
@@ -199,7 +199,7 @@ def reopen(store: Store, task_id: str, caller: Caller, *, fresh: bool = False) -
             summary="", details="", confidence=None,
         )  # fmt: skip
 
-    return _changed(store, task_id, change)
+    return _change_task(store, task_id, change)
 
 
 def take_up(store: Store, project: str, digest: str) -> Run | None:
@@ -229,7 +229,7 @@ def prompt_of(store: Store, task: Task) -> str:
     """What the run is about, in the task's own words; an agent's are quoted as such."""
     words = f"{task.title}\n\n{task.description}".rstrip()
     if agent := _agent_who_wrote(store, task):
-        return f"# Task: {task.id}, in the words of {inert_line(agent)}\n\n{quoted(words)}"
+        return f"# Task: {task.id}, in the words of {inert_line(agent)}\n\n{quote(words)}"
     return f"# Task: {words}"
 
 
@@ -301,7 +301,7 @@ def waiting_for(store: Store, task: Task) -> list[Task]:
     return [one for one in found if one and one.state != TaskState.CLOSED]
 
 
-def _changed(store: Store, task_id: str, change: Callable[[Task], TaskChange]) -> Task:
+def _change_task(store: Store, task_id: str, change: Callable[[Task], TaskChange]) -> Task:
     while True:
         task = get(store, task_id)
         if store.tasks.change(change(task), task):
@@ -315,7 +315,7 @@ def stale(store: Store, after: timedelta) -> list[tuple[Task, str]]:
     """
     found = []
     now, left = store.now(), {run.id for run in Abandoned(store).find()}
-    for task in store.tasks.claimed():
+    for task in store.tasks.list_claimed():
         if task.run in left:
             found.append((task, f"the process that drove run {task.run} is gone"))
         elif not task.run and now - task.updated_at >= after:

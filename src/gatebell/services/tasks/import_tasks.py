@@ -39,7 +39,7 @@ def bring_in(
     must_be_a_person(caller, "imports tasks")
     while True:
         plan = _plan(store, project, caller, lines, dry=dry)
-        changes = [tasks.created(task, caller) for task in plan.tasks]
+        changes = [tasks.create_task(task, caller) for task in plan.tasks]
         if dry:
             kept = {line.id for line in lines}
             named = [task if task.id in kept else task._replace(id="") for task in plan.tasks]
@@ -76,12 +76,12 @@ def _plan(
             needs=tuple(meant.get(one, one) for one in line.needs),
             parent=meant.get(line.parent, line.parent),
         )  # fmt: skip
-        new.append(_filled(made, line, caller))
+        new.append(_fill_task(made, line, caller))
     _must_be_no_circle(store, new, {names[line.where]: line.where for line in lines})
     return Imported(new, [name for name in found.values() if name], remarks)
 
 
-def _filled(task: Task, line: Line, caller: Caller) -> Task:
+def _fill_task(task: Task, line: Line, caller: Caller) -> Task:
     fields: dict[str, Any] = dict(line.fields)
     fields["updated_at"] = fields["updated_at"] or task.created_at
     if line.id and line.id != task.id:
@@ -90,7 +90,7 @@ def _filled(task: Task, line: Line, caller: Caller) -> Task:
     if fields.get("test_command"):
         fields["test_from"] = caller.actor
     try:
-        return tasks.checked(task._replace(**fields))
+        return tasks.check_task(task._replace(**fields))
     except UsageError as error:
         raise UsageError(f"{line.where}: {error}") from None
 

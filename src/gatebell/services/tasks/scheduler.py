@@ -57,7 +57,7 @@ class TaskScheduler:
 
     def note_end(self, run: Run) -> None:
         """Count the failures in a row, of runs that were driven just now."""
-        if not run.task or not run.ended:
+        if not run.task or not run.has_ended:
             return
         result = run.result if isinstance(run.result, dict) else {}
         failed = run.state == RunState.FAILED or result.get("state") == TaskState.FAILED

@@ -53,7 +53,7 @@ def _conflict(branch: Branch, call: FlowCall, task: Task, markers: bool) -> str:
     """What does not fit together; or nothing, and the run has moved in."""
     drive = branch.drive
     try:
-        place = _made(drive, task, markers)
+        place = _make_workspace(drive, task, markers)
     except MergeConflictError as conflict:
         return str(conflict)
     except GateError as error:
@@ -70,11 +70,11 @@ def _conflict(branch: Branch, call: FlowCall, task: Task, markers: bool) -> str:
     return ""
 
 
-def _made(drive: Drive, task: Task, markers: bool) -> Place:
+def _make_workspace(drive: Drive, task: Task, markers: bool) -> Place:
     run, workspace = drive.run, drive.needs.workspace
     named: dict[str, Any] = {"token": run.created_at.isoformat(), "branch": f"task/{task.id}"}
     before = drive.store.runs.get(task.goes_on_from) if task.goes_on_from else None
-    if before and (kept := _kept(drive, before)):
+    if before and (kept := _find_earlier_work(drive, before)):
         return workspace.make(run.project, run.id, snapshot=kept, **named)
     needed = (drive.store.tasks.get(one) for one in task.needs)
     commits = ((one.branch, _commit(drive, one)) for one in needed if one)
@@ -93,7 +93,7 @@ def _commit(drive: Drive, task: Task) -> str:
     return str(result.get("commit") or "")
 
 
-def _kept(drive: Drive, before: Run) -> str:
+def _find_earlier_work(drive: Drive, before: Run) -> str:
     """The work of an earlier run of the task, as it stands in its folder; or nothing."""
     workspace, place = drive.needs.workspace, place_of(before)
     if not before.branch:
@@ -104,5 +104,7 @@ def _kept(drive: Drive, before: Run) -> str:
     paths = [call.path for call in reversed(drive.store.runs.calls(before.id))]
     names = (name for path in paths for name in (f"{path}-ask", path))
     with suppress(GateError):
-        return next(filter(None, (workspace.kept(place, before.id, one) for one in names)), "")
+        return next(
+            filter(None, (workspace.find_snapshot(place, before.id, one) for one in names)), ""
+        )
     return ""

@@ -106,7 +106,7 @@ class _Work:
     def __init__(self, branch: Branch) -> None:
         self._branch, self._drive = branch, branch.drive
         self._place, self._workspace = place_of(branch.drive.run), branch.drive.needs.workspace
-        self._plan = _read_plan(self._step("plan", lambda: self._planned()._asdict()))
+        self._plan = _read_plan(self._step("plan", lambda: self._build_plan()._asdict()))
         self._allowed: Outcome | None = None
         self._mark = ""
 
@@ -119,11 +119,11 @@ class _Work:
         assert self._branch.step
         return self._branch.step.key
 
-    def _planned(self) -> _Plan:
+    def _build_plan(self) -> _Plan:
         run, store = self._drive.run, self._drive.store
         task, given = backlog.get(store, run.task), self._drive.needs.backlogs.terms(run.project)
         role = self._drive.needs.roles.find(run, task.role or given.role)
-        parts = [part(self._branch, task) for part in (_remarks, _needed, _history)]
+        parts = [part(self._branch, task) for part in (_remarks, _describe_dependencies, _history)]
         return _Plan(
             task.id,
             task.title,
@@ -151,22 +151,22 @@ class _Work:
             if test is None:
                 status = "nobody said whether its test may be run"
                 return report._replace(state=self._plan.unanswered, status=status)
-            if trouble := self._tested(test):
+            if trouble := self._run_test(test):
                 failures += 1
                 if failures >= self._plan.test_tries:
                     status = f"its test failed {failures} times. {trouble}"
                     return report._replace(state=TaskState.FAILED, status=status)
-                words = f"Your work does not pass its test. Mend it.\n{prompts.quoted(trouble)}"
+                words = f"Your work does not pass its test. Mend it.\n{prompts.quote(trouble)}"
                 continue
             # Who said no wants to see what comes of it, however sure the agent is now.
             doubt = reports.doubt(signal, self._plan.sure) or earlier
-            accepted = self._committed(report, doubt)
+            accepted = self._commit_work(report, doubt)
             if isinstance(accepted, str):
-                return self._kept(report, accepted)
+                return self._deliver(report, accepted)
             if accepted.status == AskStatus.TIMED_OUT:
                 return report._replace(state=self._plan.unanswered, status="nobody confirmed it")
             earlier = _NOT_ACCEPTED
-            reason = prompts.quoted(accepted.note or "no reason was given")
+            reason = prompts.quote(accepted.note or "no reason was given")
             words = f"A person looked at your work and did not accept it:\n{reason}"
 
     def _test(self) -> str | None:
@@ -182,7 +182,7 @@ class _Work:
         # Silence is no leave to close it untested (law 3).
         return None if self._allowed.status == AskStatus.TIMED_OUT else plan.own_test
 
-    def _tested(self, test: str) -> str:
+    def _run_test(self, test: str) -> str:
         """What is wrong with the work, by its test command; or nothing."""
         check = self._workspace.check
         if not test:
@@ -191,7 +191,7 @@ class _Work:
             self._step("test", lambda: check(self._place, test, self._key, _TEST_SECONDS), test)
         )
 
-    def _committed(self, report: Report, doubt: str) -> str | Outcome:
+    def _commit_work(self, report: Report, doubt: str) -> str | Outcome:
         """The commit of the work; or what a person says who was asked and did not accept it."""
         plan, words = self._plan, self._message(report)
         if plan.strategy == Strategy.REVIEW:
@@ -239,12 +239,12 @@ class _Work:
         changed = self._workspace.restore(self._place, run.id, _SHOWN)
         return "" if changed else self._commit(words), changed
 
-    def _kept(self, report: Report, commit: str) -> Report:
+    def _deliver(self, report: Report, commit: str) -> Report:
         """Bring what was committed where the project wants it."""
         report = report._replace(branch=self._place.branch, commit=commit)
-        return report if self._plan.strategy == Strategy.BRANCH else self._merged(report)
+        return report if self._plan.strategy == Strategy.BRANCH else self._merge_work(report)
 
-    def _merged(self, report: Report) -> Report:
+    def _merge_work(self, report: Report) -> Report:
         plan, branch, words = self._plan, self._place.branch, self._message(report)
         while True:
             done = self._step("merge", lambda: self._merge(words), plan.base)
@@ -294,14 +294,14 @@ def _remarks(branch: Branch, _: Task) -> str:
     if not call or not call.value:
         return ""
     # They name files, and agents may name these as they like.
-    return "\n".join(["About your folder:", *map(prompts.quoted, call.value)])
+    return "\n".join(["About your folder:", *map(prompts.quote, call.value)])
 
 
-def _needed(branch: Branch, task: Task) -> str:
+def _describe_dependencies(branch: Branch, task: Task) -> str:
     """What the tasks before it have done."""
     needed = [branch.drive.store.tasks.get(one) for one in task.needs]
     told = [
-        f"{one.id}:\n{prompts.quoted(one.title)}\n{prompts.quoted(one.summary)}"
+        f"{one.id}:\n{prompts.quote(one.title)}\n{prompts.quote(one.summary)}"
         for one in needed
         if one
     ]
@@ -317,7 +317,7 @@ def _history(branch: Branch, task: Task) -> str:
             result = before.result if isinstance(before.result, dict) else {}
             why = result.get("status") or result.get("summary") or before.reason
             state = result.get("state", before.state)
-            said = prompts.quoted(str(why)[:_MAX_WORDS])
+            said = prompts.quote(str(why)[:_MAX_WORDS])
             lines.append(f"Run {before.id} ended as {state}:\n{said}")
     asked = (one for one in backlog.history(store, task) if one.run < run.id)
     lines += [_exchange(store, one) for one in asked]
@@ -328,9 +328,9 @@ def _history(branch: Branch, task: Task) -> str:
 
 def _exchange(store: Store, asked: Exchange) -> str:
     """One question of an earlier run with its answer, or with the answers that came too late."""
-    question = prompts.quoted(asked.question[:_MAX_WORDS])
+    question = prompts.quote(asked.question[:_MAX_WORDS])
     if asked.status == AskStatus.ANSWERED:
-        said = prompts.quoted("\n".join(filter(None, [asked.answer, asked.note])))
+        said = prompts.quote("\n".join(filter(None, [asked.answer, asked.note])))
         who = f"{inert_line(asked.who)}, {iso(asked.answered_at)}"
         return f"Asked then:\n{question}\nAnswered by {who}:\n{said}"
     ended = asked.status.replace("_", " ")
@@ -339,6 +339,6 @@ def _exchange(store: Store, asked: Exchange) -> str:
     for one in store.asks.answers(ask.id):
         if one.outcome == AnswerOutcome.LATE and is_person(one.principal):
             words = "\n".join(filter(None, [answer_text(ask, one.value), one.note]))
-            said = prompts.quoted(words[:_MAX_WORDS])
+            said = prompts.quote(words[:_MAX_WORDS])
             lines += [f"Said too late by {inert_line(one.principal)}:", said]
     return "\n".join(lines)

@@ -55,7 +55,7 @@ def list_asks(visit: Visit) -> Response:
     if query.get("status", AskStatus.PENDING) == AskStatus.PENDING:
         found = visit.store.asks.pending(limit, query.get("project"))
     else:
-        found = visit.store.asks.settled(limit, query.get("search", ""))
+        found = visit.store.asks.list_settled(limit, query.get("search", ""))
     return JSONResponse([make_ask_document(visit.store, ask) for ask in found])
 
 
@@ -105,7 +105,7 @@ def find(visit: Visit) -> Ask:
     if {"read", "answer"} & set(visit.who.scopes):
         return fall_due(visit.store, create_ask.get(visit.store, visit.path["id"]))
     ask = visit.store.asks.get(visit.path["id"].lower())
-    if ask is None or not visit.asked(ask):
+    if ask is None or not visit.is_own_ask(ask):
         raise Problem(404, f"there is no ask {visit.path['id']} of yours")
     return fall_due(visit.store, ask)
 
@@ -120,7 +120,7 @@ def _shown(visit: Visit, ask: Ask) -> dict[str, Any]:
     Otherwise one yes, read again and again, would serve for every later request like it.
     """
     document = make_ask_document(visit.store, ask)
-    if visit.asked(ask) and ask.status == AskStatus.ANSWERED and not ask.delivered_at:
+    if visit.is_own_ask(ask) and ask.status == AskStatus.ANSWERED and not ask.delivered_at:
         return document | {"decision": None, "value": None, "note": ""}
     return document
 
@@ -153,7 +153,7 @@ async def wait(visit: Visit) -> Response:
 def take(visit: Visit) -> Response:
     """Hand the answer over, and record that once it is sent."""
     ask = find(visit)
-    if not visit.asked(ask):
+    if not visit.is_own_ask(ask):
         raise Problem(403, f"{ask.id} was opened by somebody else: its answer is not yours to take")
     value = wait_for_ask.reveal(visit.store, ask, visit.body.get("token", ""))
     done = BackgroundTask(wait_for_ask.take, visit.store, ask, visit.caller.actor)
@@ -200,7 +200,7 @@ def list_messages(visit: Visit) -> Response:
 def say(visit: Visit) -> Response:
     """A person asks back, or the asker replies."""
     ask, text = find(visit), visit.body["text"]
-    if visit.asked(ask):
+    if visit.is_own_ask(ask):
         ask_messages.reply(visit.store, ask.id, visit.caller, text)
         wait_for_ask.hear(visit.store, ask)
     elif "answer" in visit.who.scopes:
@@ -221,7 +221,7 @@ def put_draft(visit: Visit) -> Response:
 
 def cancel(visit: Visit) -> Response:
     ask = find(visit)
-    if "answer" not in visit.who.scopes and not visit.asked(ask):
+    if "answer" not in visit.who.scopes and not visit.is_own_ask(ask):
         raise Problem(403, f"{ask.id} was opened by somebody else")
     reason = visit.body.get("reason", "")
     after = create_ask.cancel(visit.store, ask.id, visit.caller, reason)
@@ -249,13 +249,13 @@ async def stream(visit: Visit) -> Response:
     hub, loop = visit.desk.hub, asyncio.get_running_loop()
     last = visit.headers.get("last-event-id", "")
 
-    async def told() -> AsyncIterator[dict[str, Any]]:
+    async def send_events() -> AsyncIterator[dict[str, Any]]:
         until = loop.time() + _MAX_STREAM_SECONDS
         with hub.stream() as queue:
             seen = hub.seq
             yield {"event": "hello", "data": "{}", "id": str(seen), "retry": 1000}
             if last.isdecimal() and len(last) < 16 and int(last) < seen:
-                for entry in await run_in_threadpool(_missed, visit, int(last), seen):
+                for entry in await run_in_threadpool(_list_missed, visit, int(last), seen):
                     yield {"id": str(entry.seq), "data": event_data(entry)}
             while loop.time() < until:
                 try:
@@ -273,11 +273,11 @@ async def stream(visit: Visit) -> Response:
                     yield {"id": str(message.seq), "data": message.data}
 
     return EventSourceResponse(
-        told(), headers={"cache-control": "no-store"}, send_timeout=_READS_WITHIN_SECONDS
+        send_events(), headers={"cache-control": "no-store"}, send_timeout=_READS_WITHIN_SECONDS
     )
 
 
-def _missed(visit: Visit, last: int, seen: int) -> list[Any]:
+def _list_missed(visit: Visit, last: int, seen: int) -> list[Any]:
     """What came while nobody listened; whoever missed more than that looks at everything anyway."""
     entries = visit.store.audit.entries(max(last, seen - MAX_BEHIND))
     return [entry for entry in entries if entry.seq <= seen and entry.is_news]

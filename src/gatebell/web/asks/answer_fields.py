@@ -57,7 +57,7 @@ def several(form: FormData, name: str) -> tuple[str, ...]:
     return tuple(one for one in form.getlist(name) if isinstance(one, str))
 
 
-def typed(ask: Ask, form: FormData) -> Typed:
+def read_typed(ask: Ask, form: FormData) -> Typed:
     """What a browser sent."""
     schema = ask.question.schema
     return Typed(
@@ -74,9 +74,9 @@ def typed(ask: Ask, form: FormData) -> Typed:
     )
 
 
-def given(ask: Ask, form: FormData) -> Given:
+def read_given(ask: Ask, form: FormData) -> Given:
     """The answer that was sent, bound to what was shown."""
-    what, word = typed(ask, form), field(form, "value")
+    what, word = read_typed(ask, form), field(form, "value")
     digest, key = field(form, "digest"), field(form, "key")
     if ask.question.answered_as == AskKind.APPROVAL:
         if word == "edited" and ask.question.call:

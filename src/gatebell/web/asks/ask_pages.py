@@ -97,18 +97,18 @@ def _reaches(found: Ask) -> list[tuple[str, str]]:
     return [*reaches, ("hour", "for an hour"), ("times", "for a number of times")]
 
 
-def _found(visit: Visit) -> tuple[Ask, FormData]:
+def _find(visit: Visit) -> tuple[Ask, FormData]:
     assert visit.form is not None
     return create_ask.get(visit.store, visit.path["id"]), visit.form
 
 
 def answer(visit: Visit) -> Response:
-    found, form = _found(visit)
-    what = answer_fields.typed(found, form)
+    found, form = _find(visit)
+    what = answer_fields.read_typed(found, form)
     if forms.wants_more(form):
         return _ask_page(visit, found, what)
     try:
-        ids = _give(visit, found, answer_fields.given(found, form), what.also)
+        ids = _give(visit, found, answer_fields.read_given(found, form), what.also)
     except AlreadySettledError as error:
         current = create_ask.get(visit.store, found.id)
         return _ask_page(visit, current, what, 409, trouble=str(error), late=True)
@@ -140,7 +140,7 @@ def _pair(also: str) -> tuple[str, str]:
 
 def message(visit: Visit) -> Response:
     """Ask back: words to the asker that settle nothing."""
-    found, form = _found(visit)
+    found, form = _find(visit)
     text = field(form, "text")
     try:
         ask_messages.ask_back(visit.store, found.id, visit.caller, text)
@@ -158,14 +158,14 @@ def _unsaid(visit: Visit, found: Ask, error: GateError, text: str) -> Response:
 
 
 def draft(visit: Visit) -> Response:
-    found, form = _found(visit)
-    text = answer_fields.draft(found, answer_fields.typed(found, form))
+    found, form = _find(visit)
+    text = answer_fields.draft(found, answer_fields.read_typed(found, form))
     answer_ask.save_draft(visit.store, found.id, visit.caller, text)
     return Response(status_code=204)
 
 
 def cancel(visit: Visit) -> Response:
-    found, form = _found(visit)
+    found, form = _find(visit)
     reason = field(form, "reason")
     try:
         create_ask.cancel(visit.store, found.id, visit.caller, reason)
@@ -177,7 +177,7 @@ def cancel(visit: Visit) -> Response:
 def history(visit: Visit) -> Response:
     limit, search = number(visit.query.get("limit", ""), 100, 1000), visit.query.get("q", "")
     apply_due(visit.store)
-    found = visit.store.asks.settled(limit + 1, search)
+    found = visit.store.asks.list_settled(limit + 1, search)
     more = min(1000, limit * 4) if len(found) > limit and limit < 1000 else 0
     past = ask_views.past(found[:limit])
     return page(visit, "history.html", "History · gatebell", past=past, more=more, search=search)
@@ -190,7 +190,7 @@ def numbers(visit: Visit) -> Response:
         (project or "no project", float(number)) for project, number in store.asks.waiting_counts()
     ]
     by_age = ask_views.ages(store.asks.pending(_WAITING_COUNTED), now)
-    times = ask_views.answer_times(store.asks.settled(_SETTLED_COUNTED), now)
+    times = ask_views.answer_times(store.asks.list_settled(_SETTLED_COUNTED), now)
     made = [
         charts.bars(waiting, "Waiting now, by project", "asks"),
         charts.bars(by_age, "Waiting now, by age", "asks"),

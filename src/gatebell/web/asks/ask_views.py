@@ -158,7 +158,7 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
         "alike": alike(one, pending),
         "outcome": _outcome(one, answers),
         "uncounted": [
-            _kept(one, a)
+            _describe_rejected(one, a)
             for a in answers
             if a.outcome in (AnswerOutcome.LATE, AnswerOutcome.REFUSED)
         ],
@@ -202,7 +202,7 @@ def context(one: Ask) -> tuple[Markup, Markup] | None:
     if given is None:
         return None
     if isinstance(given, str):
-        return marked(given, how)
+        return split_markdown(given, how)
     if not (text := _readable(given, most + 1)):
         return None
     begin, rest = _long(text[:most])
@@ -213,7 +213,7 @@ def context(one: Ask) -> tuple[Markup, Markup] | None:
     return _as_it_is(begin), (_as_it_is(rest) if rest else Markup()) + cut
 
 
-def marked(text: str, how: str) -> tuple[Markup, Markup]:
+def split_markdown(text: str, how: str) -> tuple[Markup, Markup]:
     """Markdown and its rest; `how` leads to what even that leaves out."""
     most = markdown.MAX_CHARACTERS
     begin, rest = _long(text[:most])
@@ -262,7 +262,7 @@ def _outcome(one: Ask, answers: Iterable[Answer]) -> dict[str, Any] | None:
     }
 
 
-def _kept(one: Ask, answer: Answer) -> dict[str, Any]:
+def _describe_rejected(one: Ask, answer: Answer) -> dict[str, Any]:
     """An answer that did not count, with what was typed."""
     value = answer.decision or answer.value
     said = value if isinstance(value, str) else answer_text(one, value)

@@ -101,7 +101,7 @@ def of_call(call: Call) -> Markup | None:
         head = f"edit {number} of {len(edits)}" if len(edits) > 1 else ""
         where = "at every place where it stands" if everywhere else ""
         said = ", ".join(filter(None, (head, where)))
-        parts += _compared(old, new, said, numbered=call.tool == "Write")
+        parts += _compare(old, new, said, numbered=call.tool == "Write")
     words = ["the whole file is written"] if call.tool == "Write" else []
     return _sections([File(call.path, words, parts)])
 
@@ -122,7 +122,7 @@ def _edits(call: Call) -> list[tuple[Any, Any, bool]]:
     ]
 
 
-def _compared(old: str, new: str, head: str, *, numbered: bool) -> Iterator[Part]:
+def _compare(old: str, new: str, head: str, *, numbered: bool) -> Iterator[Part]:
     # Where in its file the old text stands is not known, so its lines have no numbers.
     before, after = old.split("\n") if old else [], new.split("\n") if new else []
     everything = [("replace", 0, len(before), 0, len(after))]
@@ -211,7 +211,7 @@ def _part(hunk: Hunk, last: int) -> Part:
 def _not_told(found: list[PatchedFile], text: str) -> str:
     """Lines that stand in no table and whose meaning is not told above it."""
     shown = {line.diff_line_no for file in found for hunk in file for line in hunk}
-    told = {line for one in found for line in _told(one)}
+    told = {line for one in found for line in _list_redundant(one)}
     return "\n".join(
         line
         for number, line in enumerate(text.split("\n"), 1)
@@ -222,7 +222,7 @@ def _not_told(found: list[PatchedFile], text: str) -> str:
     )
 
 
-def _told(found: PatchedFile) -> Iterator[str]:
+def _list_redundant(found: PatchedFile) -> Iterator[str]:
     """The lines of a diff of which the section of their file says all they say."""
     source, target = found.source_file, found.target_file
     yield from (f"--- {source}", f"--- {source}\t", f"+++ {target}", f"+++ {target}\t")

@@ -88,7 +88,7 @@ def _field(page: _Page, field: Field, name: str, value: Any) -> Markup:
     if field.kind == FieldKind.CHOICE:
         few = len(field.options) <= _MAX_RADIOS
         return (_radios if few else _select)(page, field, name, shown)
-    return _typed(page, field, name, shown)
+    return _render_typed(page, field, name, shown)
 
 
 def _group(page: _Page, field: Field, name: str, value: Any) -> Markup:
@@ -108,7 +108,7 @@ def _rows(page: _Page, field: Field, name: str, value: Any) -> Markup:
     page.in_rows["fields"] += len(given) * _size(row)
     if len(given) > MAX_ROWS or page.in_rows["fields"] > _MAX_IN_ROWS:
         whole = field._replace(kind=FieldKind.JSON, secret=_is_secret(field))
-        return _typed(page, whole, name, ABSENT if whole.secret else value)
+        return _render_typed(page, whole, name, ABSENT if whole.secret else value)
     said = _beside(page, field, name)
     least, most = field.schema.get("minItems", 0), field.schema.get("maxItems", MAX_ROWS)
     missing = min(int(least) - len(given), empty_rows(field.schema))
@@ -182,10 +182,10 @@ def _select(page: _Page, field: Field, name: str, value: Any) -> Markup:
         for one, words in options
     )
     select = Markup('<select id="{}" name="{}"{}>\n{}</select>')
-    return _labelled(field, said, select.format(said.id, name, said.described + said.state, made))
+    return _add_label(field, said, select.format(said.id, name, said.described + said.state, made))
 
 
-def _typed(page: _Page, field: Field, name: str, value: Any) -> Markup:
+def _render_typed(page: _Page, field: Field, name: str, value: Any) -> Markup:
     said = _beside(page, field, name)
     typed = _as_typed(field, value)
     if field.kind in (FieldKind.JSON, FieldKind.LINES) or field.is_long or "\n" in typed:
@@ -206,7 +206,7 @@ def _typed(page: _Page, field: Field, name: str, value: Any) -> Markup:
             said.described + said.state,
             _keyboard(field),
         )
-    return _labelled(field, said, box)
+    return _add_label(field, said, box)
 
 
 def _input_type(field: Field, typed: str) -> str:
@@ -288,17 +288,17 @@ def _fieldset(
     kind: str, field: Field, said: _Said, body: Markup, role: Markup | None = None
 ) -> Markup:
     return Markup('<fieldset class="{}"{}{}><legend>{}{}</legend>\n{}{}</fieldset>\n').format(
-        kind, role or "", said.described, _label(field), _required(field), said.words, body
+        kind, role or "", said.described, _label(field), _mark_required(field), said.words, body
     )
 
 
-def _labelled(field: Field, said: _Said, box: Markup) -> Markup:
+def _add_label(field: Field, said: _Said, box: Markup) -> Markup:
     return Markup('<div class="field"><label for="{}">{}{}</label>\n{}{}</div>\n').format(
-        said.id, _label(field), _required(field), said.words, box
+        said.id, _label(field), _mark_required(field), said.words, box
     )
 
 
-def _required(field: Field) -> Markup:
+def _mark_required(field: Field) -> Markup:
     return Markup(' <span class="required">(required)</span>') if field.required else Markup()
 
 

@@ -233,11 +233,11 @@ def _flat(
         others.append(resolve(root, reference))
     for other in others:
         found, references = _flat(root, other, references)
-        flat = _merged(flat, found)
+        flat = _merge(flat, found)
     return flat, references
 
 
-def _merged(one: dict[str, Any] | None, other: dict[str, Any] | None) -> dict[str, Any] | None:
+def _merge(one: dict[str, Any] | None, other: dict[str, Any] | None) -> dict[str, Any] | None:
     if one is None or other is None:
         return None
     merged = dict(one)
@@ -268,5 +268,5 @@ def _without_null(
         listed = flat.get(word)
         if isinstance(listed, list) and len(listed) == 2 and {"type": "null"} in listed:
             found, _ = _flat(root, next(x for x in listed if x != {"type": "null"}), references)
-            return True, _merged({k: v for k, v in flat.items() if k != word}, found)
+            return True, _merge({k: v for k, v in flat.items() if k != word}, found)
     return False, flat

@@ -55,14 +55,14 @@ def _form(visit: Visit) -> FormData:
 
 
 def add_person(visit: Visit) -> Response:
-    return _made(visit, field(_form(visit), "name").strip(), manage_people.add)
+    return _create(visit, field(_form(visit), "name").strip(), manage_people.add)
 
 
 def add_token(visit: Visit) -> Response:
-    return _made(visit, visit.path["name"], manage_people.token)
+    return _create(visit, visit.path["name"], manage_people.token)
 
 
-def _made(visit: Visit, name: str, make: Callable[..., str]) -> Response:
+def _create(visit: Visit, name: str, make: Callable[..., str]) -> Response:
     """The token is on this page and nowhere else, so there is no redirect."""
     scopes, label = several(_form(visit), "scopes"), field(_form(visit), "label")
     try:

@@ -174,5 +174,5 @@ def resume_run(visit: Visit) -> Response:
 
 def _document(visit: Visit, run: Run) -> dict[str, Any]:
     """As `gate list --json` and `gate status --json` print it."""
-    asks = [] if run.ended else visit.store.asks.pending_of_run(run.id)
+    asks = [] if run.has_ended else visit.store.asks.pending_of_run(run.id)
     return run_document(run) | make_waiting_document(visit.store, asks)

@@ -136,19 +136,19 @@ def list_runs(store: Store, limit: int) -> tuple[list[Listed], list[Listed], boo
     """Active runs, ended ones, the newest first; and whether there are more."""
     active = store.runs.newest(limit + 1, active=True)
     newest = store.runs.newest(limit + 1)
-    ended = [run for run in newest if run.ended][: max(0, limit - len(active))]
+    ended = [run for run in newest if run.has_ended][: max(0, limit - len(active))]
     more = len(active) > limit or len(newest) > limit
-    waiting = [_listed(store, run, list_waiting(store, run)) for run in active[:limit]]
-    return waiting, [_listed(store, run, []) for run in ended], more
+    waiting = [_build_listed(store, run, list_waiting(store, run)) for run in active[:limit]]
+    return waiting, [_build_listed(store, run, []) for run in ended], more
 
 
 def list_waiting(store: Store, run: Run) -> list[tuple[Ask, bool]]:
     """What a run waits for, and whether the asker of that is gone."""
-    asks = [] if run.ended else store.asks.pending_of_run(run.id)
+    asks = [] if run.has_ended else store.asks.pending_of_run(run.id)
     return [(ask, is_waiter_gone(store, ask)) for ask in asks]
 
 
-def _listed(store: Store, run: Run, asks: list[tuple[Ask, bool]]) -> Listed:
+def _build_listed(store: Store, run: Run, asks: list[tuple[Ask, bool]]) -> Listed:
     end = task_runs.end_of(store, run)
     return Listed(run, asks, task_runs.task_of(store, run), standing(run, end))
 
@@ -156,7 +156,7 @@ def _listed(store: Store, run: Run, asks: list[tuple[Ask, bool]]) -> Listed:
 def standing(run: Run, end: End | None) -> Standing:
     """In the words of the pages."""
     if end is None:
-        return Standing(run.state, STATES[run.state], run.reason if run.ended else "")
+        return Standing(run.state, STATES[run.state], run.reason if run.has_ended else "")
     by = f" by {end.by.removeprefix('person:')}" if end.by else ""
     return Standing(end.state, f"{end.word}{by}", end.why)
 
@@ -207,13 +207,13 @@ def _asks(
     for ask in own.values():
         by_path.setdefault(path_of(ask), {})[ask.id] = ask
     for call in calls:
-        for ask_id in (call.ask_id, *map(_answered, turns.get(call.path, []))):
+        for ask_id in (call.ask_id, *map(_find_answered, turns.get(call.path, []))):
             if ask_id and ask_id not in own and (carried := store.asks.get(ask_id)):
                 by_path.setdefault(call.path, {})[ask_id] = carried
     return {path: list(asks.values()) for path, asks in by_path.items()}
 
 
-def _answered(turn: Turn) -> str:
+def _find_answered(turn: Turn) -> str:
     """The ask whose answer a turn carried; one that only asks back names the message as well."""
     return turn.ask_id.partition("?")[0]
 
@@ -252,10 +252,10 @@ def _entry(call: FlowCall, turns: Sequence[Turn], asks: Sequence[Ask], room: _Ro
     ):
         value = room.cut_json(call.value)
     error = room.cut(describe_error(call.error)) if call.error else None
-    return Entry(call, _CALL_STATES[call.state], _happened(turns, asks, room), value, error, {})
+    return Entry(call, _CALL_STATES[call.state], _list_events(turns, asks, room), value, error, {})
 
 
-def _happened(turns: Sequence[Turn], asks: Sequence[Ask], room: _Room) -> list[Spoken | Wait]:
+def _list_events(turns: Sequence[Turn], asks: Sequence[Ask], room: _Room) -> list[Spoken | Wait]:
     began: list[tuple[datetime, int, Spoken | Wait]] = []
     began += [(turn.started_at, turn.number, _spoken(turn, room)) for turn in turns]
     # What is asked at the moment in which a turn begins is asked before it only if it answers it.
@@ -269,7 +269,9 @@ def _spoken(turn: Turn, room: _Room) -> Spoken:
     signal = parse_signal(turn.signal)
     said = value = None
     if signal:
-        words = signal.asked if signal.status == SignalStatus.NEEDS_HUMAN else signal.said
+        words = (
+            signal.question_text if signal.status == SignalStatus.NEEDS_HUMAN else signal.own_words
+        )
         said, value = room.cut(words), signal.value
     return Spoken(
         turn,
@@ -297,7 +299,11 @@ def wait(ask: Ask) -> Wait:
 
 def working(store: Store, run: Run) -> list[Turn]:
     """The turns that are not over: who works in a run now."""
-    return [turn for turn in store.runs.turns(run.id) if not turn.ended_at] if not run.ended else []
+    return (
+        [turn for turn in store.runs.turns(run.id) if not turn.ended_at]
+        if not run.has_ended
+        else []
+    )
 
 
 def last_words(text: str) -> Cut:

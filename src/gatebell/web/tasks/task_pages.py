@@ -71,7 +71,7 @@ def task_page(visit: Visit) -> Response:
     seq = store.audit.head().seq
     task = backlog.get(store, visit.path["id"])
     asks, runs = store.asks.of_task(task.id), store.runs.of_task(task.id)
-    asked, before = task_views.asked(asks)
+    asked, before = task_views.list_asked(asks)
     data: dict[str, Any] = {
         "task": task,
         "seen": task_views.Seen(task),

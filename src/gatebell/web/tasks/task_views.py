@@ -114,7 +114,7 @@ def tree(store: Store, project: str, limit: int, *, closed: bool) -> Tree:
     tasks = sorted(_with_parents(store, project, found), key=_in_order)
     shown = sum(closed or task.state != TaskState.CLOSED for task in tasks)
     left = store.tasks.how_many(project, closed=closed) - shown
-    return Tree(_nested(store, tasks, closed=closed), shown, max(0, left))
+    return Tree(_nest(store, tasks, closed=closed), shown, max(0, left))
 
 
 def _with_parents(store: Store, project: str, found: dict[str, Task]) -> list[Task]:
@@ -136,7 +136,7 @@ def _in_order(task: Task) -> tuple[bool, bool, int]:
     return task.state == TaskState.CLOSED, task.answered_at is None, task.priority
 
 
-def _nested(store: Store, tasks: Sequence[Task], *, closed: bool) -> list[Node]:
+def _nest(store: Store, tasks: Sequence[Task], *, closed: bool) -> list[Node]:
     beneath = Counter(task.parent for task in tasks)
     top: list[Node] = []
     way: dict[int, Node] = {}
@@ -186,7 +186,7 @@ def _kin(name: str, tasks: Sequence[Task | None]) -> Kin:
     return Kin(name, there[:MAX_KIN], len(there[MAX_KIN:]))
 
 
-def asked(asks: Sequence[Ask]) -> tuple[list[Asked], int]:
+def list_asked(asks: Sequence[Ask]) -> tuple[list[Asked], int]:
     """The last questions of a task, and how many came before them."""
     shown = asks[-_MAX_ASKED:]
     made = [
@@ -207,7 +207,7 @@ def texts(task: Task) -> list[tuple[str, tuple[Markup, Markup]]]:
     names = ("summary", "details", "description")
     rest = f"gate task show {task.id}, or GET /api/tasks/{task.id}"
     return [
-        (name.capitalize(), ask_views.marked(text, rest))
+        (name.capitalize(), ask_views.split_markdown(text, rest))
         for name in names
         if (text := getattr(task, name).strip())
     ]

@@ -18,7 +18,7 @@ from gatebell.services.asks.create_ask import Request
 from gatebell.services.permissions import permit_call
 from gatebell.services.runs.agent_call import send_prompt
 from gatebell.services.runs.flow_calls import answer_to, open_ask
-from gatebell.services.runs.run_journal import jsoned, place_of
+from gatebell.services.runs.run_journal import place_of, to_json_value
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
@@ -39,20 +39,22 @@ class People:
         """Why nobody is asked although the agent needs somebody, or nothing."""
         terms, signal = self._drive.terms, self._with_question(signal)
         if terms.asks_by_question and not signal.question:
-            words = signals.last_words(turn.words or signal.said)
+            words = signals.last_words(turn.words or signal.own_words)
             return f"needs_input came without a question{words}"
         # In all of the run: an agent whose work did not pass its test begins another call.
         turns = self._drive.all_turns()
         times = len({one.ask_id for one in turns if not send_prompt.is_asked_back(one)} - {""})
         if terms.most_asks is not None and times >= terms.most_asks:
-            return f"it has asked {times} times and may not again; now it asked: {signal.asked}"
+            return f"it has asked {times} times and may not again; now it asked: {signal.question_text}"
         return ""
 
     def ask(self, signal: Signal, turn: Turn) -> None:
         """The agent needs a person; the flow does not notice."""
         self._take_snapshot()
         signal = self._with_question(signal)
-        prompt = signal.asked or f"{self._agent.role.name} needs a person and did not say why"
+        prompt = (
+            signal.question_text or f"{self._agent.role.name} needs a person and did not say why"
+        )
         kind = AskKind.CHOICE if len(signal.options) > 1 else AskKind.TEXT
         options = (*signal.options, OTHER) if kind == AskKind.CHOICE else ()
         session = f"{turn.cli}/{turn.session}"
@@ -108,14 +110,14 @@ class People:
         if ask.settled_via == JOINED:
             # The session may have ended after the first look; its turn was written with the answer.
             drive.look_again()
-            drive.put(runs.heeded(agent.call))
+            drive.put(runs.close_ask(agent.call))
             wait_for_ask.take(drive.store, ask, owner_of(drive.run.id, agent.path))
             mine = [turn for turn in agent.turns() if turn.ask_id == ask.id and turn.signal]
             return mine[-1]
         exchange = send_prompt.build_exchange(ask)
         return send_prompt.send_next(
             agent,
-            lambda new: prompts.answered(new, exchange, agent.signal_file(new), changed),
+            lambda new: prompts.build_answer_prompt(new, exchange, agent.signal_file(new), changed),
             ask_id=ask.id,
         )
 
@@ -127,9 +129,9 @@ class People:
             make_id(12, os.urandom(16), "t-"), drive.run.id, agent.path,
             drive.next_turn_number(agent.path), agent.role.name, agent.role.cli,
             agent.last_session(), "", drive.store.now(), by=ask.settled_by, ask_id=ask.id,
-            ended_at=drive.store.now(), signal=jsoned(signals.to_json(given)),
+            ended_at=drive.store.now(), signal=to_json_value(signals.to_json(given)),
         )  # fmt: skip
-        drive.put(runs.heeded(agent.call), turn)
+        drive.put(runs.close_ask(agent.call), turn)
         wait_for_ask.take(drive.store, ask, owner_of(turn.run, turn.path))
         return turn
 
@@ -149,7 +151,7 @@ class People:
         signal = signals.from_json(turn.signal)
         if signal.status not in (SignalStatus.ERROR, SignalStatus.NEEDS_HUMAN):
             permit_call.retire(drive.store, ask, agent.caller(turn), "the agent went on by itself")
-            drive.put(runs.heeded(agent.call))
+            drive.put(runs.close_ask(agent.call))
             return turn
         # Whoever asked may have answered meanwhile.
         with suppress(AlreadySettledError):

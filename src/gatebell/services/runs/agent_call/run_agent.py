@@ -27,7 +27,7 @@ from gatebell.services.runs.agent_call.human_questions import People
 from gatebell.services.runs.agent_call.turn import LOOK_AGAIN, Agent
 from gatebell.services.runs.error_lines import find_line
 from gatebell.services.runs.flow_calls import decided_by_person
-from gatebell.services.runs.run_journal import jsoned, result_of
+from gatebell.services.runs.run_journal import result_of, to_json_value
 from gatebell.services.sessions import presence, run_session
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def call_agent(branch: Branch, wanted: AgentRequest) -> Signal:
     if wanted.schema is not None:
         check_schema(wanted.schema)
     arguments = [wanted.prompt, wanted.session, wanted.human, wanted.schema]
-    call = branch.begin(CallName.RUN, wanted.role, jsoned(arguments))
+    call = branch.begin(CallName.RUN, wanted.role, to_json_value(arguments))
     if call.over:
         return signals.from_json(result_of(call))
     try:
@@ -67,7 +67,7 @@ def heed_error(branch: Branch, role: str, signal: Signal, action: ErrorAction | 
     # A run that was begun when an ERROR did not halt has gone on from here.
     if following in branch.drive.calls:
         return
-    words = (signal.reason or signal.said or "no reason given").rstrip(".")
+    words = (signal.reason or signal.own_words or "no reason given").rstrip(".")
     again = f"gate resume {branch.drive.run.id} --from {path.partition('.')[0]}"
     branch.halt_at(f"{role} reported ERROR: {words}. Once that is mended: {again}", path)
 
@@ -147,7 +147,7 @@ class _AgentCall:
         )
 
     def _record(self, signal: Signal) -> Signal:
-        self._drive.record(self._agent.call, jsoned(signals.to_json(signal)))
+        self._drive.record(self._agent.call, to_json_value(signals.to_json(signal)))
         return signal
 
     def _note_answer_taken(self, turn: Turn) -> None:
@@ -172,11 +172,11 @@ class _AgentCall:
         explicit = signals.explicit(turn.offered, self._agent.signal_text(turn.id))
         if explicit:
             closed = turn._replace(
-                ended_at=drive.store.now(), signal=jsoned(signals.to_json(explicit))
+                ended_at=drive.store.now(), signal=to_json_value(signals.to_json(explicit))
             )
             drive.put(self._agent.call, closed)
             return closed
-        heard = bool(turn.process) and self._agent.driver.heard(turn.session, turn.id)
+        heard = bool(turn.process) and self._agent.driver.was_turn_sent(turn.session, turn.id)
         if not heard:
             return send_prompt.send_again(self._agent, turn)
         return send_prompt.continue_interrupted(self._agent, turn)

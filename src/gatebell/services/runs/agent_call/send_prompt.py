@@ -75,7 +75,7 @@ def continue_interrupted(agent: Agent, turn: Turn) -> Turn:
 
 
 def _compose_interrupted(agent: Agent, turn: Turn) -> PromptText:
-    return lambda new: prompts.interrupted(new, turn.id, agent.signal_file(new))
+    return lambda new: prompts.build_interrupted_prompt(new, turn.id, agent.signal_file(new))
 
 
 def _send_in_new_session(

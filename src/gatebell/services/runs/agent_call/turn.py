@@ -15,7 +15,7 @@ from gatebell.domain.runs.runs import FlowCall, Turn
 from gatebell.errors import MissingAgentError
 from gatebell.ports.agents import Ended, Events, Order, Ruling
 from gatebell.services.runs.agent_call import permissions
-from gatebell.services.runs.run_journal import Closing, Overtaken, folder_of, jsoned
+from gatebell.services.runs.run_journal import Closing, Overtaken, folder_of, to_json_value
 from gatebell.services.sessions import presence, run_session
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class Agent:
         call = self.call
         # That an answer is on its way, and that it is heeded, is one write.
         answers = call.state == CallState.WAITING and turn.ask_id == call.ask_id
-        call = runs.heeded(call) if answers else call._replace(state=CallState.OPEN)
+        call = runs.close_ask(call) if answers else call._replace(state=CallState.OPEN)
         try:
             self.drive.begin_turn(call, turns, self.role)
         except Overtaken:
@@ -216,16 +216,16 @@ class Agent:
                 self.branch.raise_always(Closing())
             drive.put(self.call, drive.turns[turn_id]._replace(process=process))
 
-        def met(session: str) -> None:
+        def keep_session(session: str) -> None:
             drive.put(self.call, drive.turns[turn_id]._replace(session=session))
 
-        def said(text: str) -> None:
+        def write_log(text: str) -> None:
             drive.needs.log.write(drive.run, path, role, text)
 
         def permit(tool: str, given: dict[str, Any], call_id: str) -> Ruling:
             return permissions.permit(self, drive.turns[turn_id], tool, given, call_id)
 
-        return Events(starting, met, permit, said)
+        return Events(starting, keep_session, permit, write_log)
 
     def _close(self, turn_id: str, ended: Ended) -> Turn:
         drive = self.drive
@@ -241,7 +241,7 @@ class Agent:
             signal = signal._replace(value=ended.structured)
         turn = drive.turns[turn_id]._replace(
             ended_at=drive.store.now(),
-            signal=jsoned(signals.to_json(signal)),
+            signal=to_json_value(signals.to_json(signal)),
             words=ended.words[-_MAX_WORDS:],
         )
         drive.put(self.call, turn)
