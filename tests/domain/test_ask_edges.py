@@ -16,13 +16,13 @@ from gatebell.domain.asks.asks import (
     Origin,
     hide_settlement,
     iso,
-    make_question,
     question_digest,
     record_digest,
     settled_sentence,
 )
 from gatebell.domain.asks.context_text import context_text, is_plain
 from gatebell.domain.asks.documents import entry_document
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import Requirement, parse_requirement, why_not
 from gatebell.domain.audit.events import Entry, Event
 from gatebell.domain.digests import digest

@@ -14,10 +14,10 @@ from gatebell.domain.asks.asks import (
     Origin,
     iso,
     make_id,
-    make_question,
     parse_priority,
     question_digest,
 )
+from gatebell.domain.asks.questions import Question, make_question
 from gatebell.domain.asks.requirements import Requirement
 from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import AlreadySettledError, UsageError
@@ -81,7 +81,7 @@ def test_a_bare_ask_has_nothing_but_its_question():
     question = make_question("text", "Q")
     nothing = (None, (), False, False, None, None, False, Requirement(), None, None)
     assert question == ("text", "Q", *nothing)
-    assert asks.Question("text", "Q") == question
+    assert Question("text", "Q") == question
     assert Origin() == ("", "", "", "", "", "", "", "")
     ask = Ask("a-2", question, Origin(), NOW, "d")
     assert ask[5:10] == (2, None, "", "", deadlines.NO_DEADLINES)

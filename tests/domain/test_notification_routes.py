@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gatebell.domain.asks.asks import Ask, Notice, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Notice, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import ANYBODY, Requirement
 from gatebell.domain.enums import Priority
 from gatebell.domain.notifications import messages, routes

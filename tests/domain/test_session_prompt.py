@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gatebell.domain.asks.asks import make_question
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.sessions.session_prompt import Brief, brief, first_words, list_injected, mark
 from gatebell.domain.sessions.visits import Terms
 

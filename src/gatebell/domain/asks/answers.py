@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.asks.asks import (
-    Ask,
-    Change,
-    Notice,
-    Question,
-    iso,
-    make_id,
-    settled_sentence,
-    wakes,
-)
+from gatebell.domain.asks.asks import Ask, Change, Notice, iso, make_id, settled_sentence, wakes
 from gatebell.domain.asks.forms import check_form, check_schema, has_hidden, hide
 from gatebell.domain.asks.requirements import Vote, count, deciders, why_not
 from gatebell.domain.audit.events import Event, EventKind
@@ -35,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from gatebell.domain.asks.questions import Question
     from gatebell.domain.people.principals import Caller
 
 # The whole vocabulary of an approval. Anything else, however friendly, is not a decision.
