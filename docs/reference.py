@@ -104,7 +104,7 @@ def settings_page() -> str:
             "|---|---|---|---|",
             *rows,
             "",
-            "Each `[[notify]]` in the file is a road by which people are told",
+            "Each `[[notify]]` in the file is a route by which notifications go to people",
             "([notifications.md](notifications.md)):",
             "",
             "| key | meaning |",

@@ -75,7 +75,7 @@ _COMMANDS = {
     "hook": ("hooks.command", "the door for hosts that ask before a tool is used"),
     "notify": (
         "cli.notifications.notify",
-        "the roads by which you hear that something waits: list, test, send",
+        "notifications that something waits: list the routes, test them, send",
     ),
     "dialog": (
         "cli.asks.dialog",

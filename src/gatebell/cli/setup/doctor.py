@@ -69,7 +69,7 @@ def _examine() -> Iterator[Finding]:
         up = daemon.find(path)
         where = f"gate up runs at {up.url} (process {up.pid})" if up else "gate up does not run"
         yield Finding(True, where)
-        yield from _roads(store)
+        yield from _check_routes(store)
     except GateError as error:
         yield Finding(False, str(error))
     yield from _old_folders()
@@ -107,17 +107,19 @@ def _listeners() -> Iterator[Finding]:
             yield Finding(True, f"process {pid} listens to questions in files of {project}")
 
 
-def _roads(store: Store) -> Iterator[Finding]:
-    """By which routes people are told, and what was given up on the way."""
+def _check_routes(store: Store) -> Iterator[Finding]:
+    """By which routes notifications go out, and what could not be sent."""
     from gatebell.cli.notifications.notify import trouble_line
 
     names = [route.name for route in wiring.post(store).routes]
     told = (
-        f"people are told by {', '.join(names)}" if names else "no road tells people: gate notify"
+        f"notifications go out by {', '.join(names)}"
+        if names
+        else "notifications are off: gate notify shows how to turn them on"
     )
     yield Finding(True, told)
     for delivery in store.outbox.troubles(_MAX_TROUBLES):
-        hint = "; mend the road (gate notify test), then: gate notify send --again"
+        hint = "; repair the route (gate notify test tries it), then: gate notify send --again"
         given_up = delivery.given_up_at is not None
         yield Finding(not given_up and None, trouble_line(delivery) + (hint if given_up else ""))
 

@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 class Tried(NamedTuple):
     """What came of a test message."""
 
-    road: str
+    route: str
     trouble: str
 
 
