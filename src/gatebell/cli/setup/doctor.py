@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gatebell.ports.store import Store
 
-_MAX_TROUBLES = 5
+_MAX_PROBLEMS = 5
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "afs", "ceph")
 
 
@@ -109,7 +109,7 @@ def _listeners() -> Iterator[Finding]:
 
 def _check_routes(store: Store) -> Iterator[Finding]:
     """By which routes notifications go out, and what could not be sent."""
-    from gatebell.cli.notifications.notify import trouble_line
+    from gatebell.cli.notifications.notify import problem_line
 
     names = [route.name for route in wiring.post(store).routes]
     told = (
@@ -118,10 +118,10 @@ def _check_routes(store: Store) -> Iterator[Finding]:
         else "notifications are off: gate notify shows how to turn them on"
     )
     yield Finding(True, told)
-    for delivery in store.outbox.troubles(_MAX_TROUBLES):
+    for delivery in store.outbox.problems(_MAX_PROBLEMS):
         hint = "; repair the route (gate notify test tries it), then: gate notify send --again"
         given_up = delivery.given_up_at is not None
-        yield Finding(not given_up and None, trouble_line(delivery) + (hint if given_up else ""))
+        yield Finding(not given_up and None, problem_line(delivery) + (hint if given_up else ""))
 
 
 def _hosts() -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.asks.requirements import ANYBODY, Requirement
+from gatebell.domain.asks.requirements import ANY_PERSON, Requirement
 from gatebell.domain.digests import canonical
 from gatebell.domain.enums import AskKind
 from gatebell.domain.records import NamedTuple
@@ -36,7 +36,7 @@ class Question(NamedTuple):
     default: Any = None
     """Takes effect on timeout; never for an approval."""
     secret: bool = False
-    requirement: Requirement = ANYBODY
+    requirement: Requirement = ANY_PERSON
     call: Call | None = None
     """The tool call that a host holds until this approval is decided."""
     session: Terms | None = None
@@ -67,7 +67,7 @@ def make_question(
     multiple: bool = False,
     schema: dict[str, Any] | None = None,
     secret: bool = False,
-    requirement: Requirement = ANYBODY,
+    requirement: Requirement = ANY_PERSON,
     call: Call | None = None,
     session: Terms | None = None,
 ) -> Question:
