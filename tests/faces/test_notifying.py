@@ -322,7 +322,7 @@ def test_endless_route_keeps_no_process_from_ending(tmp_path, dripping, scheme):
         "import sys, apprise; apprise.Apprise().add('json://127.0.0.1'); from gatebell.app import wiring; from gatebell.domain.notifications.routes import parse_route; "
         "from gatebell.services.notifications import send_notices as notifying; notifying._SENDS_WITHIN_SECONDS = 3; store = "
         "wiring.open_throwaway_store(sys.argv[1]); road = parse_route({'to': sys.argv[2]}, ''); "
-        "print(notifying.send_test(store, wiring.post(store), [road])[0].trouble)"
+        "print(notifying.send_test(store, wiring.post(store), [road])[0].problem)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "gate.db"), f"{scheme}://127.0.0.1:{dripping.port}/"],
