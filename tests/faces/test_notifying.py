@@ -668,6 +668,7 @@ def test_failed_notifications_are_shown_and_can_be_resent(home, server):
     assert len(server.requests) == 6
     doctor, listed = home.gate("doctor"), home.gate("notify")
     assert doctor.code == 1 and "gate notify send --again" in doctor.out
+    assert f"notification not sent: opened {ask_id} by" in doctor.out
     for out in (doctor.out, listed.out):
         assert f"opened {ask_id} by webhook http://127.0.0.1" in out
         assert "the webhook answered 500, not 2xx (tried 6 times, given up)" in out

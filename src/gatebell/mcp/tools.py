@@ -218,14 +218,13 @@ class Tools:
             asks = [wait_for_ask.wait(store, ask.id, self._limit) for ask in asks]
         if open_ones := [ask for ask in asks if ask.pending]:
             return _asked_back(store, open_ones[0]), lambda: wait_for_ask.hear(store, open_ones[0])
-        for ask in asks:
-            if ask.status != AskStatus.ANSWERED and ask.value is None:
-                raise NotAnsweredError(_describe_answer(ask))
         texts = [_describe_answer(ask) for ask in asks]
         if len(asks) > 1:
             texts = [
                 f"{ask.question.prompt}\n{text}" for ask, text in zip(asks, texts, strict=True)
             ]
+        if not any(map(_has_answer, asks)):
+            raise NotAnsweredError("\n\n".join(texts))
 
         def handed_over() -> None:
             for ask in asks:
@@ -374,9 +373,14 @@ def _text(given: Any) -> str:
     return given
 
 
+def _has_answer(ask: Ask) -> bool:
+    """Whether a person answered it, or its default counts."""
+    return ask.status == AskStatus.ANSWERED or ask.value is not None
+
+
 def _describe_answer(ask: Ask) -> str:
     """The answer as an agent reads it."""
-    if ask.status != AskStatus.ANSWERED and ask.value is None:
+    if not _has_answer(ask):
         return f"NOT ANSWERED: {settled_sentence(ask)}"
     text = ask.decision or answer_text(ask, ask.value)
     default = " (the default, for nobody answered)" if ask.status == AskStatus.TIMED_OUT else ""

@@ -123,10 +123,16 @@ def _must_fit_its_kind(question: Question) -> None:
     if (kind == AskKind.SESSION) != (question.session is not None):
         raise UsageError("a session ask needs terms, and no other kind has them")
     answer = question.answered_as
-    if (answer == AskKind.CHOICE) != bool(question.options):
-        raise UsageError("a choice needs options, and no other kind has them")
-    if (answer == AskKind.FORM) != (question.schema is not None):
-        raise UsageError("a form needs a schema, and no other kind has one")
+    if answer == AskKind.CHOICE and not question.options:
+        raise UsageError("a choice needs options: give two or more")
+    if answer != AskKind.CHOICE and question.options:
+        raise UsageError(
+            f"an ask of kind {kind} has no options: leave them out, or ask for a choice"
+        )
+    if answer == AskKind.FORM and question.schema is None:
+        raise UsageError("a form needs a schema: give a JSON Schema")
+    if answer != AskKind.FORM and question.schema is not None:
+        raise UsageError(f"an ask of kind {kind} has no schema: leave it out, or ask for a form")
     if question.multiple and answer != AskKind.CHOICE:
         raise UsageError("only a choice can take several options")
     if question.secret and kind != AskKind.TEXT:
