@@ -49,7 +49,7 @@ def test_project_gets_roles_preamble_and_terms_once(world, project):
     made = init(world).out.splitlines()
     assert made == [
         *(f"made: {project / name} (mode 0700)" for name in FOLDERS),
-        f"made: {project / WAY} (shows worktrees the way here)",
+        f"made: {project / WAY} (shows worktrees the path to this project)",
         *(f"made: {project / name}" for name in FILES),
     ]
     before = files(project)

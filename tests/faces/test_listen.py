@@ -134,7 +134,7 @@ def test_text_of_agents_does_nothing_on_the_screen(world, listen):
     with open(f"{world.plain.folder}/.helpers/questions/q_{evil[:3]}", "w", encoding="utf-8"):
         pass
     one.until("Could not read question file")
-    said = one.said()
+    said = one.read_lines()
     assert not set("\x1b\x07\u202e") & set(said)
     assert "✓ Multi-Agent HIL Listener stopped" not in one.lines
 

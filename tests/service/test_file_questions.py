@@ -289,7 +289,7 @@ def test_a_question_whose_time_was_over_before_anybody_listened_is_not_asked(pro
     project.look(61)
     assert project.pending == []
     assert project.read_answer(question) == ("timed_out", "")
-    assert "nobody listened" in project.answer_of(question)["reason"]
+    assert "before a listener started" in project.answer_of(question)["reason"]
     project.start().look()
     assert project.words("foreign") == []
 
@@ -685,10 +685,10 @@ def test_one_listens_in_a_project_whatever_the_pid_file_says(project):
 @pytest.mark.proves("FILE-84")
 def test_a_lock_that_leads_elsewhere_is_not_followed(project, tmp_path):
     os.symlink(tmp_path / "made-outside", project.at(".listener.lock"))
-    with pytest.raises(UsageError, match="no file of ours"):
+    with pytest.raises(UsageError, match="not a file of gate"):
         Helpers(project.path).hold()
     assert not (tmp_path / "made-outside").exists()
-    with pytest.raises(UsageError, match="no file of ours"):
+    with pytest.raises(UsageError, match="not a file of gate"):
         listener_of(project.path)
 
 
