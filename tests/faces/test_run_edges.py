@@ -22,7 +22,8 @@ from tests.support.waiting import eventually
 from gatebell.app import locks
 from gatebell.cli.runs.run_view import Follower
 from gatebell.cli.screen import inbox_lines
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.services.runs import claims
 
 FLOWS = {

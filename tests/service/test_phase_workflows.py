@@ -430,7 +430,7 @@ def test_agent_that_cannot_continue_stops_the_workflow(house, status):
     over = house.go(flow)
     why = f"phase 'coder': coder reported {status}: no key"
     assert (over.state, over.reason) == (
-        "stuck", f"{why}. Once that is mended: gate resume 1 --from 2",
+        "stuck", f"{why}. Once that is fixed: gate resume 1 --from 2",
     )  # fmt: skip
     house.agent("coder", done())
     house.fork("2")

@@ -11,7 +11,7 @@ from gatebell.cli.asks.listen import AT_PROMPT
 from gatebell.cli.asks.prompts import prompt_for
 from gatebell.cli.screen import columns
 from gatebell.domain.asks.answers import Given
-from gatebell.domain.asks.asks import OTHER
+from gatebell.domain.asks.questions import OTHER
 from gatebell.domain.enums import AskKind
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.text.display import frame, inert_line
