@@ -1,4 +1,4 @@
-"""Every route there is, and who may use it: a path that does not stand here does not exist."""
+"""Every route and its scopes: a path that is not listed here does not exist."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ API = (
     Row(
         "GET", "/api/asks", endpoints.list_asks, READ, "List asks",
         query=(
-            ("status", {"enum": ["pending", "settled"]}, "what is waiting (the default), or what is over"),
-            ("project", s.TEXT, "only what waits in this project"),
-            ("search", s.TEXT, "of settled ones, those whose question, note or id holds this"),
+            ("status", {"enum": ["pending", "settled"]}, "pending (the default) or settled asks"),
+            ("project", s.TEXT, "only asks of this project"),
+            ("search", s.TEXT, "settled asks with this text in the question, note or id"),
             _LIMIT,
         ),
         gives=(200, s.ASKS_GIVEN),
     ),
     Row("POST", "/api/asks", endpoints.open_ask, ASK, "Ask", s.REQUEST, gives=(201, s.OPENED_GIVEN)),
-    Row("GET", "/api/asks/{id}", endpoints.show_ask, READ_OR_ASK, "One ask", gives=(200, s.ASK_GIVEN)),
+    Row("GET", "/api/asks/{id}", endpoints.show_ask, READ_OR_ASK, "Show one ask", gives=(200, s.ASK_GIVEN)),
     Row(
         "GET", "/api/asks/{id}/wait", endpoints.wait, READ_OR_ASK, "Wait until it is settled",
         query=(
@@ -72,24 +72,24 @@ API = (
         ),
         gives=(200, s.thing({"ask": s.ASK_GIVEN, "asked_back": s.TEXT})),
     ),
-    Row("POST", "/api/asks/{id}/take", endpoints.take, ASK, "Be handed the answer", s.TAKING, gives=(200, s.ASK_GIVEN)),
-    Row("GET", "/api/asks/{id}/answers", endpoints.list_answers, READ, "All answers, refused ones too", gives=(200, s.ANSWERS_GIVEN)),
+    Row("POST", "/api/asks/{id}/take", endpoints.take, ASK, "Take the answer", s.TAKING, gives=(200, s.ASK_GIVEN)),
+    Row("GET", "/api/asks/{id}/answers", endpoints.list_answers, READ, "List all answers, with refused ones", gives=(200, s.ANSWERS_GIVEN)),
     Row("POST", "/api/asks/{id}/answers", endpoints.give_answer, ANSWER, "Answer", s.ANSWER, gives=(201, s.ASK_GIVEN)),
-    Row("POST", "/api/answers", endpoints.give_answers, ANSWER, "Give one answer to asks that are alike", s.ALIKE, gives=(200, s.ALIKE_GIVEN)),
-    Row("GET", "/api/asks/{id}/messages", endpoints.list_messages, READ_OR_ASK, "The talk around an ask", gives=(200, s.MESSAGES_GIVEN)),
+    Row("POST", "/api/answers", endpoints.give_answers, ANSWER, "Give the same answer to identical asks", s.ALIKE, gives=(200, s.ALIKE_GIVEN)),
+    Row("GET", "/api/asks/{id}/messages", endpoints.list_messages, READ_OR_ASK, "List the messages about an ask", gives=(200, s.MESSAGES_GIVEN)),
     Row("POST", "/api/asks/{id}/messages", endpoints.say, ANSWER_OR_ASK, "Ask back, or reply", s.WORDS_ABOUT, gives=(200, s.MESSAGES_GIVEN)),
-    Row("GET", "/api/asks/{id}/draft", endpoints.get_draft, ANSWER, "Your own draft", gives=(200, s.DRAFT_GIVEN)),
-    Row("PUT", "/api/asks/{id}/draft", endpoints.put_draft, ANSWER, "Keep a draft; a soft deadline waits for it", s.DRAFT, gives=(204, None)),
+    Row("GET", "/api/asks/{id}/draft", endpoints.get_draft, ANSWER, "Show your own draft", gives=(200, s.DRAFT_GIVEN)),
+    Row("PUT", "/api/asks/{id}/draft", endpoints.put_draft, ANSWER, "Save a draft; it moves a soft deadline", s.DRAFT, gives=(204, None)),
     Row("POST", "/api/asks/{id}/cancel", endpoints.cancel, ANSWER_OR_ASK, "Withdraw an ask", s.REASON, gives=(200, s.ASK_GIVEN)),
-    Row("GET", "/api/asks/{id}/events", endpoints.ask_events, READ, "The audit trail of an ask", gives=(200, s.EVENTS_GIVEN)),
+    Row("GET", "/api/asks/{id}/events", endpoints.ask_events, READ, "List the audit events of an ask", gives=(200, s.EVENTS_GIVEN)),
     Row(
         "GET", "/api/runs", run_pages.list_runs, READ, "List runs, the newest first",
         query=(("active", {"enum": ["true", "false"]}, "only those that have not ended"), _LIMIT),
         gives=(200, s.RUNS_GIVEN),
     ),
-    Row("GET", "/api/runs/{id}", run_pages.show_run, READ, "One run with its calls and turns", gives=(200, s.JOURNAL_GIVEN)),
-    Row("POST", "/api/runs/{id}/stop", run_pages.stop_run, ANSWER, "End a run: its agents, its asks", s.REASON, gives=(200, s.RUN_GIVEN)),
-    Row("POST", "/api/runs/{id}/resume", run_pages.resume_run, ANSWER, "Take an ended run up where it stopped", gives=(200, s.RUN_GIVEN)),
+    Row("GET", "/api/runs/{id}", run_pages.show_run, READ, "Show one run with its calls and turns", gives=(200, s.JOURNAL_GIVEN)),
+    Row("POST", "/api/runs/{id}/stop", run_pages.stop_run, ANSWER, "End a run, its agents and its asks", s.REASON, gives=(200, s.RUN_GIVEN)),
+    Row("POST", "/api/runs/{id}/resume", run_pages.resume_run, ANSWER, "Resume an ended run where it stopped", gives=(200, s.RUN_GIVEN)),
     Row(
         "GET", "/api/tasks", task_pages.list_tasks, READ, "List tasks of the backlog",
         query=(
@@ -99,21 +99,21 @@ API = (
         ),
         gives=(200, s.TASKS_GIVEN),
     ),
-    Row("GET", "/api/tasks/{id}", task_pages.show_task, READ, "One task with its questions and answers", gives=(200, s.WHOLE_TASK_GIVEN)),
-    Row("GET", "/api/counts", endpoints.count_asks, READ, "How many wait in each project", gives=(200, s.COUNTS_GIVEN)),
+    Row("GET", "/api/tasks/{id}", task_pages.show_task, READ, "Show one task with its questions and answers", gives=(200, s.WHOLE_TASK_GIVEN)),
+    Row("GET", "/api/counts", endpoints.count_asks, READ, "Count the open asks of each project", gives=(200, s.COUNTS_GIVEN)),
     Row(
-        "GET", "/api/events", endpoints.list_events, READ, "The audit trail",
+        "GET", "/api/events", endpoints.list_events, READ, "List the audit events",
         query=(_number("after", 0, 2**53, "only those after this number"), _LIMIT),
         gives=(200, s.EVENTS_GIVEN),
     ),
-    Row("GET", "/api/events/stream", endpoints.stream, READ, "What happens, as it happens (server-sent events)"),
-    Row("GET", "/api/people", endpoints.list_people, ADMIN, "People, tokens and groups", gives=(200, s.PEOPLE_GIVEN)),
-    Row("POST", "/api/people", endpoints.add_person, ADMIN, "Add somebody; the token is given this once", s.PERSON, gives=(201, s.TOKEN_GIVEN)),
-    Row("DELETE", "/api/people/{name}", endpoints.remove_person, ADMIN, "Remove somebody", gives=(204, None)),
-    Row("POST", "/api/people/{name}/tokens", endpoints.add_token, ADMIN, "Make a token; it is given this once", s.TOKEN, gives=(201, s.TOKEN_GIVEN)),
-    Row("DELETE", "/api/tokens/{id}", endpoints.revoke_token, ADMIN, "Make a token worthless", gives=(204, None)),
-    Row("GET", "/api/openapi.json", endpoints.describe, (), "This document", gives=(200, {"type": "object"})),
-    Row("GET", "/api/health", endpoints.health, (), "Whether it works", gives=(200, s.thing({"status": {"const": "ok"}}))),
+    Row("GET", "/api/events/stream", endpoints.stream, READ, "Stream events as they happen (server-sent events)"),
+    Row("GET", "/api/people", endpoints.list_people, ADMIN, "List people, tokens and groups", gives=(200, s.PEOPLE_GIVEN)),
+    Row("POST", "/api/people", endpoints.add_person, ADMIN, "Add a person; the token is shown once", s.PERSON, gives=(201, s.TOKEN_GIVEN)),
+    Row("DELETE", "/api/people/{name}", endpoints.remove_person, ADMIN, "Remove a person", gives=(204, None)),
+    Row("POST", "/api/people/{name}/tokens", endpoints.add_token, ADMIN, "Make a token; it is shown once", s.TOKEN, gives=(201, s.TOKEN_GIVEN)),
+    Row("DELETE", "/api/tokens/{id}", endpoints.revoke_token, ADMIN, "Revoke a token", gives=(204, None)),
+    Row("GET", "/api/openapi.json", endpoints.describe, (), "Show this API as OpenAPI", gives=(200, {"type": "object"})),
+    Row("GET", "/api/health", endpoints.health, (), "Check that the server works", gives=(200, s.thing({"status": {"const": "ok"}}))),
 )  # fmt: skip
 
 ROWS = (*PAGES, *API)

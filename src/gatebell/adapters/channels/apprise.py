@@ -22,7 +22,9 @@ class AppriseChannel:
             # Imported here: it takes as long as everything else together, and is an extra.
             import apprise
         except ImportError:
-            raise DeliveryError("this road needs Apprise: pip install 'gatebell[notify]'") from None
+            raise DeliveryError(
+                "this route needs Apprise: pip install 'gatebell[notify]'"
+            ) from None
         # Its words may hold the address, and this process may keep a log.
         logging.getLogger("apprise").propagate = False
         # Its own limit ends nothing, and the thread it leaves behind keeps the process from ending.

@@ -193,13 +193,13 @@ def routes(environ: Mapping[str, str]) -> tuple[Route, ...]:
     from gatebell.domain.notifications.routes import Route, parse_route
 
     if not isinstance(tables, list):
-        raise UsageError(f"{ROUTES} in {path} is a list: write [[notify]] above each road")
+        raise UsageError(f"{ROUTES} in {path} is a list: write [[notify]] above each route")
     found: dict[str, Route] = {}
     for number, table in enumerate(tables, 1):
         where = f"{ROUTES} number {number} in {path}"
         route = parse_route(table, where)
         if route.name in found:
-            raise UsageError(f"{where} is a road that stands there already: one of them is enough")
+            raise UsageError(f"{where} is the same route as an entry above it: remove one of them")
         found[route.name] = route
     if command:
         route = Route(ChannelKind.COMMAND, command)

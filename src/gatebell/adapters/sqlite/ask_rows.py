@@ -14,8 +14,9 @@ from gatebell.adapters.sqlite.queries import (
     read_time,
 )
 from gatebell.domain.asks.answers import Answer
-from gatebell.domain.asks.asks import Ask, Message, Origin, Question, iso
+from gatebell.domain.asks.asks import Ask, Message, Origin, iso
 from gatebell.domain.asks.deadlines import Deadlines, Escalation
+from gatebell.domain.asks.questions import Question
 from gatebell.domain.asks.requirements import ANY_PERSON, Requirement
 from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, Priority, VisitEnd
 from gatebell.domain.permissions.calls import Call

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask, Notice
 
 KEYS = {
-    "to": 'the target: "desktop", an Apprise address, "command: …" or "webhook: https://…"',
-    "person": "the person whose route it is; without it, everybody's",
+    "to": 'where to send: "desktop", an Apprise address, "command: …" or "webhook: https://…"',
+    "person": "the person who gets the notices; without it, everybody",
     "priority": "only asks at least this urgent: urgent, high, normal, low or backlog (all)",
-    "quiet": 'hours in which only urgent asks are sent: "22:00-07:00", in local time',
+    "quiet": 'when only urgent asks are sent: "22:00-07:00", in local time',
     "secret": "the key that signs a webhook: whsec_…",
 }
 MACHINES = (ChannelKind.COMMAND, ChannelKind.WEBHOOK)
@@ -98,10 +98,10 @@ def _visible(route: Route) -> str:
 def parse_route(table: Any, where: str) -> Route:
     """Read a route from the settings; `where` names the place in error messages."""
     if not isinstance(table, dict):
-        raise UsageError(f"{where}: expected a table, write [[notify]] and below it to = …")
+        raise UsageError(f"{where} is not a table: write [[notify]], and below it to = …")
     for key, value in table.items():
         if key not in KEYS:
-            raise UsageError(f"{where} has an unknown key {key!r}: use {', '.join(KEYS)}")
+            raise UsageError(f"{where} sets {key!r}; a route has only {', '.join(KEYS)}")
         if not isinstance(value, str) or not value.strip():
             raise UsageError(f"{where}: expected a text in quotes for {key}")
     via, target = _target(table.get("to", ""), where)

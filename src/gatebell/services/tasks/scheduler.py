@@ -51,7 +51,7 @@ class TaskScheduler:
     def _find_problem(self, project: str) -> str:
         why = self._backlogs.problem(project)
         if why and self._logged.get(project) != why:
-            _log.warning("no task is taken up before this is mended: %s", why)
+            _log.warning("no task is taken up before this is fixed: %s", why)
         self._logged[project] = why
         return why
 
