@@ -47,7 +47,7 @@ _LONE = re.compile(r"(?<!\w)[Ͱ-ԯ](?!\w)")
 _REMARKS = re.compile("‹U\\+|[\u2400-\u2421]")
 _EAST = {"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "IDEOGRAPHIC"}
 _DIGITS = str.maketrans("013457", "oieast")
-_DIGIT_AS_LETTER = re.compile(r"(?<=[a-z])[013457](?=[a-z])")
+_DISGUISED_DIGIT = re.compile(r"(?<=[a-z])[013457](?=[a-z])")
 
 
 def _any_of(words: str) -> str:
@@ -152,7 +152,7 @@ def is_courtesy(text: str) -> bool:
 
 def _is_doubtful(statement: str) -> bool:
     """Return whether a statement casts doubt on the statements beside it."""
-    low = _DIGIT_AS_LETTER.sub(lambda digit: digit[0].translate(_DIGITS), statement.lower())
+    low = _DISGUISED_DIGIT.sub(lambda digit: digit[0].translate(_DIGITS), statement.lower())
     return (
         any(sign.search(low) for sign in (_STRANGE, _NEGATES, _WAITS, _DOUBTS, _REFUSES))
         or statement.rstrip().endswith((":", "："))

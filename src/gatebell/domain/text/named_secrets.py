@@ -140,7 +140,7 @@ def _sub_after_keywords(pattern: str, hide: Callable[[re.Match[str]], str], text
 def _keyword_positions(text: str) -> list[int]:
     low = text.lower()
     if len(low) != len(text):
-        # A few letters become two in lower case, and all positions after them would be wrong.
+        # A few characters become two in lower case, and all later positions would be wrong.
         low = "".join(c.lower() if c.isascii() else c for c in text)
     found = set()
     for word in _KEYWORDS:
