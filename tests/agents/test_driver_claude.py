@@ -310,7 +310,7 @@ def test_missing_program_and_role_that_never_asks_are_refused(desk):
         desk.run(desk.order([text("?")]))
     (desk.house.bin / "claude").symlink_to("/bin/true")
     for word in ("--dangerously-skip-permissions", "--permission-mode=bypassPermissions"):
-        with pytest.raises(UsageError, match="would let the agent do everything unasked"):
+        with pytest.raises(UsageError, match="lets the agent do everything without asking"):
             desk.run(desk.order([text("?")], arguments=(word,)))
     assert desk.started == []
     ended = desk.run(desk.order([text("?")]))

@@ -249,7 +249,7 @@ def test_forged_row_is_found_after_its_use(filled, tmp_path):
 def test_changed_schema_is_named(forge):
     trigger = "CREATE TRIGGER yes AFTER UPDATE ON asks BEGIN SELECT 1; END"
     wrote = "; INSERT INTO drafts SELECT id, 'x', '', '' FROM asks"
-    assert forge(trigger + wrote) == ["the trigger yes is no part of a store"]
+    assert forge(trigger + wrote) == ["the trigger yes does not belong to a store"]
     assert forge(f"DROP INDEX asks_attachable{wrote}") == ["the index asks_attachable is missing"]
     view = "DROP VIEW human_interactions; CREATE VIEW human_interactions AS SELECT 1"
     assert forge(view + wrote) == ["the view human_interactions was changed"]

@@ -196,7 +196,7 @@ def test_window_closes_only_when_no_asker_waits(desk):
     asked = desk.ask(TEXT._replace(left_seconds=2.0))
     desk.appear().be_still()
     desk.type("hal")
-    assert asked.reply() == Reply(NOTHING, why="the time was over", typed="hal")
+    assert asked.reply() == Reply(NOTHING, why="the time is over", typed="hal")
 
 
 @pytest.mark.proves("FILE-39")
@@ -225,7 +225,7 @@ def test_window_can_be_closed_even_before_it_opens(desk, tool):
     desk.type("hal")
     threading.Thread(target=asked.dialog.close).start()
     reply = asked.reply()
-    assert reply.outcome == NOTHING and "no need" in reply.why
+    assert reply.outcome == NOTHING and "no longer needed" in reply.why
     # zenity does not pass it on.
     assert reply.typed == ("hal" if tool == "tkinter" else "")
     dialog = discovery.dialog(tool, desk.environ)
@@ -406,7 +406,7 @@ def test_osascript_replies_by_its_nonce_alone():
         ("n Answer \n", Reply(NOTHING, why="nothing was typed")),
         ("n Later half\n", Reply(LATER, typed="half")),
         ("n Open in terminal half\n", Reply(TERMINAL, typed="half")),
-        ("n late half\n", Reply(NOTHING, why="the time was over", typed="half")),
+        ("n late half\n", Reply(NOTHING, why="the time is over", typed="half")),
         ("n closed\n", Reply(NOTHING, why="the window was closed")),
     ):
         assert tool.read(TEXT, Ended(0, out), "n") == reply
@@ -465,7 +465,7 @@ def test_tab_goes_to_the_first_option_first(desk):
 
 @pytest.mark.proves("FILE-181")
 def test_every_window_offers_later_and_terminal():
-    assert "Press the circle" in "\n".join(discovery.YAD.command(YES_NO, "n"))
+    assert "Select the circle" in "\n".join(discovery.YAD.command(YES_NO, "n"))
     for tool in (discovery.ZENITY, discovery.YAD, discovery.OSASCRIPT, discovery.DIALOG):
         told = "\n".join(tool.command(TEXT, "n"))
         assert "Later" in told and "Open in terminal" in told
@@ -482,7 +482,7 @@ def test_terminal_dialog_owns_the_terminal_and_can_be_closed(tmp_path):
         "if sys.argv[1:]: threading.Timer(0.5, made.close).start()\n"
         "print('said', finding.trouble(finding.DIALOG, os.environ), made.ask(Showing('text', 'x')))"
     )
-    for more, expected in (((), "value='cart'"), (("close",), "no need")):
+    for more, expected in (((), "value='cart'"), (("close",), "no longer needed")):
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
             [sys.executable, "-c", code, *more], env=os.environ | home, stdin=theirs, stdout=theirs,
@@ -510,7 +510,7 @@ def test_best_working_program_is_used_and_the_setting_wins(tmp_path, monkeypatch
     assert "no display" in why["tkinter"]
     home = fakes(tmp_path, zenity="", osascript="")
     bare = home | {"WAYLAND_DISPLAY": ""}
-    assert "does not name one" in discovery.problem(discovery.ZENITY, bare)
+    assert "is not set to one" in discovery.problem(discovery.ZENITY, bare)
     assert discovery.first(home) == "zenity"
     assert discovery.first(bare) == "osascript"
     # As in a terminal that has outlived its desktop: a missing display is not used.

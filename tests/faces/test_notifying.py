@@ -425,8 +425,8 @@ def test_apprise_error_is_reported_without_the_address(server, smtp, monkeypatch
     for url, sentence in (
         (f"ntfy://ada:hunter2@{address}/topic", "the service answered 403"),
         (f"json://ada:hunter2@127.0.0.1:{free_port()}/", "cannot be reached"),
-        ("nosuchservice://hunter2", "cannot make out this address"),
-        (f"mailto://127.0.0.1:{smtp.port}?from=g@example.org&to=hunter2@example.org", "Apprise could not send it"),
+        ("nosuchservice://hunter2", "does not understand this address"),
+        (f"mailto://127.0.0.1:{smtp.port}?from=g@example.org&to=hunter2@example.org", "Apprise could not send the message"),
     ):  # fmt: skip
         with pytest.raises(DeliveryError, match=sentence) as caught:
             AppriseChannel(url).send(a_letter())

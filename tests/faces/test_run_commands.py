@@ -364,7 +364,7 @@ def test_folder_of_a_run_is_shown(world, project):
     assert ran.code == 0 and "It is not started yet: gate resume 1\n" in ran.out
     assert (
         ran.err
-        == "gate: Changes to 1 file are not committed and were left out; --with-changes takes them.\n"
+        == "gate: Changes to 1 file are not committed and were left out; include them with --with-changes.\n"
     )
     assert not os.path.exists(os.path.join(project.run(1).folder, "new.txt"))
     assert project.run(1).state == "stuck" and world.ada.gate("resume", "1").code == 0

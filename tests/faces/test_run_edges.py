@@ -178,7 +178,7 @@ def test_path_that_is_not_text_works_or_is_explained(world, project):
     ask_id = gate("ask", "--no-wait", "Why?").stdout.strip()
     assert gate("inbox", "--ids", "--project", ".").stdout.strip() == ask_id
     elsewhere = gate("list", GATE_STORE=os.fsdecode(there + b"/gate.db"))
-    assert elsewhere.returncode == 2 and "GATE_STORE=PATH names another" in elsewhere.stderr
+    assert elsewhere.returncode == 2 and "set GATE_STORE to another path" in elsewhere.stderr
 
 
 @pytest.mark.proves("RUN-334", "RUN-306", "RUN-307")

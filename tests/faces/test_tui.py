@@ -396,13 +396,13 @@ def test_store_error_is_shown_until_the_store_works_again(store, monkeypatch):
 
     async def act(played):
         def problem(*_, **__):
-            raise StoreTroubleError("the store gives trouble: look at the disk")
+            raise StoreTroubleError("the store has a problem: look at the disk")
 
         with monkeypatch.context() as away:
             for name in ("newest", "get"):
                 away.setattr(store.runs, name, problem)
             played.app.on_changed()
-            await played.until("the store gives trouble: look at the disk", "OAuth or API keys?")
+            await played.until("the store has a problem: look at the disk", "OAuth or API keys?")
             await played.press("c", "a", "enter")
             await played.until("the store gives trouble")
         await played.press("escape")

@@ -324,10 +324,10 @@ def test_unreadable_settings_mean_no_git(project, workspace, monkeypatch):
         return real(folders, environ, words, *rest, **more)
 
     monkeypatch.setattr(repositories, "run_git", noting)
-    with pytest.raises(GateError, match=r"cannot be read, so git is not run there: .*line"):
+    with pytest.raises(GateError, match=r"cannot be read, so git was not run: .*line"):
         workspace.make(str(project), 2)
     assert set(commands) == {"config"}
-    assert "so git is not run there" in git_changes.changes(place.folder, "")
+    assert "so git was not run" in git_changes.changes(place.folder, "")
     # A worktree keeps the settings of its creation.
     assert workspace.snapshot(place, 1, "1")
 
@@ -337,7 +337,7 @@ def test_settings_cut_short_mean_no_git(project, monkeypatch):
     """A setting that is too long is not cut: the rest could change its meaning."""
     with (project / ".git/config").open("a") as file:
         file.write("[user]\n" + f"\tname = {'x' * 500}\n" * 1000)
-    assert "so git is not run there" in git_changes.changes(str(project), "")
+    assert "so git was not run" in git_changes.changes(str(project), "")
 
 
 @pytest.mark.proves("GIT-3")

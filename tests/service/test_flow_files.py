@@ -103,8 +103,8 @@ def test_what_is_no_readable_file_of_the_project_is_refused_with_a_sentence(home
     refused = {
         "link": (RefusedError, "leads out of"),
         "dangling": (UsageError, "cannot be read: No such file"),
-        "folder": (UsageError, "is not a file"),
-        "pipe": (UsageError, "is not a file"),
+        "folder": (UsageError, "is not a regular file"),
+        "pipe": (UsageError, "is not a regular file"),
         "huge": (UsageError, "is longer than"),
         "latin": (UsageError, "line 2: this is not UTF-8"),
     }
@@ -172,15 +172,15 @@ def test_nothing_is_read_from_a_folder_that_agents_write(home, project):
     (project / ".gate/flows/link.py").symlink_to(path)
     (home / "link.py").symlink_to(path)
     for named in (path, str(home / "link.py")):
-        with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+        with pytest.raises(RefusedError, match="is in the worktree of a run"):
             flow_files.find(str(project), named)
-        with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+        with pytest.raises(RefusedError, match="is in the worktree of a run"):
             flow_files.read(named)
     with pytest.raises(RefusedError, match="leads out of"):
         flow_files.find(str(project), "link")
-    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+    with pytest.raises(RefusedError, match="is in the worktree of a run"):
         flow_files.find(str(worktree), "feature")
-    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+    with pytest.raises(RefusedError, match="is in the worktree of a run"):
         role_files.find(str(worktree), "coder")
 
 
@@ -289,10 +289,10 @@ def test_the_flow_is_the_one_wanted_the_one_named_like_the_file_or_the_only_one(
     only = load(write(project / "x.py", flow_named("feature")))
     assert flow_files.choose(only)[0] == "feature"
     path = write(project / "y.py", flow_named("one", "two"))
-    with pytest.raises(UsageError, match=r"holds one, two: say which, as .*y\.py:one"):
+    with pytest.raises(UsageError, match=r"has one, two: choose one, for example .*y\.py:one"):
         flow_files.choose(load(path))
     with pytest.raises(UsageError, match="holds feature: say which"):
         flow_files.choose(only, "flow")
     nothing = write(project / "z.py", "from unittest.mock import call, Mock\nm = Mock()\nn = 3\n")
-    with pytest.raises(UsageError, match="holds no flow: write @flow"):
+    with pytest.raises(UsageError, match="has no flow: write @flow"):
         flow_files.choose(load(nothing))

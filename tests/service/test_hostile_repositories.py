@@ -153,8 +153,8 @@ def test_a_pipe_where_git_reads_a_file_is_named_at_once(project, workspace, monk
         with pytest.raises(GateError) as told:
             verb()
         # What we read ourselves is seen at once, what git reads after one look.
-        by_us = f"{path} is not a file, so git is not run there: remove it."
-        by_git = f"git waits without end for {path}, a pipe or device where it reads a file: remove that."
+        by_us = f"{path} is not a regular file, so git was not run: remove it."
+        by_git = f"git waits for ever for {path}, a pipe or device in place of a file: remove it."
         assert str(told.value) == (by_us if name == ".git/info/exclude" else by_git)
         assert len(looks) == (name != ".git/info/exclude")
 
@@ -196,7 +196,7 @@ def test_a_pipe_elsewhere_that_git_reads_is_named(project, workspace, tmp_path, 
     monkeypatch.setattr(repositories, "_PATIENCE_SECONDS", 9.0)
     with pytest.raises(GateError) as told:
         workspace.make(str(project), 1)
-    said = str(told.value).removeprefix("git waits without end for ").partition(", a pipe")[0]
+    said = str(told.value).removeprefix("git waits for ever for ").partition(", a pipe")[0]
     assert os.path.realpath(said) == path
 
 
@@ -237,7 +237,7 @@ def test_a_pipe_that_comes_before_the_diff_is_printed_is_named_as_well(
 
     monkeypatch.setattr(repositories.Repository, "beginning", add_pipe)
     monkeypatch.setattr(repositories, "_FIRST_LOOK_SECONDS", 0.3)
-    with pytest.raises(GateError, match=r"waits without end for .*gitattributes"):
+    with pytest.raises(GateError, match=r"waits for ever for .*gitattributes"):
         workspace.diff(place)
 
 

@@ -98,7 +98,7 @@ def test_a_choice_is_settled_by_words_of_its_own(desk):
 def test_a_session_stays_its_programs_when_the_role_gets_another(desk):
     run = desk.run(NEEDS)
     desk.write_role("coder", "cli: codex\nmodel: other")
-    with pytest.raises(UsageError, match="nobody can join coder"):
+    with pytest.raises(UsageError, match="coder has no session to join"):
         join(desk, only(desk, run))
 
 

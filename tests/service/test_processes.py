@@ -365,7 +365,7 @@ def test_a_person_joins_a_command_by_words_of_its_role(tmp_path):
     words = driver.join(order(tmp_path, "agent", join=("/bin/sh", "--talk")))
     assert words[0] == "/usr/bin/env" and words[-2:] == ["/bin/sh", "--talk"]
     assert {"GATE_SESSION=s-1", f"GATE_SIGNAL_FILE={tmp_path}/signal.json"} < set(words)
-    with pytest.raises(UsageError, match="nobody can join coder"):
+    with pytest.raises(UsageError, match="coder has no session to join"):
         driver.join(order(tmp_path, "agent"))
 
 

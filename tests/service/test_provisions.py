@@ -64,7 +64,7 @@ def test_nothing_is_copied_from_or_to_the_outside(project, workspace, tmp_path):
     told = workspace.set_up(str(project), place)
     assert told.splitlines() == [
         ".env of .worktreeinclude was not copied: it leads out of the project.",
-        "a/.env of .worktreeinclude was not copied: it is not a file.",
+        "a/.env of .worktreeinclude was not copied: it is not a regular file.",
         "c/.env of .worktreeinclude was not copied: No such file or directory.",
         "leads/.env of .worktreeinclude was not copied: its folder leads out of the worktree.",
     ]

@@ -104,7 +104,7 @@ def test_a_project_or_user_has_a_preamble_of_its_own(home, project):
     assert "_preamble" not in [one.name for one in role_files.all(str(project)).roles]
     worktree = home / "data/worktrees/run-12/shop"
     write(worktree / ".gate/agents/_preamble.md", "Ask nobody.")
-    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+    with pytest.raises(RefusedError, match="is in the worktree of a run"):
         role_files.preamble(str(worktree))
     path = project / ".gate/agents/_preamble.md"
     path.write_bytes(b"x" * (text_files.MAX_BYTES + 1))
@@ -143,13 +143,19 @@ def test_heavy_medium_and_light_mean_a_model_of_the_roles_program(home, project)
 @pytest.mark.parametrize(
     ("written", "sentence"),
     [
-        ("models = 3", r"models in \S+ is a table: write \[models\] above it"),
-        ('[models]\nheavy = "opus"', r"sets models\.heavy; there are claude, codex"),
-        ("[models]\nclaude = 3", r"models\.claude in \S+ is a table: write \[models\.claude\]"),
-        ('[models.claude]\nhuge = "x"', r"models\.claude\.huge; there are heavy, medium, light"),
+        ("models = 3", r"models in \S+ must be a table: write \[models\] above it"),
+        ('[models]\nheavy = "opus"', r"sets models\.heavy: expected one of claude, codex"),
+        (
+            "[models]\nclaude = 3",
+            r"models\.claude in \S+ must be a table: write \[models\.claude\]",
+        ),
+        (
+            '[models.claude]\nhuge = "x"',
+            r"models\.claude\.huge: expected one of heavy, medium, light",
+        ),
         (
             "[models.claude]\nheavy = 4",
-            r"models\.claude\.heavy in \S+ is a model's name, as a text",
+            r"models\.claude\.heavy in \S+: expected a text, got",
         ),
     ],
 )
@@ -185,7 +191,7 @@ def test_the_backlog_file_is_read_from_the_project(home, project):
 def test_a_backlog_file_that_agents_could_write_is_refused(home, project):
     worktree = home / "data/worktrees/run-12/shop"
     inner = write(worktree / ".gate/backlog.toml", 'test = "true"')
-    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+    with pytest.raises(RefusedError, match="is in the worktree of a run"):
         project_files.backlog_terms(str(worktree))
     (project / ".gate").mkdir()
     (project / ".gate/backlog.toml").symlink_to(inner)
@@ -219,10 +225,10 @@ def test_templates_are_found_in_the_project_then_with_the_user_then_in_the_setti
 @pytest.mark.proves("TASK-46", "LAW-10")
 def test_templates_that_are_none_are_refused(home, project):
     set_up(home, "[templates]\nlater = 3")
-    with pytest.raises(UsageError, match=r"templates\.later in \S+ is an answer, as a text"):
+    with pytest.raises(UsageError, match=r"templates\.later in \S+: expected a text, got"):
         project_files.template(str(project), "later")
     set_up(home, "templates = 3")
-    with pytest.raises(UsageError, match=r"templates in \S+ is a table: write \[templates\]"):
+    with pytest.raises(UsageError, match=r"templates in \S+ must be a table: write \[templates\]"):
         project_files.templates(str(project))
     set_up(home, "")
     write(home / "outside/x.md")
@@ -232,5 +238,5 @@ def test_templates_that_are_none_are_refused(home, project):
         template_files.find(str(project), "x", {})
     with pytest.raises(RefusedError, match="leads out of"):
         template_files.path_for(str(project), "y")
-    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+    with pytest.raises(RefusedError, match="is in the worktree of a run"):
         template_files.path_for(str(home / "data/worktrees/run-12/shop"), "y")

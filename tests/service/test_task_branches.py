@@ -32,7 +32,7 @@ def test_a_task_has_the_branch_that_is_wanted(project, workspace):
     assert place.remarks == ()
     again = begin(workspace, project, run_id=2)
     assert again.branch == "task/tm-abc-2"
-    assert again.remarks == ("The branch task/tm-abc was there before: this is task/tm-abc-2.",)
+    assert again.remarks == ("The branch task/tm-abc exists already: this run uses task/tm-abc-2.",)
     assert begin(workspace, project) == place
 
 
@@ -55,7 +55,7 @@ def test_work_begins_from_the_base_that_is_named(project, workspace):
     for unknown in ("nowhere", "--all"):
         with pytest.raises(UsageError, match=f"no branch or commit {unknown}"):
             begin(workspace, project, run_id=3, base=unknown)
-    with pytest.raises(UsageError, match="belong to what is checked out"):
+    with pytest.raises(UsageError, match="can only be used with the checked-out commit"):
         begin(workspace, project, run_id=3, base="release", with_changes=True)
 
 

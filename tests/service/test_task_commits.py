@@ -145,7 +145,7 @@ def test_a_commit_of_somebody_else_at_the_same_time_stays(project, workspace, mo
         workspace.commit(place, "Work", "2")
     lock.unlink()
     monkeypatch.setattr(commits, "advance", lambda *_: False)
-    with pytest.raises(GateError, match="somebody else each time"):
+    with pytest.raises(GateError, match="during each attempt"):
         workspace.commit(place, "Work", "2")
 
 

@@ -583,12 +583,15 @@ def test_needs_that_do_not_fit_together_are_a_question(work, monkeypatch, choice
 @pytest.mark.proves("FLT-4")
 def test_task_without_a_folder_gets_advice_it_can_follow(work, monkeypatch):
     def refuse(*_args, **_more):
-        raise NoWorktreeError("/p has no commit yet: commit first.")
+        raise NoWorktreeError("/p has no commit to start a worktree from: commit first.")
 
     monkeypatch.setattr(work.folders, "make", refuse)
     task = work.create()
     status = work.work().status
-    assert "/p has no commit yet: commit first." in status and "--in-place" not in status
+    assert (
+        "/p has no commit to start a worktree from: commit first." in status
+        and "--in-place" not in status
+    )
     assert status.endswith(f"Then: gate task reopen {task.id}")
 
 

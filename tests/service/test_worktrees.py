@@ -101,7 +101,7 @@ def test_uncommitted_changes_are_left_out_and_that_is_said(project, workspace):
         "b.txt": b"two\n",
     }
     assert place.remarks == (
-        "Changes to 2 files are not committed and were left out; --with-changes takes them.",
+        "Changes to 2 files are not committed and were left out; include them with --with-changes.",
     )
     assert state(project) == before
 
@@ -155,8 +155,8 @@ def test_where_no_worktree_can_be_made_a_sentence_says_what_to_do(tmp_path, work
     with pytest.raises(UsageError) as told:
         workspace.make(str(folder), 1)
     sentence = {
-        "none": "is in no git repository",
-        "empty": "has no commit yet",
+        "none": "is not in a git repository",
+        "empty": "has no commit to start a worktree from",
         "bare": "is a repository without files",
         "missing": "There is no folder",
     }[kind]
@@ -334,7 +334,7 @@ def test_a_branch_that_was_there_before_is_left_alone(project, workspace, tmp_pa
     theirs = other.snapshot(first, 1, "1")
     place = workspace.make(str(project), 1)
     assert place.branch == "gate/run-1-2"
-    assert place.remarks == ("The branch gate/run-1 was there before: this is gate/run-1-2.",)
+    assert place.remarks == ("The branch gate/run-1 exists already: this run uses gate/run-1-2.",)
     write(place.folder, a_txt="ours\n")
     workspace.snapshot(place, 1, "1")
     assert git(project, "rev-parse", "refs/gate/run-1/1") == theirs
@@ -357,7 +357,7 @@ def test_what_is_in_the_way_is_named(project, workspace, tmp_path):
     git(project, "worktree", "remove", "--force", tmp_path / "data/worktrees/run-1/shop")
     git(project, "commit", "-q", "--allow-empty", "-m", "later")
     git(project, "branch", "-f", "gate/run-1", "main")
-    with pytest.raises(GateError, match="Somebody else has made the branch gate/run-1"):
+    with pytest.raises(GateError, match="The branch gate/run-1 exists already"):
         workspace.make(str(project), 1)
 
 
@@ -366,7 +366,7 @@ def test_nothing_is_removed_that_would_be_lost(project, workspace):
     place = workspace.make(str(project), 1)
     write(place.folder, new_txt="new\n")
     assert workspace.remove(place, 1) == (
-        f"{place.root} holds changes to 1 file that are not committed. To keep them: "
+        f"{place.root} has uncommitted changes to 1 file. To keep them: "
         f"git -C {place.root} add -A && git -C {place.root} commit, then "
         f"git -C {project} merge gate/run-1."
     )
@@ -427,7 +427,7 @@ def test_a_worktree_is_removed_with_its_branch_and_its_snapshots(project, worksp
     assert git(project, "branch", "--format=%(refname:short)").split() == ["gate/run-11", "main"]
     assert len(git(project, "worktree", "list").splitlines()) == 2
     assert state(project) == before
-    with pytest.raises(GateError, match="is no worktree of a run"):
+    with pytest.raises(GateError, match="is not a worktree of a run"):
         workspace.diff(place)
 
 
@@ -480,7 +480,7 @@ def test_a_submodule_that_was_filled_is_looked_at_by_a_person(project, workspace
     git(project, "commit", "-qm", "with a part")
     place = workspace.make(str(project), 1)
     git(place.folder, "submodule", "--quiet", "update", "--init")
-    assert "is a submodule that may hold work" in workspace.remove(place, 1)
+    assert "is a submodule that may have work in it" in workspace.remove(place, 1)
     git(place.folder, "submodule", "--quiet", "deinit", "sub")
     assert workspace.remove(place, 1) == ""
 
@@ -489,13 +489,13 @@ def test_a_submodule_that_was_filled_is_looked_at_by_a_person(project, workspace
 def test_what_somebody_moved_or_removed_is_told(project, workspace, tmp_path):
     place = workspace.make(str(project), 1)
     shutil.move(project, tmp_path / "moved")
-    assert "is gone, the repository of" in workspace.remove(place, 1)
-    with pytest.raises(GateError, match="does not know the worktree"):
+    assert "the repository of" in workspace.remove(place, 1)
+    with pytest.raises(GateError, match="does not list the worktree"):
         workspace.diff(place)
     shutil.move(tmp_path / "moved", project)
     shutil.rmtree(place.root)
     for verb in (lambda: workspace.diff(place), lambda: workspace.make(str(project), 1)):
-        with pytest.raises(GateError, match="is gone; its branch gate/run-1"):
+        with pytest.raises(GateError, match="is missing; its branch gate/run-1"):
             verb()
     assert workspace.remove(place, 1) == ""
 
@@ -526,7 +526,9 @@ def test_the_same_number_in_a_new_store_is_another_run(project, workspace, tmp_p
     new = workspace.make(str(part), 1, token="tuesday")
     moved = tmp_path / "data/worktrees/run-1.old-1"
     assert (new.folder, new.branch) == (old.folder, "gate/run-1-2")
-    assert f"The folder of another run 1 was here before: it is {moved} now." in new.remarks
+    assert (
+        f"The folder of another run 1 was here before: it was moved to {moved} now." in new.remarks
+    )
     assert files(new.folder) == {"page.txt": b"hello\n"}
     assert workspace.diff(new) == ""
     assert workspace.make(str(part), 1, token="tuesday") == new
@@ -551,7 +553,7 @@ def test_where_no_new_worktree_can_be_made_the_old_one_stays(project, workspace,
     empty = tmp_path / "empty"
     empty.mkdir()
     git(empty, "init", "-q")
-    with pytest.raises(UsageError, match="has no commit yet"):
+    with pytest.raises(UsageError, match="has no commit to start a worktree from"):
         workspace.make(str(empty), 1, token="tuesday")
     assert workspace.make(str(project), 1, token="monday") == old
 

@@ -1,4 +1,4 @@
-"""The locks of a store: who sends its notifications, who serves it, who drives its runs."""
+"""The locks of a store: for the sender of its notifications, its server and its workers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def work_at(store_path: str) -> int:
-    """Be one of those who drive a store's runs, until what this returns is closed."""
+    """Register as a worker of the store, until the returned file descriptor is closed."""
     # Imported here: the inbox needs no locks.
     import fcntl
 
@@ -37,5 +37,5 @@ def work_at(store_path: str) -> int:
 
 
 def is_worked_at(store_path: str) -> bool:
-    """Whether somebody living drives a store's runs as they become ready."""
+    """Return whether a running worker drives the store's runs as they become ready."""
     return is_held(f"{store_path}-worker", by_many=True)

@@ -1,4 +1,4 @@
-"""What Codex asks to do, as calls that the rules know, and what it is told."""
+"""Translate requests of Codex into calls that the rules know, and decisions into its replies."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from gatebell.ports.agents import Ruling
 
 _SHELL = re.compile(r"/(usr/(local/)?)?bin/(ba|da|z)?sh")
-# A yes to the bare command is no yes to it together with these.
+# A yes to the command alone does not include these.
 _BESIDE_A_COMMAND = ("networkApprovalContext", "additionalPermissions")
 
 
 def calls_of(
     request: dict[str, Any], items: Mapping[str, dict[str, Any]], cwd: str
 ) -> Iterator[tuple[str, Any, str]]:
-    """Tool, input and id of each call that a request is about, named as the rules name them.
+    """Yield the tool, input and id of each call of a request, named as in the rules.
 
-    `items` are those that the agent has begun, and `cwd` is the folder it works in.
+    `items` are the items that the agent has begun; `cwd` is its working folder.
     """
     params, method = request["params"], request["method"]
     if method == "item/commandExecution/requestApproval":
@@ -53,7 +53,7 @@ def _command(params: dict[str, Any], cwd: str) -> dict[str, Any]:
 
 
 def unwrap_shell(line: str) -> str:
-    """The command as the agent wrote it, without the shell that codex puts around it."""
+    """Return the command that the agent wrote, without codex's shell around it."""
     try:
         words = shlex.split(line)
     except ValueError:
@@ -77,7 +77,7 @@ def tool_of(item: dict[str, Any]) -> str:
 
 
 def _is_about(params: dict[str, Any], item: dict[str, Any]) -> bool:
-    """Whether a request means this call: it names server and input, the tool only in a sentence."""
+    """Return whether a request is about this call; it names the tool only in its message."""
     asked = (params["serverName"], params["_meta"].get("tool_params"))
     return asked == (item["server"], item["arguments"]) and f'"{item["tool"]}"' in params["message"]
 
@@ -85,7 +85,9 @@ def _is_about(params: dict[str, Any], item: dict[str, Any]) -> bool:
 def instead(tool: str, ruling: Ruling) -> str:
     allowed = json.dumps(ruling.input, ensure_ascii=False)
     said = f"{ruling.message}\n" if ruling.message else ""
-    return f"{said}Not this, but a changed call was allowed. Make it instead: {tool} {allowed}"
+    return (
+        f"{said}This call was not allowed, but a changed one was. Make this call: {tool} {allowed}"
+    )
 
 
 def reply(method: str, allow: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Agents' own screens, opened for a person with a question to work out: claude, codex, any command."""
+"""Open the agents' own programs for a person with a question: claude, codex, any command."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CLAUDES = ("sonnet", "opus", "haiku", "claude", "inherit", "default")
 
 
 class ClaudeHost:
-    """Claude Code. The session's id is ours, so that it is known before anything is said."""
+    """Claude Code. We choose the session's id, so it is known before the first message."""
 
     def new_session(self) -> str:
         return str(uuid4())
@@ -44,7 +44,7 @@ class ClaudeHost:
         if not opening.fresh and not self.knows(opening.session):
             raise _no_conversation(opening.session)
         words = ClaudeDriver().join(order)
-        # The first words are an asker's: nothing they lead to may run before the person saw it.
+        # The asker wrote the first message: the person must see its tool calls before they run.
         words += ["--permission-mode", "default", "--add-dir", opening.files_folder]
         words += ["--mcp-config", opening.mcp_config] if opening.mcp_config else []
         words += ["--append-system-prompt-file", opening.system_file] if opening.system_file else []
@@ -61,7 +61,7 @@ class ClaudeHost:
 
 
 class CodexHost:
-    """Codex. It chooses the session's id, which is found in its log by what was said first."""
+    """Codex. It chooses the session's id; we find it in its log by the first message."""
 
     def new_session(self) -> str:
         return ""
@@ -80,7 +80,7 @@ class CodexHost:
         model = "" if opening.model.startswith(_CLAUDES) else opening.model
         words = CodexDriver().join(_order(opening, AgentCli.CODEX, model))
         if opening.system_file:
-            told = f"Behave as {opening.system_file} says: read it before anything else."
+            told = f"Follow {opening.system_file}: read it before anything else."
             words += ["-c", f"developer_instructions={json.dumps(told)}"]
         return [*words, *_first_words(opening)]
 
@@ -101,9 +101,9 @@ class CodexHost:
 
 
 class CommandHost:
-    """A command of the user's own; `{prompt_file}` in it stands for the file with the question.
+    """A command of the user; `{prompt_file}` in it is replaced by the file with the question.
 
-    GATE_SESSION stays the same over the sittings of one ask.
+    GATE_SESSION stays the same over the visits of one ask.
     """
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -119,7 +119,7 @@ class CommandHost:
         order = _order(opening, AgentCli.COMMAND, opening.model)
         name, *words = (word.replace("{prompt_file}", opening.prompt_file) for word in self._words)
         found = agent_process.program(name, order, "it is the session_command of your settings")
-        # AI_AGENT: whoever answers through gate in its shells is this agent, not a person.
+        # AI_AGENT: calls of gate in its shells come from this agent, not from a person.
         told = {
             "AI_AGENT": opening.session,
             "GATE_SESSION": opening.session,
@@ -153,7 +153,7 @@ def _order(opening: Opening, cli: str, model: str) -> Order:
 
 
 def _first_words(opening: Opening) -> list[str]:
-    # Whatever they begin with, they are no option.
+    # After "--", the prompt cannot be read as an option.
     return ["--", opening.prompt] if opening.prompt else []
 
 
@@ -165,7 +165,7 @@ def _no_conversation(session: str) -> MissingAgentError:
 
 
 def _codex_session(path: str) -> str:
-    """The id that the first record of a log gives, of a conversation of its own."""
+    """Return the session id in the first record of a log, or ""."""
     first: Any = {}
     with suppress(OSError, ValueError, RecursionError), open(path, "rb") as file:
         first = json.loads(file.readline())

@@ -1,6 +1,6 @@
-"""The session logs that agents keep: what was said and done, and which calls have a result.
+"""Read the agents' session logs: words, tool calls, and which calls have a result.
 
-Only the end of a log is read. One that is missing, foreign or torn has nothing to tell.
+Only the end of a log is read. A missing, foreign or damaged log counts as empty.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 _MAX_BYTES = 1_000_000
-# What claude itself puts in a person's mouth: output of their commands, news of helpers and other
-# sessions, reminders, and that they pressed Esc. Its own tags have a hyphen.
+# Claude Code logs these as messages of the person: output of commands, news of helpers and other
+# sessions, reminders, and the Esc key. Its own tags have a hyphen.
 _NOT_TYPED = re.compile(r"<[a-z]+(?:-[a-z]+)+[ >]|\[Request interrupted by user")
 
 
 def find(cli: str, session: str, environ: Mapping[str, str], ending: str = ".jsonl") -> str:
-    """Where this session's log is, or nothing."""
-    # The id becomes part of a path, and a word of a command line that must not be an option.
+    """Return the path of this session's log, or ""."""
+    # The id becomes part of a path, and an argument that must not be read as an option.
     if not session[:1].isalnum() or not all(c.isalnum() or c in "-_" for c in session):
         return ""
     if cli == AgentCli.CLAUDE:
@@ -39,8 +39,8 @@ def find(cli: str, session: str, environ: Mapping[str, str], ending: str = ".jso
 
 
 def is_kept(cli: str, session: str, environ: Mapping[str, str]) -> bool:
-    """Whether its program can go on with this session: an empty log is as good as none."""
-    # Codex compresses logs that nobody has used for long, and goes on with them all the same.
+    """Return whether the program can go on with this session; an empty log counts as none."""
+    # Codex compresses logs that were unused for long, and can still go on with them.
     path = find(cli, session, environ) or find(cli, session, environ, ".jsonl.zst")
     try:
         return bool(path) and os.stat(path).st_size > 0
@@ -49,7 +49,7 @@ def is_kept(cli: str, session: str, environ: Mapping[str, str]) -> bool:
 
 
 def _newest(folder: str, ending: str, depth: int) -> str:
-    """The file with this ending so many folders down, looked for in the newest names first."""
+    """Return the newest file with this ending, `depth` folders down, or ""."""
     try:
         names = sorted(os.listdir(folder), reverse=True)
     except OSError:
@@ -65,8 +65,8 @@ def _newest(folder: str, ending: str, depth: int) -> str:
 
 
 def of_codex(environ: Mapping[str, str], most: int) -> list[str]:
-    """The newest logs of codex: their names begin with when they were begun."""
-    # Imported here: hooks look at logs all the time, and never at all of them.
+    """Return the newest logs of codex; their names begin with their start time."""
+    # Imported here: hooks often read one log, and never list all of them.
     import glob
 
     base = glob.escape(environ.get("CODEX_HOME") or os.path.expanduser("~/.codex"))
@@ -75,10 +75,10 @@ def of_codex(environ: Mapping[str, str], most: int) -> list[str]:
 
 
 def read(cli: str, path: str, most_bytes: int = _MAX_BYTES) -> list[Step]:
-    """The steps at the end of a log, oldest first; none where there is no path.
+    """Return the steps at the end of a log, oldest first; none without a path.
 
     Raises:
-        UsageError: There is a path, and no log of this program can be read.
+        UsageError: Logs of this program cannot be read.
     """
     if not path:
         return []
@@ -96,14 +96,14 @@ def read(cli: str, path: str, most_bytes: int = _MAX_BYTES) -> list[Step]:
 
 
 def _is_sound(step: Step) -> bool:
-    """A foreign log may hold anything where a text is expected."""
+    """Return whether its fields have the expected types; a foreign log may contain anything."""
     texts = (step.text, step.tool, step.call_id, step.at)
     return all(isinstance(text, str) for text in texts) and isinstance(step.input, dict | None)
 
 
 def _last_lines(path: str, most_bytes: int) -> list[bytes]:
     try:
-        # Without blocking: a pipe in the log's place must not hold the asker up.
+        # Without blocking: a pipe in place of the log must not hold up the asker.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return []
@@ -127,7 +127,7 @@ def _claude(record: Any) -> Iterator[Step]:
     content = record["message"]["content"]
     blocks: Any = [{"type": "text", "text": content}] if isinstance(content, str) else content
     speaker = StepKind.PROMPT if record["type"] == "user" else StepKind.WORDS
-    # What its service refused stands there as if the agent had said it.
+    # Claude Code logs an error of its service like a message of the agent.
     speaker = StepKind.PROBLEM if record.get("isApiErrorMessage") else speaker
     for block in blocks:
         if (
@@ -151,7 +151,7 @@ def _codex(record: Any) -> Iterator[Step]:
     if item["type"] == "message" and item["role"] in ("user", "assistant"):
         text = "\n".join(part.get("text", "") for part in item["content"])
         speaker = StepKind.PROMPT if item["role"] == "user" else StepKind.WORDS
-        # What the host itself puts in stands in tags.
+        # Messages that the host adds begin with a tag.
         if speaker == StepKind.WORDS or not text.startswith("<"):
             yield Step(speaker, text, at=at)
     elif item["type"] == "function_call":

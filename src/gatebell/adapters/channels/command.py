@@ -1,4 +1,4 @@
-"""A command of the user's own; what it should say comes by variables and on stdin."""
+"""Send by a command of the user; it gets the message in variables and on stdin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gatebell.domain.notifications.messages import NotificationMessage
 
 _LIMIT_SECONDS = 30.0
-# What lets people in is none of its business.
+# The command must not get the token that signs people in.
 _KEPT_FROM_IT = ("GATE_TOKEN",)
 
 
@@ -30,7 +30,7 @@ class CommandChannel:
         del told["document"]
         process = subprocess.Popen(
             ["/bin/sh", "-c", self._command],
-            # Not where an agent works: a name in the command must not find a file of its own.
+            # Not the agent's folder: a name in the command must not find a file there.
             cwd=os.path.expanduser("~"),
             env=environ | _variables(message),
             stdin=subprocess.PIPE,
@@ -45,8 +45,8 @@ class CommandChannel:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             raise DeliveryError(
-                f"the command was ended after {self._limit_seconds:g} seconds: let it put "
-                "what takes long into the background"
+                f"the command was ended after {self._limit_seconds:g} seconds: run "
+                "slow work in the background"
             ) from None
         if process.returncode:
             raise DeliveryError(f"the command ended with exit code {process.returncode}")

@@ -1,4 +1,4 @@
-"""The desktop of whoever sits at this machine: notify-send, or osascript on a Mac."""
+"""Show notifications on the desktop of this machine: notify-send, or osascript on a Mac."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DesktopChannel:
             )
         except OSError:
             raise DeliveryError(
-                f"{words[0]} is not installed, so there is no desktop to tell"
+                f"{words[0]} is not installed: install it, or remove the desktop route"
             ) from None
         except subprocess.TimeoutExpired:
             raise DeliveryError(f"{words[0]} took too long") from None
@@ -50,7 +50,7 @@ def _body(message: NotificationMessage) -> str:
 
 def _linux(message: NotificationMessage) -> list[str]:
     urgency = _URGENCY.get(message.priority, "normal")
-    # The body is markup, the title is not.
+    # The body is markup; the title is not.
     body = _body(message).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     options = ["--app-name=gatebell", f"--urgency={urgency}"]
     return ["notify-send", *options, "--", message.title, body]

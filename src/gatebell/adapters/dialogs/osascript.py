@@ -1,4 +1,4 @@
-"""Dialogs by osascript on a Mac; texts are arguments of a fixed script, so nothing needs quoting."""
+"""Show dialogs by osascript on a Mac; texts are arguments of a fixed script, so none is quoted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gatebell.domain.enums import AskKind
 if TYPE_CHECKING:
     from gatebell.ports.dialogs import Reply, Showing
 
-# argv: nonce, title, text, what was typed before, seconds. No button is the default: Enter does nothing.
+# argv: nonce, title, text, draft, seconds. Without a default button, Enter does nothing.
 _TYPE = """on run argv
 set {theNonce, theTitle, theText, theTyped, theSeconds} to argv
 activate
@@ -25,7 +25,7 @@ if gave up of theReply then return theNonce & " late " & text returned of theRep
 return theNonce & " " & button returned of theReply & " " & text returned of theReply
 end run"""
 
-# argv: nonce, title, text, then the rows. Nothing is chosen at the beginning.
+# argv: nonce, title, text, then the rows. No row is selected at the start.
 _CHOOSE = """on run argv
 set theNonce to item 1 of argv
 activate
@@ -75,7 +75,7 @@ def _read_button(showing: Showing, label: str, text: str) -> Reply:
         return replies.later(kept)
     if label == texts.TERMINAL_LABEL:
         return replies.in_terminal(kept)
-    return replies.nothing("the time was over", kept)
+    return replies.nothing("the time is over", kept)
 
 
 OSASCRIPT = Tool("osascript", "osascript", _command, _read)

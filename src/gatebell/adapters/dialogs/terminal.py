@@ -1,4 +1,4 @@
-"""Dialogs by `dialog`, in the terminal that we run in."""
+"""Show dialogs by `dialog`, in our own terminal."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NOT_YET = "-"
 
 def _command(showing: Showing, nonce: str) -> list[str]:
     words = [
-        # On the terminal's other screen, so that ours is as before when it has gone.
+        # On the terminal's other screen, so that our screen is restored afterwards.
         *("dialog", "--keep-tite", "--no-collapse", "--no-nl-expand", "--no-mouse", "--title"),
         *(texts.title(showing), "--ok-label", texts.ANSWER),
-        # Not as its Cancel: that would not print what was typed.
+        # Not its Cancel button, which would not print the draft.
         *("--no-cancel", "--extra-button", "--extra-label", texts.LATER_LABEL),
         *("--help-button", "--help-label", texts.TERMINAL_LABEL),
     ]
@@ -28,7 +28,7 @@ def _command(showing: Showing, nonce: str) -> list[str]:
     text = texts.body(showing, draft=True).text
     if showing.kind != AskKind.CHOICE:
         return [*words, "--inputbox", f"{text}\n\n{texts.hint(showing)}", "0", "0", ""]
-    # The first row is chosen from the start, and is no answer.
+    # The first row is selected at the start, and is not an answer.
     rows = [_NOT_YET, "not answered yet"]
     for number, row in enumerate(texts.rows(showing), 1):
         rows += [str(number), row]

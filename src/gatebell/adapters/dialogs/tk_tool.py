@@ -1,4 +1,4 @@
-"""Dialogs of our own, by tkinter in a process of its own: it may crash, and must not take us along."""
+"""Show our own dialogs by tkinter in a separate process, because it may crash."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gatebell.ports.dialogs import LATER, NOTHING, TERMINAL, VALUE
 if TYPE_CHECKING:
     from gatebell.ports.dialogs import Reply, Showing
 
-# -P: nothing may be imported from the folder this runs in.
+# -P: nothing may be imported from the current folder.
 WINDOW = [sys.executable, "-P", "-m", "gatebell.adapters.dialogs.tk_window"]
 
 

@@ -1,4 +1,4 @@
-"""Dialogs by yad (GTK), which tells its buttons apart by exit codes of our own."""
+"""Show dialogs by yad (GTK), with our own exit code for each button."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from gatebell.domain.enums import AskKind
 if TYPE_CHECKING:
     from gatebell.ports.dialogs import Reply, Showing
 
-# Even ones: with them it prints what was typed. No code of its own is among them.
+# With even exit codes it prints the typed text. It uses none of these itself.
 _ANSWER, _LATER, _TERMINAL = 20, 22, 24
 _TIME_IS_UP = 70
 
 
-_CIRCLES = "\n\nPress the circle before an option, then Answer."
+_CIRCLES = "\n\nSelect the circle before an option, then press Answer."
 
 
 def _command(showing: Showing, nonce: str) -> list[str]:
-    # The row that it marks from the start is not chosen.
+    # The row that it highlights at the start is not selected.
     more = _CIRCLES if showing.kind == AskKind.CHOICE else ""
     words = [
         *("yad", "--no-markup", "--center", "--width=720", "--separator="),
@@ -37,7 +37,7 @@ def _command(showing: Showing, nonce: str) -> list[str]:
         words += ["--column=", "--column=", "--print-column=2", "--no-click"]
         return words + [word for row in texts.rows(showing) for word in ("FALSE", row)]
     begin = texts.double_backslashes(showing.typed) if showing.kind == AskKind.TEXT else ""
-    # A field of several lines: Enter does not answer. It is printed with escapes.
+    # A field of several lines, so that Enter does not answer. It is printed with escapes.
     field = f"--field={texts.hint(showing)}:TXT"
     return [*words, "--form", field, "--", begin]
 
@@ -58,12 +58,12 @@ def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
     if ended.code == _TERMINAL:
         return replies.in_terminal(typed)
     if ended.code == _TIME_IS_UP:
-        return replies.nothing("the time was over")
+        return replies.nothing("the time is over")
     return ended_oddly(ended)
 
 
 def _plain(printed: str) -> str:
-    """What was typed, without the escapes that yad prints it with."""
+    """Return the typed text, without yad's escapes."""
     out, rest = [], iter(printed)
     for character in rest:
         if character != "\\":

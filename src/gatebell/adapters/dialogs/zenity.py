@@ -1,5 +1,6 @@
-"""Dialogs by zenity (GTK), whose exit code means nothing: 0 may be a window that was destroyed,
-1 is Cancel, Escape, an extra button and a missing display. What it prints decides.
+"""Show dialogs by zenity (GTK); its output decides, because its exit codes are ambiguous.
+
+0 may also be a destroyed window. 1 is Cancel, Escape, an extra button or a missing display.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _OK, _EXTRA_OR_CLOSED, _TIME_IS_UP = 0, 1, 5
 
 
 def _command(showing: Showing, nonce: str) -> list[str]:
-    # Both kinds of window take markup, whatever --no-markup says, and escapes.
+    # Both kinds of window read markup and escapes, also with --no-markup.
     text = texts.double_backslashes(texts.escape_markup(texts.body(showing, draft=True).text))
     words = [
         "zenity",
@@ -31,7 +32,7 @@ def _command(showing: Showing, nonce: str) -> list[str]:
     if showing.left_seconds is not None:
         words.append(f"--timeout={max(1, int(showing.left_seconds))}")
     if showing.kind == AskKind.CHOICE:
-        # Without the round buttons a letter and Enter would choose and answer.
+        # Without radio buttons, typing a letter and Enter would choose and answer.
         words += ["--list", "--radiolist", "--hide-header", "--width=720", "--height=480"]
         words += ["--column=", "--column=", "--print-column=2"]
         return words + [word for row in texts.rows(showing) for word in ("FALSE", row)]
@@ -50,7 +51,7 @@ def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
     if ended.code == _EXTRA_OR_CLOSED and out == texts.TERMINAL_LABEL:
         return replies.in_terminal()
     if ended.code == _TIME_IS_UP:
-        return replies.nothing("the time was over", out if showing.kind == AskKind.TEXT else "")
+        return replies.nothing("the time is over", out if showing.kind == AskKind.TEXT else "")
     return ended_oddly(ended)
 
 

@@ -1,4 +1,4 @@
-"""What flow files say of themselves, read without running them."""
+"""Read the names and descriptions of flow files without running them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Listed(NamedTuple):
     flows: tuple[str, ...] = ()
     """The functions and workflows in it that can be run."""
     about: str = ""
-    """The first line of what it says about itself."""
+    """The first line of its description."""
     problem: str = ""
     """Why it cannot be read."""
 
@@ -26,7 +26,7 @@ def list_flows(project: str) -> list[Listed]:
 
 
 def _describe_flow(name: str, path: str) -> Listed:
-    # Imported here: only who lists flows reads them as texts.
+    # Imported here: only the list of flows parses them.
     import ast
 
     try:
@@ -48,7 +48,7 @@ def _describe_flow(name: str, path: str) -> Listed:
 
 
 def _flows_of(node: object) -> list[str]:
-    """The names under which a statement defines flows."""
+    """Return the names of the flows that a statement defines."""
     import ast
 
     if isinstance(node, ast.FunctionDef):
@@ -61,7 +61,7 @@ def _flows_of(node: object) -> list[str]:
 
 
 def _is(used: object, word: str) -> bool:
-    """`flow`, `flow(…)`, `gatebell.flow`, `gatebell.flow(…)`."""
+    """Match `flow`, `flow(…)`, `gatebell.flow` and `gatebell.flow(…)`."""
     import ast
 
     named = used.func if isinstance(used, ast.Call) else used

@@ -1,4 +1,4 @@
-"""Where roles are found: the project's own files first, then the user's, then those that come along."""
+"""Find roles: first in the project's files, then the user's, then the built-in ones."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class Roles(NamedTuple):
 
     roles: list[Role]
     problems: list[str]
-    """What is wrong with the files that could not be read."""
+    """The errors of the unreadable files."""
 
 
 PREAMBLE = "_preamble"
-"""The file with what is told to every agent that works on a task."""
+"""The file with the instructions for every agent that works on a task."""
 
 
 class _RoleFolder(NamedTuple):
     folder: str
     within: str
-    """What a file here may not lead out of; nothing for the user's own folders."""
+    """Links may not lead out of this folder; "" for the user's own folders."""
     foreign: bool
     """Its files were made for Claude Code."""
 
 
 class RoleFiles:
-    """The roles of agents, as the runs of any project get them."""
+    """The roles of agents, for the runs of any project."""
 
     def find(self, run: Run, name: str) -> Role:
         found = with_model(find(run.project, name))
@@ -48,7 +48,7 @@ class RoleFiles:
 
 
 def find(project: str, name: str) -> Role:
-    """The role of this name. NotFoundError says which file to write."""
+    """Return the role of this name. NotFoundError says which file to write."""
     if not is_role_name(name):
         raise UsageError(f"{name!r} is not a role's name: use letters, digits, _ - and .")
     for folder_set in _list_folders(project):
@@ -70,16 +70,16 @@ def find(project: str, name: str) -> Role:
 
 
 def with_model(role: Role) -> Role:
-    """The role with the model that heavy, medium or light means to its program."""
-    # Models that are set wrongly hold up only the roles that need them.
+    """Return the role with the model that heavy, medium or light means for its program."""
+    # Wrong model settings affect only the roles that need them.
     if role.model not in settings_file.MODEL_WORDS:
         return role
     meant = settings_file.models(os.environ).get(role.cli, {})
     return role._replace(model=meant.get(role.model, role.model))
 
 
-def all(project: str) -> Roles:  # noqa: A001 - it reads as roles.all
-    """Every role, the one that `find` would give for its name."""
+def all(project: str) -> Roles:  # noqa: A001 - it reads as role_files.all
+    """Return every role that `find` would return for its name."""
     found: dict[str, Role | None] = {}
     problems = []
     for folder_set in _list_folders(project):
@@ -95,19 +95,19 @@ def all(project: str) -> Roles:  # noqa: A001 - it reads as roles.all
 
 
 def preamble(project: str) -> str:
-    """What every agent that works on a task is told before its role's own instructions."""
+    """Return the text before each role's own instructions, for agents that work on tasks."""
     ours = [folder_set for folder_set in _list_folders(project) if not folder_set.foreign]
     paths = [
         (os.path.join(folder_set.folder, f"{PREAMBLE}.md"), folder_set.within)
         for folder_set in ours
     ]
-    # The last one always is there.
+    # The last one always exists.
     path, within = next((one for one in paths if os.path.lexists(one[0])), paths[-1])
     return read_text(path, within).strip()
 
 
 def built_in() -> dict[str, str]:
-    """The texts that come along, by their file names: every role's, and the preamble."""
+    """Return the built-in texts by file name: every role, and the preamble."""
     return {
         f"{name}.md": read_text(os.path.join(_BUILT_IN, f"{name}.md"))
         for name in (PREAMBLE, *names_in(_BUILT_IN, ".md"))

@@ -1,4 +1,4 @@
-"""Pipes and devices that stand where git reads a file: it would wait for them without end."""
+"""Find pipes and devices in place of git's files: git would wait for them for ever."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_ALTERNATES = 100
 
 
 def find(folder: str, git_dir: str) -> str:
-    """The first of them, of those in the worktree and in its git folder; or nothing."""
+    """Return the first pipe or device in the worktree or its git folder, or ""."""
     beside, name = os.path.split(os.path.dirname(git_dir))
     shared = beside if name == "worktrees" else git_dir
     tops = (shared, *_alternates(os.path.join(shared, "objects")))
@@ -36,13 +36,13 @@ def find(folder: str, git_dir: str) -> str:
 
 
 def _alternates(objects: str) -> list[str]:
-    """The folders where git looks for objects as well, and those that they name in turn."""
+    """Return the other folders in which git looks for objects, and those that they name."""
     found = [objects]
     for folder in islice(found, _MAX_ALTERNATES):
         with suppress(GateError):
             named = os.fsdecode(read_file(os.path.join(folder, "info", "alternates"))).split("\n")
             found += [os.path.join(folder, name) for name in named if name and name[0] != "#"]
-    # Only what git reads there: such a folder may be any, and have pipes that are in nobody's way.
+    # Only the parts that git reads: such a folder may have pipes that do not matter.
     return [os.path.join(one, part) for one in found[1:_MAX_ALTERNATES] for part in _parts(one)]
 
 
@@ -57,7 +57,7 @@ def _entries(*tops: str, links: bool = False) -> Iterator[os.DirEntry[str]]:
 
 
 def _all_entries(tops: Iterable[str], links: bool) -> Iterator[os.DirEntry[str]]:
-    """Those near the top first, so that nothing can be hidden in front of them."""
+    """Yield entries near the top first, so that a large folder cannot hide them."""
     folders, seen = deque(tops), set()
     while folders:
         folder = folders.popleft()

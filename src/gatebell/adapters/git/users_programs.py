@@ -1,7 +1,7 @@
-"""The filters and merge drivers of the user's own git settings, as they were before any agent ran.
+"""The filters and merge drivers of the user's git settings, as they were before any agent ran.
 
-An agent may append a filter to `~/.gitconfig`, and a commit of ours would run it. So what the
-settings name is written down when the first worktree of a store is made, and only that is run.
+An agent may add a filter to `~/.gitconfig`, and a commit of ours would run it. So the programs in
+the settings are recorded with the first worktree of a store, and only those are run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KEYS = r"^(filter\..*|merge\..*\.driver)$"
 
 
 def read(folder: str) -> UsersPrograms:
-    """The programs that were there when this folder of worktrees began and are still the same."""
+    """Return the programs that were recorded for this folder and have not changed since."""
     path, now = os.path.join(folder, _FILE), _read_settings(folder)
     if not os.path.exists(path):
         worktree_records.write_bytes(path, json.dumps(now, indent=1).encode())
@@ -35,7 +35,7 @@ def read(folder: str) -> UsersPrograms:
 
 
 def refuse_others(repository: Repository, old: str, new: str) -> None:
-    """Refuse to store a file without the filter that the user's own git would run.
+    """Raise an error if a file would be stored without the filter of the user's own git.
 
     The files are those that differ between two trees.
     """
@@ -62,7 +62,7 @@ def refuse_others(repository: Repository, old: str, new: str) -> None:
 
 
 def _filters(repository: Repository) -> set[str]:
-    """The names of all filters that the user's own git would know, and of those it knew."""
+    """Return the names of all filters that the user's own git knows or knew."""
     _, environ = shadow.settings_command(repository.folders)
     words = ("config", "-z", "--name-only", "--includes", "--get-regexp", r"^filter\.")
     code, output, errors = repositories.run_git(repository.folders, environ, words)
@@ -74,7 +74,7 @@ def _filters(repository: Repository) -> set[str]:
 
 
 def _read_settings(folder: str) -> dict[str, str]:
-    # No repository: only the settings of the system and the user are read.
+    # Without a repository, only the settings of the system and the user are read.
     nowhere = GitFolders(os.devnull, os.devnull, folder)
     _, environ = shadow.settings_command(nowhere)
     words = ("config", "-z", "--show-scope", "--includes", "--get-regexp", _KEYS)
@@ -85,5 +85,5 @@ def _read_settings(folder: str) -> dict[str, str]:
 
 
 def _name(key: str) -> str:
-    """The filter or merge driver that a setting belongs to: `filter.lfs` of `filter.lfs.clean`."""
+    """Return the filter or merge driver of a setting: `filter.lfs` for `filter.lfs.clean`."""
     return key.rpartition(".")[0]

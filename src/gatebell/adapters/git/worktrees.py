@@ -1,4 +1,4 @@
-"""A git worktree for each run: made, kept in snapshots, compared, and removed when nothing is lost."""
+"""Make a git worktree for each run, snapshot and compare it, and remove it without losing work."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from gatebell.ports.workspaces import Place
 
 
-class _Wish(NamedTuple):
-    """What the caller of `make` wants, see the door."""
+class _Request(NamedTuple):
+    """The arguments of `make`, see the port."""
 
     with_changes: bool
     snapshot: str
@@ -46,13 +46,13 @@ class _Wish(NamedTuple):
 
 
 class GitWorkspace:
-    """The door Workspace by `git worktree`. A data folder belongs to one store."""
+    """The port Workspace by `git worktree`. A data folder belongs to one store."""
 
     def __init__(self, data_folder: str) -> None:
         self._folder = os.path.realpath(os.path.join(data_folder, "worktrees"))
 
     def _ready(self, repository: Repository, lock: int) -> Repository:
-        """A repository for commits and merges: locked, with the user's own filters."""
+        """Return the repository for commits and merges: locked, with the user's own filters."""
         return repository._replace(
             held=lock, users=users_programs.read(os.path.dirname(self._folder))
         )
@@ -74,7 +74,7 @@ class GitWorkspace:
         instead: Mapping[str, str] | None = None,
         markers: bool = False,
     ) -> Place:
-        request = _Wish(with_changes, snapshot, branch, base, onto, instead or {}, markers)
+        request = _Request(with_changes, snapshot, branch, base, onto, instead or {}, markers)
         project = os.path.realpath(project)
         path = self._record(run_id)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
@@ -83,8 +83,8 @@ class GitWorkspace:
             record = known if known and known.token == token else None
             if record and record.project != project:
                 raise UsageError(
-                    f"{path} is about run {run_id} of another project, {record.project}: "
-                    "move it and its folder away."
+                    f"{path} belongs to run {run_id} of another project, {record.project}: "
+                    "move it and its folder elsewhere."
                 )
             if record and record.ready:
                 record.repository()
@@ -96,14 +96,15 @@ class GitWorkspace:
                 if known or os.path.lexists(os.path.dirname(record.root)):
                     moved = worktree_records.set_aside(path, known)
                     record.remarks.append(
-                        f"The folder of another run {run_id} was here before: it is {moved} now."
+                        f"The folder of another run {run_id} was here before: "
+                        f"it was moved to {moved}."
                     )
                 worktree_records.write(path, record)
             record = _carry_out(source, record)
             worktree_records.write(path, record)
             return record.place
 
-    def _plan(self, source: Repository, project: str, run_id: int, request: _Wish) -> Record:
+    def _plan(self, source: Repository, project: str, run_id: int, request: _Request) -> Record:
         top = os.path.realpath(source.root)
         inner = os.path.relpath(project, top)
         left_out = os.path.normpath(os.path.join(inner, ".agents"))
@@ -111,7 +112,7 @@ class GitWorkspace:
         wanted = request.branch or f"gate/run-{run_id}"
         branch = _free_branch(source, wanted)
         if branch != wanted:
-            merged.remarks.append(f"The branch {wanted} was there before: this is {branch}.")
+            merged.remarks.append(f"The branch {wanted} exists already: this run uses {branch}.")
         name = "".join(sign if sign.isprintable() else "-" for sign in os.path.basename(top))
         root = os.path.join(self._folder, f"run-{run_id}", name or "root")
         return Record(
@@ -123,7 +124,7 @@ class GitWorkspace:
                 branch,
             ),
             *(*begin, merged.remarks),
-            # What the user stands on was there before, and stays whatever becomes of this.
+            # The user's own commits were there before, and stay in any case.
             began=source.ask("merge-base", begin.base, "HEAD"),
             merges=merged.merges,
             settings=source.settings,
@@ -183,7 +184,7 @@ class GitWorkspace:
             held = linked_worktrees.find_holder(source, record.branch, record.root)
             if held or not merges.is_in(source, tip, commit):
                 return False
-            # Whoever merges again after a crash must find it without its branch.
+            # A merge that is repeated after a crash must find it without its branch.
             worktree_records.write(path, record._replace(tip=tip, landed=commit))
             removal.drop_branch(worktree, record, tip)
             return True
@@ -213,8 +214,8 @@ class GitWorkspace:
             if not record or record.root != place.root:
                 return ""
             if not os.path.isdir(record.common):
-                return f"{record.common} is gone, the repository of {record.root}: put it back."
-            # From the repository's side: the worktree may be gone already.
+                return f"{record.common}, the repository of {record.root}, is missing: restore it."
+            # From the repository: the worktree may be gone already.
             repository = _whole(record)._replace(held=lock)
             if record.ready and not force and (reason := removal.would_be_lost(repository, record)):
                 return reason
@@ -231,9 +232,9 @@ class GitWorkspace:
         refs = repository.run("for-each-ref", "--format=delete %(refname)", record.refs)
         for line in refs.splitlines():
             repository.refuse_links(os.fsdecode(line).removeprefix("delete "))
-        # A ref may have been made to stand for another, which is not ours.
+        # A ref may have been turned into an alias of another ref, which is not ours.
         repository.run("update-ref", "--no-deref", "--stdin", given=refs)
-        # Also what was left by snapshots that were killed. The record is the last to go.
+        # Also the remains of snapshots that were killed. The record is removed last.
         for ending in worktree_records.INDEXES:
             index = os.path.dirname(record.root) + ending
             for left in glob.glob(glob.escape(index) + ".*"):
@@ -245,13 +246,13 @@ class GitWorkspace:
 
 
 def _source(record: Record) -> Repository:
-    """The repository from the project's side: with the attributes of the user's own files."""
+    """Open the repository from the project, with the attributes of the user's own files."""
     found = find(record.project)
     return found._replace(settings=record.settings) if record.settings else found
 
 
 def _whole(record: Record) -> Repository:
-    """The repository of a worktree, from its own side: the worktree may be gone."""
+    """Open the repository without the worktree, which may be gone."""
     return record.open(record.common, record.common)
 
 
@@ -259,19 +260,21 @@ def _known(place: Place) -> Record:
     path = worktree_records.path_of(place.root)
     if record := worktree_records.read(path):
         return record
-    raise GateError(f"{place.root} is no worktree of a run: {path} is missing.")
+    raise GateError(f"{place.root} is not a worktree of a run: {path} is missing.")
 
 
-def _begin(source: Repository, left_out: str, request: _Wish) -> tuple[Start, Stack]:
+def _begin(source: Repository, left_out: str, request: _Request) -> tuple[Start, Stack]:
     if request.snapshot:
         begin = snapshots.start(source, request.snapshot)
         return begin, Stack(begin.base, [], [])
     if request.with_changes and (request.base or request.onto):
-        raise UsageError("Uncommitted changes belong to what is checked out, and to nothing else.")
+        raise UsageError(
+            "Uncommitted changes can only be used with the checked-out commit: leave out the base."
+        )
     head = source.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if not head:
         raise NoWorktreeError(
-            f"{source.root} has no commit yet, which a worktree could start from: commit first."
+            f"{source.root} has no commit to start a worktree from: commit first."
         )
     base = (
         (request.base, merges.resolve(source, request.base))
@@ -285,9 +288,9 @@ def _begin(source: Repository, left_out: str, request: _Wish) -> tuple[Start, St
         return begin, merged
     if not request.with_changes:
         left = f"Changes to {removal.files(len(changed))} are not committed and were left out"
-        # Only `gate run` can be told to take them.
+        # Only `gate run` has an option to include them.
         merged.remarks.append(
-            f"{left}." if request.branch else f"{left}; --with-changes takes them."
+            f"{left}." if request.branch else f"{left}; include them with --with-changes."
         )
         return begin, merged
     with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
@@ -317,12 +320,12 @@ def _free_branch(source: Repository, wanted: str) -> str:
 
 
 def _carry_out(source: Repository, record: Record) -> Record:
-    """Make what was planned, from the beginning: nobody has worked in it yet."""
+    """Make the planned worktree from the beginning; no agent has worked in it yet."""
     removal.clear(record)
     os.makedirs(os.path.dirname(record.root), mode=0o700, exist_ok=True)
     tip = removal.tip_of(source, record)
     if tip and tip != record.head:
-        raise GateError(f"Somebody else has made the branch {record.branch}: remove or rename it.")
+        raise GateError(f"The branch {record.branch} exists already: remove or rename it.")
     linked_worktrees.add(source, record.root, record.branch, record.head)
     if record.content != record.head:
         source.refuse_links(record.refs + "start")
@@ -332,21 +335,23 @@ def _carry_out(source: Repository, record: Record) -> Record:
     remarks = [*record.remarks, *_not_there(repository)]
     inner = os.path.relpath(record.folder, record.root)
     if not is_plain(record.root, inner):
-        raise UsageError(f"{inner} is a symbolic link in the last commit: commit what it is now.")
+        raise UsageError(
+            f"{inner} is a symbolic link in the last commit: commit its present state."
+        )
     if not os.path.isdir(record.folder):
         os.makedirs(record.folder)
-        remarks.append(f"{inner} is not in the last commit: it begins as an empty folder.")
+        remarks.append(f"{inner} is not in the last commit: it starts as an empty folder.")
     snapshots.keep_out(record.folder)
     return record._replace(remarks=remarks, ready=True)
 
 
 def _not_there(repository: Repository) -> list[str]:
-    """What the project has and a worktree of it has not."""
+    """Return remarks about files that the project has and its worktree has not."""
     remarks = []
     if modules := removal.submodules(repository):
         remarks.append(
             f"Submodules are empty folders ({', '.join(modules)}): "
-            "`git submodule update --init` in .gate/setup fills them."
+            "fill them with `git submodule update --init` in .gate/setup."
         )
     names = repository.run("ls-files", "-z")
     values = repository.names("check-attr", "-z", "--stdin", "filter", given=names)[2::3]
@@ -354,7 +359,7 @@ def _not_there(repository: Repository) -> list[str]:
         remarks.append(
             f"{removal.files(len(filtered))} stored by a filter "
             f"({', '.join(sorted(set(filtered)))}) "
-            "are there as the repository keeps them: .gate/setup may fetch them."
+            "are in their stored form: fetch them in .gate/setup."
         )
     return remarks
 

@@ -1,4 +1,4 @@
-"""The rows and the schema of the store as they are now, to be compared with the audit trail."""
+"""Read the present rows and schema of the store, to compare them with the audit trail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PAGE = 500
 
 
 def rows_of(connection: Connection, name: str) -> Iterator[Row]:
-    """All rows of a table as they are now, in pages."""
+    """Yield all present rows of a table, in pages."""
     table = TABLES[name]
     width, fixed = len(table.key), len(table.fixed)
     keys = ", ".join(f'"{column}"' for column in table.key)
@@ -40,7 +40,7 @@ def rows_of(connection: Connection, name: str) -> Iterator[Row]:
 
 
 def list_compared_columns() -> dict[str, Columns]:
-    """The tables with compared columns, and those columns."""
+    """Return the tables with compared columns, and those columns."""
     return {
         name: Columns(table.fixed, table.changing)
         for name, table in TABLES.items()
@@ -49,14 +49,16 @@ def list_compared_columns() -> dict[str, Columns]:
 
 
 def schema_faults(connection: Connection) -> list[str]:
-    """What a new store has otherwise: its triggers, indexes and views decide as much as its rows."""
+    """Return the differences from the schema of a new store: triggers and views also decide."""
     with closing(apsw.Connection(":memory:")) as fresh:
         for path in connection.migrations:
             with open(path, encoding="utf-8") as file:
                 fresh.execute(file.read())
         wanted = {(kind, name): sql for kind, name, sql in fresh.execute(_SQL["schema"])}
     found = {(kind, name): sql for kind, name, sql in connection.rows(_SQL["schema"])}
-    added = [f"the {kind} {name} is no part of a store" for kind, name in found.keys() - wanted]
+    added = [
+        f"the {kind} {name} does not belong to a store" for kind, name in found.keys() - wanted
+    ]
     gone = [f"the {kind} {name} is missing" for kind, name in wanted.keys() - found]
     both = wanted.keys() & found
     changed = [part for part in both if wanted[part] != found[part]]

@@ -1,4 +1,4 @@
-"""This machine, as the users of one store see it."""
+"""This machine: the processes and locks that the users of one store need."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LocalMachine:
 
     @property
     def signal_files(self) -> SignalFiles:
-        # Imported here: most commands have nothing to do with the agents of runs.
+        # Imported here: most commands do not work with the agents of runs.
         from gatebell.adapters.files.signal_files import LocalSignalFiles
 
         return LocalSignalFiles()
