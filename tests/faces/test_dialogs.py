@@ -347,7 +347,7 @@ def test_too_many_options_are_not_shown(tmp_path):
 def test_reply_too_early_to_be_read_does_not_count(tmp_path):
     home = fakes(tmp_path, zenity="echo '1. yes'", yad="echo cart; exit 20")
     reply = discovery.dialog("zenity", home).ask(YES_NO)
-    assert reply.outcome == NOTHING and "before anybody" in reply.why
+    assert reply.outcome == NOTHING and "too fast" in reply.why
     reply = discovery.dialog("yad", home).ask(TEXT)
     assert (reply.outcome, reply.typed) == (NOTHING, "cart")
 
@@ -558,7 +558,7 @@ def test_command_lists_the_programs_and_tries_one(tmp_path, monkeypatch, capsys)
 @pytest.mark.proves("FILE-37")
 def test_page_of_text_says_how_much_it_omits():
     body = texts.body(TEXT._replace(prompt="line\n" * 40, context="word " * 500, position="2/5"))
-    assert not body.whole and body.text.count("there is more of it: Open in terminal") == 2
+    assert not body.whole and body.text.count("the text goes on: Open in terminal") == 2
     assert body.text.startswith("[2/5] claude asks in /p/shop:\n│ line\n")
     assert texts.body(TEXT).whole
     # No line of an agent begins like one of ours.

@@ -344,7 +344,7 @@ def test_settings_cut_short_mean_no_git(project, monkeypatch):
 @pytest.mark.parametrize("name", ["refStorage", "unheardOf"])
 def test_unknown_formats_are_refused(project, workspace, name):
     plant(project, {"core.repositoryformatversion": "1", f"extensions.{name}": "reftable"}, "")
-    with pytest.raises(UsageError, match=rf"(?s)not run there.*{name.lower()}|reftable format"):
+    with pytest.raises(UsageError, match=rf"(?s)was not run.*{name.lower()}|reftable format"):
         workspace.make(str(project), 1)
 
 

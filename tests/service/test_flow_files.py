@@ -152,7 +152,7 @@ def test_flow_files_are_found_by_path_and_by_name(home, project, monkeypatch):
 
 @pytest.mark.proves("RUN-233", "LAW-10")
 def test_a_missing_flow_says_what_is_there(project):
-    with pytest.raises(NotFoundError, match=r"a flow is a file in \.gate/flows/"):
+    with pytest.raises(NotFoundError, match=r"write one to \.gate/flows/"):
         flow_files.find(str(project), "feature")
     write(project / ".gate/flows/release.py")
     with pytest.raises(NotFoundError, match=r"no flow 'feature' .*; there are release"):
@@ -291,7 +291,7 @@ def test_the_flow_is_the_one_wanted_the_one_named_like_the_file_or_the_only_one(
     path = write(project / "y.py", flow_named("one", "two"))
     with pytest.raises(UsageError, match=r"has one, two: choose one, for example .*y\.py:one"):
         flow_files.choose(load(path))
-    with pytest.raises(UsageError, match="holds feature: say which"):
+    with pytest.raises(UsageError, match="has feature: choose one"):
         flow_files.choose(only, "flow")
     nothing = write(project / "z.py", "from unittest.mock import call, Mock\nm = Mock()\nn = 3\n")
     with pytest.raises(UsageError, match="has no flow: write @flow"):

@@ -336,8 +336,8 @@ def test_a_command_reads_its_turn_and_prints_its_words(tmp_path, watched):
     ("line", "words", "problem"),
     [
         ("echo half; echo broken >&2; exit 3", "half", "exit code 3: broken"),
-        ("echo half; kill -9 $$", "half", "by SIGKILL and said nothing"),
-        ("exit 1", "", "exit code 1 and said nothing"),
+        ("echo half; kill -9 $$", "half", "by SIGKILL and printed no error"),
+        ("exit 1", "", "exit code 1 and printed no error"),
     ],
 )
 def test_a_command_that_fails_says_why(tmp_path, watched, line, words, problem):

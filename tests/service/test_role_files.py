@@ -177,8 +177,8 @@ def test_the_backlog_file_is_read_from_the_project(home, project):
     found = project_files.backlog_terms(str(project))
     assert found == BacklogTerms(strategy="merge", answer_within_seconds=7200.0)
     for text, sentence in (
-        ("strategy = merge", "is not TOML: "),
-        ("a = " + "[" * 90_000, "is not TOML: "),
+        ("strategy = merge", "is not valid TOML: "),
+        ("a = " + "[" * 90_000, "is not valid TOML: "),
         ("strategy = 3", "strategy is one of branch"),
     ):
         write(project / ".gate/backlog.toml", text)
@@ -216,7 +216,9 @@ def test_templates_are_found_in_the_project_then_with_the_user_then_in_the_setti
     found = project_files.templates(str(project))
     assert [one.name for one in found.templates] == ["again", "later"]
     assert len(found.problems) == 1 and "bad.md, line 1: this is not UTF-8" in found.problems[0]
-    with pytest.raises(NotFoundError, match=r"no template 'x'; there are again, bad, later\. gate"):
+    with pytest.raises(
+        NotFoundError, match=r"no template 'x'; there are again, bad, later: create it with gate"
+    ):
         project_files.template(str(project), "x")
     with pytest.raises(UsageError, match="is not a template's name"):
         project_files.template(str(project), "../x")

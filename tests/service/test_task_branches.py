@@ -147,7 +147,7 @@ def test_conflicts_are_left_in_the_files_on_request(project, workspace):
     text = files(place.folder)["a.txt"].decode()
     assert "<<<<<<<" in text and "one of them" in text and "two of them" in text
     assert files(place.folder)["b.txt"] == b"else\n"
-    told = "task/tm-one and task/tm-two are merged with conflicts, which git has left in the files"
+    told = "task/tm-one and task/tm-two were merged with conflicts, marked by git in the files"
     assert place.remarks == (f"{told}: a.txt.",)
     assert git(place.folder, "status", "--porcelain") == "" == workspace.diff(place)
     assert all(

@@ -241,7 +241,7 @@ def test_a_task_has_a_time_limit_of_its_own_and_without_one_waits_for_ever(work)
 @pytest.mark.proves("TASK-181")
 def test_work_that_fails_its_test_goes_back_to_the_agent(work):
     work.terms(test="make test")
-    work.folders.failures = ["make test ended with exit code 2; its last words:\n1 failed"]
+    work.folders.failures = ["make test ended with exit code 2; its last output:\n1 failed"]
     agent = work.house.agent("code", complete(), complete("Mended"))
     work.create()
     task = work.work()

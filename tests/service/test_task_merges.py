@@ -100,7 +100,7 @@ def test_what_is_no_branch_is_not_merged_into(project, workspace, done):
     with pytest.raises(UsageError, match="has no branch nowhere"):
         workspace.merge(done, "nowhere", "Own", "key")
     git(project, "symbolic-ref", "refs/heads/trunk", "refs/heads/main")
-    with pytest.raises(UsageError, match="trunk stands for refs/heads/main"):
+    with pytest.raises(UsageError, match="trunk is an alias of refs/heads/main"):
         workspace.merge(done, "trunk", "Own", "key")
 
 

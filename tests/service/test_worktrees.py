@@ -366,7 +366,7 @@ def test_nothing_is_removed_that_would_be_lost(project, workspace):
     place = workspace.make(str(project), 1)
     write(place.folder, new_txt="new\n")
     assert workspace.remove(place, 1) == (
-        f"{place.root} has uncommitted changes to 1 file. To keep them: "
+        f"{place.root} has changes to 1 file that are not committed. To keep them: "
         f"git -C {place.root} add -A && git -C {place.root} commit, then "
         f"git -C {project} merge gate/run-1."
     )
@@ -383,7 +383,10 @@ def test_nothing_is_removed_that_would_be_lost(project, workspace):
     git(project, "worktree", "unlock", place.root)
     git(place.folder, "checkout", "-q", "--detach")
     git(project, "checkout", "-q", "gate/run-1")
-    assert workspace.remove(place, 1) == f"gate/run-1 is checked out in {project}."
+    assert (
+        workspace.remove(place, 1)
+        == f"gate/run-1 is checked out in {project}: switch branches there."
+    )
     git(project, "checkout", "-q", "main")
     assert files(place.folder)["new.txt"] == b"new\n"
     assert workspace.remove(place, 1) == ""
@@ -526,9 +529,7 @@ def test_the_same_number_in_a_new_store_is_another_run(project, workspace, tmp_p
     new = workspace.make(str(part), 1, token="tuesday")
     moved = tmp_path / "data/worktrees/run-1.old-1"
     assert (new.folder, new.branch) == (old.folder, "gate/run-1-2")
-    assert (
-        f"The folder of another run 1 was here before: it was moved to {moved} now." in new.remarks
-    )
+    assert f"The folder of another run 1 was here before: it was moved to {moved}." in new.remarks
     assert files(new.folder) == {"page.txt": b"hello\n"}
     assert workspace.diff(new) == ""
     assert workspace.make(str(part), 1, token="tuesday") == new
@@ -538,7 +539,7 @@ def test_the_same_number_in_a_new_store_is_another_run(project, workspace, tmp_p
     there = old._replace(root=str(moved / "shop"), folder=str(moved / "shop/web"))
     assert "+work of monday" in workspace.diff(there)
     third = workspace.make(str(part), 1, token="wednesday")
-    assert any("run-1.old-2 now" in remark for remark in third.remarks)
+    assert any("run-1.old-2." in remark for remark in third.remarks)
     assert workspace.remove(third, 1) == ""
     assert git(project, "worktree", "list", "--porcelain").count("prunable") == 0
     assert {path.name for path in moved.parent.iterdir()} == {
@@ -597,7 +598,7 @@ def test_whatever_was_the_last_before_a_crash_moving_aside_goes_on(
                 worktree_records.read(str(tmp_path / "data/worktrees/run-1.json")),
             )
     new = workspace.make(str(project), 1, token="tuesday")
-    assert any("run-1.old-1 now" in remark for remark in new.remarks)
+    assert any("run-1.old-1." in remark for remark in new.remarks)
     moved = str(tmp_path / "data/worktrees/run-1.old-1/shop")
     assert "+work of monday" in workspace.diff(old._replace(root=moved, folder=moved))
     assert git(moved, "status", "--porcelain") == " M a.txt"

@@ -32,7 +32,7 @@ def _command(showing: Showing, nonce: str) -> list[str]:
     if showing.left_seconds is not None:
         words.append(f"--timeout={max(1, int(showing.left_seconds))}")
     if showing.kind == AskKind.CHOICE:
-        # Without radio buttons, typing a letter and Enter would choose and answer.
+        # Without radio buttons, typing a character and Enter would choose and answer.
         words += ["--list", "--radiolist", "--hide-header", "--width=720", "--height=480"]
         words += ["--column=", "--column=", "--print-column=2"]
         return words + [word for row in texts.rows(showing) for word in ("FALSE", row)]

@@ -27,7 +27,7 @@ def would_be_lost(repository: Repository, record: Record) -> str:
         if changed := list_uncommitted(worktree, record.left_out):
             root = shlex.quote(record.root)
             return (
-                f"{record.root} has uncommitted changes to {files(len(changed))}. To "
+                f"{record.root} has changes to {files(len(changed))} that are not committed. To "
                 f"keep them: git -C {root} add -A && git -C {root} commit, then {_merge(record)}."
             )
         for module in submodules(worktree):

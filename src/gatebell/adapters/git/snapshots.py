@@ -137,7 +137,7 @@ def _take_in(repository: Repository, variables: dict[str, str], left_out: str) -
     )
     changed = list(zip(told[1::2], told[::2], strict=True))
     # A pipe, socket or device replaced the file: for git, the file is deleted.
-    is_gone = {name: letter == "D" or _is_odd(repository, name) for name, letter in changed}
+    is_gone = {name: status == "D" or _is_odd(repository, name) for name, status in changed}
     if indexes.is_sparse(repository):
         # Not deleted: a sparse checkout never had them.
         for name in indexes.left_out(indexes.marks(repository)):
