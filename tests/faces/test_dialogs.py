@@ -480,7 +480,7 @@ def test_terminal_dialog_owns_the_terminal_and_can_be_closed(tmp_path):
         "from gatebell.ports.dialogs import Showing\n"
         "made = finding.dialog('dialog', os.environ)\n"
         "if sys.argv[1:]: threading.Timer(0.5, made.close).start()\n"
-        "print('said', finding.trouble(finding.DIALOG, os.environ), made.ask(Showing('text', 'x')))"
+        "print('said', finding.problem(finding.DIALOG, os.environ), made.ask(Showing('text', 'x')))"
     )
     for more, expected in (((), "value='cart'"), (("close",), "no longer needed")):
         ours, theirs = pty.openpty()

@@ -169,7 +169,7 @@ def test_doctor_looks_at_everything(world):
     os.chmod(os.path.dirname(world.path), 0o755)
     ran = world.plain.gate("doctor", "--json")
     assert ran.code == 1 and any(
-        "its own folder" in f["what"] for f in json.loads(ran.out)["findings"]
+        "a folder of its own" in f["what"] for f in json.loads(ran.out)["findings"]
     )
 
 
@@ -218,7 +218,7 @@ def test_settings_come_from_variable_file_or_default(world):
     assert "codex: heavy o9, medium" in told["models"]["text"]
     assert told["templates"] == {"text": "later", "source": str(file)}
     (folder / "config.toml").write_text("wait = 7\n")
-    assert "there are only store, agent_wait_seconds" in world.plain.gate("inbox").err
+    assert "expected one of store, agent_wait_seconds" in world.plain.gate("inbox").err
     (folder / "config.toml").write_text("= 7\n")
     assert world.plain.gate("inbox").code == 2
     (folder / "config.toml").unlink()

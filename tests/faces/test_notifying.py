@@ -322,7 +322,7 @@ def test_endless_route_keeps_no_process_from_ending(tmp_path, dripping, scheme):
         "import sys, apprise; apprise.Apprise().add('json://127.0.0.1'); from gatebell.app import wiring; from gatebell.domain.notifications.routes import parse_route; "
         "from gatebell.services.notifications import send_notices as notifying; notifying._SENDS_WITHIN_SECONDS = 3; store = "
         "wiring.open_throwaway_store(sys.argv[1]); road = parse_route({'to': sys.argv[2]}, ''); "
-        "print(notifying.send_test(store, wiring.post(store), [road])[0].trouble)"
+        "print(notifying.send_test(store, wiring.post(store), [road])[0].problem)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "gate.db"), f"{scheme}://127.0.0.1:{dripping.port}/"],
@@ -723,10 +723,10 @@ def test_bad_settings_name_the_file_and_the_key(home):
         ('[[notify]]\nto = "desktop"\nquiet = "late"', "notify number 1 in {}: quiet is"),
         (
             '[[notify]]\nto = "desktop"\n[[notify]]\nto = "desktop"',
-            "notify number 2 in {} is a road that",
+            "notify number 2 in {} repeats an earlier route",
         ),
         ('[[notify]]\nurl = "x"', "notify number 1 in {} sets 'url'; there are only to"),
-        ('notify = "desktop"', "notify in {} is a list"),
+        ('notify = "desktop"', "notify in {} must be a list"),
     ):
         home.file.write_text(text)
         ran = home.gate("notify")

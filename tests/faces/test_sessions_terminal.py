@@ -331,7 +331,7 @@ def test_failure_to_open_is_reported_before_the_visit_begins(desk, opened):
             "session_cli (GATE_SESSION_CLI): expected one of claude,",
         ),
         ((), {"GATE_SESSION_COMMAND": ""}, 2, "session_command is not set"),
-        ((), {"GATE_SESSION_COMMAND": "a 'b"}, 2, "is no command: No closing quotation"),
+        ((), {"GATE_SESSION_COMMAND": "a 'b"}, 2, "is not a command: No closing quotation"),
         ((), {"GATE_SESSION_COMMAND": "./talk"}, 2, "must begin with a name or an absolute path"),
     ):
         ada = opened(ask, None, *words, **environ)

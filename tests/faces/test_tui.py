@@ -404,7 +404,7 @@ def test_store_error_is_shown_until_the_store_works_again(store, monkeypatch):
             played.app.on_changed()
             await played.until("the store has a problem: look at the disk", "OAuth or API keys?")
             await played.press("c", "a", "enter")
-            await played.until("the store gives trouble")
+            await played.until("the store has a problem")
         await played.press("escape")
         played.app.on_changed()
         await played.until("[q] Quit")
@@ -414,7 +414,7 @@ def test_store_error_is_shown_until_the_store_works_again(store, monkeypatch):
             away.setattr(store.asks, "change", problem)
             away.setattr(store.asks, "save_draft", problem)
             await played.press("ctrl+s")
-            await played.until("the store gives trouble", "OAuth")
+            await played.until("the store has a problem", "OAuth")
         await played.press("ctrl+s")
         await played.until(f"Recorded: {ask.id}")
 

@@ -38,7 +38,7 @@ from gatebell.domain.people.principals import Caller, person
 from gatebell.services.sessions import ask_session
 store = Gate(sys.argv[1]).store
 who = Caller(person("ada"), False, "cli", None, {})
-print(ask_session.open_visit(store, sys.argv[2], who, "claude", "s1").sitting.process, flush=True)
+print(ask_session.open_visit(store, sys.argv[2], who, "claude", "s1").visit.process, flush=True)
 input()
 """
 JOIN = """
