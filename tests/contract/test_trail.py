@@ -11,7 +11,7 @@ import pytest
 from tests.support import rich_store
 from tests.support.rich_store import ADA, answer, open_ask
 
-from gatebell.adapters.sqlite.columns import TABLES, apart
+from gatebell.adapters.sqlite.columns import TABLES, list_apart
 from gatebell.adapters.sqlite.rows import list_compared_columns
 from gatebell.app.wiring import open_store
 from gatebell.cli import main
@@ -173,8 +173,8 @@ def test_columns_outside_the_trail_are_listed(filled, forge, capsys, monkeypatch
     monkeypatch.setenv("GATE_STORE", filled)
     assert main.main(["audit", "verify", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["not_compared"] == apart() and told["faults"] == [] and told["older"] == {}
-    for table, column in (name.split(".") for name in apart()):
+    assert told["not_compared"] == list_apart() and told["faults"] == [] and told["older"] == {}
+    for table, column in (name.split(".") for name in list_apart()):
         if table == "events" or column in ("*", *TABLES[table].changing):
             continue
         kind = columns_of(filled, table)[column]

@@ -215,7 +215,7 @@ def test_answering_warns_when_no_process_drives_the_run(world, project, started)
             told = world.ada.gate("answer", ask.id, "yes", *words[1:]).out
         assert (hint.format(number) in told) == (words[-1] != "--json"), told
     worker = started("worker")
-    eventually(lambda: locks.is_worked_at(world.path))
+    eventually(lambda: locks.has_worker(world.path))
     world.ada.gate("run", "asks", "--detach")
     assert "Nobody" not in world.ada.gate("answer", project.ask(5).id, "no").out
     worker.terminate()

@@ -73,7 +73,7 @@ def test_all_roles_are_listed_with_the_troubles_of_the_others(home, project):
     write(project / ".claude/agents/.hidden.md", "")
     write(home / "home/.claude/agents/broken.md", "hidden by the broken one")
     write(home / "home/.claude/agents/my agent.md", "")
-    found = role_files.all(str(project))
+    found = role_files.list_roles(str(project))
     own = [one for one in found.roles if one.name not in COME_ALONG]
     assert [(one.name, one.instructions) for one in own] == [
         ("architect", "plans"),
@@ -83,7 +83,7 @@ def test_all_roles_are_listed_with_the_troubles_of_the_others(home, project):
         f"{project}/.gate/agents/broken.md, line 2",
         "'my agent' is not a role's name",
     ]
-    elsewhere = [one.name for one in role_files.all(str(home / "nowhere")).roles]
+    elsewhere = [one.name for one in role_files.list_roles(str(home / "nowhere")).roles]
     assert elsewhere == sorted(["broken", *COME_ALONG])
 
 
@@ -112,7 +112,7 @@ def test_what_is_no_readable_file_of_the_project_is_refused_with_a_sentence(home
         with pytest.raises(kind, match=sentence) as caught:
             role_files.find(str(project), name)
         assert str(agents / f"{name}.md") in str(caught.value)
-    assert len(role_files.all(str(project)).problems) == len(refused)
+    assert len(role_files.list_roles(str(project)).problems) == len(refused)
 
 
 @pytest.mark.proves("S2-7", "S2-B2", "RUN-214")
@@ -142,7 +142,7 @@ def test_flow_files_are_found_by_path_and_by_name(home, project, monkeypatch):
         "flows/other.py": elsewhere,
         "./flows/other.py:x": elsewhere,
     }
-    assert [tuple(one) for one in flow_files.all(str(project))] == [
+    assert [tuple(one) for one in flow_files.list_files(str(project))] == [
         ("feature", ours),
         ("release", users),
     ]
@@ -283,7 +283,7 @@ def test_tracebacks_show_the_lines_that_were_run(project):
 @pytest.mark.proves("RUN-238")
 def test_the_flow_is_the_one_wanted_the_one_named_like_the_file_or_the_only_one(project):
     several = load(write(project / "my-feature.py", flow_named("release", "my_feature")))
-    assert list(flow_files.flows_in(several)) == ["release", "my_feature"]
+    assert list(flow_files.find_flows(several)) == ["release", "my_feature"]
     assert flow_files.choose(several)[1]("x") == "my_feature"
     assert flow_files.choose(several, "release")[0] == "release"
     only = load(write(project / "x.py", flow_named("feature")))

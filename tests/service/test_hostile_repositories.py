@@ -206,7 +206,7 @@ def test_diff_only_names_a_file_that_would_fill_the_memory(project, workspace, m
     place = workspace.make(str(project), 1)
     write(place.folder, a_txt="x\n" * 11_000_000, b_txt="small\n")
     git(place.folder, "add", ".")
-    for shown in (workspace.diff(place), quick_git.changes(place.folder, "")):
+    for shown in (workspace.diff(place), quick_git.describe_changes(place.folder, "")):
         assert "Binary files a/a.txt and b/a.txt differ" in shown and "+small" in shown
         assert len(shown) < 1_000
 

@@ -49,7 +49,7 @@ def model_of(project, name):
 
 @pytest.mark.proves("TASK-41", "S3-P7")
 def test_roles_come_along_and_stand_behind_everybodys_own(home, project):
-    found = role_files.all(str(project))
+    found = role_files.list_roles(str(project))
     assert [one.name for one in found.roles] == list(NAMES) and found.problems == []
     for role in found.roles:
         assert role.source == os.path.join(BUILT_IN, f"{role.name}.md")
@@ -62,7 +62,7 @@ def test_roles_come_along_and_stand_behind_everybodys_own(home, project):
 
 @pytest.mark.proves("TASK-41", "S3-71")
 def test_each_role_says_what_it_reports_and_some_how_to_ask(project):
-    for role in role_files.all(str(project)).roles:
+    for role in role_files.list_roles(str(project)).roles:
         words = role.instructions
         assert [word for word in FIELDS if f"`{word}`" not in words] == [], role.name
         assert "You do not" in words or "You propose" in words or "no product code" in words
@@ -78,7 +78,7 @@ def test_each_role_says_what_it_reports_and_some_how_to_ask(project):
 
 @pytest.mark.proves("TASK-40", "S3-70")
 def test_the_preamble_tells_when_and_how_to_ask(project):
-    words = re.sub(r"\s+", " ", role_files.preamble(str(project)))
+    words = re.sub(r"\s+", " ", role_files.read_preamble(str(project)))
     for part in (
         *("**Ask** (`needs_input`)", "**Assume and document**", "**Fail** (`failed`)"),
         *("**Blocked** (`blocked`)", "one decision", "options", "what you would do"),
@@ -96,24 +96,24 @@ def test_the_preamble_tells_when_and_how_to_ask(project):
 @pytest.mark.proves("TASK-40", "TASK-50")
 def test_a_project_or_user_has_a_preamble_of_its_own(home, project):
     write(project / ".claude/agents/_preamble.md", "Not ours.")
-    assert role_files.preamble(str(project)).startswith("You work on one task")
+    assert role_files.read_preamble(str(project)).startswith("You work on one task")
     write(home / "config/gatebell/agents/_preamble.md", "The user's.\n")
-    assert role_files.preamble(str(project)) == "The user's."
+    assert role_files.read_preamble(str(project)) == "The user's."
     write(project / ".gate/agents/_preamble.md", "The project's.\n")
-    assert role_files.preamble(str(project)) == "The project's."
-    assert "_preamble" not in [one.name for one in role_files.all(str(project)).roles]
+    assert role_files.read_preamble(str(project)) == "The project's."
+    assert "_preamble" not in [one.name for one in role_files.list_roles(str(project)).roles]
     worktree = home / "data/worktrees/run-12/shop"
     write(worktree / ".gate/agents/_preamble.md", "Ask nobody.")
     with pytest.raises(RefusedError, match="is in the worktree of a run"):
-        role_files.preamble(str(worktree))
+        role_files.read_preamble(str(worktree))
     path = project / ".gate/agents/_preamble.md"
     path.write_bytes(b"x" * (text_files.MAX_BYTES + 1))
     with pytest.raises(UsageError, match="is longer than"):
-        role_files.preamble(str(project))
+        role_files.read_preamble(str(project))
     path.unlink()
     path.symlink_to(write(home / "outside.md"))
     with pytest.raises(RefusedError, match="leads out of"):
-        role_files.preamble(str(project))
+        role_files.read_preamble(str(project))
 
 
 @pytest.mark.proves("TASK-43", "S3-P7")
@@ -239,6 +239,6 @@ def test_templates_that_are_none_are_refused(home, project):
     with pytest.raises(RefusedError, match="leads out of"):
         template_files.find(str(project), "x", {})
     with pytest.raises(RefusedError, match="leads out of"):
-        template_files.path_for(str(project), "y")
+        template_files.build_path(str(project), "y")
     with pytest.raises(RefusedError, match="is in the worktree of a run"):
-        template_files.path_for(str(home / "data/worktrees/run-12/shop"), "y")
+        template_files.build_path(str(home / "data/worktrees/run-12/shop"), "y")

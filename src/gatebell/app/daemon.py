@@ -40,7 +40,7 @@ def find(store_path: str) -> Up | None:
     return None
 
 
-def must_be_alone(store_path: str) -> None:
+def refuse_second(store_path: str) -> None:
     if other := find(store_path):
         raise UsageError(
             f"gate up is already running at {other.url} (process {other.pid}): "
@@ -48,11 +48,11 @@ def must_be_alone(store_path: str) -> None:
         )
 
 
-def become(store_path: str, url: str, *, personal: bool = False) -> int:
+def register(store_path: str, url: str, *, personal: bool = False) -> int:
     """Register this process as the `gate up` of the store; return a descriptor to keep open."""
     descriptor = hold(up_lock_path(store_path))
     if descriptor is None:
-        must_be_alone(store_path)
+        refuse_second(store_path)
         raise UsageError("another gate up is starting or ending: try again in a moment")
     os.ftruncate(descriptor, 0)
     os.write(descriptor, json.dumps(Up(os.getpid(), url, personal)._asdict()).encode())
@@ -65,7 +65,7 @@ def log_path(store_path: str) -> str:
 
 def start(store_path: str, words: Sequence[str]) -> Up:
     """Start `gate up` in the background, and return when it can be reached."""
-    must_be_alone(store_path)
+    refuse_second(store_path)
     log = log_path(store_path)
     kept = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     streams = [
@@ -79,7 +79,7 @@ def start(store_path: str, words: Sequence[str]) -> Up:
     pid = os.posix_spawn(sys.executable, command, environ, file_actions=streams, setsid=True)
     until = time.monotonic() + _STARTS_WITHIN_SECONDS
     while time.monotonic() < until:
-        if (up := find(store_path)) and _answers(up.url):
+        if (up := find(store_path)) and _accepts_connections(up.url):
             return up
         if os.waitpid(pid, os.WNOHANG) != (0, 0):
             with open(log, encoding="utf-8", errors="replace") as file:
@@ -88,7 +88,7 @@ def start(store_path: str, words: Sequence[str]) -> Up:
     raise GateError(f"gate up did not start within {_STARTS_WITHIN_SECONDS:.0f} s: read {log}")
 
 
-def _answers(url: str) -> bool:
+def _accepts_connections(url: str) -> bool:
     """Return whether the address accepts connections; behind a proxy that is not checked."""
     # Imported here: only the start of gate up needs it.
     import socket

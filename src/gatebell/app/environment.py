@@ -64,7 +64,7 @@ def ancestors() -> list[Process]:
         found, ended_at = _walk_up()
         if not ended_at or (not found and not sees_processes()):
             return found
-        if (hidden := _hidden(ended_at)) != GONE:
+        if (hidden := _describe_hidden(ended_at)) != GONE:
             break
     return [*found, Process(ended_at, hidden, hidden)]
 
@@ -85,12 +85,12 @@ def _walk_up() -> tuple[list[Process], int]:
             return found, pid
         # The name is in brackets, and may itself contain brackets and blanks.
         name = stat[stat.index("(") + 1 : stat.rindex(")")]
-        found.append(Process(pid, name, _program(words)))
+        found.append(Process(pid, name, _choose_program_name(words)))
         pid = int(stat[stat.rindex(")") + 2 :].split()[1])
     return found, 0
 
 
-def _hidden(pid: int) -> str:
+def _describe_hidden(pid: int) -> str:
     """Return why a process cannot be read; with hidepid, other users' processes cannot."""
     try:
         os.kill(pid, 0)
@@ -101,7 +101,7 @@ def _hidden(pid: int) -> str:
     return UNREADABLE
 
 
-def _program(words: list[str]) -> str:
+def _choose_program_name(words: list[str]) -> str:
     program = os.path.basename(words[0])
     if program in _INTERPRETERS and len(words) > 1:
         return os.path.basename(words[1])
@@ -141,47 +141,47 @@ def project(folder: str) -> str:
     return folder
 
 
-def set_up_above(folder: str) -> str:
+def find_set_up_project(folder: str) -> str:
     """Return the nearest folder from here upwards that is set up for questions, or "".
 
     A worktree has no question folders. Its `.helpers/project` file or git's own records may name
     the project that has them.
     """
     while not os.path.lexists(helpers := os.path.join(folder, HELPERS)):
-        if main := main_set_up(folder):
+        if main := find_main_project(folder):
             return main
         if (parent := os.path.dirname(folder)) == folder:
             return ""
         folder = parent
     if os.path.lexists(os.path.join(helpers, QUESTIONS)):
         return folder
-    found = shown_way(folder) or folder
+    found = read_project_link(folder) or folder
     return found if os.path.lexists(os.path.join(found, HELPERS)) else ""
 
 
-def shown_way(folder: str) -> str:
+def read_project_link(folder: str) -> str:
     """Return the project that the folder's own `.helpers/project` names, or ""."""
-    return _first_line(os.path.join(folder, HELPERS, WAY))
+    return _read_first_line(os.path.join(folder, HELPERS, WAY))
 
 
-def main_set_up(folder: str) -> str:
+def find_main_project(folder: str) -> str:
     """Return the project that has this folder as a worktree and is set up for questions, or ""."""
-    main = _main_worktree(folder)
+    main = _find_main_worktree(folder)
     return main if main and os.path.lexists(os.path.join(main, HELPERS)) else ""
 
 
-def _main_worktree(folder: str) -> str:
-    leads, _, git_dir = _first_line(os.path.join(folder, ".git")).partition(": ")
+def _find_main_worktree(folder: str) -> str:
+    leads, _, git_dir = _read_first_line(os.path.join(folder, ".git")).partition(": ")
     if leads != "gitdir":
         return ""
     git_dir = os.path.join(folder, git_dir)
-    common = _first_line(os.path.join(git_dir, "commondir"))
+    common = _read_first_line(os.path.join(git_dir, "commondir"))
     repository = os.path.realpath(os.path.join(git_dir, common)) if common else ""
     main, name = os.path.split(repository)
     return main if name == ".git" else ""
 
 
-def _first_line(path: str) -> str:
+def _read_first_line(path: str) -> str:
     """Return the first line of a file, or "" if it cannot be read."""
     try:
         # Follow no link and do not block: an agent may have put anything here.
@@ -196,5 +196,5 @@ def _first_line(path: str) -> str:
         os.close(file)
 
 
-def asker_name(agent: Sighting | None) -> str:
+def choose_asker_name(agent: Sighting | None) -> str:
     return agent.cli if agent else user_name()

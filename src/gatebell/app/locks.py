@@ -14,18 +14,18 @@ from gatebell.adapters.system.file_locks import (
 )
 
 __all__ = [
+    "has_worker",
     "hold",
     "is_held",
-    "is_worked_at",
     "keep_from_children",
     "lock_path",
+    "register_worker",
     "release",
     "up_lock_path",
-    "work_at",
 ]
 
 
-def work_at(store_path: str) -> int:
+def register_worker(store_path: str) -> int:
     """Register as a worker of the store, until the returned file descriptor is closed."""
     # Imported here: the inbox needs no locks.
     import fcntl
@@ -36,6 +36,6 @@ def work_at(store_path: str) -> int:
     return keep_from_children(descriptor)
 
 
-def is_worked_at(store_path: str) -> bool:
+def has_worker(store_path: str) -> bool:
     """Return whether a running worker drives the store's runs as they become ready."""
     return is_held(f"{store_path}-worker", by_many=True)

@@ -26,12 +26,14 @@ def ask_script() -> str:
     return os.path.join(_PACKAGE, "install", _SCRIPT)
 
 
-def seen(project: str, source: str) -> dict[str, str]:
+def read_digests(project: str, source: str) -> dict[str, str]:
     """Return the present digests of a flow file and of the roles of its project."""
     from gatebell.adapters.files import flow_files, role_files
     from gatebell.services.runs import source_check
 
-    found = {source_check.role(role.name): role.digest for role in role_files.all(project).roles}
+    found = {
+        source_check.role(role.name): role.digest for role in role_files.list_roles(project).roles
+    }
     return {source_check.FLOW: flow_files.read(source)[1], **found}
 
 
@@ -54,7 +56,7 @@ def flows(project: str) -> list[Listed]:
     return flow_listing.list_flows(project)
 
 
-def flow_object(project: str, named: str) -> Any:
+def load_flow(project: str, named: str) -> Any:
     """Load the flow with this name or path."""
     from gatebell.adapters.files import flow_files
 
@@ -63,21 +65,21 @@ def flow_object(project: str, named: str) -> Any:
     return flow_files.choose(module, flow_files.split_flow_name(named)[1])[1]
 
 
-def leans_on_package(path: str) -> bool:
+def needs_package(path: str) -> bool:
     """Return whether a flow file can be loaded only as a part of its package."""
     from gatebell.adapters.files import flow_files
 
-    return flow_files.leans_on_package(flow_files.read(path)[0])
+    return flow_files.needs_package(flow_files.read(path)[0])
 
 
-def flow_digest(path: str) -> str:
+def read_flow_digest(path: str) -> str:
     """Return the digest of a flow file, as runs record it."""
     from gatebell.adapters.files import flow_files
 
     return flow_files.read(path)[1]
 
 
-def flow_source(project: str, named: str) -> tuple[str, str]:
+def read_flow_source(project: str, named: str) -> tuple[str, str]:
     """Return the path and the text of a flow file."""
     from gatebell.adapters.files import flow_files
 
@@ -89,8 +91,8 @@ def roles(project: str) -> Roles:
     """Return the roles of a project and of the user, and the errors of unreadable ones."""
     from gatebell.adapters.files import role_files
 
-    found = role_files.all(project)
-    return found._replace(roles=[role_files.with_model(role) for role in found.roles])
+    found = role_files.list_roles(project)
+    return found._replace(roles=[role_files.resolve_model(role) for role in found.roles])
 
 
 def find_role(project: str, name: str) -> Role:
@@ -118,14 +120,14 @@ def templates(project: str) -> Templates:
     """Return all templates, and the errors of unreadable ones."""
     from gatebell.adapters.files import template_files
 
-    return template_files.all(project, settings.templates(os.environ))
+    return template_files.list_templates(project, settings.templates(os.environ))
 
 
 def template_path(project: str, name: str) -> str:
     """Return the file for a project's template; without a project, for the user's."""
     from gatebell.adapters.files import template_files
 
-    return template_files.path_for(project, name)
+    return template_files.build_path(project, name)
 
 
 def first_texts(project: str) -> dict[str, str]:
@@ -134,8 +136,8 @@ def first_texts(project: str) -> dict[str, str]:
     from gatebell.domain.tasks.backlog_settings import first_file
 
     folder = os.path.join(project, ".gate", "agents")
-    found = {os.path.join(folder, name): text for name, text in role_files.built_in().items()}
-    return found | {backlog_settings.path_of(project): first_file()}
+    found = {os.path.join(folder, name): text for name, text in role_files.read_built_in().items()}
+    return found | {backlog_settings.build_path(project): first_file()}
 
 
 def first_programs(project: str) -> dict[str, str]:
@@ -162,4 +164,4 @@ def is_inside(path: str, project: str) -> bool:
 def is_ignored(path: str) -> bool:
     from gatebell.adapters.git import repositories
 
-    return repositories.ignores(path)
+    return repositories.is_ignored(path)

@@ -121,7 +121,7 @@ class BackgroundWorker:
         store = wiring.open_store()
         self._driver = build_driver(store)
         self._worker = build_worker(store, self._driver, slots, projects, reports)
-        self._lock = locks.work_at(store.path)
+        self._lock = locks.register_worker(store.path)
         self._thread = threading.Thread(target=self._worker.work, name="worker", daemon=True)
         self._thread.start()
 

@@ -94,7 +94,7 @@ def dialog_tool() -> str:
     named = settings.dialog(os.environ)
     if named == "off":
         return ""
-    return discovery.first(os.environ) if named == "auto" else named
+    return discovery.find_first(os.environ) if named == "auto" else named
 
 
 def dialog(tool: str = "") -> Dialog | None:
@@ -102,7 +102,7 @@ def dialog(tool: str = "") -> Dialog | None:
     from gatebell.adapters.dialogs import discovery
 
     chosen = tool or dialog_tool()
-    return discovery.dialog(chosen, os.environ) if chosen else None
+    return discovery.build_dialog(chosen, os.environ) if chosen else None
 
 
 def terminal() -> Terminal:
@@ -127,7 +127,7 @@ def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:
 
 def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:
     """Return the caller: the OS user, not verified, or the person of the token."""
-    plain = _by_its_turn(store, environment.caller(os.environ, via))
+    plain = _add_turn_names(store, environment.caller(os.environ, via))
     if not token and (name or not plain.agent):
         # An agent inherits the variables of its person: for it, a token needs a name.
         token = os.environ.get("GATE_TOKEN", "")
@@ -140,7 +140,7 @@ def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:
     return plain._replace(principal=person(found.person), verified=True, token_id=found.id)
 
 
-def _by_its_turn(store: Store, caller: Caller) -> Caller:
+def _add_turn_names(store: Store, caller: Caller) -> Caller:
     """Add the other names of the caller's agent, if GATE_TURN names its turn."""
     mark = storable(os.environ.get("GATE_TURN", ""))
     turn = store.runs.turn(mark) if mark else None
@@ -209,7 +209,7 @@ def origin(caller: Caller, asker: str = "", owner: str = "", folder: str | None 
     return Origin(
         project=environment.project(folder),
         cwd=folder,
-        agent=asker or environment.asker_name(agent),
+        agent=asker or environment.choose_asker_name(agent),
         session=f"{agent.cli}/{agent.session}" if agent else "",
         tool_use_id=os.environ.get("CODEX_TOOL_CALL_ID", ""),
         started_by=caller.principal,
@@ -217,11 +217,13 @@ def origin(caller: Caller, asker: str = "", owner: str = "", folder: str | None 
     )
 
 
-def in_its_project(origin: Origin) -> Origin:
+def move_to_project(origin: Origin) -> Origin:
     """Return the origin with a worktree's main project: people look for questions there."""
     if not os.path.isfile(os.path.join(origin.project, ".git")):
         return origin
-    return origin._replace(project=environment.set_up_above(origin.project) or origin.project)
+    return origin._replace(
+        project=environment.find_set_up_project(origin.project) or origin.project
+    )
 
 
 def hosts() -> Hosts:
@@ -242,8 +244,8 @@ def session_folder(store_path: str, ask_id: str) -> str:
     return visits.files_folder(store_path, ask_id)
 
 
-def agent_environ(told: Mapping[str, str]) -> dict[str, str]:
+def build_agent_environ(told: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of an agent that a person talks to, without tokens and marks."""
     from gatebell.adapters.agents import agent_process
 
-    return agent_process.around(told)
+    return agent_process.filter_environ(told)

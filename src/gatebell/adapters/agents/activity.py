@@ -23,7 +23,7 @@ class AgentActivity:
         from gatebell.domain.permissions.calls import make_call
         from gatebell.services.permissions.permit_call import find_real_path
 
-        made = make_call(tool, given, cwd, changes.branch(cwd))
+        made = make_call(tool, given, cwd, changes.read_branch(cwd))
         return made._replace(real_path=find_real_path(made))
 
     def summary(self, origin: Origin, log: str = "") -> str:
@@ -41,4 +41,4 @@ class AgentActivity:
             time.sleep(_POLL_SECONDS)
             steps = session_logs.read(cli, log or session_logs.find(cli, session, os.environ))
         began = next((step.at for step in steps if step.at), "")
-        return explain(steps, changes.changes(origin.cwd, began))
+        return explain(steps, changes.describe_changes(origin.cwd, began))

@@ -43,25 +43,25 @@ _MAX_WAITING_CHUNKS = 16
 _MAX_COMPLAINTS_BYTES = 4_000
 
 
-def environ(order: Order) -> dict[str, str]:
+def build_environ(order: Order) -> dict[str, str]:
     """Return the environment of an agent: our variables, and those of the order."""
-    return around(order.environ) | {MARK: order.turn_id}
+    return filter_environ(order.environ) | {MARK: order.turn_id}
 
 
-def around(told: Mapping[str, str]) -> dict[str, str]:
+def filter_environ(told: Mapping[str, str]) -> dict[str, str]:
     """Return our variables that an agent may see, and the given ones."""
     ours = {name: text for name, text in os.environ.items() if name not in _NOT_HANDED_ON}
     return ours | dict(told)
 
 
-def program(word: str, order: Order, remedy: str) -> str:
+def find_program(word: str, order: Order, remedy: str) -> str:
     """Return the path of a program; a relative path starts at the project, not in the worktree."""
     if os.sep in word:
         path = os.path.join(order.project, word)
         if os.path.isabs(path) and os.access(path, os.X_OK) and os.path.isfile(path):
             return path
         raise MissingAgentError(f"there is no program {path}: {remedy}")
-    places = environ(order).get("PATH", os.defpath)
+    places = build_environ(order).get("PATH", os.defpath)
     if found := shutil.which(word, path=places):
         return os.path.abspath(found)
     raise MissingAgentError(f"{word} is not found in {places}: {remedy}")
@@ -81,7 +81,7 @@ def launch_agent(words: list[str], order: Order, events: Events) -> Iterator[Age
     process = subprocess.Popen(
         [*tied, *_FRONT, *words],
         cwd=order.cwd,
-        env=environ(order),
+        env=build_environ(order),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -125,8 +125,12 @@ class Agent:
         self._leave_by: float | None = None
         self._sent_away = False
         self._clock = _WorkingTime(order.role.limit_seconds, self._too_long)
-        self._beside = [_thread(self._read), _thread(self._read_complaints), _thread(self._write)]
-        self._watcher = _thread(self._watch)
+        self._beside = [
+            _start_thread(self._read),
+            _start_thread(self._read_complaints),
+            _start_thread(self._write),
+        ]
+        self._watcher = _start_thread(self._watch)
 
     def begin(self) -> None:
         """Let the program run."""
@@ -149,7 +153,7 @@ class Agent:
 
     def lines(self, most_bytes: int = _MAX_LINE_BYTES) -> Iterator[bytes]:
         """Return the lines of its output until it ends; a line that is too long comes in pieces."""
-        return pipes.lines(iter(self._hear, b""), most_bytes)
+        return pipes.split_lines(iter(self._hear, b""), most_bytes)
 
     def whole_lines(self) -> Iterator[bytes]:
         """Return the lines like `lines`, but end the program at a line that is too long."""
@@ -276,7 +280,7 @@ class _WorkingTime:
 
     def start(self) -> None:
         if self._left is not None:
-            _thread(self._count)
+            _start_thread(self._count)
 
     def pause(self) -> None:
         with self._changed:
@@ -307,7 +311,7 @@ class _WorkingTime:
         self._used_up()
 
 
-def _thread(work: Callable[[], None]) -> threading.Thread:
+def _start_thread(work: Callable[[], None]) -> threading.Thread:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return thread

@@ -67,7 +67,9 @@ class ClaudeDriver:
         return str(uuid4())
 
     def was_turn_sent(self, session: str, turn_id: str) -> bool:
-        for record in _records(session_logs.find(AgentCli.CLAUDE, session, os.environ), turn_id):
+        for record in _find_records(
+            session_logs.find(AgentCli.CLAUDE, session, os.environ), turn_id
+        ):
             if record.get("type") == "user" and turn_id in json.dumps(record.get("message")):
                 return True
         return False
@@ -76,14 +78,16 @@ class ClaudeDriver:
         return session_logs.is_kept(AgentCli.CLAUDE, session, os.environ)
 
     def run(self, order: Order, events: Events) -> Ended:
-        words = [*_command(order), *_STREAM, *_words(order, _ENVIRONMENT | _ALONE)]
+        words = [*_build_command(order), *_STREAM, *_build_arguments(order, _ENVIRONMENT | _ALONE)]
         if order.schema is not None:
             words += ["--json-schema", json.dumps(order.schema)]
         result: dict[str, Any] | None = None
         open_questions: set[str] = set()
         with agent_process.launch_agent(words, order, events) as agent:
-            agent.send(_line({"type": "user", "message": {"role": "user", "content": order.text}}))
-            for message in _messages(agent):
+            agent.send(
+                _encode_line({"type": "user", "message": {"role": "user", "content": order.text}})
+            )
+            for message in _read_messages(agent):
                 if message.get("type") == "control_request":
                     _Request(message, order, events, agent).start()
                 elif message.get("type") == "result":
@@ -95,12 +99,12 @@ class ClaudeDriver:
         return _build_end(result, agent.problem())
 
     def join(self, order: Order) -> list[str]:
-        return [*_command(order), *_words(order, _ENVIRONMENT)]
+        return [*_build_command(order), *_build_arguments(order, _ENVIRONMENT)]
 
 
-def _command(order: Order) -> list[str]:
+def _build_command(order: Order) -> list[str]:
     return [
-        agent_process.program("claude", order, _REMEDY),
+        agent_process.find_program("claude", order, _REMEDY),
         *_add_allowed_tools(order.role.arguments),
     ]
 
@@ -115,7 +119,7 @@ def _add_allowed_tools(arguments: tuple[str, ...]) -> tuple[str, ...]:
     return arguments
 
 
-def _words(order: Order, environment: dict[str, str]) -> list[str]:
+def _build_arguments(order: Order, environment: dict[str, str]) -> list[str]:
     """Return the arguments that a turn and a person's own session have in common."""
     told = {name: text for name, text in order.environ.items() if name.startswith("GATE_")}
     server = {
@@ -128,7 +132,7 @@ def _words(order: Order, environment: dict[str, str]) -> list[str]:
         "timeout": int(_DAY_MILLISECONDS),
     }
     words = [
-        *_session(order),
+        *_build_session_arguments(order),
         *("--mcp-config", json.dumps({"mcpServers": {_SERVER: server}})),
         *("--settings", json.dumps({"env": environment})),
         *("--allowedTools", *(f"mcp__{_SERVER}__{tool}" for tool in _TOOLS)),
@@ -143,7 +147,7 @@ def _words(order: Order, environment: dict[str, str]) -> list[str]:
     return words
 
 
-def _session(order: Order) -> list[str]:
+def _build_session_arguments(order: Order) -> list[str]:
     # A turn that was killed may have created the session, which cannot be created twice.
     if not order.fresh or session_logs.find(AgentCli.CLAUDE, order.session, os.environ):
         return ["--resume", order.session]
@@ -151,11 +155,11 @@ def _session(order: Order) -> list[str]:
     return ["--resume", order.fork_of, "--fork-session", *begun] if order.fork_of else begun
 
 
-def _line(message: dict[str, Any]) -> bytes:
+def _encode_line(message: dict[str, Any]) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
-def _messages(agent: Agent) -> Iterator[dict[str, Any]]:
+def _read_messages(agent: Agent) -> Iterator[dict[str, Any]]:
     for line in agent.whole_lines():
         try:
             message = json.loads(line)
@@ -176,7 +180,9 @@ class _Request(threading.Thread):
 
     def run(self) -> None:
         try:
-            self._agent.send(_line({"type": "control_response", "response": self._response()}))
+            self._agent.send(
+                _encode_line({"type": "control_response", "response": self._response()})
+            )
         except BaseException as error:  # any error is raised where the agent was launched
             self._agent.stop(error)
 
@@ -203,18 +209,18 @@ class _Request(threading.Thread):
         until = time.monotonic() + _LOG_IS_LATE_SECONDS
         while time.monotonic() < until:
             log = session_logs.find(AgentCli.CLAUDE, self._order.session, os.environ)
-            if any(_records(log, call)):
+            if any(_find_records(log, call)):
                 return
             time.sleep(_POLL_SECONDS)
 
 
-def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+def _list_blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     content = (message.get("message") or {}).get("content")
     return [block for block in content if isinstance(block, dict)] if content else []
 
 
 def _tell(message: dict[str, Any], events: Events) -> None:
-    for block in _blocks(message):
+    for block in _list_blocks(message):
         if message["type"] == "assistant" and block.get("type") == "text":
             events.said(str(block.get("text")))
         elif block.get("type") == "tool_use":
@@ -224,7 +230,7 @@ def _tell(message: dict[str, Any], events: Events) -> None:
 
 def _keep_time(message: dict[str, Any], open_questions: set[str], agent: Agent) -> None:
     """Stop the clock while a person is asked through our own tools."""
-    for block in _blocks(message):
+    for block in _list_blocks(message):
         if block.get("type") == "tool_use" and block.get("name") in _ASKING:
             open_questions.add(str(block.get("id")))
             agent.pause()
@@ -245,7 +251,7 @@ def _build_end(result: dict[str, Any] | None, problem: str) -> Ended:
     return Ended(not problem, words, problem, result.get("structured_output"))
 
 
-def _records(path: str, words: str) -> Iterator[dict[str, Any]]:
+def _find_records(path: str, words: str) -> Iterator[dict[str, Any]]:
     """Return the complete records of a log that contain these words."""
     with suppress(OSError), open(path, "rb") as file:
         for line in file:

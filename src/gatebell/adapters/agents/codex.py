@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.adapters.agents import agent_process, session_logs
 from gatebell.adapters.agents.codex_calls import (
-    calls_of,
-    instead,
-    reply,
-    tool_of,
+    build_reply,
+    describe_changed_call,
+    list_calls,
+    name_tool,
     unwrap_shell,
 )
 from gatebell.adapters.system.folders import OLD_NAME
@@ -62,7 +62,7 @@ class CodexDriver:
 
     def was_turn_sent(self, session: str, turn_id: str) -> bool:
         path = session_logs.find(AgentCli.CODEX, session, os.environ)
-        return bool(path) and any(_is_sent(line, turn_id) for line in _lines(path))
+        return bool(path) and any(_is_sent(line, turn_id) for line in _read_lines(path))
 
     def knows(self, session: str) -> bool:
         return session_logs.is_kept(AgentCli.CODEX, session, os.environ)
@@ -72,34 +72,38 @@ class CodexDriver:
         # worktrees.
         with tempfile.TemporaryDirectory(prefix="gate-", ignore_cleanup_errors=True) as scratch:
             order = order._replace(environ={**order.environ, "TMPDIR": scratch})
-            words = [*_command(order, "app-server"), *_settings(order)]
+            words = [*_build_command(order, "app-server"), *_build_settings(order)]
             with agent_process.launch_agent(words, order, events) as agent:
                 return _Turn(agent, order, events).run()
 
     def join(self, order: Order) -> list[str]:
         resumed = [order.session] if order.session else []
         # A daemon would keep the session open after the person's terminal closed.
-        words = [*_command(order, *["resume" for _ in resumed]), "--disable", "daemon_auto_start"]
-        words += ["--ask-for-approval", _POLICY, *_settings(order)]
-        words += ["--model", model] if (model := _model(order)) else []
+        words = [
+            *_build_command(order, *["resume" for _ in resumed]),
+            "--disable",
+            "daemon_auto_start",
+        ]
+        words += ["--ask-for-approval", _POLICY, *_build_settings(order)]
+        words += ["--model", model] if (model := _choose_model(order)) else []
         return [*words, *resumed]
 
 
-def _command(order: Order, *subcommand: str) -> list[str]:
+def _build_command(order: Order, *subcommand: str) -> list[str]:
     for word in order.role.arguments:
         if any(never in word for never in _NEVER):
             raise UsageError(
                 f"{word} in a role's arguments lets the agent do everything without asking: "
                 "remove it; people decide in the inbox about the agent's actions"
             )
-    return [agent_process.program("codex", order, _REMEDY), *subcommand, *order.role.arguments]
+    return [agent_process.find_program("codex", order, _REMEDY), *subcommand, *order.role.arguments]
 
 
-def _model(order: Order) -> str:
+def _choose_model(order: Order) -> str:
     return "" if order.role.model == "inherit" else order.role.model
 
 
-def _lines(path: str) -> Iterator[bytes]:
+def _read_lines(path: str) -> Iterator[bytes]:
     try:
         with open(path, "rb") as file:
             yield from file
@@ -118,7 +122,7 @@ def _is_sent(line: bytes, turn_id: str) -> bool:
         return False
 
 
-def _settings(order: Order) -> list[str]:
+def _build_settings(order: Order) -> list[str]:
     """Return options that win over the settings of the user and the project."""
     server = {
         "command": sys.executable,
@@ -131,23 +135,23 @@ def _settings(order: Order) -> list[str]:
     sandbox = {
         "exclude_slash_tmp": True,
         "network_access": False,
-        "writable_roots": _signal_folders(order),
+        "writable_roots": _make_signal_folders(order),
     }
     said = {f"mcp_servers.{_SERVER}.{name}": value for name, value in server.items()}
     said |= {f"sandbox_workspace_write.{name}": value for name, value in sandbox.items()}
     # The model's provider does the search, where gate cannot ask a person.
-    said |= {"sandbox_mode": _sandbox(order), "web_search": "disabled"}
+    said |= {"sandbox_mode": _choose_sandbox(order), "web_search": "disabled"}
     # For these values, JSON is also valid TOML.
     return [word for name, value in said.items() for word in ("-c", f"{name}={json.dumps(value)}")]
 
 
-def _sandbox(order: Order) -> str:
+def _choose_sandbox(order: Order) -> str:
     """Return the sandbox mode: read-only if none of the role's tools can change files."""
     tools = {tool.partition("(")[0] for tool in order.role.tools}
     return "read-only" if tools and not tools & _CHANGING_TOOLS else "workspace-write"
 
 
-def _signal_folders(order: Order) -> list[str]:
+def _make_signal_folders(order: Order) -> list[str]:
     """Create and return the folder of the signal file, which codex would protect otherwise."""
     named = order.environ.get("GATE_SIGNAL_FILE")
     if not named or not os.path.isdir(order.cwd):
@@ -194,7 +198,7 @@ class _Turn:
             pass
         turn = self._ended[started["turn"]["id"]]
         ok = turn["status"] == "completed"
-        return Ended(ok, self._words, "" if ok else _why(turn))
+        return Ended(ok, self._words, "" if ok else _describe_failure(turn))
 
     def _open(self) -> None:
         """Open a thread; report its id before anything is sent."""
@@ -204,7 +208,7 @@ class _Turn:
         order = self._order
         # Otherwise codex may be set to have a model approve for the person.
         wanted: dict[str, Any] = {"approvalPolicy": _POLICY, "approvalsReviewer": "user"}
-        wanted |= {"model": model} if (model := _model(order)) else {}
+        wanted |= {"model": model} if (model := _choose_model(order)) else {}
         # A turn that was killed may or may not have created the session.
         begun = order.session and (
             not order.fresh or session_logs.find(AgentCli.CODEX, order.session, os.environ)
@@ -231,7 +235,7 @@ class _Turn:
         if sandbox["type"] == "readOnly":
             return not sandbox["networkAccess"]
         open_to = sandbox.get("networkAccess") or not sandbox.get("excludeSlashTmp")
-        more = set(sandbox.get("writableRoots", ())) - set(_signal_folders(self._order))
+        more = set(sandbox.get("writableRoots", ())) - set(_make_signal_folders(self._order))
         return sandbox["type"] == "workspaceWrite" and not open_to and not more
 
     def _call(self, method: str, params: dict[str, Any]) -> Any:
@@ -279,12 +283,12 @@ class _Turn:
             if item["type"] == "commandExecution":
                 self._events.said(f"$ {unwrap_shell(item['command'])}")
             elif item["type"] == "mcpToolCall":
-                self._events.said(f"{tool_of(item)} {json.dumps(item['arguments'])}")
-                if tool_of(item) in _ASKING:
+                self._events.said(f"{name_tool(item)} {json.dumps(item['arguments'])}")
+                if name_tool(item) in _ASKING:
                     self._agent.pause()
             return
         self._items.pop(item["id"], None)
-        if item["type"] == "mcpToolCall" and tool_of(item) in _ASKING:
+        if item["type"] == "mcpToolCall" and name_tool(item) in _ASKING:
             self._agent.go_on()
         if item["type"] == "fileChange":
             self._events.said("\n".join(f"changed {change['path']}" for change in item["changes"]))
@@ -298,7 +302,7 @@ class _Turn:
         """Have a person or a rule decide a request; runs on its own thread."""
         try:
             params, method = request["params"], request["method"]
-            calls = list(calls_of(request, self._items, self._order.cwd))
+            calls = list(list_calls(request, self._items, self._order.cwd))
             if not calls:
                 self._send({"id": request["id"], "error": _NOT_ANSWERED})
                 return
@@ -309,7 +313,7 @@ class _Turn:
                 self._agent.go_on()
             if refused is not None:
                 self._tell(params, refused)
-            self._send({"id": request["id"], "result": reply(method, refused is None)})
+            self._send({"id": request["id"], "result": build_reply(method, refused is None)})
         except BaseException as error:  # any error is raised where the agent was launched
             self._agent.stop(error)
 
@@ -321,7 +325,7 @@ class _Turn:
                 return ruling.message
             if ruling.input is not None and ruling.input != given:
                 # Codex does not accept an edited call.
-                return instead(tool, ruling)
+                return describe_changed_call(tool, ruling)
         return None
 
     def _tell(self, params: dict[str, Any], words: str) -> None:
@@ -333,7 +337,7 @@ class _Turn:
             self._send({"id": "tell", "method": "turn/steer", "params": turn | {"input": [text]}})
 
 
-def _why(turn: dict[str, Any]) -> str:
+def _describe_failure(turn: dict[str, Any]) -> str:
     if turn["status"] == "interrupted":
         return "codex was interrupted before it had ended its turn"
     error = turn.get("error") or {}

@@ -18,7 +18,7 @@ _SHELL = re.compile(r"/(usr/(local/)?)?bin/(ba|da|z)?sh")
 _BESIDE_A_COMMAND = ("networkApprovalContext", "additionalPermissions")
 
 
-def calls_of(
+def list_calls(
     request: dict[str, Any], items: Mapping[str, dict[str, Any]], cwd: str
 ) -> Iterator[tuple[str, Any, str]]:
     """Yield the tool, input and id of each call of a request, named as in the rules.
@@ -27,19 +27,19 @@ def calls_of(
     """
     params, method = request["params"], request["method"]
     if method == "item/commandExecution/requestApproval":
-        yield "Bash", _command(params, cwd), params.get("approvalId") or params["itemId"]
+        yield "Bash", _describe_command(params, cwd), params.get("approvalId") or params["itemId"]
     elif method == "item/fileChange/requestApproval":
         item = items.get(params["itemId"], {})
-        for number, (tool, given) in enumerate(_changes(item.get("changes", []))):
+        for number, (tool, given) in enumerate(_list_changes(item.get("changes", []))):
             yield tool, given, f"{params['itemId']}{f'-{number}' if number else ''}"
     elif (params.get("_meta") or {}).get("codex_approval_kind") == "mcp_tool_call":
         for item in list(items.values()):
             if item["type"] == "mcpToolCall" and _is_about(params, item):
-                yield tool_of(item), item["arguments"], item["id"]
+                yield name_tool(item), item["arguments"], item["id"]
                 return
 
 
-def _command(params: dict[str, Any], cwd: str) -> dict[str, Any]:
+def _describe_command(params: dict[str, Any], cwd: str) -> dict[str, Any]:
     given = {"command": unwrap_shell(params.get("command") or "")}
     given |= {name: params[name] for name in _BESIDE_A_COMMAND if params.get(name)}
     if params.get("reason"):
@@ -62,7 +62,7 @@ def unwrap_shell(line: str) -> str:
     return words[2] if wrapped else line
 
 
-def _changes(changes: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _list_changes(changes: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     for change in changes:
         change_type = change["kind"]["type"]
         tool, part = ("Write", "content") if change_type == "add" else ("Edit", "diff")
@@ -72,7 +72,7 @@ def _changes(changes: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any
             yield "Write", {"file_path": moved, "moved_from": change["path"]}
 
 
-def tool_of(item: dict[str, Any]) -> str:
+def name_tool(item: dict[str, Any]) -> str:
     return f"mcp__{item['server']}__{item['tool']}"
 
 
@@ -82,7 +82,7 @@ def _is_about(params: dict[str, Any], item: dict[str, Any]) -> bool:
     return asked == (item["server"], item["arguments"]) and f'"{item["tool"]}"' in params["message"]
 
 
-def instead(tool: str, ruling: Ruling) -> str:
+def describe_changed_call(tool: str, ruling: Ruling) -> str:
     allowed = json.dumps(ruling.input, ensure_ascii=False)
     said = f"{ruling.message}\n" if ruling.message else ""
     return (
@@ -90,7 +90,7 @@ def instead(tool: str, ruling: Ruling) -> str:
     )
 
 
-def reply(method: str, allow: bool) -> dict[str, Any]:
+def build_reply(method: str, allow: bool) -> dict[str, Any]:
     if method == "mcpServer/elicitation/request":
         action = "accept" if allow else "decline"
         return {"action": action, "content": {} if allow else None, "_meta": None}

@@ -37,7 +37,7 @@ class CommandDriver:
 
     def run(self, order: Order, events: Events) -> Ended:
         name, *words = order.role.command
-        found = agent_process.program(
+        found = agent_process.find_program(
             name, order, f"it is the command of the role {order.role.name}"
         )
         output = bytearray()
@@ -58,7 +58,7 @@ class CommandDriver:
                 f"`join` to {order.role.source or 'its role'}, or answer with gate answer"
             )
         name, *words = order.role.join
-        found = agent_process.program(
+        found = agent_process.find_program(
             name, order, f"it is the `join` of the role {order.role.name}"
         )
         told = [f"{name}={text}" for name, text in _add_environment(order).environ.items()]

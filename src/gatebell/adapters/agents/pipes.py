@@ -51,7 +51,7 @@ def read(pipe: int, over: Over) -> Iterator[bytes]:
             yield some
 
 
-def lines(chunks: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
+def split_lines(chunks: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
     """Yield complete lines, with their ends; a line above the limit comes in pieces."""
     line = bytearray()
     for chunk in chunks:

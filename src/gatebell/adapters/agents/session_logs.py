@@ -31,10 +31,10 @@ def find(cli: str, session: str, environ: Mapping[str, str], ending: str = ".jso
         return ""
     if cli == AgentCli.CLAUDE:
         base = environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
-        return _newest(os.path.join(base, "projects"), f"{session}{ending}", 1)
+        return _find_newest(os.path.join(base, "projects"), f"{session}{ending}", 1)
     if cli == AgentCli.CODEX:
         base = environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
-        return _newest(os.path.join(base, "sessions"), f"-{session}{ending}", 3)
+        return _find_newest(os.path.join(base, "sessions"), f"-{session}{ending}", 3)
     return ""
 
 
@@ -48,7 +48,7 @@ def is_kept(cli: str, session: str, environ: Mapping[str, str]) -> bool:
         return False
 
 
-def _newest(folder: str, ending: str, depth: int) -> str:
+def _find_newest(folder: str, ending: str, depth: int) -> str:
     """Return the newest file with this ending, `depth` folders down, or ""."""
     try:
         names = sorted(os.listdir(folder), reverse=True)
@@ -57,14 +57,14 @@ def _newest(folder: str, ending: str, depth: int) -> str:
     for name in names:
         path = os.path.join(folder, name)
         if depth:
-            if found := _newest(path, ending, depth - 1):
+            if found := _find_newest(path, ending, depth - 1):
                 return found
         elif name.endswith(ending) and (ending[0] == "-" or name == ending):
             return path
     return ""
 
 
-def of_codex(environ: Mapping[str, str], most: int) -> list[str]:
+def list_codex_logs(environ: Mapping[str, str], most: int) -> list[str]:
     """Return the newest logs of codex; their names begin with their start time."""
     # Imported here: hooks often read one log, and never list all of them.
     import glob
@@ -87,7 +87,7 @@ def read(cli: str, path: str, most_bytes: int = _MAX_BYTES) -> list[Step]:
         known = " and ".join(READERS)
         raise UsageError(f"a session log of {cli} cannot be read: only those of {known} can")
     found: list[Step] = []
-    for line in _last_lines(path, most_bytes):
+    for line in _read_last_lines(path, most_bytes):
         try:
             found += [step for step in steps(json.loads(line)) if _is_sound(step)]
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -101,7 +101,7 @@ def _is_sound(step: Step) -> bool:
     return all(isinstance(text, str) for text in texts) and isinstance(step.input, dict | None)
 
 
-def _last_lines(path: str, most_bytes: int) -> list[bytes]:
+def _read_last_lines(path: str, most_bytes: int) -> list[bytes]:
     try:
         # Without blocking: a pipe in place of the log must not hold up the asker.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -116,7 +116,7 @@ def _last_lines(path: str, most_bytes: int) -> list[bytes]:
     return lines[1:] if size > most_bytes else lines
 
 
-def _claude(record: Any) -> Iterator[Step]:
+def _parse_claude(record: Any) -> Iterator[Step]:
     at = record.get("timestamp", "")
     if any(record.get(sign) for sign in ("isSidechain", "isMeta", "isCompactSummary")):
         return
@@ -144,7 +144,7 @@ def _claude(record: Any) -> Iterator[Step]:
             yield Step(StepKind.RESULT, "", call_id=block["tool_use_id"], at=at)
 
 
-def _codex(record: Any) -> Iterator[Step]:
+def _parse_codex(record: Any) -> Iterator[Step]:
     item, at = record["payload"], record.get("timestamp", "")
     if record["type"] != "response_item":
         return
@@ -166,6 +166,6 @@ def _codex(record: Any) -> Iterator[Step]:
 
 
 READERS: dict[str, Callable[[Any], Iterator[Step]]] = {
-    AgentCli.CLAUDE: _claude,
-    AgentCli.CODEX: _codex,
+    AgentCli.CLAUDE: _parse_claude,
+    AgentCli.CODEX: _parse_codex,
 }

@@ -42,10 +42,10 @@ class AppriseChannel:
             notify_type="warning" if message.priority <= Priority.HIGH else "info",
         )
         if not result:
-            raise DeliveryError(_problem(result))
+            raise DeliveryError(_describe_problem(result))
 
 
-def _problem(result: Any) -> str:
+def _describe_problem(result: Any) -> str:
     """Describe Apprise's error without its own words: they may contain the address."""
     said = " ".join(entry.message for entry in result.logs())
     if code := re.search(r"error=(\d{3})\b", said):

@@ -32,7 +32,7 @@ class CommandChannel:
             ["/bin/sh", "-c", self._command],
             # Not the agent's folder: a name in the command must not find a file there.
             cwd=os.path.expanduser("~"),
-            env=environ | _variables(message),
+            env=environ | _build_variables(message),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -52,7 +52,7 @@ class CommandChannel:
             raise DeliveryError(f"the command ended with exit code {process.returncode}")
 
 
-def _variables(message: NotificationMessage) -> dict[str, str]:
+def _build_variables(message: NotificationMessage) -> dict[str, str]:
     return {
         "GATE_NOTICE_ID": message.id,
         "GATE_KIND": message.kind,

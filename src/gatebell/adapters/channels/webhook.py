@@ -67,7 +67,7 @@ class WebhookChannel:
         if is_cut or isinstance(getattr(error, "reason", error), TimeoutError):
             return f"the webhook did not answer within {self._limit_seconds:g} seconds"
         if isinstance(error, URLError):
-            return f"the webhook cannot be reached: {_reason(error)}"
+            return f"the webhook cannot be reached: {_describe_reason(error)}"
         return f"the connection to the webhook failed: {type(error).__name__}"
 
     def _signature(self, message_id: str, body: bytes) -> dict[str, str]:
@@ -136,5 +136,5 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-def _reason(error: URLError) -> str:
+def _describe_reason(error: URLError) -> str:
     return getattr(error.reason, "strerror", None) or type(error.reason).__name__

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.adapters.dialogs import texts
-from gatebell.adapters.dialogs.replies import CLOSED_BY_US, nothing
+from gatebell.adapters.dialogs.replies import CLOSED_BY_US, build_nothing
 from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert_line
 from gatebell.ports.dialogs import VALUE, Reply, Showing
@@ -77,26 +77,26 @@ class ProgramDialog:
         if (
             showing.kind == AskKind.APPROVAL
             and not tool.takes_all
-            and not texts.body(showing).whole
+            and not texts.build_body(showing).whole
         ):
-            return nothing(
+            return build_nothing(
                 f"it is too long to approve in {tool.name}: use gate show and gate answer"
             )
         if len(showing.options) > _MAX_OPTIONS:
-            return nothing(f"{len(showing.options)} options are too many for a window")
+            return build_nothing(f"{len(showing.options)} options are too many for a window")
         nonce = secrets.token_hex(16)
         began = self._monotonic()
         try:
             ended, said = self._run(showing, nonce)
         except (OSError, ValueError) as error:
-            return nothing(f"{tool.name} cannot be started: {error}")
+            return build_nothing(f"{tool.name} cannot be started: {error}")
         if ended is None:
-            return nothing(said)
+            return build_nothing(said)
         reply = tool.read(showing, ended, nonce)
         if reply.outcome == VALUE:
             if self._monotonic() - began < _HASTY_SECONDS and not tool.takes_all:
                 kept = reply.value if showing.kind == AskKind.TEXT else ""
-                return nothing("the answer came too fast to have read the question", kept)
+                return build_nothing("the answer came too fast to have read the question", kept)
             return reply
         return reply._replace(why=f"{reply.why}{said}") if reply.why else reply
 
@@ -155,7 +155,7 @@ class ProgramDialog:
         if is_late:
             return None, "the time is over"
         text = (err if self._tool.at_terminal else out).decode("utf-8", "replace")
-        said = "" if self._tool.at_terminal else _last_line(err)
+        said = "" if self._tool.at_terminal else _read_last_line(err)
         return Ended(process.returncode, text), said
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
@@ -222,13 +222,13 @@ class _Descriptor:
         os.close(self._descriptor)
 
 
-def _last_line(err: bytes) -> str:
+def _read_last_line(err: bytes) -> str:
     lines = err.decode("utf-8", "replace").strip().splitlines()
     return f" ({inert_line(lines[-1], 200)})" if lines else ""
 
 
-def ended_oddly(ended: Ended) -> Reply:
+def describe_odd_end(ended: Ended) -> Reply:
     """Return the reply for a program that ended without one."""
     if ended.code < 0:
-        return nothing(f"the window was ended by signal {-ended.code}")
-    return nothing("the window was closed, or could not be shown")
+        return build_nothing(f"the window was ended by signal {-ended.code}")
+    return build_nothing("the window was closed, or could not be shown")

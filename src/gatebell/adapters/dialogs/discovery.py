@@ -27,23 +27,23 @@ _KNOCK_SECONDS = 1.0
 _FIRST_PORT, _MAX_DIGITS = 6000, 5
 
 
-def dialog(tool: str, environ: Mapping[str, str]) -> ProgramDialog:
+def build_dialog(tool: str, environ: Mapping[str, str]) -> ProgramDialog:
     return ProgramDialog(_BY_NAME[tool], environ)
 
 
-def first(environ: Mapping[str, str]) -> str:
+def find_first(environ: Mapping[str, str]) -> str:
     """Return the best program that works here, or ""."""
     for tool in TOOLS:
-        if not problem(tool, environ):
+        if not find_problem(tool, environ):
             return tool.name
     return ""
 
 
 def find_tools(environ: Mapping[str, str]) -> list[Found]:
-    return [Found(tool.name, problem(tool, environ)) for tool in TOOLS]
+    return [Found(tool.name, find_problem(tool, environ)) for tool in TOOLS]
 
 
-def problem(tool: Tool, environ: Mapping[str, str]) -> str:
+def find_problem(tool: Tool, environ: Mapping[str, str]) -> str:
     """Return why this program cannot be used here, or ""."""
     if not shutil.which(tool.program, path=environ.get("PATH")):
         return f"{tool.program} is not installed"
@@ -67,13 +67,13 @@ def _find_display_problem(environ: Mapping[str, str]) -> str:
     if not number.isdecimal() or len(number) > _MAX_DIGITS:
         return "there is no display: DISPLAY is not set to one"
     try:
-        _knock(host, int(number))
+        _try_display(host, int(number))
     except (OSError, OverflowError, UnicodeError) as error:
         return f"the display {inert_line(display, 40)} cannot be reached: {error}"
     return ""
 
 
-def _knock(host: str, number: int) -> None:
+def _try_display(host: str, number: int) -> None:
     if host not in ("", "unix"):
         socket.create_connection((host, _FIRST_PORT + number), _KNOCK_SECONDS).close()
         return

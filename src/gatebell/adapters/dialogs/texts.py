@@ -28,28 +28,28 @@ class Body(NamedTuple):
     """Nothing was left out."""
 
 
-def title(showing: Showing) -> str:
+def build_title(showing: Showing) -> str:
     project = os.path.basename(showing.project.rstrip(os.sep))
-    return f"gate: {name(showing.agent or 'unknown')} in {name(project or 'no project')}"
+    return f"gate: {shorten_name(showing.agent or 'unknown')} in {shorten_name(project or 'no project')}"
 
 
-def name(text: str) -> str:
+def shorten_name(text: str) -> str:
     return inert_line(text, _NAME_COLUMNS)
 
 
-def heading(showing: Showing) -> str:
+def build_heading(showing: Showing) -> str:
     """Return who asks, where, and the position among several asks."""
     position = f"[{inert_line(showing.position, 12)}] " if showing.position else ""
     where = f" in {inert_line(showing.project, 100)}" if showing.project else ""
-    return f"{position}{name(showing.agent or 'unknown')} asks{where}:"
+    return f"{position}{shorten_name(showing.agent or 'unknown')} asks{where}:"
 
 
-def hint(showing: Showing) -> str:
+def choose_hint(showing: Showing) -> str:
     """Return the label of the input field."""
     return "Type yes or no:" if showing.kind == AskKind.APPROVAL else "Your answer:"
 
 
-def time_left(seconds: float) -> str:
+def format_time_left(seconds: float) -> str:
     """Return `4 min 8 s left to answer`, with units, so that it is not read as the time of day."""
     minutes, rest = divmod(max(0, int(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
@@ -58,25 +58,25 @@ def time_left(seconds: float) -> str:
     return " ".join([*parts, f"{rest} s left to answer"])
 
 
-def body(showing: Showing, draft: bool = False) -> Body:
+def build_body(showing: Showing, draft: bool = False) -> Body:
     """Return the question as one page; each line that an agent wrote begins with a bar.
 
     With `draft`, include the draft: for a program that cannot put it into its field.
     """
-    prompt, whole = _part(showing.prompt, _PROMPT_LINES)
-    parts = [heading(showing), *prompt]
+    prompt, whole = _wrap_part(showing.prompt, _PROMPT_LINES)
+    parts = [build_heading(showing), *prompt]
     if showing.context:
-        context, context_whole = _part(showing.context, _CONTEXT_LINES)
+        context, context_whole = _wrap_part(showing.context, _CONTEXT_LINES)
         parts += ["", "Context:", *context]
         whole = whole and context_whole
     if draft and showing.typed and showing.kind == AskKind.TEXT:
-        parts += ["", "You had typed:", *_part(showing.typed, _TYPED_LINES)[0]]
+        parts += ["", "You had typed:", *_wrap_part(showing.typed, _TYPED_LINES)[0]]
     if showing.left_seconds is not None:
-        parts += ["", time_left(showing.left_seconds)]
+        parts += ["", format_time_left(showing.left_seconds)]
     return Body("\n".join(parts), whole)
 
 
-def _part(text: str, most: int) -> tuple[list[str], bool]:
+def _wrap_part(text: str, most: int) -> tuple[list[str], bool]:
     wrapped = [
         part
         for line in inert(text[:_MAX_CHARACTERS]).split("\n")
@@ -90,7 +90,7 @@ def _part(text: str, most: int) -> tuple[list[str], bool]:
     return [*kept, f"│ … the text goes on: {TERMINAL_LABEL}"], False
 
 
-def rows(showing: Showing) -> list[str]:
+def number_options(showing: Showing) -> list[str]:
     """Return the options, numbered, so that none can imitate a row of ours."""
     return [
         f"{number}. {inert_line(one, _OPTION_COLUMNS)}"
@@ -104,7 +104,7 @@ def is_like_ours(option: str) -> bool:
     return inert_line(option).casefold() in map(str.casefold, ours)
 
 
-def number(row: str) -> str:
+def read_number(row: str) -> str:
     """Return the number before an option."""
     return row.partition(".")[0]
 

@@ -48,7 +48,7 @@ class Window:
         self._closes_at = (
             None if showing.left_seconds is None else time.monotonic() + showing.left_seconds
         )
-        root.title(texts.title(showing))
+        root.title(texts.build_title(showing))
         root.protocol("WM_DELETE_WINDOW", lambda: self._end(NOTHING, CLOSED))
         self._fill()
         self._place()
@@ -79,7 +79,7 @@ class Window:
         # Pack from below: when there is too little room, the question scrolls.
         row = self._bottom(frame)
         answer = self._answer_part(frame)
-        ttk.Label(frame, text=texts.heading(showing), wraplength=_WIDTH - 2 * _PAD).pack(
+        ttk.Label(frame, text=texts.build_heading(showing), wraplength=_WIDTH - 2 * _PAD).pack(
             fill="x", pady=(0, 6)
         )
         prompt = _cut(showing.prompt)
@@ -87,7 +87,7 @@ class Window:
             frame, prompt, _PROMPT_LINES, _PROMPT_COLUMNS, grows=True
         )
         # People must see the question first. Tk keeps no reference to the font.
-        self._prompt["font"] = self._prompt_font = _large_font(self._root)
+        self._prompt["font"] = self._prompt_font = _build_large_font(self._root)
         if showing.context:
             ttk.Label(frame, text="Context").pack(anchor="w", pady=(8, 2))
             self._add_scrolled_text(frame, _cut(showing.context), _CONTEXT_LINES)
@@ -156,13 +156,13 @@ class Window:
         self._begun = self._text()
         _add_bar(holder, field)
         holder.pack(side="bottom", fill="x")
-        ttk.Label(frame, text=texts.hint(self._showing)).pack(
+        ttk.Label(frame, text=texts.choose_hint(self._showing)).pack(
             side="bottom", anchor="w", pady=(8, 2)
         )
         field["state"] = "disabled"
         for key in ("<Return>", "<KP_Enter>"):
             field.bind(key, self._on_enter)
-        field.bind("<Tab>", _next_widget)
+        field.bind("<Tab>", _focus_next_widget)
         field.bind("<<Modified>>", lambda _: self._enable())
         return holder
 
@@ -299,7 +299,7 @@ class Window:
         if self._closes_at is None:
             return
         left = self._closes_at - time.monotonic()
-        self._countdown["text"] = texts.time_left(left)
+        self._countdown["text"] = texts.format_time_left(left)
         if left <= 0:
             self._end(NOTHING, "the time is over")
 
@@ -315,7 +315,7 @@ class Window:
             self._root.quit()
 
 
-def _large_font(root: tk.Tk) -> font.Font:
+def _build_large_font(root: tk.Tk) -> font.Font:
     large = font.nametofont("TkTextFont", root).copy()
     large.configure(size=large.cget("size") * 4 // 3, weight="bold")
     return large
@@ -336,7 +336,7 @@ def _add_bar(holder: ttk.Frame, text: tk.Text) -> None:
     text.pack(side="left", fill="both", expand=True)
 
 
-def _next_widget(event: tk.Event[tk.Text]) -> str:
+def _focus_next_widget(event: tk.Event[tk.Text]) -> str:
     following = event.widget.tk_focusNext()
     if following:
         following.focus_set()

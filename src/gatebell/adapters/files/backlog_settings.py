@@ -18,7 +18,7 @@ class BacklogFiles:
         # Imported here: most readers of the file do not need the repository.
         from gatebell.adapters.git import changes
 
-        terms, here = read(project), changes.branch(project)
+        terms, here = read(project), changes.read_branch(project)
         # When no branch is checked out, git returns the commit.
         is_commit = len(here) >= _COMMIT_LENGTH and not here.strip("0123456789abcdef")
         return terms if terms.base or is_commit else terms._replace(base=here)
@@ -31,13 +31,13 @@ class BacklogFiles:
         return ""
 
 
-def path_of(project: str) -> str:
+def build_path(project: str) -> str:
     return os.path.join(project, ".gate", "backlog.toml")
 
 
 def read(project: str) -> BacklogTerms:
     """Read how the tasks of a project are worked on; without the file, the defaults."""
-    path = path_of(project)
+    path = build_path(project)
     if not os.path.lexists(path):
         return BacklogTerms()
     # Imported here: most projects have no such file.

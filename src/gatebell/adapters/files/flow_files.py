@@ -14,11 +14,11 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.adapters.files.text_files import (
-    names_in,
+    find_user_folder,
+    list_names,
     read_text,
     refuse_outside,
     refuse_worktree,
-    user_folder,
 )
 from gatebell.domain.digests import text_digest
 from gatebell.errors import NotFoundError, UsageError
@@ -58,12 +58,12 @@ def find(project: str, named: str) -> str:
     if file.endswith(".py") or os.sep in file:
         path = os.path.abspath(os.path.expanduser(file))
         if not os.path.exists(path):
-            raise NotFoundError(f"there is no flow file {path}{_there(project)}")
+            raise NotFoundError(f"there is no flow file {path}{_describe_known(project)}")
     else:
-        known = {one.name: one.path for one in all(project)}
+        known = {one.name: one.path for one in list_files(project)}
         if file not in known:
             wanted = os.path.join(project, ".gate", "flows", f"{file}.py")
-            raise NotFoundError(f"there is no flow {file!r} ({wanted}){_there(project)}")
+            raise NotFoundError(f"there is no flow {file!r} ({wanted}){_describe_known(project)}")
         path = known[file]
         if path.startswith(os.path.join(project, "")):
             refuse_outside(path, project)
@@ -71,18 +71,18 @@ def find(project: str, named: str) -> str:
     return path
 
 
-def _there(project: str) -> str:
-    names = [one.name for one in all(project)]
+def _describe_known(project: str) -> str:
+    names = [one.name for one in list_files(project)]
     return f"; there are {', '.join(names)}" if names else "; write one to .gate/flows/"
 
 
-def all(project: str) -> list[FlowFile]:  # noqa: A001 - it reads as flow_files.all
+def list_files(project: str) -> list[FlowFile]:
     """Return the flow files that are known by name; the project's hide the user's."""
-    folders = [user_folder("flows"), os.path.join(project, ".gate", "flows")]
+    folders = [find_user_folder("flows"), os.path.join(project, ".gate", "flows")]
     found = {
         name: os.path.join(folder, f"{name}.py")
         for folder in folders
-        for name in names_in(folder, ".py")
+        for name in list_names(folder, ".py")
     }
     return [FlowFile(name, path) for name, path in sorted(found.items())]
 
@@ -97,7 +97,7 @@ def load(path: str, source: str, digest: str) -> ModuleType:
     """Return the module of a source; the same one until something changes."""
     with _loading:
         known = _loaded.get((path, digest))
-        if known is None or known.beside != _stamps(known.beside):
+        if known is None or known.beside != _read_stamps(known.beside):
             known = _loaded[path, digest] = _execute(path, source, digest)
         return known.module
 
@@ -122,7 +122,7 @@ def _execute(path: str, source: str, digest: str) -> _Loaded:
     folder = os.path.dirname(path)
     is_new = folder not in sys.path
     if is_new:
-        sys.path.insert(_behind_pythons_own(), folder)
+        sys.path.insert(_find_path_index(), folder)
     sys.modules[module.__name__] = module
     sys.dont_write_bytecode = True
     importlib.invalidate_caches()
@@ -131,24 +131,24 @@ def _execute(path: str, source: str, digest: str) -> _Loaded:
         exec(code, vars(module))  # noqa: S102 - a flow file is the user's own program
     except (Exception, SystemExit) as error:
         del sys.modules[module.__name__]
-        raise UsageError(_problem(path, error)) from error
+        raise UsageError(_describe_problem(path, error)) from error
     finally:
         sys.dont_write_bytecode = bytecode
         if is_new and folder in sys.path:
             sys.path.remove(folder)
         beside = _forget_neighbours(folder, before)
         old_imports.forget()
-    return _Loaded(module, _stamps(beside))
+    return _Loaded(module, _read_stamps(beside))
 
 
-def leans_on_package(source: str) -> bool:
+def needs_package(source: str) -> bool:
     """Return whether it has relative imports, which fail in a file that is loaded alone."""
     import ast
 
     return any(isinstance(one, ast.ImportFrom) and one.level for one in ast.walk(ast.parse(source)))
 
 
-def _behind_pythons_own() -> int:
+def _find_path_index() -> int:
     ends = (f"{os.sep}site-packages", f"{os.sep}dist-packages")
     places = (index for index, entry in enumerate(sys.path) if entry.endswith(ends))
     return next(places, len(sys.path))
@@ -169,11 +169,11 @@ def _forget_neighbours(folder: str, before: set[str]) -> list[str]:
     return files
 
 
-def _stamps(files: Any) -> dict[str, tuple[int, int]]:
-    return {file: _stamp(file) for file in files}
+def _read_stamps(files: Any) -> dict[str, tuple[int, int]]:
+    return {file: _read_stamp(file) for file in files}
 
 
-def _stamp(file: str) -> tuple[int, int]:
+def _read_stamp(file: str) -> tuple[int, int]:
     try:
         state = os.stat(file)
     except OSError:
@@ -181,7 +181,7 @@ def _stamp(file: str) -> tuple[int, int]:
     return state.st_mtime_ns, state.st_size
 
 
-def _problem(path: str, error: BaseException) -> str:
+def _describe_problem(path: str, error: BaseException) -> str:
     line, trace = None, error.__traceback__
     if isinstance(error, SyntaxError) and error.filename == path:
         line = error.lineno
@@ -194,7 +194,7 @@ def _problem(path: str, error: BaseException) -> str:
     return f"{where}: the flow file cannot be loaded: {type(error).__name__}: {words}"
 
 
-def flows_in(module: ModuleType) -> dict[str, Any]:
+def find_flows(module: ModuleType) -> dict[str, Any]:
     """Return the flows of a module by their names."""
     # Look in its own dictionary: some objects claim to have every attribute.
     return {
@@ -206,7 +206,7 @@ def flows_in(module: ModuleType) -> dict[str, Any]:
 
 def choose(module: ModuleType, wanted: str = "") -> tuple[str, Any]:
     """Return the wanted flow, the one with the name of its file, or the only one."""
-    flows, path = flows_in(module), str(module.__file__)
+    flows, path = find_flows(module), str(module.__file__)
     stem = os.path.basename(path).removesuffix(".py").replace("-", "_")
     if wanted or stem in flows or len(flows) != 1:
         name = wanted or stem

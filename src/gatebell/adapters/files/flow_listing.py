@@ -22,7 +22,7 @@ class Listed(NamedTuple):
 
 
 def list_flows(project: str) -> list[Listed]:
-    return [_describe_flow(one.name, one.path) for one in flow_files.all(project)]
+    return [_describe_flow(one.name, one.path) for one in flow_files.list_files(project)]
 
 
 def _describe_flow(name: str, path: str) -> Listed:
@@ -37,7 +37,7 @@ def _describe_flow(name: str, path: str) -> Listed:
         line = getattr(error, "lineno", None)
         where = f"{path}, line {line}" if line else path
         return Listed(name, path, problem=f"{where}: {type(error).__name__}: {error}")
-    flows = {named: node for node in tree.body for named in _flows_of(node)}
+    flows = {named: node for node in tree.body for named in _find_flow_names(node)}
     own = flows.get(name.replace("-", "_")) or next(iter(flows.values()), None)
     texts = [
         ast.get_docstring(own) if isinstance(own, ast.FunctionDef) else None,
@@ -47,7 +47,7 @@ def _describe_flow(name: str, path: str) -> Listed:
     return Listed(name, path, tuple(flows), about)
 
 
-def _flows_of(node: object) -> list[str]:
+def _find_flow_names(node: object) -> list[str]:
     """Return the names of the flows that a statement defines."""
     import ast
 

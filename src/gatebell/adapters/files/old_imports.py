@@ -74,7 +74,7 @@ class _OldName(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         if not _is_old(fullname):
             return None
-        self._tell(_importing_file())
+        self._tell(_find_importing_file())
         return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -93,7 +93,7 @@ class _OldName(MetaPathFinder, Loader):
         logging.getLogger(NAME).warning(said, inert(file), OLD_NAME, NAME)
 
 
-def _importing_file() -> str:
+def _find_importing_file() -> str:
     frame = sys._getframe(1)  # noqa: SLF001 - the only way to find the importing file
     while frame.f_back and frame.f_code.co_filename in _MACHINERY:
         frame = frame.f_back

@@ -28,10 +28,10 @@ class ChangedPost:
         """`url` is the address of the inbox, if the settings name none."""
         self._store, self._url = store, url
         self._path = folders.settings_file(os.environ)
-        self._seen = _changed_at(self._path)
+        self._seen = _read_change_time(self._path)
 
     def renew(self) -> Post | None:
-        if (now := _changed_at(self._path)) == self._seen:
+        if (now := _read_change_time(self._path)) == self._seen:
             return None
         self._seen = now
         try:
@@ -41,7 +41,7 @@ class ChangedPost:
         return made._replace(url=made.url or self._url)
 
 
-def _changed_at(path: str) -> int:
+def _read_change_time(path: str) -> int:
     try:
         return os.stat(path).st_mtime_ns
     except OSError:

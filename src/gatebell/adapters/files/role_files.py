@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.adapters.files import settings_file
-from gatebell.adapters.files.text_files import names_in, read_text, user_folder
+from gatebell.adapters.files.text_files import find_user_folder, list_names, read_text
 from gatebell.domain.runs.roles import Role, is_role_name, parse_role
 from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import GateError, NotFoundError, UsageError
@@ -41,10 +41,10 @@ class RoleFiles:
     """The roles of agents, for the runs of any project."""
 
     def find(self, run: Run, name: str) -> Role:
-        found = with_model(find(run.project, name))
+        found = resolve_model(find(run.project, name))
         if not run.task:
             return found
-        return found._replace(instructions=f"{preamble(run.project)}\n\n{found.instructions}")
+        return found._replace(instructions=f"{read_preamble(run.project)}\n\n{found.instructions}")
 
 
 def find(project: str, name: str) -> Role:
@@ -59,7 +59,7 @@ def find(project: str, name: str) -> Role:
         {
             name
             for folder_set in _list_folders(project)
-            for name in names_in(folder_set.folder, ".md")
+            for name in list_names(folder_set.folder, ".md")
         }
     )
     wanted = os.path.join(project, ".gate", "agents", f"{name}.md")
@@ -69,7 +69,7 @@ def find(project: str, name: str) -> Role:
     )
 
 
-def with_model(role: Role) -> Role:
+def resolve_model(role: Role) -> Role:
     """Return the role with the model that heavy, medium or light means for its program."""
     # Wrong model settings affect only the roles that need them.
     if role.model not in settings_file.MODEL_WORDS:
@@ -78,12 +78,12 @@ def with_model(role: Role) -> Role:
     return role._replace(model=meant.get(role.model, role.model))
 
 
-def all(project: str) -> Roles:  # noqa: A001 - it reads as role_files.all
+def list_roles(project: str) -> Roles:
     """Return every role that `find` would return for its name."""
     found: dict[str, Role | None] = {}
     problems = []
     for folder_set in _list_folders(project):
-        for name in names_in(folder_set.folder, ".md"):
+        for name in list_names(folder_set.folder, ".md"):
             if name in found or name.casefold() == "readme":
                 continue
             found[name] = None
@@ -94,7 +94,7 @@ def all(project: str) -> Roles:  # noqa: A001 - it reads as role_files.all
     return Roles([role for _, role in sorted(found.items()) if role], problems)
 
 
-def preamble(project: str) -> str:
+def read_preamble(project: str) -> str:
     """Return the text before each role's own instructions, for agents that work on tasks."""
     ours = [folder_set for folder_set in _list_folders(project) if not folder_set.foreign]
     paths = [
@@ -106,11 +106,11 @@ def preamble(project: str) -> str:
     return read_text(path, within).strip()
 
 
-def built_in() -> dict[str, str]:
+def read_built_in() -> dict[str, str]:
     """Return the built-in texts by file name: every role, and the preamble."""
     return {
         f"{name}.md": read_text(os.path.join(_BUILT_IN, f"{name}.md"))
-        for name in (PREAMBLE, *names_in(_BUILT_IN, ".md"))
+        for name in (PREAMBLE, *list_names(_BUILT_IN, ".md"))
     }
 
 
@@ -123,7 +123,7 @@ def _list_folders(project: str) -> list[_RoleFolder]:
     return [
         _RoleFolder(os.path.join(project, ".gate", "agents"), project, foreign=False),
         _RoleFolder(os.path.join(project, ".claude", "agents"), project, foreign=True),
-        _RoleFolder(user_folder("agents"), "", foreign=False),
+        _RoleFolder(find_user_folder("agents"), "", foreign=False),
         _RoleFolder(os.path.expanduser("~/.claude/agents"), "", foreign=True),
         _RoleFolder(_BUILT_IN, "", foreign=False),
     ]

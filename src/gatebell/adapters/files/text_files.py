@@ -60,12 +60,12 @@ def refuse_worktree(path: str) -> None:
         )
 
 
-def user_folder(name: str) -> str:
+def find_user_folder(name: str) -> str:
     """Return a folder beside the user's settings file."""
     return os.path.join(os.path.dirname(settings_file(os.environ)), name)
 
 
-def names_in(folder: str, ending: str) -> list[str]:
+def list_names(folder: str, ending: str) -> list[str]:
     """Return the names of files with this ending, without it; skip hidden ones and `_…`."""
     try:
         found = os.listdir(folder)

@@ -19,7 +19,7 @@ _PATIENCE_SECONDS = 2.0
 _MAX_BYTES = 200_000
 
 
-def branch(folder: str) -> str:
+def read_branch(folder: str) -> str:
     """Return the branch or commit that is checked out in this folder, without starting git."""
     try:
         folders = git_folders.find(folder)
@@ -28,12 +28,12 @@ def branch(folder: str) -> str:
         return ""
 
 
-def changes(folder: str, since: str) -> str:
+def describe_changes(folder: str, since: str) -> str:
     """Return the commits since a time, the uncommitted files, and the diff."""
     try:
         folders = git_folders.find(folder)
         return (
-            execution_ban.call(lambda: _changes(folders, since), shadow.find_git())
+            execution_ban.call(lambda: _describe_changes(folders, since), shadow.find_git())
             if folders
             else ""
         )
@@ -43,8 +43,8 @@ def changes(folder: str, since: str) -> str:
         return ""
 
 
-def _changes(folders: git_folders.GitFolders, since: str) -> str:
-    words, environ = shadow.settings_command(folders)
+def _describe_changes(folders: git_folders.GitFolders, since: str) -> str:
+    words, environ = shadow.build_settings_command(folders)
     code, output = _run(folders.root, environ, words)
     settings = shadow.require_settings(folders, code, output, "")
     commands = [

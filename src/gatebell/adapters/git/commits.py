@@ -7,7 +7,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.git import indexes, snapshots, users_programs
-from gatebell.adapters.git.shadow import private_folder
+from gatebell.adapters.git.shadow import make_private_folder
 from gatebell.errors import GateError
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ def commit(repository: Repository, record: Record, words: str, key: str) -> str:
     """Commit all files that are not ignored; without changes, return the tip of the branch."""
     storing, ref = repository.with_programs(), f"refs/heads/{record.branch}"
     _refuse_elsewhere(repository, record)
-    for tip in tips(repository, ref):
+    for tip in read_tips(repository, ref):
         done = find_commit(repository, key, record.base, tip)
         if not done:
             # Not in the index of snapshots, which has files as they are before any filter.
-            with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
-                tree = snapshots.tree(storing, os.path.join(apart, "index"), record.left_out)
+            with tempfile.TemporaryDirectory(dir=make_private_folder()) as apart:
+                tree = snapshots.write_tree(storing, os.path.join(apart, "index"), record.left_out)
             users_programs.refuse_others(storing, tip, tree)
             if tree == repository.line("rev-parse", f"{tip}^{{tree}}"):
                 done = tip
@@ -66,7 +66,7 @@ def _refuse_elsewhere(repository: Repository, record: Record) -> None:
             )
 
 
-def tips(repository: Repository, ref: str) -> Iterator[str]:
+def read_tips(repository: Repository, ref: str) -> Iterator[str]:
     """Yield the commit of a branch, read again for each try to advance it."""
     for _ in range(_TRIES):
         tip = repository.ask("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")

@@ -56,12 +56,12 @@ def call(work: Callable[[], T], program: str) -> T:
 
 def _list_executed_files(program: str) -> list[str]:
     """Return the files that the kernel executes to start a program; empty if unknown."""
-    if os.uname().sysname != "Linux" or not (interpreter := _interpreter(program)):
+    if os.uname().sysname != "Linux" or not (interpreter := _read_interpreter(program)):
         return []
     return [program, interpreter]
 
 
-def _interpreter(program: str) -> str:
+def _read_interpreter(program: str) -> str:
     """Return the loader of a 64-bit little-endian ELF program, or ""."""
     with open(program, "rb") as file:
         header = file.read(_HEADER_BYTES)

@@ -32,11 +32,11 @@ def copy(repository: Repository, folder: str) -> str:
 
 def show_hidden(repository: Repository, variables: Mapping[str, str] | None = None) -> None:
     """Make git check all files again that are marked as unchanged or as left out."""
-    marked = marks(repository, variables)
+    marked = read_marks(repository, variables)
     for option, names in (
         ("--no-assume-unchanged", [name for name, mark in marked.items() if mark.islower()]),
         # In a sparse checkout these marks are right, and git itself removes wrong ones.
-        ("--no-skip-worktree", [] if is_sparse(repository) else left_out(marked)),
+        ("--no-skip-worktree", [] if is_sparse(repository) else list_left_out(marked)),
     ):
         if names:
             repository.run(
@@ -46,13 +46,15 @@ def show_hidden(repository: Repository, variables: Mapping[str, str] | None = No
             )
 
 
-def marks(repository: Repository, variables: Mapping[str, str] | None = None) -> dict[str, str]:
+def read_marks(
+    repository: Repository, variables: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Return each file's mark of `git ls-files -v`: S: left out, lower case: assumed unchanged."""
     listed = repository.names("ls-files", "-z", "-v", variables=variables)
     return {name: mark for mark, name in (entry.split(" ", 1) for entry in listed)}
 
 
-def left_out(marked: Mapping[str, str]) -> list[str]:
+def list_left_out(marked: Mapping[str, str]) -> list[str]:
     """Return the files that are marked as left out of the folder."""
     return [name for name, mark in marked.items() if mark in "Ss"]
 

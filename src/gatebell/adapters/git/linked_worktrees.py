@@ -92,23 +92,23 @@ def forget(git_dir: str) -> None:
 def find_holder(repository: Repository, branch: str, besides: str = "") -> str:
     """Return the folder that has a branch checked out, or needs it for a rebase or bisection."""
     ref, common = f"refs/heads/{branch}", repository.folders.common
-    for git_dir in _git_dirs(common):
+    for git_dir in _list_git_dirs(common):
         is_bare = git_dir == common and repository.settings.get("core.bare", "false") != "false"
-        where = _folder(git_dir)
-        is_on = not is_bare and ref in _heads(git_dir, common)
-        if where != besides and (is_on or ref in _busy(git_dir)):
+        where = _find_folder(git_dir)
+        is_on = not is_bare and ref in _read_heads(git_dir, common)
+        if where != besides and (is_on or ref in _list_busy_refs(git_dir)):
             return where
     return ""
 
 
-def _git_dirs(common: str) -> Iterator[str]:
+def _list_git_dirs(common: str) -> Iterator[str]:
     yield common
     worktrees = os.path.join(common, "worktrees")
     for name in os.listdir(worktrees) if os.path.isdir(worktrees) else []:
         yield os.path.join(worktrees, name)
 
 
-def _heads(git_dir: str, common: str) -> set[str]:
+def _read_heads(git_dir: str, common: str) -> set[str]:
     """Return the branch that is checked out, and the branches that it is an alias of."""
     found: set[str] = set()
     # A damaged one has no branch.
@@ -121,21 +121,23 @@ def _heads(git_dir: str, common: str) -> set[str]:
     return found
 
 
-def _folder(git_dir: str) -> str:
+def _find_folder(git_dir: str) -> str:
     """Return the folder of a worktree; for the main one, the folder around its git folder."""
-    pointer = next(iter(_lines(os.path.join(git_dir, "gitdir"))), git_dir)
+    pointer = next(iter(_read_lines(os.path.join(git_dir, "gitdir"))), git_dir)
     pointer = os.path.normpath(os.path.join(git_dir, pointer))
     return os.path.dirname(pointer) if os.path.basename(pointer) == ".git" else pointer
 
 
-def _busy(git_dir: str) -> set[str]:
+def _list_busy_refs(git_dir: str) -> set[str]:
     """Return the branches that an unfinished rebase or bisection will write or return to."""
     names = ("rebase-merge/head-name", "rebase-merge/update-refs", "rebase-apply/head-name")
-    refs = {line for name in names for line in _lines(os.path.join(git_dir, name))}
-    return refs | {f"refs/heads/{name}" for name in _lines(os.path.join(git_dir, "BISECT_START"))}
+    refs = {line for name in names for line in _read_lines(os.path.join(git_dir, name))}
+    return refs | {
+        f"refs/heads/{name}" for name in _read_lines(os.path.join(git_dir, "BISECT_START"))
+    }
 
 
-def _lines(path: str) -> list[str]:
+def _read_lines(path: str) -> list[str]:
     # A file that is not regular, or too long, names no branch.
     with suppress(GateError):
         if found := read_file(path):

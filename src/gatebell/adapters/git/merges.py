@@ -62,10 +62,10 @@ def merge(repository: Repository, ours: str, theirs: str) -> Merged:
         repository.merging().run(*words)
     # The text after the last zero byte is advice.
     tree, *rest = (os.fsdecode(field) for field in output.split(b"\0")[:-1])
-    return Merged(tree, _in_conflict(rest) if code else [])
+    return Merged(tree, _list_conflicts(rest) if code else [])
 
 
-def _in_conflict(fields: list[str]) -> list[str]:
+def _list_conflicts(fields: list[str]) -> list[str]:
     """Return the files that git lists, then those that only its messages name."""
     rest = iter(fields)
     files = list(iter(lambda: next(rest, ""), ""))
@@ -90,7 +90,7 @@ def stack(
     parts = [_Part(*base)]
     made = Stack(parts[0].commit, [], [])
     for part in (_Part(name, resolve(repository, name, instead.get(name, ""))) for name in onto):
-        if _holds(repository, made.commit, part.commit):
+        if _contains(repository, made.commit, part.commit):
             continue
         made = _add_part(repository, made, parts, part, markers)
         parts.append(part)
@@ -100,10 +100,10 @@ def stack(
 def _add_part(
     repository: Repository, made: Stack, parts: list[_Part], part: _Part, markers: bool
 ) -> Stack:
-    if _holds(repository, part.commit, made.commit):
+    if _contains(repository, part.commit, made.commit):
         return made._replace(commit=part.commit)
     merged = merge(repository, made.commit, part.commit)
-    names = (_at_odds(repository, parts, part) if merged.files else "", part.name)
+    names = (_find_conflicting(repository, parts, part) if merged.files else "", part.name)
     if merged.files and not markers:
         raise MergeConflictError(names, merged.files)
     commit = commits.write(
@@ -117,26 +117,26 @@ def _add_part(
     return Stack(commit, [*made.merges, commit], made.remarks)
 
 
-def _at_odds(repository: Repository, parts: list[_Part], part: _Part) -> str:
+def _find_conflicting(repository: Repository, parts: list[_Part], part: _Part) -> str:
     """Return which of the merged branches is in conflict with this one."""
     alone = (one.name for one in parts if merge(repository, one.commit, part.commit).files)
     return next(alone, " with ".join(one.name for one in parts))
 
 
-def _holds(repository: Repository, commit: str, other: str) -> bool:
+def _contains(repository: Repository, commit: str, other: str) -> bool:
     return not repository.answer("merge-base", "--is-ancestor", other, commit)[0]
 
 
 def is_in(repository: Repository, tip: str, commit: str) -> bool:
     """Return whether a commit already has all changes of another one."""
-    if _holds(repository, commit, tip):
+    if _contains(repository, commit, tip):
         return True
     merged = merge(repository, commit, tip)
     tree = repository.line("rev-parse", f"{commit}^{{tree}}")
     return not merged.files and merged.tree == tree
 
 
-def bring(
+def merge_branch(
     repository: Repository, record: Record, base: str, words: str, key: str, *, squash: bool
 ) -> str:
     """Merge the branch of a worktree into another branch, which must not be checked out."""
@@ -145,9 +145,9 @@ def bring(
         raise UsageError(f"{record.project} has no branch {base} to merge {record.branch} into.")
     if other := repository.ask("symbolic-ref", "--quiet", ref):
         raise UsageError(f"{base} is an alias of {other}: name that branch itself.")
-    for old in commits.tips(repository, ref):
-        tip = next(commits.tips(repository, f"refs/heads/{record.branch}"))
-        if done := _brought(repository, record, old, tip, key, squash=squash):
+    for old in commits.read_tips(repository, ref):
+        tip = next(commits.read_tips(repository, f"refs/heads/{record.branch}"))
+        if done := _find_merge(repository, record, old, tip, key, squash=squash):
             return done
         if where := linked_worktrees.find_holder(repository, base):
             raise CheckedOutError(base, where)
@@ -163,10 +163,10 @@ def bring(
     raise GateError(f"Another process changed {base} during each attempt: try again.")
 
 
-def _brought(
+def _find_merge(
     repository: Repository, record: Record, old: str, tip: str, key: str, *, squash: bool
 ) -> str:
     """Return the commit of an earlier merge of this call, or ""."""
-    is_there = _holds(repository, old, tip)
+    is_there = _contains(repository, old, tip)
     made = commits.find_commit(repository, key, record.base, old) if squash or is_there else ""
     return made or (old if is_there else "")

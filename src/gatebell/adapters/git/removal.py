@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.git import indexes, linked_worktrees, worktree_records
 from gatebell.adapters.git.git_folders import read_head
-from gatebell.adapters.git.shadow import private_folder
+from gatebell.adapters.git.shadow import make_private_folder
 
 if TYPE_CHECKING:
     from gatebell.adapters.git.repositories import Repository
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _GITLINK = "160000"
 
 
-def would_be_lost(repository: Repository, record: Record) -> str:
+def find_loss(repository: Repository, record: Record) -> str:
     """Return why a worktree must stay, or ""."""
     heads = [f"refs/heads/{record.branch}"]
     if os.path.isdir(record.root):
@@ -27,10 +27,10 @@ def would_be_lost(repository: Repository, record: Record) -> str:
         if changed := list_uncommitted(worktree, record.left_out):
             root = shlex.quote(record.root)
             return (
-                f"{record.root} has changes to {files(len(changed))} that are not committed. To "
-                f"keep them: git -C {root} add -A && git -C {root} commit, then {_merge(record)}."
+                f"{record.root} has changes to {format_files(len(changed))} that are not committed. To "
+                f"keep them: git -C {root} add -A && git -C {root} commit, then {_build_merge_command(record)}."
             )
-        for module in submodules(worktree):
+        for module in list_submodules(worktree):
             path = os.path.join(record.root, module)
             if os.path.isdir(path) and os.listdir(path):
                 return f"{path} is a submodule that may have work in it: check it, then empty it."
@@ -51,7 +51,7 @@ def would_be_lost(repository: Repository, record: Record) -> str:
     if only_here:
         return (
             f"{record.branch} has commits that are on no other branch ({len(only_here)}). To keep "
-            f"them: {_merge(record)}, or push it."
+            f"them: {_build_merge_command(record)}, or push it."
         )
     where = linked_worktrees.find_holder(repository, record.branch, record.root)
     return f"{record.branch} is checked out in {where}: switch branches there." if where else ""
@@ -65,13 +65,13 @@ def _has_landed(repository: Repository, record: Record) -> bool:
     )
 
 
-def _merge(record: Record) -> str:
+def _build_merge_command(record: Record) -> str:
     root = shlex.quote(record.root)
     what = f'"$(git -C {root} rev-parse HEAD)"' if record.landed else shlex.quote(record.branch)
     return f"git -C {shlex.quote(record.project)} merge {what}"
 
 
-def tip_of(repository: Repository, record: Record) -> str:
+def read_tip(repository: Repository, record: Record) -> str:
     """Return the commit of a worktree's branch, or ""."""
     return repository.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}")
 
@@ -104,14 +104,14 @@ def remove_tree(folder: str) -> None:
         shutil.rmtree(folder)
 
 
-def submodules(repository: Repository) -> list[str]:
+def list_submodules(repository: Repository) -> list[str]:
     entries = repository.names("ls-files", "-z", "--stage")
     return [entry.partition("\t")[2] for entry in entries if entry.startswith(_GITLINK)]
 
 
 def list_uncommitted(repository: Repository, left_out: str) -> list[str]:
     """Return the files that differ from the last commit, whatever the marks in the index are."""
-    with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
+    with tempfile.TemporaryDirectory(dir=make_private_folder()) as apart:
         index = {"GIT_INDEX_FILE": indexes.copy(repository, apart)}
         indexes.show_hidden(repository, index)
         # Without entering submodules: that would run the filters that they name.
@@ -122,5 +122,5 @@ def list_uncommitted(repository: Repository, left_out: str) -> list[str]:
         )
 
 
-def files(number: int) -> str:
+def format_files(number: int) -> str:
     return "1 file" if number == 1 else f"{number} files"

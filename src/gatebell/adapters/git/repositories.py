@@ -94,12 +94,12 @@ class Repository(NamedTuple):
 
     def line(self, *words: str, variables: Mapping[str, str] | None = None) -> str:
         """Return the one line that a command prints."""
-        return _text(self.run(*words, variables=variables))
+        return _decode_line(self.run(*words, variables=variables))
 
     def ask(self, *words: str) -> str:
         """Return the one line that a command prints, or "" if it fails."""
         code, output, _ = self._start(words, b"", None)
-        return "" if code else _text(output)
+        return "" if code else _decode_line(output)
 
     def answer(self, *words: str, given: bytes = b"") -> tuple[int, bytes]:
         """Return the exit code and output of a command that may fail."""
@@ -124,7 +124,7 @@ class Repository(NamedTuple):
                 environ,
             ),
             tempfile.TemporaryFile() as errors,
-            _popen(
+            _start_git(
                 *(self.folders, {**environ, **variables}, words, subprocess.DEVNULL), errors=errors
             ) as process,
         ):
@@ -173,7 +173,7 @@ def find(project: str) -> Repository:
     return found
 
 
-def ignores(path: str) -> bool:
+def is_ignored(path: str) -> bool:
     """Return whether git ignores a path; False without a repository."""
     folder = os.path.dirname(path)
     while not os.path.isdir(folder):
@@ -190,7 +190,7 @@ def open_repository(folders: GitFolders) -> Repository:
     """Open a repository with its settings; GateError if they cannot be read completely."""
     # Git ignores the settings of a repository whose HEAD is damaged.
     git_folders.read_head(folders.git_dir)
-    words, environ = shadow.settings_command(folders)
+    words, environ = shadow.build_settings_command(folders)
     found = run_git(folders, environ, words, patience=_SETTINGS_SECONDS)
     settings = shadow.require_settings(folders, *found)
     return Repository(folders, settings)
@@ -202,13 +202,13 @@ def is_plain(root: str, folder: str) -> bool:
     return os.path.realpath(os.path.join(root, folder)) == os.path.normpath(real)
 
 
-def _text(output: bytes) -> str:
+def _decode_line(output: bytes) -> str:
     return os.fsdecode(output.removesuffix(b"\n"))
 
 
 def _read_beginning(process: subprocess.Popen[bytes], most: int, folders: GitFolders) -> bytes:
     assert process.stdout
-    output, ready, waits = b"", select.poll(), _waits(process, folders)
+    output, ready, waits = b"", select.poll(), _plan_waits(process, folders)
     ready.register(process.stdout, select.POLLIN | select.POLLHUP)
     seconds = next(waits)
     while len(output) < most:
@@ -221,7 +221,7 @@ def _read_beginning(process: subprocess.Popen[bytes], most: int, folders: GitFol
     return output
 
 
-def _popen(
+def _start_git(
     folders: GitFolders,
     environ: Mapping[str, str],
     words: Iterable[str],
@@ -256,20 +256,20 @@ def run_git(
     is_free: bool = False,
     patience: float | None = None,
 ) -> tuple[int, bytes, str]:
-    """Run a git command; return its exit code, output and errors. For `is_free` see `_popen`."""
+    """Run a git command; return exit code, output and errors. For `is_free` see `_start_git`."""
     # From a file: input that does not fit into a pipe would have to be sent during the wait.
     with tempfile.TemporaryFile() as file:
         file.write(given)
         file.seek(0)
-        process = _popen(folders, environ, words, file, held, is_free)
-        for seconds in _waits(process, folders, patience):
+        process = _start_git(folders, environ, words, file, held, is_free)
+        for seconds in _plan_waits(process, folders, patience):
             with suppress(subprocess.TimeoutExpired):
                 output, errors = process.communicate(timeout=seconds)
                 return process.returncode, output, errors.decode("utf-8", "replace").strip()
     raise AssertionError("waiting for git ends by its end or by an error")
 
 
-def _waits(
+def _plan_waits(
     process: subprocess.Popen[bytes], folders: GitFolders, patience: float | None = None
 ) -> Iterator[float]:
     """Yield how long to wait each time; between the waits, check whether git can go on.

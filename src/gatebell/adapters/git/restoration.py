@@ -17,7 +17,7 @@ from gatebell.adapters.git import (
     worktree_records,
 )
 from gatebell.adapters.git.git_folders import GitFolders
-from gatebell.adapters.git.shadow import private_folder
+from gatebell.adapters.git.shadow import make_private_folder
 from gatebell.errors import GateError
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ def find_snapshot(repository: Repository, record: Record, path: str) -> str:
 
 def clear(record: Record) -> None:
     """Remove the remains of a restore that was killed."""
-    removal.clear(_beside(record))
+    removal.clear(_move_beside(record))
 
 
-def _beside(record: Record) -> Record:
+def _move_beside(record: Record) -> Record:
     return record.move_to(os.path.dirname(record.root) + ".again")
 
 
@@ -47,18 +47,22 @@ def restore(repository: Repository, record: Record, path: str) -> list[str]:
     commit = find_snapshot(repository, record, path)
     if os.path.lexists(record.root) or not commit:
         worktree = record.repository()
-        return _differences(worktree, record, commit, path) if commit else []
+        return _describe_differences(worktree, record, commit, path) if commit else []
     clear(record)
     _make_again(repository, record, commit)
     what = f"{record.root} was missing: it was restored from the snapshot for call {path}"
     return [f"{what}, without the files that git ignores."]
 
 
-def _differences(worktree: Repository, record: Record, commit: str, path: str) -> list[str]:
-    if snapshots.holds_bytes(worktree, commit):
-        tree = snapshots.tree(worktree.keeping_bytes(), record.snapshot_index, record.left_out)
+def _describe_differences(
+    worktree: Repository, record: Record, commit: str, path: str
+) -> list[str]:
+    if snapshots.has_bytes(worktree, commit):
+        tree = snapshots.write_tree(
+            worktree.keeping_bytes(), record.snapshot_index, record.left_out
+        )
     else:
-        tree = snapshots.tree(worktree, record.diff_index, record.left_out)
+        tree = snapshots.write_tree(worktree, record.diff_index, record.left_out)
     names = worktree.names("diff-tree", "-r", "-z", "--name-only", "--no-renames", commit, tree)
     if not names:
         return []
@@ -71,9 +75,9 @@ def _differences(worktree: Repository, record: Record, commit: str, path: str) -
 
 def _make_again(repository: Repository, record: Record, commit: str) -> None:
     """Restore beside the old path, then move it there, so that a partial folder is never used."""
-    start, beside = snapshots.start(repository, commit), _beside(record)
+    start, beside = snapshots.read_start(repository, commit), _move_beside(record)
     git_dir = next(record.git_dirs(), "")
-    content = _content(repository, record, git_dir, start)
+    content = _merge_content(repository, record, git_dir, start)
     os.makedirs(os.path.dirname(beside.root), mode=0o700)
     if git_dir:
         # Keep its HEAD and index.
@@ -84,7 +88,7 @@ def _make_again(repository: Repository, record: Record, commit: str) -> None:
         git_dir = _register(repository, record, start)
     folders = GitFolders(git_dir, record.common, beside.root)
     worktree = repository._replace(folders=folders)
-    with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
+    with tempfile.TemporaryDirectory(dir=make_private_folder()) as apart:
         index = {"GIT_INDEX_FILE": os.path.join(apart, "index")}
         _lay_out(worktree, start, content, index)
     if not os.path.exists(os.path.join(git_dir, "index")):
@@ -101,7 +105,7 @@ def _make_again(repository: Repository, record: Record, commit: str) -> None:
 
 def _lay_out(worktree: Repository, start: Start, content: str, index: dict[str, str]) -> None:
     """Write files into the folder: the snapshot's byte for byte, later ones as git does."""
-    holds_bytes = snapshots.holds_bytes(worktree, start.content)
+    holds_bytes = snapshots.has_bytes(worktree, start.content)
     keeper = worktree.keeping_bytes() if holds_bytes else worktree
     keeper.run("read-tree", "--reset", "-u", content, variables=index)
     differing = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=AM")
@@ -127,12 +131,12 @@ def _lay_out_again(worktree: Repository, names: list[str], index: dict[str, str]
 
 def _register(repository: Repository, record: Record, start: Start) -> str:
     """Return a git folder for a worktree that the repository no longer lists."""
-    git_dir = linked_worktrees.add(repository, _beside(record).root, record.branch, start.head)
-    worktree_records.point(git_dir, record.root)
+    git_dir = linked_worktrees.add(repository, _move_beside(record).root, record.branch, start.head)
+    worktree_records.record_root(git_dir, record.root)
     return git_dir
 
 
-def _content(repository: Repository, record: Record, git_dir: str, start: Start) -> str:
+def _merge_content(repository: Repository, record: Record, git_dir: str, start: Start) -> str:
     """Return the tree of a snapshot, merged with the commits after it."""
     folders = repository.folders._replace(git_dir=git_dir or record.common)
     where = repository._replace(folders=folders)

@@ -75,15 +75,15 @@ SHOW_ALL = b"\n* !diff\n"
 """Attributes that leave no file out of a diff."""
 
 
-def settings_command(folders: GitFolders) -> tuple[list[str], dict[str, str]]:
+def build_settings_command(folders: GitFolders) -> tuple[list[str], dict[str, str]]:
     """Return arguments and variables of the one git command that reads the real configuration.
 
     `git config` starts no program, and prints only the requested keys.
     """
     where = {"GIT_DIR": folders.git_dir, "GIT_COMMON_DIR": folders.common}
-    users = _passed_on(_USERS_SETTINGS)
+    users = _copy_variables(_USERS_SETTINGS)
     return ["config", "-z", "--show-scope", "--includes", "--get-regexp", DATA_KEYS], {
-        **_passed_on(_PASSED_ON), **_VARIABLES, **users, **where,
+        **_copy_variables(_PASSED_ON), **_VARIABLES, **users, **where,
     }  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def open_shadow(
     `attributes` replace those in the repository's own git folder. `programs` are settings that name
     programs: the user's own filters and merge drivers.
     """
-    path = os.path.join(private_folder(), f"gate-git-{os.urandom(12).hex()}")
+    path = os.path.join(make_private_folder(), f"gate-git-{os.urandom(12).hex()}")
     os.mkdir(path, 0o700)
     try:
         _fill(path, folders, settings, attributes)
@@ -138,9 +138,9 @@ def open_shadow(
         # Without a worktree, git would read attributes in the git folder.
         is_whole = folders.root == folders.common
         variables = {
-            **_passed_on(_PASSED_ON),
+            **_copy_variables(_PASSED_ON),
             **_VARIABLES,
-            **_as_variables({**passed, **(programs or {}), **_FIXED}),
+            **_build_variables({**passed, **(programs or {}), **_FIXED}),
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_DIR": path,
@@ -157,7 +157,7 @@ def open_shadow(
         _remove(path)
 
 
-def private_folder() -> str:
+def make_private_folder() -> str:
     """Return a folder for git's temporary files, where agents in sandboxes cannot write."""
     path = os.path.join(data_folder(os.environ), "git")
     try:
@@ -182,9 +182,9 @@ def _fill(
             os.symlink(log, os.path.join(path, "logs", name))
     refuse_link(folders.index_path)
     for name, content in {
-        "HEAD": _head(folders.git_dir),
-        "config": _config(settings),
-        "info/attributes": own_attributes(folders) if attributes is None else attributes,
+        "HEAD": _build_head(folders.git_dir),
+        "config": _build_config(settings),
+        "info/attributes": read_own_attributes(folders) if attributes is None else attributes,
         "info/exclude": read_file(os.path.join(folders.common, "info", "exclude")),
         "info/sparse-checkout": read_file(os.path.join(folders.git_dir, "info", "sparse-checkout")),
     }.items():
@@ -193,17 +193,17 @@ def _fill(
                 file.write(content)
 
 
-def own_attributes(folders: GitFolders) -> bytes:
+def read_own_attributes(folders: GitFolders) -> bytes:
     """Return the attributes in the repository's git folder, which are not committed."""
     return read_file(os.path.join(folders.common, "info", "attributes"))
 
 
-def _head(git_dir: str) -> bytes:
+def _build_head(git_dir: str) -> bytes:
     head = read_head(git_dir)
     return os.fsencode(f"ref: {head}" if head.startswith("refs/") else head) + b"\n"
 
 
-def _config(settings: Mapping[str, str]) -> bytes:
+def _build_config(settings: Mapping[str, str]) -> bytes:
     """Return the settings that git accepts only from a file; the others are variables."""
     if settings.get("extensions.objectformat") == "sha256":
         return b"[core]\nrepositoryformatversion = 1\nbare = false\n[extensions]\nobjectformat = sha256\n"
@@ -230,7 +230,7 @@ def _remove(path: str) -> None:
     os.rmdir(path)
 
 
-def _as_variables(settings: Mapping[str, str]) -> dict[str, str]:
+def _build_variables(settings: Mapping[str, str]) -> dict[str, str]:
     """Return settings as variables, which win over every settings file of git."""
     variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (name, value) in enumerate(settings.items()):
@@ -239,7 +239,7 @@ def _as_variables(settings: Mapping[str, str]) -> dict[str, str]:
     return variables
 
 
-def _passed_on(names: tuple[str, ...]) -> dict[str, str]:
+def _copy_variables(names: tuple[str, ...]) -> dict[str, str]:
     return {name: os.environ[name] for name in names if name in os.environ}
 
 

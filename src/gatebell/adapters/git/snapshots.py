@@ -44,12 +44,12 @@ def keep(repository: Repository, tree: str, ref: str, base: str, words: str) -> 
     return commit
 
 
-def holds_bytes(repository: Repository, commit: str) -> bool:
+def has_bytes(repository: Repository, commit: str) -> bool:
     """Return whether a commit has files byte for byte; snapshots of older versions do not."""
     return _BYTES in repository.line("log", "-1", "--format=%B", commit).split("\n")
 
 
-def start(repository: Repository, commit: str) -> Start:
+def read_start(repository: Repository, commit: str) -> Start:
     """Return the commits behind a snapshot."""
     found = repository.ask("rev-list", "--parents", "--max-count=1", f"{commit}^{{commit}}")
     content, *parents = found.split() or [""]
@@ -62,7 +62,7 @@ def lay_out(repository: Repository, begin: Start) -> None:
     """Write the files into a new worktree; differences from its HEAD stay uncommitted."""
     with suppress(FileNotFoundError):
         os.unlink(os.path.join(repository.git_dir, "index.lock"))
-    keeper = repository.keeping_bytes() if holds_bytes(repository, begin.content) else repository
+    keeper = repository.keeping_bytes() if has_bytes(repository, begin.content) else repository
     keeper.run("read-tree", "--reset", "-u", begin.content)
     repository.run("read-tree", "--reset", begin.head)
 
@@ -81,7 +81,7 @@ def keep_out(folder: str) -> None:
         file.write("*\n")
 
 
-def tree(repository: Repository, kept: str, left_out: str, objects: str = "") -> str:
+def write_tree(repository: Repository, kept: str, left_out: str, objects: str = "") -> str:
     """Return the tree of all files that are not ignored.
 
     `kept` is the index of the last call, which makes this one fast. `objects` is a folder for new
@@ -90,21 +90,21 @@ def tree(repository: Repository, kept: str, left_out: str, objects: str = "") ->
     # Try again: an agent may be writing now, or an index may be damaged.
     for source in (kept, kept):
         try:
-            return _written(repository, source, kept, left_out, objects)
+            return _write_tree(repository, source, kept, left_out, objects)
         except GitHangsError:
             raise
         except GateError:
             continue
-    return _written(repository, "", kept, left_out, objects)
+    return _write_tree(repository, "", kept, left_out, objects)
 
 
-def _written(repository: Repository, source: str, kept: str, left_out: str, objects: str) -> str:
+def _write_tree(repository: Repository, source: str, kept: str, left_out: str, objects: str) -> str:
     # A copy for each: branches of a run may do this at once, and each may be killed.
     beside, name = os.path.split(kept)
     with tempfile.TemporaryDirectory(dir=beside, prefix=f"{name}.") as folder:
         index = os.path.join(folder, "index")
         # With its time: git reads files again that are not older than the index.
-        variables = {"GIT_INDEX_FILE": index, **_elsewhere(repository, objects)}
+        variables = {"GIT_INDEX_FILE": index, **_build_object_variables(repository, objects)}
         try:
             shutil.copy2(source, index)
         except FileNotFoundError:
@@ -121,7 +121,7 @@ def _written(repository: Repository, source: str, kept: str, left_out: str, obje
     return written
 
 
-def _elsewhere(repository: Repository, objects: str) -> dict[str, str]:
+def _build_object_variables(repository: Repository, objects: str) -> dict[str, str]:
     if not objects:
         return {}
     theirs = os.path.join(repository.folders.common, "objects")
@@ -140,7 +140,7 @@ def _take_in(repository: Repository, variables: dict[str, str], left_out: str) -
     is_gone = {name: status == "D" or _is_odd(repository, name) for name, status in changed}
     if indexes.is_sparse(repository):
         # Not deleted: a sparse checkout never had them.
-        for name in indexes.left_out(indexes.marks(repository)):
+        for name in indexes.list_left_out(indexes.read_marks(repository)):
             is_gone.pop(name, None)
     gone = [name for name in is_gone if is_gone[name]]
     present = [name for name in is_gone if not is_gone[name]]
@@ -176,15 +176,15 @@ def _is_odd(repository: Repository, name: str) -> bool:
     return False
 
 
-def diff(repository: Repository, base: str, changed: str, objects: str = "") -> str:
+def build_diff(repository: Repository, base: str, changed: str, objects: str = "") -> str:
     """Return the diff of all files between two trees, as text without colours."""
-    attributes = shadow.own_attributes(repository.folders) + shadow.SHOW_ALL
+    attributes = shadow.read_own_attributes(repository.folders) + shadow.SHOW_ALL
     settings = {**repository.settings, **shadow.LIMIT_DIFFS}
     output = repository._replace(attributes=attributes, settings=settings).beginning(
         _MAX_DIFF_BYTES + 1,
         *("diff-tree", "-r", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv"),
         *("--ignore-submodules=dirty", base, changed),
-        variables=_elsewhere(repository, objects),
+        variables=_build_object_variables(repository, objects),
     )
     text = output[:_MAX_DIFF_BYTES].decode("utf-8", "replace")
     return text + _REST if len(output) > _MAX_DIFF_BYTES else text

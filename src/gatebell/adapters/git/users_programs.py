@@ -29,8 +29,8 @@ def read(folder: str) -> UsersPrograms:
         worktree_records.write_bytes(path, json.dumps(now, indent=1).encode())
     with open(path, encoding="utf-8") as file:
         known: dict[str, str] = json.load(file)
-    changed = {_name(key) for key, _ in known.items() ^ now.items()}
-    same = {key: value for key, value in known.items() if _name(key) not in changed}
+    changed = {_find_program_name(key) for key, _ in known.items() ^ now.items()}
+    same = {key: value for key, value in known.items() if _find_program_name(key) not in changed}
     return UsersPrograms(same, frozenset(changed), path)
 
 
@@ -42,10 +42,12 @@ def refuse_others(repository: Repository, old: str, new: str) -> None:
     names = repository.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new)
     found = repository.names("check-attr", "-z", "--stdin", "filter", given=names)
     filtered = {value: name for name, _, value in zip(*[iter(found)] * 3, strict=True)}
-    others = filtered.keys() - {_name(key).partition(".")[2] for key in repository.users.settings}
+    others = filtered.keys() - {
+        _find_program_name(key).partition(".")[2] for key in repository.users.settings
+    }
     if not others - {"unspecified", "unset", "set"}:
         return
-    for value in sorted(others & _filters(repository)):
+    for value in sorted(others & _list_filters(repository)):
         name = filtered[value]
         if f"filter.{value}" in repository.users.changed:
             raise GateError(
@@ -61,22 +63,22 @@ def refuse_others(repository: Repository, old: str, new: str) -> None:
         )
 
 
-def _filters(repository: Repository) -> set[str]:
+def _list_filters(repository: Repository) -> set[str]:
     """Return the names of all filters that the user's own git knows or knew."""
-    _, environ = shadow.settings_command(repository.folders)
+    _, environ = shadow.build_settings_command(repository.folders)
     words = ("config", "-z", "--name-only", "--includes", "--get-regexp", r"^filter\.")
     code, output, errors = repositories.run_git(repository.folders, environ, words)
     if code not in (0, 1):
         raise GateError(f"The git settings of {repository.root} cannot be read: {errors}")
     keys = [os.fsdecode(key) for key in output.split(b"\0")[:-1]]
     gone = {name.partition(".")[2] for name in repository.users.changed}
-    return {_name(key).partition(".")[2] for key in keys} | gone
+    return {_find_program_name(key).partition(".")[2] for key in keys} | gone
 
 
 def _read_settings(folder: str) -> dict[str, str]:
     # Without a repository, only the settings of the system and the user are read.
     nowhere = GitFolders(os.devnull, os.devnull, folder)
-    _, environ = shadow.settings_command(nowhere)
+    _, environ = shadow.build_settings_command(nowhere)
     words = ("config", "-z", "--show-scope", "--includes", "--get-regexp", _KEYS)
     code, output, errors = repositories.run_git(nowhere, environ, words)
     if code not in (0, 1):
@@ -84,6 +86,6 @@ def _read_settings(folder: str) -> dict[str, str]:
     return shadow.parse_settings(output)
 
 
-def _name(key: str) -> str:
+def _find_program_name(key: str) -> str:
     """Return the filter or merge driver of a setting: `filter.lfs` for `filter.lfs.clean`."""
     return key.rpartition(".")[0]

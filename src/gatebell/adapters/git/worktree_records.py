@@ -114,13 +114,13 @@ class Record(NamedTuple):
         return self._replace(root=root, folder=os.path.normpath(os.path.join(root, inner)))
 
 
-def path_of(root: str) -> str:
+def build_path(root: str) -> str:
     """Return the path of the record of the worktree with this root."""
     return os.path.dirname(root) + ".json"
 
 
 @contextmanager
-def alone(path: str) -> Iterator[int]:
+def lock_worktree(path: str) -> Iterator[int]:
     """Lock this worktree by a file beside it; no other process makes or removes it.
 
     Git commands that inherit the lock also hold it, and may outlive this process.
@@ -177,12 +177,12 @@ def set_aside(path: str, record: Record | None) -> str:
             os.rename(here + ending, there + ending)
     if record:
         for git_dir in record.git_dirs():
-            point(git_dir, record.move_to(there).root)
+            record_root(git_dir, record.move_to(there).root)
         os.unlink(path)
     return there
 
 
-def point(git_dir: str, root: str) -> None:
+def record_root(git_dir: str, root: str) -> None:
     """Record in the repository where a worktree is.
 
     Like `git worktree move`, which refuses locked worktrees and those with submodules.

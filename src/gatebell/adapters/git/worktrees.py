@@ -22,7 +22,7 @@ from gatebell.adapters.git import (
 )
 from gatebell.adapters.git.merges import Stack
 from gatebell.adapters.git.repositories import Repository, find, is_plain
-from gatebell.adapters.git.shadow import private_folder
+from gatebell.adapters.git.shadow import make_private_folder
 from gatebell.adapters.git.snapshots import Start
 from gatebell.adapters.git.worktree_records import Record
 from gatebell.errors import GateError, NoWorktreeError, UsageError
@@ -78,7 +78,7 @@ class GitWorkspace:
         project = os.path.realpath(project)
         path = self._record(run_id)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        with worktree_records.alone(path) as lock:
+        with worktree_records.lock_worktree(path) as lock:
             known = worktree_records.read(path)
             record = known if known and known.token == token else None
             if record and record.project != project:
@@ -108,9 +108,9 @@ class GitWorkspace:
         top = os.path.realpath(source.root)
         inner = os.path.relpath(project, top)
         left_out = os.path.normpath(os.path.join(inner, ".agents"))
-        begin, merged = _begin(source, left_out, request)
+        begin, merged = _plan_start(source, left_out, request)
         wanted = request.branch or f"gate/run-{run_id}"
-        branch = _free_branch(source, wanted)
+        branch = _find_free_branch(source, wanted)
         if branch != wanted:
             merged.remarks.append(f"The branch {wanted} exists already: this run uses {branch}.")
         name = "".join(sign if sign.isprintable() else "-" for sign in os.path.basename(top))
@@ -145,40 +145,42 @@ class GitWorkspace:
     def snapshot(self, place: Place, run_id: int, path: str) -> str:
         if not place.branch:
             return ""
-        record = _known(place)
+        record = _require_record(place)
         repository = record.repository()
-        tree = snapshots.tree(repository.keeping_bytes(), record.snapshot_index, record.left_out)
+        tree = snapshots.write_tree(
+            repository.keeping_bytes(), record.snapshot_index, record.left_out
+        )
         words = f"gate: run {run_id}, call {path}"
         return snapshots.keep(repository, tree, record.refs + path, record.base, words)
 
     def diff(self, place: Place) -> str:
         if not place.branch:
             return _diff_in_place(place)
-        record = _known(place)
+        record = _require_record(place)
         repository = record.repository()
-        tree = snapshots.tree(repository, record.diff_index, record.left_out)
-        return snapshots.diff(repository, record.base, tree)
+        tree = snapshots.write_tree(repository, record.diff_index, record.left_out)
+        return snapshots.build_diff(repository, record.base, tree)
 
     def commit(self, place: Place, words: str, key: str) -> str:
-        with worktree_records.alone(worktree_records.path_of(place.root)) as lock:
-            record = _known(place)
+        with worktree_records.lock_worktree(worktree_records.build_path(place.root)) as lock:
+            record = _require_record(place)
             worktree = self._ready(record.repository(), lock)
             return commits.commit(worktree, record, words, key)
 
     def merge(self, place: Place, base: str, words: str, key: str, *, squash: bool = False) -> str:
-        with worktree_records.alone(worktree_records.path_of(place.root)) as lock:
-            record = _known(place)
-            source = self._ready(_source(record), lock)
-            if record.landed and not removal.tip_of(source, record):
+        with worktree_records.lock_worktree(worktree_records.build_path(place.root)) as lock:
+            record = _require_record(place)
+            source = self._ready(_open_source(record), lock)
+            if record.landed and not removal.read_tip(source, record):
                 return record.landed
-            return merges.bring(source, record, base, words, key, squash=squash)
+            return merges.merge_branch(source, record, base, words, key, squash=squash)
 
     def let_go(self, place: Place, commit: str) -> bool:
-        path = worktree_records.path_of(place.root)
-        with worktree_records.alone(path) as lock:
-            record = _known(place)
-            source = self._ready(_source(record), lock)
-            worktree, tip = record.repository(), removal.tip_of(source, record)
+        path = worktree_records.build_path(place.root)
+        with worktree_records.lock_worktree(path) as lock:
+            record = _require_record(place)
+            source = self._ready(_open_source(record), lock)
+            worktree, tip = record.repository(), removal.read_tip(source, record)
             if not tip:
                 return bool(record.landed)
             held = linked_worktrees.find_holder(source, record.branch, record.root)
@@ -192,15 +194,15 @@ class GitWorkspace:
     def find_snapshot(self, place: Place, run_id: int, path: str) -> str:
         if not place.branch:
             return ""
-        record = _known(place)
-        return restoration.find_snapshot(_whole(record), record, path)
+        record = _require_record(place)
+        return restoration.find_snapshot(_open_whole(record), record, path)
 
     def restore(self, place: Place, run_id: int, path: str) -> list[str]:
         if not place.branch:
             return []
-        with worktree_records.alone(worktree_records.path_of(place.root)) as lock:
-            record = _known(place)
-            repository = self._ready(_whole(record), lock)
+        with worktree_records.lock_worktree(worktree_records.build_path(place.root)) as lock:
+            record = _require_record(place)
+            repository = self._ready(_open_whole(record), lock)
             return restoration.restore(repository, record, path)
 
     def remove(
@@ -209,15 +211,15 @@ class GitWorkspace:
         path = self._record(run_id)
         if not place.branch or not os.path.isdir(self._folder):
             return ""
-        with worktree_records.alone(path) as lock:
+        with worktree_records.lock_worktree(path) as lock:
             record = worktree_records.read(path)
             if not record or record.root != place.root:
                 return ""
             if not os.path.isdir(record.common):
                 return f"{record.common}, the repository of {record.root}, is missing: restore it."
             # From the repository: the worktree may be gone already.
-            repository = _whole(record)._replace(held=lock)
-            if record.ready and not force and (reason := removal.would_be_lost(repository, record)):
+            repository = _open_whole(record)._replace(held=lock)
+            if record.ready and not force and (reason := removal.find_loss(repository, record)):
                 return reason
             return "" if dry_run else self._remove(repository, record, path)
 
@@ -226,7 +228,7 @@ class GitWorkspace:
         restoration.clear(record)
         if where := linked_worktrees.find_holder(repository, record.branch):
             raise GateError(f"{record.branch} is checked out in {where}: switch branches there.")
-        if tip := removal.tip_of(repository, record):
+        if tip := removal.read_tip(repository, record):
             repository.refuse_links(f"refs/heads/{record.branch}")
             repository.run("update-ref", "--no-deref", "-d", f"refs/heads/{record.branch}", tip)
         refs = repository.run("for-each-ref", "--format=delete %(refname)", record.refs)
@@ -245,27 +247,27 @@ class GitWorkspace:
         return ""
 
 
-def _source(record: Record) -> Repository:
+def _open_source(record: Record) -> Repository:
     """Open the repository from the project, with the attributes of the user's own files."""
     found = find(record.project)
     return found._replace(settings=record.settings) if record.settings else found
 
 
-def _whole(record: Record) -> Repository:
+def _open_whole(record: Record) -> Repository:
     """Open the repository without the worktree, which may be gone."""
     return record.open(record.common, record.common)
 
 
-def _known(place: Place) -> Record:
-    path = worktree_records.path_of(place.root)
+def _require_record(place: Place) -> Record:
+    path = worktree_records.build_path(place.root)
     if record := worktree_records.read(path):
         return record
     raise GateError(f"{place.root} is not a worktree of a run: {path} is missing.")
 
 
-def _begin(source: Repository, left_out: str, request: _Request) -> tuple[Start, Stack]:
+def _plan_start(source: Repository, left_out: str, request: _Request) -> tuple[Start, Stack]:
     if request.snapshot:
-        begin = snapshots.start(source, request.snapshot)
+        begin = snapshots.read_start(source, request.snapshot)
         return begin, Stack(begin.base, [], [])
     if request.with_changes and (request.base or request.onto):
         raise UsageError(
@@ -279,7 +281,7 @@ def _begin(source: Repository, left_out: str, request: _Request) -> tuple[Start,
     base = (
         (request.base, merges.resolve(source, request.base))
         if request.base
-        else (_at(source), head)
+        else (_read_branch_name(source), head)
     )
     merged = merges.stack(source, base, request.onto, request.instead, markers=request.markers)
     begin = Start(merged.commit, merged.commit, merged.commit)
@@ -287,23 +289,25 @@ def _begin(source: Repository, left_out: str, request: _Request) -> tuple[Start,
     if not changed:
         return begin, merged
     if not request.with_changes:
-        left = f"Changes to {removal.files(len(changed))} are not committed and were left out"
+        left = (
+            f"Changes to {removal.format_files(len(changed))} are not committed and were left out"
+        )
         # Only `gate run` has an option to include them.
         merged.remarks.append(
             f"{left}." if request.branch else f"{left}; include them with --with-changes."
         )
         return begin, merged
-    with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
-        tree = snapshots.tree(source.keeping_bytes(), os.path.join(apart, "index"), left_out)
+    with tempfile.TemporaryDirectory(dir=make_private_folder()) as apart:
+        tree = snapshots.write_tree(source.keeping_bytes(), os.path.join(apart, "index"), left_out)
     content = snapshots.keep(source, tree, "", head, "gate: changes")
     return begin._replace(content=content), merged
 
 
-def _at(source: Repository) -> str:
+def _read_branch_name(source: Repository) -> str:
     return source.line("rev-parse", "--abbrev-ref", "HEAD")
 
 
-def _free_branch(source: Repository, wanted: str) -> str:
+def _find_free_branch(source: Repository, wanted: str) -> str:
     above = os.path.dirname(wanted)
     if source.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{above}"):
         raise UsageError(
@@ -323,7 +327,7 @@ def _carry_out(source: Repository, record: Record) -> Record:
     """Make the planned worktree from the beginning; no agent has worked in it yet."""
     removal.clear(record)
     os.makedirs(os.path.dirname(record.root), mode=0o700, exist_ok=True)
-    tip = removal.tip_of(source, record)
+    tip = removal.read_tip(source, record)
     if tip and tip != record.head:
         raise GateError(f"The branch {record.branch} exists already: remove or rename it.")
     linked_worktrees.add(source, record.root, record.branch, record.head)
@@ -332,7 +336,7 @@ def _carry_out(source: Repository, record: Record) -> Record:
         source.run("update-ref", "--no-deref", record.refs + "start", record.content)
     repository = record.repository()._replace(held=source.held)
     snapshots.lay_out(repository, Start(record.head, record.base, record.content))
-    remarks = [*record.remarks, *_not_there(repository)]
+    remarks = [*record.remarks, *_list_missing(repository)]
     inner = os.path.relpath(record.folder, record.root)
     if not is_plain(record.root, inner):
         raise UsageError(
@@ -345,10 +349,10 @@ def _carry_out(source: Repository, record: Record) -> Record:
     return record._replace(remarks=remarks, ready=True)
 
 
-def _not_there(repository: Repository) -> list[str]:
+def _list_missing(repository: Repository) -> list[str]:
     """Return remarks about files that the project has and its worktree has not."""
     remarks = []
-    if modules := removal.submodules(repository):
+    if modules := removal.list_submodules(repository):
         remarks.append(
             f"Submodules are empty folders ({', '.join(modules)}): "
             "fill them with `git submodule update --init` in .gate/setup."
@@ -357,7 +361,7 @@ def _not_there(repository: Repository) -> list[str]:
     values = repository.names("check-attr", "-z", "--stdin", "filter", given=names)[2::3]
     if filtered := [value for value in values if value not in ("unspecified", "unset", "set")]:
         remarks.append(
-            f"{removal.files(len(filtered))} stored by a filter "
+            f"{removal.format_files(len(filtered))} stored by a filter "
             f"({', '.join(sorted(set(filtered)))}) "
             "are in their stored form: fetch them in .gate/setup."
         )
@@ -373,8 +377,8 @@ def _diff_in_place(place: Place) -> str:
     base = place.base or head or repository.line("hash-object", "-t", "tree", os.devnull)
     inner = os.path.relpath(os.path.realpath(place.folder), os.path.realpath(repository.root))
     left_out = os.path.normpath(os.path.join(inner, ".agents"))
-    with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
+    with tempfile.TemporaryDirectory(dir=make_private_folder()) as apart:
         objects = os.path.join(apart, "objects")
         os.mkdir(objects)
-        tree = snapshots.tree(repository, os.path.join(apart, "index"), left_out, objects)
-        return snapshots.diff(repository, base, tree, objects)
+        tree = snapshots.write_tree(repository, os.path.join(apart, "index"), left_out, objects)
+        return snapshots.build_diff(repository, base, tree, objects)

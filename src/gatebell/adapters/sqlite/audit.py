@@ -74,19 +74,19 @@ class SqliteAudit:
         return list_compared_columns()
 
     def rows(self, table: str) -> Iterator[Row]:
-        from gatebell.adapters.sqlite.rows import rows_of
+        from gatebell.adapters.sqlite.rows import read_rows
 
-        return rows_of(self._db, table)
+        return read_rows(self._db, table)
 
     def apart(self) -> dict[str, str]:
-        from gatebell.adapters.sqlite.columns import apart
+        from gatebell.adapters.sqlite.columns import list_apart
 
-        return apart()
+        return list_apart()
 
     def schema_faults(self) -> list[str]:
-        from gatebell.adapters.sqlite.rows import schema_faults
+        from gatebell.adapters.sqlite.rows import find_schema_faults
 
-        return schema_faults(self._db)
+        return find_schema_faults(self._db)
 
     def entries(self, after: int | None = None) -> Iterator[Entry]:
         # From the smallest number: a forged number below 1 must be found, too.

@@ -227,7 +227,7 @@ TABLES = {
 }
 
 
-def apart() -> dict[str, str]:
+def list_apart() -> dict[str, str]:
     """Return the columns that are not in the trail, as `table.column`, with the reason."""
     found = {
         f"{name}.{column}": reason

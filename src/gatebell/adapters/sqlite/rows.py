@@ -9,7 +9,7 @@ import apsw
 
 from gatebell.adapters.sqlite.columns import TABLES
 from gatebell.adapters.sqlite.queries import load
-from gatebell.adapters.sqlite.trail import name_of
+from gatebell.adapters.sqlite.trail import join_key
 from gatebell.domain.audit.trails import Columns, Row
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _SQL = load("audit")
 _PAGE = 500
 
 
-def rows_of(connection: Connection, name: str) -> Iterator[Row]:
+def read_rows(connection: Connection, name: str) -> Iterator[Row]:
     """Yield all present rows of a table, in pages."""
     table = TABLES[name]
     width, fixed = len(table.key), len(table.fixed)
@@ -33,7 +33,7 @@ def rows_of(connection: Connection, name: str) -> Iterator[Row]:
     while page:
         for values in page:
             subject, counts, *rest = values[width:]
-            row_key = name_of(values[:width])
+            row_key = join_key(values[:width])
             yield Row(name, row_key, str(subject), bool(counts), rest[:fixed], rest[fixed:])
         after = f" WHERE ({keys}) > ({', '.join('?' * width)})"
         page = connection.rows(select + after + order, page[-1][:width])
@@ -48,7 +48,7 @@ def list_compared_columns() -> dict[str, Columns]:
     }
 
 
-def schema_faults(connection: Connection) -> list[str]:
+def find_schema_faults(connection: Connection) -> list[str]:
     """Return the differences from the schema of a new store: triggers and views also decide."""
     with closing(apsw.Connection(":memory:")) as fresh:
         for path in connection.migrations:

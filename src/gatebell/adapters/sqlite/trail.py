@@ -49,7 +49,7 @@ class Trail:
                 parts.append(seal_shortly(before))
             # A row that was added and deleted in one transaction was never visible to others.
             if parts or not is_new:
-                found.setdefault(name, {})[name_of(key)] = parts
+                found.setdefault(name, {})[join_key(key)] = parts
         return found
 
     def _written(self) -> dict[tuple[str, tuple[Any, ...]], tuple[bool, Sequence[Any]]]:
@@ -80,9 +80,9 @@ class Trail:
 
     def seal_traits(self) -> dict[str, dict[str, list[str]]]:
         # Imported here: only one event of a store seals them.
-        from gatebell.adapters.sqlite.rows import rows_of
+        from gatebell.adapters.sqlite.rows import read_rows
 
-        rows = {row.key: [seal(row.fixed), ""] for row in rows_of(self._db, "traits")}
+        rows = {row.key: [seal(row.fixed), ""] for row in read_rows(self._db, "traits")}
         return {"traits": rows} if rows else {}
 
 
@@ -113,5 +113,5 @@ def _select(name: str, is_new: bool) -> str:
     return f"SELECT {columns} FROM {name} WHERE {where}"  # noqa: S608  only our own names
 
 
-def name_of(key: tuple[Any, ...]) -> str:
+def join_key(key: tuple[Any, ...]) -> str:
     return " ".join(map(str, key))

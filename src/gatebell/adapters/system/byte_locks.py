@@ -22,19 +22,19 @@ def open_file(path: str) -> int:
 
 def lock(descriptor: int, byte: int) -> None:
     """Take a shared lock of a byte; several processes may hold it at once."""
-    if _of_file("F_OFD_SETLK", descriptor, fcntl.F_RDLCK, byte) is None:
+    if _call_kernel("F_OFD_SETLK", descriptor, fcntl.F_RDLCK, byte) is None:
         # It waits for an instant while another process checks the lock.
         fcntl.lockf(descriptor, fcntl.LOCK_SH, 1, byte)
 
 
 def unlock(descriptor: int, byte: int) -> None:
-    if _of_file("F_OFD_SETLK", descriptor, fcntl.F_UNLCK, byte) is None:
+    if _call_kernel("F_OFD_SETLK", descriptor, fcntl.F_UNLCK, byte) is None:
         fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, byte)
 
 
 def is_locked(descriptor: int, byte: int) -> bool:
     """Return whether another process has locked a byte; locks of this descriptor do not count."""
-    found = _of_file("F_OFD_GETLK", descriptor, fcntl.F_WRLCK, byte)
+    found = _call_kernel("F_OFD_GETLK", descriptor, fcntl.F_WRLCK, byte)
     if found is not None:
         return bool(struct.unpack(_FLOCK, found)[0] != fcntl.F_UNLCK)
     try:
@@ -45,7 +45,7 @@ def is_locked(descriptor: int, byte: int) -> bool:
     return False
 
 
-def _of_file(command: str, descriptor: int, kind: int, byte: int) -> bytes | None:
+def _call_kernel(command: str, descriptor: int, kind: int, byte: int) -> bytes | None:
     """Call the kernel for a lock of the open file; None if it has no such locks."""
     if sys.platform != "linux":
         return None

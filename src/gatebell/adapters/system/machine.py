@@ -93,14 +93,14 @@ class LocalMachine:
             return nullcontext(())
         from gatebell.adapters.system import visit_locks
 
-        return visit_locks.proof(self._path, visit_id)
+        return visit_locks.copy_proof(self._path, visit_id)
 
     def join_alone(self) -> AbstractContextManager[None]:
         if not self._path:
             return nullcontext()
         from gatebell.adapters.system import visit_locks
 
-        return visit_locks.alone(self._path)
+        return visit_locks.lock_joining(self._path)
 
     def waiting(self, ask_id: str) -> AbstractContextManager[None]:
         if not self._path:

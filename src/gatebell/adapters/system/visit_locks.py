@@ -73,7 +73,7 @@ def leave(store_path: str, visit_id: str) -> None:
 
 
 @contextmanager
-def proof(store_path: str, visit_id: str) -> Iterator[Sequence[int]]:
+def copy_proof(store_path: str, visit_id: str) -> Iterator[Sequence[int]]:
     """Return the descriptors that a program inherits to prove the visit after this process."""
     with _entered.alone:
         found = _entered.files.get(_path(store_path, visit_id))
@@ -87,7 +87,7 @@ def proof(store_path: str, visit_id: str) -> Iterator[Sequence[int]]:
 
 
 @contextmanager
-def alone(store_path: str) -> Iterator[None]:
+def lock_joining(store_path: str) -> Iterator[None]:
     """Prevent other processes from opening a session of a run during the block."""
     path = _path(store_path, _JOINING)
     # Each try lasts a tenth of a second: other processes may write to a slow disk under this lock.

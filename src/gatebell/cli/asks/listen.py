@@ -104,7 +104,7 @@ def _listen(
 def _project() -> str:
     """The nearest folder above that is set up, or the project that is not."""
     here = os.getcwd()
-    return environment.set_up_above(here) or environment.project(here)
+    return environment.find_set_up_project(here) or environment.project(here)
 
 
 def _projects(everywhere: bool) -> Callable[[], list[str]]:

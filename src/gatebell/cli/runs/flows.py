@@ -55,7 +55,7 @@ def _list(project: str, args: argparse.Namespace) -> int:
 
 
 def _show(project: str, args: argparse.Namespace) -> int:
-    path, source = project_files.flow_source(project, args.name)
+    path, source = project_files.read_flow_source(project, args.name)
     if args.json:
         print_json({"path": path, "source": source})
     else:
@@ -69,7 +69,7 @@ def _draw(project: str, args: argparse.Namespace) -> int:
         raise UsageError("a picture is of one workflow: gate flows show NAME --mermaid")
     # Its file is run to find what is in it, and may print.
     with set_aside():
-        drawn = project_files.flow_object(project, args.name)
+        drawn = project_files.load_flow(project, args.name)
     if not hasattr(drawn, "mermaid"):
         raise UsageError(f"{args.name} is plain Python: only a Workflow of phases can be drawn")
     print(drawn.mermaid())

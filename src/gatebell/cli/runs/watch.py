@@ -71,7 +71,7 @@ def _look_on(store: Store, number: int, view: LiveView) -> None:
 
 def _is_left(store: Store, run: Run) -> bool:
     """Whether it could go on and nobody is there who takes it."""
-    if locks.is_worked_at(store.path):
+    if locks.has_worker(store.path):
         return False
     is_running = run.state == RunState.RUNNING
     gone = is_running and not store.machine.lives(parse_identity(run.owner))

@@ -215,7 +215,7 @@ def _record(store: Store, who: Caller, waiting: Waiting, given: Given, *, as_jso
         _tell(store, after)
         return 0
     task = backlog.get(store, waiting.task.id) if waiting.task else None
-    worker = locks.is_worked_at(store.path)
+    worker = locks.has_worker(store.path)
     document = {"ask": ask_document(after), "task": task and task_document(task)}
     print_json(document | {"worker": worker})
     return 0
@@ -233,7 +233,7 @@ def _tell(store: Store, ask: Ask) -> None:
         print(f"  Task has another question: gate respond {task.id}")
     elif not task.run:
         print("  Whoever has claimed the task goes on with it")
-    elif locks.is_worked_at(store.path):
+    elif locks.has_worker(store.path):
         print("  Task returned to 'open' state and will be picked up by worker")
     else:
         print("  Task returned to 'open' state; no worker is running: gate worker goes on with it")
