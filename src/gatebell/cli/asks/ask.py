@@ -118,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         store = wiring.open_store()
         caller = wiring.caller(store, "cli")
-        origin = wiring.in_its_project(wiring.origin(caller, args.asker, _owner(args.task)))
+        origin = wiring.move_to_project(wiring.origin(caller, args.asker, _owner(args.task)))
         if caller.agent:
             request = request._replace(activity=wiring.summarise_activity(origin))
         opened = ask(store, request, origin, caller)

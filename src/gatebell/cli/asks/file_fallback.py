@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import project_files
-from gatebell.app.environment import set_up_above
+from gatebell.app.environment import find_set_up_project
 from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.enums import AskKind, Priority
 from gatebell.errors import RefusedError, StoreTroubleError
@@ -56,7 +56,7 @@ def wait(ask_id: str, problem: StoreTroubleError) -> NoReturn:
 
 
 def _must_be_set_up(problem: StoreTroubleError) -> None:
-    if not set_up_above(os.getcwd()):
+    if not find_set_up_project(os.getcwd()):
         raise problem
 
 
