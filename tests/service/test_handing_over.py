@@ -1,4 +1,4 @@
-"""Handing a phase's question to the program's handler: until an answer is judged, or it is left."""
+"""The question of a phase goes to the handler until an answer is accepted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ which = Workflow("which", phases=[Phase("a", human=HumanInput("Which?", "choice"
 
 
 class Handler:
-    """Says or raises what is written, and keeps when it was asked."""
+    """Return or raise the scripted values, and record the time of each call."""
 
     def __init__(self, store, *replies):
         self._store, self._replies, self.times = store, list(replies), []
@@ -82,7 +82,7 @@ def test_handler_that_leaves_a_question_is_asked_once(capsys):
 
 
 def late(store):
-    """Somebody answers at the third look only."""
+    """The answer comes at the third look."""
     if store.clock.monotonic() > 3 * 3_600:
         (ask,) = store.asks.pending(9)
         answer_ask.answer(store, ask.id, a_person("bob"), Given("Y"))
@@ -104,7 +104,7 @@ def test_refused_person_is_asked_once(monkeypatch, capsys):
 
 @pytest.mark.proves("PHASE-57")
 def test_ask_without_its_call_is_handed_over_later(capsys):
-    """Another driver has written the ask, and is killed before it writes the call."""
+    """Another driver wrote the ask and was killed before it wrote the call."""
     store, written = MemoryStore(), []
     calls = store.runs.calls
 

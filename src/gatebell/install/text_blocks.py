@@ -59,9 +59,9 @@ def put(text: str, file: str, block: Block, old: Block | None) -> str:
     if old in (None, block) and is_whole(text, file, block):
         return text
     lines = text.splitlines(keepends=True)
-    strangers = _strangers(lines[found], old or block)
+    foreign = _find_foreign_lines(lines[found], old or block)
     return "".join(
-        [*lines[: found.start], _as_in(text, block.text), *strangers, *lines[found.stop :]]
+        [*lines[: found.start], _as_in(text, block.text), *foreign, *lines[found.stop :]]
     )
 
 
@@ -74,7 +74,7 @@ def cut(text: str, file: str, block: Block) -> str:
     head = lines[: found.start]
     if block.gap and head and not head[-1].strip():
         head.pop()
-    return "".join([*head, *_strangers(lines[found], block), *lines[found.stop :]])
+    return "".join([*head, *_find_foreign_lines(lines[found], block), *lines[found.stop :]])
 
 
 def is_there(text: str, file: str, block: Block) -> bool:
@@ -112,20 +112,20 @@ def _plain(lines: list[str]) -> list[str]:
     return [line.rstrip("\r\n") for line in lines]
 
 
-def _strangers(lines: list[str], block: Block) -> list[str]:
+def _find_foreign_lines(lines: list[str], block: Block) -> list[str]:
     """Return the lines between the marks that are not ours, in their order."""
     # Imported here: only a block with foreign lines needs it.
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(None, list(block.lines), _plain(lines), autojunk=False)
-    strangers: list[str] = []
+    foreign: list[str] = []
     for tag, _, _, start, stop in matcher.get_opcodes():
         if tag != "equal":
-            strangers += _standing_alone(lines[start:stop], block)
-    return strangers
+            foreign += _keep_tables(lines[start:stop], block)
+    return foreign
 
 
-def _standing_alone(lines: list[str], block: Block) -> list[str]:
+def _keep_tables(lines: list[str], block: Block) -> list[str]:
     """Return the lines that are valid without ours: in settings, from the first table on."""
     lines = [line for line in lines if not line.rstrip().endswith((block.begin, block.end))]
     if not block.begin.startswith("#"):

@@ -29,7 +29,9 @@ def add(
     """Add a person and return the first token, which is shown only once."""
     _only_people(store, caller)
     if not name or not all(c.isalnum() or c in "._-@" for c in name) or len(name) > 64:
-        raise UsageError(f"expected a name of at most 64 letters, digits and . _ - @, got {name!r}")
+        raise UsageError(
+            f"expected a name of letters, digits and . _ - @, at most 64, got {name!r}"
+        )
     check_scopes(scopes)
     if name in store.people.groups():
         raise UsageError(f"{name} is already the name of a group: choose another name")

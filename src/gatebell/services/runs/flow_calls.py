@@ -128,10 +128,10 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
     call = branch.drive.calls[call.path]
     if not is_person(ask.settled_by):
         # Only a person can know this, so no agent may answer.
-        return _settle_doubt(branch, ask_anew(branch, call), arguments)
+        return _settle_doubt(branch, ask_again(branch, call), arguments)
     what = ask.value["what"]
     if what == _STOP:
-        ask_anew(branch, call)
+        ask_again(branch, call)
         branch.halt(
             f"{journals.describe_call(CallName.STEP, call.label)} was in doubt: {ask.note or _STOP}",
             call,
@@ -142,7 +142,7 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
     return False, call._replace(asked=call.asked + 1)
 
 
-def ask_anew(branch: Branch, call: FlowCall) -> FlowCall:
+def ask_again(branch: Branch, call: FlowCall) -> FlowCall:
     """Return the call ready to ask again: its last answer is no longer used."""
     return branch.drive.put(runs.close_ask(call))
 
@@ -151,7 +151,7 @@ def decided_by_person(branch: Branch, call: FlowCall, request: Request) -> Any:
     """Return the answer of a person: if an agent answered, ask again."""
     while True:
         ask = answer_to(branch, call, request)
-        call = ask_anew(branch, branch.drive.calls[call.path])
+        call = ask_again(branch, branch.drive.calls[call.path])
         if ask.status != AskStatus.ANSWERED:
             branch.halt(settled_sentence(ask), call)
         if is_person(ask.settled_by):

@@ -212,7 +212,7 @@ def leave(
 
 def _judge_end(ended: ProgramEnd, talk: Talk | None, said: bool, cli: str) -> tuple[VisitEnd, str]:
     """Return how the visit ended, and the reason if it failed."""
-    if ended.why or ended.told:
+    if ended.why or ended.signalled:
         return VisitEnd(ended.why) if ended.why else VisitEnd.LEFT, ""
     if talk and talk.problem:
         return FAILED, f"{cli} could not start a conversation: {talk.problem}"

@@ -39,7 +39,7 @@ def orphans(store: Store, visit: Visit | Turn) -> list[str]:
     ]
 
 
-def sits_in(store: Store, cli: str, session: str) -> Visit | None:
+def find_visitor(store: Store, cli: str, session: str) -> Visit | None:
     """Return the visit that has this conversation open through a session ask."""
     found = store.asks.holder(cli, session)
     return found if found and holds(store, found) else None

@@ -58,7 +58,7 @@ class ProgramEnd(NamedTuple):
     process: Identity
     why: str = ""
     """The reason if gate ended it."""
-    told: int = 0
+    signalled: int = 0
     """The signal that asked gate to end during the visit, and that gate passed on."""
 
 

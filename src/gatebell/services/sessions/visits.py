@@ -64,7 +64,7 @@ def _close_lost(store: Store, ask: Ask, hosts: Hosts) -> None:
     while True:
         ask = close_lost(store, get(store, ask.id))
         found = store.asks.visits(ask.id)
-        if not found or not _is_untold(ask, found[-1]):
+        if not found or not _is_log_unread(ask, found[-1]):
             return
         session, words = read_log(store, ask, found, hosts)
         problem = "" if words else _NOTHING_SAID
@@ -73,7 +73,7 @@ def _close_lost(store: Store, ask: Ask, hosts: Hosts) -> None:
             return
 
 
-def _is_untold(ask: Ask, last: Visit) -> bool:
+def _is_log_unread(ask: Ask, last: Visit) -> bool:
     """Return whether the log of a lost visit was not read yet."""
     return last.end == LOST and not (last.transcript or last.problem) and _is_captured(ask)
 

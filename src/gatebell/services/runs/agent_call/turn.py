@@ -180,7 +180,7 @@ class Agent:
     def _must_be_free(self, turns: list[Turn]) -> None:
         """Park while a person has the session open: a session has one holder."""
         store, (*_, last) = self.drive.store, turns
-        if presence.sits_in(store, last.cli, last.session) is None:
+        if presence.find_visitor(store, last.cli, last.session) is None:
             holder = store.runs.holder(last.cli, last.session)
             if holder is None or holder.id in [turn.id for turn in turns]:
                 return
