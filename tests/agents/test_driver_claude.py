@@ -29,7 +29,7 @@ MAKE = "perl -e 'open F, q(>), q(made)'"
 SLOW = "perl -e 'open F, q(>), q(slow); sleep 300'"
 ALLOW = Ruling(allow=True)
 LIMIT = 3
-NO_RUN = "this signal reaches nobody"
+NO_RUN = "this signal does not count"
 """The reply of the signal tool to a turn without a run: the tool works and knows its turn."""
 
 

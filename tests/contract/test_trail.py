@@ -192,7 +192,7 @@ def test_columns_outside_the_trail_are_listed(filled, forge, capsys, monkeypatch
                 "UPDATE asks SET delivered_at = settled_at, delivered_to = 'x' "
                 "WHERE status = 'answered' AND delivered_at IS NULL"
             ),
-            "in a state that no event brought about",
+            "in a state that no event explains",
         ),
         ("UPDATE rules SET pattern = 'Bash(*)', identity = ''", "the column pattern was changed"),
         ("UPDATE rules SET uses_left = 1000", "the column uses_left was changed"),
@@ -368,7 +368,7 @@ def test_older_store_stays_clean_in_use(aged, clock):
                 "UPDATE asks SET delivered_at = settled_at, delivered_to = 'x' "
                 "WHERE status = 'answered' AND delivered_at IS NULL"
             ),
-            "in a state that no event brought about",
+            "in a state that no event explains",
         ),
     ],
 )

@@ -336,10 +336,10 @@ def test_unsuitable_files_stay_unchanged_and_are_reported(world, project):
     (project / "CLAUDE.md").unlink()
     (project / "AGENTS.md").unlink()
     os.mkfifo(project / "AGENTS.md")
-    assert f"{project}/AGENTS.md is no plain file, so it is left alone\n" in init(world).out
+    assert f"{project}/AGENTS.md is not a regular file, so it is left alone\n" in init(world).out
     (project / "AGENTS.md").unlink()
     (project / "AGENTS.md").write_text("<!-- gatebell init -->\nOf another version.\n")
-    assert "but no '<!-- /gatebell init -->' after it: mend that" in init(world).out
+    assert "but no '<!-- /gatebell init -->' after it: repair that" in init(world).out
     with (project / "AGENTS.md").open("a") as file:
         file.write("<!-- /gatebell init -->\n")
     before = (project / "AGENTS.md").read_text()

@@ -130,9 +130,9 @@ def test_tampering_is_found_from_the_command_line(world):
     world.store.close()
     forger = apsw.Connection(world.path)
     for statement, sentence in (
-        ("UPDATE asks SET decision='approved'", "another answer"),
+        ("UPDATE asks SET decision='approved'", "a different answer"),
         ("UPDATE asks SET prompt='Read a file?'", "changed after it was opened"),
-        ("UPDATE asks SET status='pending', decision=NULL", "says otherwise"),
+        ("UPDATE asks SET status='pending', decision=NULL", "says something different"),
         ("UPDATE events SET content='{' WHERE seq=6", "content was changed"),
         ("UPDATE events SET content=NULL WHERE seq=6", "its content is gone"),
         ("UPDATE asks SET started_by='person:boss'", "changed after it was opened"),

@@ -53,7 +53,10 @@ def test_run_number_means_its_only_ask(world, desk):
     told = world.plain.gate("show", number)
     assert told.code == 0 and told.out.startswith(f"Run {number}: ready\n")
     told = world.ada.gate("answer", number, "right")
-    assert told.code == 5 and f"run {number} waits for nobody: gate status {number}" in told.err
+    assert (
+        told.code == 5
+        and f"run {number} waits for no answer. See: gate status {number}" in told.err
+    )
     assert world.plain.gate("show", "4" * 30).code == 5
     assert "there is no run 77" in world.ada.gate("answer", "77", "x").err
 

@@ -215,7 +215,7 @@ def test_interrupting_a_run_ends_the_agents_of_every_branch(world, project, star
     pids = [eventually(lambda role=role: project.pids(role))[0] for role in ("slow", "slower")]
     process.send_signal(signal.SIGINT)
     code, _, err = wait_for_end(process)
-    assert code == 130 and "Run 1: stuck: interrupted; go on with: gate resume 1" in err
+    assert code == 130 and "Run 1: stuck: interrupted. Continue with: gate resume 1" in err
     assert not any(map(lives, pids))
     project.go()
     assert world.ada.gate("resume", "1").out.endswith('Result: ["DONE", "DONE"]\n')

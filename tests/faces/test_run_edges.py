@@ -174,7 +174,7 @@ def test_path_that_is_not_text_works_or_is_explained(world, project):
 
     for words in (["simple"], ["simple", "--in-place"]):
         ran = gate("run", *words)
-        assert ran.returncode == 2 and "is no text in UTF-8" in ran.stderr, ran.stderr
+        assert ran.returncode == 2 and "is not valid UTF-8" in ran.stderr, ran.stderr
     assert world.store.runs.newest(9) == []
     ask_id = gate("ask", "--no-wait", "Why?").stdout.strip()
     assert gate("inbox", "--ids", "--project", ".").stdout.strip() == ask_id

@@ -141,7 +141,7 @@ def test_number_of_questions_of_an_agent_is_limited(house):
     house.answer_and_drive("one")
     status, reason, _ = house.answer_and_drive("two").result
     assert (status, house.pending()) == ("ERROR", [])
-    assert reason == "it has asked 2 times and may not again; now it asked: Question 3?"
+    assert reason == "it may ask 2 times and has done so; now it asked: Question 3?"
 
 
 @pytest.mark.proves("TASK-27")

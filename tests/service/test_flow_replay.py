@@ -654,12 +654,12 @@ def test_only_ended_runs_are_deleted(house):
 @pytest.mark.proves("RUN-457")
 def test_concurrent_change_is_refused(house, monkeypatch):
     monkeypatch.setattr(house.store.runs, "change", lambda *_: False)
-    with pytest.raises(RefusedError, match="somebody else"):
+    with pytest.raises(RefusedError, match="another process"):
         house.start(lambda _: 1)
     monkeypatch.undo()
     house.go(lambda _: 1)
     monkeypatch.setattr(house.store.runs, "delete", lambda *_: False)
-    with pytest.raises(RefusedError, match="somebody else"):
+    with pytest.raises(RefusedError, match="another process"):
         manage_runs.delete(house.store, house.run_id, a_person())
 
 

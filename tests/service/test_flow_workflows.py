@@ -231,7 +231,7 @@ def test_unanswered_question_ends_as_the_flow_says(house, what, on_timeout, stat
     told = {"stuck": "timed out", "fail": "TimedOutError", "return": ""}[on_timeout]
     assert told in over.reason
     if on_timeout == "return":
-        assert over.result in ("timed_out", "nobody answered in time")
+        assert over.result in ("timed_out", "no person answered in time")
     else:
         # After resuming, the question is asked again.
         assert house.resume().state == "waiting_human" and len(house.pending()) == 1

@@ -132,7 +132,9 @@ def test_delivery_that_kills_its_senders_is_given_up(store):
         store.outbox.claim(ROAD.name)
         store.clock.advance(60)
     send_all(store, post)
-    assert channel.sent == [] and "every sender ended" in store.outbox.problems(1)[0].problem
+    assert (
+        channel.sent == [] and "every sender process ended" in store.outbox.problems(1)[0].problem
+    )
 
 
 @pytest.mark.proves("NTF-4")

@@ -184,7 +184,7 @@ def test_questions_before_a_failed_test_count(work):
     assert work.respond("one").state == "awaiting_input"
     after = work.respond("two")
     assert (after.state, work.house.pending()) == ("failed", [])
-    assert after.status == "it has asked 2 times and may not again; now it asked: Three?"
+    assert after.status == "it may ask 2 times and has done so; now it asked: Three?"
     backlog.reopen(work.store, task.id, ADA)
     assert work.work().state == "awaiting_input"
 
@@ -451,7 +451,7 @@ def test_work_not_confirmed_in_time_is_not_committed(work):
     task = work.work()
     assert (task.state, task.status, work.folders.commits) == (
         "deferred",
-        "nobody confirmed it",
+        "no person confirmed it in time",
         {},
     )
 
@@ -606,7 +606,7 @@ def test_reopened_task_starts_from_its_tree_with_history(work):
     backlog.reopen(work.store, task.id, ADA)
     assert work.work().state == "closed"
     assert work.folders.made[1]["snapshot"] == "snapshot-1-reopened"
-    assert "nothing of this is new" in agent.sent[2] and "> yes, JWT" in agent.sent[2]
+    assert "This task was worked on before" in agent.sent[2] and "> yes, JWT" in agent.sent[2]
     assert "Run 1 ended as failed:\n> no network" in agent.sent[2]
     assert "Human Response" not in agent.sent[2]
 
@@ -626,8 +626,8 @@ def test_reopened_task_reads_its_unanswered_question(work, late):
             answer_ask.answer(work.store, ask.id, an_agent("overseer"), Given("Cookies"))
     backlog.reopen(work.store, task.id, ADA)
     assert work.work().state == "closed"
-    asked = "Asked then, and cancelled without an answer:\n> JWT?"
-    said = "Said too late by person:ada:\n> Yes, JWT"
+    asked = "Asked earlier, cancelled without an answer:\n> JWT?"
+    said = "Answered too late by person:ada:\n> Yes, JWT"
     assert asked in agent.sent[1] and "Cookies" not in agent.sent[1]
     assert (said in agent.sent[1]) == late
 

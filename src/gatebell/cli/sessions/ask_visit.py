@@ -75,7 +75,7 @@ class TerminalAskVisit:
         VisitTimer(self._store, self._visit, self._who, left, GRACE_SECONDS).attend(program)
 
     def leave(self, ended: ProgramEnd | None, problem: Exception | None) -> None:
-        self._is_signalled = bool(ended and ended.told)
+        self._is_signalled = bool(ended and ended.signalled)
         self._ask, self._visit = ask_session.leave(
             self._store,
             self._ask_visit,
