@@ -140,7 +140,7 @@ class _SessionPrompt:
             return False
         if ask_id not in self._offered:
             self._offered.add(ask_id)
-            print(f"Press Enter to open the session of {ask_id} here.")
+            print(f"Press Enter to open session {ask_id}.")
         waiting, _, _ = select.select([sys.stdin], [], [], 0)
         return bool(waiting) and bool(sys.stdin.readline())
 
