@@ -165,7 +165,7 @@ def test_doctor_looks_at_everything(world):
         "Trust: L0",
     ):
         assert part in ran.out
-    assert "claude is at work" in world.claude.gate("doctor").out
+    assert "claude runs this shell" in world.claude.gate("doctor").out
     os.chmod(os.path.dirname(world.path), 0o755)
     ran = world.plain.gate("doctor", "--json")
     assert ran.code == 1 and any(

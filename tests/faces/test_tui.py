@@ -251,7 +251,7 @@ def test_ask_that_needs_more_than_fields_opens_gate_answer(store, monkeypatch):
     async def act(played):
         for ask in asks:
             await played.press("enter")
-            await played.until(f"{ask.id}: {ask.question.kind}", "by gate answer")
+            await played.until(f"{ask.id}: {ask.question.kind}", "run gate answer")
             await played.press("enter")
             await played.until("Asks without a run")
             await played.press("down")

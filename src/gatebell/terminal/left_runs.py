@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 
-def how_it_goes_on(store: Store, ask: Ask) -> str:
+def describe_next_step(store: Store, ask: Ask) -> str:
     """Return how to continue the asker or its run after an answer; '' if it goes on by itself."""
     if unheard := describe_unheard(store, ask):
         return unheard

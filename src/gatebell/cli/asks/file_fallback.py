@@ -33,7 +33,7 @@ def ask(request: Request, problem: StoreTroubleError) -> NoReturn:
         raise RefusedError(
             f"files can ask only for a text or a choice{without}, not for an approval: {problem}"
         )
-    words = ["--priority", _priority(request)]
+    words = ["--priority", _limit_priority(request)]
     if request.expires_seconds:
         words += ["--timeout", str(max(1, round(request.expires_seconds)))]
     for option in request.options:
@@ -41,7 +41,7 @@ def ask(request: Request, problem: StoreTroubleError) -> NoReturn:
     _become([*words, "--", request.prompt], problem)
 
 
-def _priority(request: Request) -> str:
+def _limit_priority(request: Request) -> str:
     """Return the priority; a question in a file has none below normal."""
     return min(parse_priority(request.priority), Priority.NORMAL).word
 

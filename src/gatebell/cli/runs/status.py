@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     sweep(store)
     found = run_lines.find(store, args.id)
     if args.json:
-        print_json(run_lines.document(store, found))
+        print_json(run_lines.build_document(store, found))
         return 0
     now, calls = store.now(), store.runs.calls(found.id)
     is_worked_at = locks.has_worker(store.path)

@@ -146,6 +146,6 @@ def quote_proposal(proposal: Proposal | None) -> Sequence[str]:
 
 
 def _edit(editor: str, folder: str) -> None:
-    ended = terminal_handover.run(editors.command(editor, folder), os.environ, folder)
+    ended = terminal_handover.run(editors.build_command(editor, folder), os.environ, folder)
     if ended.code:
         print(f"gate: the editor ended with exit code {ended.code}", file=sys.stderr)
