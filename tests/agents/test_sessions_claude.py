@@ -83,7 +83,7 @@ def test_conversation_continues_after_a_kill_at_any_stage(desk, terminal, tmp_pa
     desk.open(ask)
     terminal.until(NO_SCRIPT, 40)
     bob = Screen(desk.house.bob, "continue", ask.id, "--as", "bob", PATH=desk.house.environ["PATH"])
-    assert bob.end() == 7 and "person:ada has this session open" in bob.seen
+    assert bob.end() == 7 and "person:ada has had this session open" in bob.seen
     bob.close()
     desk.say(f"Go on. {script([text('One.'), text('Two.'), text('Three.')])}", "● One.")
     desk.until_logged(ask, "One.")

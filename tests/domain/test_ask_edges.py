@@ -242,7 +242,7 @@ def test_one_person_may_be_required():
     assert parse_requirement("1:ada") == {"n": 1, "of": ["ada"]}
     assert parse_requirement("1") == {"n": 1}
     for text in ("0", "0:ada"):
-        with pytest.raises(UsageError, match="--require takes"):
+        with pytest.raises(UsageError, match="expected --require"):
             parse_requirement(text)
 
 
@@ -250,7 +250,11 @@ def test_one_person_may_be_required():
 @pytest.mark.parametrize(
     ("status", "error", "sentence"),
     [
-        ("timed_out", TimedOutError, "a-222 timed out before anybody answered"),
+        (
+            "timed_out",
+            TimedOutError,
+            "a-222 timed out without an answer: ask again, or give it more time",
+        ),
         ("cancelled", CancelledError, "a-222 was cancelled: no reason given"),
         ("pending", NotAnsweredError, "a-222 is not answered yet: gate wait a-222"),
     ],

@@ -41,8 +41,8 @@ def an_ask(kind="text", default=None, owner="", **clock):
 @pytest.mark.parametrize(
     ("kind", "prompt", "more", "sentence"),
     [
-        ("poll", "Q", {}, "no kind"),
-        ("text", " \n", {}, "needs a question"),
+        ("poll", "Q", {}, "a kind of ask"),
+        ("text", " \n", {}, "question is empty"),
         ("text", "x" * 200_001, {}, "--context"),
         ("choice", "Q", {}, "needs options"),
         ("text", "Q", {"options": ("A",)}, "has no options"),
@@ -71,7 +71,7 @@ def test_only_approvals_are_decided_by_more_than_one_person(kind, in_a_session, 
     if decided:
         assert make_question(kind, "Q", requirement=Requirement(**rule), **more)
     else:
-        with pytest.raises(UsageError, match="more than one person"):
+        with pytest.raises(UsageError, match="several people"):
             make_question(kind, "Q", requirement=Requirement(**rule), **more)
     assert make_question(kind, "Q", requirement=Requirement(of=("ada",)), **more)
 

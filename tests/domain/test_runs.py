@@ -193,7 +193,7 @@ def test_only_a_run_that_goes_on_is_stopped():
     assert (after.agent, after.stopped_at) == ("coder", "3")
     assert change.events[0].actor == "person:ada" and change.events[0].kind == "run.stopped"
     for state in runs.ENDED:
-        with pytest.raises(RefusedError, match="ended already"):
+        with pytest.raises(RefusedError, match="already ended"):
             runs.stop(a_run(state), a_person(), "", NOW)
     runs.must_be_ended(a_run("stuck"))
     with pytest.raises(RefusedError, match="gate stop 42"):

@@ -40,7 +40,7 @@ def end(visit, seconds, end="left", **more):
     ("more", "sentence"),
     [
         ({"answer": "poll"}, "approval, selection, freeform, structured"),
-        ({"model": 3}, "are texts"),
+        ({"model": 3}, "expected texts"),
         ({"session_seconds": 0}, "above 0"),
         ({"session_seconds": "1"}, "above 0"),
         ({"session_seconds": 1e9}, "above 0"),
@@ -145,7 +145,7 @@ def test_new_visit_continues_the_existing_conversation():
 @pytest.mark.proves("SES-126")
 def test_holder_and_next_step_are_shown():
     assert "in process 7: wait" in visits.describe_holder(OPEN, "a-222", [], later(90))
-    assert "process 8, 9 of it lives" in visits.describe_holder(
+    assert "process 8, 9 of it still runs" in visits.describe_holder(
         OPEN, "a-222", ["8", "9"], later(90)
     )
     assert "gate answer a-222" in visits.describe_holder(OPEN, "a-222", [], later(90))

@@ -257,7 +257,7 @@ def test_pending_ask_can_be_cancelled_or_time_out(scene):
 @pytest.mark.proves("SES-34", "LAW-10")
 def test_ask_that_failed_to_open_leaves_the_handle_free(scene):
     human = scene.gate().human
-    with pytest.raises(UsageError, match="needs a question"):
+    with pytest.raises(UsageError, match="question is empty"):
         human.ask_interactive(" ")
     assert (human.status, human.session_id) == ("idle", None)
     with pytest.raises(UsageError, match="is no session"):
@@ -325,8 +325,8 @@ def test_second_harness_learns_who_holds_the_session(scene):
     assert [ask.id for ask in human.list_pending(kind="session")] == [ask_id]
     human.claim(ask_id)
     told = scene.another_process(CLAIMS, ask_id).stdout
-    assert "person:ada has this session open" in told and f"process {os.getpid()}" in told
-    with pytest.raises(RefusedError, match="person:ada has this session open"):
+    assert "person:ada has had this session open" in told and f"process {os.getpid()}" in told
+    with pytest.raises(RefusedError, match="person:ada has had this session open"):
         scene.gate("bob").human.complete_interactive(ask_id, "completed", "approved")
     assert human.complete_interactive(ask_id, "completed", "approved").decision == "approved"
     assert human.list_pending(kind="session") == []
@@ -370,7 +370,7 @@ def test_invalid_response_is_kept_and_the_session_stays_claimed(scene):
     human.claim(ask_id)
     with pytest.raises(InvalidAnswerError, match="notes"):
         human.complete_interactive(ask_id, "completed", {"approved": True})
-    with pytest.raises(RefusedError, match="has this session open"):
+    with pytest.raises(RefusedError, match="has had this session open"):
         scene.gate("bob").human.claim(ask_id)
     for wrong in ({"outcome": "done"}, {"outcome": "failed", "duration_ms": -1}):
         with pytest.raises(UsageError, match=r"outcome is completed|milliseconds"):

@@ -150,7 +150,7 @@ def test_gates_are_chosen_and_stay_chosen(world, home):
 @pytest.mark.proves("AGT-47")
 def test_gates_that_make_no_sense_are_refused(world, home):
     for words, sentence in (
-        (("claude", "--gate", "git push"), "is no pattern: write Tool or Tool(words)"),
+        (("claude", "--gate", "git push"), "expected a pattern Tool or Tool(words)"),
         (("claude", "--no-gate", "Bash(nothing)"), "is not gated"),
         (("gemini", "--gate", "Bash(x)"), "gemini has no rules for gates"),
     ):

@@ -160,7 +160,7 @@ def test_stopping_a_run_ends_its_agent_and_asks(world, project, started):
     assert world.ada.gate("kill", "2").out == "Run 2 marked as stuck: stopped\n"
     assert world.get(ask.id).status == "cancelled" and wait_for_end(waiting)[0] == 13
     ran = world.ada.gate("stop", "2")
-    assert ran.code == 7 and "has ended already (stuck)" in ran.err
+    assert ran.code == 7 and "has already ended (stuck)" in ran.err
 
 
 @pytest.mark.proves("S2-37", "RUN-304")

@@ -115,7 +115,7 @@ def test_not_yet_keeps_it_waiting_and_the_next_continues(desk, opened):
     pid_in(ada)
     first = desk.around()["GATE_SESSION"]
     bob = opened(ask, desk.world.bob)
-    assert bob.end() == 7 and "person:ada has this session open since" in bob.seen
+    assert bob.end() == 7 and "person:ada has had this session open since" in bob.seen
     ada.type("exit\n")
     decide(ada, "", "a number or a name (Enter: not yet): ")
     assert ada.end() == 11 and f"Not answered; {ask.id} is still waiting." in ada.seen

@@ -87,7 +87,7 @@ def test_wrong_arguments_are_refused_with_a_sentence(tasks):
     for words, code, told in (
         (["create"], 2, "gate task create TITLE"),
         (["create", " "], 2, "needs a title"),
-        (["create", "T", "-p", "9"], 2, "no priority"),
+        (["create", "T", "-p", "9"], 2, "expected critical"),
         (["create", "T", "--dep", "tm-none"], 5, "no task tm-none"),
         (["create", "T", "-d", "x", "--file", "-"], 2, "not both"),
         (["create", "T", "--project", "/nowhere"], 2, "/nowhere is not a folder"),
@@ -401,7 +401,7 @@ def test_task_is_edited_and_invalid_text_is_kept(tasks):
     tasks("edit", task, *ADA, EDITOR="sed -i s/login/logout/")
     assert (tasks.get(task).title, tasks.get(task).description) == ("Add logout", "With\x1b[2J JWT")
     for editor, code, told in (
-        ("sed -i s/P2/P9/", 2, "'p9' is no priority: write critical"),
+        ("sed -i s/P2/P9/", 2, "expected critical"),
         ("sed -i s/needs:/needs:nonsense/", 5, "no task nonsense"),
         ("sed -i s/Description/Nothing/", 2, "is gone"),
         ("sh -c 'echo more >> $0; exit 3'", 2, "exit code 3"),
@@ -476,7 +476,7 @@ def test_backlog_is_exported_to_a_file_and_imported_again(tasks):
     assert here.needs == (done["imported"][0],) and here.title == "Later"
     path.write_text('{"title": "Good"}\n{"title": 7}\n')
     err = tasks("import", str(path), *ADA, code=2)
-    assert f"{path}, line 2: title is a text, not 7; nothing was imported" in err
+    assert f"{path}, line 2: expected a text for title, got 7; nothing was imported" in err
     path.write_text('{"title": "Good"}\n')
     assert tasks.world.claude.gate("task", "import", str(path)).code == 7
     assert len(tasks("list", "--ids").split()) == 2

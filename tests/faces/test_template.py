@@ -93,7 +93,7 @@ def test_invalid_template_changes_nothing(world, project, users):
         (("set", "later", "  "), 2, "the template is empty"),
         (("set", "later", "a", "--file", "-"), 2, "not both"),
         (("set", "later", "--edit"), 2, "needs a terminal"),
-        (("set", "../later", "x"), 2, "is not a template's name"),
+        (("set", "../later", "x"), 2, "is not a name for a template"),
         (("set",), 2, "need a NAME"),
         (("list", "later"), 2, "need a NAME"),
         (("show", "later", "text"), 2, "takes no text"),

@@ -85,7 +85,7 @@ def test_empty_list_says_how_to_start_a_run(store):
         lone_ask(store, "Which database?")
         await played.until("Which database?")
         await played.press("c")
-        await played.until("belongs to no run: answer it with gate answer")
+        await played.until("does not belong to a run: answer it with gate answer")
 
     play(store, look)
 
@@ -319,7 +319,7 @@ def test_run_is_stopped_for_a_typed_reason_only(store):
         await played.until("Run 1 marked as stuck: wrong branch", "Status: ■ Stuck")
         await played.press("s")
         await played.type("again", "enter")
-        await played.until("run 1 has ended already (stuck)")
+        await played.until("run 1 has already ended (stuck)")
 
     play(store, act)
     assert store.asks.get(ask.id).status == "cancelled"

@@ -47,7 +47,7 @@ def test_one_person_at_a_time_has_the_session(store):
     ask = open_ask(store)
     seated = sit(store, ask)
     assert (seated.goes_on, seated.seconds_left, seated.visit.number) == (False, None, 1)
-    with pytest.raises(RefusedError, match="person:ada has this session open"):
+    with pytest.raises(RefusedError, match="person:ada has had this session open"):
         sit(store, ask, BOB, "s2")
     began = ask_session.note_program(store, seated.visit, "boot/9/1")
     assert store.asks.visit(began.id) == began and began.program == "boot/9/1"
@@ -82,7 +82,7 @@ def test_session_is_free_once_all_processes_are_gone(store):
     # While a program is being loaded, its environment cannot be read.
     orphan.stdout.readline()
     try:
-        with pytest.raises(RefusedError, match=rf"process {orphan.pid} \(.* of it lives"):
+        with pytest.raises(RefusedError, match=rf"process {orphan.pid} \(.* of it still runs"):
             sit(store, ask, BOB)
         assert [one.end for one in visits.list_visits(store, ask.id)] == [""]
     finally:

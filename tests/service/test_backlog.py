@@ -122,7 +122,7 @@ def test_claim_by_hand_is_released_closed_and_reopened(store):
     with pytest.raises(RefusedError, match="cannot be reopened"):
         backlog.reopen(store, task.id, ADA)
     assert backlog.close(store, task.id, ADA).closed_at is not None
-    with pytest.raises(RefusedError, match="is closed already"):
+    with pytest.raises(RefusedError, match="is already closed"):
         backlog.close(store, task.id, ADA)
 
 
@@ -177,7 +177,7 @@ def test_second_different_ask_for_a_task_is_refused(store):
 @pytest.mark.proves("TASK-172", "S3-B8")
 def test_ask_for_an_unclaimed_task_is_refused(store):
     task = create(store)
-    with pytest.raises(RefusedError, match="only who has claimed it"):
+    with pytest.raises(RefusedError, match="only a task that was claimed by hand"):
         ask_for(store, task)
     with pytest.raises(NotFoundError, match="no task tm-none"):
         ask_for(store, task._replace(id="tm-none"))

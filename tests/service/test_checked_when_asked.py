@@ -156,7 +156,7 @@ def test_phase_after_a_function_may_be_reached():
 
 @pytest.mark.proves("EASE-15")
 def test_choice_needs_two_options(gate, house):
-    told = "a choice needs two options or more"
+    told = "a choice needs at least two options"
     with pytest.raises(UsageError, match=told):
         gate.choose("Which?", ["only"])
     with pytest.raises(UsageError, match=told):

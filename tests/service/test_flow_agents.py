@@ -94,7 +94,7 @@ def test_agent_is_sent_its_role_once_and_new_messages(house):
         assert words in second
     assert "no words" not in second and "nor these" not in second
     assert "written" in reviewer.sent[0] and "three layers" in reviewer.sent[0]
-    assert "What you are to do now" in reviewer.sent[0]
+    assert "Your work now" in reviewer.sent[0]
     with open(os.path.join(house.folder, ".agents", "context.md"), encoding="utf-8") as file:
         context = file.read()
     assert "three layers" in context and "written" in context and "no tests" in context

@@ -40,7 +40,7 @@ def test_approval_holds_only_for_the_shown_context(house):
         manage_runs.resume(house.store, house.run_id, an_agent(), "1")
     with pytest.raises(AgentRefusedError, match="only a person forks a run"):
         manage_runs.fork(house.store, house.folders, house.run_id, "1", an_agent())
-    with pytest.raises(RefusedError, match="an answer counts for what was asked"):
+    with pytest.raises(RefusedError, match="so its old answer cannot be kept"):
         house.resume("1")
     assert deployed == ["staging"]
 

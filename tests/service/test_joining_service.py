@@ -53,7 +53,7 @@ def test_who_comes_after_a_dead_holder_closes_its_session(desk):
     run = desk.run(NEEDS)
     ask = only(desk, run)
     first = join(desk, ask)
-    with pytest.raises(RefusedError, match="person:ada has this session open"):
+    with pytest.raises(RefusedError, match="person:ada has had this session open"):
         join(desk, ask, "bob")
     now = manage_runs.get(desk.store, run.id)
     dead = first.turn._replace(process=end_process())
@@ -161,7 +161,7 @@ def test_agent_of_any_program_does_not_answer_itself(desk, monkeypatch, named):
     if named:
         monkeypatch.setenv("AI_AGENT", joined.turn.session)
     agent = wiring.caller(desk.store, "cli")
-    with pytest.raises(AgentRefusedError, match="it cannot answer itself"):
+    with pytest.raises(AgentRefusedError, match="which cannot answer it"):
         answer_ask.answer(desk.store, ask.id, agent, Given("left"))
     assert create_ask.get(desk.store, ask.id).pending
 
@@ -175,7 +175,7 @@ def test_later_turn_does_not_answer_an_earlier_one(desk, monkeypatch):
     request = Request("Which port?", "text")
     ask = create_ask.ask(desk.store, request, wiring.origin(asker), asker).ask
     monkeypatch.setenv("GATE_TURN", join(desk, waiting).turn.id)
-    with pytest.raises(AgentRefusedError, match="it cannot answer itself"):
+    with pytest.raises(AgentRefusedError, match="which cannot answer it"):
         answer_ask.answer(desk.store, ask.id, wiring.caller(desk.store, "cli"), Given("80"))
 
 

@@ -82,7 +82,7 @@ def test_killed_container_gives_its_session_back(gate):
     container = Container(VISIT, gate.store.path, ask_id)
     try:
         assert processes.is_elsewhere(parse_identity(container.said))
-        with pytest.raises(RefusedError, match="person:ada has this session open"):
+        with pytest.raises(RefusedError, match="person:ada has had this session open"):
             ask_session.open_visit(gate.store, ask_id, BOB, "claude", "s2")
         apply_deadlines.sweep(gate.store)
         assert ends(gate, ask_id) == [""]
@@ -101,7 +101,7 @@ def test_killed_container_gives_joined_session_back(desk):
     container = Container(JOIN, desk.store.path, ask.id)
     try:
         assert processes.is_elsewhere(parse_identity(container.said))
-        with pytest.raises(RefusedError, match="person:ada has this session open"):
+        with pytest.raises(RefusedError, match="person:ada has had this session open"):
             run_session.open_visit(
                 desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller("bob")
             )
@@ -273,7 +273,7 @@ def test_orphan_is_named_with_its_command(gate, orphan):
     child = orphan(visited.id)
     (named,) = presence.orphans(gate.store, visited)
     assert named.startswith(f"{child.pid} (") and named.endswith("…)")
-    with pytest.raises(RefusedError, match=rf"process {child.pid} \(.* of it lives: end that"):
+    with pytest.raises(RefusedError, match=rf"process {child.pid} \(.* of it still runs: end that"):
         ask_session.open_visit(gate.store, ask_id, BOB, "claude", "s2")
     answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
     with closing(wait_for_ask.follow(gate.store, ask_id, 60)) as looks:

@@ -101,7 +101,7 @@ def test_second_joiner_does_not_clear_first_ones_signal(desk, monkeypatch):
         return mine
 
     monkeypatch.setattr(LocalSignalFiles, "prepare", overtaken)
-    with pytest.raises(RefusedError, match="person:bob has this session open"):
+    with pytest.raises(RefusedError, match="person:bob has had this session open"):
         run_session.open_visit(
             desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller()
         )

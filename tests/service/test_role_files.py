@@ -177,7 +177,7 @@ def test_backlog_file_is_read_from_the_project(home, project):
     for text, sentence in (
         ("strategy = merge", "is not valid TOML: "),
         ("a = " + "[" * 90_000, "is not valid TOML: "),
-        ("strategy = 3", "strategy is one of branch"),
+        ("strategy = 3", "strategy: expected one of branch"),
     ):
         write(project / ".gate/backlog.toml", text)
         with pytest.raises(UsageError, match=sentence) as caught:
@@ -218,7 +218,7 @@ def test_templates_are_found_in_project_then_user_then_settings(home, project):
         NotFoundError, match=r"no template 'x'; there are again, bad, later: create it with gate"
     ):
         project_files.template(str(project), "x")
-    with pytest.raises(UsageError, match="is not a template's name"):
+    with pytest.raises(UsageError, match="is not a name for a template"):
         project_files.template(str(project), "../x")
 
 

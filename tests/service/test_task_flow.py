@@ -687,6 +687,6 @@ def test_agent_reads_its_work_and_the_report_format(work):
     work.create()
     work.work()
     [sent] = agent.sent
-    assert "What you are to do now:\nWork on the task above." in sent
+    assert "Your work now:\nWork on the task above." in sent
     assert "status is one of completed, failed, blocked, needs_input.\n" in sent
-    assert "needs_input is right when" in sent and "NEEDS_HUMAN" not in sent
+    assert "Use needs_input when" in sent and "NEEDS_HUMAN" not in sent

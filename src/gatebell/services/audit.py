@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.asks import iso, question_digest, record_digest
 from gatebell.domain.audit.events import Chain, EventKind
-from gatebell.domain.audit.trails import Told
+from gatebell.domain.audit.trails import RecordedRows
 from gatebell.domain.enums import AskStatus
 from gatebell.errors import GateError
 
@@ -50,12 +50,12 @@ def verify(store: Store) -> list[str]:
 
 def check(store: Store, checked: Checked, kept: Head | None = None) -> Iterator[int]:
     """Check the whole store into `checked`; yield the number of each event after its check."""
-    told, chain = Told(store.audit.list_compared_columns()), Chain(kept)
+    recorded, chain = RecordedRows(store.audit.list_compared_columns()), Chain(kept)
     faults, contradictions = checked.faults, list[str]()
     # Without the snapshot, a write during the check would look like a change without an event.
     with store.audit.snapshot():
         for entry in store.audit.entries():
-            for look in (partial(_contradictions, store), told.follow):
+            for look in (partial(_contradictions, store), recorded.follow):
                 try:
                     contradictions.extend(look(entry))
                 except Exception as error:
@@ -68,21 +68,21 @@ def check(store: Store, checked: Checked, kept: Head | None = None) -> Iterator[
             yield entry.seq
         faults += [*chain.end(), *contradictions]
         faults += map("{} is in a state that no event explains".format, store.asks.without_events())
-        faults += _compare_tables(store, told)
+        faults += _compare_tables(store, recorded)
         faults += store.audit.schema_faults()
-    checked.rows = told.compared.total()
-    checked.older = dict(+told.older)
+    checked.rows = recorded.compared.total()
+    checked.older = dict(+recorded.older)
 
 
-def _compare_tables(store: Store, told: Told) -> Iterator[str]:
+def _compare_tables(store: Store, recorded: RecordedRows) -> Iterator[str]:
     """Yield the differences between the rows and the events, table by table."""
     for table in store.audit.list_compared_columns():
         try:
             for row in store.audit.rows(table):
-                yield from told.compare(row)
+                yield from recorded.compare(row)
         except Exception as error:
             yield f"{table}: cannot be compared: {_reason(error)}"
-    yield from told.list_missing()
+    yield from recorded.list_missing()
 
 
 def _contradictions(store: Store, entry: Entry) -> Iterator[str]:

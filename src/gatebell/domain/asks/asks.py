@@ -1,4 +1,4 @@
-"""The ask: one request to a person, and every step of its life but answers, talk and sessions."""
+"""The ask, and each change of it except answers, messages and sessions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MAX_ACTIVITY_CHARACTERS = 256_000
 
-# No look-alikes: neither 0 and o, nor 1, i and l.
+# Without characters that look alike: 0 and o; 1, i and l.
 ID_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 
 
@@ -49,11 +49,11 @@ class Origin(NamedTuple):
     owner: str = ""
     """The run that becomes ready when the ask settles."""
     task: str = ""
-    """The task that its run works on: what it asks, only people answer."""
+    """The task that its run works on. Only people answer the asks of a task."""
 
 
 class Ask(NamedTuple):
-    """A question, where it came from, and how far it has come."""
+    """A question with its origin, its status and its result."""
 
     id: str
     question: Question
@@ -63,9 +63,9 @@ class Ask(NamedTuple):
     priority: Priority = Priority.NORMAL
     confidence: float | None = None
     activity: str = ""
-    """What was going on when the agent asked."""
+    """The agent's last words, commands and changes when it asked."""
     token_digest: str = ""
-    """Whoever presents this token may receive the secret answer."""
+    """The digest of the token with which the secret answer can be read."""
     deadlines: Deadlines = NO_DEADLINES
     status: AskStatus = AskStatus.PENDING
     decision: Decision | None = None
@@ -77,12 +77,12 @@ class Ask(NamedTuple):
     delivered_at: datetime | None = None
     delivered_to: str = ""
     asked_back: int = 0
-    """Messages people have sent to the asker."""
+    """The number of messages that people have sent to the asker."""
     heard: int = 0
-    """How many of them the asker has been handed."""
+    """The number of those messages that the asker has received."""
     version: int = 1
     deferred: bool = False
-    """Its host has ended its turn and asks again when it is resumed."""
+    """The host ended its turn, and will ask again when it is resumed."""
 
     @property
     def pending(self) -> bool:
@@ -90,7 +90,7 @@ class Ask(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """Something people should be told; it waits in the outbox until a channel sends it."""
+    """An event that people should hear of; it waits in the outbox until a channel sends it."""
 
     kind: NoticeKind
     ask_id: str
@@ -98,18 +98,18 @@ class Notice(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One line of the talk around an ask; it settles nothing."""
+    """One message between people and the asker; it does not settle the ask."""
 
     ask_id: str
     author: str
     by_asker: bool
-    """A reply of the asker, not a message to it."""
+    """True for a reply of the asker; False for a message to the asker."""
     text: str
     sent_at: datetime
 
 
 class Change(NamedTuple):
-    """An ask after a step, with all that must be written in the same transaction."""
+    """An ask after a change, with everything that the same transaction must write."""
 
     ask: Ask
     events: tuple[Event, ...]
@@ -119,16 +119,16 @@ class Change(NamedTuple):
     erase_secret: bool = False
     grant: Rule | None = None
     visit: Visit | None = None
-    """Somebody's stay in its session, as it is now."""
+    """A person's visit to its session after the change."""
     turn: Turn | None = None
-    """A person's turn in a run that ends with this step."""
+    """A person's turn in a run that ends with this change."""
 
 
 def question_digest(question: Question, origin: Origin) -> str:
-    """What an answer is bound to: all that is shown and decided, where and for whom.
+    """Return the digest that an answer is bound to: the question, its project and its owner.
 
-    What was going on is left out: it changes by the second, and the same question asked
-    again after a crash must find its first ask.
+    The activity is left out. It changes every second, and a question that is asked again
+    after a crash must find its first ask.
     """
     *shown, requirement, call, session = question
     held = [list(call[:-1])] if call else []
@@ -137,32 +137,32 @@ def question_digest(question: Question, origin: Origin) -> str:
 
 
 def record_digest(ask: Ask) -> str:
-    """Of all else that is fixed when an ask opens, so that a later change of it shows."""
+    """Return the digest of the other fixed parts of an ask, to detect a later change."""
     clock = ask.deadlines
     fixed = [ask.priority, ask.confidence, ask.activity, ask.token_digest, clock.hard]
     timing = [iso(ask.opened_at), clock.remind_every_seconds, clock.escalations]
     call = ask.question.call
-    # Asks that were opened before there were tasks keep their digest.
+    # Without a task the digest is that of older versions, which had no tasks.
     origin = list(ask.origin) if ask.origin.task else list(ask.origin[:-1])
     return digest([origin, fixed, timing, *([call.remark] if call else [])])
 
 
 def iso(at: datetime | None) -> str | None:
-    """A time as events and documents hold it."""
+    """Return a time as events and documents write it."""
     return at.isoformat(timespec="microseconds") if at else None
 
 
 def parse_priority(given: str | int) -> Priority:
-    """`urgent`, `high`, `normal`, `low`, `backlog`, or 0 (most urgent) to 4."""
+    """Read `urgent`, `high`, `normal`, `low`, `backlog`, or a number from 0 (urgent) to 4."""
     text = str(given)
     for priority in Priority:
         if text in (priority.word, str(priority)):
             return priority
-    raise UsageError(f"{text[:40]!r} is no priority: write urgent, high, normal, low or backlog")
+    raise UsageError(f"expected a priority (urgent, high, normal, low, backlog), got {text[:40]!r}")
 
 
 def id_length(asks_so_far: int) -> int:
-    """Three characters, and one more whenever a tenth of the space is used."""
+    """Return 3, and one more each time a tenth of the possible ids is used."""
     length = 3
     while asks_so_far * 10 >= len(ID_ALPHABET) ** length:
         length += 1
@@ -179,12 +179,12 @@ def make_id(length: int, random_bytes: bytes, kind: str = "a-") -> str:
 
 
 def last_settler(ask: Ask) -> str:
-    """Whose answer or vote settled an ask; others may have voted before."""
+    """Return whose answer or vote settled an ask; other people may have voted before."""
     return ask.settled_by.rpartition(", ")[2]
 
 
 def settled_sentence(ask: Ask) -> str:
-    """Who won, for somebody who comes too late."""
+    """Return who settled an ask, when and how, for a person who answers too late."""
     when = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else "an unknown time"
     if ask.status == AskStatus.ANSWERED:
         what = f" ({ask.decision})" if ask.decision else ""
@@ -196,7 +196,7 @@ def settled_sentence(ask: Ask) -> str:
 
 
 def settled_word(ask: Ask) -> str:
-    """How it was settled, in a word or two."""
+    """Return one or two words for how an ask was settled."""
     if ask.status == AskStatus.CANCELLED and ask.settled_via == FAILED:
         return FAILED
     return ask.decision or ask.status.replace("_", " ")
@@ -213,7 +213,7 @@ def open_ask(ask: Ask, actor: str) -> Change:
 
 
 def cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
-    """Withdraw a pending ask, with who did it and why."""
+    """Cancel a pending ask; record who did it and why."""
     must_be_pending(ask)
     after = ask._replace(
         status=AskStatus.CANCELLED,
@@ -229,7 +229,7 @@ def cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
 
 
 def fall_due(ask: Ask, now: datetime) -> Change | None:
-    """The next thing that time does to a pending ask, or None when nothing is due."""
+    """Return the next change by a deadline of a pending ask; None when nothing is due."""
     clock = ask.deadlines
     if not ask.pending:
         return None
@@ -266,7 +266,7 @@ def _move_deadlines(ask: Ask, deadlines: Deadlines, notice: Notice, event: Event
 
 
 def hold_deadlines(ask: Ask, by: str, now: datetime) -> Change:
-    """The ask after somebody saved a draft of its answer; an event only if that moved its deadline."""
+    """Return the ask after a draft was saved, with an event only if its deadline moved."""
     deadlines = hold(ask.deadlines, now) if ask.pending else ask.deadlines
     if deadlines == ask.deadlines:
         return Change(ask, ())
@@ -277,7 +277,7 @@ def hold_deadlines(ask: Ask, by: str, now: datetime) -> Change:
 
 
 def take(ask: Ask, to: str, now: datetime) -> Change | None:
-    """The answer was handed to its asker; None when that was recorded before."""
+    """Record that the asker received the answer; None when that was recorded before."""
     if ask.status != AskStatus.ANSWERED or ask.delivered_at:
         return None
     after = ask._replace(delivered_at=now, delivered_to=to, version=ask.version + 1)
@@ -286,15 +286,18 @@ def take(ask: Ask, to: str, now: datetime) -> Change | None:
 
 
 def hide_settlement(ask: Ask) -> Ask:
-    """A settled ask as its asker sees it while nothing may be handed over; never to be written."""
+    """Return a settled ask that looks pending, while its asker may not see the answer.
+
+    Never write it to the store.
+    """
     return ask._replace(
-        status=AskStatus.PENDING, decision=None, value=None, note="", settled_at=None, settled_by="",
-        settled_via="",
+        status=AskStatus.PENDING, decision=None, value=None, note="", settled_at=None,
+        settled_by="", settled_via="",
     )  # fmt: skip
 
 
 def hear(ask: Ask, messages: int) -> Change | None:
-    """So many messages were handed to the asker; None when it has heard them already."""
+    """Record how many messages the asker received; None when it had them before."""
     if ask.heard >= messages:
         return None
     return Change(ask._replace(heard=messages, version=ask.version + 1), ())

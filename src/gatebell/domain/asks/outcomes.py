@@ -1,4 +1,4 @@
-"""What an asker gets back: typed, and hard to misread."""
+"""The results of asks as typed objects for the asker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SessionOutcome(StrEnum):
-    """How a session with an agent ended; `pending` while nobody has decided."""
+    """How a session with an agent ended; `pending` until a person decides."""
 
     COMPLETED = "completed"
     CANCELLED = "cancelled"
@@ -49,52 +49,54 @@ class Outcome:
         self.id: str = ask.id
         self.kind: AskKind = ask.question.kind
         self.status: AskStatus = ask.status
-        """`answered`, `timed_out` or `cancelled`; `pending` while nobody has answered."""
+        """`answered`, `timed_out` or `cancelled`; `pending` without an answer."""
         self.note: str = ask.note
         self.settled_by: str = ask.settled_by
-        """`person:ada`; where votes decided, all who voted so, the last vote last."""
+        """`person:ada`; after a vote, everyone who voted for the result, the last vote last."""
         self.settled_via: str = ask.settled_via
         self.settled_at: datetime | None = ask.settled_at
 
     @property
     def value(self) -> Any:
-        """The answer, or the declared default after a timeout; otherwise an error."""
+        """The answer, or the default after a timeout; otherwise an error."""
         if self.status == AskStatus.ANSWERED or (
             self.status == AskStatus.TIMED_OUT and self._value is not None
         ):
             return self._value
         if self.status == AskStatus.TIMED_OUT:
-            raise TimedOutError(f"{self.id} timed out before anybody answered")
+            raise TimedOutError(
+                f"{self.id} timed out without an answer: ask again, or give it more time"
+            )
         if self.status == AskStatus.CANCELLED:
             raise CancelledError(f"{self.id} was cancelled: {self.note or 'no reason given'}")
         raise NotAnsweredError(f"{self.id} is not answered yet: gate wait {self.id}")
 
     def __bool__(self) -> bool:
-        raise TypeError(f"a {self.kind} is neither true nor false: look at its value or status")
+        raise TypeError(f"a {self.kind} is neither true nor false: use its value or status")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id} {self.status}>"
 
 
 class Approval(Outcome):
-    """True when, and only when, a person approved.
+    """The result of an approval: true only if a person approved.
 
-    Of no ask at all it is what a session is to end with: `outcome=Approval()`.
+    Without an ask it names the outcome that a session should have: `outcome=Approval()`.
     """
 
     def __init__(self, ask: Ask = _NOT_ASKED, _: Any = None) -> None:
         super().__init__(ask, ask.decision)
         self.decision: Decision | None = ask.decision
-        """`approved`, `rejected`, or None when nobody decided."""
+        """`approved`, `rejected`, or None without a decision."""
 
     @property
     def reason(self) -> str:
-        """What the person said, or why there is no decision."""
+        """The person's note, or else the decision or status in words."""
         return self.note or (self.decision or self.status).replace("_", " ")
 
     @property
     def message(self) -> str:
-        """What the person wrote beside the decision, if anything."""
+        """The person's note beside the decision; may be empty."""
         return self.note
 
     def __bool__(self) -> bool:
@@ -110,13 +112,13 @@ class Choice(Outcome):
 
     @property
     def is_other(self) -> bool:
-        """The person chose `Other…` and wrote something of their own."""
+        """Whether the person chose `Other…` and wrote their own words."""
         chosen = self._value if isinstance(self._value, list) else [self._value]
         return any(isinstance(one, dict) for one in chosen)
 
 
 class Text(Outcome):
-    """What a person wrote."""
+    """The text that a person wrote."""
 
 
 class Form(Outcome):
@@ -124,7 +126,7 @@ class Form(Outcome):
 
 
 class Visits(NamedTuple):
-    """How people worked on a session ask, all their visits together."""
+    """All visits to a session ask together."""
 
     attempts: int = 0
     session_id: str = ""
@@ -133,7 +135,7 @@ class Visits(NamedTuple):
 
 
 def sum_up(ask: Ask, visits: Sequence[Visit]) -> Visits:
-    """The visits of an ask as its asker gets them; final once the last visit has ended."""
+    """Return the visits of an ask in sum; final after the end of the last visit."""
     words = "\n".join(one.transcript for one in visits if one.transcript)
     captures = ask.question.session and ask.question.session.capture_transcript
     now = ask.settled_at or ask.opened_at
@@ -146,7 +148,7 @@ def sum_up(ask: Ask, visits: Sequence[Visit]) -> Visits:
 
 
 class Session(Outcome):
-    """What a person and an agent came to, and how long it took them."""
+    """The result of a session with a person and an agent, and its duration."""
 
     def __init__(self, ask: Ask, value: Any, visits: Visits) -> None:
         kind = ask.question.answered_as
@@ -154,23 +156,23 @@ class Session(Outcome):
         super().__init__(ask, ask.decision if kind == AskKind.APPROVAL else words)
         self._shape: Callable[[Any], Any] | None = None
         self.decision: Decision | None = ask.decision
-        """`approved` or `rejected`, where that was asked; None when nobody decided."""
+        """`approved` or `rejected` for an approval; None without a decision."""
         failed = ask.status == AskStatus.CANCELLED and ask.settled_via == FAILED
         self.outcome: SessionOutcome = SessionOutcome.FAILED if failed else _ENDED[ask.status]
-        """`completed`, `cancelled`, `timeout` or `failed`; `pending` while nobody has decided."""
+        """`completed`, `cancelled`, `timeout` or `failed`; `pending` until a person decides."""
         self.attempts: int = visits.attempts
-        """How often somebody opened it."""
+        """The number of visits."""
         self.session_id: str = visits.session_id
         """The conversation, for `resume_session`."""
         self.transcript: str | None = visits.transcript
         self.duration_ms: int = visits.duration_ms
-        """How long people were in it."""
+        """The duration of all visits."""
 
     @property
     def response(self) -> Any:
-        """The decision, option, text or form as its asker wants it; None when there is none.
+        """The decision, option, text or form in the shape that its asker wants; None without one.
 
-        An InvalidAnswerError when the asker's own class refuses it; `value` is what was answered.
+        An InvalidAnswerError if the asker's own class refuses it; `value` is the raw answer.
         """
         if self._value is None or self._shape is None:
             return self._value
@@ -178,17 +180,17 @@ class Session(Outcome):
 
     @property
     def visits(self) -> Visits:
-        """What the journal of a flow keeps beside the ask."""
+        """The data that the journal of a flow keeps beside the ask."""
         return Visits(self.attempts, self.session_id, self.transcript, self.duration_ms)
 
     def convert_response(self, shape: Callable[[Any], Any]) -> Session:
-        """The same, with a response of the shape that was wanted."""
+        """Set the function that converts the response."""
         self._shape = shape
         return self
 
 
 def _in_words(chosen: Any) -> Any:
-    """What was chosen, with what people wrote of their own as plain text."""
+    """Return the chosen options, with a person's own words as plain text."""
     if isinstance(chosen, list):
         return [_in_words(one) for one in chosen]
     return chosen["other"] if isinstance(chosen, dict) else chosen
@@ -202,7 +204,7 @@ _OUTCOMES: dict[AskKind, type[Outcome]] = {
 
 
 def answer_text(ask: Ask, value: Any) -> str:
-    """An answer's value as plain text: one option a line, a form always as JSON."""
+    """Return the value of an answer as text: one option per line, a form as JSON."""
     if ask.question.answered_as == AskKind.FORM or value is None:
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict) and list(value) == ["input"]:

@@ -1,4 +1,4 @@
-"""The question of an ask: what a person is shown, and which answers it allows."""
+"""The question of an ask: the content that is shown, and the answers that it allows."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MAX_PROMPT_CHARACTERS = 200_000
 MAX_CONTEXT_CHARACTERS = 4_000_000
 
 OTHER = "Other…"
-"""The option that carries a person's own words."""
+"""The option with a person's own words."""
 
 
 class Question(NamedTuple):
-    """What is shown and answered. It never changes once the ask is open."""
+    """The question as it is shown and answered. It does not change after the ask is opened."""
 
     kind: AskKind
     prompt: str
@@ -31,16 +31,16 @@ class Question(NamedTuple):
     options: tuple[str, ...] = ()
     multiple: bool = False
     other: bool = False
-    """There is also `Other…`, which carries text."""
+    """Whether `Other…` is an option; its answer is a text."""
     schema: dict[str, Any] | None = None
     default: Any = None
-    """Takes effect on timeout; never for an approval."""
+    """The value after a timeout; never for an approval."""
     secret: bool = False
     requirement: Requirement = ANY_PERSON
     call: Call | None = None
     """The tool call that a host holds until this approval is decided."""
     session: Terms | None = None
-    """How it is worked out, when it is a session."""
+    """The terms of a session ask."""
 
     @property
     def option_labels(self) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class Question(NamedTuple):
 
     @property
     def gates(self) -> bool:
-        """Its yes lets something happen, so only a person may give it."""
+        """Whether a yes permits an action, so that only a person may answer."""
         return self.kind in (AskKind.APPROVAL, AskKind.SESSION)
 
 
@@ -71,9 +71,9 @@ def make_question(
     call: Call | None = None,
     session: Terms | None = None,
 ) -> Question:
-    """A question that makes sense, or a UsageError that says why it does not.
+    """Return a valid question, or raise a UsageError with the reason.
 
-    The default is added by `answers.with_default`, which can judge it.
+    `answers.with_default` checks and adds the default.
     """
     question = Question(
         _parse_kind(kind), prompt, context, options, multiple, schema=schema, secret=secret,
@@ -83,10 +83,10 @@ def make_question(
     _must_fit_its_kind(question)
     named = tuple(option for option in options if not means_other(option))
     if len(set(named)) < len(named) or not all(option.strip() for option in named):
-        raise UsageError("the options must differ from one another, and none may be empty")
+        raise UsageError("two options are equal, or one is empty: write different options")
     if len(options) == 1:
         raise UsageError(
-            f"a choice needs two options or more, got {options[0]!r} alone: add {OTHER!r}, or ask "
+            f"a choice needs at least two options, got only {options[0]!r}: add {OTHER!r}, or ask "
             "for an approval or a text"
         )
     return question._replace(options=named, other=len(named) < len(options))
@@ -98,7 +98,7 @@ def _parse_kind(word: str) -> AskKind:
     except ValueError:
         known = ", ".join(AskKind)
         near = suggest(word, AskKind)
-        raise UsageError(f"{word!r} is no kind of ask; there are {known}{near}") from None
+        raise UsageError(f"expected a kind of ask ({known}), got {word!r}{near}") from None
 
 
 def means_other(word: str) -> bool:
@@ -108,14 +108,15 @@ def means_other(word: str) -> bool:
 def _must_be_readable(question: Question) -> None:
     prompt = question.prompt
     if not prompt.strip():
-        raise UsageError("an ask needs a question")
+        raise UsageError("the question is empty: write one")
     if len(prompt) > MAX_PROMPT_CHARACTERS:
         raise UsageError(
-            f"the question has {len(prompt)} characters, at most {MAX_PROMPT_CHARACTERS} fit: "
-            "put the long part into --context"
+            f"the question has {len(prompt)} characters, the limit is {MAX_PROMPT_CHARACTERS}: "
+            "move the long part to --context"
         )
     if len(canonical(question.context)) > MAX_CONTEXT_CHARACTERS:
-        raise UsageError(f"the context is longer than {MAX_CONTEXT_CHARACTERS} characters")
+        limit = MAX_CONTEXT_CHARACTERS
+        raise UsageError(f"the context is longer than {limit} characters: shorten it")
 
 
 def _must_fit_its_kind(question: Question) -> None:
@@ -136,9 +137,9 @@ def _must_fit_its_kind(question: Question) -> None:
     if question.multiple and answer != AskKind.CHOICE:
         raise UsageError("only a choice can take several options")
     if question.secret and kind != AskKind.TEXT:
-        raise UsageError("only a text ask is secret; in a form, mark fields as writeOnly")
+        raise UsageError("only a text ask can be secret: in a form, mark fields as writeOnly")
     if question.call and kind != AskKind.APPROVAL:
-        raise UsageError("a tool call is held by an approval and by nothing else")
+        raise UsageError("only an approval can hold a tool call")
     several = requirement.n > 1 or requirement.reject > 1 or requirement.veto
     if several and answer != AskKind.APPROVAL:
-        raise UsageError(f"more than one person can decide an approval, not a {answer}")
+        raise UsageError(f"only an approval can need several people, not a {answer}")
