@@ -398,7 +398,7 @@ def test_wrong_arguments_are_explained(world, project):
     for words, code, sentence in (
         (["status", "7"], 5, "there is no run 7; gate list shows the runs"),
         (["status", "a-7k2"], 2, "expected the number of a run, got 'a-7k2'"),
-        (["stop", "9" * 30], 2, "is no run"),
+        (["stop", "9" * 30], 2, "expected the number of a run"),
         (["run", "nothing"], 5, "there is no flow 'nothing'"),
         (["run", "nowhere.py"], 5, "there is no flow file"),
         (["run", "simple", "-r", "/nowhere"], 2, "there is no folder /nowhere"),
