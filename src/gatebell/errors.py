@@ -163,7 +163,7 @@ class StoreTroubleError(GateError):
 
 
 class DeliveryError(GateError):
-    """A notification could not be sent; `gate notify` tells by which road."""
+    """A notification could not be sent; `gate notify` tells by which route."""
 
 
 class MissingAgentError(GateError):

@@ -69,7 +69,7 @@ def test_foreign_database_is_left_as_it_is(path):
     raw = apsw.Connection(path)
     raw.execute("CREATE TABLE theirs (x)")
     raw.close()
-    with pytest.raises(StoreTroubleError, match="no gatebell store"):
+    with pytest.raises(StoreTroubleError, match="not a gatebell store"):
         open_store(path)
 
 
@@ -162,7 +162,7 @@ def _raise(_):
         (apsw.FullError("x"), "disk is full"),
         (apsw.BusyError("x"), "busy for 30 seconds"),
         (apsw.ReadOnlyError("x"), "GATE_STORE=PATH"),
-        (apsw.CorruptError("x"), "put back a copy"),
+        (apsw.CorruptError("x"), "restore a copy"),
         (apsw.IOError("disk I/O error"), "disk I/O error"),
     ],
 )

@@ -14,8 +14,9 @@ from gatebell.domain.asks.answers import (
     interpret,
     with_default,
 )
-from gatebell.domain.asks.asks import Ask, Origin, iso, make_question, question_digest
+from gatebell.domain.asks.asks import Ask, Origin, iso, question_digest
 from gatebell.domain.asks.documents import token_document
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import Requirement, Vote
 from gatebell.domain.people.logins import Token, session_prefix
 from gatebell.domain.sessions.visits import Terms

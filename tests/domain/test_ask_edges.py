@@ -16,13 +16,13 @@ from gatebell.domain.asks.asks import (
     Origin,
     hide_settlement,
     iso,
-    make_question,
     question_digest,
     record_digest,
     settled_sentence,
 )
 from gatebell.domain.asks.context_text import context_text, is_plain
 from gatebell.domain.asks.documents import entry_document
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import Requirement, parse_requirement, why_not
 from gatebell.domain.audit.events import Entry, Event
 from gatebell.domain.digests import digest
@@ -97,17 +97,52 @@ def test_grant_has_an_id_of_its_own():
     assert re.fullmatch("g-[2-9a-z]{6}", granted.id)
 
 
-@pytest.mark.proves("ASK-2", "ASK-6")
+@pytest.mark.proves("ASK-2", "ASK-6", "EASE-25")
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "given", "sentence"),
     [
-        (("A", "B"), "the options are 'A', 'B'"),
-        (("A", "Other…"), "the options are 'A', and Other… with words of your own"),
+        (("A", "B"), "C", "'C' is not an option; the options are 'A', 'B'"),
+        (("A", "B"), 7, "7 is not an option; the options are 'A', 'B'"),
+        (("A", "B"), "x" * 50, f"'{'x' * 39}… is not an option; the options are 'A', 'B'"),
+        (
+            ("Red", "Blue"),
+            "Rde",
+            "'Rde' is not an option; the options are 'Red', 'Blue'; did you mean 'Red'?",
+        ),
+        (
+            ("A", "Other…"),
+            "C",
+            "'C' is not an option; the options are 'A', and Other… with words of your own",
+        ),
     ],
 )
-def test_wrong_option_is_refused_with_the_right_ones(options, sentence):
+def test_wrong_option_is_refused_with_the_right_ones(options, given, sentence):
     with pytest.raises(InvalidAnswerError) as caught:
-        interpret(make_question("choice", "Q?", options=options), "C")
+        interpret(make_question("choice", "Q?", options=options), given)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.proves("EASE-28")
+@pytest.mark.parametrize(
+    ("kind", "more", "sentence"),
+    [
+        ("choice", {}, "a choice needs options: give two or more"),
+        (
+            "approval",
+            {"options": ("A", "B")},
+            "an ask of kind approval has no options: leave them out, or ask for a choice",
+        ),
+        ("form", {}, "a form needs a schema: give a JSON Schema"),
+        (
+            "text",
+            {"schema": {"type": "object"}},
+            "an ask of kind text has no schema: leave it out, or ask for a form",
+        ),
+    ],
+)
+def test_options_and_schema_belong_to_their_kind(kind, more, sentence):
+    with pytest.raises(UsageError) as caught:
+        make_question(kind, "Q?", **more)
     assert str(caught.value) == sentence
 
 

@@ -14,10 +14,10 @@ from gatebell.domain.asks.asks import (
     Origin,
     iso,
     make_id,
-    make_question,
     parse_priority,
     question_digest,
 )
+from gatebell.domain.asks.questions import Question, make_question
 from gatebell.domain.asks.requirements import Requirement
 from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import AlreadySettledError, UsageError
@@ -45,9 +45,9 @@ def an_ask(kind="text", default=None, owner="", **clock):
         ("text", " \n", {}, "needs a question"),
         ("text", "x" * 200_001, {}, "--context"),
         ("choice", "Q", {}, "needs options"),
-        ("text", "Q", {"options": ("A",)}, "needs options"),
+        ("text", "Q", {"options": ("A",)}, "has no options"),
         ("form", "Q", {}, "needs a schema"),
-        ("text", "Q", {"schema": {}}, "needs a schema"),
+        ("text", "Q", {"schema": {}}, "has no schema"),
         ("text", "Q", {"multiple": True}, "only a choice"),
         ("approval", "Q", {"secret": True}, "only a text"),
         ("choice", "Q", {"options": ("A", "A")}, "differ"),
@@ -81,7 +81,7 @@ def test_bare_ask_has_only_its_question():
     question = make_question("text", "Q")
     nothing = (None, (), False, False, None, None, False, Requirement(), None, None)
     assert question == ("text", "Q", *nothing)
-    assert asks.Question("text", "Q") == question
+    assert Question("text", "Q") == question
     assert Origin() == ("", "", "", "", "", "", "", "")
     ask = Ask("a-2", question, Origin(), NOW, "d")
     assert ask[5:10] == (2, None, "", "", deadlines.NO_DEADLINES)

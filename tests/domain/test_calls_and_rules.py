@@ -8,14 +8,9 @@ import pytest
 from tests.support.people import a_person
 
 from gatebell.domain.asks.answers import Given, answer
-from gatebell.domain.asks.asks import (
-    Ask,
-    Origin,
-    make_question,
-    question_digest,
-    record_digest,
-)
+from gatebell.domain.asks.asks import Ask, Origin, question_digest, record_digest
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import Requirement
 from gatebell.domain.permissions import rules
 from gatebell.domain.permissions.calls import Call, ended_without_us, headline, make_call, shown

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given as whatever, strategies as st
 
 from gatebell.domain.asks.answers import interpret
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.asks.elicitation import (
     NOT_YET,
     Elicitation,
@@ -16,6 +16,7 @@ from gatebell.domain.asks.elicitation import (
     elicitation,
     read_given,
 )
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.sessions.visits import Terms
 from gatebell.domain.text.display import inert
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gatebell.domain.asks import file_questions
-from gatebell.domain.asks.asks import Ask, Origin, Question
+from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.asks.file_questions import (
     answer_file,
     foreign,
@@ -20,6 +20,7 @@ from gatebell.domain.asks.file_questions import (
     shorten,
     told_ask,
 )
+from gatebell.domain.asks.questions import Question
 from gatebell.errors import UsageError
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

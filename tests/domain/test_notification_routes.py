@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gatebell.domain.asks.asks import Ask, Notice, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Notice, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import ANY_PERSON, Requirement
 from gatebell.domain.enums import Priority
 from gatebell.domain.notifications import messages, routes
@@ -51,19 +52,22 @@ def test_routes_are_read_from_the_settings():
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ("desktop", "is a table"),
+        ("desktop", "is not a table: write [[notify]]"),
         ({}, 'to is "desktop"'),
         ({"to": "carrier pigeon"}, 'to is "desktop"'),
         ({"to": "command:  "}, 'to is "desktop"'),
         ({"to": "webhook: ftp://x"}, "webhook: https://HOST"),
         ({"to": "webhook: https://me:hunter2@x/"}, "without user@"),
-        ({"to": "desktop", "form": "x"}, "sets 'form'; there are only to, person"),
+        ({"to": "desktop", "form": "x"}, "sets 'form'; a route has only to, person"),
         ({"to": "desktop", "person": 7}, "person is a text"),
         ({"to": "desktop", "priority": "soon"}, "priority is urgent, high"),
         ({"to": "desktop", "quiet": "late"}, 'quiet is "22:00-07:00"'),
         ({"to": "desktop", "quiet": "22:00-25:00"}, 'quiet is "22:00-07:00"'),
         ({"to": "desktop", "quiet": "22:00-22:00"}, "never begin"),
-        ({"to": "desktop", "secret": "c2VjcmV0"}, "belongs to a webhook"),
+        (
+            {"to": "desktop", "secret": "c2VjcmV0"},
+            "only a webhook has a secret, and this is no webhook: remove it",
+        ),
         ({"to": "webhook: https://x", "secret": "whsec_hunter2!"}, "secret is base64"),
     ],
 )
@@ -332,7 +336,7 @@ def test_letter_of_a_test_is_whole():
     delivery = Delivery("i", "test", "", "", "x", NOW, NOW)
     assert delivery[7:] == (0, None, None, None, "")
     assert messages.compose_test(delivery, "https://gate.example.org") == (
-        "i", "test", "Test from gate", "This road works: you will hear here when something waits.",
+        "i", "test", "Test from gate", "This route works: you will be told here when something waits for you.",
         "https://gate.example.org/", Priority.NORMAL, "",
         {"type": "gate.tested", "timestamp": WHEN, "data": {}},
     )  # fmt: skip

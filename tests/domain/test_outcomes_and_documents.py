@@ -9,7 +9,7 @@ import pytest
 
 from gatebell.domain.asks import outcomes
 from gatebell.domain.asks.answers import Answer
-from gatebell.domain.asks.asks import Ask, Message, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Message, Origin
 from gatebell.domain.asks.deadlines import start
 from gatebell.domain.asks.documents import (
     answer_document,
@@ -21,6 +21,7 @@ from gatebell.domain.asks.documents import (
     turn_document,
     visit_document,
 )
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.audit.events import Entry, Event
 from gatebell.domain.runs import run_xml
 from gatebell.domain.runs.runs import FlowCall, Run, Turn

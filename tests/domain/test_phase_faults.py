@@ -78,7 +78,7 @@ async def is_late(state, _item=None):
             [Phase("a", human=HumanInput("Why?", "text"), next="end"), END],
             "phase 'a' asks for 'text': it is 'approval' or 'choice', and free text is a choice with the option 'Other…'",
         ),
-        ([Phase("a", human=HumanInput("Why?", "choice"), next="end"), END], "a choice needs options, and no other kind has them"),
+        ([Phase("a", human=HumanInput("Why?", "choice"), next="end"), END], "a choice needs options: give two or more"),
         ([Phase("a", human=HumanInput("?", "choice", ["", "x"]), next="end"), END], "none may be empty"),
         ([Phase("a", human=HumanInput("?", "choice", ["x", "x"]), next="end"), END], "must differ from one another, and none may be empty"),
         ([Phase("a", human=HumanInput("?", "choice", "xy"), next="end"), END], "expected a list for options, got one text: use a list of texts"),
@@ -87,11 +87,11 @@ async def is_late(state, _item=None):
         ([Phase("a", human=HumanInput(3, "approval"), next="end"), END], "has a question that is no text, or options that are no list of texts"),
         (
             [Phase("a", human=HumanInput("?", "approval", ["x"]), next="end"), END],
-            "no other kind has them",
+            "leave them out, or ask for a choice",
         ),
         (
             [Phase("a", human=HumanInput("?", "approval", lambda _: []), next="end"), END],
-            "no other kind has them",
+            "leave them out, or ask for a choice",
         ),
         (
             [Phase("a", human=HumanInput(lambda: "?", "approval"), next="end"), END],

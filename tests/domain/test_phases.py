@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple
 
 import pytest
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.phases import diagrams
 from gatebell.domain.phases.phases import (
     OURS,

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.support.people import a_person
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question, question_digest
+from gatebell.domain.asks.asks import Ask, Origin, question_digest
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.digests import digest
 from gatebell.domain.permissions import rules
 from gatebell.domain.permissions.calls import Call, headline, make_call, shown

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.support.people import a_person
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.runs import run_xml
 from gatebell.domain.runs.changes import Changed, list_changed_files
 from gatebell.domain.runs.runs import FlowCall, Run, Turn

@@ -8,7 +8,8 @@ import pytest
 from tests.support.people import a_person
 
 from gatebell.domain.asks import deadlines
-from gatebell.domain.asks.asks import Ask, Change, Notice, Origin, iso, make_question
+from gatebell.domain.asks.asks import Ask, Change, Notice, Origin, iso
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.runs.runs import Run, RunChange, Turn
 from gatebell.domain.runs.signals import Signal
 from gatebell.domain.sessions import changes, joined_sessions, visits

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gatebell.domain.asks import deadlines, outcomes
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.people.principals import Caller, person
 from gatebell.domain.runs.runs import Turn
 from gatebell.domain.sessions import changes, visits

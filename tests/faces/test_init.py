@@ -145,7 +145,7 @@ def test_nothing_is_written_in_worktrees_or_outside_the_project(world, project):
     worktree = world.folder / "data" / "worktrees" / "run-12" / "shop"
     (worktree / ".git").mkdir(parents=True)
     world.ada.folder = worktree
-    assert "lies in the worktree of a run" in init(world, code=7).err
+    assert "is in the worktree of a run" in init(world, code=7).err
     assert os.listdir(worktree) == [".git"]
     world.ada.folder = project
     (world.folder / "elsewhere").mkdir()

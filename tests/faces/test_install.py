@@ -152,7 +152,7 @@ def test_gates_that_make_no_sense_are_refused(world, home):
     for words, sentence in (
         (("claude", "--gate", "git push"), "is no pattern: write Tool or Tool(words)"),
         (("claude", "--no-gate", "Bash(nothing)"), "is not gated"),
-        (("gemini", "--gate", "Bash(x)"), "gemini has no rules that could hold a gate"),
+        (("gemini", "--gate", "Bash(x)"), "gemini has no rules for gates"),
     ):
         assert sentence in install(world, *words, code=2).err
         assert sentence in install(world, *words, "--dry-run", code=2).err
@@ -328,7 +328,7 @@ def test_agent_may_only_look(world, home):
     ):
         ran = world.claude.gate(*words)
         assert ran.code == 7
-        assert "only a person changes what is gated" in ran.err
+        assert "only a person changes the gates" in ran.err
         assert world.claude.gate(*words, "--dry-run").code == 0 or words[0] == "uninstall"
     assert tree(home) == before
 

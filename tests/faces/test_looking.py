@@ -165,7 +165,7 @@ def test_doctor_looks_at_everything(world):
         "Trust: L0",
     ):
         assert part in ran.out
-    assert "claude is at work" in world.claude.gate("doctor").out
+    assert "claude runs this shell" in world.claude.gate("doctor").out
     os.chmod(os.path.dirname(world.path), 0o755)
     ran = world.plain.gate("doctor", "--json")
     assert ran.code == 1 and any(
@@ -189,7 +189,7 @@ def test_store_that_cannot_be_written_is_exit_code_eight(world):
     garbage = world.folder / "garbage.db"
     garbage.write_bytes(b"this is not a database at all, not even a little" * 100)
     ran = world.plain.gate("inbox", GATE_STORE=str(garbage))
-    assert ran.code == 8 and "no gatebell store" in ran.err
+    assert ran.code == 8 and "not a gatebell store" in ran.err
     assert (
         json.loads(world.plain.gate("inbox", "--json", GATE_STORE=str(garbage)).out)["exit_code"]
         == 8
@@ -218,7 +218,7 @@ def test_settings_come_from_variable_file_or_default(world):
     assert "codex: heavy o9, medium" in told["models"]["text"]
     assert told["templates"] == {"text": "later", "source": str(file)}
     (folder / "config.toml").write_text("wait = 7\n")
-    assert "there are only store, agent_wait_seconds" in world.plain.gate("inbox").err
+    assert "expected one of store, agent_wait_seconds" in world.plain.gate("inbox").err
     (folder / "config.toml").write_text("= 7\n")
     assert world.plain.gate("inbox").code == 2
     (folder / "config.toml").unlink()

@@ -110,7 +110,7 @@ class Programs(RunProject):
     def work(self, way):
         """Start a worker that drives every ready run."""
         worker = self.start(*WAYS[way])
-        eventually(lambda: locks.is_worked_at(self.world.path))
+        eventually(lambda: locks.has_worker(self.world.path))
         return worker
 
     def hold(self, what):

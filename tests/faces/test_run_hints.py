@@ -84,7 +84,7 @@ def test_abandoned_flow_continues_from_its_last_question(world, project, started
     stuck_at_the_gate(world, project, started)
     said = (
         "Use 'gate resume 1 --from 2' to go on from call 2 in a new run; 'gate resume 1' would end "
-        "like this again."
+        "in the same way."
     )
     assert said in world.ada.gate("status", "1").out.splitlines()
     started("resume", "1", "--from", "2")

@@ -32,6 +32,13 @@ def break_down():
 LINE = f"test_flow_error_lines.py:{break_down.__code__.co_firstlineno + 1})"
 
 
+@pytest.mark.proves("EASE-29")
+def test_step_without_a_function_says_how_it_is_called(house):
+    over = house.go(lambda _: step("break_down", break_down))
+    assert over.state == "failed"
+    assert "step() takes a function first, not 'break_down': step(work, …)" in over.reason
+
+
 @pytest.mark.proves("EASE-5")
 def test_failed_step_names_the_line(house):
     seen = []

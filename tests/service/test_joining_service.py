@@ -98,7 +98,7 @@ def test_choice_is_settled_by_free_text(desk):
 def test_session_stays_with_its_program_when_the_role_changes(desk):
     run = desk.run(NEEDS)
     desk.write_role("coder", "cli: codex\nmodel: other")
-    with pytest.raises(UsageError, match="nobody can join coder"):
+    with pytest.raises(UsageError, match="coder has no session to join"):
         join(desk, only(desk, run))
 
 

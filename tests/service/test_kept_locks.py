@@ -245,7 +245,7 @@ def test_forked_child_holds_no_lock_of_a_worker(tmp_path):
 from gatebell.app import daemon, locks
 from gatebell.file_protocol.folders import Helpers
 os.makedirs("project/.helpers", 0o700)
-kept = [daemon.become("gate.db", "http://127.0.0.1:1"), locks.work_at("gate.db"), Helpers("project")]
+kept = [daemon.register("gate.db", "http://127.0.0.1:1"), locks.register_worker("gate.db"), Helpers("project")]
 assert kept[2].hold()
 if not os.fork():
     print("there", flush=True)
@@ -260,9 +260,9 @@ input()
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as program:  # fmt: skip
         assert program.stdout.readline() == "there\n"
-        assert daemon.find(store) and locks.is_worked_at(store)
+        assert daemon.find(store) and locks.has_worker(store)
         assert listener_of(project) is not None
         program.kill()
         program.wait()
-        assert not daemon.find(store) and not locks.is_worked_at(store)
+        assert not daemon.find(store) and not locks.has_worker(store)
         assert listener_of(project) is None

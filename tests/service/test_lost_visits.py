@@ -196,7 +196,7 @@ def test_visit_without_lock_is_refused_with_advice(gate):
     ask_id = ask_for_session(gate)
     with open(f"{gate.store.path}-visits", "x", encoding="utf-8"):
         pass
-    with pytest.raises(StoreTroubleError, match=r"cannot be locked .* no session is opened: make"):
+    with pytest.raises(StoreTroubleError, match=r"cannot be locked .* no session was opened: make"):
         ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1")
     assert gate.store.asks.visits(ask_id) == []
 

@@ -27,7 +27,7 @@ from gatebell import (
 )
 from gatebell.api.phase_executor import MAX_ROUNDS
 from gatebell.api.phases import Reply
-from gatebell.app.project_files import flow_digest
+from gatebell.app.project_files import read_flow_digest
 from gatebell.app.wiring import open_store, open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.errors import GateError, RefusedError
@@ -430,7 +430,7 @@ def test_agent_that_cannot_continue_stops_the_workflow(house, status):
     over = house.go(flow)
     why = f"phase 'coder': coder reported {status}: no key"
     assert (over.state, over.reason) == (
-        "stuck", f"{why}. Once that is mended: gate resume 1 --from 2",
+        "stuck", f"{why}. Once that is fixed: gate resume 1 --from 2",
     )  # fmt: skip
     house.agent("coder", done())
     house.fork("2")
@@ -1036,7 +1036,7 @@ def test_events_of_another_driver_arrive_too(house, monkeypatch):
     """Another process drives it, so the observer gets no call."""
     told = []
     monkeypatch.setattr("gatebell.app.runtime.build_driver", lambda *_: house.driver)
-    house.flow, house.source = ask_once, flow_digest(__file__)
+    house.flow, house.source = ask_once, read_flow_digest(__file__)
     drive = house.driver.drive
 
     def elsewhere(run, keeper):

@@ -241,7 +241,7 @@ def test_task_limit_applies_and_without_one_it_waits(work):
 @pytest.mark.proves("TASK-181")
 def test_work_that_fails_its_test_returns_to_the_agent(work):
     work.terms(test="make test")
-    work.folders.failures = ["make test ended with exit code 2; its last words:\n1 failed"]
+    work.folders.failures = ["make test ended with exit code 2; its last output:\n1 failed"]
     agent = work.house.agent("code", complete(), complete("Mended"))
     work.create()
     task = work.work()
@@ -583,12 +583,15 @@ def test_needs_that_do_not_fit_together_are_a_question(work, monkeypatch, choice
 @pytest.mark.proves("FLT-4")
 def test_task_without_a_folder_gets_advice_it_can_follow(work, monkeypatch):
     def refuse(*_args, **_more):
-        raise NoWorktreeError("/p has no commit yet: commit first.")
+        raise NoWorktreeError("/p has no commit to start a worktree from: commit first.")
 
     monkeypatch.setattr(work.folders, "make", refuse)
     task = work.create()
     status = work.work().status
-    assert "/p has no commit yet: commit first." in status and "--in-place" not in status
+    assert (
+        "/p has no commit to start a worktree from: commit first." in status
+        and "--in-place" not in status
+    )
     assert status.endswith(f"Then: gate task reopen {task.id}")
 
 

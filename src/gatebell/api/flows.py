@@ -198,6 +198,8 @@ def step(
     An interrupted step runs again, so it must be repeatable. A dangerous one never does by
     itself: whether it happened becomes a question to a person.
     """
+    if not callable(work):
+        raise UsageError(f"step() takes a function first, not {work!r}: step(work, …)")
     label = name or getattr(work, "__name__", type(work).__name__)
     arguments = [list(args), named]
     return _made(

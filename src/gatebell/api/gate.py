@@ -116,7 +116,7 @@ class Gate:
     def send(self, request: Request, owner: str = "") -> str:
         """Open an ask as it was put together; returns the id."""
         caller = self.caller()
-        origin = wiring.in_its_project(wiring.origin(caller, self._agent, owner))
+        origin = wiring.move_to_project(wiring.origin(caller, self._agent, owner))
         if request.session:
             # Imported here: most asks are not sessions.
             from gatebell.services.sessions.session_check import check_terms

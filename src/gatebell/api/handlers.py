@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gatebell.app import wiring
 from gatebell.domain.asks.answers import DECISIONS, Given
-from gatebell.domain.asks.asks import means_other
+from gatebell.domain.asks.questions import means_other
 from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.phases.phases import accepts
 from gatebell.domain.text.display import frame, inert_line

@@ -154,7 +154,7 @@ class PhaseExecutor:
             output = self._each(phase) if phase.for_each else self._once(phase)
             for one in output if phase.for_each else [output]:
                 if isinstance(one, _Refusal):
-                    return None, f"{one.reason}. Once that is mended: {self._again()}"
+                    return None, f"{one.reason}. Once that is fixed: {self._again()}"
             if phase.update:
                 what = f"{describe_phase(phase.name)}: update"
                 self._state = self._plan.changed(self._state, phase.update, output, what)

@@ -95,7 +95,7 @@ class WorkflowRun:
                 handlers.check(handler)
                 handlers.caller(handler, self.store)
             _must_be_found_again(part, self.store)
-            self._digest = project_files.flow_digest(part.source) if part.source else ""
+            self._digest = project_files.read_flow_digest(part.source) if part.source else ""
         except BaseException:
             self._leave()
             raise
@@ -144,7 +144,7 @@ class WorkflowRun:
     def _start(self, prompt: str) -> Run:
         part, project = self._part, environment.project(os.getcwd())
         watched = part.in_place and part.has_roles and part.source
-        seen = project_files.seen(project, part.source) if watched else None
+        seen = project_files.read_digests(project, part.source) if watched else None
         wish = RunRequest(
             part.flow, part.source, self._digest, prompt, project, in_place=part.in_place, seen=seen
         )
@@ -293,7 +293,7 @@ def _must_be_found_again(part: WorkflowSpec, store: Store) -> None:
             "a workflow that is run must stand at the top of a Python file, under a name of its own: "
             "whoever takes its run over after a crash looks for it there"
         )
-    if store.path and project_files.leans_on_package(part.source):
+    if store.path and project_files.needs_package(part.source):
         raise UsageError(
             f"{part.source} has a relative import, and a worker loads it as a file of its own: "
             "import by whole names"

@@ -114,9 +114,9 @@ class Notes(Protocol):
 
 
 class Outbox(Protocol):
-    """Notices waiting for a channel to send them, and their deliveries: one for each road.
+    """Notices waiting for a channel to send them, and their deliveries: one for each route.
 
-    Of an ask's reminders one waits at most, here and on each road; others are left out.
+    Of an ask's reminders one waits at most, here and on each route; others are left out.
     """
 
     def waiting(self, limit: int) -> list[Notice]: ...
@@ -133,7 +133,7 @@ class Outbox(Protocol):
         ...
 
     def claim(self, route: str) -> Delivery | None:
-        """The first delivery due on a road, for 60 seconds: after that others may claim it.
+        """The first delivery due on a route, for 60 seconds: after that others may claim it.
 
         Only one, so that every claim outlives its sending.
         """
@@ -158,7 +158,7 @@ class Outbox(Protocol):
         ...
 
     def next_due(self, route: str) -> datetime | None:
-        """When something can be claimed on a road; None: nothing waits there."""
+        """When something can be claimed on a route; None: nothing waits there."""
         ...
 
     def try_again(self) -> int:

@@ -1,4 +1,4 @@
-"""The terminal of this process, by lines."""
+"""Read and write lines on the terminal of this process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gatebell.domain.text.display import inert_line
 
 
 class OwnTerminal:
-    """The streams of this process, whatever is at their other end."""
+    """The streams of this process, terminal or not."""
 
     def is_attended(self) -> bool:
         streams = (sys.stdin, sys.stdout)
@@ -23,7 +23,7 @@ class OwnTerminal:
         print(label, end="", flush=True)
 
     def is_line_ready(self) -> bool:
-        # A pipe or a file has its lines ready, or ends.
+        # A pipe or a file has its lines ready, or has ended.
         return not sys.stdin.isatty() or bool(select.select([sys.stdin], [], [], 0)[0])
 
     def read_line(self) -> str:

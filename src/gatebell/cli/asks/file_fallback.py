@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import project_files
-from gatebell.app.environment import set_up_above
+from gatebell.app.environment import find_set_up_project
 from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.enums import AskKind, Priority
 from gatebell.errors import RefusedError, StoreTroubleError
@@ -33,7 +33,7 @@ def ask(request: Request, problem: StoreTroubleError) -> NoReturn:
         raise RefusedError(
             f"files can ask only for a text or a choice{without}, not for an approval: {problem}"
         )
-    words = ["--priority", _priority(request)]
+    words = ["--priority", _limit_priority(request)]
     if request.expires_seconds:
         words += ["--timeout", str(max(1, round(request.expires_seconds)))]
     for option in request.options:
@@ -41,7 +41,7 @@ def ask(request: Request, problem: StoreTroubleError) -> NoReturn:
     _become([*words, "--", request.prompt], problem)
 
 
-def _priority(request: Request) -> str:
+def _limit_priority(request: Request) -> str:
     """Return the priority; a question in a file has none below normal."""
     return min(parse_priority(request.priority), Priority.NORMAL).word
 
@@ -56,7 +56,7 @@ def wait(ask_id: str, problem: StoreTroubleError) -> NoReturn:
 
 
 def _must_be_set_up(problem: StoreTroubleError) -> None:
-    if not set_up_above(os.getcwd()):
+    if not find_set_up_project(os.getcwd()):
         raise problem
 
 

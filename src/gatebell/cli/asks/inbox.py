@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.app.environment import project
-from gatebell.cli.asks.values import positive
+from gatebell.cli.asks.values import parse_count
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import add_colour, inbox_lines, print_json, short
-from gatebell.domain.asks.documents import ask_document
 from gatebell.domain.text.display import age, cell, storable
 from gatebell.errors import UsageError
 from gatebell.services.asks.apply_deadlines import sweep
-from gatebell.services.asks.waiters import is_waiter_gone
+from gatebell.services.asks.waiters import make_ask_document
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="only asks of the project (the git root) that contains this folder",
     )
-    add("--limit", type=positive, default=50, metavar="N", help="list at most N (50)")
+    add("--limit", type=parse_count, default=50, metavar="N", help="list at most N (50)")
     add("--ids", action="store_true", help="print ids only")
     add_identity(parser)
     add("--json", action="store_true", help="print a JSON list (docs/json.md)")
@@ -48,12 +47,11 @@ def run(args: argparse.Namespace) -> int:
         # A wrong token is refused even though the list does not depend on it.
         caller(store, args)
     sweep(store)
-    where = None if args.project is None else _project(store, args.project)
+    where = None if args.project is None else _find_project(store, args.project)
     asks = store.asks.pending(args.limit + 1, where)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
-        gone = [{"asker_gone": is_waiter_gone(store, ask)} for ask in asks]
-        print_json([ask_document(ask) | one for ask, one in zip(asks, gone, strict=True)])
+        print_json([make_ask_document(store, ask) for ask in asks])
     elif args.ids:
         for ask in asks:
             print(ask.id)
@@ -76,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _project(store: Store, given: str) -> str:
+def _find_project(store: Store, given: str) -> str:
     """Return the project of a folder; a removed folder may still have asks."""
     path = os.path.abspath(os.path.expanduser(given))
     # Asks store the path as text, even if it is not valid UTF-8.

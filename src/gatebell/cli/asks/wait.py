@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.cli.asks.output_answer import (
     add_secret_options,
-    handing_of,
+    build_handing,
     wait_and_hand_over,
 )
 from gatebell.cli.identity import read_text
@@ -48,5 +48,5 @@ def run(args: argparse.Namespace) -> int:
         file_fallback.wait(args.id, problem)
     caller = wiring.caller(store, "cli")
     ask = find(store, args.id)
-    handing = handing_of(args, token, secret=bool(ask.token_digest))
+    handing = build_handing(args, token, secret=bool(ask.token_digest))
     return wait_and_hand_over(store, caller, ask.id, handing, seconds)

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.asks.asks import (
-    Ask,
-    Change,
-    Notice,
-    Question,
-    iso,
-    make_id,
-    settled_sentence,
-    wakes,
-)
+from gatebell.domain.asks.asks import Ask, Change, Notice, iso, make_id, settled_sentence, wakes
 from gatebell.domain.asks.forms import check_form, check_schema, has_hidden, hide
 from gatebell.domain.asks.requirements import Vote, count, deciders, why_not
 from gatebell.domain.audit.events import Event, EventKind
@@ -22,6 +13,7 @@ from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, N
 from gatebell.domain.people.logins import session_prefix
 from gatebell.domain.permissions.rules import Rule, Scope, build_grant, build_made_event
 from gatebell.domain.records import NamedTuple
+from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
@@ -35,9 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from gatebell.domain.asks.questions import Question
     from gatebell.domain.people.principals import Caller
 
 # The whole vocabulary of an approval. Anything else, however friendly, is not a decision.
+_MAX_SHOWN = 40
 DECISIONS = {
     "yes": Decision.APPROVED,
     "y": Decision.APPROVED,
@@ -145,6 +139,7 @@ def _option(question: Question, value: Any) -> Any:
         if isinstance(value["other"], str) and value["other"].strip():
             return value
         raise InvalidAnswerError("Other… needs words of your own")
+    near = ""
     if isinstance(value, str):
         if value in question.options:
             return value
@@ -152,9 +147,15 @@ def _option(question: Question, value: Any) -> Any:
         alike = [option for option in question.options if option.casefold() == word]
         if len(alike) == 1:
             return alike[0]
+        near = "" if alike else suggest(value, question.options)
     options = ", ".join(map(repr, question.options))
     ways = f"{options}, and Other… with words of your own" if question.other else options
-    raise InvalidAnswerError(f"the options are {ways}")
+    raise InvalidAnswerError(f"{_shorten(value)} is not an option; the options are {ways}{near}")
+
+
+def _shorten(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
 
 
 def _whole_word(options: Sequence[str], value: str) -> str:

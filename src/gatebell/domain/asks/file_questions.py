@@ -10,11 +10,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.asks.asks import (
-    MAX_PROMPT_CHARACTERS,
-    parse_priority,
-    settled_sentence,
-)
+from gatebell.domain.asks.asks import parse_priority, settled_sentence
+from gatebell.domain.asks.questions import MAX_PROMPT_CHARACTERS
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.enums import AskStatus, Priority, StrEnum
 from gatebell.domain.text.display import storable

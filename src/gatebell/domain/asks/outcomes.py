@@ -6,7 +6,8 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.asks.asks import Ask, Origin, Question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import Question
 from gatebell.domain.enums import AskKind, AskStatus, Decision, StrEnum
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.records import NamedTuple

@@ -128,7 +128,7 @@ def compose(
 
 def compose_test(delivery: Delivery, url: str) -> NotificationMessage:
     """What `gate notify test` sends."""
-    body = "This road works: you will hear here when something waits."
+    body = "This route works: you will be told here when something waits for you."
     document: dict[str, Any] = {
         "type": _EVENTS[NoticeKind.TEST],
         "timestamp": iso(delivery.written_at),

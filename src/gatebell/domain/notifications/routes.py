@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask, Notice
 
 KEYS = {
-    "to": 'where it leads: "desktop", an Apprise address, "command: …" or "webhook: https://…"',
+    "to": 'where to send: "desktop", an Apprise address, "command: …" or "webhook: https://…"',
     "person": "the person who gets the notices; without it, everybody",
     "priority": "only asks at least this urgent: urgent, high, normal, low or backlog (all)",
     "quiet": 'when only urgent asks are sent: "22:00-07:00", in local time',
@@ -98,16 +98,16 @@ def _visible(route: Route) -> str:
 def parse_route(table: Any, where: str) -> Route:
     """A route as the settings tell it; `where` is how to name that place to its author."""
     if not isinstance(table, dict):
-        raise UsageError(f"{where} is a table: write [[notify]] and below it to = …")
+        raise UsageError(f"{where} is not a table: write [[notify]], and below it to = …")
     for key, value in table.items():
         if key not in KEYS:
-            raise UsageError(f"{where} sets {key!r}; there are only {', '.join(KEYS)}")
+            raise UsageError(f"{where} sets {key!r}; a route has only {', '.join(KEYS)}")
         if not isinstance(value, str) or not value.strip():
             raise UsageError(f"{where}: {key} is a text in quotes")
     via, target = _target(table.get("to", ""), where)
     secret = table.get("secret", "")
     if secret and via != ChannelKind.WEBHOOK:
-        raise UsageError(f"{where}: secret belongs to a webhook; this is none")
+        raise UsageError(f"{where}: only a webhook has a secret, and this is no webhook: remove it")
     if secret and not _is_key(secret):
         raise UsageError(f"{where}: secret is base64, with or without whsec_ before it")
     try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.asks.asks import make_question
 from gatebell.domain.asks.deadlines import make_escalations
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
 from gatebell.domain.phases.phases import (

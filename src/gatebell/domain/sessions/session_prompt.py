@@ -11,7 +11,7 @@ from gatebell.domain.enums import AskKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gatebell.domain.asks.asks import Question
+    from gatebell.domain.asks.questions import Question
 
 PROMPT_FILE = "prompt.md"
 # More than this in one file, and agents' tools for reading refuse to show it whole.

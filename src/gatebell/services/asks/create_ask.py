@@ -14,7 +14,6 @@ from gatebell.domain.asks.asks import (
     cancel as cancelled,
     id_length,
     make_id,
-    make_question,
     open_ask,
     parse_priority,
     question_digest,
@@ -22,6 +21,7 @@ from gatebell.domain.asks.asks import (
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.owners import task_of
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import ANY_PERSON, make_requirement
 from gatebell.domain.digests import token_digest
 from gatebell.domain.enums import AskKind, Priority
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from gatebell.domain.asks.asks import Change, Question
+    from gatebell.domain.asks.asks import Change
+    from gatebell.domain.asks.questions import Question
     from gatebell.domain.asks.requirements import Requirement
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.store import Store

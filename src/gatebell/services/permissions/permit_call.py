@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.asks.asks import OTHER, last_settler, make_id, settled_sentence
+from gatebell.domain.asks.asks import last_settler, make_id, settled_sentence
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.asks.questions import OTHER
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import canonical
 from gatebell.domain.enums import AskKind, AskStatus, Decision, RuleKind

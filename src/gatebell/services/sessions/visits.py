@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from gatebell.domain.asks.asks import Ask, Question
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.questions import Question
     from gatebell.domain.sessions.proposals import Proposal
     from gatebell.domain.sessions.visits import Visit
     from gatebell.ports.agents import Host, Hosts, Talk

@@ -6,9 +6,10 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gatebell.domain.asks.asks import OTHER, make_id
+from gatebell.domain.asks.asks import make_id
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.asks.questions import OTHER
 from gatebell.domain.enums import AskKind, AskStatus, CallState, SignalStatus
 from gatebell.domain.runs import prompts, runs, signals
 from gatebell.domain.runs.runs import Turn

@@ -69,7 +69,7 @@ def heed_error(branch: Branch, role: str, signal: Signal, action: ErrorAction | 
         return
     words = (signal.reason or signal.own_words or "no reason given").rstrip(".")
     again = f"gate resume {branch.drive.run.id} --from {path.partition('.')[0]}"
-    branch.halt_at(f"{role} reported ERROR: {words}. After the repair, run: {again}", path)
+    branch.halt_at(f"{role} reported ERROR: {words}. Once that is fixed: {again}", path)
 
 
 class _AgentCall:
