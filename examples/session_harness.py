@@ -20,7 +20,8 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gatebell import Gate, GateError, InvalidAnswerError
+from gatebell import Gate, GateError
+from gatebell.errors import InvalidAnswerError
 
 if TYPE_CHECKING:
     from gatebell import Ask, Human

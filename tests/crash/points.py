@@ -223,7 +223,7 @@ class Field:
 
 def _outspoken(point: Point, said: str) -> list[str]:
     """Whatever the store's files do, it is told in the gate's own words."""
-    own = said.startswith(("ACK", "ERR StoreTroubleError")) or not said
+    own = said.startswith(("ACK", "ERR StoreError")) or not said
     outside = point.call.acknowledges or point.call.name == "getrandom"
     return [] if own or outside else [f"a raw error came out: {said}"]
 

@@ -16,24 +16,18 @@ import pytest
 from tests.support.people import a_person
 from tests.support.waiting import eventually
 
-from gatebell import (
-    AgentRefusedError,
-    AlreadySettledError,
-    Approval,
-    AsyncGate,
-    Freeform,
-    Gate,
-    Human,
-    InvalidAnswerError,
-    RefusedError,
-    Selection,
-    Structured,
-    UsageError,
-)
+from gatebell import Approval, AsyncGate, Freeform, Gate, Human, Selection
 from gatebell.app import wiring
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Notice
+from gatebell.errors import (
+    AgentRefusedError,
+    AlreadySettledError,
+    InvalidAnswerError,
+    RefusedError,
+    UsageError,
+)
 from gatebell.services.asks import answer_ask, apply_deadlines, create_ask
 from gatebell.services.people import manage_people
 from gatebell.services.sessions import ask_session
@@ -68,9 +62,9 @@ class Scene:
 
     def begin(self, human, *args, **more):
         """Ask on a thread of its own; its future, once the ask is there."""
-        before = human.session_id
+        before = human.ask_id
         asked = self.threads.submit(human.ask_interactive, *args, **more)
-        eventually(lambda: asked.done() or human.session_id not in (None, before))
+        eventually(lambda: asked.done() or human.ask_id not in (None, before))
         return asked
 
     def another_process(self, program, *args):
@@ -93,14 +87,14 @@ def scene(tmp_path):
 def test_a_plain_question_gives_the_option_and_is_neither_true_nor_false(scene):
     human = scene.gate().human
     asked = scene.threads.submit(human.ask, "Deploy to production?", options=["Yes", "No"])
-    eventually(lambda: human.session_id)
-    scene.answer(human.session_id, "No")
+    eventually(lambda: human.ask_id)
+    scene.answer(human.ask_id, "No")
     with pytest.raises(TypeError, match="neither true nor false"):
         bool(asked.result())
     assert asked.result().value == "No"
     asked = scene.threads.submit(human.ask, "What is it called?", priority="urgent")
-    eventually(lambda: human.status == "pending" and human.session_id)
-    scene.answer(human.session_id, "Ada")
+    eventually(lambda: human.status == "pending" and human.ask_id)
+    scene.answer(human.ask_id, "Ada")
     assert asked.result().value == "Ada"
 
 
@@ -110,10 +104,10 @@ def test_a_plain_question_gives_the_option_and_is_neither_true_nor_false(scene):
 )
 def test_a_review_in_a_session_comes_back_as_approved(scene):
     human = scene.gate().human
-    assert (human.status, human.session_id) == ("idle", None)
-    asked = scene.begin(human, "Please review the schema changes.", outcome=Approval())
+    assert (human.status, human.ask_id) == ("idle", None)
+    asked = scene.begin(human, "Please review the schema changes.", returns=Approval)
     assert human.status == "pending" and not asked.done()
-    scene.answer(human.session_id, "yes", note="looks right")
+    scene.answer(human.ask_id, "yes", note="looks right")
     result = asked.result(A_WHILE_SECONDS)
     assert result.outcome == "completed" and result.response == "approved"
     assert (result.decision, result.note, result.settled_by) == (
@@ -122,7 +116,7 @@ def test_a_review_in_a_session_comes_back_as_approved(scene):
         "person:ada",
     )
     assert (result.duration_ms, result.attempts, result.transcript) == (0, 0, None)
-    assert (human.status, human.session_id) == ("resolved", result.id)
+    assert (human.status, human.ask_id) == ("resolved", result.ask_id)
     with pytest.raises(TypeError):
         bool(result)
 
@@ -133,23 +127,23 @@ def test_the_response_is_of_the_class_that_was_wished_for(scene):
     context = {"findings": ["sql"], "severity": "high", "affectedFiles": ["a.py"]}
     asked = scene.begin(
         human, "Judge this.", context=context, system_prompt="You help a security engineer.",
-        outcome=Structured(Review),
+        returns=Review,
     )  # fmt: skip
     with pytest.raises(InvalidAnswerError, match="notes"):
-        scene.answer(human.session_id, {"approved": False})
-    scene.answer(human.session_id, {"approved": False, "notes": "no"})
+        scene.answer(human.ask_id, {"approved": False})
+    scene.answer(human.ask_id, {"approved": False, "notes": "no"})
     result = asked.result(A_WHILE_SECONDS)
     assert result.response == Review(False, "no") and result.decision is None
     assert result.value == {"approved": False, "notes": "no"}
     for outcome, value, wanted in [
         (Selection(["Red", "Other…"]), {"other": "mauve"}, "mauve"),
         (Selection(["Red", "Blue"], multiple=True), ["Blue", "Red"], ["Blue", "Red"]),
-        (Structured({"type": "object"}), {"other": 1}, {"other": 1}),
+        ({"type": "object"}, {"other": 1}, {"other": 1}),
         (Freeform(), "some words", "some words"),
         (None, '{"a": 1}', '{"a": 1}'),
     ]:
-        asked = scene.begin(human, "And?", outcome=outcome)
-        scene.answer(human.session_id, value)
+        asked = scene.begin(human, "And?", returns=outcome)
+        scene.answer(human.ask_id, value)
         assert asked.result(A_WHILE_SECONDS).response == wanted
 
 
@@ -167,8 +161,8 @@ def test_everything_that_is_said_of_a_session_is_in_the_store(scene, tmp_path, m
         "Why does it fail?",
         {
             "system_prompt": "An expert.", "context": context, "model": "opus", "cwd": str(tmp_path),
-            "mcp_config": str(tmp_path / "m.json"), "session_seconds": 1800, "expires": 60.0,
-            "outcome": Selection(["A", "B"]), "capture_transcript": True,
+            "mcp_config": str(tmp_path / "m.json"), "session_timeout": 1800, "timeout": 60.0,
+            "returns": Selection(["A", "B"]), "capture_transcript": True,
             "resume_session": "claude/9", "max_attempts": 3,
         },
     )  # fmt: skip
@@ -200,18 +194,18 @@ def test_a_handle_asks_one_thing_at_a_time_and_two_handles_each_their_own(scene)
     gate = scene.gate()
     one, two = gate.human, Human(gate)
     first, second = scene.begin(one, "First?"), scene.begin(two, "Second?")
-    with pytest.raises(UsageError, match=f"{one.session_id} is still pending here"):
-        one.ask_interactive("Third?", expires=1)
+    with pytest.raises(UsageError, match=f"{one.ask_id} is still pending here"):
+        one.ask_interactive("Third?", timeout=1)
     with pytest.raises(UsageError, match="one thing at a time"):
-        one.ask("Third?", expires_seconds=1)
+        one.ask("Third?", timeout=1)
     assert len(one.list_pending()) == 2
-    scene.answer(two.session_id, "2")
+    scene.answer(two.ask_id, "2")
     assert second.result(A_WHILE_SECONDS).response == "2" and not first.done()
-    scene.answer(one.session_id, "1")
+    scene.answer(one.ask_id, "1")
     assert first.result(A_WHILE_SECONDS).response == "1"
     third = scene.begin(one, "Third?")
     assert not third.done() and one.status == "pending"
-    scene.answer(one.session_id, "3")
+    scene.answer(one.ask_id, "3")
     assert third.result(A_WHILE_SECONDS).response == "3"
 
 
@@ -220,7 +214,7 @@ def test_what_was_resolved_before_is_never_taken_for_what_is_asked_now(scene, mo
     gate = scene.gate()
     human = gate.human
     asked = scene.begin(human, "First?")
-    scene.answer(human.session_id, "1")
+    scene.answer(human.ask_id, "1")
     asked.result(A_WHILE_SECONDS)
     opening, go_on, send = threading.Event(), threading.Event(), gate.send
 
@@ -232,11 +226,11 @@ def test_what_was_resolved_before_is_never_taken_for_what_is_asked_now(scene, mo
     monkeypatch.setattr(gate, "send", slow)
     asked = scene.threads.submit(human.ask_interactive, "Second?")
     assert opening.wait(A_WHILE_SECONDS)
-    assert (human.status, human.session_id) == ("pending", None)
+    assert (human.status, human.ask_id) == ("pending", None)
     cancelled = scene.threads.submit(human.cancel, "too late to matter")
     go_on.set()
     assert asked.result(A_WHILE_SECONDS).outcome == "cancelled"
-    assert cancelled.result(A_WHILE_SECONDS).id == human.session_id
+    assert cancelled.result(A_WHILE_SECONDS).id == human.ask_id
 
 
 @pytest.mark.proves("SES-34", "S0-B26", "S0-27", "S0-47")
@@ -244,13 +238,13 @@ def test_what_is_pending_can_be_cancelled_or_run_out_of_time(scene):
     human = scene.gate().human
     with pytest.raises(UsageError, match="nothing is pending"):
         human.cancel()
-    asked = scene.begin(human, "Q?", outcome=Approval())
+    asked = scene.begin(human, "Q?", returns=Approval)
     assert human.cancel("not needed").status == "cancelled"
     result = asked.result(A_WHILE_SECONDS)
     assert (result.outcome, result.response, result.note) == ("cancelled", None, "not needed")
     with pytest.raises(UsageError, match="nothing is pending"):
         human.cancel()
-    late = human.ask_interactive("Q?", expires=0.05, outcome=Approval())
+    late = human.ask_interactive("Q?", timeout=0.05, returns=Approval)
     assert (late.outcome, late.decision) == ("timeout", None)
 
 
@@ -259,7 +253,7 @@ def test_an_ask_that_could_not_be_opened_leaves_the_handle_free(scene):
     human = scene.gate().human
     with pytest.raises(UsageError, match="needs a question"):
         human.ask_interactive(" ")
-    assert (human.status, human.session_id) == ("idle", None)
+    assert (human.status, human.ask_id) == ("idle", None)
     with pytest.raises(UsageError, match="is no session"):
         human.wait(open_answered(scene))
 
@@ -366,7 +360,7 @@ def test_every_outcome_of_a_harness_is_told_for_what_it_is(scene):
 @pytest.mark.proves("SES-38", "LAW-6", "LAW-10")
 def test_a_response_that_does_not_fit_is_kept_and_the_session_stays_claimed(scene):
     human = scene.gate().human
-    ask_id = human.request_interactive("Q?", {"outcome": Structured(Review)})
+    ask_id = human.request_interactive("Q?", {"returns": Review})
     human.claim(ask_id)
     with pytest.raises(InvalidAnswerError, match="notes"):
         human.complete_interactive(ask_id, "completed", {"approved": True})
@@ -376,7 +370,7 @@ def test_a_response_that_does_not_fit_is_kept_and_the_session_stays_claimed(scen
         with pytest.raises(UsageError, match=r"outcome is completed|milliseconds"):
             human.complete_interactive(ask_id, **wrong)
     human.complete_interactive(ask_id, "completed", {"approved": True, "notes": ""})
-    assert human.wait(ask_id, Structured(Review)).response == Review(True, "")
+    assert human.wait(ask_id, Review).response == Review(True, "")
     assert [one.outcome for one in scene.store.asks.answers(ask_id)] == ["refused", "settled"]
 
 
@@ -435,14 +429,13 @@ def test_the_async_twin_awaits_sessions_without_a_thread_for_each(scene):
     async def play():
         async with AsyncGate(scene.path, token=scene.tokens["ada"]) as gate:
             human = gate.human
-            assert (human.status, human.session_id) == ("idle", None)
+            assert (human.status, human.ask_id) == ("idle", None)
             ids = [
-                await human.request_interactive(f"Q{n}?", {"outcome": Structured(Review)})
-                for n in range(20)
+                await human.request_interactive(f"Q{n}?", {"returns": Review}) for n in range(20)
             ]
-            waits = [asyncio.create_task(human.wait(one, Structured(Review))) for one in ids]
-            asked = asyncio.create_task(human.ask_interactive("Mine?", outcome=Approval()))
-            await asyncio.to_thread(eventually, lambda: human.session_id)
+            waits = [asyncio.create_task(human.wait(one, Review)) for one in ids]
+            asked = asyncio.create_task(human.ask_interactive("Mine?", returns=Approval))
+            await asyncio.to_thread(eventually, lambda: human.ask_id)
             with pytest.raises(UsageError, match="one thing at a time"):
                 await human.ask("Another?")
             assert len(await human.list_pending("session")) == 21
@@ -459,10 +452,8 @@ def test_the_async_twin_awaits_sessions_without_a_thread_for_each(scene):
             await human.cancel("enough")
             cancelled = await asked
             plain = asyncio.create_task(human.ask("Which?", ["A", "B"]))
-            await asyncio.to_thread(
-                eventually, lambda: human.session_id not in (None, cancelled.id)
-            )
-            await gate.answer(human.session_id, "B")
+            await asyncio.to_thread(eventually, lambda: human.ask_id not in (None, cancelled.id))
+            await gate.answer(human.ask_id, "B")
             return results, threads, cancelled.outcome, (await plain).value
 
     results, threads, cancelled, plain = asyncio.run(asyncio.wait_for(play(), 60))

@@ -14,7 +14,7 @@ from gatebell.app.wiring import open_throwaway_store
 from gatebell.cli.main import main
 from gatebell.domain.enums import RunState
 from gatebell.domain.sessions.visits import Terms
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.services.asks import answer_ask
 from gatebell.services.people import manage_people
 from gatebell.services.runs import manage_runs
@@ -398,7 +398,7 @@ def test_a_store_that_gives_trouble_is_told_in_a_sentence_until_it_is_well_again
 
     async def act(played):
         def trouble(*_, **__):
-            raise StoreTroubleError("the store gives trouble: look at the disk")
+            raise StoreError("the store gives trouble: look at the disk")
 
         with monkeypatch.context() as away:
             for name in ("newest", "get"):

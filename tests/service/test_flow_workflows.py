@@ -6,7 +6,9 @@ import pytest
 from tests.support.flow_harness import done, house, needs
 from tests.support.people import a_person
 
-from gatebell import StepFailedError, UsageError, ask, flow, pause, run, stuck
+from gatebell import ask, flow, pause, run, stuck
+from gatebell.api.flows import choose
+from gatebell.errors import StepFailedError, UsageError
 from gatebell.services.asks import create_ask
 
 __all__ = ["house"]
@@ -228,7 +230,7 @@ def test_what_nobody_answers_in_time_ends_as_the_flow_says(house, what, on_timeo
     house.clock.advance(1)
     over = house.drive()
     assert over.state == state
-    told = {"stuck": "timed out", "fail": "TimedOutError", "return": ""}[on_timeout]
+    told = {"stuck": "timed out", "fail": "AskExpiredError", "return": ""}[on_timeout]
     assert told in over.reason
     if on_timeout == "return":
         assert over.result in ("timed_out", "nobody answered in time")
@@ -254,7 +256,7 @@ def test_a_timeout_that_fails_does_so_again_when_it_is_replayed(house):
     house.clock.advance(60)
     house.drive()
     assert house.answer_and_drive("yes").result is True
-    assert len(seen) == 2 and seen[0] == seen[1] and seen[0][0] == "TimedOutError"
+    assert len(seen) == 2 and seen[0] == seen[1] and seen[0][0] == "AskExpiredError"
 
 
 @pytest.mark.proves("RUN-423", "S2-24")
@@ -268,7 +270,7 @@ def test_without_another_word_people_have_a_day(house):
 def test_a_gate_that_timed_out_is_not_true(house):
     @flow(on_timeout="return")
     def patient(_):
-        gate = pause("Go?", expires_seconds=5)
+        gate = pause("Go?", timeout=5)
         return [bool(gate), gate.status, gate.reason]
 
     house.go(patient)
@@ -278,7 +280,7 @@ def test_a_gate_that_timed_out_is_not_true(house):
 
 @pytest.mark.proves("RUN-423")
 def test_a_declared_default_answers_a_question_that_timed_out(house):
-    house.go(lambda _: ask("Name?", default="none", expires_seconds=5).value)
+    house.go(lambda _: ask("Name?", default="none", timeout=5).value)
     house.clock.advance(5)
     assert house.drive().result == "none"
 
@@ -313,9 +315,9 @@ def test_questions_of_every_kind_come_back_as_outcomes(house):
     def curious(_):
         return [
             ask("Name?", priority="urgent", escalations=[(5, "bob")]).value,
-            ask("Colour?", options=["red", "blue"]).value,
-            ask("Number?", "form", schema=schema).value,
-            bool(ask("Sure?", "approval")),
+            choose("Colour?", ["red", "blue"]).value,
+            ask("Number?", returns=schema).value,
+            bool(pause("Sure?")),
         ]
 
     house.store.people.add("bob", [])
@@ -334,8 +336,8 @@ def test_questions_of_every_kind_come_back_as_outcomes(house):
     "more",
     [
         {"secret": True},
-        {"kind": "form", "schema": {"type": "object", "properties": {"k": {"type": "string", "writeOnly": True}}}},
-        {"owner": "run:1/1"}, {"kind": "nothing"}, {"kind": "choice"},
+        {"returns": {"type": "object", "properties": {"k": {"type": "string", "writeOnly": True}}}},
+        {"owner": "run:1/1"}, {"returns": "nothing"}, {"timeout": "1h"},
     ],
 )  # fmt: skip
 def test_secrets_and_nonsense_are_refused_in_a_journal(house, more):
@@ -352,7 +354,7 @@ def test_a_gate_shows_what_there_is_to_look_at(house):
     def looked_at(_):
         run("coder")
         ask("How?")
-        return [bool(pause("Go?")), bool(pause("Really?", going_on="mine"))]
+        return [bool(pause("Go?")), bool(pause("Really?", activity="mine"))]
 
     house.go(looked_at, in_place=False)
     house.answer_and_drive("quickly")
@@ -388,7 +390,7 @@ def test_a_signal_goes_on_in_the_agents_session_when_it_is_not_enough(house):
 
 @pytest.mark.proves("RUN-456")
 def test_a_signal_that_cannot_be_meant_is_refused_and_leaves_nothing(house):
-    house.go(lambda _: [bool(pause("Go?")), ask("F?", "form", schema={"type": "object"}).value])
+    house.go(lambda _: [bool(pause("Go?")), ask("F?", returns={"type": "object"}).value])
     for status in ("DONE", "", "  "):
         with pytest.raises(UsageError):
             house.signal(status)

@@ -17,7 +17,7 @@ from gatebell.domain.asks.asks import Notice, Origin
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.notifications.routes import Route, parse_route
 from gatebell.domain.permissions.calls import make_call
-from gatebell.errors import DeliveryError, StoreTroubleError
+from gatebell.errors import DeliveryError, StoreError
 from gatebell.ports.channels import Post
 from gatebell.services import watcher
 from gatebell.services.asks import answer_ask, apply_deadlines, ask_messages, create_ask
@@ -340,7 +340,7 @@ def test_draining_ends_when_nothing_is_due_for_a_while(store):
 @pytest.mark.proves("NTF-16")
 def test_a_sender_outlives_trouble_with_its_store(real, monkeypatch):
     channel = Recorder()
-    troubles = [StoreTroubleError(), StoreTroubleError()]
+    troubles = [StoreError(), StoreError()]
     claim = real.outbox.claim
 
     def fail_once(*args):
@@ -396,7 +396,7 @@ def test_trouble_with_the_store_while_a_road_is_slow_stops_no_other(real, monkey
     sender.start()
     open_ask(real)
     assert at_it.wait(PATIENCE_SECONDS) and fast.arrived.acquire(timeout=PATIENCE_SECONDS)
-    fail_next(monkeypatch, real.people, "groups", StoreTroubleError())
+    fail_next(monkeypatch, real.people, "groups", StoreError())
     open_ask(real, "And why?")
     assert fast.arrived.acquire(timeout=PATIENCE_SECONDS) and slow.sent == []
     let_go.set()
@@ -455,7 +455,7 @@ def test_a_thread_that_cannot_be_started_jams_no_road(real, monkeypatch, caplog)
 def test_the_same_trouble_is_logged_once(real, caplog):
     sender = Sender(real, post_to(Recorder()))
     for words in ("one", "one", "two"):
-        sender._complain(StoreTroubleError(words))
+        sender._complain(StoreError(words))
     assert len(caplog.records) == 2
 
 

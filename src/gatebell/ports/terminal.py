@@ -35,7 +35,3 @@ class Terminal(Protocol):
     def drop_typed_ahead(self) -> None:
         """Forget lines that were typed before now."""
         ...
-
-    def warn(self, words: str) -> None:
-        """Print a sentence on stderr, made inert; a stream that is closed changes nothing."""
-        ...

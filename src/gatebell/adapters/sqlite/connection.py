@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from gatebell.adapters.sqlite.bell import ring
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -101,7 +101,7 @@ class Connection:
         except apsw.Error as error:
             raise self.trouble(error) from error
         if version > len(migrations):
-            raise StoreTroubleError(
+            raise StoreError(
                 f"the store {self.path} was written by a newer gatebell: upgrade this one"
             )
 
@@ -140,7 +140,7 @@ class Connection:
     def close(self) -> None:
         self.raw.close()
 
-    def trouble(self, error: Exception) -> StoreTroubleError:
+    def trouble(self, error: Exception) -> StoreError:
         """The sentence for a database error: what is wrong, what is certain, what to do."""
         if isinstance(error, apsw.FullError):
             what = "the disk is full: make room, then try again"
@@ -155,7 +155,7 @@ class Connection:
             what = "it is damaged, or no gatebell store: put back a copy, or name another: GATE_STORE=PATH"
         else:
             what = str(error)
-        return StoreTroubleError(
+        return StoreError(
             f"the store {self.path} gives trouble: {what}. "
             "Nothing was confirmed; gate show tells what is recorded."
         )

@@ -27,7 +27,7 @@ from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.requirements import parse_requirement
 from gatebell.domain.enums import AskKind
 from gatebell.domain.sessions.visits import Terms
-from gatebell.errors import StoreTroubleError, UsageError
+from gatebell.errors import StoreError, UsageError
 from gatebell.services.asks.create_ask import Request, ask
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
         if caller.agent:
             request = request._replace(going_on=wiring.going_on(origin))
         opened = ask(store, request, origin, caller)
-    except StoreTroubleError as trouble:
+    except StoreError as trouble:
         if args.task or args.no_wait or args.json or handing.roads:
             raise
         # Imported here: a store is out of reach in sandboxes only.

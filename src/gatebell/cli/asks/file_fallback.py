@@ -10,7 +10,7 @@ from gatebell.app import project_files
 from gatebell.app.environment import set_up_above
 from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.enums import AskKind, Priority
-from gatebell.errors import RefusedError, StoreTroubleError
+from gatebell.errors import RefusedError, StoreError
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -24,7 +24,7 @@ _NOT_BY_FILES = (
 )
 
 
-def ask(request: Request, trouble: StoreTroubleError) -> NoReturn:
+def ask(request: Request, trouble: StoreError) -> NoReturn:
     """Ask as scripts/ask-human.sh does; only what a file's answer may be, never an approval."""
     _must_be_set_up(trouble)
     more = [name for name in _NOT_BY_FILES if getattr(request, name)]
@@ -46,7 +46,7 @@ def _priority(request: Request) -> str:
     return min(parse_priority(request.priority), Priority.NORMAL).word
 
 
-def wait(ask_id: str, trouble: StoreTroubleError) -> NoReturn:
+def wait(ask_id: str, trouble: StoreError) -> NoReturn:
     """Go on waiting for a question that was asked by files."""
     if ask_id.startswith("a-"):
         # That one was asked in the store, and may well be waiting there.
@@ -55,12 +55,12 @@ def wait(ask_id: str, trouble: StoreTroubleError) -> NoReturn:
     _become(["--wait", ask_id], trouble)
 
 
-def _must_be_set_up(trouble: StoreTroubleError) -> None:
+def _must_be_set_up(trouble: StoreError) -> None:
     if not set_up_above(os.getcwd()):
         raise trouble
 
 
-def _become(words: list[str], trouble: StoreTroubleError) -> NoReturn:
+def _become(words: list[str], trouble: StoreError) -> NoReturn:
     print(f"gate: {trouble} Asking by the project's files.", file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -18,10 +18,10 @@ from gatebell.domain.sessions.visits import FAILED, GRACE_SECONDS, VIA, conversa
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import (
     AlreadySettledError,
-    CancelledError,
+    AskCancelledError,
+    AskExpiredError,
     GateError,
     NotAnsweredError,
-    TimedOutError,
 )
 from gatebell.ports.agents import Opening
 from gatebell.services.asks.create_ask import get
@@ -203,5 +203,5 @@ def _say_settled(ask: Ask, sitting: Sitting) -> int:
         sentence = f"the time of the session was up: {sentence}"
     if sitting.end == STOPPED:
         sentence = f"the session was ended, for {sentence}"
-    errors = {"timed_out": TimedOutError, "cancelled": CancelledError}
+    errors = {"timed_out": AskExpiredError, "cancelled": AskCancelledError}
     raise errors.get(ask.status, AlreadySettledError)(sentence)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
+from gatebell.domain.text.options import suggest_fields
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,59 +20,72 @@ OURS = ("approved", "human_response", "history", "answer_of", "data")
 
 
 LOST = "which is lost here: return the value, and set it in update="
-"""What is said where somebody changes a state that they only look at."""
+"""The end of an error about code that changes a state that it may only read."""
 
 
+@suggest_fields
 class HumanInput(NamedTuple):
-    """What a phase asks a person."""
+    """A question that a phase asks a person.
+
+    Example:
+        HumanInput("Release it?", "approval", more={"timeout": 3600})
+        HumanInput("Which one?", "choice", ["Fast", "Thorough", "Other…"])
+    """
 
     prompt: str | Callable[[Any], str]
     """Text, or a function of the state."""
     type: str
     """`approval` or `choice`."""
     options: Sequence[str] | Callable[[Any], Sequence[str]] = ()
-    """Of a choice; `Other…` among them lets people write their own."""
+    """The options of a choice; `Other…` among them lets people write their own."""
     more: Mapping[str, Any] = {}
-    """What every ask may carry: context, priority, requirement, expires_seconds …"""
+    """Options that every ask takes: `context`, `timeout`, `priority`, `requirement` …"""
 
 
+@suggest_fields
 class Phase(NamedTuple):
-    """One part of a workflow: an agent works, a person may be asked, then it goes on."""
+    """One part of a workflow: an agent works, a person may be asked, the next phase comes.
+
+    Example:
+        Phase("plan", agent="architect", human=HumanInput("Good?", "approval"), next="build")
+    """
 
     name: str = ""
-    """Without one, its agent's."""
+    """The name; by default that of its agent."""
     agent: str | Callable[..., Any] | None = None
     """A role, or a function of the state (with `for_each`: of the state and one item)."""
     prompt: str | Callable[..., str] = ""
     """For a role: text, or a function like the agent's."""
     returns: Any = None
-    """A JSON Schema or class that the output must fit; without one a role's output is its signal."""
+    """A type or JSON Schema for the output; without it a role's output is its signal."""
     update: Callable[[Any, Any], Any] | None = None
-    """Makes the next state of (state, output); pure, for it runs at every replay."""
-    human: HumanInput | Callable[[Any, Any], HumanInput | None] | None = None
-    """What is asked after the agent, or a function of (state, output); None asks nobody."""
-    next: str | dict[str, str] | Callable[[Any, Any], str] | None = None
-    """A phase, a table from answers to phases, or a function of (state, output)."""
+    """Makes the next state from (state, output); pure, because it runs at every replay."""
+    human: HumanInput | Callable[..., HumanInput | None] | None = None
+    """The question after the agent's work, or a function of (state) or (state, output).
+
+    A function that returns None asks nothing.
+    """
+    next: str | dict[str, str] | Callable[..., str] | None = None
+    """A phase, a table from answers to phases, or a function of (state) or (state, output)."""
     terminal: bool = False
     """The workflow ends here."""
     until: Callable[[Any, Any], bool] | None = None
-    """The agent works again until this is true of (state, output)."""
+    """The agent works again until this function of (state, output) is true."""
     for_each: Callable[[Any], Sequence[Any]] | None = None
-    """Items of the state: the agent works on all of them at once, and the output is a list."""
+    """A function of the state that returns items; the agent works on all of them at once."""
     otherwise: str = ""
-    """Where an answer leads that the table does not list."""
+    """The phase after an answer that the table does not list."""
     limit: int | None = None
     """How many items are worked on at once."""
     dangerous: bool = False
-    """Of a function: what must not happen twice. Interrupted, a person says whether it happened."""
+    """The function must not run twice: after a crash a person says whether it happened."""
 
 
 class Response(NamedTuple):
     """What a person answered to a phase."""
 
     phase: str
-    id: str
-    """Of the ask."""
+    ask_id: str
     type: AskKind
     value: str
     """`yes` or `no`; or the option, or the person's own words."""
@@ -138,8 +152,13 @@ def describe_phase(phase: str) -> str:
     return f"phase {phase!r}"
 
 
+def call_with_output(work: Callable[..., Any], state: Any, output: Any) -> Any:
+    """Call a function of (state) or (state, output)."""
+    return work(state, output) if accepts(work, 2) else work(state)
+
+
 def accepts(work: Callable[..., Any], number: int) -> bool:
-    """Whether a function can be called with so many things."""
+    """Tell whether a function takes so many arguments."""
     # Imported here: the rules of other nouns do without it.
     import inspect
 
@@ -192,7 +211,7 @@ def route(phase: Phase, state: State[Any], output: Any, names: Sequence[str]) ->
     way = phase.next
     if isinstance(way, dict):
         return _look_up(phase, way, state.human_response)
-    target = way(state, output) if callable(way) else way
+    target = call_with_output(way, state, output) if callable(way) else way
     if target not in names:
         raise UsageError(
             f"{describe_phase(phase.name)} leads to {target!r}, and there is no such phase: "

@@ -35,9 +35,9 @@ def _pack(value: Any) -> Any:
     if isinstance(value, Signal):
         return {_SIGNAL: signals.to_json(value)}
     if isinstance(value, Session):
-        return {_SESSION: {"ask": value.id, "visits": value.visits._asdict()}}
+        return {_SESSION: {"ask": value.ask_id, "visits": value.visits._asdict()}}
     if isinstance(value, Outcome):
-        return {_ASK: value.id}
+        return {_ASK: value.ask_id}
     if isinstance(value, dict):
         inner = {name: _pack(one) for name, one in value.items()}
         return {_PLAIN: inner} if any(str(name).startswith("$") for name in inner) else inner
