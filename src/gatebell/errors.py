@@ -20,13 +20,13 @@ GateError                     1   something unexpected
 ├── UnfinishedError          13   a workflow's run is stuck or failed
 └── StoreError                8   the store cannot be read or written
 
-An error's text is for the person who reads it. It says what is wrong, and then what to do:
+An error's text is for the person who reads it. It gives the fault, and then what to do:
 
     from gatebell import Gate
     from gatebell.errors import AskExpiredError
 
     try:
-        name = Gate().ask("What is it called?", timeout=600).value
+        name = Gate().ask("Which name?", timeout=600).value
     except AskExpiredError:
         name = "untitled"
 """
@@ -78,7 +78,7 @@ class AskCancelledError(NotAnsweredError):
 
 
 class NotFoundError(GateError):
-    """There is no such thing here; `gate inbox` lists what is waiting."""
+    """It does not exist here; `gate inbox` lists the waiting asks."""
 
     exit_code = 5
 

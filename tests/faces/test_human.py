@@ -185,8 +185,8 @@ def test_everything_that_is_said_of_a_session_is_in_the_store(scene, tmp_path, m
     assert gate.human.claim(ask_id, "claude").sitting.conversation == "claude/9"
     plain = create_ask.get(scene.store, gate.human.request_interactive("Else?")).question.session
     assert (plain.model, plain.session_seconds, plain.capture_transcript) == ("sonnet", None, False)
-    with pytest.raises(UsageError, match="takes no timeout"):
-        gate.human.request_interactive("Q?", {"timeout": 3})
+    with pytest.raises(UsageError, match="did you mean 'session_timeout'"):
+        gate.human.request_interactive("Q?", {"session_seconds": 3})
 
 
 @pytest.mark.proves("SES-33", "S0-112", "S0-B20", "S0-B21", "S0-48", "S0-44")
@@ -230,19 +230,19 @@ def test_what_was_resolved_before_is_never_taken_for_what_is_asked_now(scene, mo
     cancelled = scene.threads.submit(human.cancel, "too late to matter")
     go_on.set()
     assert asked.result(A_WHILE_SECONDS).outcome == "cancelled"
-    assert cancelled.result(A_WHILE_SECONDS).id == human.ask_id
+    assert cancelled.result(A_WHILE_SECONDS).ask_id == human.ask_id
 
 
 @pytest.mark.proves("SES-34", "S0-B26", "S0-27", "S0-47")
 def test_what_is_pending_can_be_cancelled_or_run_out_of_time(scene):
     human = scene.gate().human
-    with pytest.raises(UsageError, match="nothing is pending"):
+    with pytest.raises(UsageError, match="no pending ask"):
         human.cancel()
     asked = scene.begin(human, "Q?", returns=Approval)
     assert human.cancel("not needed").status == "cancelled"
     result = asked.result(A_WHILE_SECONDS)
     assert (result.outcome, result.response, result.note) == ("cancelled", None, "not needed")
-    with pytest.raises(UsageError, match="nothing is pending"):
+    with pytest.raises(UsageError, match="no pending ask"):
         human.cancel()
     late = human.ask_interactive("Q?", timeout=0.05, returns=Approval)
     assert (late.outcome, late.decision) == ("timeout", None)
@@ -254,7 +254,7 @@ def test_an_ask_that_could_not_be_opened_leaves_the_handle_free(scene):
     with pytest.raises(UsageError, match="needs a question"):
         human.ask_interactive(" ")
     assert (human.status, human.ask_id) == ("idle", None)
-    with pytest.raises(UsageError, match="is no session"):
+    with pytest.raises(UsageError, match="is not a session"):
         human.wait(open_answered(scene))
 
 
@@ -313,7 +313,7 @@ def test_an_asker_that_died_and_a_harness_elsewhere_lose_nothing(scene):
 @pytest.mark.proves("SES-36", "S0-56", "S0-99", "S0-B27", "S0-106", "S0-93")
 def test_one_harness_has_a_session_and_the_other_is_told_who(scene):
     human = scene.gate().human
-    ask_id = human.request_interactive("Q?", {"outcome": Approval()})
+    ask_id = human.request_interactive("Q?", {"returns": Approval})
     plain = scene.gate().open("Plain?")
     assert {ask.id for ask in human.list_pending()} == {ask_id, plain}
     assert [ask.id for ask in human.list_pending(kind="session")] == [ask_id]
@@ -329,7 +329,7 @@ def test_one_harness_has_a_session_and_the_other_is_told_who(scene):
 @pytest.mark.proves("SES-37", "S0-B6", "S0-B7", "S0-28", "S0-120", "LAW-2", "LAW-6")
 def test_a_rejection_is_kept_as_one_and_a_session_is_completed_once(scene):
     human = scene.gate().human
-    ask_id = human.request_interactive("Q?", {"outcome": Approval()})
+    ask_id = human.request_interactive("Q?", {"returns": Approval})
     settled = human.complete_interactive(ask_id, "completed", False, "words nobody wanted kept")
     assert (settled.status, settled.decision) == ("answered", "rejected")
     result = human.wait(ask_id, Approval())
@@ -377,7 +377,7 @@ def test_a_response_that_does_not_fit_is_kept_and_the_session_stays_claimed(scen
 @pytest.mark.proves("SES-38", "LAW-6")
 def test_a_session_that_was_answered_elsewhere_is_given_back(scene):
     human = scene.gate().human
-    ask_id = human.request_interactive("Q?", {"outcome": Approval()})
+    ask_id = human.request_interactive("Q?", {"returns": Approval})
     human.claim(ask_id)
     scene.answer(ask_id, "no")
     with pytest.raises(AlreadySettledError):
@@ -389,7 +389,7 @@ def test_a_session_that_was_answered_elsewhere_is_given_back(scene):
 
 @pytest.mark.proves("SES-39", "LAW-3")
 def test_an_agent_neither_takes_a_session_nor_completes_it(scene, monkeypatch):
-    ask_id = scene.gate().human.request_interactive("Q?", {"outcome": Approval()})
+    ask_id = scene.gate().human.request_interactive("Q?", {"returns": Approval})
     claimed = scene.gate().human
     claimed.claim(ask_id)
     monkeypatch.setenv("CLAUDECODE", "1")
@@ -404,7 +404,7 @@ def test_an_agent_neither_takes_a_session_nor_completes_it(scene, monkeypatch):
 @pytest.mark.proves("SES-40", "S0-115")
 def test_all_participants_take_part_before_it_is_settled(scene):
     ada, bob = scene.gate("ada").human, scene.gate("bob").human
-    config = {"outcome": Approval(), "participants": ["ada", "bob"]}
+    config = {"returns": Approval, "participants": ["ada", "bob"]}
     ask_id = ada.request_interactive("Merge?", config)
     assert ada.complete_interactive(ask_id, "completed", "approved").pending
     assert bob.complete_interactive(ask_id, "completed", "approved").decision == "approved"
@@ -452,7 +452,9 @@ def test_the_async_twin_awaits_sessions_without_a_thread_for_each(scene):
             await human.cancel("enough")
             cancelled = await asked
             plain = asyncio.create_task(human.ask("Which?", ["A", "B"]))
-            await asyncio.to_thread(eventually, lambda: human.ask_id not in (None, cancelled.id))
+            await asyncio.to_thread(
+                eventually, lambda: human.ask_id not in (None, cancelled.ask_id)
+            )
             await gate.answer(human.ask_id, "B")
             return results, threads, cancelled.outcome, (await plain).value
 
@@ -466,7 +468,7 @@ def test_the_async_twin_awaits_sessions_without_a_thread_for_each(scene):
 @pytest.mark.proves("SES-175")
 def test_claim_beside_a_completion_is_kept(scene, monkeypatch):
     human = scene.gate("ada").human
-    ask_id = human.request_interactive("Q?", {"outcome": Approval()})
+    ask_id = human.request_interactive("Q?", {"returns": Approval})
     human.claim(ask_id)
     close_visit = ask_session.close_visit
     claiming = threading.Thread(target=human.claim, args=(ask_id,))

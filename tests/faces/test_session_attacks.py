@@ -162,7 +162,7 @@ def test_who_comes_back_from_ctrl_z_after_the_time_is_up_is_warned_first(monkeyp
 def test_many_threads_complete_a_session_once_and_the_others_are_told(world):
     human = Gate(world.path, token=world.tokens["ada"]).human
     for _ in range(5):
-        ask_id = human.request_interactive("Q?", {"outcome": Approval()})
+        ask_id = human.request_interactive("Q?", {"returns": Approval})
         human.claim(ask_id)
         at_once = threading.Barrier(6, timeout=20)
 

@@ -107,7 +107,7 @@ def harness(world, screens, *words):
 def test_the_example_harness_opens_what_waits_and_completes_it(world, tmp_path, screens):
     bob = Gate(world.store, token=world.tokens["bob"]).human
     plain = Gate(world.store).open("Not for it?")
-    config = {"outcome": Approval(), "context": {"files": ["a.sql"]}, "cwd": str(tmp_path)}
+    config = {"returns": Approval, "context": {"files": ["a.sql"]}, "cwd": str(tmp_path)}
     ask_id = bob.request_interactive("- Is the schema good?", config)
     screen = harness(world, screens, program(tmp_path), "--fast")
     screen.until("Opening my-agent for")
@@ -221,7 +221,7 @@ def test_a_terminal_has_one_session_at_a_time(world, monkeypatch):
     monkeypatch.setattr(handle, "_is_attended", lambda: True)
     # Whoever has the terminal would have it for ever, were it taken again.
     with human._terminal:
-        handle.sit_here("a-222")
+        handle.open_here("a-222")
 
 
 @pytest.mark.proves("SES-44", "LAW-1")

@@ -1089,7 +1089,7 @@ def test_executing_tells_when_the_program_itself_breaks(monkeypatch):
 def test_every_example_in_the_docs_can_be_built(monkeypatch):
     page = (Path(__file__).parents[2] / "docs" / "phases.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     for block in blocks:
         module = ModuleType("docs_phases")
         monkeypatch.setitem(sys.modules, module.__name__, module)

@@ -63,7 +63,7 @@ class Backlog:
         return backlog.create(self._store, self.project, self._gate.caller(), given)
 
     def get(self, task_id: str) -> Task:
-        """Return a task; a NotFoundError if there is no such task."""
+        """Return a task; a NotFoundError if it does not exist."""
         return backlog.get(self._store, task_id)
 
     def page(self, which: str = "unfinished", limit: int = 100) -> list[Task]:

@@ -193,7 +193,7 @@ def ask(prompt: str, *, returns: object = None, **options: Unpack[AskOptions]) -
         options: `context`, `timeout` and all others of `AskOptions`, without `owner` and `secret`
 
     Example:
-        name = flow.ask("What is it called?").value
+        name = flow.ask("Which name?").value
     """
     fields = _read_options("ask", options, "returns")
     schema, convert = (None, None) if returns is str else _read_returns(returns)
@@ -419,7 +419,7 @@ class FlowCalls:
             human_timeout: how long each ask waits, unless it has its own `timeout`
             remind_every: how often people are reminded before that
             human: False returns NEEDS_HUMAN of agents to the flow
-            on_error: what an agent's ERROR does. `stuck` ends the run with the agent's words,
+            on_error: the effect of an agent's ERROR. `stuck` ends the run with the agent's words,
                 and `return` returns the signal.
 
         Raises:

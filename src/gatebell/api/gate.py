@@ -167,7 +167,7 @@ class Gate:
             UsageError: JSON Schema cannot describe the type.
 
         Example:
-            name = gate.ask("What is it called?").value
+            name = gate.ask("Which name?").value
             size = gate.ask("How many replicas?", returns=int).value
         """
         kind = AskKind.TEXT if returns is None or returns is str else AskKind.FORM
@@ -261,7 +261,7 @@ class Gate:
             The outcome; its status is `pending` when the time is over.
 
         Raises:
-            NotFoundError: There is no ask of this id.
+            NotFoundError: The ask does not exist.
         """
         seconds = None if timeout is None else read_timeout(timeout)
         until = None if seconds is None else self.store.monotonic() + seconds

@@ -218,7 +218,7 @@ class Human:
                 try:
                     child.wait()
                 except KeyboardInterrupt:
-                    # The terminal interrupts the child, too, which says what it has kept.
+                    # The terminal interrupts the child, too, which then says how to go on.
                     interrupted = True
         finally:
             _terminal.release()
@@ -245,7 +245,7 @@ class Human:
         """Return the pending asks of all askers, or those of one kind.
 
         Raises:
-            UsageError: There is no such kind.
+            UsageError: The kind does not exist.
         """
         if kind not in (None, *AskKind):
             near = suggest(str(kind), AskKind) or f"; there are {', '.join(AskKind)}"

@@ -198,7 +198,7 @@ class Workflow:
             The result, as `run` returns it.
 
         Raises:
-            NotFoundError: There is no such run.
+            NotFoundError: The run does not exist.
             RefusedError: The program of the run is alive.
             UnfinishedError: The run is stuck or failed; `gate resume` takes up such a run.
             UsageError: It is a run of another workflow.

@@ -27,7 +27,7 @@ class InteractiveOptions(TypedDict, total=False):
     context: Any
     """JSON for the agent and the person; the agent gets it as a file."""
     system_prompt: str
-    """Tells the agent what the person is deciding."""
+    """Describes the decision to the agent."""
     model: str
     """The model of the agent; `sonnet` by default."""
     cwd: str

@@ -177,7 +177,7 @@ class WorkflowRun:
         """Take up a run that an earlier program left; this process keeps it from now on.
 
         Raises:
-            NotFoundError: There is no such run.
+            NotFoundError: The run does not exist.
             UsageError: It is a run of another workflow.
             RefusedError: A living process keeps the run.
         """

@@ -96,7 +96,12 @@ class Origin(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """A question, where it came from, and how far it has come."""
+    """One ask: a question, its origin, and how far it is.
+
+    Example:
+        for ask in Gate().pending():
+            print(ask.id, ask.question.prompt, ask.origin.agent, ask.status)
+    """
 
     id: str
     question: Question
