@@ -96,9 +96,9 @@ def test_retired_words_stay_below_their_ceilings():
 
 @pytest.mark.proves("LANG-3")
 def test_retired_words_are_found_inside_of_names():
-    road = Retired(("road", "roads"), "route", 0)
-    assert road.count("the road, Roads, parse_road, ROADS and High_Road") == 5
-    assert road.count("roadmap, broad, abroad") == 0
+    route = Retired(("road", "roads"), "route", 0)
+    assert route.count("the road, Roads, parse_road, ROADS and High_Road") == 5
+    assert route.count("roadmap, broad, abroad") == 0
 
 
 @pytest.mark.proves("LANG-3")

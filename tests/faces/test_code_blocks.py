@@ -1,4 +1,4 @@
-"""The code blocks of README and docs do what the pages say; the others say why no test runs them."""
+"""The code blocks of README and docs work as described; the others say why no test runs them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gatebell.domain.asks import file_questions, owners
 from gatebell.domain.runs.roles import parse_role
 from gatebell.install.claude import guard_hook
 
-# Pages whose Python blocks all run in a test of their noun.
+# Pages whose Python blocks all run in a test of the page's subject.
 ELSEWHERE = {
     "docs/sessions.md": "tests/faces/test_session_examples.py",
     "docs/phases.md": "tests/service/test_phase_workflows.py",
@@ -36,14 +36,14 @@ PLAYED = set()
 
 
 def plays(page, *beginnings):
-    """Mark a test as the one that runs the blocks of a page that begin so."""
+    """Mark a test as the one that runs the blocks of a page with this beginning."""
     PLAYED.update((page, beginning) for beginning in beginnings)
     blocks = [find_block(page, beginning) for beginning in beginnings]
     return pytest.mark.parametrize("blocks", [pytest.param(blocks, id=Path(page).stem)])
 
 
 def run_python(block, monkeypatch, **names):
-    """Run a block as a module, so that its classes can be found again; return its names."""
+    """Run a block as a module, so that its classes can be imported again; return its names."""
     module = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", module)
     vars(module).update(names)
@@ -53,7 +53,7 @@ def run_python(block, monkeypatch, **names):
 
 
 def read_settings(block, tmp_path):
-    """Write a block as the settings file; return the variables with which it is read."""
+    """Write a block as the settings file; return the variables that select it."""
     folder = tmp_path / "gatebell"
     folder.mkdir(exist_ok=True)
     (folder / "config.toml").write_text(block.text, encoding="utf-8")
@@ -62,7 +62,7 @@ def read_settings(block, tmp_path):
 
 @pytest.fixture
 def inbox(tmp_path, monkeypatch):
-    """The store that `Gate()` finds, in a project of its own."""
+    """Return the store that `Gate()` finds, in a project of its own."""
     path = str(tmp_path / "gate.db")
     (tmp_path / "project" / ".gate").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "project")
@@ -146,10 +146,10 @@ def test_task_is_worked_on_by_hand(blocks, inbox, monkeypatch):
 @plays("docs/notifications.md", "[[notify]]", '{"type": "ask.opened"', "from standardwebhooks")
 def test_webhook_is_verified_as_the_page_says(blocks, tmp_path, monkeypatch):
     setting, event, check = blocks
-    (road,) = settings.routes(read_settings(setting, tmp_path))
-    assert road.name.startswith("webhook https://hooks.example.org")
+    (route,) = settings.routes(read_settings(setting, tmp_path))
+    assert route.name.startswith("webhook https://hooks.example.org")
     now = datetime.now(UTC)
-    signature = Webhook(road.secret).sign("msg_1", now, event.text)
+    signature = Webhook(route.secret).sign("msg_1", now, event.text)
     headers = {
         "webhook-id": "msg_1",
         "webhook-timestamp": str(int(now.timestamp())),
@@ -164,7 +164,7 @@ def test_webhook_is_verified_as_the_page_says(blocks, tmp_path, monkeypatch):
 def test_notification_settings_are_read(blocks, tmp_path):
     environ = read_settings(blocks[0], tmp_path)
     assert settings.inbox_url(environ) == "https://gate.example.org"
-    assert [road.person for road in settings.routes(environ)] == ["", "ada"]
+    assert [route.person for route in settings.routes(environ)] == ["", "ada"]
 
 
 @pytest.mark.proves("DOC-1")
@@ -238,6 +238,15 @@ def test_two_people_answer_one_ask(blocks, shell):
     assert shell.pending().id == waiting.id
     shell.world.bob.gate("answer", waiting.id, "yes")
     assert shell.end()[0] == [0]
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/trust.md", "gate audit head")
+def test_kept_head_is_that_of_the_trail(blocks, shell):
+    keep, verify = blocks[0].commands
+    shell.world.ask("Deploy?")
+    shell.type(keep)
+    assert "nothing was changed" in shell.type(verify)
 
 
 @pytest.mark.proves("DOC-1")
@@ -357,7 +366,7 @@ def test_flow_is_stopped_and_resumed(blocks, flow_shell):
 
 @pytest.mark.proves("DOC-1")
 def test_every_block_runs_or_says_why_not():
-    """Blocks that a test plays are found by page and beginning."""
+    """Blocks that a test runs are found by page and beginning."""
     silent = [
         str(block)
         for block in read_blocks()
@@ -371,7 +380,7 @@ def test_every_block_runs_or_says_why_not():
 
 
 def is_understood(words):
-    """Whether a command and its options exist. `gate` alone opens the inbox."""
+    """Return whether a command and its options exist. `gate` alone opens the inbox."""
     if not words:
         return True
     if words[0] not in COMMANDS:
@@ -387,7 +396,7 @@ def is_understood(words):
 
 @pytest.mark.proves("DOC-2")
 def test_commands_of_every_block_are_understood():
-    """Those of blocks that are not run, too."""
+    """Commands of blocks that are not run must exist, too."""
     lines = [line for block in read_blocks() if block.language == "sh" for line in block.commands]
     commands = [words for line in lines for words in split_gate_commands(line)]
     assert len(commands) > 40

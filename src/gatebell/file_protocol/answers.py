@@ -40,7 +40,7 @@ class HappeningKind(StrEnum):
     FOREIGN = "foreign"
     REPAIRED = "repaired"
     HELD = "held"
-    TROUBLE = "trouble"
+    PROBLEM = "problem"
 
 
 class Happening(NamedTuple):

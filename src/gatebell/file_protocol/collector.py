@@ -54,7 +54,7 @@ _STILL_BEING_LINKED_SECONDS = 5.0
 _AT_ONCE_SECONDS = 0.2
 _MAX_SETTLED = 500
 _KEPT = timedelta(days=1)
-_NOBODY = "nobody"
+_NO_READER = "nobody"
 _NOT_TOLD = "its old script cannot be told: move scripts/ask-human.sh away, then gate init"
 
 
@@ -100,7 +100,7 @@ class Collector:
         self._answers = Answers(store, helpers, tell)
         self._known: dict[str, _Known] = {}
         self._odd: dict[str, _Odd] = {}
-        self._troubles: dict[str, str] = {}
+        self._problems: dict[str, str] = {}
         self._stamps: tuple[int, int] = (0, 0)
         self._scanned_at = float("-inf")
         self._again = False
@@ -195,7 +195,7 @@ class Collector:
         opened = create_ask.ask(self._store, request, origin, agent, key)
         if opened.attached and self._is_stale(opened.ask, key):
             # Its agent is gone, and a terminal's next one may ask with the same words.
-            wait_for_ask.take(self._store, opened.ask, _NOBODY)
+            wait_for_ask.take(self._store, opened.ask, _NO_READER)
             opened = create_ask.ask(self._store, request, origin, agent, key)
         if opened.ask.origin.session != origin.session:
             raise GateError("its id was used by another agent: take a new one")
@@ -247,7 +247,7 @@ class Collector:
             agent=question.agent_name,
             session=f"{SESSIONS}{question.name.agent}",
             tool_use_id=question.name.file,
-            sponsor=self._caller.principal,
+            started_by=self._caller.principal,
         )
 
     def _agent(self, name: Name) -> Caller:
@@ -377,14 +377,14 @@ class Collector:
             why = f"{name.answer} cannot be written: {error.strerror}"
             self._complain(name.answer, why)
             return False
-        self._troubles.pop(name.answer, None)
+        self._problems.pop(name.answer, None)
         return True
 
     def _complain(self, what: str, why: str) -> None:
         """Once for each trouble."""
-        if self._troubles.get(what) != why:
-            self._troubles[what] = why
-            self._tell(Happening(HappeningKind.TROUBLE, self._helpers.project, why))
+        if self._problems.get(what) != why:
+            self._problems[what] = why
+            self._tell(Happening(HappeningKind.PROBLEM, self._helpers.project, why))
 
 
 def _by_files(ask: Ask) -> bool:

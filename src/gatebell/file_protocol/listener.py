@@ -102,7 +102,7 @@ class Listener:
         self._posts: dict[str, _Post] = {}
         self._helped: set[str] = set()
         self._open: dict[str, Ask] = {}
-        self._troubles: dict[str, str] = {}
+        self._problems: dict[str, str] = {}
         self._stopped = threading.Event()
         self._seq: int | None = None
         self._looked_for_projects_at = self._swept_at = float("-inf")
@@ -140,7 +140,7 @@ class Listener:
                 try:
                     self.look()
                 except Exception as error:
-                    self._complain("", _trouble(error))
+                    self._complain("", _problem(error))
                 bell.wait(_POLL_SECONDS)
         finally:
             bell.close()
@@ -180,11 +180,11 @@ class Listener:
     def _collect(self, project: str, post: _Post, changed: frozenset[str] | None) -> None:
         try:
             post.collector.look(changed)
-            self._troubles.pop(project, None)
+            self._problems.pop(project, None)
         except Exception as error:
             # Whatever agents have found to break here: those of other projects go on.
             self._seq = None
-            self._complain(project, _trouble(error))
+            self._complain(project, _problem(error))
 
     def _find_changed(self) -> frozenset[str] | None:
         """What was touched since the last time; None at first: everything may have been."""
@@ -248,20 +248,20 @@ class Listener:
             if project not in self._posts:
                 try:
                     self.begin(project)
-                    self._troubles.pop(project, None)
+                    self._problems.pop(project, None)
                 except HeldError as error:
                     self._complain(project, str(error), HappeningKind.HELD)
                 except Exception as error:
                     # As above: one project holds up no other.
-                    self._complain(project, _trouble(error))
+                    self._complain(project, _problem(error))
 
     def _complain(
-        self, project: str, trouble: str, what: HappeningKind = HappeningKind.TROUBLE
+        self, project: str, problem: str, what: HappeningKind = HappeningKind.PROBLEM
     ) -> None:
         """Once for each trouble."""
-        if self._troubles.get(project) != trouble:
-            self._troubles[project] = trouble
-            self._tell(project, Happening(what, project, trouble))
+        if self._problems.get(project) != problem:
+            self._problems[project] = problem
+            self._tell(project, Happening(what, project, problem))
 
 
 def _make_room() -> None:
@@ -273,7 +273,7 @@ def _make_room() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
-def _trouble(error: Exception) -> str:
+def _problem(error: Exception) -> str:
     """What people are told of it; what nobody foresaw is named."""
     foreseen = isinstance(error, GateError | OSError)
     return str(error) if foreseen else f"{type(error).__name__}: {error}"

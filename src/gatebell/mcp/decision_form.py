@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.elicitation import Elicitation, Quotation
     from gatebell.domain.people.principals import Caller
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
     from gatebell.ports.store import Store
 
 _NOT_DECIDED = (
@@ -49,29 +49,29 @@ class Form(NamedTuple):
     decided: Callable[[Any], str]
 
 
-def sitting_here(store: Store) -> Sitting | None:
+def find_open_visit(store: Store) -> Visit | None:
     """The sitting whose session this server was started in, by the mark that all of it carries."""
     mark = os.environ.get("GATE_TURN", "")
-    return store.asks.sitting(mark) if mark else None
+    return store.asks.visit(mark) if mark else None
 
 
-def form(store: Store, ask: Ask, sitting: Sitting, client: str, proposal: Quotation) -> Form | str:
+def form(store: Store, ask: Ask, visit: Visit, client: str, proposal: Quotation) -> Form | str:
     """The form for the ask of a sitting, or why there is none."""
     # In codex, Enter does not leave a text that is empty.
-    shown = elicitation(ask, proposal, skips=sitting.cli != AgentCli.CODEX)
-    if shown is None or not _is_persons_own(store, sitting):
+    shown = elicitation(ask, proposal, skips=visit.cli != AgentCli.CODEX)
+    if shown is None or not _is_persons_own(store, visit):
         return _AFTERWARDS.format(id=ask.id)
     params = {"mode": "form", "message": shown.message, "requestedSchema": shown.schema}
 
     def decide(reply: Any) -> str:
-        return _decide(store, ask.id, sitting, client, shown, reply)
+        return _decide(store, ask.id, visit, client, shown, reply)
 
     return Form(params, decide)
 
 
-def _is_persons_own(store: Store, sitting: Sitting) -> bool:
+def _is_persons_own(store: Store, visit: Visit) -> bool:
     """Whether a form that is shown now reaches the person who sits there, and nobody else."""
-    now = store.asks.sitting(sitting.id)
+    now = store.asks.visit(visit.id)
     if now is None or now.cli not in ASK_PEOPLE:
         return False
     if now.ended_at or not now.program or not host.is_program(now.program):
@@ -81,17 +81,17 @@ def _is_persons_own(store: Store, sitting: Sitting) -> bool:
 
 
 def _decide(
-    store: Store, ask_id: str, sitting: Sitting, client: str, shown: Elicitation, reply: Any
+    store: Store, ask_id: str, visit: Visit, client: str, shown: Elicitation, reply: Any
 ) -> str:
     ask = get(store, ask_id)
     if not ask.pending:
         return f"Not decided here: {settled_sentence(ask)}"
     accepted = isinstance(reply, dict) and reply.get("action") == _ACCEPTED
     answer = read_given(ask, shown, reply.get("content")) if accepted else None
-    if answer is None or not _is_persons_own(store, sitting):
+    if answer is None or not _is_persons_own(store, visit):
         return _NOT_DECIDED.format(id=ask.id)
     try:
-        _, ask = answer_ask.answer(store, ask.id, _person(ask, sitting, client), answer)
+        _, ask = answer_ask.answer(store, ask.id, _person(ask, visit, client), answer)
     except GateError as error:
         return f"{_NOT_DECIDED.format(id=ask.id)}\n{error}"
     if ask.pending:
@@ -99,13 +99,13 @@ def _decide(
     return f"The person has decided. {settled_sentence(ask)}"
 
 
-def _person(ask: Ask, sitting: Sitting, client: str) -> Caller:
+def _person(ask: Ask, visit: Visit, client: str) -> Caller:
     """Whoever sits in the session. Where people are told apart, they showed who they are to sit."""
-    around = wiring.agent_caller(sitting.cli, sitting.session, VIA, "")
+    around = wiring.agent_caller(visit.cli, visit.session, VIA, "")
     evidence = around.evidence | {
         "host": client,
-        "sitting": sitting.id,
-        "program": sitting.program,
+        "visit": visit.id,
+        "program": visit.program,
     }
     personal = ask.question.requirement.personal
-    return around._replace(principal=sitting.by, verified=personal, agent=None, evidence=evidence)
+    return around._replace(principal=visit.by, verified=personal, agent=None, evidence=evidence)

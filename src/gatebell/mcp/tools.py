@@ -174,7 +174,7 @@ class Tools:
         more = {
             "priority": given.get("urgency", "normal"),
             "expires_seconds": self._seconds(given.get("timeout")),
-            "going_on": wiring.going_on(origin),
+            "activity": wiring.summarise_activity(origin),
         }
         requests = [_request(one, more) for one in (several or [given])]
         where = wiring.in_its_project(origin)
@@ -250,9 +250,9 @@ class Tools:
         signal = parse_signal(given)
         if signal is None:
             raise UsageError("a signal has a status: a word, for example DONE or NEEDS_HUMAN")
-        if sitting := decision_form.sitting_here(self._store()):
+        if visit := decision_form.find_open_visit(self._store()):
             notes.signal(self._store(), origin, caller, status, signal.own_words)
-            return decision_form.SIGNALLED.format(status=status, id=sitting.ask_id), None
+            return decision_form.SIGNALLED.format(status=status, id=visit.ask_id), None
         if turn_id := os.environ.get("GATE_TURN", ""):
             said = notes.offer(self._store(), turn_id, signal)
             notes.signal(self._store(), origin, caller, status, signal.own_words)
@@ -270,10 +270,10 @@ class Tools:
         proposal = Quotation(work.client.cli, _text(given.get("proposal")), reason)
         text = f"proposes: {proposal.words}" + (f"\nbecause: {reason}" if reason else "")
         ask = ask_messages.reply(store, _text(given.get("id")), caller, text)
-        sitting = decision_form.sitting_here(store)
-        if sitting is None or sitting.ask_id != ask.id or not work.client.shows_forms:
+        visit = decision_form.find_open_visit(store)
+        if visit is None or visit.ask_id != ask.id or not work.client.shows_forms:
             return f"Recorded as a proposal. {ask.id} is decided by a person.", None
-        made = decision_form.form(store, ask, sitting, work.client.cli, proposal)
+        made = decision_form.form(store, ask, visit, work.client.cli, proposal)
         return (made, None) if isinstance(made, str) else made
 
     def _notify_human(self, work: Work, given: dict[str, Any]) -> Text:

@@ -73,7 +73,7 @@ class Ended(NamedTuple):
     """The program ended well, and its output was complete."""
     words: str
     """The agent's last words."""
-    trouble: str = ""
+    problem: str = ""
     """Why it is not ok, as a sentence."""
     structured: Any = None
     """The structured result, if the program gave one."""
@@ -126,7 +126,7 @@ class Opening(NamedTuple):
     prompt_file: str
     system_file: str
     """The file of the system prompt; empty without one."""
-    papers: str
+    files_folder: str
     """The folder of these files."""
     model: str
     cwd: str
@@ -139,7 +139,7 @@ class Talk(NamedTuple):
     """The messages of a session."""
 
     said: Sequence[Said] = ()
-    trouble: str = ""
+    problem: str = ""
     """The last error of its program, if the agent has not answered."""
 
 

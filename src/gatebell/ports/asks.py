@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.answers import Answer
     from gatebell.domain.asks.asks import Ask, Change, Message
     from gatebell.domain.audit.events import Event
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
     from gatebell.ports.results import Result
 
 
@@ -156,19 +156,19 @@ class Asks(Protocol):
         """Return asks whose opening or settling has no audit event: a forged row."""
         ...
 
-    def sittings(self, ask_id: str) -> list[Sitting]:
+    def visits(self, ask_id: str) -> list[Visit]:
         """Return every visit of a person to the session of an ask, oldest first."""
         ...
 
-    def sitting(self, sitting_id: str) -> Sitting | None:
+    def visit(self, visit_id: str) -> Visit | None:
         """Return the visit of this id, or None."""
         ...
 
-    def open_sittings(self) -> list[Sitting]:
+    def open_visits(self) -> list[Visit]:
         """Return the visits of all asks that have not ended."""
         ...
 
-    def holder(self, cli: str, session: str) -> Sitting | None:
+    def holder(self, cli: str, session: str) -> Visit | None:
         """Return the open visit in a conversation, for any ask, or None."""
         ...
 

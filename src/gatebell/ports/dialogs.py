@@ -18,7 +18,7 @@ class Showing(NamedTuple):
     prompt: str
     options: tuple[str, ...] = ()
     context: str = ""
-    going_on: str = ""
+    activity: str = ""
     agent: str = ""
     project: str = ""
     """The folder of the project."""
@@ -69,5 +69,5 @@ class Found(NamedTuple):
     """A program that can show dialogs, or the reason why it cannot."""
 
     tool: str
-    trouble: str
+    problem: str
     """Why it cannot show dialogs here; empty if it can."""

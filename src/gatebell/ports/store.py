@@ -159,7 +159,7 @@ class Outbox(Protocol):
         """
         ...
 
-    def claim(self, road: str) -> Delivery | None:
+    def claim(self, route: str) -> Delivery | None:
         """Claim the first delivery that is due on a route, for 60 seconds.
 
         After that other processes may claim it. It claims only one, so that each claim lasts longer than
@@ -171,12 +171,12 @@ class Outbox(Protocol):
         """Record that a delivery was sent."""
         ...
 
-    def record_failure(self, delivery: Delivery, trouble: str, again_at: datetime | None) -> None:
+    def record_failure(self, delivery: Delivery, problem: str, again_at: datetime | None) -> None:
         """Record that a delivery failed; nothing happens if another process has claimed it.
 
         Args:
             delivery: the delivery
-            trouble: why it failed
+            problem: why it failed
             again_at: when it is tried again; None gives it up
         """
         ...
@@ -189,11 +189,11 @@ class Outbox(Protocol):
         """Remove a delivery that no person needs any more."""
         ...
 
-    def troubles(self, limit: int) -> list[Delivery]:
+    def problems(self, limit: int) -> list[Delivery]:
         """Return deliveries that failed so far, given up or not, newest first."""
         ...
 
-    def next_due(self, road: str) -> datetime | None:
+    def next_due(self, route: str) -> datetime | None:
         """Return when a delivery can be claimed on a route; None if none waits there."""
         ...
 

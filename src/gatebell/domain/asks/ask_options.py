@@ -45,11 +45,7 @@ class AskOptions(TypedDict, total=False):
 
 KNOWN = tuple(AskOptions.__annotations__)
 # The store and the journals of runs have other words for some options.
-_STORED = {
-    "activity": "going_on",
-    "timeout": "expires_seconds",
-    "remind_every": "remind_every_seconds",
-}
+_STORED = {"timeout": "expires_seconds", "remind_every": "remind_every_seconds"}
 
 
 def read_options(call: str, given: Mapping[str, Any], *beside: str) -> dict[str, Any]:
