@@ -22,26 +22,34 @@ SAME_MODES = ("bypassPermissions", "manual", "acceptEdits")
 CHECKED_MODES = ("auto", "plan")
 """In this mode claude's own check decides about other calls; no scripted model can answer it."""
 _INTRODUCTION = """\
-# What the default gates hold
+# Commands that the default gates hold
 
-`gate install` gives the host rules, and the host compares them with the text of a command. It does
-not understand the command. So a person is asked about the usual spellings, and other spellings of
-the same act run without a question. This page lists both.
+With this page you check whether a person is asked about a command. `gate install` gives the host
+rules, and the host compares them with the text of a command. So a person is asked about the usual
+spellings. Other spellings of the same act run without a question. To add a rule:
 
-The tests try every line with the real programs, Claude Code {claude} and Codex {codex}, and fail
-when this page differs. All of Bash is allowed there, and Codex runs without its sandbox, so that
-only the gates hold a line. In Claude Code the result is the same in the permission modes default,
-manual, acceptEdits and bypassPermissions. In auto and plan it asks about the same lines, and its
-own check decides about the others. In dontAsk it denies the lines that it would ask about.
-`codex exec` cannot ask: it rejects a line that Codex would ask about. The column "with `--defer`"
-has what the hook of [agents.md](agents.md) puts off in `claude -p`, with no rules beside it in the
-settings.
+```sh
+$ gate gates add 'Bash(poetry publish *)'
+$ gate install claude       # so that Claude Code learns of it
+$ gate gates list
+```
 
-The list has examples and is not complete. Do not rely on a gate for a spelling that is not listed
-as asked. To add a rule: `gate gates add 'Bash(poetry publish *)'`, then `gate install` again.
+The lists are examples and not complete. Do not rely on a gate for a spelling that is not listed as
+asked.
 
-A file outside the project is held when Claude Code's own tools write it (Edit, Write, MultiEdit,
-NotebookEdit), in all these modes. A command that writes such a file is not held.
+The tests try every line with Claude Code {claude} and Codex {codex}, and fail if this page differs.
+There all of Bash is allowed and Codex runs without its sandbox, so that only the gates hold a line.
+
+| where | what happens |
+|---|---|
+| Claude Code in the modes default, manual, acceptEdits and bypassPermissions | as listed |
+| Claude Code in auto and plan | the same lines are asked; its own check decides about the others |
+| Claude Code in dontAsk | lines that would be asked are denied |
+| `codex exec` | lines that would be asked are rejected |
+| "with `--defer`" | lines that the hook of [agents.md](agents.md) puts off in `claude -p`, without other rules in the settings |
+
+A file outside the project is held in all these modes when Claude Code's own tools write it (Edit,
+Write, MultiEdit, NotebookEdit). A command that writes such a file is not held.
 """
 
 

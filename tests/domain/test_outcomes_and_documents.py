@@ -140,8 +140,8 @@ def test_every_field_of_a_session_is_described():
     visit = visit_document(Visit("t-1", "a-1", 1, "person:ada", "claude", "s1", "b/1/2", NOW))
     assert (visit["started_at"], visit["ended_at"]) == (AT, None)
     page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
-    about_asks, _, rest = page.partition("**A run**")
-    about_plans = rest.partition("**A plan**")[2]
+    about_asks, _, rest = page.partition("## A run")
+    about_plans = rest.partition("## A plan")[2]
     assert [name for name in Terms._fields if f"`{name}`" not in about_asks] == []
     about_visits = about_asks.partition("`visits`")[2]
     assert [name for name in visit if f"`{name}`" not in about_visits] == []
@@ -163,8 +163,8 @@ def test_every_field_of_a_run_is_described():
     assert (run["created_at"], run["waiting_since"], run["ended_at"]) == (AT, AT, None)
     assert (call["started_at"], turn["started_at"], turn["ended_at"]) == (AT, AT, None)
     page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
-    about_runs, _, rest = page.partition("**A run**")[2].partition("**Events of a run**")
-    about_calls, _, about_turns = rest.partition("**A plan**")[0].partition("`turns`")
+    about_runs, _, rest = page.partition("## A run")[2].partition("## Events of a run")
+    about_calls, _, about_turns = rest.partition("## A plan")[0].partition("`turns`")
     described = ((about_runs, run), (about_calls, call), (about_turns, turn))
     for about, document in described:
         assert [field for field in document if f"`{field}`" not in about] == []
