@@ -1,4 +1,4 @@
-"""Columns that hold a word or number of a closed set: members once read, and an error if unknown."""
+"""Columns with a closed set of values: known ones become members, unknown ones are errors."""
 
 from __future__ import annotations
 

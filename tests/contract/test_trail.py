@@ -1,4 +1,4 @@
-"""Whatever is written into the store by hand, `gate audit verify` finds and names."""
+"""`gate audit verify` finds and names each change by hand in the store."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from gatebell.services.audit import Checked
 from gatebell.services.permissions import manage_rules
 from gatebell.services.tasks import backlog
 
-# Columns that an index keeps unique beside the key, so a copied row needs others.
+# Columns with a unique index besides the key: a copied row needs other values.
 UNIQUE = {"asks": ("seq", "session"), "visits": ("number",), "tasks": ("seq",)}
 ENDED = "state IN ('completed', 'stuck', 'failed')"
-# A key is used once by each person for an ask: a copied row without one breaks no rule of the table.
+# Each person uses a key once per ask: a copied row without one breaks no table rule.
 ROW = {"runs": ENDED, "calls": "state <> 'open'", "answers": "key = ''"}
 
 
@@ -41,7 +41,7 @@ def filled(tmp_path_factory):
 
 @pytest.fixture
 def forge(filled, tmp_path):
-    """Writes plain SQL into a copy of that file; gives the faults that are then found."""
+    """Write plain SQL into a copy of that file; return the faults that are found."""
     copy = str(tmp_path / "gate.db")
 
     def write_forged(sql, parameters=()):
@@ -78,14 +78,14 @@ def columns_of(path, table):
 
 
 def another(column, kind):
-    """SQL for a value other than the one that is there."""
+    """Return SQL for another value than the present one."""
     if kind == "TEXT":
         return f"coalesce(\"{column}\", '') || 'x'"
     return f'coalesce("{column}", 0) + 1000'
 
 
 def row_of(path, table):
-    """The SQL condition for one row, and how faults name it."""
+    """Return the SQL condition for one row, and its name in faults."""
     key = TABLES[table].key
     names = ", ".join(f'"{column}"' for column in key)
     found = read(path, f"SELECT {names} FROM {table} WHERE {ROW.get(table, '1')} LIMIT 1")[0]
@@ -269,7 +269,7 @@ def test_verify_sees_one_moment_of_a_busy_store(filled, tmp_path):
 
 
 def age(path):
-    """Make of a store one that an older version wrote: its events seal no rows."""
+    """Turn a store into one of an older version: its events seal no rows."""
     with closing(apsw.Connection(path)) as raw:
         events = raw.execute("SELECT * FROM events ORDER BY seq").fetchall()
         raw.execute("DELETE FROM events")

@@ -82,7 +82,7 @@ def test_late_answer_is_kept_without_a_decision():
 
 
 @pytest.mark.proves("WEB-75")
-def test_token_answers_what_others_asked():
+def test_token_answers_asks_of_others():
     ada = a_person(verified=True)._replace(token_id="t9")
     assert give(an_ask(), "x", ada).error is None
     own = an_ask(origin=ORIGIN._replace(session="http-t9/1"))
@@ -257,7 +257,7 @@ def test_approval_of_nothing_approves_nothing():
 
 
 @pytest.mark.proves("AGT-17")
-def test_last_eight_calls_are_told_whole():
+def test_last_eight_calls_are_shown_whole():
     calls = [Step("call", "", "Bash", {"command": f"ls {n}"}) for n in range(9)]
     done = "\n".join(f"Bash: ls {n}" for n in range(1, 9))
     assert explain([Step("words", "w" * 2_501), *calls], "M a.py") == (
@@ -274,7 +274,7 @@ def test_unread_rest_of_a_text_is_counted():
 
 
 @pytest.mark.proves("TASK-282")
-def test_context_of_names_is_told_in_lines():
+def test_context_of_names_is_shown_in_lines():
     context = {"Flows": ["a", "b"], "Why": "one\ntwo\n", "Port": "80", "Home": "~", "Left": ""}
     assert context_text(context) == "Flows:\n- a\n- b\nWhy:\none\ntwo\nPort: 80\nHome: ~"
     assert [is_plain(one) for one in (context, {}, {"a": 1}, "a", {"a": [1]})] == [

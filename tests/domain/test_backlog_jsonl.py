@@ -63,7 +63,7 @@ def one(**record):
 
 
 @pytest.mark.proves("TASK-70", "S3-P1", "S3-P2", "S3-87")
-def test_a_line_comes_back_as_it_was_with_all_its_keys():
+def test_line_is_returned_unchanged_with_all_its_keys():
     (line,) = backlog_jsonl.read(json.dumps(WHOLE))
     task = as_task(line)
     at = datetime(2026, 1, 1, 9, tzinfo=UTC)
@@ -83,7 +83,7 @@ def test_a_line_comes_back_as_it_was_with_all_its_keys():
 
 
 @pytest.mark.proves("TASK-70")
-def test_what_was_asked_since_stands_in_the_place_of_what_the_file_said():
+def test_newer_question_replaces_the_one_of_the_file():
     (line,) = backlog_jsonl.read(json.dumps(WHOLE))
     said = {"question": "Which key?", "sessionId": "s-2"}
     record = json.loads(backlog_jsonl.written(as_task(line), said))
@@ -92,7 +92,7 @@ def test_what_was_asked_since_stands_in_the_place_of_what_the_file_said():
 
 
 @pytest.mark.proves("TASK-71", "S3-P2")
-def test_lines_and_arrays_are_read_and_only_the_title_is_needed():
+def test_lines_and_arrays_are_read_and_need_only_titles():
     text = '\ufeff{"title": "A"}\r\n\n  {"title": "B", "description": null}\n'
     assert [(line.where, line.title) for line in backlog_jsonl.read(text)] == [
         ("line 1", "A"),
@@ -117,7 +117,7 @@ def test_ids_of_three_or_more_plain_characters_are_kept():
 
 
 @pytest.mark.proves("TASK-72")
-def test_what_was_being_worked_on_begins_anew_with_a_remark_and_keeps_its_question():
+def test_task_in_progress_starts_again_with_a_remark():
     for state in ("in_progress", "awaiting_input"):
         line = one(state=state, question="Q?", humanResponse="A")
         assert line.fields["state"] == "open" and state in line.remark
@@ -134,7 +134,7 @@ def test_numbers_at_their_limits_are_read():
 @pytest.mark.proves("TASK-71")
 def test_times_are_read_with_or_without_a_zone(monkeypatch):
     at = datetime(2026, 1, 1, 9, tzinfo=UTC)
-    # Where this machine stands makes no difference.
+    # The time zone of the machine makes no difference.
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("TZ", "Asia/Tokyo")
         time.tzset()
@@ -187,5 +187,5 @@ def test_times_are_read_with_or_without_a_zone(monkeypatch):
         ),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(text, told):
+def test_fault_is_named_with_its_line(text, told):
     assert told in read_refusal(text)

@@ -1,4 +1,4 @@
-"""Schemas at their limits: how much is checked, how deep is hidden, what a reference finds."""
+"""Schemas at their limits: size, depth of hiding, and references."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_taken(schema):
 
 @pytest.mark.proves("ASK-5")
 @pytest.mark.parametrize("schema", [[], "x", True, None])
-def test_schema_that_is_no_object_is_refused(schema):
+def test_schema_that_is_not_an_object_is_refused(schema):
     with pytest.raises(UsageError) as caught:
         check_schema(schema)
     assert str(caught.value) == "a form's schema is a JSON object"
@@ -37,7 +37,7 @@ def test_schema_is_taken_up_to_its_largest_size():
 
 
 @pytest.mark.proves("ASK-5")
-def test_followed_reference_weighs_what_it_leads_to():
+def test_followed_reference_weighs_as_much_as_its_target():
     def build_sized(size):
         return {"properties": {"a": BACK, "b": BACK}, "allOf": [{}] * size}
 

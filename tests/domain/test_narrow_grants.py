@@ -1,4 +1,4 @@
-"""How far the `*` of a grant reaches: one field of an input, one host, one project."""
+"""The reach of `*` in a grant: one field of an input, one host, one project."""
 
 from __future__ import annotations
 

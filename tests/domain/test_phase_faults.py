@@ -1,4 +1,4 @@
-"""Phases that can be built, and the sentence for each fault of those that cannot."""
+"""Valid phases, and the message for each fault of invalid ones."""
 
 from __future__ import annotations
 
@@ -133,14 +133,14 @@ async def is_late(state, _item=None):
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_work_is_refused_when_it_is_built(phases, words):
+def test_invalid_phase_is_refused_when_built(phases, words):
     with pytest.raises(UsageError) as refused:
         check_phases(phases)
     assert str(refused.value).endswith(words)
 
 
 @pytest.mark.proves("PHASE-1", "S1-21", "S1-25", "S1-49", "S1-22")
-def test_what_can_work_gets_its_names():
+def test_valid_phase_gets_its_names():
     def planner(state):
         return state
 
@@ -175,7 +175,7 @@ def test_built_in_functions_are_believed():
         Phase("x" * 100, agent="x", next="end"),
         Phase("a", agent=lambda state, _item: state, for_each=lambda _: [], limit=1, next="end"),
         Phase("a", agent=is_late, next="end"),
-        # Only running it tells where it leads.
+        # Its target is known only after running it.
         Phase("a", agent="x", next=lambda state, _output: state.way),
     ],
 )
@@ -191,12 +191,12 @@ def test_phase_at_its_limits_is_taken(phase):
         *("hard", "remind_every", "escalations"),
     ],
 )
-def test_question_of_a_phase_carries_what_asks_carry(name):
+def test_question_of_a_phase_has_the_fields_of_asks(name):
     value = () if name == "escalations" else 60
     assert list(input_faults(HumanInput("Go on?", "approval", more={name: value}))) == []
 
 
 @pytest.mark.proves("PHASE-1")
-def test_more_that_is_no_dict_is_one_fault():
+def test_extra_fields_must_be_a_dict():
     (fault,) = input_faults(HumanInput("Q?", "approval", more=None))
     assert "no dict: None" in fault

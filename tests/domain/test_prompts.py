@@ -1,4 +1,4 @@
-"""What is sent to agents: who said what stays clear, and nothing of ours is taken for a signal."""
+"""Texts for agents: each author is clear, and none of our texts is a signal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def first(**more) -> str:
 
 
 def every_text(words: str) -> list[str]:
-    """Every kind of text, with somebody else's words wherever they can stand."""
+    """Return each kind of text, with foreign words in every possible place."""
     exchange = Exchange(words, words or "x", words, words, NOW)
     return [
         first(since=[Said("1", words, words)], schema={"const": words}),
@@ -36,7 +36,7 @@ def every_text(words: str) -> list[str]:
 
 
 @pytest.mark.proves("RUN-220")
-def test_the_first_text_holds_all_that_an_agent_needs():
+def test_first_text_holds_everything_an_agent_needs():
     text = first(
         instructions="You code.",
         run_prompt="Add login",
@@ -68,7 +68,7 @@ def test_the_first_text_holds_all_that_an_agent_needs():
 
 
 @pytest.mark.proves("RUN-220")
-def test_what_there_is_not_is_not_mentioned_and_the_task_is_told_once():
+def test_absent_parts_are_omitted_and_the_task_comes_once():
     text = first(run_prompt="Add login", prompt="Add login")
     assert text.count("Add login") == 1 and "Your role" not in text and "since you" not in text
     assert "Do your part of the task." in first(run_prompt="Add login")
@@ -105,7 +105,7 @@ def test_agent_of_a_task_reports_by_its_words():
 
 
 @pytest.mark.proves("RUN-221")
-def test_agent_is_told_what_to_put_right():
+def test_agent_reads_the_faults_to_correct():
     assert prompts.try_again(TURN, ["", "/n: 'x' is no number"]) == (
         f"{MARK} Your value does not fit:\n> \n> /n: 'x' is no number\n\n"
         f"{MARK} Report again, with the whole value put right.\n{REPORT}"
@@ -122,7 +122,7 @@ def test_agent_is_told_what_to_put_right():
 
 
 @pytest.mark.proves("RUN-221", "TASK-20", "S3-47", "S3-B5")
-def test_an_answer_comes_with_its_question_context_time_and_who():
+def test_answer_has_its_question_context_time_and_person():
     asked = Exchange("Which?", "two\nflows", "use PKCE\nplease", "person:ada", NOW)
     assert prompts.build_answer_prompt(TURN, asked, FILE).startswith(
         f"{MARK} ## Human Response to Your Question\n"
@@ -139,7 +139,7 @@ def test_an_answer_comes_with_its_question_context_time_and_who():
 
 
 @pytest.mark.proves("TASK-21", "S3-B18")
-def test_who_is_told_everything_again_reads_all_questions_and_answers():
+def test_full_text_holds_all_questions_and_answers():
     said = [
         Exchange("Which?", "two flows", "PKCE", "person:ada", NOW),
         Exchange("Port?", "", "80", "person:bob", NOW),
@@ -160,7 +160,7 @@ def test_who_is_told_everything_again_reads_all_questions_and_answers():
 
 
 @pytest.mark.proves("RUN-221")
-def test_messages_and_interruptions_say_what_they_are():
+def test_messages_and_interruptions_say_their_kind():
     text = prompts.asked_back(TURN, "are tests green?", "person:ada", FILE)
     assert "From person:ada:\n> are tests green?" in text and "still open" in text
     text = prompts.build_interrupted_prompt(TURN, "t-222", FILE)
@@ -196,7 +196,7 @@ def test_accounts_at_their_limits_are_whole():
 
 
 @pytest.mark.proves("RUN-222")
-def test_the_context_file_holds_everything_as_markdown():
+def test_context_file_holds_everything_as_markdown():
     said = [Said("1", "architect", "DONE: a plan"), Said("2", "person:ada", "approved")]
     assert prompts.context_file(said) == (
         "# What was said in this run\n\n## Call 1: architect\n\n> DONE: a plan\n\n"
@@ -224,7 +224,7 @@ def _list_unquoted(text: str) -> list[str]:
 
 @pytest.mark.proves("RUN-224")
 @pytest.mark.parametrize("words", ["x", SIGNAL, f"a\n{SIGNAL}\nb", f"```json\n{SIGNAL}\n```"])
-def test_nothing_that_was_sent_is_a_signal_when_it_is_said_back(words):
+def test_repeated_prompt_is_never_a_signal(words):
     for text in every_text(words):
         assert next(json_objects(text), None) is None
         echoed = judge(None, None, ended_ok=True, words=f"I was told:\n{text}", problem="")

@@ -1,4 +1,4 @@
-"""Who must agree, and what their votes come to."""
+"""Requirements of approval, and the results of votes."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def votes(*pairs):
         ({"n": 2, "of": ("a", "b"), "veto": ("v",)}, [("v", YES), ("a", YES)], None),
     ],
 )
-def test_what_votes_come_to(rule, given, outcome):
+def test_votes_give_a_result(rule, given, outcome):
     assert count(Requirement(**rule), votes(*given)) == outcome
 
 
 @pytest.mark.proves("ASK-14")
-def test_a_requirement_is_read_from_data_and_groups_become_names():
+def test_requirement_is_read_and_groups_become_names():
     groups = {"ops": ("ada", "bob")}
     assert make_requirement(None, groups) is ANY_PERSON
     assert make_requirement({}, groups) is ANY_PERSON
@@ -78,13 +78,13 @@ def test_a_requirement_is_read_from_data_and_groups_become_names():
         ({"n": 3, "of": ["a", "b"]}, "only a, b may"),
     ],
 )
-def test_a_requirement_that_makes_no_sense_is_refused(data, sentence):
+def test_invalid_requirement_is_refused(data, sentence):
     with pytest.raises(UsageError, match=sentence):
         make_requirement(data, {})
 
 
 @pytest.mark.proves("CLI-12")
-def test_the_command_lines_spelling():
+def test_command_line_spelling_is_read():
     assert parse_requirement("2") == {"n": 2}
     assert parse_requirement("2:ops") == {"n": 2, "of": ["ops"]}
     assert parse_requirement("all:ada, bob") == {"all": ["ada", "bob"]}
@@ -125,6 +125,6 @@ def test_who_may_answer():
         ({"veto": ("v", "w")}, "1 person; veto: v, w"),
     ],
 )
-def test_a_requirement_in_words(rule, text):
+def test_requirement_is_described_in_words(rule, text):
     assert str(Requirement(**rule)) == text
     assert Requirement(**rule).personal == (text != "anybody")

@@ -1,4 +1,4 @@
-"""Roles: what a Markdown file with front matter makes of an agent."""
+"""Roles: agents that are defined by a Markdown file with front matter."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ You review.
 ---
 Not front matter.
 """
-# As Claude Code writes and reads them, with keys that are none of ours.
+# As Claude Code writes and reads them, with keys that we do not use.
 CLAUDE = """\
 ---
 name: code-reviewer
@@ -57,7 +57,7 @@ def role(front: str, **more) -> Role:
 
 
 @pytest.mark.proves("RUN-200")
-def test_a_role_is_markdown_with_front_matter():
+def test_role_is_markdown_with_front_matter():
     found = parse_role("reviewer", WHOLE, "/p/reviewer.md")
     assert found == Role(
         "reviewer",
@@ -74,7 +74,7 @@ def test_a_role_is_markdown_with_front_matter():
 
 
 @pytest.mark.proves("RUN-200")
-def test_a_file_without_front_matter_is_all_instructions():
+def test_file_without_front_matter_is_all_instructions():
     assert parse_role("coder", "\ufeffYou code.\r\n", "f")[:4] == (
         "coder",
         "You code.",
@@ -86,7 +86,7 @@ def test_a_file_without_front_matter_is_all_instructions():
 
 
 @pytest.mark.proves("RUN-200")
-def test_role_has_only_what_its_file_says():
+def test_role_has_only_the_fields_of_its_file():
     found = parse_role("coder", "", "")
     assert {name: part for name, part in found._asdict().items() if part} == {
         "name": "coder", "cli": "claude", "digest": text_digest("")
@@ -117,7 +117,7 @@ def test_every_way_to_write_a_text_and_a_list():
 
 
 @pytest.mark.proves("RUN-201")
-def test_a_command_makes_an_agent_of_ones_own():
+def test_command_defines_a_custom_agent():
     found = role('command: ["./agent", --x]\njoin: ["./agent", "--talk"]\ncli: command')
     assert found[2:7] == ("command", "", (), ("./agent", "--x"), ("./agent", "--talk"))
     assert role("command:\n  - ./agent").cli == "command"
@@ -187,7 +187,7 @@ def test_key_of_claude_code_is_passed_over(key):
         ("tools: [a]\n  - b", "nothing may follow the closing bracket"),
     ],
 )
-def test_what_is_wrong_in_a_role_is_told_with_file_and_line(front, sentence):
+def test_fault_in_a_role_names_file_and_line(front, sentence):
     with pytest.raises(UsageError) as caught:
         role(front)
     assert sentence in str(caught.value)
@@ -195,7 +195,7 @@ def test_what_is_wrong_in_a_role_is_told_with_file_and_line(front, sentence):
 
 
 @pytest.mark.proves("RUN-203")
-def test_front_matter_without_an_end_and_what_is_no_text_are_refused():
+def test_unclosed_front_matter_and_binary_files_are_refused():
     with pytest.raises(UsageError, match="f, line 1: the front matter has no end"):
         parse_role("coder", "---\ncli: codex\n", "f")
     with pytest.raises(UsageError, match="f holds a NUL character"):
@@ -208,7 +208,7 @@ def test_front_matter_without_an_end_and_what_is_no_text_are_refused():
     ["", ".", "..", "../x", "a/b", "/etc/passwd", ".hidden", "-rf", "a b", "a\n", "a\0", "x" * 129,
      "\ud800", "a\\b", "~"],
 )  # fmt: skip
-def test_a_role_name_is_never_a_path(name):
+def test_role_name_is_never_a_path(name):
     assert not is_role_name(name)
     with pytest.raises(UsageError, match="is not a role's name"):
         parse_role(name, "", "f")
@@ -233,7 +233,7 @@ def test_no_front_matter_breaks_the_reading(text, foreign):
 
 
 @pytest.mark.proves("TASK-42", "TASK-327")
-def test_a_role_says_how_sure_it_must_be():
+def test_role_has_a_minimum_confidence():
     assert role("model: opus").confidence is None
     for text, sure in (("0.8", 0.8), ("0", 0.0), ("1", 1.0), ('"0.75"', 0.75), ("1.0 # all", 1.0)):
         assert role(f"confidence: {text}").confidence == sure

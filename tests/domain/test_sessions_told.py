@@ -1,4 +1,4 @@
-"""What people are told of a session and of those who have been in it."""
+"""Facts about a session and its visits, as people see them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def a_sitting(end="left", **more):
 
 
 @pytest.mark.proves("SES-105")
-def test_only_what_was_said_of_a_session_is_told():
+def test_only_given_terms_of_a_session_are_shown():
     assert facts(Terms(model=""), "") == [("Comes of it", "words")]
     terms = Terms("form", "Be kind", "opus", "/w", "more.json", 1800, True, "claude/s0", 3)
     assert dict(facts(terms, "/p")) == {
@@ -58,7 +58,7 @@ def test_time_of_a_lost_visit_does_not_grow():
 
 
 @pytest.mark.proves("SES-106", "LAW-8")
-def test_who_is_in_it_now_and_why_it_failed_is_told():
+def test_present_visitor_and_reason_of_failure_are_shown():
     now = NOW + timedelta(seconds=30)
     assert stay(a_sitting(""), now) == "person:ada with claude, in it now, for 30s"
     failed = stay(a_sitting("failed", problem="not \x1b[2J\nfound"), now)

@@ -1,4 +1,4 @@
-"""Tasks: seven states, the moves between them, and who may make them."""
+"""Tasks: seven states, their moves, and the people who may make them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gatebell.errors import AgentRefusedError, GateError, RefusedError, UsageErr
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
 ADA = a_person("ada")
-# Where a step came from, as the audit trail keeps it.
+# The origin of a step in the audit trail.
 BY_ADA = {"via": "cli", "evidence": {"uid": 1000}}
 ONE_LINE = "a title is one line of at most 500 characters: the rest is its description"
 NO_WAIT = "an answer cannot be waited for {} seconds: 90s, 5m, 2h, 3d …"
@@ -56,7 +56,7 @@ def test_every_legal_move_works_and_no_other(before, after):
 
 
 @pytest.mark.proves("TASK-167")
-def test_the_moves_are_these():
+def test_task_states_have_their_moves():
     assert MOVES["closed"] == ("open",)
     assert MOVES["deferred"] == ("open", "closed")
     assert "awaiting_input" not in (*MOVES["open"], *MOVES["failed"], *MOVES["blocked"])
@@ -93,13 +93,13 @@ def test_however_a_run_lives_its_task_can_follow(steps):
 
 
 @pytest.mark.proves("TASK-168")
-def test_what_does_not_change_is_not_told():
+def test_unchanged_fields_are_not_reported():
     assert tasks.follow(a_task(run=4), a_run(), NOW) is None
     assert tasks.follow(a_task(run=5), a_run("failed"), NOW) is None
 
 
 @pytest.mark.proves("TASK-169", "S3-B22")
-def test_where_a_person_brings_a_task_whose_run_they_end_counts():
+def test_person_who_ends_a_run_chooses_the_state():
     stopped = a_run("stuck", reason="enough", ended_at=NOW)
     change = tasks.follow(a_task(run=4, state="awaiting_input"), stopped, LATER, "closed")
     assert (change.task.state, change.task.status) == ("closed", "enough")
@@ -107,7 +107,7 @@ def test_where_a_person_brings_a_task_whose_run_they_end_counts():
 
 
 @pytest.mark.proves("TASK-318", "LAW-9")
-def test_why_a_run_leaves_its_task_so_is_told_in_the_trail():
+def test_trail_says_why_a_run_left_its_task():
     why = {"state": "failed", "status": "nobody answered in time" + "." * 9_000}
     change = tasks.follow(a_task(run=4, state="in_progress"), a_run("completed", result=why), LATER)
     assert change.task.status == why["status"]
@@ -123,7 +123,7 @@ def test_result_that_cannot_be_read_closes_nothing(result):
 
 @pytest.mark.proves("TASK-170", "S3-P9", "S3-B3")
 @pytest.mark.parametrize("more", [{"state": "awaiting_input"}, {"state": "in_progress"}, {}])
-def test_what_a_run_works_on_or_waits_with_no_agent_moves(more):
+def test_agent_cannot_move_a_task_that_a_run_holds(more):
     task = a_task(run=4, **more)
     with pytest.raises(AgentRefusedError) as refused:
         tasks.move(task, "closed", an_agent(), NOW)
@@ -139,7 +139,7 @@ def test_what_a_run_works_on_or_waits_with_no_agent_moves(more):
 
 
 @pytest.mark.proves("TASK-170")
-def test_an_agent_moves_what_it_claimed_itself_and_nobody_elses():
+def test_agent_moves_only_tasks_it_claimed():
     agent = an_agent("s1")
     mine = tasks.claim(a_task(), agent, NOW).task
     assert (mine.state, mine.claimed_by) == ("in_progress", "agent:claude/s1")
@@ -150,7 +150,7 @@ def test_an_agent_moves_what_it_claimed_itself_and_nobody_elses():
 
 
 @pytest.mark.proves("TASK-171")
-def test_only_a_ready_task_that_nobody_has_is_claimed():
+def test_only_a_ready_unclaimed_task_is_claimed():
     with pytest.raises(RefusedError, match="worked on already: run 4"):
         tasks.claim(a_task(run=4, state="in_progress"), ADA, NOW)
     with pytest.raises(RefusedError, match="worked on already: person:bob"):
@@ -169,7 +169,7 @@ def test_only_who_has_claimed_a_task_asks_for_it(state):
 
 
 @pytest.mark.proves("TASK-172")
-def test_a_claimed_task_waits_and_goes_on():
+def test_claimed_task_waits_and_continues():
     claimed = tasks.claim(a_task(), ADA, NOW).task
     asked = tasks.ask_by_hand(claimed, LATER)
     waiting = asked.task
@@ -197,7 +197,7 @@ def test_priorities_are_read_in_every_spelling(given, number):
 
 @pytest.mark.proves("TASK-173")
 @pytest.mark.parametrize("given", ["P5", "p", "-1", "", "highest", "p00", "phigh", 9])
-def test_what_is_no_priority_is_refused(given):
+def test_invalid_priority_is_refused(given):
     with pytest.raises(UsageError):
         tasks.parse_task_priority(given)
 
@@ -221,7 +221,7 @@ def test_what_is_no_priority_is_refused(given):
         ({"answer_within_seconds": 1e9}, NO_WAIT.format("1e+09")),
     ],
 )
-def test_what_may_not_stand_in_a_task_is_refused(more, words):
+def test_invalid_task_fields_are_refused(more, words):
     with pytest.raises(UsageError) as refused:
         tasks.check_task(a_task(**more))
     assert str(refused.value) == words
@@ -244,7 +244,7 @@ def test_task_at_its_limits_is_taken(more):
 
 
 @pytest.mark.proves("TASK-174")
-def test_what_was_changed_is_told_by_its_name():
+def test_change_is_reported_by_its_name():
     change = tasks.change_task(a_task(), a_task(title="New", role="docs"), ADA, LATER)
     told = {"changed": ["title", "role"], **BY_ADA}
     assert change.events == (Event("task.changed", "tm-abc", "person:ada", told),)
@@ -291,7 +291,7 @@ def test_taking_up_a_task_ends_its_claim():
 
 
 @pytest.mark.proves("TASK-157", "TASK-233")
-def test_task_that_follows_its_run_is_told():
+def test_task_that_follows_its_run_is_reported():
     waits = a_task(run=4, state="awaiting_input", status="old")
     opened = tasks.follow(waits, a_run("ready", reason="Which?"), LATER)
     assert opened.task == waits._replace(
@@ -318,8 +318,8 @@ def test_result_of_a_run_becomes_its_tasks():
 
 
 @pytest.mark.proves("TASK-150", "TASK-157")
-def test_new_task_has_only_what_was_given():
-    # The flow's name stands in the runs of every store.
+def test_new_task_has_only_the_given_fields():
+    # The runs of each store hold the name of the flow.
     assert tasks.FLOW == "work_task"
     bare = tasks.create_task(a_task(), ADA).task
     assert {name for name, value in bare._asdict().items() if value} == {
@@ -329,14 +329,14 @@ def test_new_task_has_only_what_was_given():
 
 
 @pytest.mark.proves("TASK-261")
-def test_long_circle_is_told_by_both_ends():
+def test_long_circle_is_shown_by_both_ends():
     way = [f"tm-{number}" for number in range(13)]
     assert tasks.way_in_words(way[:12]) == " → ".join(way[:12])
     assert tasks.way_in_words(way) == " → ".join([*way[:10], "…", "tm-11", "tm-12"])
 
 
 @pytest.mark.proves("TASK-175")
-def test_a_circle_is_found_however_long_it_is():
+def test_circle_of_any_length_is_found():
     needs = {"a": ("b", "c"), "b": (), "c": ("d", "b"), "d": ("a",)}
     assert tasks.circle("a", needs.__getitem__) == ["a", "c", "d", "a"]
     assert tasks.circle("b", needs.__getitem__) == []
@@ -344,13 +344,13 @@ def test_a_circle_is_found_however_long_it_is():
 
 
 @pytest.mark.proves("TASK-175")
-def test_a_circle_beside_the_way_ends_the_search():
+def test_circle_beside_the_path_ends_the_search():
     needs = {"a": ("b",), "b": ("c",), "c": ("b",)}
     assert tasks.circle("a", needs.__getitem__) == []
 
 
 @pytest.mark.proves("TASK-157", "CLI-3")
-def test_a_task_as_json_has_its_fields_with_times_and_whether_it_is_ready():
+def test_task_as_json_has_fields_times_and_readiness():
     document = task_document(a_task(needs=("tm-x",), more={"odd": 1}))
     assert (document["id"], document["needs"], document["ready"]) == ("tm-abc", ["tm-x"], True)
     assert (document["created_at"], document["closed_at"]) == (iso(NOW), None)

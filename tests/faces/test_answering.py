@@ -101,7 +101,7 @@ def test_answer_that_is_not_text_is_refused_not_changed(world):
     path = world.folder / "binary"
     for content in (b"\xff\xfe", b"a\0b"):
         path.write_bytes(content)
-        assert "not text in UTF-8" in world.ada.gate("answer", ask_id, "--file", str(path)).err
+        assert "not UTF-8 text" in world.ada.gate("answer", ask_id, "--file", str(path)).err
     assert world.get(ask_id).pending
 
 

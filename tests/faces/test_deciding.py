@@ -359,7 +359,7 @@ def test_proposal_outside_the_visit_stays_a_proposal(room, without):
     )
     other = room.world.ask("--kind", "text", "Which?")
     number = room.propose(client, id=other if without == "this ask" else room.ask.id)
-    assert unshown(client, number)[0].endswith("is decided by a person.")
+    assert unshown(client, number)[0].startswith("Recorded as a proposal. A person decides ")
     assert room.now().pending
 
 

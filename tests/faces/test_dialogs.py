@@ -526,7 +526,7 @@ def test_best_working_program_is_used_and_the_setting_wins(tmp_path, monkeypatch
     monkeypatch.setenv("GATE_DIALOG", "zenith")
     with pytest.raises(UsageError, match="GATE_DIALOG"):
         settings.dialog(os.environ)
-    assert doctor._dialogs().ok is False
+    assert doctor._check_dialogs().ok is False
 
 
 @pytest.mark.proves("FILE-49")
@@ -547,12 +547,15 @@ def test_command_lists_the_programs_and_tries_one(tmp_path, monkeypatch, capsys)
     assert json.loads(capsys.readouterr().out)["outcome"] == "nothing"
     assert main(["dialog", "test", "--tool", "lamp"]) == 2
     assert main(["dialog", "--tool", "zenity"]) == 2
-    assert doctor._dialogs().what == "dialogs are shown by zenity: gate dialog test"
+    assert (
+        doctor._check_dialogs().what
+        == "zenity shows questions in windows; to test it: gate dialog test"
+    )
     monkeypatch.setenv("GATE_DIALOG", "off")
     assert main(["dialog", "test"]) == 5
     assert main(["dialog"]) == 0
     assert "dialog is off" in capsys.readouterr().out
-    assert "no dialogs are shown here" in doctor._dialogs().what
+    assert "no program shows questions in windows" in doctor._check_dialogs().what
 
 
 @pytest.mark.proves("FILE-37")

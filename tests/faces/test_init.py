@@ -49,7 +49,7 @@ def test_project_gets_roles_preamble_and_terms_once(world, project):
     made = init(world).out.splitlines()
     assert made == [
         *(f"made: {project / name} (mode 0700)" for name in FOLDERS),
-        f"made: {project / WAY} (shows worktrees the way here)",
+        f"made: {project / WAY} (shows worktrees the path to this project)",
         *(f"made: {project / name}" for name in FILES),
     ]
     before = files(project)
@@ -61,7 +61,7 @@ def test_project_gets_roles_preamble_and_terms_once(world, project):
         str(project / name) for name in TEXTS if "/_" not in name and name.endswith(".md")
     }
     again = init(world)
-    assert again.out == "Everything is there already; nothing was changed.\n"
+    assert again.out == "Everything exists already; nothing was changed.\n"
     assert files(project) == before
     told = json.loads(init(world, "--json").out)
     assert told["project"] == str(project) and told["notes"] == []
@@ -136,7 +136,7 @@ def test_agent_cannot_run_init(world, project):
             init(world)
         before = files(project)
         ran = world.claude.gate("init", *words)
-        assert ran.code == 7 and "only a person says what agents are told" in ran.err
+        assert ran.code == 7 and "only a person changes the agents' instructions" in ran.err
         assert files(project) == before
 
 

@@ -101,7 +101,7 @@ def test_setup_is_shown_first_and_undone_to_the_byte(world, project):
     assert b".helpers/project\n" in made[".worktreeinclude"][1]
     git(project, "check-ignore", "-q", ".helpers/questions")
     again = init(world)
-    assert again.out == "Everything is there already; nothing was changed.\n"
+    assert again.out == "Everything exists already; nothing was changed.\n"
     assert tree(project) == made
     shown = init(world, "--undo", "--dry-run").out
     assert f"would be removed: {project}/.helpers/questions\n" in shown
@@ -118,12 +118,12 @@ def test_own_folders_are_repaired_and_reported(world, project):
     (project / ".helpers" / "answers").rmdir()
     ran = init(world)
     assert ran.out.splitlines() == [
-        f"mended: {project}/.helpers (mode 0700; it had mode 0755)",
+        f"repaired: {project}/.helpers (mode 0700; it had mode 0755)",
         f"made: {project}/.helpers/answers (mode 0700)",
     ]
     (project / ".helpers" / "queue").chmod(0o050)
     (project / ".helpers").chmod(0)
-    assert f"mended: {project}/.helpers (mode 0700; it had mode 0000)\n" in init(world).out
+    assert f"repaired: {project}/.helpers (mode 0700; it had mode 0000)\n" in init(world).out
     modes = [mode for name, (mode, text) in tree(project / ".helpers").items() if text is None]
     assert modes == [0o700] * 4
 
@@ -136,10 +136,10 @@ def test_foreign_folders_are_refused_and_nothing_is_written(world, project, inne
     path = project / ".helpers" / inner
     path.parent.mkdir(exist_ok=True)
     path.symlink_to(elsewhere)
-    assert f"{path} is no folder of this project" in init(world, code=2).err
+    assert f"{path} is not a folder of this project" in init(world, code=2).err
     path.unlink()
     path.write_text("")
-    assert f"{path} is no folder of this project" in init(world, code=2).err
+    assert f"{path} is not a folder of this project" in init(world, code=2).err
     assert os.listdir(project) == [".helpers"] and os.listdir(elsewhere) == []
     assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o755
     path.unlink()
@@ -158,7 +158,7 @@ def test_unwritable_project_is_reported(place, monkeypatch):
     with pytest.raises(UsageError, match="cannot be made ready: Permission denied"):
         setup.set_up(place.project)
     monkeypatch.setattr(os, "lstat", refuse)
-    assert {one.word for one in setup.plan_folders(place.project)[:5]} == {"mended"}
+    assert {one.word for one in setup.plan_folders(place.project)[:5]} == {"repaired"}
 
 
 @pytest.mark.proves("FILE-112")
@@ -306,7 +306,7 @@ def test_part_of_a_repository_can_be_a_project(world, project):
     git(project, "check-ignore", "-q", "part/.helpers/questions")
     (part / ".gitignore").unlink()
     (project / ".gitignore").write_text("part/.helpers/\n")
-    assert init(world).out == "Everything is there already; nothing was changed.\n"
+    assert init(world).out == "Everything exists already; nothing was changed.\n"
 
 
 @pytest.mark.proves("FILE-116", "FILE-110")
@@ -505,11 +505,11 @@ def test_moved_project_shows_its_new_path(world, project):
     init(world)
     way = project / ".helpers" / "project"
     way.write_text("/before\n")
-    assert init(world).out == f"mended: {way} (it led to /before)\n"
+    assert init(world).out == f"repaired: {way} (it led to /before)\n"
     way.unlink()
     way.symlink_to("/etc/hostname")
-    assert init(world, "--dry-run").out == f"would be mended: {way} (it led to nowhere)\n"
-    assert init(world).out == f"mended: {way} (it led to nowhere)\n"
+    assert init(world, "--dry-run").out == f"would be repaired: {way} (it led to nowhere)\n"
+    assert init(world).out == f"repaired: {way} (it led to nowhere)\n"
     assert not way.is_symlink() and way.read_text() == f"{project}\n"
 
 

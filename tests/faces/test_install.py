@@ -795,8 +795,8 @@ def test_doctor_sees_rules_that_a_host_does_not_know(world, home):
     world.plain.gate("gates", "remove", "Bash(eval:*)")
     said = [what for _, what in untold(str(world.plain.folder), world, home)]
     assert said == [
-        "claude: has not been told of Bash(foo *): gate install claude",
-        "claude: still holds Bash(eval:*): gate install claude",
+        "claude: lacks the gate Bash(foo *); run: gate install claude",
+        "claude: still has the gate Bash(eval:*); run: gate install claude",
     ]
 
 
@@ -804,7 +804,7 @@ def untold(folder, world, home):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (world.ada.environ | {"HOME": str(home)}).items():
             patch.setenv(name, value)
-        return list(doctor._untold(folder))
+        return list(doctor._find_outdated_rules(folder))
 
 
 @pytest.mark.proves("FLT-18")

@@ -106,7 +106,7 @@ def test_leaving_without_a_signal_keeps_the_run_waiting(world, desk, screens):
     assert ada.end() == 11
     (asked,) = desk.store.asks.pending_of_run(run.id)
     for line in (
-        f"The agent gave no new signal: run {run.id} keeps waiting",
+        f"The agent gave no new signal, so run {run.id} keeps waiting",
         f"gate continue {run.id} ",
         f"gate answer {asked.id} TEXT",
         f"gate signal {run.id} --status DONE",
@@ -236,8 +236,8 @@ def test_person_at_a_gate_looks_first_and_then_decides(world, desk, screens):
     ada.type("APPROVED\n")
     ada.until("signalled")
     ada.type("exit\n")
-    quoted = ada.until("The session suggests, by the agent's words: APPROVED")
-    ada.until("Only what you type here counts.", after=quoted)
+    quoted = ada.until("The session proposes, in the agent's words: APPROVED")
+    ada.until("Only your input here counts.", after=quoted)
     ada.until("yes or no (Enter: not yet): ", after=quoted)
     ada.type("\n")
     assert ada.end() == 11 and f"gate answer {asked.id}" in ada.seen
@@ -252,7 +252,7 @@ def test_person_at_a_gate_looks_first_and_then_decides(world, desk, screens):
     pid_in(again)
     again.type("exit\n")
     again.until("yes or no (Enter: not yet): ")
-    assert "The session suggests" not in again.seen, "it gave no signal this time"
+    assert "The session proposes" not in again.seen, "it gave no signal this time"
     again.type("yes\n")
     again.until("Note (optional): ")
     again.type("\n")
@@ -332,7 +332,7 @@ def test_run_that_cannot_be_joined_says_why(world, screens):
     desk = Desk(world, join=None)
     run = desk.run(NEEDS)
     told = world.ada.gate("continue", str(run.id), "--as", "ada")
-    assert told.code == 2 and "there is no terminal here" in told.err
+    assert told.code == 2 and "without a terminal" in told.err
     ada = screens(Screen.joining(world.ada, run.id))
     assert ada.end() == 2 and "nobody can join coder: write the words" in ada.seen
     assert len(desk.store.runs.turns(run.id)) == 1, "nobody holds what could not be opened"
@@ -449,7 +449,7 @@ def test_editor_is_opened_at_the_folder_first(world, desk, screens):
     editor.write_text('#!/bin/sh\npwd > edited\necho "$1" >> edited\nread line\n')
     editor.chmod(0o755)
     nothing = screens(Screen.joining(world.ada, run.id, "--editor", PATH="/usr/bin:/bin"))
-    assert nothing.end() == 2 and "name yours in $VISUAL or $EDITOR" in nothing.seen
+    assert nothing.end() == 2 and "set $VISUAL or $EDITOR" in nothing.seen
     ada = screens(Screen.joining(world.ada, run.id, "--editor", VISUAL=str(editor)))
     ada.until("Reason: ")
     ada.type("a line for the editor\n")

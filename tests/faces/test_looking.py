@@ -100,7 +100,7 @@ def test_long_texts_are_cut_with_an_announcement(world):
 
 @pytest.mark.proves("CLI-8")
 def test_history_is_searched(world):
-    assert "Nothing has been settled" in world.ada.gate("history").out
+    assert "No ask is settled yet" in world.ada.gate("history").out
     ids = [world.ask(f"Question {n}?") for n in range(3)]
     for ask_id in ids:
         world.ada.gate("answer", ask_id, f"answer to {ask_id}")
@@ -110,7 +110,7 @@ def test_history_is_searched(world):
     assert [
         ask["id"] for ask in json.loads(world.ada.gate("history", "question 1", "--json").out)
     ] == [ids[1]]
-    assert "Nothing like that" in world.ada.gate("history", "zebra").out
+    assert "No settled ask contains zebra" in world.ada.gate("history", "zebra").out
 
 
 @pytest.mark.proves("STORE-6", "STORE-7", "STORE-8", "CLI-2")
@@ -178,7 +178,7 @@ def test_doctor_reports_a_missing_proc(world, monkeypatch, capsys):
     monkeypatch.setenv("GATE_STORE", world.path)
     monkeypatch.setattr("gatebell.app.environment.sees_processes", lambda: False)
     assert main(["doctor"]) == 1
-    assert "variables only" in capsys.readouterr().out
+    assert "only by their variables" in capsys.readouterr().out
 
 
 @pytest.mark.proves("STORE-3", "LAW-10", "CLI-2")

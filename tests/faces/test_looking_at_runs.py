@@ -166,8 +166,8 @@ def test_flows_are_listed_and_never_run(world, desk):
         (flows / f"{name}.py").write_text(text, encoding="utf-8")
     shown = world.plain.gate("flows")
     lines = dict(line.split(None, 1) for line in shown.out.splitlines() if " " in line.strip())
-    assert lines["two"] == "Both of them." and lines["empty"] == "(no @flow or Workflow in it)"
-    assert "\n  two:a\n  two:b\n" in shown.out and lines["broken"] == "(it cannot be read)"
+    assert lines["two"] == "Both of them." and lines["empty"] == "(has no @flow or Workflow)"
+    assert "\n  two:a\n  two:b\n" in shown.out and lines["broken"] == "(cannot be read)"
     assert lines["feature"].startswith("Code") and "\x1b" not in shown.out
     assert "broken.py, line 1" in shown.err
     listed = json.loads(world.plain.gate("flows", "--json").out)

@@ -93,14 +93,14 @@ def test_no_line_stops_the_server(client):
     assert client.result(client.ask("tools/call"))["error"]["code"] == -32602
     assert client.result(client.ask("tools/call", name="approve", arguments=[]))["error"]
     assert client.text(client.call("ask_human")) == (
-        "a question is a text: ask_human(question=…)",
+        "a question must be a text: ask_human(question=…)",
         True,
     )
     assert client.text(client.call("ask_human", question="Q", options="A"))[1]
     assert client.text(client.call("ask_human", questions=[]))[1]
     told, failed = client.text(client.call("ask_human", question="Q", option=["A"]))
     assert failed and told.startswith(
-        "ask_human takes no option; did you mean 'options'? It takes context, default"
+        "ask_human has no parameter option; did you mean 'options'? It takes context, default"
     )
     assert client.text(client.call("ask_human", question="Q", kind="poem"))[1]
     assert client.text(client.call("inbox_status", id=7))[1]
@@ -189,18 +189,18 @@ def test_odd_ids_and_cancellations_do_no_harm(world, client):
 
 @pytest.mark.proves("AGT-12", "AGT-4")
 def test_reply_about_a_call_does_not_use_its_answer(world, client):
-    def ask(call_id):
+    def approve_call(call_id):
         return client.call(
             "approve", tool_name="Bash", input={"command": "ls"}, tool_use_id=call_id
         )
 
-    number = ask("t1")
+    number = approve_call("t1")
     (ask,) = pending(world)
     world.plain.gate("ask-back", ask.id, "why?")
     assert "why?" in json.loads(client.text(number)[0])["message"]
     replied = client.text(client.call("ask_human", reply_to=ask.id, reply="to see"))
-    assert "make the same call again" in replied[0] and not replied[1]
-    number = ask("t2")
+    assert "Make the same call again" in replied[0] and not replied[1]
+    number = approve_call("t2")
     world.ada.gate("answer", ask.id, "yes")
     assert json.loads(client.text(number)[0])["behavior"] == "allow"
     number = client.call("ask_human", question="Which?")
@@ -384,7 +384,7 @@ def test_signals_proposals_and_notes(world, client):
     assert ask.id in client.text(client.call("inbox_status"))[0]
     assert "waiting" in client.text(client.call("inbox_status", id=ask.id))[0]
     proposed = client.text(client.call("decide", id=ask.id, proposal="A", reason="cheap"))
-    assert "decided by a person" in proposed[0]
+    assert "A person decides" in proposed[0]
     assert "proposes: A" in world.plain.gate("show", ask.id).out
     assert world.get(ask.id).pending
     world.plain.gate("answer", ask.id, "B")

@@ -714,7 +714,7 @@ def test_routes_are_listed_and_tried(home, server):
     assert home.gate("notify", "test", "zebra").code == 5
     assert home.gate("notify", "test", "--again").code == 2
     assert home.gate("notify", "list", "x").code == 2
-    assert "people are told by ntfy://127.0.0.1" in home.gate("doctor").out
+    assert "notifications go out by ntfy://127.0.0.1" in home.gate("doctor").out
 
 
 @pytest.mark.proves("NTF-1", "NTF-2", "LAW-10")
@@ -803,7 +803,7 @@ def test_every_kind_of_route_has_its_channel(home):
 @pytest.mark.proves("NTF-29")
 def test_gate_up_uses_a_route_added_while_it_runs(home, tmp_path):
     up = home.gate("up", "--port=0", "--detach")
-    assert up.code == 0 and "none set up" in up.out, up.err
+    assert up.code == 0 and "off; gate notify" in up.out, up.err
     try:
         rang = tmp_path / "rang"
         home.write({"to": f"command: cat > {rang}"})

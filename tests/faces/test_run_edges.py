@@ -190,14 +190,14 @@ def test_worker_ends_despite_endless_code(world, project, started, words):
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0 and time.monotonic() - began < ENDS_WITHIN_SECONDS
-    assert "run 1 was left in the middle" in process.stderr.read()
+    assert "run 1 was interrupted" in process.stderr.read()
     assert project.run(1).state == "running"
-    assert "Whoever drove it is gone." in world.ada.gate("status", "1").out
+    assert "The process that drove it has ended." in world.ada.gate("status", "1").out
 
 
 @pytest.mark.proves("RUN-335")
 def test_answering_warns_when_no_process_drives_the_run(world, project, started):
-    hint = "Nobody drives runs now. Use 'gate resume {}' to drive it here"
+    hint = "No process drives runs now. Use 'gate resume {}' to drive it here"
     waiting = started("run", "asks")
     ask = project.ask(1)
     kept = project.run(1)
@@ -252,6 +252,6 @@ def test_ask_answered_between_two_looks_is_reported(world):
     for ask in (first, second):
         answer(world.store, ask, "left")
     follower = Follower(world.store, run.id, from_now=True)
-    told = [news.told["ask"] for news in follower.look() if news.what == "settled"]
+    told = [news.document["ask"] for news in follower.look() if news.what == "settled"]
     assert told == [first.id, second.id]
     assert [news for news in follower.look() if news.what == "settled"] == []

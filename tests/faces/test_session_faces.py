@@ -53,7 +53,7 @@ def test_gate_show_describes_a_session_and_its_visitors(world):
         "  Time: 30m, all visits together",
         "  Transcript: what is said is kept",
         "  Attempts: given up after 3 that failed",
-        "  The agent is told:",
+        "  System prompt:",
         "  │ Be ␛[2Jcareful",
         "  │ ‹U+202E›<b>now</b>",
         "  1. person:ada with claude, for 0s: it failed: claude is ␛[2J not found",

@@ -81,8 +81,8 @@ def test_up_prints_its_address_is_unique_and_obeys_signals(up):
     process, link = up.start()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/link/[0-9a-f]{64}", link)
     lines = [process.stdout.readline() for _ in range(2)]
-    assert lines[0].startswith("Notifications  none set up")
-    assert lines[1] == "Deadlines      kept; 0 asks are waiting\n"
+    assert lines[0].startswith("Notifications  off;")
+    assert lines[1] == "Deadlines      on; 0 asks are waiting\n"
     url = link.partition("/link/")[0]
     assert fetch(f"{url}/api/health").read() == b'{"status":"ok"}'
     assert f"gate up runs at {url} (process {process.pid})" in up.gate("doctor").stdout
@@ -195,10 +195,10 @@ def test_gate_link_makes_a_login_but_not_for_agents(up):
 @pytest.mark.parametrize(
     ("words", "because"),
     [
-        (["--host=0.0.0.0"], "give it TLS"),
-        (["--host=::"], "give it TLS"),
-        (["--host=0.0.0.0", "--public-url=https://gate.example.org"], "give it TLS"),
-        (["--host=0.0.0.0", "--tls-cert=c.pem"], "go together"),
+        (["--host=0.0.0.0"], "use TLS"),
+        (["--host=::"], "use TLS"),
+        (["--host=0.0.0.0", "--public-url=https://gate.example.org"], "use TLS"),
+        (["--host=0.0.0.0", "--tls-cert=c.pem"], "need each other"),
         (["--public-url=http://gate.example.org"], "https://"),
         (["--public-url=https://gate.example.org"], "gate person add"),
         (

@@ -240,7 +240,7 @@ def test_edit_is_shown_as_a_diff_without_line_numbers():
         ("del", "", "", "-", "b"),
         ("add", "", "", "+", "c"),
     ]
-    assert "at every place where it stands" in html and "/p/&lt;x&gt;" in html
+    assert "at every place where it occurs" in html and "/p/&lt;x&gt;" in html
     assert "+1 −1" in html  # fmt: skip
 
 

@@ -178,7 +178,7 @@ def test_run_page_shows_result_reason_or_traceback(inbox):
 def test_run_that_sleeps_or_has_no_driver_says_so(inbox):
     ready = add_run(inbox.store, state="ready")
     words = shown(inbox, f"/runs/{ready.id}")
-    in_order(words, "It can go on at once.", "Nobody drives runs now: gate up or gate worker does.")
+    in_order(words, "It can go on at once.", "No worker is running: start gate up or gate worker.")
     assert "It has not begun." in words
     inbox.clock.advance(60)
     later = add_run(inbox.store, state="ready", ready_at=inbox.store.now())
@@ -333,7 +333,7 @@ def test_changes_of_a_runs_agents_are_shown_on_request(inbox, project):  # noqa:
 @pytest.mark.proves("WEB-87")
 def test_changes_that_cannot_be_shown_are_explained(inbox, tmp_path):
     gone = add_run(inbox.store, folder=str(tmp_path / "gone"))
-    assert "Its folder is not there" in shown(inbox, f"/runs/{gone.id}?changes=shown")
+    assert "Its folder does not exist" in shown(inbox, f"/runs/{gone.id}?changes=shown")
     more = {"folder": str(tmp_path), "root": str(tmp_path), "branch": "gate/run-2"}
     foreign = add_run(inbox.store, **more)
     assert "is no worktree of a run" in shown(inbox, f"/runs/{foreign.id}?changes=shown")

@@ -76,7 +76,7 @@ def test_five_thousand_payloads_stay_in_their_frame(monkeypatch):
         assert lines[0].startswith("a-222  choice, asked 0s ago by n")
         theirs = ("│ ", "  │ ", "in ", "session s/", "for ", "a-222  choice")
         ours = {line for line in lines if not line.startswith(theirs)}
-        assert ours <= {"", "Choose one of:", "Context", "What was going on"}
+        assert ours <= {"", "Choose one of:", "Context", "Activity"}
         assert all(sum(map(_width, line)) <= WIDTH for line in lines)
 
 

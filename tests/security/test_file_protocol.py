@@ -224,7 +224,7 @@ def test_twenty_thousand_hostile_files_do_no_harm(scene):
                     os.rmdir(path)
                 else:
                     os.unlink(path)
-    wanted = {"it is no plain file", "it has several names", "it is nested too deeply"}
+    wanted = {"it is not a plain file", "it has several names", "it is nested too deeply"}
 
     def is_told():
         return scene.words("foreign") and wanted <= set(scene.words("refused"))

@@ -1,4 +1,4 @@
-"""Shapes: what an asker wants to get back, as a form for people and as a value for the asker."""
+"""Answer schemas: a form for people and a typed value for the asker."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ CASES = [
 
 @pytest.mark.proves("SES-20", "S0-24", "S0-105")
 @pytest.mark.parametrize(("shape", "value", "wanted"), CASES, ids=lambda one: str(one)[:30])
-def test_what_fits_the_form_becomes_the_value(shape, value, wanted):
+def test_answer_that_fits_the_form_becomes_the_value(shape, value, wanted):
     schema = json.loads(json.dumps(build_schema(shape)))
     check_schema(schema)
     check_form(schema, value)
@@ -203,7 +203,7 @@ def test_what_fits_the_form_becomes_the_value(shape, value, wanted):
 
 
 @pytest.mark.proves("SES-20", "S0-32", "S0-B10", "S0-B18")
-def test_a_dataclass_says_which_fields_there_are_and_comes_back():
+def test_dataclass_defines_the_fields_and_is_returned():
     schema = build_schema(Review)
     assert schema["required"] == ["approved", "notes"]
     assert list(schema["properties"]) == ["approved", "notes", "score", "findings", "worst"]
@@ -218,7 +218,7 @@ def test_a_dataclass_says_which_fields_there_are_and_comes_back():
 
 
 @pytest.mark.proves("SES-20")
-def test_a_typed_dict_tells_what_may_be_left_out():
+def test_typed_dict_says_which_fields_are_optional():
     schema = build_schema(Plan)
     assert sorted(schema["required"]) == ["cost", "name"]
     assert schema["properties"]["tags"]["description"] == "one word each"
@@ -242,7 +242,7 @@ def test_classes_that_lead_back_to_themselves_are_shared():
 
 
 @pytest.mark.proves("SES-21")
-def test_a_pydantic_model_takes_nothing_but_its_fields_unless_it_says_so():
+def test_pydantic_model_refuses_unknown_fields_by_default():
     schema = build_schema(Strict)
     assert schema["additionalProperties"] is False
     assert {one["additionalProperties"] for one in schema["$defs"].values()} == {False}
@@ -252,7 +252,7 @@ def test_a_pydantic_model_takes_nothing_but_its_fields_unless_it_says_so():
 
 
 @pytest.mark.proves("SES-21")
-def test_what_a_class_itself_refuses_is_told_as_an_invalid_answer():
+def test_refusal_by_the_class_is_an_invalid_answer():
     with pytest.raises(InvalidAnswerError, match="does not become Picky: too young"):
         convert(Picky, {"age": 3})
     with pytest.raises(InvalidAnswerError, match=r"does not become Owner.*(?s:.)*at"):
@@ -302,13 +302,13 @@ class Needs:
         (Unsaid, "Unsaid has no JSON Schema"),
     ],
 )
-def test_what_json_schema_cannot_say_is_refused_at_once(shape, sentence):
+def test_type_without_json_schema_is_refused_at_once(shape, sentence):
     with pytest.raises(UsageError, match=sentence):
         build_schema(shape)
 
 
 @pytest.mark.proves("SES-22", "S0-24")
-def test_a_json_schema_is_taken_as_it_is():
+def test_json_schema_is_used_unchanged():
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     assert build_schema(schema) is schema and convert(schema, {"n": 1.0}) == {"n": 1.0}
 
@@ -319,7 +319,7 @@ def test_a_json_schema_is_taken_as_it_is():
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=10,
 ))  # fmt: skip
-def test_what_does_not_fit_a_form_becomes_nothing_else(value):
+def test_answer_that_does_not_fit_the_form_is_refused(value):
     try:
         check_form(build_schema(Review), value)
         fits = True
@@ -332,7 +332,7 @@ def test_what_does_not_fit_a_form_becomes_nothing_else(value):
 
 
 @pytest.mark.proves("SES-23", "S0-22", "S0-23", "S0-78")
-def test_an_outcome_is_an_approval_a_selection_a_text_or_a_structure():
+def test_outcome_is_an_approval_selection_text_or_structure():
     assert {expect_answer(one).answered_as for one in (None, str, Freeform())} == {"text"}
     assert {expect_answer(one).answered_as for one in (Approval, Approval())} == {"approval"}
     chosen = expect_answer(Selection(["Red", "Blue"], multiple=True))
@@ -350,19 +350,19 @@ def test_an_outcome_is_an_approval_a_selection_a_text_or_a_structure():
 
 @pytest.mark.proves("SES-23", "LAW-10")
 @pytest.mark.parametrize("returns", ["approval", object(), Selection("AB")])
-def test_wrong_returns_says_what_there_is(returns):
+def test_unknown_outcome_type_is_refused_with_the_known_ones(returns):
     words = "in a session Approval or Selection|has no JSON Schema|expected a list for options"
     with pytest.raises(UsageError, match=words):
         expect_answer(returns)
 
 
 @pytest.mark.proves("SES-23", "LAW-3")
-def test_an_approval_that_nobody_was_asked_for_is_no_approval():
+def test_unasked_approval_is_not_an_approval():
     assert not Approval() and Approval().decision is None and Approval().status == "pending"
 
 
 @pytest.mark.proves("SES-21")
-def test_nobody_pays_for_pydantic_who_has_no_model_of_it():
+def test_pydantic_is_imported_only_for_its_models():
     program = (
         "import sys; from gatebell.api.schemas import build_schema; build_schema(list[int]);"
         "print([n for n in ('pydantic', 'dataclasses') if n in sys.modules])"

@@ -1,4 +1,4 @@
-"""Taking the session of an ask and giving it back, on every store."""
+"""Take the session of an ask and return it, on every store."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_one_person_at_a_time_has_the_session(store):
 
 
 @pytest.mark.proves("SES-128", "S0-B23")
-def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
+def test_session_is_free_once_all_processes_are_gone(store):
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     dead = str(processes.identify(child.pid))
     child.communicate(b"\n")
@@ -79,7 +79,7 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
         stdout=subprocess.PIPE,
         env={"GATE_TURN": held.id},
     )
-    # While a program is being loaded, nobody sees what stands around it.
+    # While a program is being loaded, its environment cannot be read.
     orphan.stdout.readline()
     try:
         with pytest.raises(RefusedError, match=rf"process {orphan.pid} \(.* of it lives"):
@@ -93,7 +93,7 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
 
 
 @pytest.mark.proves("SES-129", "S0-114", "LAW-2")
-def test_a_conversation_has_one_holder_whichever_ask_brought_them(store):
+def test_conversation_has_one_holder_across_asks(store):
     first = open_ask(store)
     held = sit(store, first)
     second = open_ask(store, Terms("text", resume_session="claude/s1"))
@@ -132,7 +132,7 @@ def test_whose_time_is_used_up_can_still_answer(store):
 
 
 @pytest.mark.proves("SES-122", "S0-B28", "LAW-1")
-def test_a_deadline_waits_for_who_is_there_and_settles_when_nobody_comes(store):
+def test_deadline_waits_for_a_visitor_and_then_settles(store):
     alone = open_ask(store, expires_seconds=60)
     ask = open_ask(store, Terms("text", session_seconds=600), expires_seconds=60)
     seated = sit(store, ask)
@@ -163,7 +163,7 @@ def test_failed_attempts_are_kept_and_the_last_one_settles(store):
 
 
 @pytest.mark.proves("SES-131", "S0-B26", "LAW-3")
-def test_a_person_closes_it_as_failed(store):
+def test_person_closes_a_session_as_failed(store):
     ask = open_ask(store)
     agent = ADA._replace(agent=Sighting("claude", "s", "CLAUDECODE is set"))
     with pytest.raises(AgentRefusedError):
@@ -239,7 +239,7 @@ def test_lost_visit_of_a_settled_ask_stays_the_same(store):
 
 
 @pytest.mark.proves("SES-134")
-def test_a_session_that_is_settled_elsewhere_can_be_left(store):
+def test_session_settled_elsewhere_can_be_left(store):
     ask = open_ask(store)
     seated = sit(store, ask)
     answer_ask.answer(store, ask.id, BOB, Given("yes"))
@@ -248,7 +248,7 @@ def test_a_session_that_is_settled_elsewhere_can_be_left(store):
 
 
 @pytest.mark.proves("SES-129", "LAW-2")
-def test_of_two_who_take_one_conversation_at_the_same_moment_one_gets_it(store):
+def test_conversation_taken_twice_at_once_has_one_holder(store):
     one, other = open_ask(store), open_ask(store, Terms("text"))
     held = sit(store, one).visit
     late = held._replace(id="t-late", ask_id=other.id)

@@ -1,4 +1,4 @@
-"""What cannot mean anything is refused when it is asked, with the field and a suggestion."""
+"""Invalid arguments are refused when they are given, with the field and a suggestion."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def test_unknown_kind_is_refused(gate):
     ({"resume_session": "claud/x"}, "resume_session: .*did you mean 'claude'"),
     ({"resumesession": "x"}, "does not take 'resumesession'; did you mean 'resume_session'"),
 ])  # fmt: skip
-def test_session_refuses_what_is_not_there(gate, tmp_path, monkeypatch, options, told):
+def test_session_refuses_missing_folders_files_and_sessions(
+    gate, tmp_path, monkeypatch, options, told
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
@@ -87,7 +89,7 @@ def test_session_refuses_what_is_not_there(gate, tmp_path, monkeypatch, options,
 
 
 @pytest.mark.proves("EASE-11")
-def test_session_takes_what_is_there(gate, tmp_path, monkeypatch):
+def test_session_accepts_existing_folders_files_and_sessions(gate, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()
     (tmp_path / "tools.json").write_text("{}")

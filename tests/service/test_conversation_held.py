@@ -1,4 +1,4 @@
-"""A conversation of a run that somebody has open through a session ask is not held twice."""
+"""A conversation that is open through a session ask cannot be opened a second time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_who_sits_in_an_agents_conversation_has_it_alone(desk):
 
 
 def ask_about(desk, turn):
-    """An ask whose session goes on with the conversation of a turn."""
+    """Open an ask whose session continues the conversation of a turn."""
     terms = Terms("text", resume_session=f"{turn.cli}/{turn.session}")
     request = Request("Why so?", "session", session=terms)
     return create_ask.ask(desk.store, request, Origin(), desk.caller()).ask
@@ -54,7 +54,7 @@ def ask_about(desk, turn):
 
 @pytest.mark.proves("LAYER-4", "SES-129")
 def test_visitor_of_run_is_named_to_others(desk):
-    """Opened through the run, and wanted through the run and through an ask."""
+    """It is opened through the run, then requested through the run and through an ask."""
     run = desk.run(NEEDS, DONE)
     (asked,) = desk.store.asks.pending_of_run(run.id)
     needs = build_dependencies(desk.store)

@@ -1,4 +1,4 @@
-"""An error of the user's code names the line of that code, and the phase it belongs to."""
+"""An error in the user's code names its line and its phase."""
 
 from __future__ import annotations
 
@@ -132,5 +132,5 @@ def test_traceback_shows_the_users_frames_only(house, work):
     ({"kind": "ValueError", "message": "boom"}, "ValueError: boom"),
     ({"kind": "BranchFailedError", "message": "branch 2: boom", "where": ""}, "branch 2: boom"),
 ])  # fmt: skip
-def test_record_of_an_error_is_told_with_its_line(error, told):
+def test_recorded_error_has_its_line(error, told):
     assert describe_error(error) == told

@@ -27,7 +27,7 @@ def store():
 
 
 def a_token(store):
-    """Of a person: with it the tests also pass inside an agent's shell."""
+    """The token of a person: with it the tests also pass in an agent's shell."""
     return manage_people.add(store, a_person("root"), "ada")
 
 
@@ -72,7 +72,7 @@ def test_silence_is_falsy_and_has_no_value(store):
 
 
 @pytest.mark.proves("PY-1", "ASK-21")
-def test_a_program_can_reply_to_what_people_ask_back(store):
+def test_program_can_reply_to_messages_of_people(store):
     person = ScriptedPerson(store)
     person.will_ask_back("Deploy", "which build?").will_answer("Deploy", "yes")
     heard = []
@@ -106,7 +106,7 @@ def test_opening_waiting_answering_listing_and_cancelling(store):
 
 
 @pytest.mark.proves("PY-1", "ASK-30")
-def test_a_program_that_asks_for_a_secret_gets_it_once(store):
+def test_program_gets_a_requested_secret_once(store):
     ScriptedPerson(store).will_answer("Token", "hunter2")
     gate = Gate(store)
     result = gate.ask("Token?", secret=True)
@@ -116,7 +116,7 @@ def test_a_program_that_asks_for_a_secret_gets_it_once(store):
 
 
 @pytest.mark.proves("PY-1", "WHO-3")
-def test_a_program_answers_as_the_person_whose_token_it_has(tmp_path):
+def test_program_answers_as_the_owner_of_its_token(tmp_path):
     from tests.support.people import a_person
 
     from gatebell.services.people import manage_people
@@ -152,7 +152,7 @@ def test_many_async_waits_need_one_thread(tmp_path):
 
 
 @pytest.mark.proves("PY-3", "PY-1")
-def test_the_async_twin_approves_and_chooses():
+def test_async_gate_approves_and_chooses():
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Go", "yes").will_answer("Which", "B")
 
@@ -165,7 +165,7 @@ def test_the_async_twin_approves_and_chooses():
 
 
 @pytest.mark.proves("PY-3", "PY-5", "LAW-10")
-def test_no_async_wait_hangs_when_nobody_will_wake_it():
+def test_async_wait_without_a_waker_does_not_hang():
     async def nobody_answers():
         async with AsyncGate(MemoryStore()) as gate:
             await gate.ask("Why?")
@@ -183,7 +183,7 @@ def test_no_async_wait_hangs_when_nobody_will_wake_it():
 
 
 @pytest.mark.proves("PY-3", "ASK-30")
-def test_a_cancelled_await_takes_no_secret(tmp_path, monkeypatch):
+def test_cancelled_await_takes_no_secret(tmp_path, monkeypatch):
     path = str(tmp_path / "gate.db")
     store = open_throwaway_store(path)
     token = a_token(store)
@@ -207,7 +207,7 @@ def test_a_cancelled_await_takes_no_secret(tmp_path, monkeypatch):
             go_on.set()
             return ask_id, task.cancelled()
 
-    # The loop's end waits for its threads, so whatever they did is done when this returns.
+    # The loop waits for its threads at the end, so they are done when this returns.
     ask_id, cancelled = asyncio.run(asyncio.wait_for(scene(), 60))
     assert cancelled and store.asks.get(ask_id).delivered_at is None
     assert store.asks.secret(ask_id) == "hunter2"
@@ -223,7 +223,7 @@ def test_a_cancelled_await_takes_no_secret(tmp_path, monkeypatch):
         {"prompt": "Q", "default": "x"}, {"prompt": "Q", "context": "x" * 4_000_001},
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_is_refused_at_once(store, tmp_path, more):
+def test_invalid_arguments_are_refused_at_once(store, tmp_path, more):
     for where in (store, open_throwaway_store(str(tmp_path / "gate.db"))):
         with pytest.raises(gatebell.errors.UsageError):
             Gate(where).open(**more)
@@ -231,7 +231,7 @@ def test_what_makes_no_sense_is_refused_at_once(store, tmp_path, more):
 
 
 @pytest.mark.proves("PY-4")
-def test_the_public_names_are_pinned():
+def test_public_names_are_pinned():
     assert sorted(gatebell.__all__) == [
         "Approval", "Ask", "AsyncGate", "Choice", "Flow", "Form", "Gate", "GateError", "Human", "HumanInput",
         "Outcome", "Phase", "Reply", "Selection", "Session", "Text", "Workflow", "cli_prompt", "errors", "flow",
@@ -242,7 +242,7 @@ def test_the_public_names_are_pinned():
 
 
 @pytest.mark.proves("STORE-1", "LAW-1")
-def test_what_could_not_be_told_in_a_moment_of_trouble_is_told_afterwards(tmp_path):
+def test_watcher_reports_changes_after_a_store_error(tmp_path):
     store = open_throwaway_store(str(tmp_path / "gate.db"))
     drafting, problems = store.asks.drafting, ["the disk is busy"]
     watcher = Watcher(store)

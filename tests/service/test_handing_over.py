@@ -1,4 +1,4 @@
-"""Handing a phase's question to the program's handler: until an answer is judged, or it is left."""
+"""The question of a phase goes to the handler until an answer is accepted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ which = Workflow("which", phases=[Phase("a", human=HumanInput("Which?", "choice"
 
 
 class Handler:
-    """Says or raises what is written, and keeps when it was asked."""
+    """Return or raise the scripted values, and record the time of each call."""
 
     def __init__(self, store, *replies):
         self._store, self._replies, self.times = store, list(replies), []
@@ -83,7 +83,7 @@ def test_handler_that_leaves_a_question_is_asked_once(caplog):
 
 
 def late(store):
-    """Somebody answers at the third look only."""
+    """The answer comes at the third look."""
     if store.clock.monotonic() > 3 * 3_600:
         (ask,) = store.asks.pending(9)
         answer_ask.answer(store, ask.id, a_person("bob"), Given("Y"))

@@ -1,4 +1,4 @@
-"""Joining and leaving a session, without a terminal: what every face can count on."""
+"""Join and leave a session without a terminal."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_only_news_settles(desk):
 
 
 @pytest.mark.proves("RUN-355")
-def test_a_choice_is_settled_by_words_of_its_own(desk):
+def test_choice_is_settled_by_free_text(desk):
     run = desk.run(NEEDS)
     ask = only(desk, run)
     assert ask.question.kind == "choice"
@@ -95,7 +95,7 @@ def test_a_choice_is_settled_by_words_of_its_own(desk):
 
 
 @pytest.mark.proves("RUN-351")
-def test_a_session_stays_its_programs_when_the_role_gets_another(desk):
+def test_session_stays_with_its_program_when_the_role_changes(desk):
     run = desk.run(NEEDS)
     desk.write_role("coder", "cli: codex\nmodel: other")
     with pytest.raises(UsageError, match="nobody can join coder"):
@@ -103,7 +103,7 @@ def test_a_session_stays_its_programs_when_the_role_gets_another(desk):
 
 
 @pytest.mark.proves("RUN-355")
-def test_a_run_that_was_stopped_meanwhile_is_not_gone_on_with(desk):
+def test_run_stopped_during_the_visit_is_not_resumed(desk):
     run = desk.run(NEEDS)
     ask = only(desk, run)
     joined = join(desk, ask)
@@ -117,7 +117,7 @@ def test_a_run_that_was_stopped_meanwhile_is_not_gone_on_with(desk):
 
 
 @pytest.mark.proves("RUN-350")
-def test_what_is_offered_in_a_turn_is_kept_until_it_ends():
+def test_offer_in_a_turn_is_kept_until_its_end():
     store = MemoryStore()
     now = store.now()
     run = store.runs.add(Run(0, "f", "f.py", "", "", "/p", "person:ada", now), [], Carried())
@@ -133,7 +133,7 @@ def test_what_is_offered_in_a_turn_is_kept_until_it_ends():
 
 
 @pytest.mark.proves("RUN-360")
-def test_a_runs_number_is_found_where_an_ask_is_expected(clock):
+def test_run_number_is_found_where_an_ask_is_expected(clock):
     store = MemoryStore(clock)
     new = Run(0, "f", "f.py", "", "", "/p", "person:ada", store.now())
     run = store.runs.add(new, [], Carried())

@@ -1,4 +1,4 @@
-"""How a visit in one of our programs is closed: by its end, its log and its time."""
+"""The end of a visit: by its program, its log or its time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Visits whose holders died: also in another container, and found by whichever command looks."""
+"""Visits whose holders died, in this or another container, are found by any command."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def ends(gate, ask_id):
 
 
 def go_elsewhere(monkeypatch):
-    """From now on this process seems to be in another container of the same boot."""
+    """Make this process look like one in another container of the same boot."""
     boot, _, namespace = processes._boot().partition(":")
     monkeypatch.setattr(processes, "_boot", lambda: f"{boot}:{namespace}9")
 
@@ -140,7 +140,7 @@ def test_lock_that_cannot_be_read_proves_nothing(gate, monkeypatch):
 
 @pytest.mark.proves("SES-170")
 def test_program_of_visit_keeps_its_proof(gate, monkeypatch):
-    """Its `gate continue` is killed elsewhere, and the program works on in the session."""
+    """`gate continue` is killed in another container; its program still runs."""
     ask_id = ask_for_session(gate)
     visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     with gate.store.machine.visit_proof(visited.id) as proof:
@@ -247,8 +247,8 @@ def test_waiting_asker_finds_visit_lost_by_itself(gate, how):
 
 
 @pytest.mark.proves("SES-171", "LAW-5")
-def test_visit_that_ends_meanwhile_is_not_lost(gate, monkeypatch):
-    """Its harness leaves between the look at its visit and the look at its process."""
+def test_visit_that_ends_during_the_check_is_not_lost(gate, monkeypatch):
+    """The harness leaves between the look at its visit and at its process."""
     ask_id = ask_for_session(gate)
     visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     look = presence.holds
@@ -308,7 +308,7 @@ def test_log_that_grows_later_does_not_change_result(gate, tmp_path):
 
 @pytest.mark.proves("SES-173", "LAW-5")
 def test_late_harness_does_not_change_result(gate):
-    """A harness whose first process is gone, though another one of it works on."""
+    """A harness whose first process has ended while another one runs."""
     ask_id = ask_for_session(gate)
     visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     kill_harness(gate.store, visited)

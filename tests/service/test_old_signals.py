@@ -1,4 +1,4 @@
-"""A signal file from before a person's visit in a run's session never counts in it."""
+"""A signal file that is older than a visit never counts in it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_old_signal_file_of_killed_join_never_counts(desk, monkeypatch):
 
 
 def _killed_after_write(store, clear):
-    """A kill that comes once the visit is written, be the file cleared by then or not."""
+    """The process is killed after the visit was written, before or after the file is cleared."""
 
     def clear_unless_late(*words):
         if store.runs.list_joined_turns():
@@ -89,7 +89,7 @@ def test_second_joiner_does_not_clear_first_ones_signal(desk, monkeypatch):
     first = []
 
     def overtaken(*words):
-        """The other one joins and reports while this one gets ready."""
+        """Another process joins and reports while this one starts."""
         mine = prepare(*words)
         monkeypatch.setattr(LocalSignalFiles, "prepare", prepare)
         who = desk.caller("bob")

@@ -1,4 +1,4 @@
-"""Workflows of phases whose functions, handlers and onlookers do what they should not."""
+"""Workflows whose functions, handlers and observers misbehave."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def end(agent=lambda state: state.data):
     return Phase("end", agent=agent, human=GO, terminal=True)
 
 
-# What is shared
+# Shared objects
 
 
 class Shared(NamedTuple):
@@ -41,7 +41,7 @@ PLAN = {"plan": []}
 
 @pytest.mark.proves("PHASE-40", "PHASE-19")
 @pytest.mark.parametrize("state", [Shared, lambda: PLAN])
-def test_no_two_states_share_what_they_are_made_of(house, state):
+def test_states_share_no_objects(house, state):
     def update(state, output):
         (state.plan if isinstance(state, Shared) else state["plan"]).append(output)
 
@@ -54,7 +54,7 @@ def test_no_two_states_share_what_they_are_made_of(house, state):
 
 @pytest.mark.proves("PHASE-40", "PHASE-19")
 @pytest.mark.parametrize("returns", [None, {"type": "object"}])
-def test_an_output_that_functions_change_stays_as_it_was_recorded(house, returns):
+def test_recorded_output_is_not_changed_by_functions(house, returns):
     def update(state, output):
         output["n"] += 1
         state["n"] = output["n"]
@@ -71,7 +71,7 @@ def test_an_output_that_functions_change_stays_as_it_was_recorded(house, returns
 
 
 @pytest.mark.proves("PHASE-40", "PHASE-25")
-def test_an_observer_that_changes_what_it_is_told_changes_nothing_else():
+def test_observer_cannot_change_the_recorded_events():
     def redacting(event):
         event.data.clear()
 
@@ -91,7 +91,7 @@ def test_an_observer_that_changes_what_it_is_told_changes_nothing_else():
     assert seen == [1, 1]
 
 
-# What is told when it is built, and when it runs
+# Errors at build time and at run time
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Needy:
 
 
 @pytest.mark.proves("PHASE-16")
-def test_a_state_that_cannot_be_made_says_so():
+def test_state_that_cannot_be_built_is_reported():
     with pytest.raises(UsageError, match=r"the state of 'w' raised TypeError.*'goal'"):
         Workflow("w", Needy, phases=[end()])
 
@@ -113,13 +113,13 @@ def test_no_update_brings_in_our_names(house):
 
 @pytest.mark.proves("PHASE-17")
 @pytest.mark.parametrize("items", [None, 3, "abc", (1 / 0 for _ in "a"), [object()]])
-def test_what_are_no_items_names_its_phase(house, items):
+def test_invalid_items_name_their_phase(house, items):
     flow = Workflow("w", phases=[Phase("a", agent=lambda _, item: item, for_each=lambda _: items, terminal=True)])  # fmt: skip
     assert house.go(flow).reason.startswith("UsageError: phase 'a': ")
 
 
 @pytest.mark.proves("PHASE-17")
-def test_a_prompt_that_is_no_text_reaches_no_agent(house):
+def test_prompt_that_is_not_text_reaches_no_agent(house):
     coder = house.agent("coder", done())
     over = house.go(Workflow("w", phases=[Phase("a", agent="coder", prompt=lambda _: None, terminal=True)]))  # fmt: skip
     assert over.reason == "UsageError: phase 'a': prompt returned None, which is not a text"
@@ -127,7 +127,7 @@ def test_a_prompt_that_is_no_text_reaches_no_agent(house):
 
 
 @pytest.mark.proves("PHASE-16", "PHASE-17")
-def test_a_state_that_is_no_json_any_more_says_who_made_it(house):
+def test_state_that_is_not_json_names_the_function(house):
     flow = Workflow("w", {}, phases=[Phase("a", agent=lambda _: 1, update=lambda _s, _o: {"x": float("nan")}, terminal=True)])  # fmt: skip
     told = "UsageError: the state after phase 'a': update is not JSON: nan is not JSON"
     assert house.go(flow).reason == told
@@ -165,7 +165,7 @@ def test_only_an_agent_may_be_async(phase):
         (HumanInput("?", "approval", more={"context": float("nan")}), "phase 'a' asks what cannot"),
     ],
 )
-def test_a_question_that_cannot_be_asked_names_its_phase(house, human, words):
+def test_question_that_cannot_be_asked_names_its_phase(house, human, words):
     over = house.go(Workflow("w", phases=[Phase("a", human=human, terminal=True)]))
     assert over.state == "failed" and words in over.reason
 
@@ -178,7 +178,7 @@ def test_options_may_come_one_by_one(house):
 
 
 @pytest.mark.proves("PHASE-1")
-def test_what_a_question_carries_has_names():
+def test_unnamed_extra_fields_of_a_question_are_refused():
     with pytest.raises(UsageError, match="phase 'a' has a more= in its question that is no dict"):
         Workflow("w", phases=[Phase("a", human=HumanInput("?", "approval", (), None), terminal=True)])  # fmt: skip
 
@@ -187,7 +187,7 @@ def test_what_a_question_carries_has_names():
 
 
 @pytest.mark.proves("PHASE-41", "LAW-5")
-def test_what_came_of_one_item_is_not_taken_for_anothers(house):
+def test_result_of_one_item_is_not_used_for_another(house):
     orders, did = iter([["a", "b"], ["b", "a"]]), []
 
     def agent(_, item):
@@ -205,7 +205,7 @@ def test_what_came_of_one_item_is_not_taken_for_anothers(house):
 
 
 @pytest.mark.proves("PHASE-41", "LAW-5")
-def test_whoever_is_asked_whether_it_happened_sees_to_which_item(house):
+def test_question_about_a_dangerous_item_names_the_item(house):
     def agent(_, item):
         if item == "bob":
             raise Crash
@@ -217,7 +217,7 @@ def test_whoever_is_asked_whether_it_happened_sees_to_which_item(house):
     assert 'Its arguments: [["bob"],{}]' in house.ask().activity
 
 
-# Who answers
+# Answers
 
 
 class Yes:
@@ -238,7 +238,7 @@ publishing = Workflow("publishing", phases=[Phase("a", human=HumanInput("Publish
 
 
 @pytest.mark.proves("PHASE-42", "LAW-3")
-def test_a_handler_answers_for_nobody_else_where_it_counts(tmp_path, monkeypatch):
+def test_handler_for_another_person_works_in_tests_only(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = str(tmp_path / "gate.db")
     with pytest.raises(RefusedError, match="answers for others: it works in tests only"):
@@ -248,7 +248,7 @@ def test_a_handler_answers_for_nobody_else_where_it_counts(tmp_path, monkeypatch
 
 
 @pytest.mark.proves("PHASE-42")
-def test_what_an_agent_chooses_is_asked_again(house):
+def test_choice_by_an_agent_is_asked_again(house):
     house.go(publishing)
     first = house.ask().id
     house.answer("Yes", who=an_agent())
@@ -258,7 +258,7 @@ def test_what_an_agent_chooses_is_asked_again(house):
 
 
 @pytest.mark.proves("PHASE-42", "PHASE-21")
-def test_a_handler_in_an_agents_process_chooses_nothing(monkeypatch, caplog):
+def test_handler_in_an_agent_process_chooses_nothing(monkeypatch, caplog):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Publish?", "No")
     monkeypatch.setattr(
@@ -270,7 +270,7 @@ def test_a_handler_in_an_agents_process_chooses_nothing(monkeypatch, caplog):
 
 
 class Slow(Yes):
-    """Says nothing before somebody else has."""
+    """Wait until another person has answered."""
 
     def __init__(self, store):
         self.store, self.ended = store, []
@@ -285,7 +285,7 @@ class Slow(Yes):
 
 @pytest.mark.proves("PHASE-44", "PHASE-20")
 @pytest.mark.parametrize("verb", ["run", "arun"])
-def test_an_async_handler_holds_up_nothing_that_was_answered_elsewhere(verb, caplog):
+def test_async_handler_does_not_delay_an_answer_from_elsewhere(verb, caplog):
     handler = Slow(store := MemoryStore())
     came = getattr(at_top, verb)("go", handler, store=store)
     result = asyncio.run(asyncio.wait_for(came, 30)) if verb == "arun" else came
@@ -295,7 +295,7 @@ def test_an_async_handler_holds_up_nothing_that_was_answered_elsewhere(verb, cap
 
 
 @pytest.mark.proves("PHASE-20")
-def test_what_a_handler_answered_before_it_raised_counts(caplog):
+def test_answer_before_a_handler_error_counts(caplog):
     store = MemoryStore()
 
     class Falling(Yes):
@@ -313,7 +313,7 @@ def test_what_a_handler_answered_before_it_raised_counts(caplog):
 @pytest.mark.parametrize(
     ("context", "shown"), [("it deletes", "it deletes"), ({"deletes": 3}, '{\n  "deletes": 3\n}')]
 )
-def test_whoever_answers_a_handler_sees_the_context_too(context, shown):
+def test_handler_is_given_the_context(context, shown):
     prompts = []
 
     class Keeping(Yes):
@@ -327,7 +327,7 @@ def test_whoever_answers_a_handler_sees_the_context_too(context, shown):
 
 
 @pytest.mark.proves("PHASE-23")
-def test_a_workflow_that_only_its_package_can_load_is_not_run(tmp_path, monkeypatch):
+def test_workflow_loadable_only_by_its_package_is_not_run(tmp_path, monkeypatch):
     package = tmp_path / "leaning"
     package.mkdir()
     (package / "words.py").write_text("GO = 'Go?'")
@@ -342,7 +342,7 @@ def test_a_workflow_that_only_its_package_can_load_is_not_run(tmp_path, monkeypa
     assert flow.run("go", Yes(), store=MemoryStore()).approved
 
 
-# Whoever goes away
+# Readers and callers that stop
 
 
 def long_way(began, go_on):
@@ -360,7 +360,7 @@ def is_left(store):
 
 
 @pytest.mark.proves("PHASE-43", "PHASE-26")
-def test_whoever_stops_reading_events_begins_no_other_phase():
+def test_reader_that_stops_starts_no_other_phase():
     store, began, go_on = MemoryStore(), threading.Event(), threading.Event()
     events = long_way(began, go_on).execute("go", store=store)
     assert next(events).name == "workflow:started" and began.wait(30)
@@ -370,7 +370,7 @@ def test_whoever_stops_reading_events_begins_no_other_phase():
 
 
 @pytest.mark.proves("PHASE-43", "PHASE-11")
-def test_whoever_cancels_the_async_twin_begins_no_other_phase():
+def test_cancelled_async_call_starts_no_other_phase():
     store, began, go_on = MemoryStore(), threading.Event(), threading.Event()
 
     async def main():
@@ -386,7 +386,7 @@ def test_whoever_cancels_the_async_twin_begins_no_other_phase():
 
 
 @pytest.mark.proves("PHASE-11", "PHASE-26")
-def test_executing_holds_up_no_event_loop_and_is_refused_at_once():
+def test_execute_inside_an_event_loop_is_refused():
     async def main():
         at_top.execute("go", store=MemoryStore())
 

@@ -1,4 +1,4 @@
-"""Whole workflows of phases, as their users write them: by the inbox, by handlers, in memory and on disk."""
+"""Whole workflows of phases: by the inbox, by handlers, in memory and on disk."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def store(request, tmp_path, monkeypatch):
 
 
 class Script:
-    """A handler that says what is written, and keeps what it was asked."""
+    """A handler that gives scripted answers and records the questions."""
 
     def __init__(self, *replies):
         self._replies = list(replies)
@@ -114,7 +114,7 @@ checkpoint = Workflow(
 @pytest.mark.proves(
     "S1-10", "S1-29", "S1-16", "S1-26", "S1-63", "S1-68", "S1-B7", "S1-15", "PHASE-10"
 )
-def test_a_plan_is_approved_every_time_it_was_made(house):
+def test_plan_is_approved_each_time_it_is_made(house):
     waiting = house.go(checkpoint, "a login")
     assert (waiting.state, waiting.reason) == ("waiting_human", "Approve plan?\nbuild a login")
     again = house.answer_and_drive("no", "with tests")
@@ -129,7 +129,7 @@ def test_a_plan_is_approved_every_time_it_was_made(house):
 
 @pytest.mark.proves("S1-10", "S1-29", "S1-35", "S1-37", "S1-40", "S1-B16", "S1-66", "PHASE-11")
 @pytest.mark.parametrize("kind", [Script, AsyncScript])
-def test_a_handler_answers_while_the_program_runs_it(store, kind):
+def test_handler_answers_while_the_program_runs(store, kind):
     handler = kind(Reply(False, "with tests"), True)
     result = checkpoint.run("a login", handler, store=store)
     assert result.state == Plan("a login", ["build a login", "with tests"])
@@ -168,7 +168,7 @@ classify = Workflow(
 
 
 @pytest.mark.proves("S1-13", "S1-30", "S1-23", "S1-50", "S1-67", "S1-B10", "S1-25")
-def test_only_what_is_doubtful_is_asked_and_the_answer_is_part_of_the_result(house):
+def test_doubtful_results_are_asked_and_include_the_answer(house):
     sure = house.go(classify, "win now")
     assert (sure.state, sure.result["approved"], house.store.asks.count()) == ("completed", None, 0)
     house.go(classify, "hello")
@@ -182,7 +182,7 @@ def test_only_what_is_doubtful_is_asked_and_the_answer_is_part_of_the_result(hou
 
 
 @pytest.mark.proves("S1-13", "S1-30", "S1-B10", "S1-67")
-def test_only_what_is_doubtful_reaches_the_handler(store):
+def test_only_doubtful_results_reach_the_handler(store):
     handler = Script(False)
     assert classify.run("win now", handler, store=store).approved is None
     assert handler.asked == []
@@ -241,7 +241,7 @@ def phases_of(calls):
 
 
 @pytest.mark.proves("S1-11", "S1-31", "S1-32", "S1-B3", "S1-B24")
-def test_an_agent_that_needs_help_says_what_is_asked(house):
+def test_agent_that_needs_help_writes_the_question(house):
     house.go(dynamic)
     assert house.ask().question.options == ("Redesign", "Fix")
     house.answer_and_drive("Redesign")
@@ -253,7 +253,7 @@ def test_an_agent_that_needs_help_says_what_is_asked(house):
 
 
 @pytest.mark.proves("S1-11", "S1-31", "S1-32", "S1-36", "S1-19")
-def test_the_handler_is_given_what_the_agent_proposes(store):
+def test_handler_is_given_the_proposal_of_the_agent(store):
     handler = Script("Redesign", "Fix")
     result = dynamic.run("go", handler, store=store)
     assert [one[:2] for one in handler.asked] == [("What now?", ("Redesign", "Fix"))] * 2
@@ -289,7 +289,7 @@ WAYS = [
 
 @pytest.mark.proves("S1-14", "S1-33", "S1-20", "S1-B6", "S1-17")
 @pytest.mark.parametrize(("answer", "path"), WAYS)
-def test_the_chosen_option_picks_the_path(house, answer, path):
+def test_chosen_option_picks_the_path(house, answer, path):
     house.go(branching)
     over = house.answer_and_drive(answer)
     assert (over.result["phase"], over.result["output"]) == (path, path)
@@ -300,7 +300,7 @@ def test_the_chosen_option_picks_the_path(house, answer, path):
 
 @pytest.mark.proves("S1-14", "S1-33", "S1-20", "S1-B6", "S1-36")
 @pytest.mark.parametrize(("answer", "path"), WAYS)
-def test_the_handlers_option_picks_the_path(store, answer, path):
+def test_option_of_the_handler_picks_the_path(store, answer, path):
     handler = Script(Reply(answer["other"], other=True) if isinstance(answer, dict) else answer)
     assert branching.run("go", handler, store=store).phase == path
     assert handler.asked[0][1] == ("Fast", "Thorough", "Custom", "Other…")
@@ -321,7 +321,7 @@ build = Workflow(
 
 
 @pytest.mark.proves("S1-34", "S1-22", "S1-B2", "S1-B11")
-def test_a_phase_without_agent_asks_and_hands_over(house):
+def test_phase_without_agent_asks_and_continues(house):
     house.go(build)
     over = house.answer_and_drive("API")
     assert over.result["output"] == [None, None]
@@ -329,7 +329,7 @@ def test_a_phase_without_agent_asks_and_hands_over(house):
 
 
 @pytest.mark.proves("S1-34", "S1-22", "S1-B11")
-def test_a_human_function_without_agent_gets_no_output(store):
+def test_human_function_without_agent_gets_no_output(store):
     seen = []
     alone = Workflow("alone", phases=[
         Phase("ask", human=lambda _, output: seen.append(output) or HumanInput("?", "approval"), terminal=True),
@@ -361,7 +361,7 @@ article = Workflow(
 
 
 @pytest.mark.proves("S1-12", "S1-B4", "S1-B19", "S1-B24", "S1-65", "S1-64")
-def test_two_approvals_stand_before_what_is_published(house):
+def test_publication_waits_for_two_approvals(house):
     house.go(article)
     first = house.ask().id
     house.answer_and_drive("yes")
@@ -376,7 +376,7 @@ def test_two_approvals_stand_before_what_is_published(house):
 
 
 @pytest.mark.proves("S1-12", "S1-15", "S1-B7")
-def test_a_handler_leads_through_both_approvals_and_a_revision(store):
+def test_handler_passes_both_approvals_and_a_revision(store):
     result = article.run("go", Script(True, Reply(False, "too long"), True), store=store)
     assert result.output == ["yes", "no", "yes"]
     assert [one["reason"] for one in result.history] == ["", "too long", ""]
@@ -386,7 +386,7 @@ def test_a_handler_leads_through_both_approvals_and_a_revision(store):
 
 
 @pytest.mark.proves("PHASE-12", "S1-B7", "S1-P1")
-def test_roles_work_in_phases_and_hear_why_they_were_rejected(house):
+def test_roles_work_in_phases_and_read_the_rejection(house):
     coder = house.agent("coder", done("first try"), done("second try"))
     flow = Workflow("roles", {"n": 0}, phases=[
         Phase(
@@ -404,7 +404,7 @@ def test_roles_work_in_phases_and_hear_why_they_were_rejected(house):
 
 
 @pytest.mark.proves("PHASE-12", "S1-11")
-def test_a_role_may_need_a_person_in_the_middle_of_its_phase(house):
+def test_role_may_need_a_person_within_its_phase(house):
     house.agent(
         "coder", needs("Which flow?"), {"status": "DONE", "value": {"label": "x", "confidence": 1}}
     )
@@ -416,7 +416,7 @@ def test_a_role_may_need_a_person_in_the_middle_of_its_phase(house):
 
 @pytest.mark.proves("PHASE-13")
 @pytest.mark.parametrize("status", ["ERROR", "BLOCKED"])
-def test_an_agent_that_cannot_go_on_stops_the_workflow(house, status):
+def test_agent_that_cannot_continue_stops_the_workflow(house, status):
     house.agent("coder", {"status": status, "reason": "no key"})
     flow = Workflow("stops", phases=[Phase(agent="coder", next="end"), worker("end")])
     over = house.go(flow)
@@ -430,7 +430,7 @@ def test_an_agent_that_cannot_go_on_stops_the_workflow(house, status):
 
 
 @pytest.mark.proves("PHASE-14", "S1-B17", "S1-P1")
-def test_a_phase_works_on_each_item_and_the_person_sees_all_outputs(house):
+def test_person_sees_the_outputs_of_all_items(house):
     flow = Workflow(
         "each",
         {"files": ["a", "b", "c"], "seen": []},
@@ -453,7 +453,7 @@ def test_a_phase_works_on_each_item_and_the_person_sees_all_outputs(house):
 
 
 @pytest.mark.proves("PHASE-14", "PHASE-13")
-def test_roles_work_on_each_item_with_prompts_of_their_own(house):
+def test_roles_work_on_each_item_with_own_prompts(house):
     coder = house.agent("coder", lambda order, _: {"status": "BLOCKED" if "bad" in order.text else "DONE", "summary": "x"})  # fmt: skip
     flow = Workflow("each", {"files": ["a", "b"]}, phases=[
         Phase(agent="coder", prompt=lambda _, item: f"file {item}", for_each=lambda s: s.files,
@@ -468,7 +468,7 @@ def test_roles_work_on_each_item_with_prompts_of_their_own(house):
 
 
 @pytest.mark.proves("PHASE-15", "S1-P1")
-def test_a_phase_works_until_it_is_done(house):
+def test_phase_repeats_until_it_is_done(house):
     flow = Workflow("until", {"n": 0}, phases=[
         Phase("count", agent=lambda s: s.n + 1, update=lambda _, output: {"n": output},
               until=lambda s, output: s.n == output == 3, terminal=True),
@@ -479,7 +479,7 @@ def test_a_phase_works_until_it_is_done(house):
 
 
 @pytest.mark.proves("PHASE-15")
-def test_what_never_ends_is_stopped(house, monkeypatch):
+def test_endless_phase_is_stopped(house, monkeypatch):
     monkeypatch.setattr("gatebell.api.phase_executor.MAX_ROUNDS", 5)
     assert MAX_ROUNDS == 1000
     never = Workflow("never", phases=[Phase("a", agent=lambda _: 1, until=lambda _s, _o: False, terminal=True)])  # fmt: skip
@@ -488,7 +488,7 @@ def test_what_never_ends_is_stopped(house, monkeypatch):
     assert house.go(round_).reason == "went through 5 phases, and none of them was terminal"
 
 
-# What is checked when it is built, and when it runs
+# Checks at build time and at run time
 
 
 class Strange:
@@ -505,7 +505,7 @@ class Taken:
     ("wrong", "words"),
     [
         ({"name": ""}, "a workflow needs a name"),
-        ({"human_timeout": 0}, "human_timeout is a number of seconds above 0"),
+        ({"human_timeout": 0}, "human_timeout must be a number of seconds above 0"),
         ({"state": Strange()}, "is a dict, dataclass, NamedTuple or pydantic model"),
         ({"state": {"x": object()}}, "JSON has no word for"),
         ({"state": Taken}, "has a field 'approved', which is the name of people's answers"),
@@ -515,7 +515,7 @@ class Taken:
         ({"phases": [Phase("a", agent="x", returns=complex, terminal=True)]}, "phase 'a' has a returns="),
     ],
 )  # fmt: skip
-def test_a_workflow_that_makes_no_sense_cannot_be_built(wrong, words):
+def test_invalid_workflow_cannot_be_built(wrong, words):
     given = {"name": "w", "phases": [worker("end")]} | wrong
     with pytest.raises(UsageError) as refused:
         Workflow(**given)
@@ -548,7 +548,7 @@ def broken(*_):
         (Phase("a", agent=lambda _: {"label": 1}, returns=Label, terminal=True), "InvalidAnswerError"),
     ],
 )  # fmt: skip
-def test_what_goes_wrong_names_its_phase_and_fails_the_run(house, phase, words):
+def test_error_names_its_phase_and_fails_the_run(house, phase, words):
     if isinstance(phase.agent, str):
         house.agent("coder", done())
     accepting = phase._replace(agent=lambda _, item: item) if phase.for_each else phase
@@ -559,7 +559,7 @@ def test_what_goes_wrong_names_its_phase_and_fails_the_run(house, phase, words):
 
 
 @pytest.mark.proves("PHASE-17")
-def test_a_failed_function_is_tried_again_when_the_run_is_resumed(house):
+def test_failed_function_runs_again_when_resumed(house):
     tries = []
     flow = Workflow("w", phases=[Phase("a", agent=lambda _: tries.append(1) or 1 // (len(tries) - 1), terminal=True)])  # fmt: skip
     assert house.go(flow).state == "failed"
@@ -567,7 +567,7 @@ def test_a_failed_function_is_tried_again_when_the_run_is_resumed(house):
 
 
 @pytest.mark.proves("PHASE-17")
-def test_an_output_that_does_not_fit_is_tried_again_as_well(house):
+def test_output_that_does_not_fit_runs_again(house):
     given = iter([{"label": 1}, {"label": "spam", "confidence": 1}])
     flow = Workflow("w", phases=[Phase("a", agent=lambda _: next(given), returns=Label, terminal=True)])  # fmt: skip
     assert house.go(flow).state == "failed"
@@ -575,7 +575,7 @@ def test_an_output_that_does_not_fit_is_tried_again_as_well(house):
 
 
 @pytest.mark.proves("PHASE-12")
-def test_a_role_is_told_what_does_not_fit(house):
+def test_role_reads_why_its_output_does_not_fit(house):
     values = [{"label": 1}, {"label": "spam", "confidence": 1}]
     coder = house.agent("coder", *({"status": "DONE", "value": one} for one in values))
     flow = Workflow("w", phases=[Phase(agent="coder", returns=Label, terminal=True)])
@@ -598,7 +598,7 @@ def test_so_many_items_are_worked_on_at_once(house):
 
 
 @pytest.mark.proves("PHASE-17", "LAW-5")
-def test_what_must_not_happen_twice_becomes_a_question(house):
+def test_interrupted_dangerous_phase_becomes_a_question(house):
     done_ = []
 
     def publish(_):
@@ -628,7 +628,7 @@ def test_functions_that_only_look_change_nothing(house):
 
 
 @pytest.mark.proves("S1-P2", "S1-P3", "S1-P4", "S1-B13", "S1-B24", "PHASE-19")
-def test_a_replay_rebuilds_the_state_and_asks_nobody_twice(house):
+def test_replay_rebuilds_the_state_without_asking_again(house):
     worked = []
     flow = Workflow("w", {"n": []}, phases=[
         Phase("a", agent=lambda s: worked.append("a") or len(s.n), update=lambda s, o: {"n": [*s["n"], o]},
@@ -645,7 +645,7 @@ def test_a_replay_rebuilds_the_state_and_asks_nobody_twice(house):
 
 
 @pytest.mark.proves("S1-B13", "LAW-3")
-def test_a_phase_that_nobody_answers_gets_stuck_and_asks_again(house):
+def test_unanswered_phase_gets_stuck_and_asks_again(house):
     flow = Workflow("w", phases=[Phase("a", human=HumanInput("Go?", "approval"), terminal=True)], human_timeout=60)  # fmt: skip
     house.go(flow)
     first = house.ask().id
@@ -658,7 +658,7 @@ def test_a_phase_that_nobody_answers_gets_stuck_and_asks_again(house):
 
 
 @pytest.mark.proves("S1-B13", "PHASE-10")
-def test_a_question_carries_what_every_ask_may_carry(house):
+def test_question_of_a_phase_has_every_ask_option(house):
     more = {"priority": "urgent", "context": {"diff": 1}, "timeout": 5}
     flow = Workflow("w", phases=[Phase("a", human=HumanInput("Go?", "approval", more=more), terminal=True)])  # fmt: skip
     house.go(flow)
@@ -678,7 +678,7 @@ ask_once = Workflow("ask_once", phases=[Phase("a", human=HumanInput("Go on?", "a
 
 
 @pytest.mark.proves("S1-B14", "S1-B12", "PHASE-20")
-def test_a_handler_that_raises_leaves_the_ask_to_the_inbox(caplog):
+def test_failing_handler_leaves_the_ask_to_the_inbox(caplog):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Go on?", "yes").will_answer("Which?", "Y")
     handler = Raising(True, "Z")
@@ -702,12 +702,12 @@ def test_nothing_but_a_clear_yes_of_a_handler_approves(said, caplog):
 
 
 @pytest.mark.proves("S1-B18")
-def test_an_approval_word_is_an_approval():
+def test_approval_word_is_an_approval():
     assert ask_once.run("go", Script("approved", "X"), store=MemoryStore()).history[0]["approved"]
 
 
 @pytest.mark.proves("PHASE-21", "LAW-3", "WHO-2")
-def test_a_handler_in_an_agents_process_approves_nothing(monkeypatch, caplog):
+def test_handler_in_an_agent_process_approves_nothing(monkeypatch, caplog):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Go on?", "yes").will_answer("Which?", "X")
     monkeypatch.setattr(
@@ -719,7 +719,7 @@ def test_a_handler_in_an_agents_process_approves_nothing(monkeypatch, caplog):
 
 
 @pytest.mark.proves("S1-B12", "PHASE-20")
-def test_without_a_handler_it_waits_for_the_inbox_and_says_so(tmp_path, monkeypatch, caplog):
+def test_ask_without_a_handler_waits_and_is_announced(tmp_path, monkeypatch, caplog):
     monkeypatch.chdir(tmp_path)
     path = str(tmp_path / "gate.db")
     open_store(path).close()
@@ -769,7 +769,7 @@ def test_where_several_decide_the_handler_is_one_of_them(caplog):
 
 
 @pytest.mark.proves("PHASE-20")
-def test_somebody_may_be_faster_than_the_handler(caplog):
+def test_inbox_may_answer_before_the_handler(caplog):
     store = MemoryStore()
 
     class Slow(Script):
@@ -783,7 +783,7 @@ def test_somebody_may_be_faster_than_the_handler(caplog):
 
 
 @pytest.mark.proves("PHASE-20")
-def test_what_an_agent_asks_in_between_is_not_the_handlers_business(house, monkeypatch, caplog):
+def test_questions_of_the_agent_do_not_reach_the_handler(house, monkeypatch, caplog):
     house.agent("coder", needs("Which way?", options=["L", "R"]), done())
     ScriptedPerson(house.store).will_answer("Which way?", "L")
     monkeypatch.setattr("gatebell.app.runtime.build_driver", lambda *_: house.driver)
@@ -797,7 +797,7 @@ def test_what_an_agent_asks_in_between_is_not_the_handlers_business(house, monke
 
 @pytest.mark.proves("S1-51", "PHASE-22")
 @pytest.mark.parametrize("odd", [object(), Workflow, lambda _: True])
-def test_what_is_no_handler_is_refused_before_anything_starts(odd):
+def test_invalid_handler_is_refused_before_the_start(odd):
     store = MemoryStore()
     with pytest.raises(UsageError, match="a handler for human_input has a method approval"):
         ask_once.run("go", odd, store=store)
@@ -864,7 +864,7 @@ def test_names_that_are_numbers_are_names(monkeypatch):
 
 @pytest.mark.proves("S1-40", "PHASE-11")
 @pytest.mark.parametrize("kind", [Script, AsyncScript])
-def test_the_async_twin_awaits_an_async_handler_in_its_own_loop(store, kind):
+def test_async_call_awaits_its_handler_in_its_own_loop(store, kind):
     loops = []
 
     class Here(kind):
@@ -887,7 +887,7 @@ def test_the_async_twin_awaits_an_async_handler_in_its_own_loop(store, kind):
 
 
 @pytest.mark.proves("PHASE-11")
-def test_whoever_cancels_the_async_twin_leaves_the_run_waiting(caplog):
+def test_cancelled_async_call_leaves_the_run_waiting(caplog):
     store, began = MemoryStore(), threading.Event()
 
     class Never(Script):
@@ -916,7 +916,7 @@ def test_run_does_not_hold_up_an_event_loop():
 
 
 @pytest.mark.proves("PHASE-11")
-def test_an_agent_may_be_async(store):
+def test_agent_may_be_async(store):
     async def agent(state):
         await asyncio.sleep(0)
         return state.n
@@ -926,7 +926,7 @@ def test_an_agent_may_be_async(store):
 
 
 @pytest.mark.proves("PHASE-23", "S1-P2")
-def test_a_workflow_without_result_is_an_error_that_names_its_run():
+def test_workflow_without_result_raises_with_its_run():
     flow = Workflow("w", phases=[Phase("a", agent=broken, terminal=True)])
     with pytest.raises(
         UnfinishedError, match=r"run 1 is failed: StepFailedError.*gate resume 1"
@@ -944,7 +944,7 @@ def test_a_workflow_without_result_is_an_error_that_names_its_run():
 
 
 @pytest.mark.proves("PHASE-23")
-def test_what_a_program_may_not_run_is_refused(tmp_path, monkeypatch):
+def test_workflow_that_a_program_cannot_run_is_refused(tmp_path, monkeypatch):
     path = str(tmp_path / "gate.db")
     inside = Workflow("inside", phases=[worker("a")])
     with pytest.raises(UsageError, match="at the top of a Python file"):
@@ -971,7 +971,7 @@ def test_ctrl_c_leaves_a_waiting_run_as_it_is(caplog):
 
 
 @pytest.mark.proves("PHASE-24")
-def test_the_run_of_a_program_is_found_again_in_its_file(store):
+def test_run_of_a_program_is_found_by_its_file(store):
     result = ask_once.run("go", auto_approve(), store=store)
     run = manage_runs.get(store, result.run_id)
     assert (run.flow, run.source, bool(run.source_digest)) == ("ask_once", __file__, True)
@@ -982,7 +982,7 @@ def test_the_run_of_a_program_is_found_again_in_its_file(store):
 
 
 @pytest.mark.proves("S1-41", "S1-42", "S1-43", "S1-44", "S1-66", "S1-B21", "PHASE-25")
-def test_observers_are_told_of_everything_once_and_in_order(store):
+def test_observers_get_every_event_once_in_order(store):
     told = []
     result = checkpoint.run("x", Script(False, True), store=store, observer=told.append)
     assert [(one.name, one.phase) for one in told] == [
@@ -1000,7 +1000,7 @@ def test_observers_are_told_of_everything_once_and_in_order(store):
 
 
 @pytest.mark.proves("PHASE-25", "S1-41")
-def test_the_log_tells_each_event_once(house):
+def test_log_holds_each_event_once(house):
     house.go(checkpoint, "x")
     house.answer_and_drive("no")
     house.answer_and_drive("yes")
@@ -1013,7 +1013,7 @@ def test_the_log_tells_each_event_once(house):
 
 
 @pytest.mark.proves("PHASE-25")
-def test_an_event_is_told_while_the_next_phase_still_works():
+def test_event_arrives_while_the_next_phase_works():
     told, seen = [], []
     flow = Workflow("w", phases=[
         Phase("a", agent=lambda _: 1, next="b"),
@@ -1024,8 +1024,8 @@ def test_an_event_is_told_while_the_next_phase_still_works():
 
 
 @pytest.mark.proves("PHASE-25")
-def test_what_somebody_else_drove_is_told_as_well(house, monkeypatch):
-    """Its drives happen where nothing tells the observer of them."""
+def test_events_of_another_driver_arrive_too(house, monkeypatch):
+    """Another process drives it, so the observer gets no call."""
     told = []
     monkeypatch.setattr("gatebell.app.runtime.build_driver", lambda *_: house.driver)
     house.flow, house.source = ask_once, flow_digest(__file__)
@@ -1043,7 +1043,7 @@ def test_what_somebody_else_drove_is_told_as_well(house, monkeypatch):
 
 
 @pytest.mark.proves("PHASE-25")
-def test_an_observer_that_raises_spoils_nothing(caplog):
+def test_failing_observer_changes_nothing(caplog):
     assert ask_once.run("go", auto_approve(), store=MemoryStore(), observer=broken).phase == "b"
     assert "the observer raised KeyError: 'x'" in caplog.text
 
@@ -1060,7 +1060,7 @@ def test_executing_gives_events_as_they_come(store):
 
 
 @pytest.mark.proves("PHASE-26")
-def test_whoever_stops_reading_events_leaves_the_run_as_it_is():
+def test_reader_that_stops_leaves_the_run_unchanged():
     store = MemoryStore()
     events = ask_once.execute("go", auto_approve(), store=store)
     assert next(events).name == "workflow:started"

@@ -150,7 +150,7 @@ def test_times_are_seconds_or_a_timedelta(gate, house):
 @pytest.mark.parametrize("wrong", [0, -1, True, "1h", float("nan"), 1e9, timedelta(0), None])
 def test_wrong_time_is_refused(wrong):
     with pytest.raises(
-        UsageError, match="limit is a number of seconds above 0, or a timedelta, not"
+        UsageError, match="limit must be a number of seconds above 0, or a timedelta, got"
     ):
         as_seconds(wrong, "limit")
 

@@ -1,4 +1,4 @@
-"""The roles and the preamble that come along, what models mean, and the project's backlog file."""
+"""Shipped roles and preamble, model names, and the backlog file of the project."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def driven_role(project, name):
 
 
 def model_of(project, name):
-    """As drives and people who join get it, and as `gate agents` shows it."""
+    """Return the role as drivers and joining people get it, and as `gate agents` shows it."""
     driven = driven_role(project, name)
     (listed,) = (one for one in project_files.roles(str(project)).roles if one.name == name)
     assert driven == listed
@@ -48,7 +48,7 @@ def model_of(project, name):
 
 
 @pytest.mark.proves("TASK-41", "S3-P7")
-def test_roles_come_along_and_stand_behind_everybodys_own(home, project):
+def test_shipped_roles_come_after_project_and_user_roles(home, project):
     found = role_files.all(str(project))
     assert [one.name for one in found.roles] == list(NAMES) and found.problems == []
     for role in found.roles:
@@ -61,7 +61,7 @@ def test_roles_come_along_and_stand_behind_everybodys_own(home, project):
 
 
 @pytest.mark.proves("TASK-41", "S3-71")
-def test_each_role_says_what_it_reports_and_some_how_to_ask(project):
+def test_each_role_names_its_report_and_how_to_ask(project):
     for role in role_files.all(str(project)).roles:
         words = role.instructions
         assert [word for word in FIELDS if f"`{word}`" not in words] == [], role.name
@@ -77,7 +77,7 @@ def test_each_role_says_what_it_reports_and_some_how_to_ask(project):
 
 
 @pytest.mark.proves("TASK-40", "S3-70")
-def test_the_preamble_tells_when_and_how_to_ask(project):
+def test_preamble_says_when_and_how_to_ask(project):
     words = re.sub(r"\s+", " ", role_files.preamble(str(project)))
     for part in (
         *("**Ask** (`needs_input`)", "**Assume and document**", "**Fail** (`failed`)"),
@@ -88,13 +88,13 @@ def test_the_preamble_tells_when_and_how_to_ask(project):
         assert part in words
     assert words.count("> ") >= 4
     assert [word for word in FIELDS if f"`{word}`" not in words] == []
-    # The example is what the parser of results takes.
+    # The parser of results accepts the example.
     example = next(json_objects(words), None)
     assert example["status"] == "completed" and example["confidence"] == 0.9
 
 
 @pytest.mark.proves("TASK-40", "TASK-50")
-def test_a_project_or_user_has_a_preamble_of_its_own(home, project):
+def test_project_or_user_may_have_its_own_preamble(home, project):
     write(project / ".claude/agents/_preamble.md", "Not ours.")
     assert role_files.preamble(str(project)).startswith("You work on one task")
     write(home / "config/gatebell/agents/_preamble.md", "The user's.\n")
@@ -117,7 +117,7 @@ def test_a_project_or_user_has_a_preamble_of_its_own(home, project):
 
 
 @pytest.mark.proves("TASK-43", "S3-P7")
-def test_heavy_medium_and_light_mean_a_model_of_the_roles_program(home, project):
+def test_heavy_medium_and_light_name_a_model(home, project):
     assert {name: model_of(project, name) for name in ("design", "code", "docs")} == {
         "design": "opus", "code": "sonnet", "docs": "haiku"
     }  # fmt: skip
@@ -153,9 +153,7 @@ def test_heavy_medium_and_light_mean_a_model_of_the_roles_program(home, project)
         ),
     ],
 )
-def test_models_that_cannot_be_read_are_named_where_they_are_needed(
-    home, project, written, sentence
-):
+def test_unreadable_models_are_named_when_needed(home, project, written, sentence):
     path = set_up(home, written)
     with pytest.raises(UsageError, match=sentence) as caught:
         model_of(project, "code")
@@ -165,7 +163,7 @@ def test_models_that_cannot_be_read_are_named_where_they_are_needed(
 
 
 @pytest.mark.proves("TASK-44")
-def test_the_backlog_file_is_read_from_the_project(home, project):
+def test_backlog_file_is_read_from_the_project(home, project):
     assert project_files.backlog_terms(str(project)) == BacklogTerms()
     path = write(project / ".gate/backlog.toml", 'strategy = "merge"\nanswer_within = "2h"\n')
     found = project_files.backlog_terms(str(project))
@@ -182,7 +180,7 @@ def test_the_backlog_file_is_read_from_the_project(home, project):
 
 
 @pytest.mark.proves("TASK-44", "TASK-50")
-def test_a_backlog_file_that_agents_could_write_is_refused(home, project):
+def test_backlog_file_writable_by_agents_is_refused(home, project):
     worktree = home / "data/worktrees/run-12/shop"
     inner = write(worktree / ".gate/backlog.toml", 'test = "true"')
     with pytest.raises(RefusedError, match="lies in the worktree of a run"):
@@ -194,7 +192,7 @@ def test_a_backlog_file_that_agents_could_write_is_refused(home, project):
 
 
 @pytest.mark.proves("TASK-46")
-def test_templates_are_found_in_the_project_then_with_the_user_then_in_the_settings(home, project):
+def test_templates_are_found_in_project_then_user_then_settings(home, project):
     places = [
         (set_up(home, '[templates]\nlater = " From settings. "'), "From settings."),
         (write(home / "config/gatebell/templates/later.md", "From the user.\n"), "From the user."),

@@ -1,4 +1,4 @@
-"""Sets and other things without an order, where a list is taken: refused before anything is stored."""
+"""Sets and other unordered values are refused where a list is expected."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_phases_are_a_list():
 
 @pytest.mark.proves("ORDER-2", "LAW-5")
 @pytest.mark.parametrize("kind", [set, frozenset])
-def test_branches_and_items_are_no_set(house, kind):
+def test_branches_and_items_cannot_be_a_set(house, kind):
     over = house.go(lambda _: flows.parallel(kind([lambda: 1, lambda: 2])))
     assert over.state == "failed" and "branches of parallel" in over.reason
     each = Phase("a", agent=lambda _, one: one, for_each=lambda _: kind(NAMES), terminal=True)
@@ -124,7 +124,7 @@ def test_set_inside_of_an_ask_is_refused(house, more):
 
 
 @pytest.mark.proves("ORDER-1")
-def test_set_inside_of_an_ask_of_a_program_is_refused():
+def test_set_inside_an_ask_of_a_program_is_refused():
     gate = Gate(MemoryStore())
     with pytest.raises(UsageError, match="expected a list, got set: use a list"):
         gate.approve("Go?", context={"files": {"a", "b"}})

@@ -1,4 +1,4 @@
-"""Claims and asks of runs, written straight into a store."""
+"""Claims and asks of runs, written directly into a store."""
 
 from __future__ import annotations
 

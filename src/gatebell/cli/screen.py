@@ -1,4 +1,4 @@
-"""What the command line prints: colours, JSON, the inbox, and an ask as wide as the terminal."""
+"""Output of the command line: colours, JSON, the inbox, and asks as wide as the terminal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add_colour(text: str, colour: str) -> str:
 
 
 def can_prompt() -> bool:
-    """Whether somebody sits at this terminal, and can be asked in it."""
+    """Return whether a person at this terminal can be prompted."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
@@ -44,27 +44,27 @@ def columns() -> int:
 
 def print_json(document: Any, out: TextIO | None = None) -> None:
     out = out or sys.stdout
-    # On a terminal every unusual character is escaped, for it may be a command to it.
+    # On a terminal every non-ASCII character is escaped: it may be a control character.
     text = json.dumps(document, ensure_ascii=out.isatty())
     try:
         print(text, file=out)
     except UnicodeEncodeError:
-        # Half of a surrogate pair, or a letter that whoever reads has no code for.
+        # Half of a surrogate pair, or a character that the output's encoding does not have.
         print(json.dumps(document), file=out)
 
 
 def say(text: str) -> None:
-    """Text for the asker: exact for machines, inert on a terminal."""
+    """Print text for the asker: unchanged for programs, inert on a terminal."""
     print(inert(text) if sys.stdout.isatty() else text)
 
 
 def short(text: str) -> str:
-    """Untrusted text as the rest of a line of ours that cannot reach the edge of the screen."""
+    """Return untrusted text as one inert line, short enough to end a line of ours."""
     return inert_line(text, max(20, columns() - 40))
 
 
 def inbox_lines(store: Store, asks: Iterable[Ask]) -> list[str]:
-    """One line an ask: who asks, what, for how long, and what it blocks."""
+    """Return one line for each ask: asker, question, age, and the run or task that it blocks."""
     return [_inbox_line(store, ask, columns()) for ask in asks]
 
 
@@ -86,10 +86,10 @@ def _inbox_line(store: Store, ask: Ask, width: int) -> str:
 
 
 def ask_lines(store: Store, ask: Ask, whole: bool = False) -> list[str]:
-    """The ask as a person needs to see it before deciding."""
+    """Return the lines of an ask with everything that a person needs to decide."""
     return terminal.ask_lines(store, ask, columns(), add_colour, whole=whole)
 
 
 def describe_recorded(ask: Ask) -> str:
-    """What to tell somebody whose answer was recorded."""
+    """Return the message for a person whose answer was recorded."""
     return terminal.describe_recorded(ask, columns())

@@ -1,7 +1,7 @@
-"""Deciding in the host's own form: the person's act, in the session that they opened.
+"""Lets a person decide in the host's own form, in the session that they opened.
 
-An agent proposes. Its host shows the question to the person who sits in the session, and what
-they enter there is their answer. Whatever is odd about it decides nothing.
+An agent proposes. Its host shows the question to the person in the session. Their entry is their
+answer. An unexpected reply decides nothing.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 _NOT_DECIDED = (
-    "Not decided: {id} still waits for the person. This is neither a yes nor a no; go on talking, "
-    "or let them leave the session and decide there."
+    "Not decided: {id} still waits for the person. This is neither a yes nor a no. Continue the "
+    "conversation, or let the person leave the session and decide there."
 )
 SIGNALLED = (
     "Recorded: {status}. A person is in this session: tell them, and propose with decide({id})."
@@ -43,21 +43,21 @@ ASK_PEOPLE = (AgentCli.CLAUDE, AgentCli.CODEX)
 
 
 class Form(NamedTuple):
-    """What the host is to show, and what is done with its reply."""
+    """The form that the host shows, and the function that takes its reply."""
 
     params: dict[str, Any]
     decided: Callable[[Any], str]
 
 
 def find_open_visit(store: Store) -> Visit | None:
-    """The sitting whose session this server was started in, by the mark that all of it carries."""
+    """Return the visit whose session started this server, by the mark in the environment."""
     mark = os.environ.get("GATE_TURN", "")
     return store.asks.visit(mark) if mark else None
 
 
 def form(store: Store, ask: Ask, visit: Visit, client: str, proposal: Quotation) -> Form | str:
-    """The form for the ask of a sitting, or why there is none."""
-    # In codex, Enter does not leave a text that is empty.
+    """Return the form for the ask of a visit, or the reason why there is none."""
+    # In codex, Enter does not leave an empty text field.
     shown = elicitation(ask, proposal, skips=visit.cli != AgentCli.CODEX)
     if shown is None or not _is_persons_own(store, visit):
         return _AFTERWARDS.format(id=ask.id)
@@ -70,7 +70,7 @@ def form(store: Store, ask: Ask, visit: Visit, client: str, proposal: Quotation)
 
 
 def _is_persons_own(store: Store, visit: Visit) -> bool:
-    """Whether a form that is shown now reaches the person who sits there, and nobody else."""
+    """Return whether a form that is shown now reaches only the person of this visit."""
     now = store.asks.visit(visit.id)
     if now is None or now.cli not in ASK_PEOPLE:
         return False
@@ -100,7 +100,7 @@ def _decide(
 
 
 def _person(ask: Ask, visit: Visit, client: str) -> Caller:
-    """Whoever sits in the session. Where people are told apart, they showed who they are to sit."""
+    """Return the person of this visit. Where a rule needs a certain person, they signed in for it."""
     around = wiring.agent_caller(visit.cli, visit.session, VIA, "")
     evidence = around.evidence | {
         "host": client,

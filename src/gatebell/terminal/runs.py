@@ -1,4 +1,4 @@
-"""Runs as lines of a terminal: how far one is, what it waits for, and what to do about it."""
+"""Runs as lines of a terminal: the state, the open questions, and the next command."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _MAX_OPTION_LENGTH = 30
 
 
 def pending_asks(store: Store, run: Run) -> list[Ask]:
-    """What a run waits for. A running one may, too: for permission, or in one of its branches."""
+    """Return the pending asks of a run; a running one has them for permissions or in branches."""
     return [] if run.has_ended else store.asks.pending_of_run(run.id)
 
 
@@ -59,14 +59,14 @@ def agent_of(run: Run) -> str:
 
 
 def waiting_for(store: Store, run: Run) -> str:
-    """What a run waits for, in the words that people are asked with."""
+    """Return the questions that a run waits for."""
     return "; ".join(ask.question.prompt for ask in pending_asks(store, run))
 
 
 def state_lines(
     store: Store, run: Run, now: datetime, width: int, *, is_worked_at: bool
 ) -> list[str]:
-    """What is to be said of a run that does not wait for a person."""
+    """Return the lines of a run that does not wait for a person."""
     if run.state == RunState.RUNNING:
         return _running(store, run, now, width, is_worked_at=is_worked_at)
     if run.state == RunState.READY:
@@ -88,7 +88,7 @@ def state_lines(
 
 
 def _our_words(reason: str) -> str:
-    """What an error of ours says: a sentence to go by, which no traceback makes clearer."""
+    """Return the message of an error of ours, which is clearer without a traceback; else ''."""
     kind, _, words = reason.removeprefix("StepFailedError: ").partition(": ")
     made = getattr(errors, kind, None)
     is_ours = isinstance(made, type) and issubclass(made, errors.GateError)
@@ -96,22 +96,22 @@ def _our_words(reason: str) -> str:
 
 
 def _way_on(store: Store, run: Run) -> str:
-    """How a run that is stuck or failed goes on; nothing where its reason tells that itself."""
+    """Return how to continue a stuck or failed run; '' if its reason says so already."""
     if f"gate resume {run.id}" in run.reason:
         return ""
     if not run.folder:
         return f"Use 'gate delete {run.id}' to remove it."
     asked = _last_asked(store, run) if _gave_itself_up(store, run) else ""
     if not asked:
-        return f"Use 'gate resume {run.id}' to take it up where it stopped."
+        return f"Use 'gate resume {run.id}' to continue where it stopped."
     return (
         f"Use 'gate resume {run.id} --from {asked}' to go on from call {asked} in a new run; "
-        f"'gate resume {run.id}' would end like this again."
+        f"'gate resume {run.id}' would end in the same way."
     )
 
 
 def _gave_itself_up(store: Store, run: Run) -> bool:
-    """Whether its code returned `stuck(…)`; otherwise it was stopped, or halted at a call."""
+    """Return whether the flow returned `stuck(…)`; else it was stopped, or halted at a call."""
     if run.state != RunState.STUCK or run.stopped_at:
         return False
     ends = [entry.event.kind for entry in store.audit.of_subject(run.name)]
@@ -121,22 +121,22 @@ def _gave_itself_up(store: Store, run: Run) -> bool:
 
 
 def _last_asked(store: Store, run: Run) -> str:
-    """The call at which a person could decide otherwise; where nobody was asked, the last one."""
+    """Return the last call that asked a person, or the last call if none did."""
     calls = [call for call in store.runs.calls(run.id) if int(call.path.partition(".")[0])]
     asked = [call for call in calls if call.name in (CallName.PAUSE, CallName.ASK)] or calls
     return asked[-1].path.partition(".")[0] if asked else ""
 
 
 def label_lines(name: str, text: str, width: int) -> list[str]:
-    """Untrusted text behind a name of ours; its further lines cannot pass for ours."""
+    """Return untrusted text after a name; its other lines are indented, so they do not look ours."""
     first, *more = frame(text, width - len(name) - 2, bar="")
     return [f"{name}: {first}", *(f"{'':{len(name)}}  {line}" for line in more)]
 
 
 def _running(store: Store, run: Run, now: datetime, width: int, *, is_worked_at: bool) -> list[str]:
     if not is_worked_at and not store.machine.lives(parse_identity(run.owner)):
-        gone = f"Use 'gate resume {run.id}' to take it up where it stopped."
-        return ["Whoever drove it is gone.", "", gone]
+        way_on = f"Use 'gate resume {run.id}' to continue where it stopped."
+        return ["The process that drove it has ended.", "", way_on]
     lines = [f"Agent: {inert_line(agent_of(run), 60)}"]
     working = [turn for turn in store.runs.turns(run.id) if not turn.ended_at]
     for turn in working:
@@ -152,19 +152,19 @@ def _running(store: Store, run: Run, now: datetime, width: int, *, is_worked_at:
 
 
 def driver_lines(store: Store, run: Run) -> list[str]:
-    """Which process keeps a run for itself, if one does."""
+    """Return a line about the process that keeps a run, if one does."""
     pid = _keeper(store, run)
     return [f"Driven by: process {pid} here"] if pid else []
 
 
 def driven_elsewhere(store: Store, run: Run) -> str:
-    """That another process keeps a run for itself; nothing where none does."""
+    """Return a sentence about another process that keeps a run, or ''."""
     pid = _keeper(store, run)
     return f"run {run.id} is driven by process {pid} here" if pid not in (0, os.getpid()) else ""
 
 
 def _keeper(store: Store, run: Run) -> int:
-    # Imported here: most runs are kept by no process.
+    # Imported here: few runs are kept by a process.
     from gatebell.services.runs.claims import is_kept
 
     return parse_identity(run.owner).pid if run.is_kept and is_kept(store, run) else 0
@@ -174,14 +174,14 @@ def _ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) -> list
     if run.ready_at and run.ready_at > now:
         lines = [f"Sleeps until: {run.ready_at:%Y-%m-%d %H:%M:%S} UTC"]
     else:
-        lines = [*_list_expired(store, run), "It can go on at once."]
+        lines = [*_list_expired(store, run), "The run is ready to go on."]
     if driver := driver_lines(store, run):
         return [*lines, *driver]
     return lines if is_worked_at else [*lines, "", describe_idle_run(run.id)]
 
 
 def _list_expired(store: Store, run: Run) -> list[str]:
-    """The asks that nobody answered in time and that the run has not gone on from yet."""
+    """Return sentences about timed-out asks that the run has not handled yet."""
     calls = store.runs.calls(run.id)
     waiting = [call.ask_id for call in calls if call.state == CallState.WAITING]
     asks = [ask for ask in map(store.asks.get, waiting) if ask]
@@ -190,8 +190,8 @@ def _list_expired(store: Store, run: Run) -> list[str]:
 
 def describe_idle_run(number: int) -> str:
     return (
-        f"Nobody drives runs now. Use 'gate resume {number}' to drive it here, or 'gate up' or "
-        "'gate worker' to drive all that are ready."
+        f"No process drives runs now. Use 'gate resume {number}' to drive it here, or 'gate up' or "
+        "'gate worker' to drive all runs that are ready."
     )
 
 
@@ -203,25 +203,25 @@ def _result(run: Run, width: int) -> list[str]:
 
 
 def _task_end(run: Run, end: End, width: int) -> list[str]:
-    """What a task came to; nobody who looks at one needs the JSON that its run handed on."""
+    """Return the lines of a task's result, without the JSON of its run."""
     result = run.result if isinstance(run.result, dict) else {}
-    told = ("Ended by", end.by), ("Reason", end.why), ("Summary", str(result.get("summary") or ""))
-    lines = [line for name, text in told if text for line in label_lines(name, text, width)]
+    facts = ("Ended by", end.by), ("Reason", end.why), ("Summary", str(result.get("summary") or ""))
+    lines = [line for name, text in facts if text for line in label_lines(name, text, width)]
     again = (
         "" if end.state == TaskState.CLOSED else f", 'gate task reopen {run.task}' to try it again"
     )
-    return [*lines, "", f"Use 'gate task show {run.task}' to see all of it{again}."]
+    return [*lines, "", f"Use 'gate task show {run.task}' to see the whole task{again}."]
 
 
 def turn_of(store: Store, run: Run, asks: list[Ask]) -> Turn | None:
-    """The turn in which an agent said what the run waits for."""
+    """Return the turn in which an agent asked the question that the run waits for."""
     paths = {ask.origin.owner.partition("/")[2] for ask in asks} or set(run.stopped_at.split())
     found = [turn for turn in store.runs.turns(run.id) if turn.path in paths and not turn.by]
     return found[-1] if found else None
 
 
 def how_to_answer(ask: Ask) -> str:
-    """The command that answers an ask, with a hint of what it takes."""
+    """Return the command that answers an ask, with a hint of the value."""
     if ask.question.session:
         return f"gate continue {ask.id}"
     takes = {AskKind.APPROVAL: "yes|no", AskKind.CHOICE: _an_option(ask), AskKind.TEXT: "TEXT"}
@@ -229,7 +229,7 @@ def how_to_answer(ask: Ask) -> str:
 
 
 def _an_option(ask: Ask) -> str:
-    """How one of the options is written in a shell; a long or strange one by its number."""
+    """Return the first option as a shell word, or its number if it is long or not inert."""
     first = next(iter(ask.question.options), "OPTION")
     is_plain = first == inert_line(first, _MAX_OPTION_LENGTH)
     return shlex.quote(first) if is_plain else "1"
@@ -237,13 +237,13 @@ def _an_option(ask: Ask) -> str:
 
 def folder_is_gone(run: Run) -> RefusedError:
     return RefusedError(
-        f"the folder of run {run.id} was removed, as gate clean does once a run is completed and "
-        f"nothing is lost ({run.root}): its work is where its branch was merged"
+        f"the folder of run {run.id} was removed ({run.root}); gate clean does that after a run "
+        "is completed, if no work is lost. Look at the branch into which its work was merged"
     )
 
 
 def glyph(call: FlowCall) -> tuple[str, str]:
-    """How far a call is, as one character and its colour."""
+    """Return the state of a call as one character and its colour."""
     if call.state == CallState.FAILED or describe_report(call) == SignalStatus.ERROR:
         return "✗", "red"
     if call.state in (CallState.WAITING, CallState.HELD):
@@ -252,7 +252,7 @@ def glyph(call: FlowCall) -> tuple[str, str]:
 
 
 def describe_report(call: FlowCall) -> str:
-    """The status that an agent gave at the end of its call."""
+    """Return the status that an agent gave at the end of its call."""
     is_signal = (
         call.name == CallName.RUN
         and call.state == CallState.RECORDED
@@ -262,7 +262,7 @@ def describe_report(call: FlowCall) -> str:
 
 
 def lasting(seconds: float) -> str:
-    """`10 minutes`; nothing for less than a second."""
+    """Return `10 minutes`, or '' for less than a second."""
     seconds = max(0, int(seconds))
     for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
         if seconds >= size:
@@ -272,6 +272,6 @@ def lasting(seconds: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """`10 minutes ago`."""
+    """Return `10 minutes ago`."""
     words = lasting(seconds)
     return f"{words} ago" if words else "just now"

@@ -1,4 +1,4 @@
-"""Tasks as lines of a terminal: lists, and one task with everything that it asked."""
+"""Tasks as lines of a terminal: lists, and one task with its questions and answers."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _LEAST_TITLE = 16
 
 
 def pending_asks(store: Store, task: Task) -> list[Ask]:
-    """What a task waits for; one that is worked on may, too, for a permission."""
+    """Return the pending asks of a task; one in progress may have them for permissions."""
     return backlog.pending(store, task) if task.worked_on else []
 
 
 def list_lines(
     store: Store, tasks: Sequence[Task], now: datetime, width: int, paint: Paint
 ) -> list[str]:
-    """ICON ID  P2  SIZE  TITLE, and below it what a task waits for."""
+    """Return lines `ICON ID  P2  SIZE  TITLE`, with the open question or needs below each."""
     ids = max((len(task.id) for task in tasks), default=0)
     lines: list[str] = []
     for task in tasks:
@@ -59,13 +59,13 @@ def _line(task: Task, ids: int, width: int, paint: Paint) -> str:
     room, words = width - ids - _SIZE_COLUMNS - 11, _words(task)
     while words and room - len(", ".join(words)) - 4 < _LEAST_TITLE:
         words.pop()
-    told = f"[{', '.join(words)}]" if words else ""
-    title = inert_line(task.title, max(_LEAST_TITLE, room - len(told) - 2 * bool(words)))
-    return f"{head}{title}  {paint(told, 'dim')}" if words else f"{head}{title}"
+    listed = f"[{', '.join(words)}]" if words else ""
+    title = inert_line(task.title, max(_LEAST_TITLE, room - len(listed) - 2 * bool(words)))
+    return f"{head}{title}  {paint(listed, 'dim')}" if words else f"{head}{title}"
 
 
 def _words(task: Task) -> list[str]:
-    """Its state unless it is plainly open, who has it, and its role."""
+    """Return the state unless it is open, the run or person that has it, and the role."""
     state = "answered" if task.answered_at else "" if task.state == TaskState.OPEN else task.state
     who = f"run {task.run}" if task.run else task.claimed_by
     who = who if task.state == TaskState.IN_PROGRESS else ""
@@ -90,15 +90,15 @@ def _below(store: Store, task: Task, now: datetime, indent: int, width: int) -> 
 
 
 def held_up(store: Store, task: Task) -> str:
-    """`waits for tm-x (awaiting your answer)`."""
+    """Return `waits for tm-x (awaiting your answer)`."""
     there = {one.id: one.state for one in backlog.waiting_for(store, task)}
     gone = [one for one in task.needs if one not in there and store.tasks.get(one) is None]
-    told = [f"{name} ({_HOLDS.get(state, state)})" for name, state in there.items()]
-    return f"waits for {', '.join([*told, *(f'{name} (not there)' for name in gone)])}"
+    known = [f"{name} ({_HOLDS.get(state, state)})" for name, state in there.items()]
+    return f"waits for {', '.join([*known, *(f'{name} (deleted)' for name in gone)])}"
 
 
 def show_lines(store: Store, task: Task, now: datetime, width: int, paint: Paint) -> list[str]:
-    """Everything about a task, with its questions and answers."""
+    """Return the lines of a task with its questions and answers."""
     first, *more = frame(task.title, width - len(task.id) - 2, bar="")
     head = [f"{task.id}  {first}", *(f"{'':{len(task.id)}}  {line}" for line in more)]
     state = paint(f"{ICONS[task.state]} {task.state}", COLOURS[task.state])
@@ -116,7 +116,7 @@ def show_lines(store: Store, task: Task, now: datetime, width: int, paint: Paint
 def _facts(store: Store, task: Task, now: datetime, width: int) -> list[str]:
     made = f"{task.created_at:%Y-%m-%d %H:%M} UTC by {made_by(store, task)}"
     changed = ago((now - task.updated_at).total_seconds())
-    lines = [*label_lines("Made", made, width), f"Changed: {changed}"]
+    lines = [*label_lines("Created", made, width), f"Changed: {changed}"]
     for name, text in _places(store, task):
         lines += label_lines(name, text, width) if text else []
     kin = (
@@ -134,7 +134,7 @@ def _facts(store: Store, task: Task, now: datetime, width: int) -> list[str]:
 
 
 def made_by(store: Store, task: Task) -> str:
-    """`person:ada, by agent:claude/s1` where an agent did it for her."""
+    """Return `person:ada, by agent:claude/s1` if an agent created it for her."""
     trail = store.audit.of_subject(task.id)
     actor = next((one.event.actor for one in trail if one.event.kind == EventKind.TASK_CREATED), "")
     by_agent = actor.startswith("agent:")
@@ -149,7 +149,7 @@ def _places(store: Store, task: Task) -> list[tuple[str, str]]:
     return [
         ("Project", task.project),
         ("Status", task.status),
-        ("Sure of it", sure),
+        ("Confidence", sure),
         ("Claimed by", task.claimed_by),
         ("Test", f"{task.test_command} (from {task.test_from})" if task.test_command else ""),
         ("Answer within", within_text(task)),
@@ -166,14 +166,14 @@ def _run_words(store: Store, run: Run) -> str:
 
 
 def format_task(task: Task, width: int) -> str:
-    """ID [STATE] ICON TITLE, as in the tree; what is plainly open needs no icon."""
+    """Return `ID [STATE] ICON TITLE`, as in the tree; an open task has no icon."""
     icon = "" if task.state == TaskState.OPEN else f"{ICONS[task.state]} "
     head = f"{task.id} [{task.state}] {icon}"
     return f"{head}{inert_line(task.title, max(_LEAST_TITLE, width - len(head) - 1))}"
 
 
 def history_lines(store: Store, task: Task, now: datetime, width: int, paint: Paint) -> list[str]:
-    """Every question that a task has asked, and what people and agents said to it."""
+    """Return the questions of a task with the answers of people and agents."""
     lines: list[str] = []
     for number, asked in enumerate(backlog.history(store, task), 1):
         age = ago((now - asked.asked_at).total_seconds())
@@ -188,14 +188,14 @@ def history_lines(store: Store, task: Task, now: datetime, width: int, paint: Pa
 
 
 def _pending_lines(store: Store, asked: Exchange, width: int, paint: Paint) -> list[str]:
-    """What whoever answers now goes by: the options, and what was going on."""
+    """Return the options and the activity of a question that is still pending."""
     ask = store.asks.get(asked.ask_id) if asked.status == AskStatus.PENDING else None
     return answer_lines(ask, width) + activity_lines(ask, width, paint) if ask else []
 
 
 def _answer(asked: Exchange, width: int) -> list[str]:
     if asked.status == AskStatus.PENDING:
-        return ["Nobody has answered yet."]
+        return ["Not answered yet."]
     at = f" at {asked.answered_at:%Y-%m-%d %H:%M:%S} UTC" if asked.answered_at else ""
     by = f" by {inert_line(asked.who, 60)}" if asked.who else ""
     lines = [f"{asked.status.replace('_', ' ').capitalize()}{by}{at}:"]
@@ -204,7 +204,7 @@ def _answer(asked: Exchange, width: int) -> list[str]:
 
 
 def refused_lines(store: Store, ask_id: str, width: int) -> list[str]:
-    """What was said to an ask and did not count: proposals of agents, late answers."""
+    """Return the answers to an ask that did not count: agents' proposals, late answers."""
     ask = store.asks.get(ask_id)
     lines: list[str] = []
     for one in store.asks.answers(ask_id) if ask else []:

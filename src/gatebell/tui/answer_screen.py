@@ -1,4 +1,4 @@
-"""One ask, whole, and the answer to it; what is typed and not sent is kept as a draft."""
+"""One whole ask and its answer; text that is not sent is kept as a draft."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from gatebell.tui.context import TuiContext
 
 _SAVE_EVERY_SECONDS = 1.0
-_UNDECIDED = "An approval is decided by approve or reject, typed whole; words go into the note."
+_UNDECIDED = "Type approve or reject in full; other words go into the note."
 
 
 def needs_prompts(question: Question) -> bool:
-    """Whether it is answered by `gate answer`, which can do more than this screen."""
+    """Return whether an ask needs `gate answer`, which can do more than this screen."""
     by_hand = (
         question.kind not in (AskKind.APPROVAL, AskKind.CHOICE, AskKind.TEXT) or question.secret
     )
@@ -45,7 +45,7 @@ def needs_prompts(question: Question) -> bool:
 
 
 class Line(Input):
-    """A field in which Enter does at once what it does: the next key may be there already."""
+    """A field that handles Enter at once, because the next key may already be waiting."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("enter", "screen.entered", "Enter")]
 
@@ -57,7 +57,7 @@ class AnswerScreen(Following):
         ("escape", "back", "Back"),
         ("ctrl+s", "send", "Send"),
         ("ctrl+t", "prompts", "Terminal"),
-        # Only these come before the field: what comes first overtakes what was typed.
+        # Only these have priority: a key with priority is handled before earlier typed keys.
         Binding("pageup", "page(-1)", "Up", priority=True),
         Binding("pagedown", "page(1)", "Down", priority=True),
     ]
@@ -74,9 +74,9 @@ class AnswerScreen(Following):
     def _answers(self) -> Iterable[Widget]:
         question, draft = self._ask.question, self._saved
         if needs_prompts(question):
-            yield Static(f"Enter answers it in this terminal, by gate {self._verb}.", markup=False)
+            yield Static(f"Press Enter to run gate {self._verb} in this terminal.", markup=False)
         elif question.kind == AskKind.APPROVAL:
-            yield Line(placeholder="approve or reject (Enter on nothing: not yet)", id="decision", compact=True)  # fmt: skip
+            yield Line(placeholder="approve or reject (empty: not yet)", id="decision", compact=True)  # fmt: skip
             yield Line(draft, placeholder="Note, or the reason (optional)", id="words", compact=True)  # fmt: skip
         elif question.kind == AskKind.TEXT:
             yield TextArea(draft, id="words", compact=True)
@@ -87,7 +87,7 @@ class AnswerScreen(Following):
             else:
                 others = [Text(OTHER)] if question.other else []
                 options = OptionList(*map(Option, [*names, *others]), compact=True)
-                # Enter must not choose what nobody has looked at.
+                # Enter must not choose an option that the person has not selected.
                 options.highlighted = None
                 yield options
             if question.other:
@@ -98,10 +98,10 @@ class AnswerScreen(Following):
 
     def on_mount(self) -> None:
         self.set_interval(_SAVE_EVERY_SECONDS, self.keep)
-        # What was said before is about something else.
+        # The last message is about another ask.
         self.tui_context.word.text = ""
         if self._saved and not needs_prompts(self._ask.question):
-            say(self.app, self.tui_context, "Your draft from last time is filled in.")
+            say(self.app, self.tui_context, "Your last draft is filled in.")
         for area in self._fields.query(TextArea):
             area.move_cursor(area.document.end)
         for field in self._fields.query("Input, TextArea, OptionList"):
@@ -146,7 +146,7 @@ class AnswerScreen(Following):
         return ""
 
     def keep(self) -> None:
-        """Save what was typed. A store that gives trouble just now must not take it away."""
+        """Save the typed text; an error of the store must not take it away."""
         if (words := self._words()) != self._saved and not needs_prompts(self._ask.question):
             with suppress(GateError):
                 answer_ask.save_draft(
@@ -191,7 +191,7 @@ class AnswerScreen(Following):
             chosen: list[Any] = [question.options[index] for index in picked]
             self._send([*chosen, {"other": words}] if words.strip() else chosen)
         elif not words.strip():
-            self._refuse("Nothing is written yet; Esc leaves it for later.")
+            self._refuse("The answer is empty; write one, or press Esc to leave it for later.")
         else:
             self._send(words if question.kind == AskKind.TEXT else {"other": words})
 
@@ -234,7 +234,7 @@ class AnswerScreen(Following):
 
     def action_back(self) -> None:
         self.keep()
-        kept = " What you typed is kept." if self._saved else ""
+        kept = " Your text is kept as a draft." if self._saved else ""
         if self._ask.pending:
             say(self.app, self.tui_context, f"Not answered; {self._ask.id} is still waiting.{kept}")
         self.dismiss()

@@ -1,4 +1,4 @@
-"""The first screen: all runs, and beneath them the asks that belong to none."""
+"""The first screen: all runs, and below them the asks without a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gatebell.tui.context import TuiContext
     from gatebell.tui.run_rows import Listed
 
-_NO_RUNS = "There are no runs yet. One is started with: gate run FLOW PROMPT"
+_NO_RUNS = "There are no runs yet. To start one: gate run FLOW PROMPT"
 _STATUS_COLUMNS = max(map(len, run_rows.STATES.values()))
 _PADDING = 2
 _EDGES = 2
@@ -36,9 +36,9 @@ _HEAD = 1
 
 
 class Rows(DataTable[Text]):
-    """A table that is filled anew only when something in it has changed."""
+    """A table that is filled again only after a change."""
 
-    # Done at once, not told of afterwards: the next key may be there already.
+    # A binding, not a message: it acts at once, because the next key may already be waiting.
     BINDINGS: ClassVar[list[BindingType]] = [("enter", "screen.details", "Details")]
 
     def __init__(self, name: str, title: str) -> None:
@@ -47,7 +47,7 @@ class Rows(DataTable[Text]):
         self._filled: Any = None
 
     def fill(self, columns: dict[str, int], rows: Mapping[str, Sequence[Text]]) -> None:
-        """Columns by their widths, rows by their keys; whoever had chosen one keeps it."""
+        """Show columns with their widths and rows with their keys; keep the chosen row."""
         if (columns, rows) == self._filled:
             return
         self._filled = (columns, rows)
@@ -81,7 +81,7 @@ class ListScreen(Following):
     def __init__(self, tui_context: TuiContext) -> None:
         super().__init__(tui_context)
         self._runs = Rows("runs", "Runs")
-        self._asks = Rows("asks", "Asks of no run")
+        self._asks = Rows("asks", "Asks without a run")
 
     def body(self) -> Iterable[Widget]:
         return [Static(_NO_RUNS, id="nothing", markup=False), self._runs, self._asks]
@@ -135,7 +135,7 @@ class ListScreen(Following):
         self._asks.styles.height = len(rows) + _HEAD + _EDGES
 
     def on_data_table_row_selected(self) -> None:
-        """By the mouse."""
+        """Handle a click."""
         self.action_details()
 
     def action_details(self) -> None:

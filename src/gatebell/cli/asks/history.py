@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "search", nargs="?", default="", help="only those with this in question, note or id"
+        "search", nargs="?", default="", help="only asks with this text in question, note or id"
     )
     parser.add_argument(
-        "--limit", type=positive, default=50, metavar="N", help="how many at most (50)"
+        "--limit", type=positive, default=50, metavar="N", help="list at most N (50)"
     )
     parser.add_argument("--json", action="store_true", help="print a JSON list (docs/json.md)")
 
@@ -39,7 +39,9 @@ def run(args: argparse.Namespace) -> int:
         print_json([ask_document(ask) for ask in asks])
     elif not asks:
         print(
-            "Nothing has been settled yet." if not args.search else "Nothing like that was asked."
+            f"No settled ask contains {inert_line(args.search, 100)}."
+            if args.search
+            else "No ask is settled yet."
         )
     else:
         print("\n".join(map(_line, asks)))

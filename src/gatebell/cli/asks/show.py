@@ -1,7 +1,7 @@
-"""Show one ask with everything around it: context, talk, votes, answer and audit trail.
+"""Show one ask: context, messages, votes, answer and audit trail.
 
-The number of a run stands for the only ask it waits for. A run that waits for nobody is shown with
-its calls, as with --calls; with --call, one of them.
+The number of a run means the only ask that the run waits for. A run without a pending ask is shown
+with its calls, as with --calls. With --call, one call is shown.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="the id or its beginning, a task, or the number of a run")
     parser.add_argument("--call", metavar="N", help="show this call of a run instead: 3, or 4.1.2")
     parser.add_argument("--calls", action="store_true", help="show all calls of a run instead")
-    parser.add_argument("--all", action="store_true", help="show long texts whole")
+    parser.add_argument("--all", action="store_true", help="show long texts in full")
     parser.add_argument("--audit", action="store_true", help="add the audit trail of this ask")
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    # A run whose only ask has expired waits for nobody.
+    # A run whose only ask has expired does not wait.
     sweep(store)
     if args.call is not None:
-        # Imported here: an ask is shown without all that is known of runs.
+        # Imported here: an ask is shown without the code for runs.
         from gatebell.cli.runs.call_screen import show_call
 
         return show_call(store, args)
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _has_no_waiter(store: Store, named: str) -> bool:
-    """Whether a run is named that has no ask which could be shown in its place."""
+    """Return whether this is the number of a run without a pending ask."""
     is_number = named.isascii() and named.isdecimal() and len(named) <= MAX_DIGITS
     run = store.runs.get(int(named)) if is_number else None
     return run is not None and not store.asks.pending_of_run(run.id)

@@ -1,4 +1,7 @@
-"""Wait for an ask that was opened before, and print its answer like gate ask."""
+"""Wait for the answer to an earlier ask, and print it as gate ask does.
+
+Example: gate wait a-7k2 --timeout 5m
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout",
         metavar="TIME",
-        help="stop waiting after so long (the ask stays): 300, 90s, 5m, 2h",
+        help="stop waiting after this time (the ask stays pending): 300, 90s, 5m, 2h",
     )
     parser.add_argument(
         "--token-file", metavar="F", help="a file with the ask's token, for a secret answer"
@@ -39,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         store = wiring.open_store()
     except StoreError as problem:
-        # Imported here: a store is out of reach in sandboxes only.
+        # Imported here: only a sandbox cannot reach the store.
         from gatebell.cli.asks import file_fallback
 
         file_fallback.wait(args.id, problem)

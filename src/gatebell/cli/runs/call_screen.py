@@ -1,4 +1,4 @@
-"""The calls of a run, or one of them with everything: arguments, turns, signals, ask and answer."""
+"""Show the calls of a run, or one call with its arguments, turns, signals, asks and answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def show_calls(store: Store, args: argparse.Namespace) -> int:
-    """A run with all its calls."""
+    """Show a run with all its calls."""
     run = find(store, run_id(args.id))
     calls = store.runs.calls(run.id)
     if args.json:
@@ -43,7 +43,7 @@ def show_calls(store: Store, args: argparse.Namespace) -> int:
     listed = ["", "Calls", *call_lines(calls, now)] if calls else []
     print("\n".join([*lines, *([where_line(run)] if run.folder else []), *listed]))
     if calls:
-        print(f"\nOne of them: gate show {run.id} --call {calls[-1].path}")
+        print(f"\nOne call: gate show {run.id} --call {calls[-1].path}")
     return 0
 
 
@@ -81,10 +81,10 @@ def _lines(
         ("Arguments", call.digest),
         ("Attempt", f"{call.attempt}" + (f", {call.asked} asks settled" if call.asked else "")),
         ("Dangerous", "yes" if call.dangerous else ""),
-        ("Begun by", call.owner),
-        ("Began", _time(call.started_at)),
+        ("Started by", call.owner),
+        ("Started", _time(call.started_at)),
         ("Ended", _time(call.ended_at)),
-        ("Before it", call.snapshot and f"git show {call.snapshot}"),
+        ("Snapshot", call.snapshot and f"git show {call.snapshot}"),
     ]
     lines += _table(about)
     for turn in turns:
@@ -93,7 +93,7 @@ def _lines(
         lines += ["", *ask_lines(store, ask, whole=whole)]
     lines += _json("Result", call.value, most) + _json("Error", call.error, most)
     if not whole and any("more characters on" in line for line in lines):
-        lines.append(f"All of it: gate show {call.run} --call {call.path} --all")
+        lines.append(f"In full: gate show {call.run} --call {call.path} --all")
     return lines
 
 
@@ -107,7 +107,7 @@ def _turn(turn: Turn, most: int | None) -> list[str]:
             ("Forked from", turn.fork_of),
             ("Process", turn.process),
             ("Ask", turn.ask_id),
-            ("Began", _time(turn.started_at)),
+            ("Started", _time(turn.started_at)),
             ("Ended", _time(turn.ended_at) or "not yet"),
         ]
     )

@@ -1,4 +1,4 @@
-"""Runs that were answered here and that nobody is there to drive on."""
+"""Report a run that is ready after an answer but that no process drives."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ if TYPE_CHECKING:
 
 
 def tell_if_left(store: Store, ask: Ask) -> None:
-    if told := how_it_goes_on(store, ask):
-        print(told)
+    if line := how_it_goes_on(store, ask):
+        print(line)

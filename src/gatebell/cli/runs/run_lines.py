@@ -1,4 +1,4 @@
-"""Runs as the command line prints them: the list, one run's state, its calls."""
+"""Runs as lines of the command line: the list, the state of a run, its calls."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def add_run_id(parser: argparse.ArgumentParser) -> None:
 
 
 def run_or_task(text: str) -> int:
-    """For argparse: the number of a run; a task stands for the one that works on it, or did last."""
+    """Parse the number of a run for argparse; a task means the last run that worked on it."""
     if not text.strip().lower().startswith("tm-"):
         return run_id(text)
-    # Imported here: few name a task.
+    # Imported here: most commands name a run by its number.
     from gatebell.app import wiring
     from gatebell.services.tasks import backlog
 
@@ -67,33 +67,33 @@ def run_or_task(text: str) -> int:
     finally:
         store.close()
     if not last:
-        raise NotFoundError(f"no run has worked on {task.id} yet: gate task show {task.id}")
+        raise NotFoundError(f"no run has worked on {task.id} yet; see: gate task show {task.id}")
     return last[0].id
 
 
 def run_id(text: str) -> int:
-    """For argparse: the number of a run."""
+    """Parse the number of a run for argparse."""
     if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS:
         return int(text)
-    raise UsageError(f"{text!r} is no run: runs have numbers, and gate list shows them")
+    raise UsageError(f"expected the number of a run, got {text!r}; gate list shows the numbers")
 
 
 def find(store: Store, number: int) -> Run:
-    """As `manage_runs.get` does, without loading all that can be done to runs."""
+    """Return a run like `manage_runs.get`, without importing that service."""
     run = store.runs.get(number)
     if run is None:
-        raise NotFoundError(f"there is no run {number}: gate list shows them")
+        raise NotFoundError(f"there is no run {number}; gate list shows the runs")
     return run
 
 
 def exit_code(store: Store, run: Run) -> int:
-    """Of a run that has ended; of one that worked on a task, by what that came to."""
+    """Return the exit code of an ended run; the state of its task counts, if it has one."""
     end = task_runs.end_of(store, run)
     return _EXIT_CODES[end.state if end else run.state]
 
 
 def list_lines(store: Store, runs: list[Run]) -> list[str]:
-    """One line a run: ID, FLOW, STATUS, AGENT, WAITING FOR."""
+    """Return one line per run: ID, FLOW, STATUS, AGENT, WAITING FOR."""
     numbers = max([2, *(len(str(run.id)) for run in runs)])
     names = [task_runs.about(store, run) for run in runs]
     most = max(20, columns() // 3) if any(run.task for run in runs) else 20
@@ -117,14 +117,14 @@ def list_lines(store: Store, runs: list[Run]) -> list[str]:
 
 
 def _wide(head: str, texts: list[str], most: int) -> int:
-    """As wide as the widest, within bounds; letters may take two columns each."""
+    """Return the width of a column; letters may take two columns each."""
     return min(
         most, max([len(head), *(len(text) * (1 if text.isascii() else 2) for text in texts)])
     )
 
 
 def status_lines(store: Store, run: Run, now: datetime, is_worked_at: bool) -> list[str]:
-    """One run as it is now, and what to do about it."""
+    """Return the lines of a run's state and of the next command."""
     end, task = task_runs.end_of(store, run), task_runs.task_of(store, run)
     word, colour = (end.word, end.colour) if end else (run.state, COLOURS[run.state])
     lines = [add_colour(f"Run {run.id}: {word}", colour)]
@@ -136,7 +136,7 @@ def status_lines(store: Store, run: Run, now: datetime, is_worked_at: bool) -> l
 
 
 def call_lines(calls: Sequence[FlowCall], now: datetime, most: int = 0) -> list[str]:
-    """One line a call: path, what it is, how far it is, how long it took; the last ones only."""
+    """Return one line per call, of the last `most`: path, name, state, duration."""
     shown = calls[-most:]
     paths = max((len(call.path) for call in shown), default=0)
     names = _wide("", [_name(call) for call in shown], max(20, columns() - paths - 30))
@@ -182,15 +182,15 @@ def _how_to_go_on(run: Run, asks: list[Ask], turn: Turn | None) -> list[str]:
 
 
 def can_join(ask: Ask) -> bool:
-    """Whether it can be worked out with the agent in its own session."""
+    """Return whether a person can work on it with the agent in its own session."""
     return not ask.question.call and ask.origin.session.partition("/")[0] in JOINABLE
 
 
 def ended_line(run: Run) -> str:
-    """How a run ended, on one line."""
+    """Return one line about how a run ended."""
     words = run.reason if run.state in (RunState.STUCK, RunState.FAILED) else ""
-    told = f": {inert_line(words, max(20, columns() - 24))}" if words else ""
-    return add_colour(f"Run {run.id}: {run.state}", COLOURS[run.state]) + told
+    reason = f": {inert_line(words, max(20, columns() - 24))}" if words else ""
+    return add_colour(f"Run {run.id}: {run.state}", COLOURS[run.state]) + reason
 
 
 def where_line(run: Run) -> str:
@@ -199,18 +199,18 @@ def where_line(run: Run) -> str:
 
 
 def document(store: Store, run: Run) -> dict[str, Any]:
-    """A run with what it waits for, as JSON."""
-    # Imported here: people read lines.
+    """Return a run and the asks that it waits for, as JSON."""
+    # Imported here: only --json needs it.
     from gatebell.domain.asks.documents import run_document
 
     return run_document(run) | {"waiting_for": [ask.id for ask in pending_asks(store, run)]}
 
 
 def project_of(folder: str) -> str:
-    """The project that a folder lies in."""
+    """Return the project that contains a folder."""
     from gatebell.app.environment import project
 
     path = os.path.abspath(os.path.expanduser(folder))
     if not os.path.isdir(path):
-        raise UsageError(f"there is no folder {path}")
+        raise UsageError(f"{path} is not a folder; name one that exists")
     return project(path)

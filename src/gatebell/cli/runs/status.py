@@ -1,4 +1,4 @@
-"""Show how far one run is, what it waits for or how it ended, and what to do about it."""
+"""Show the progress of one run, its open questions or its end, and the next command."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def run(args: argparse.Namespace) -> int:
     if calls:
         lines += ["", "Calls", *run_lines.call_lines(calls, now, _MAX_CALLS)]
     if len(calls) > _MAX_CALLS:
-        lines.append(f"All {len(calls)} of them: gate show {found.id} --calls")
+        lines.append(f"All {len(calls)} calls: gate show {found.id} --calls")
     print("\n".join(lines))
     return 0

@@ -1,10 +1,10 @@
-"""The audit trail: read it, check it, keep its head elsewhere.
+"""Read and verify the audit trail, or print its head to keep it elsewhere.
 
-`verify` checks the chain of events. Then it compares the rows of the store with what the events
-recorded, and names each table, row and column that was changed by hand. `verify --json` also lists
-the columns that no event tells of, each with its reason.
+`verify` checks the chain of events. Then it compares the rows of the store with the events, and
+lists each table, row and column that was changed by hand. `verify --json` also lists the columns
+that no event records, each with its reason.
 
-A head kept where an agent cannot write proves later that no tail was cut off:
+Keep a head where agents cannot write. It proves later that no events were cut off at the end:
 gate audit verify --head HEAD
 """
 
@@ -35,13 +35,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "verb",
         choices=("log", "verify", "head"),
-        help="show the newest events; check them all (exit code 1 when something was changed); print the head",
+        help="show the newest events; check all events (exit code 1 after a change); print the head",
     )
     parser.add_argument(
-        "--limit", type=positive, default=50, metavar="N", help="how many events log shows (50)"
+        "--limit",
+        type=positive,
+        default=50,
+        metavar="N",
+        help="with log: show at most N events (50)",
     )
     parser.add_argument(
-        "--head", metavar="HEAD", help="verify against a head that was kept elsewhere"
+        "--head", metavar="HEAD", help="with verify: compare with this earlier head"
     )
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
 
@@ -102,5 +106,5 @@ def _read_kept_head(text: str | None) -> Head | None:
         return None
     seq, _, link = text.strip().partition(":")
     if not seq.isdecimal() or len(seq) > _MAX_DIGITS or len(link) != 64:
-        raise UsageError("--head takes what gate audit head printed")
+        raise UsageError("--head: expected the output of gate audit head, for example 12:3f…")
     return Head(int(seq), link)

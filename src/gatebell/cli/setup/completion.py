@@ -1,6 +1,6 @@
 """Print a completion script for your shell.
 
-bash: eval "$(gate completion bash)" in ~/.bashrc, likewise zsh in ~/.zshrc;
+bash: write eval "$(gate completion bash)" into ~/.bashrc; for zsh the same in ~/.zshrc.
 fish: gate completion fish > ~/.config/fish/completions/gate.fish
 """
 
@@ -34,9 +34,9 @@ _LISTS = {
     "@closed": "gate task list --all --ids --limit 200",
     "@templates": "gate template --names",
 }
-"""What stands for the ids of a kind, and the command that lists them."""
+"""The placeholder for each kind of ids, and the command that lists them."""
 _FOUND = {"--role": "gate agents --names", "--template": "gate template --names"}
-"""Options whose values a command lists; their names hold nothing that a shell would obey."""
+"""Options whose values a command lists; these values have no special characters of a shell."""
 _PRIORITIES = [f"P{number}" for number in Priority]
 
 _BASH = """_gate() {{
@@ -68,12 +68,12 @@ complete -o default -F _gate gate
 
 
 class Words(NamedTuple):
-    """What can stand behind a command."""
+    """The words that can follow a command."""
 
     plain: list[str]
     """Verbs and options."""
     values: dict[str, list[str]]
-    """Options that take a value, with its choices; without any, a file may be meant."""
+    """Options that take a value, with its choices; without choices it may be a file."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     for name in COMMANDS:
         words |= _all_words(name, parser_of(name))
     for name, known in words.items():
-        # In the backlog they are written so; asks have words of their own.
+        # Tasks use P0 to P4; asks use other words.
         if name.startswith("task ") and "--priority" in known.values:
             known.values.update(dict.fromkeys(("-p", "--priority"), _PRIORITIES))
     print(_fish(words) if args.shell == "fish" else _bash(words, args.shell), end="")
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _all_words(name: str, parser: argparse.ArgumentParser) -> dict[str, Words]:
-    """Of a command, and of those that stand behind it: `task`, `task create` …"""
+    """Return the words of a command and of its subcommands: `task`, `task create` …"""
     found = {name: _words(parser)}
     for action in parser._actions:  # noqa: SLF001 - argparse has no public way to list them
         if isinstance(action.choices, dict):
@@ -144,7 +144,7 @@ def _placeholder(name: str) -> str:
 
 
 def _kinds(name: str) -> list[str]:
-    """The kinds of ids that a command takes."""
+    """Return the kinds of ids that a command takes."""
     kinds = (("@ids", _TAKE_IDS), ("@runs", _TAKE_RUNS), ("@tasks", _TAKE_TASKS))
     return [
         *(kind for kind, names in kinds if name in names),
@@ -178,7 +178,7 @@ def _fish(words: dict[str, Words]) -> str:
 
 
 def _seen(name: str, words: dict[str, Words]) -> str:
-    """When the words behind a command are due, as fish is asked."""
+    """Return the fish condition under which the words of a command are offered."""
     conditions = [f"__fish_seen_subcommand_from {word}" for word in name.split()]
     if verbs := [other.split()[1] for other in words if other.startswith(f"{name} ")]:
         conditions.append(f"not __fish_seen_subcommand_from {' '.join(verbs)}")

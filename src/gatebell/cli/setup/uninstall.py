@@ -1,4 +1,4 @@
-"""Take out of an agent CLI what gate install wrote; what was there before comes back."""
+"""Undo gate install for an agent CLI: remove its changes and restore the files as they were."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def run(args: argparse.Namespace) -> int:
         brought = _brought(args.cli, place)
         plans.carry_out(plan)
         set_gates(args, place, [one for one in in_force(place).gates if one not in brought])
-    return report(args, plan, (), "Nothing of gate's is left there; nothing was changed.")
+    return report(args, plan, (), "gate is not installed there; nothing was changed.")
 
 
 def _brought(cli: str, place: Place) -> set[str]:
-    """The gates that came with this installation and are held by no other."""
+    """Return the gates that only this installation added."""
     found = plans.read_installed(cli, place)
     others = [plans.read_installed(name, place) for name in plans.HOSTS if name != cli]
     held = [one.held for one in others if one]

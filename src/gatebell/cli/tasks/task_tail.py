@@ -1,4 +1,4 @@
-"""What happens to tasks, from the audit trail: gate task tail."""
+"""Print the events of tasks from the audit trail: gate task tail."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 1.0
 _FIRST_LOOK = 1_000
 _TASK = "task."
-# Time, icon and word, and the blanks between all of them.
+# Time, icon and word, with the blanks between them.
 _AROUND_COLUMNS = 44
 _LEAST_COLUMNS = 20
 
@@ -52,7 +52,7 @@ def tail_(args: argparse.Namespace) -> int:
 
 
 class _Wanted:
-    """Whether an event happened to the one task, or to one of the project, that is looked at."""
+    """Accepts events of the one task, or of the tasks of the project."""
 
     def __init__(self, store: Store, args: argparse.Namespace) -> None:
         self.task_id = backlog.look_up(store, args.id).id if args.id else ""
@@ -71,7 +71,7 @@ class _Wanted:
 
 
 def _newest(store: Store, wanted: _Wanted, limit: int) -> list[Entry]:
-    """The last ones, oldest first; further back the fewer there are among all events."""
+    """Return the last wanted events, oldest first; read more events until there are enough."""
     if wanted.task_id:
         return list(filter(wanted, store.audit.of_subject(wanted.task_id)))[-limit:]
     look = _FIRST_LOOK
@@ -105,11 +105,11 @@ def _line(store: Store, entry: Entry) -> str:
 
 
 def _describe_event(store: Store, entry: Entry) -> str:
-    """What more there is to tell of an event: the question, the reason, what was changed."""
+    """Return details of an event: the question, the reason, or the changed fields."""
     content = entry.event.content
     if entry.event.kind == EventKind.TASK_AWAITING_INPUT:
         at = datetime.fromisoformat(entry.at)
         asked = [ask for ask in store.asks.of_task(entry.event.subject) if ask.opened_at <= at]
         return asked[-1].question.prompt if asked else ""
-    told = content.get("reason") or content.get("title") or content.get("changed") or ""
-    return ", ".join(map(str, told)) if isinstance(told, list) else str(told)
+    detail = content.get("reason") or content.get("title") or content.get("changed") or ""
+    return ", ".join(map(str, detail)) if isinstance(detail, list) else str(detail)

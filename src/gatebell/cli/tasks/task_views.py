@@ -1,4 +1,4 @@
-"""Looking at tasks: gate task list, show, tree and next."""
+"""Show tasks: gate task list, show, tree and next."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _NONE = {
     "awaiting": "No task waits for an answer",
 }
 _NEXT = {
-    "unfinished": "One is made with: gate task create TITLE",
-    "all": "One is made with: gate task create TITLE",
-    "ready": "What the others wait for: gate task list",
-    "awaiting": "All that is to be done: gate task list",
+    "unfinished": "To create one: gate task create TITLE",
+    "all": "To create one: gate task create TITLE",
+    "ready": "To see why tasks wait: gate task list",
+    "awaiting": "All open tasks: gate task list",
 }
 
 
@@ -78,7 +78,7 @@ def list_(args: argparse.Namespace) -> int:
 
 
 def _left_behind(store: Store, project: str) -> list[str]:
-    """Where tasks are that the user may look for in a project without any: its folder was moved."""
+    """Return hints to tasks of folders that are gone: one may have been moved to this project."""
     if store.tasks.page(project, "all", 1):
         return []
     gone = (one for one in store.tasks.projects() if not os.path.isdir(one))
@@ -88,9 +88,9 @@ def _left_behind(store: Store, project: str) -> list[str]:
         name = shlex.quote(inert_line(one))
         lines += [
             "",
-            f"There are tasks of {inert_line(one)}, a folder that is gone. Was it moved here?",
+            f"There are tasks of {inert_line(one)}, a folder that no longer exists. Was it moved here?",
         ]
-        lines += [f"Bring them: gate task export - --project {name} | gate task import -"]
+        lines += [f"To import them: gate task export - --project {name} | gate task import -"]
     return lines
 
 
@@ -132,14 +132,12 @@ def next_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     project = tasks_screen.project_of(store, args.project)
     sweep(store)
-    # As a worker goes about it: what has been answered goes on before anything new.
+    # In the order of a worker: answered tasks come before new ones.
     task = next(iter(store.tasks.page(project, "ready", 1)), None)
     if task is None:
         if not store.tasks.page(project, "unfinished", 1):
-            raise NotFoundError(f"no task is open in {project}: gate task create TITLE makes one")
-        raise NotFoundError(
-            f"no task in {project} is ready to be taken up: gate task list says what they wait for"
-        )
+            raise NotFoundError(f"no task is open in {project}; create one: gate task create TITLE")
+        raise NotFoundError(f"no task in {project} is ready; to see why: gate task list")
     if args.json:
         print_json(recount(store, task))
     else:

@@ -33,4 +33,4 @@ def as_seconds(given: Any, name: str, least: float = 0) -> float:
     if is_number and seconds > 0 and least <= seconds < _MAX_SECONDS:
         return seconds  # type: ignore[no-any-return]  # a number by now
     bound = f"at least {least:g}" if least else "above 0"
-    raise UsageError(f"{name} is a number of seconds {bound}, or a timedelta, not {given!r}")
+    raise UsageError(f"{name} must be a number of seconds {bound}, or a timedelta, got {given!r}")
