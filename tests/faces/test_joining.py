@@ -36,7 +36,8 @@ def feature(prompt):
     return bool(pause("Ship it?"))
 """
 BRANCHES = """
-from gatebell import flow, run, parallel
+from gatebell import flow, run
+from gatebell.api.flows import parallel
 @flow
 def feature(prompt):
     both = parallel(lambda: run("coder", "One.").summary, lambda: run("slow", "Two.").summary)

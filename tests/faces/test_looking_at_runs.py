@@ -21,7 +21,8 @@ from gatebell.services.runs.manage_runs import RunRequest
 NEEDS = {"status": "NEEDS_HUMAN", "question": "Which \x1b[31mway?", "summary": "half"}
 DONE = {"status": "DONE", "summary": "all of it"}
 TWO = """
-from gatebell import flow, parallel, pause
+from gatebell import flow, pause
+from gatebell.api.flows import parallel
 @flow
 def feature(prompt):
     return parallel(lambda: bool(pause("One?")), lambda: bool(pause("Two?")))

@@ -14,7 +14,7 @@ from gatebell.app.wiring import open_throwaway_store
 from gatebell.cli.main import main
 from gatebell.domain.enums import RunState
 from gatebell.domain.sessions.visits import Terms
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.services.asks import answer_ask
 from gatebell.services.people import manage_people
 from gatebell.services.runs import manage_runs
@@ -404,7 +404,7 @@ def test_store_error_is_shown_until_the_store_works_again(store, monkeypatch):
 
     async def act(played):
         def problem(*_, **__):
-            raise StoreTroubleError("the store has a problem: look at the disk")
+            raise StoreError("the store has a problem: look at the disk")
 
         with monkeypatch.context() as away:
             for name in ("newest", "get"):

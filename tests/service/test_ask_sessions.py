@@ -19,8 +19,8 @@ from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
+    AskExpiredError,
     RefusedError,
-    TimedOutError,
     UsageError,
 )
 from gatebell.ports.results import Conflict, Done
@@ -125,7 +125,7 @@ def test_whose_time_is_used_up_can_still_answer(store):
     seated = sit(store, ask)
     store.clock.advance(11)
     ask_session.close_visit(store, seated.visit, ADA, "left")
-    with pytest.raises(TimedOutError, match=f"gate answer {ask.id}"):
+    with pytest.raises(AskExpiredError, match=f"gate answer {ask.id}"):
         sit(store, ask)
     answer_ask.answer(store, ask.id, ADA, Given("no"))
     assert (result(store, ask).outcome, result(store, ask).response) == ("completed", "rejected")

@@ -9,11 +9,12 @@ import pytest
 from tests.support.flow_harness import Crash, done, house, needs
 from tests.support.people import a_person
 
-from gatebell import MissingAgentError, flow, run
+from gatebell import flow, run
 from gatebell.adapters.agents import session_logs
 from gatebell.adapters.agents.python_function import PythonDriver
 from gatebell.api.flows import Flow
 from gatebell.domain.runs.flow_terms import FlowTerms
+from gatebell.errors import MissingAgentError
 from gatebell.ports.agents import Ended
 from gatebell.services.asks import ask_messages
 from gatebell.services.permissions import permit_call

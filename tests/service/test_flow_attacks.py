@@ -11,9 +11,11 @@ import pytest
 from tests.support.flow_harness import Crash, done, house, needs
 from tests.support.people import a_person, an_agent
 
-from gatebell import AgentRefusedError, RefusedError, UsageError, flow, pause, run, step
+from gatebell import flow, pause, run
 from gatebell.adapters.system import processes
+from gatebell.api.flows import step
 from gatebell.domain.runs.roles import Role
+from gatebell.errors import AgentRefusedError, RefusedError, UsageError
 from gatebell.services.asks import ask_messages
 from gatebell.services.runs import manage_runs, run_journal
 

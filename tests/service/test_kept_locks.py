@@ -13,12 +13,13 @@ import pytest
 from tests.support.flow_harness import real_house
 from tests.support.people import a_person
 
-from gatebell import StoreTroubleError, pause
+from gatebell import pause
 from gatebell.adapters.system import processes
 from gatebell.app import daemon, locks
 from gatebell.app.wiring import open_store
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import RunChange
+from gatebell.errors import StoreError
 from gatebell.file_protocol.folders import listener_of
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Keeper
@@ -136,10 +137,10 @@ def test_older_keeper_of_a_process_speaks_for_no_newer(real_house):
     manage_runs.resume(house.store, house.run_id, a_person("ada"), keeper=newer)
 
     def fail(*_):
-        raise StoreTroubleError("the disk is full")
+        raise StoreError("the disk is full")
 
     house.store.runs.change = fail
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         newer.let_go()
     house.store.runs.change = change
     left = house.run()

@@ -12,7 +12,7 @@ from gatebell.app import environment, settings
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.principals import Sighting, person
 from gatebell.domain.text.display import storable
-from gatebell.errors import StoreTroubleError, UsageError
+from gatebell.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         return SqliteStore(path, clock or SystemClock(), Starter(os.path.abspath(path)))
     except OSError as error:
-        raise StoreTroubleError(
+        raise StoreError(
             f"the store {path} cannot be opened ({error.strerror}). If an agent's sandbox is "
             "the reason, allow it that folder, or name a store it may write: GATE_STORE=PATH"
         ) from None
@@ -57,14 +57,14 @@ def open_gates() -> Store:
     For hooks that hold calls by the gates of a store: a new store has no gates.
 
     Raises:
-        StoreTroubleError: The store is missing or empty, or it never had a gate.
+        StoreError: The store is missing or empty, or it never had a gate.
     """
     path = settings.store_path(os.environ)
     if not os.path.isfile(path) or not os.path.getsize(path):
-        raise StoreTroubleError(f"there is no store at {storable(path)}. {_FIND_GATES}")
+        raise StoreError(f"there is no store at {storable(path)}. {_FIND_GATES}")
     store = open_store(path)
     if not store.rules.had_gates():
-        raise StoreTroubleError(f"the store {path} never had a gate. {_FIND_GATES}")
+        raise StoreError(f"the store {path} never had a gate. {_FIND_GATES}")
     return store
 
 

@@ -6,7 +6,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.services.asks.apply_deadlines import sweep
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Watcher:
         """
         while not self.is_stopped:
             # The store may fail for a short time only: try again.
-            with suppress(StoreTroubleError):
+            with suppress(StoreError):
                 yield from self._watch()
             self.pause()
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import select
 import sys
-from contextlib import suppress
-
-from gatebell.domain.text.display import inert_line
 
 
 class OwnTerminal:
@@ -38,7 +35,3 @@ class OwnTerminal:
             import termios
 
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-
-    def warn(self, words: str) -> None:
-        with suppress(OSError):
-            print(f"gate: {inert_line(words)}", file=sys.stderr, flush=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from gatebell.adapters.sqlite.bell import ring
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -101,7 +101,7 @@ class Connection:
         except apsw.Error as error:
             raise self.problem(error) from error
         if version > len(migrations):
-            raise StoreTroubleError(
+            raise StoreError(
                 f"the store {self.path} was written by a newer gatebell: upgrade this one"
             )
 
@@ -140,7 +140,7 @@ class Connection:
     def close(self) -> None:
         self.raw.close()
 
-    def problem(self, error: Exception) -> StoreTroubleError:
+    def problem(self, error: Exception) -> StoreError:
         """Return an error with the problem, the state of the store, and the next step."""
         if isinstance(error, apsw.FullError):
             what = "the disk is full: free some space, then try again"
@@ -158,7 +158,7 @@ class Connection:
             )
         else:
             what = str(error)
-        return StoreTroubleError(
+        return StoreError(
             f"the store {self.path} has a problem: {what}. "
             "Nothing was confirmed; check the records with gate show."
         )

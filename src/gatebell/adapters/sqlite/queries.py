@@ -8,7 +8,7 @@ from datetime import MAXYEAR, MINYEAR, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,13 +79,13 @@ def names_unreadable(
             try:
                 return read(row)
             except _UnknownValueError as error:
-                raise StoreTroubleError(
+                raise StoreError(
                     f"{noun} {row[key]} cannot be read: this gatebell does not know {error}. A "
                     "newer version or another program wrote it. Upgrade gatebell, or restore a "
                     "backup of the store."
                 ) from error
             except (ValueError, TypeError) as error:
-                raise StoreTroubleError(
+                raise StoreError(
                     f"{noun} {row[key]} cannot be read ({error}): another program changed the "
                     "store. Gate did not change it. Find the column with `gate audit verify`, and "
                     "restore a backup of the store."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.system import file_locks
 from gatebell.adapters.system.file_locks import hold, release
-from gatebell.errors import RefusedError, StoreTroubleError
+from gatebell.errors import RefusedError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,7 +53,7 @@ def enter(store_path: str, visit_id: str) -> None:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     except OSError as error:
-        raise StoreTroubleError(
+        raise StoreError(
             f"{path} cannot be locked ({error.strerror}), so no session was opened: "
             "make its folder writable, on a disk that supports locks"
         ) from None

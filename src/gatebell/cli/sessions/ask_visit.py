@@ -18,10 +18,10 @@ from gatebell.domain.sessions.visits import FAILED, GRACE_SECONDS, VIA, conversa
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import (
     AlreadySettledError,
-    CancelledError,
+    AskCancelledError,
+    AskExpiredError,
     GateError,
     NotAnsweredError,
-    TimedOutError,
 )
 from gatebell.ports.agents import Opening
 from gatebell.services.asks.create_ask import get
@@ -211,5 +211,5 @@ def _say_settled(ask: Ask, visit: Visit) -> int:
         sentence = f"the time of the session is over: {sentence}"
     if visit.end == STOPPED:
         sentence = f"the session was ended because {sentence}"
-    errors = {"timed_out": TimedOutError, "cancelled": CancelledError}
+    errors = {"timed_out": AskExpiredError, "cancelled": AskCancelledError}
     raise errors.get(ask.status, AlreadySettledError)(sentence)

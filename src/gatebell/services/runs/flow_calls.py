@@ -298,7 +298,7 @@ def _take_answer(branch: Branch, call: FlowCall, ask: Ask) -> Ask:  # noqa: RET5
         if terms.on_timeout == FlowTimeout.RETURN or ask.value is not None:
             return ask
         if terms.on_timeout == FlowTimeout.FAIL:
-            branch.drive.fail(call, "TimedOutError", settled_sentence(ask))
+            branch.drive.fail(call, "AskExpiredError", settled_sentence(ask))
             result_of(branch.drive.calls[call.path])
     branch.halt(settled_sentence(ask), call)
 

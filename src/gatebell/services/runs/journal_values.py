@@ -15,6 +15,7 @@ from gatebell.domain.asks.outcomes import (
     Visits,
     outcome as outcome_of,
 )
+from gatebell.domain.phases.records import as_json
 from gatebell.domain.runs import signals
 from gatebell.domain.runs.signals import Signal
 from gatebell.services.asks import wait_for_ask
@@ -33,11 +34,12 @@ def pack(value: Any) -> Any:
 
 def _pack(value: Any) -> Any:
     if isinstance(value, Signal):
-        return {_SIGNAL: signals.to_json(value)}
+        # `returns=` may have made a class of the value; the journal has its JSON.
+        return {_SIGNAL: signals.to_json(value._replace(value=as_json(value.value)))}
     if isinstance(value, Session):
-        return {_SESSION: {"ask": value.id, "visits": value.visits._asdict()}}
+        return {_SESSION: {"ask": value.ask_id, "visits": value.visits._asdict()}}
     if isinstance(value, Outcome):
-        return {_ASK: value.id}
+        return {_ASK: value.ask_id}
     if isinstance(value, dict):
         inner = {name: _pack(one) for name, one in value.items()}
         return {_PLAIN: inner} if any(str(name).startswith("$") for name in inner) else inner

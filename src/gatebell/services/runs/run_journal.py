@@ -18,7 +18,7 @@ from gatebell.domain.text.display import storable
 from gatebell.errors import (
     BranchFailedError,
     StepFailedError,
-    StoreTroubleError,
+    StoreError,
     UsageError,
 )
 from gatebell.ports.workspaces import Place
@@ -68,7 +68,7 @@ class Overtaken(BaseException):
 class Unwritable(BaseException):
     """The store cannot be written, so nothing may be done that must be recorded."""
 
-    def __init__(self, problem: StoreTroubleError) -> None:
+    def __init__(self, problem: StoreError) -> None:
         super().__init__(str(problem))
         self.problem = problem
 

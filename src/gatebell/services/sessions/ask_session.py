@@ -14,7 +14,7 @@ from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.sessions import changes, session_prompt, visits as rules
 from gatebell.domain.sessions.visits import FAILED, GRACE_SECONDS, Terms, Visit
 from gatebell.domain.text.display import storable
-from gatebell.errors import AlreadySettledError, RefusedError, TimedOutError, UsageError
+from gatebell.errors import AlreadySettledError, AskExpiredError, RefusedError, UsageError
 from gatebell.ports.results import Done
 from gatebell.services.asks import create_ask
 from gatebell.services.sessions import visit_session, visits
@@ -48,6 +48,21 @@ class AskVisit(NamedTuple):
     """Until the time limit, if there is one."""
 
     @property
+    def visit_id(self) -> str:
+        """The visit's id; all programs of the session carry it in GATE_TURN."""
+        return self.visit.id
+
+    @property
+    def session_id(self) -> str:
+        """The conversation's id, as `PROGRAM/ID`."""
+        return self.visit.conversation
+
+    @property
+    def session(self) -> str:
+        """The part of the conversation's id that its program knows; empty before it is known."""
+        return self.visit.session
+
+    @property
     def cwd(self) -> str:
         return os.path.join(self.ask.origin.cwd, self.terms.cwd)
 
@@ -72,7 +87,7 @@ class AskSession:
             return None
         self._seconds_left = rules.seconds_left(terms, earlier, now)
         if self._seconds_left == 0:
-            raise TimedOutError(
+            raise AskExpiredError(
                 f"the time limit of {ask.id} is used up. Answer it: gate answer {ask.id}"
             )
         begun = rules.conversation(terms, earlier, self._new[0])

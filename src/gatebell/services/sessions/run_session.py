@@ -15,7 +15,7 @@ from gatebell.domain.runs.runs import RunChange, Turn
 from gatebell.domain.sessions import changes, joined_sessions
 from gatebell.domain.sessions.proposals import AGENT, Proposal
 from gatebell.domain.sessions.visits import VIA
-from gatebell.errors import AlreadySettledError, GateError, StoreTroubleError
+from gatebell.errors import AlreadySettledError, GateError, StoreError
 from gatebell.ports.agents import Order
 from gatebell.ports.results import Done
 from gatebell.services.asks import answer_ask, ask_messages, create_ask
@@ -221,7 +221,7 @@ def _give_back(
         left = Left(answer_ask.answer(store, ask.id, caller, Given(value), leaving)[1], signal)
         store.machine.leave_visit(turn.id)
         return left
-    except StoreTroubleError:
+    except StoreError:
         # Nothing is lost: the turn stays open, and is taken back when its holder is gone.
         raise
     except GateError as error:

@@ -18,7 +18,7 @@ from gatebell.domain.runs import prompts, signals
 from gatebell.domain.runs.flow_terms import ErrorAction
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.roles import Role
-from gatebell.errors import StepFailedError, StoreTroubleError
+from gatebell.errors import StepFailedError, StoreError
 from gatebell.services.asks import create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import source_check
@@ -50,7 +50,7 @@ def call_agent(branch: Branch, wanted: AgentRequest) -> Signal:
         return signals.from_json(result_of(call))
     try:
         return _AgentCall(branch, call, wanted).run_to_end()
-    except (StepFailedError, StoreTroubleError):
+    except (StepFailedError, StoreError):
         raise
     except Exception as error:
         kind, where = type(error).__name__, find_line(error, branch.drive.run.project)
