@@ -6,6 +6,7 @@ ledger, once whoever began it is gone.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import select
 import shutil
@@ -13,7 +14,7 @@ import signal
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +37,8 @@ from gatebell.services.runs.manage_runs import RunRequest
 
 STAGE = Path(__file__).parent / "stage"
 KILL, STOP = "SIGKILL", "SIGSTOP"
+BEGINS, WORKS, WAITS = "begins", "works", "waits"
+"""What the successor of a stopped process does when that wakes up; it works while an agent does."""
 DANGEROUS = "deploy"
 SHORT_LEASE_SECONDS = 0.3
 RESULT = [
@@ -70,8 +73,8 @@ class Point(NamedTuple):
     fault: str = KILL
     where: str = ""
     """Only points of this name count, as flow_jobs.py tells them."""
-    late: bool = False
-    """Whoever is stopped wakes up once its successor waits for somebody, not when that begins."""
+    wakes: str = BEGINS
+    """Whoever is stopped wakes up while its successor does this."""
 
 
 class Effect(NamedTuple):
@@ -107,6 +110,13 @@ class Stage:
 
     def effects(self) -> list[Effect]:
         return [Effect(*line.split()[:2], int(line.split()[2])) for line in self._lines("ledger")]
+
+    @contextmanager
+    def hold_agents(self) -> Iterator[None]:
+        """Agents that start meanwhile do not go on before this ends."""
+        with (self.folder / "held").open("w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            yield
 
     def starts(self) -> list[list[str]]:
         """What the agents wrote: start or signalled, their task, their session."""
@@ -199,16 +209,19 @@ class Play:
     def _drive(self, store: Store, run_id: int, points: list[Point]) -> None:
         person = Person(store, self.stage, run_id)
         lease = SHORT_LEASE_SECONDS if any(one.fault == STOP for one in points) else 0
-        late = any(one.late for one in points)
+        wakes = next((one.wakes for one in points if one.fault == STOP), BEGINS)
         child: Child | None = None
         while True:
             if child is None:
                 point, left = (points.pop(0) if points else Point()), get_run(store, run_id)
-                child = self._start(run_id, point, lease)
-                if not late:
+                if self._overtaken and wakes == WORKS:
+                    child = self._start_beside_overtaken(store, left, lease)
+                else:
+                    child = self._start(run_id, point, lease)
+                if wakes == BEGINS:
                     self._let_overtaken_go_on(store, left)
             word, *told = json.loads(child.line() or '["gone"]')
-            if word in ("ended", "parked") and late:
+            if word in ("ended", "parked") and wakes == WAITS:
                 self._let_overtaken_go_on(store, left)
                 self._await_overtaken()
             if word == "ended":
@@ -236,6 +249,15 @@ class Play:
             "drive", path=self.stage.path, run_id=run_id, point=point[:3], lease=lease
         )
         child.go()
+        return child
+
+    def _start_beside_overtaken(self, store: Store, left: Run, lease: float) -> Child:
+        """A successor whose agent is at work until those who were stopped have ended."""
+        with self.stage.hold_agents():
+            child = self._start(left.id, Point(), lease)
+            until(self.stage.starts)
+            self._let_overtaken_go_on(store, left)
+            self._await_overtaken()
         return child
 
     def _let_overtaken_go_on(self, store: Store, left: Run) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from nursery import Nursery
-from plays import ARTICLE, CHAOS, STOP, Piece, Play, Point
+from plays import ARTICLE, BEGINS, CHAOS, STOP, WAITS, Piece, Play, Point
 from points import differences
 from telling import tell
 
@@ -79,7 +79,7 @@ def test_a_kill_while_recovering_from_a_kill_changes_nothing_either(theatre, who
 @pytest.mark.proves("RUN-502")
 def test_whoever_is_stopped_for_longer_than_its_lease_spoils_nothing(theatre, whole, capsys):
     points = range(3, theatre.points + 1, 1 if whole else 15)
-    strikes = [(Point(number, STOP, late=number % 2 == 0),) for number in points]
+    strikes = [(Point(number, STOP, wakes=BEGINS if number % 2 else WAITS),) for number in points]
     hit, wrong = theatre.perform_all(strikes)
     tell(capsys, f"{theatre.points} points, {hit} of {len(points)} stopped and overtaken")
     assert wrong == []
