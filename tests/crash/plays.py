@@ -13,7 +13,7 @@ import shutil
 import signal
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +39,8 @@ STAGE = Path(__file__).parent / "stage"
 KILL, STOP = "SIGKILL", "SIGSTOP"
 BEGINS, WORKS, WAITS = "begins", "works", "waits"
 """What the successor of a stopped process does when that wakes up; it works while an agent does."""
+MOST = 0.9
+"""The part of the points that must be struck, see `find_unstruck`."""
 DANGEROUS = "deploy"
 SHORT_LEASE_SECONDS = 0.3
 RESULT = [
@@ -75,6 +77,16 @@ class Point(NamedTuple):
     """Only points of this name count, as flow_jobs.py tells them."""
     wakes: str = BEGINS
     """Whoever is stopped wakes up while its successor does this."""
+
+
+def find_unstruck(points: Sequence[Point], struck: int, passed: int) -> str:
+    """What is wrong if the process that came to the end had passed a point where it was to fall.
+
+    How many points there are differs a little each time: branches race, and whoever looks on may
+    see the end before the last point. What has fewer of them is not struck at the last ones.
+    """
+    due = points[struck].number if struck < len(points) else 0
+    return f"{passed} points passed, and not struck at {due}" if 0 < due < passed else ""
 
 
 class Effect(NamedTuple):
