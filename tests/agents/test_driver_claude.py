@@ -267,7 +267,7 @@ def test_whoever_takes_over_from_the_killed_finds_nothing_running_and_goes_on(de
 
 
 @pytest.mark.proves("RUN-137")
-@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("how", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.matrix)])
 def test_a_turn_that_is_killed_is_not_taken_for_its_end(desk, how):
     def ruling(*_):
         os.kill(parse_identity(desk.started[-1]).pid, getattr(signal, how))
