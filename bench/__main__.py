@@ -1,4 +1,4 @@
-"""Measure what the project promises about its speed: `python -m bench [NAME …]`."""
+"""Measure the speed that the project promises: `python -m bench [NAME …]`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bench.figures import table
 if TYPE_CHECKING:
     from bench.figures import Figure
 
-# The largest last: it leaves the disk busy for a while.
+# The largest comes last: it keeps the disk busy for a while.
 SINGLE = ("plans", "hot", "pair", "wake", "web", "backlog", "file_script", "files", "size")
 NAMES = (*SINGLE, "flows")
 
@@ -60,7 +60,7 @@ def _sizes(text: str) -> tuple[int, ...]:
 
 
 def tell(part: str, lines: list[str], *, write: bool) -> None:
-    """Print what was measured, and put it between the two marks of its part of the README."""
+    """Print the figures, and write them between the two marks of their part of the README."""
     lines = [*lines, "", surroundings()]
     print("\n".join(lines))
     if not write:
@@ -74,7 +74,7 @@ def tell(part: str, lines: list[str], *, write: bool) -> None:
 
 
 def surroundings() -> str:
-    """When, on what, and by which command this was measured."""
+    """Return the date, the machine and the command of this measurement."""
     command = shlex.join(["python", "-m", "bench", *sys.argv[1:]])
     return (
         f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, "

@@ -1,4 +1,4 @@
-"""Whether a backlog of ten thousand tasks is as quick to look at as one of fifty."""
+"""Compare the commands on a backlog of ten thousand tasks with those on one of fifty."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _inside(large: str, small: str, folder: str) -> Iterator[Figure]:
 
 
 def _fill_store(folder: str, number: int) -> str:
-    """A store with so many tasks: every tenth needs the one before it, and has it as its parent."""
+    """Make a store with this many tasks: all but every tenth need the one before, their parent."""
     path = os.path.join(folder, f"{number}.db")
     store = stores.open_store(path)
     now = store.now()
@@ -78,7 +78,7 @@ def _name(number: int) -> str:
 
 
 def _compare(what: str, works: list[Callable[[], float]], times: int) -> Figure:
-    """The least of each, taken in turns: the machine is not quiet."""
+    """Return the least of each, measured in turns because the machine is not quiet."""
     pairs = [[work() for work in works] for _ in range(times)]
     large, small = (min(column) * 1e3 for column in zip(*pairs, strict=True))
     return Figure(what, large / small, "×", LIMIT, f"{large:.2f} ms against {small:.2f} ms")

@@ -22,16 +22,16 @@ _RIVALS = os.path.join(_HERE, "rivals")
 
 
 class Contestant(NamedTuple):
-    """An engine, and how its side of the measurement is started."""
+    """An engine, and the command that starts its side of the measurement."""
 
     name: str
     versions: str
     python: str
     program: tuple[str, ...]
     worker: tuple[str, ...] = ()
-    """What holds the waiting runs, where that is a program of the engine itself."""
+    """The program of the engine that holds the waiting runs, if it has one."""
     answers_itself: bool = False
-    """Whether only the process that resumes a run can be given its answer."""
+    """Whether an answer must be given to the process that resumes the run."""
 
     def command(self, verb: str, folder: str, *numbers: int) -> list[str]:
         if verb == "serve" and self.worker:
@@ -45,7 +45,7 @@ def ours() -> Contestant:
 
 
 def rivals() -> list[Contestant]:
-    """Those that could be installed; nothing is told of one that did not run."""
+    """Return the engines that could be installed; the others are left out of the tables."""
     found = []
     if made := environment("dbos", ("dbos",)):
         program = (os.path.join(_RIVALS, "dbos_flow.py"),)
@@ -59,11 +59,11 @@ def rivals() -> list[Contestant]:
 
 
 class NotReachedError(Exception):
-    """A process did not come so far; the message says why, in a few words for a table."""
+    """A process did not reach a point; the message says why, in a few words for a table."""
 
 
 class Child(NamedTuple):
-    """A process of a contestant, what it says, and where its steps append their lines."""
+    """A process of a contestant, its output, and the file where its steps append their lines."""
 
     process: subprocess.Popen[str]
     said: str
@@ -75,11 +75,11 @@ class Child(NamedTuple):
         self.process.stdin.flush()
 
     def hear(self, seconds: float) -> str:
-        """The first line it says."""
+        """Return its first line of output."""
         return self._find(self.said, "", seconds)
 
     def resumed_at(self, number: int, seconds: float) -> float:
-        """The moment at which the second step of a run began."""
+        """Return the moment at which the second step of a run began."""
         return float(self._find(self.ledger, f"second {number} ", seconds).split()[-1])
 
     def _find(self, path: str, beginning: str, seconds: float) -> str:
@@ -97,7 +97,7 @@ class Child(NamedTuple):
 
 @contextmanager
 def start_side(side: Contestant, folder: str, verb: str, *numbers: int) -> Iterator[Child]:
-    """A process of this side; it ends by kill −9."""
+    """Start a process of this side; it ends by kill −9."""
     said = os.path.join(folder, f"{verb}.said")
     environ = stores.environment(os.path.join(folder, "gate.db"))
     path = filter(None, [os.path.dirname(_HERE), environ.get("PYTHONPATH")])
@@ -119,7 +119,7 @@ def start_side(side: Contestant, folder: str, verb: str, *numbers: int) -> Itera
 
 
 def _tail(path: str) -> list[str]:
-    """The last lines of a file that grows by a line at a time."""
+    """Read the last lines of a file that grows line by line."""
     try:
         with open(path, "rb") as file:
             file.seek(max(0, os.path.getsize(path) - _TAIL_BYTES))

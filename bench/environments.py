@@ -1,4 +1,4 @@
-"""Interpreters of their own for what others wrote, made once and kept in the user's cache."""
+"""Separate interpreters for the programs of others, made once and kept in the user's cache."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ print(", ".join([*told, f"SQLite {sqlite3.sqlite_version}"]))
 
 
 class Environment(NamedTuple):
-    """An interpreter with packages, and their versions as it tells them itself."""
+    """An interpreter with packages, and the versions that it reports itself."""
 
     python: str
     versions: str
 
 
 def environment(name: str, packages: tuple[str, ...]) -> Environment | None:
-    """The environment with these packages; None, and a sentence, when they cannot be installed."""
+    """Return the environment with these packages, or None after a printed sentence."""
     folder = f"{name}-python{sys.version_info.major}.{sys.version_info.minor}"
     path = os.path.join(_CACHE, "gatebell-bench", folder)
     python = os.path.join(path, "bin", "python")
     try:
         if not os.path.exists(python):
             _run([sys.executable, "-m", "venv", path])
-        # Quick when all is there, and makes good an installation that was broken off.
+        # Quick when everything is there; it also completes an interrupted installation.
         _run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages])
         return Environment(python, _run([python, "-c", _VERSIONS, *packages]).strip())
     except (OSError, subprocess.SubprocessError) as error:

@@ -1,4 +1,4 @@
-"""A figure, its limit, and how both are written down."""
+"""A figure, its limit, and the table that shows both."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 
 class Figure(NamedTuple):
-    """One measured number, and the most it may be."""
+    """One measured number, and its upper limit."""
 
     what: str
     measured: float
     unit: str
     limit: float | None = None
-    """None: told for information only."""
+    """None: the figure is for information only."""
     detail: str = ""
 
     @property
@@ -36,12 +36,12 @@ def _number(value: float) -> str:
 
 
 def table(figures: list[Figure]) -> list[str]:
-    """The figures as a table."""
+    """Return the figures as a table."""
     return align([HEADINGS, *(figure.cells for figure in figures)])
 
 
 def align(rows: list[tuple[str, ...]]) -> list[str]:
-    """Rows, the first with the headings, so that they read well both as text and as Markdown."""
+    """Format rows, headings first, so that they read well both as text and as Markdown."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in rows]
     return [lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]

@@ -1,4 +1,4 @@
-"""How soon the script prints the answer in a file, and what it uses while it waits."""
+"""Measure how soon the script prints the answer of a file, and its use while it waits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench.measured import cpu_seconds
 
 AGENTS = 20
 SETTLED_SECONDS = 12.0
-"""From then on the script looks less often."""
+"""After this time the script checks less often."""
 IDLE_SECONDS = 10.0
 COMMON = ("bash", "chmod", "date", "ls", "mkdir", "mv", "od", "rm", "sleep", "tr")
 WAYS = {
@@ -75,7 +75,7 @@ def _start(folder: Path, tools: tuple[str, ...]) -> dict[int, subprocess.Popen[b
 
 
 def _used_seconds(pid: int) -> float:
-    """With what its ended children used."""
+    """Return the processor time, with that of its ended children."""
     stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return cpu_seconds(pid) + (int(stat[13]) + int(stat[14])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,4 @@
-"""How soon a listener shows what is asked, and how soon the asker has its answer on stdout."""
+"""Measure how soon a listener shows a question, and how soon the asker prints the answer."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ IDLE_SECONDS = 10.0
 
 _BIN = os.path.dirname(sys.executable)
 _HELPERS = ("", "questions", "answers", "agents", "queue")
-# So that nobody is still awake from the answer before.
+# So that no process is still awake from the previous answer.
 _PAUSE_SECONDS = 0.3
-# The listener looks at the files every now and then: not always just after that.
+# The listener checks the files at intervals: answers must not always come just after a check.
 _SPREAD_SECONDS = 0.2
 _POLL_SECONDS = 0.001
 
 
 class _Asked(NamedTuple):
-    """A question on its way: its ask, when it was put and when shown, and how its asker is heard."""
+    """A question: its ask, when it was sent and when shown, and how its asker is heard."""
 
     ask_id: str
     at: float
     shown_at: float
     told: Callable[[], float]
-    """Waits for the answer; when it was there."""
+    """Wait for the answer, and return the time of its arrival."""
 
 
 def measure() -> Iterator[Figure]:
@@ -73,7 +73,7 @@ def measure() -> Iterator[Figure]:
 def _with_gate(
     store: SqliteStore, lines: IO[str], project: str, environ: dict[str, str]
 ) -> Iterator[Figure]:
-    """By the script, which is `gate ask` then."""
+    """Ask by the script, which then is `gate ask`."""
     script = str(files("gatebell") / "install" / "scripts" / "ask-human.sh")
 
     def ask(number: int) -> _Asked:
@@ -98,7 +98,7 @@ def _with_gate(
 
 
 def _by_files(store: SqliteStore, lines: IO[str], project: str) -> Iterator[Figure]:
-    """By the files alone: to the answer's file; `file_script` tells how soon the script prints it."""
+    """Ask by the files alone, until the answer's file; `file_script` measures the script."""
     helpers = os.path.join(project, ".helpers")
 
     def ask(number: int) -> _Asked:
@@ -143,7 +143,7 @@ def _figures(
 
 
 def _event(lines: IO[str], wanted: str) -> tuple[str, float]:
-    """The ask of the next of these, and when it came."""
+    """Return the next ask of these, and the time of its arrival."""
     while True:
         event = json.loads(lines.readline())
         if event["event"] == wanted:

@@ -1,4 +1,4 @@
-"""What runs that wait for a person cost, here and on other engines: a step, a wait, a step."""
+"""Measure the cost of runs that wait for a person, here and on others: a step, a wait, a step."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ IDLE_SECONDS = 10.0
 STEPS = (1_000, 10_000)
 REPLAYED = 1_000
 WITHIN_SECONDS = 600.0
-"""For making the runs, for the first answer after a kill, for all to wait again: each."""
+"""The limit for each: making the runs, the first answer after a kill, all waiting again."""
 ANSWERED_WITHIN_SECONDS = 300.0
 
 LIMIT_READY_SECONDS = 1.0
 LIMIT_P50_MILLISECONDS = 20.0
 LIMIT_MEGABYTES = 60.0
-# As 2,000 steps a second.
+# This equals 2,000 steps a second.
 LIMIT_STEP_MICROSECONDS = 500.0
 
 _SETTLE_SECONDS = 2.0
@@ -39,7 +39,7 @@ _CHANCE = 5
 
 
 class Held(NamedTuple):
-    """What so many waiting runs came to; None where it was not measured."""
+    """The figures of this many waiting runs; None where one was not measured."""
 
     who: str
     size: int
@@ -50,14 +50,14 @@ class Held(NamedTuple):
     p50: float | None = None
     p99: float | None = None
     others_percent: float | None = None
-    """Of the whole machine, what anybody else used while this was measured."""
+    """The share of the whole machine that other processes used during the measurement."""
     answers: int | None = None
     shortfall: str = ""
-    """What is to be said of the first thing that was not reached."""
+    """The note about the first limit that was not reached in time."""
 
 
 class Pace(NamedTuple):
-    """How fast one run goes on by itself; None where it was not measured."""
+    """How fast one run advances by itself; None where it was not measured."""
 
     who: str
     short_steps: float | None = None
@@ -68,7 +68,7 @@ class Pace(NamedTuple):
 
 
 def measure(sizes: tuple[int, ...], *, with_rivals: bool) -> tuple[list[Figure], list[str]]:
-    """Figures of ours with their limits, and the tables that set it beside the others."""
+    """Return our figures with their limits, and the tables that compare the engines."""
     sides = [ours(), *(rivals() if with_rivals else ())]
     paces = [_pace(side) for side in sides]
     held = [_hold(side, size) for size in sizes for side in sides]
@@ -89,7 +89,7 @@ def _hold(side: Contestant, size: int) -> Held:
 
 
 def _gather(found: Any, findings: Callable[[], Iterator[tuple[str, float]]]) -> Any:
-    """Put in what is found, until something is not reached."""
+    """Fill in the results, until one is not reached."""
     try:
         for name, value in findings():
             found = found._replace(**{name: value})
@@ -107,7 +107,7 @@ def _paces(side: Contestant) -> Iterator[tuple[str, float]]:
                 own += _cpu(child)
             if calls == REPLAYED:
                 with start_side(side, folder, "replay", calls) as child:
-                    # Whoever replays nothing differs by chance only, to either side.
+                    # An engine that replays nothing differs only by chance, in both directions.
                     longer = max(0.0, float(child.hear(WITHIN_SECONDS)))
                     yield "replayed", longer / calls * 1e6
                     own += _cpu(child)
@@ -125,7 +125,7 @@ def _holds(side: Contestant, size: int, folder: str) -> Iterator[tuple[str, floa
         since, began = _Since(), time.monotonic()
         server = stack.enter_context(start_side(side, folder, "serve", size))
         teller = teller or server
-        # One from the middle: where they are taken up one by one, half of them come before it.
+        # One from the middle: if runs are resumed one by one, half of them come before it.
         teller.tell(size // 2)
         yield "ready_seconds", server.resumed_at(size // 2, WITHIN_SECONDS) - began
         if not side.worker:
@@ -142,14 +142,14 @@ def _holds(side: Contestant, size: int, folder: str) -> Iterator[tuple[str, floa
 
 
 class _Since:
-    """A moment, and what the machine had done by then."""
+    """A moment, and the processor time of the machine until then."""
 
     def __init__(self) -> None:
         self._at, self._own = time.monotonic(), time.process_time()
         self._busy = measured.busy_seconds()
 
     def others_percent(self, measured_seconds: float) -> float:
-        """Of the whole machine, what neither this process nor those it measures used since."""
+        """Return the share of the machine that neither this process nor the measured ones used."""
         own = measured_seconds + time.process_time() - self._own
         busy = measured.busy_seconds() - self._busy - own
         return max(0.0, busy) / (time.monotonic() - self._at) / (os.cpu_count() or 1) * 100
@@ -166,7 +166,7 @@ def _idle_percent(pid: int) -> float:
 
 
 def _latencies(server: Child, teller: Child, size: int) -> list[float]:
-    """Milliseconds from giving each answer until the second step of its run begins."""
+    """Return the milliseconds from each answer until the second step of its run begins."""
     others = [number for number in range(size) if number != size // 2]
     chance = random.Random(_CHANCE)
     deadline, late = time.monotonic() + ANSWERED_WITHIN_SECONDS, []
@@ -177,7 +177,7 @@ def _latencies(server: Child, teller: Child, size: int) -> list[float]:
             late.append((server.resumed_at(number, deadline - began) - began) * 1e3)
         except NotReachedError:
             break
-        # At no fixed distance, for whoever looks once a second would always be met at its worst.
+        # At random intervals: an engine that checks once a second would always show its worst.
         time.sleep(chance.random())
     if not late:
         raise NotReachedError(f"not within {ANSWERED_WITHIN_SECONDS:.0f} s")
@@ -185,7 +185,7 @@ def _latencies(server: Child, teller: Child, size: int) -> list[float]:
 
 
 def _figures(held: list[Held], paces: list[Pace]) -> list[Figure]:
-    """Ours at the largest size, with the limits."""
+    """Return our figures at the largest size, with their limits."""
     largest = [found for found in held if found.who == ours().name][-1]
     pace = paces[0]
     at = f"{largest.size:,} runs wait"
@@ -203,7 +203,7 @@ def _figures(held: list[Held], paces: list[Pace]) -> list[Figure]:
     )
     return [
         Figure(what, value, unit, limit, detail)
-        # What was not reached is over any limit.
+        # A point that was not reached is over any limit.
         if value is not None
         else Figure(what, float("inf"), unit, limit, largest.shortfall or pace.shortfall)
         for what, value, unit, limit, detail in wanted
@@ -227,7 +227,7 @@ def _lines(sides: list[Contestant], held: list[Held], paces: list[Pace]) -> list
 
 
 def _cells(found: Any, base: Any, names: tuple[str, ...], units: tuple[str, ...]) -> list[str]:
-    """Each value, for others than ours as a multiple of ours too; then what was not reached."""
+    """Show each value, for the others also as a multiple of ours, and the missing ones."""
     cells, shortfall = [], found.shortfall
     for name, unit in zip(names, units, strict=True):
         value, ours_is = getattr(found, name), getattr(base, name)

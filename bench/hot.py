@@ -1,4 +1,4 @@
-"""What a command costs, in bare interpreters: the processor time of both, side by side."""
+"""Compare the processor time of each command with that of a bare interpreter."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _FILLED_IN = json.dumps({"region": "eu-central-1", "replicas": 3})
 
 
 class Command(NamedTuple):
-    """A command line, made anew for each run, and the environment that names its store."""
+    """A command line, built again for each run, and the environment that names its store."""
 
     words: Callable[[], list[str]]
     environ: dict[str, str]
@@ -83,7 +83,7 @@ def _store(folder: str, name: str) -> SqliteStore:
 
 
 def _commands(folder: str, store: SqliteStore) -> dict[str, Command]:
-    """By name. The store is the quiet one, where a single ask waits in between."""
+    """Return the commands by name. The store is the quiet one, in which a single ask waits."""
     form = Request("Where, and how many?", "form", schema=_SCHEMA)
     waiting = stores.ask(store)
     store.rules.add([Rule("g-222222", "grant", "Bash(git *)", "person:ada", store.now())], [])
@@ -114,7 +114,7 @@ def _commands(folder: str, store: SqliteStore) -> dict[str, Command]:
 
 
 def _event(folder: str, name: str) -> str:
-    """A file that holds what a host says about a call that a rule allows."""
+    """Write the event of a host about a call that a rule allows."""
     path = os.path.join(folder, f"{name}.json")
     event = {
         "hook_event_name": name,
@@ -135,7 +135,7 @@ def _open_answered(store: SqliteStore) -> str:
 
 
 def _cpu_seconds(command: Command) -> float:
-    """User and system time of one run, as the kernel counts them."""
+    """Return user and system time of one run, as the kernel counts them."""
     words = command.words()
     silent = [
         (os.POSIX_SPAWN_OPEN, 0, command.stdin, os.O_RDONLY, 0),
@@ -149,7 +149,7 @@ def _cpu_seconds(command: Command) -> float:
 
 
 def _slow_modules(command: Command) -> list[str]:
-    """Those of the slow modules that one run of a command imports."""
+    """Return the slow modules that one run of a command imports."""
     run = [_PYTHON, "-X", "importtime", *(word for word in command.words() if word != _PYTHON)]
     with open(command.stdin, encoding="utf-8") as stdin:
         done = subprocess.run(

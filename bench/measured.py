@@ -1,4 +1,4 @@
-"""What a process uses, seen from outside."""
+"""Measure a process from outside."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time so far, of all its threads."""
+    """Return the processor time so far, of all its threads."""
     # /proc counts in hundredths of a second: too coarse for processes that hardly run.
     clock = ctypes.c_int()
     if ctypes.CDLL(None).clock_getcpuclockid(pid, ctypes.byref(clock)):
@@ -17,7 +17,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def megabytes(pid: int) -> int:
-    """What it holds in memory."""
+    """Return its memory."""
     with open(f"/proc/{pid}/status", encoding="utf-8") as file:
         (line,) = [line for line in file if line.startswith("VmRSS")]
     return int(line.split()[1]) // 1024
@@ -28,7 +28,7 @@ def threads(pid: int) -> int:
 
 
 def busy_seconds() -> float:
-    """Processor time so far of everything on this machine, and of its neighbours if it is a guest."""
+    """Return the processor time of this machine so far, and of its neighbours if it is a guest."""
     with open("/proc/stat", encoding="utf-8") as file:
         user, nice, system, _, _, irq, softirq, steal, *_ = map(int, file.readline().split()[1:])
     ticks = user + nice + system + irq + softirq + steal

@@ -29,28 +29,28 @@ _folder = sys.argv[2]
 
 
 def begin(store: Store, flow: str, number: int) -> Run:
-    """A new run, as `gate run --detach` makes it."""
+    """Make a new run, as `gate run --detach` does."""
     _, digest = flow_files.read(_SOURCE)
     wish = RunRequest(flow, _SOURCE, digest, str(number), _folder, in_place=True)
     return manage_runs.start(store, runtime.workspace(store), wish, CALLER)[0]
 
 
 def check_parked(run: Run) -> Run:
-    """The run as it waits; whatever else became of it would make every figure a lie."""
+    """Return the run as it waits; any other state would make every figure wrong."""
     if run.state != "waiting_human":
         raise RuntimeError(f"run {run.id} is {run.state}: {run.reason}\n{run.error}")
     return run
 
 
 def give(store: Store, run: int) -> None:
-    """The answer a run waits for."""
+    """Answer the question that a run waits for."""
     answer_ask.answer(store, manage_runs.only_ask(store, run).id, CALLER, Given("yes"))
 
 
 def fill(number: int) -> None:
-    """Bring so many runs to where they wait."""
+    """Bring this many runs to the point where they wait."""
     store = wiring.open_store()
-    # Making them is no figure, and every engine does it so.
+    # Making them is not measured, and every engine does it like this.
     store.connection.rows("PRAGMA synchronous = OFF")
     driver = runtime.build_driver(store)
     for index in range(number):
@@ -60,7 +60,7 @@ def fill(number: int) -> None:
 
 
 def answer() -> None:
-    """Answer the runs whose numbers come by lines."""
+    """Answer the runs whose numbers arrive line by line."""
     store = wiring.open_store()
     print("ready", flush=True)
     for line in sys.stdin:
@@ -69,7 +69,7 @@ def answer() -> None:
 
 
 def steps(number: int) -> None:
-    """Record so many steps, one after another, and say how long it took."""
+    """Record this many steps, one after another, and print the time."""
     store = wiring.open_store()
     driver, run = runtime.build_driver(store), begin(store, "many", number)
     began = time.monotonic()
@@ -79,7 +79,7 @@ def steps(number: int) -> None:
 
 
 def replay(number: int) -> None:
-    """Say how much longer it takes to resume a run with so many steps than one with a single one."""
+    """Print how much longer a run with this many steps takes to resume than one with one step."""
     store = wiring.open_store()
     driver, seconds = runtime.build_driver(store), {}
     for calls in (number, 1):

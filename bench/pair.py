@@ -1,4 +1,4 @@
-"""What an ask and its answer cost in one process, beyond two bare synced commits."""
+"""Measure an ask and its answer in one process, beyond two bare synced commits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def measure() -> Iterator[Figure]:
     with stores.folder() as folder:
         yield _compare(folder, "FULL")._replace(limit=LIMIT_MICROSECONDS)
     with stores.folder() as folder:
-        # Without the waits for the disk, after which the same code was seen to take longer.
+        # Without the waits for the disk, after which the same code takes longer.
         yield _compare(folder, "OFF")
 
 
@@ -59,7 +59,7 @@ def _two_commits(database: apsw.Connection) -> None:
 
 
 def _microseconds(work: Callable[[], None]) -> float:
-    """Processor time of one piece of work, averaged over a block of them."""
+    """Return the processor time of one piece of work, averaged over a block of them."""
     before = time.process_time()
     for _ in range(PAIRS):
         work()

@@ -1,4 +1,4 @@
-"""How SQLite goes about each named query: none may read a growing table from end to end."""
+"""Check the plan of each named query: none may read a growing table from end to end."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from gatebell.adapters.sqlite import queries
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# They hold a handful of rows for as long as the store lives.
+# Tables with a handful of rows for the whole life of the store.
 TINY_TABLES = ("people", "tokens", "logins", "group_members", "traits")
-# They begin at one end, in the order they are wanted, and stop after a row or a page.
+# Queries that begin at one end, in the order of the result, and stop after a row or a page.
 STOP_EARLY = (
     "asks.pending_asks",
     "asks.pending_asks_of_project",
     "audit.head",
     "audit.newest_entries",
     "notes.newest_notes",
-    "outbox.deliveries_in_trouble",
+    "outbox.deliveries_with_problems",
     "outbox.posted_notices",
     "outbox.waiting_notices",
     "rules.any_gate",
@@ -32,9 +32,9 @@ STOP_EARLY = (
     "runs.newest_runs",
     "store.mark_throwaway",
 )
-# They read all because all is what they are asked for.
+# Queries whose result is the whole table.
 WHOLE_READINGS = (
-    "asks.open_sittings",
+    "asks.open_visits",
     "asks.waiting_counts",
     "asks.woken",
     "audit.schema",
@@ -56,7 +56,7 @@ def measure() -> Iterator[Figure]:
 
 
 def scans() -> list[str]:
-    """The faults: `FILE.QUERY: SCAN TABLE` for each scan that nothing excuses."""
+    """Return the faults: `FILE.QUERY: SCAN TABLE` for each scan without an exception."""
     return [
         f"{name}: {step}"
         for name, steps in plans().items()
@@ -67,7 +67,7 @@ def scans() -> list[str]:
 
 
 def plans() -> dict[str, list[str]]:
-    """The steps of every named query, on a new store."""
+    """Return the steps of every named query, on a new store."""
     home = os.path.dirname(queries.__file__)
     nouns = sorted(name[:-4] for name in os.listdir(home) if name.endswith(".sql"))
     with stores.folder() as folder:
@@ -84,7 +84,7 @@ def plans() -> dict[str, list[str]]:
 
 
 def _steps(database: apsw.Connection, sql: str) -> list[str]:
-    # It binds no parameters, as a plan depends on the text alone.
+    # It binds no parameters: a plan depends only on the text.
     told = apsw.ext.query_info(database, sql, explain_query_plan=True)
     return list(_below(told.query_plan))
 

@@ -1,4 +1,4 @@
-"""Whether a store that has seen a million asks is as quick as one that has seen a thousand.
+"""Compare a store that has had a million asks with one that has had a thousand.
 
 The large store is filled with copies of one real ask, answer and set of events, all of its
 indexes included. The copied events do not form a valid chain; nothing measured here verifies it.
@@ -36,7 +36,7 @@ _NUMBERS = "WITH RECURSIVE numbers (n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM
 
 
 class Cost(NamedTuple):
-    """One run: seconds of processor time and on the wall clock."""
+    """One run: seconds of processor time and of the wall clock."""
 
     cpu: float
     wall: float
@@ -87,7 +87,7 @@ def _read_page(store: SqliteStore) -> Cost:
 
 
 def _answers() -> Callable[[SqliteStore], Cost]:
-    """Answers an ask from anywhere among the pending ones, another one each time."""
+    """Answer a pending ask from anywhere in the list, another one each time."""
     left: dict[SqliteStore, list[str]] = {}
 
     def answer(store: SqliteStore) -> Cost:
@@ -106,7 +106,7 @@ def _fill_store(path: str, settled: int, pending: int) -> SqliteStore:
     stores.answer(store, answered)
     store.close()
     database = apsw.Connection(path)
-    # What is lost in a crash here is measured by nobody.
+    # A crash here may lose data: no figure depends on it.
     for setting in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -1000000"):
         database.execute(f"PRAGMA {setting}").fetchall()
     with database:
@@ -119,9 +119,9 @@ def _fill_store(path: str, settled: int, pending: int) -> SqliteStore:
 
 
 def _copy(database: apsw.Connection, table: str, template: str, first: int, times: int) -> None:
-    """Copy an ask's rows of this table so many times, each with an id and times of its own."""
+    """Copy an ask's rows of this table this many times, each with its own id and times."""
     columns = [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
-    # Beside the table: what SQLite reads from the table it writes to, it has to put aside first.
+    # Outside of the table: SQLite must copy rows first if it reads the table that it writes.
     database.execute("DROP TABLE IF EXISTS temp.template")
     database.execute(
         f"CREATE TEMP TABLE template AS SELECT * FROM {table} WHERE {_KEYS[table]} = ?", (template,)

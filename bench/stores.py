@@ -1,4 +1,4 @@
-"""Stores to measure on: real files, outside the source tree, gone afterwards."""
+"""Stores to measure: real files, outside the source tree, removed afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gatebell.services.asks.create_ask import Request
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# As the command line finds it in a shell a few processes deep.
+# Like the command line in a shell a few processes deep.
 CALLER = Caller(
     person("ada"),
     verified=False,
@@ -31,14 +31,14 @@ CALLER = Caller(
         "variables": [],
     },
 )
-ORIGIN = Origin("/projects/shop", "/projects/shop/api", "claude", sponsor=person("ada"))
+ORIGIN = Origin("/projects/shop", "/projects/shop/api", "claude", started_by=person("ada"))
 REQUEST = Request("Which region should the new bucket be in?")
 GIVEN = Given("eu-central-1")
 
 
 @contextmanager
 def folder() -> Iterator[str]:
-    """A new folder on the disk that temporary files are kept on."""
+    """Make a new folder on the disk of the temporary files."""
     with TemporaryDirectory(prefix="gatebell-bench-") as path:
         yield path
 
@@ -48,7 +48,7 @@ def open_store(path: str) -> SqliteStore:
 
 
 def ask(store: SqliteStore, request: Request = REQUEST) -> str:
-    """Open an ask and say its id."""
+    """Open an ask and return its id."""
     return create_ask.ask(store, request, ORIGIN, CALLER).ask.id
 
 
@@ -57,9 +57,9 @@ def answer(store: SqliteStore, ask_id: str) -> None:
 
 
 def environment(path: str) -> dict[str, str]:
-    """For a child that uses this store as somebody would at a terminal of their own."""
+    """Return the environment of a child that uses this store like a person at a terminal."""
     signs = {variable for sign in SIGNS for variable in sign.variables}
-    # Without byte code files, every child would compile what it imports.
+    # Without byte code files, every child would compile its imports.
     unwanted = {*signs, "GATE_TOKEN", "PYTHONDONTWRITEBYTECODE"}
     kept = {name: value for name, value in os.environ.items() if name not in unwanted}
     nowhere = os.path.join(os.path.dirname(path), "no-settings")

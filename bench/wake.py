@@ -1,4 +1,4 @@
-"""How soon a waiter knows of its answer, and what a hundred of them cost while nothing happens."""
+"""Measure how soon a waiter gets its answer, and the cost of a hundred idle waiters."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ LIMIT_MILLISECONDS = 30.0
 LIMIT_PERCENT = 20.0
 
 _SETTLE_SECONDS = 2.0
-# Long enough between two answers for those who look to have become slow at it.
+# Long enough between two answers for polling waiters to reach their slowest interval.
 _PAUSE_SECONDS = 0.5
 _MOMENT = struct.Struct("d")
 
 
 class Waiter(NamedTuple):
-    """A process that waits for one ask; it sends a moment when it starts to and when it is woken."""
+    """A process that waits for one ask; it sends the moments of its start and of its wake-up."""
 
     ask_id: str
     pid: int
@@ -39,8 +39,8 @@ class Waiter(NamedTuple):
 
 
 def measure() -> Iterator[Figure]:
-    yield from _measure("told by the kernel", looking=False)
-    yield from _measure("looking at the file", looking=True)
+    yield from _measure("notified by kernel", looking=False)
+    yield from _measure("polling the file", looking=True)
 
 
 def _measure(how: str, *, looking: bool) -> Iterator[Figure]:
@@ -50,7 +50,7 @@ def _measure(how: str, *, looking: bool) -> Iterator[Figure]:
         try:
             for waiter in waiters:
                 _moment(waiter)
-            # They have said that they are about to wait; now let them.
+            # They have reported that they are about to wait; give them time to do so.
             time.sleep(_SETTLE_SECONDS)
             percent = _idle_percent(waiters)
             late = _latencies(path, waiters)
@@ -65,7 +65,7 @@ def _measure(how: str, *, looking: bool) -> Iterator[Figure]:
 def _start(path: str, *, looking: bool) -> list[Waiter]:
     store = stores.open_store(path)
     ids = [stores.ask(store) for _ in range(WAITERS)]
-    # A connection must not be carried into another process.
+    # A connection must not be inherited by another process.
     store.close()
     return [_fork(path, ask_id, looking=looking) for ask_id in ids]
 
@@ -78,7 +78,7 @@ def _fork(path: str, ask_id: str, *, looking: bool) -> Waiter:
         return Waiter(ask_id, pid, read)
     try:
         if looking:
-            bell.KernelBell = bell.LookingBell  # type: ignore  # as where the kernel does not tell
+            bell.KernelBell = bell.LookingBell  # type: ignore  # as without kernel events
         store = stores.open_store(path)
         os.write(write, _MOMENT.pack(time.monotonic()))
         wait_for_ask.wait(store, ask_id)
@@ -91,7 +91,7 @@ def _fork(path: str, ask_id: str, *, looking: bool) -> Waiter:
 
 
 def _moment(waiter: Waiter) -> float:
-    """What a waiter sends; the monotonic clock is the same for every process of a machine."""
+    """The message of a waiter; the monotonic clock is shared by all processes of a machine."""
     return _MOMENT.unpack(os.read(waiter.pipe, _MOMENT.size))[0]
 
 

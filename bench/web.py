@@ -1,4 +1,4 @@
-"""One `gate up` with many who watch and wait: its threads, and how soon an answer unblocks its asker."""
+"""Measure one `gate up` with many watchers: its threads, and the delay from answer to asker."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIMIT_MILLISECONDS = 200.0
 
 _PAUSE_SECONDS = 0.05
 _STARTS_WITHIN_SECONDS = 20.0
-# A process of its own, so that listening to all of them does not delay the clock.
+# A separate process, so that reading all the streams does not delay the clock.
 _LISTEN = """
 import asyncio, sys
 async def listen(port, token):
@@ -103,7 +103,7 @@ def _listening(port: int, token: str) -> Iterator[None]:
 
 
 async def _answers(port: int, asker: str, token: str) -> list[float]:
-    """Milliseconds from sending each answer until the wait of its agent comes back."""
+    """Return the milliseconds from sending each answer until the wait of its agent returns."""
     asks = [
         (await _request(port, asker, "POST", "/api/asks", {"prompt": f"Number {n}?"}))["ask"]
         for n in range(AGENTS)

@@ -130,7 +130,7 @@ def main() -> None:
 def _ask(store: Store, agent: str, prompt: str, project: str = SHOP, **more: object) -> str:
     session = str(more.pop("session", ""))
     owner = str(more.pop("owner", ""))
-    origin = Origin(project, project, agent, session=session, sponsor=ADA.principal, owner=owner)
+    origin = Origin(project, project, agent, session=session, started_by=ADA.principal, owner=owner)
     request = Request(prompt, **more)  # type: ignore[arg-type]  # made-up words, checked by asking
     return create_ask.ask(store, request, origin, ADA._replace(via="mcp")).ask.id
 
@@ -182,7 +182,7 @@ def _present(store: Store, clock: Clock) -> dict[str, str]:
     clock.ago = timedelta(minutes=6)
     call = make_call("Edit", EDIT, SHOP, "fix-totals")
     edit = _ask(
-        store, "claude", "Change shop/totals.py?", kind="approval", call=call, going_on=GOING_ON,
+        store, "claude", "Change shop/totals.py?", kind="approval", call=call, activity=GOING_ON,
         session="claude/3f2a", confidence=0.9, owner="fix the totals",
     )  # fmt: skip
     clock.ago = timedelta(minutes=2)
@@ -206,7 +206,7 @@ def _run(store: Store, clock: Clock) -> str:
     new = Run(
         id=0, flow="feature", source=f"{SHOP}/.gate/flows/feature.py", source_digest="",
         prompt="Add coupons: one per order, with an end date, and tests for it.", project=SHOP,
-        sponsor=ADA.principal, created_at=at, folder=SHOP, root=SHOP, state="running", agent="coder",
+        started_by=ADA.principal, created_at=at, folder=SHOP, root=SHOP, state="running", agent="coder",
     )  # fmt: skip
     run = store.runs.add(new, [build_started_event(new, ADA)], Carried())
     later = [at + timedelta(minutes=minutes) for minutes in (0, 14, 62, 81, 96)]

@@ -51,10 +51,10 @@ def serve(human: Human, ask: Ask, program: list[str]) -> None:
         return
     print(f"Opening {name} for {ask.id}; leave it as you always do.", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        outcome, trouble = talk(ask, seat, program, Path(folder))
+        outcome, problem = talk(ask, seat, program, Path(folder))
     if outcome != "completed":
-        human.complete_interactive(ask.id, outcome, trouble)
-        print(f"{ask.id}: {outcome} {trouble}")
+        human.complete_interactive(ask.id, outcome, problem)
+        print(f"{ask.id}: {outcome} {problem}")
         return
     decide(human, ask)
 
@@ -64,7 +64,7 @@ def talk(ask: Ask, seat: AskVisit, program: list[str], folder: Path) -> tuple[st
     paper = folder / "prompt.md"
     paper.write_text(prompt(ask), encoding="utf-8")
     # A mark on all that it starts: whoever carries it is an agent, and decides nothing.
-    environ = os.environ | {"GATE_TURN": seat.sitting.id}
+    environ = os.environ | {"GATE_TURN": seat.visit.id}
     words = [
         *program,
         *options(seat, program, folder),
@@ -95,7 +95,7 @@ def options(seat: AskVisit, program: list[str], folder: Path) -> list[str]:
     """What claude is told beside the prompt, as far as there is anything to tell."""
     if os.path.basename(program[0]) != "claude":
         return []
-    terms, session = seat.terms, seat.sitting.session
+    terms, session = seat.terms, seat.visit.session
     return [
         *("--add-dir", str(folder)),
         *(("--system-prompt", terms.system_prompt) if terms.system_prompt else ()),

@@ -1,6 +1,7 @@
 """How plain the words of the code are: `python -m tests.language` prints the figures.
 
-Dialect words are counted in docstrings and comments, bare participles among the names of functions.
+Dialect words are counted in docstrings, comments and pages, bare participles among the names of
+functions.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md")
 PLACES = ("src", "tests", "bench", "docs", "examples")
 # A program of others, kept as it is.
 _FOREIGN = "original_file_protocol"
@@ -27,6 +29,8 @@ DIALECT = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# Code blocks and code spans are left out: a page must name a field as the product names it.
+_CODE = re.compile(r"^ *```.*?^ *```$|`[^`]*`", re.MULTILINE | re.DOTALL)
 PARTICIPLE = re.compile(r"\w+ed|told|made|kept|heard|said|found|given|taken|held|met|gone")
 _WORD = re.compile(r"[^\W_][\w'’-]*")
 
@@ -114,6 +118,20 @@ def count_files(*places: str) -> dict[str, Count]:
     }
 
 
+def count_page(text: str) -> Count:
+    prose = " ".join(_CODE.sub(" ", text).split())
+    return Count(words=len(_WORD.findall(prose)), dialect=len(DIALECT.findall(prose)))
+
+
+def count_pages() -> dict[str, Count]:
+    """Return the figures of each page for users and contributors. Decisions tell how it was."""
+    paths = [*(ROOT / name for name in PAGES), *sorted((ROOT / "docs").glob("*.md"))]
+    return {
+        path.relative_to(ROOT).as_posix(): count_page(path.read_text(encoding="utf-8"))
+        for path in paths
+    }
+
+
 def describe(name: str, count: Count) -> str:
     return (
         f"{name}: {count.dialect} dialect words, {count.dialect_per_thousand:.1f} per 1,000 of "
@@ -135,6 +153,12 @@ def main(places: list[str]) -> int:
     for name in sorted(counts, key=lambda one: -len(counts[one].participles))[:_WORST]:
         found = counts[name].participles
         print(f"{len(found):4}  {name}: {' '.join(found)}")
+    pages = count_pages()
+    total = sum(pages.values(), Count())
+    print(f"\npages: {total.dialect_per_thousand:.1f} dialect words per 1,000 of {total.words}")
+    for name in sorted(pages, key=lambda one: -pages[one].dialect):
+        if pages[name].dialect:
+            print(f"{pages[name].dialect_per_thousand:6.1f}  {name}")
     return 0
 
 

@@ -136,5 +136,5 @@ def test_security_page_says_where_the_limits_are():
     page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     for link in ("docs/trust.md", "docs/held.md", "docs/fail-closed.md"):
         assert f"]({link})" in page
-    assert "Report a vulnerability" in page and "## What is not" in page
+    assert "Report a vulnerability" in page and "## Not a vulnerability" in page
     assert "@" not in page, "an address would need somebody who reads it"

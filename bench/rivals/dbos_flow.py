@@ -40,7 +40,7 @@ async def second(number: int) -> int:
     return number
 
 
-# A coroutine, for a plain function would hold a thread of its own while it waits.
+# A coroutine: a plain function would hold a thread of its own while it waits.
 @DBOS.workflow()
 async def wait(number: int) -> str:
     await first(number)
@@ -56,7 +56,7 @@ def count(number: int) -> int:
     return number
 
 
-# A plain function, for the steps of a coroutine took half as long again.
+# A plain function: the steps of a coroutine took half as long again.
 @DBOS.workflow()
 def many(calls: int) -> str:
     began = time.monotonic()
@@ -67,9 +67,9 @@ def many(calls: int) -> str:
 
 
 def fill(number: int) -> None:
-    """Start so many runs and stay until they are ended; say when all of them wait."""
+    """Start this many runs and stay until the end; print a line when all of them wait."""
 
-    # Making them is no figure, and every engine does it so.
+    # Making them is not measured, and every engine does it like this.
     @event.listens_for(Engine, "connect")
     def hurry(connection: Any, _: Any) -> None:
         connection.execute("PRAGMA synchronous = OFF")
@@ -86,7 +86,7 @@ def fill(number: int) -> None:
 
         await asyncio.gather(*map(start, range(number)))
         await asyncio.to_thread(_all_wait.wait)
-        # The last ones have yet to write down that they wait.
+        # The last ones still have to record that they wait.
         await asyncio.sleep(1)
         print("waiting", flush=True)
         await asyncio.Event().wait()
@@ -95,7 +95,7 @@ def fill(number: int) -> None:
 
 
 def serve(number: int) -> None:
-    """Take up what waits, and stay; say when all of it waits again."""
+    """Resume the waiting runs and stay; print a line when all of them wait again."""
     _launch()
     _all_wait.wait()
     print("waiting", flush=True)
@@ -103,7 +103,7 @@ def serve(number: int) -> None:
 
 
 def answer() -> None:
-    """Answer the runs whose numbers come by lines."""
+    """Answer the runs whose numbers arrive line by line."""
     client = DBOSClient(system_database_url=_url)
     client.list_workflows(limit=1)
     print("ready", flush=True)
@@ -112,14 +112,14 @@ def answer() -> None:
 
 
 def steps(number: int) -> None:
-    """Record so many steps, one after another; the run says how long it took, and waits."""
+    """Record this many steps, one after another; the run prints the time, and waits."""
     _launch()
     DBOS.start_workflow(many, number)
     threading.Event().wait()
 
 
 def replay(number: int) -> None:
-    """Take that run up again; it says how long it took to come back to where it waits."""
+    """Resume that run; it prints the time until it waits again."""
     _launch()
     threading.Event().wait()
 

@@ -48,7 +48,7 @@ def count(state: State) -> State:
 
 
 def graph() -> Any:
-    """Its nodes and edges: tasks called by a function, its other face, were half as fast."""
+    """Return a graph of nodes and edges: tasks called by a function were half as fast."""
     builder = StateGraph(State)
     builder.add_sequence([("first", first), ("ask", ask), ("second", second)])
     builder.add_node("count", count)
@@ -60,15 +60,15 @@ def graph() -> Any:
 
 
 def go(compiled: Any, run: str, given: Any) -> None:
-    # A step is stored before the next one begins, as it is in the others.
+    # A step is stored before the next one begins, as in the others.
     config = {"configurable": {"thread_id": run}, "recursion_limit": 10**9}
     compiled.invoke(given, config, durability="sync")
 
 
 def fill(number: int) -> None:
-    """Bring so many runs to where they wait."""
+    """Bring this many runs to the point where they wait."""
     compiled = graph()
-    # Making them is no figure, and every engine does it so.
+    # Making them is not measured, and every engine does it like this.
     compiled.checkpointer.conn.execute("PRAGMA synchronous = OFF")
     for index in range(number):
         go(compiled, f"run-{index}", {"number": index})
@@ -77,7 +77,7 @@ def fill(number: int) -> None:
 
 
 def serve(number: int) -> None:
-    """Resume the runs whose numbers come by lines, for no other process could tell this one."""
+    """Resume the runs whose numbers arrive line by line: no other process can resume them."""
     compiled = graph()
     print("waiting", flush=True)
     for line in sys.stdin:
@@ -85,7 +85,7 @@ def serve(number: int) -> None:
 
 
 def steps(number: int) -> None:
-    """Record so many steps, one after another, and say how long it took."""
+    """Record this many steps, one after another, and print the time."""
     compiled, began = graph(), time.monotonic()
     go(compiled, "long", {"number": -1, "calls": number})
     print(time.monotonic() - began, flush=True)
@@ -93,7 +93,7 @@ def steps(number: int) -> None:
 
 
 def replay(number: int) -> None:
-    """Say how much longer it takes to resume a run with so many steps than one with a single one."""
+    """Print how much longer a run with this many steps takes to resume than one with one step."""
     compiled, seconds = graph(), {}
     for calls in (number, 1):
         for turn in range(_REPEATED):

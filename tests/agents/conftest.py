@@ -1,4 +1,4 @@
-"""Real agent CLIs with a scripted model: installed once, run in a home and a network of their own."""
+"""Real agent CLIs with a scripted model, installed once, each with its own home and network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ran: list[str] = []
 
 @pytest.fixture(scope="session")
 def programs():
-    """The pinned CLIs, from a cache folder of the tests."""
+    """Return the pinned CLIs, from a cache folder of the tests."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     versions = "-".join(PACKAGES.values())
     folder = os.path.join(cache, "gatebell-tests", f"agents-{versions}")

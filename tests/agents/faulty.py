@@ -1,6 +1,6 @@
-"""Stands in front of gate and breaks it in one way: faulty.py FAULT GATE WORDS…
+"""Run in place of gate and break it in one way: faulty.py FAULT GATE WORDS…
 
-A faulty answer always tries to say yes: what is whole of it must not count.
+A faulty answer always tries to say yes: the whole part of it must not count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SAID = {
 
 
 def broken(fault, deny, allow):
-    """What comes out instead of an answer."""
+    """Return the output that replaces an answer."""
     if fault == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     if fault == "exit 1":
@@ -42,7 +42,7 @@ def hook(fault, guarded):
 
 
 def mcp(fault, gate):
-    """The server works until it is asked to decide."""
+    """Let the server work until it must decide."""
     server = subprocess.Popen([gate, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     threading.Thread(target=_forward, args=(server.stdout,), daemon=True).start()
     for line in sys.stdin.buffer:

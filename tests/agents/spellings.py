@@ -1,4 +1,4 @@
-"""Everyday spellings of the acts that are gated by default, one command line each."""
+"""Everyday spellings of the calls that are gated by default, one command line each."""
 
 from __future__ import annotations
 
@@ -108,4 +108,4 @@ PROGRAMS = (
     "kubectl", "make", "npm", "npx", "pnpm", "poetry", "python", "rsync", "sudo", "terraform",
     "twine", "uv", "vercel", "wrangler", "yarn",
 )  # fmt: skip
-"""What the spellings call; the tests put programs of these names in the way that do nothing."""
+"""The programs that the spellings call; the tests replace them by programs that do nothing."""

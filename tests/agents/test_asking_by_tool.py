@@ -1,4 +1,4 @@
-"""Agents ask by MCP and go on with the answer."""
+"""Agents ask by MCP and continue with the answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def start(house, cli, steps, *words):
 
 @pytest.mark.proves("AGT-72")
 @pytest.mark.parametrize("cli", ["claude", "codex"])
-def test_a_question_arrives_with_its_story_and_its_answer_goes_back(house, cli):
+def test_question_arrives_with_its_story_and_is_answered(house, cli):
     question = tool("ask_human", question="Which database?", options=["PostgreSQL", "SQLite"])
     agent = start(house, cli, [question, text("I take {{result}}.")])
     (ask,) = house.wait_for_asks()
@@ -35,7 +35,7 @@ def test_a_question_arrives_with_its_story_and_its_answer_goes_back(house, cli):
 
 @pytest.mark.proves("AGT-83", "LAW-4")
 @pytest.mark.parametrize("cli", ["claude", "codex"])
-def test_the_second_honest_continue_is_a_new_question(house, cli):
+def test_second_honest_continue_is_a_new_question(house, cli):
     question = tool("ask_human", question="Continue?", kind="approval")
     agent = start(house, cli, [question, question, text("done")])
     (first,) = house.wait_for_asks()
@@ -51,7 +51,7 @@ def test_the_second_honest_continue_is_a_new_question(house, cli):
 
 @pytest.mark.proves("AGT-79")
 @pytest.mark.parametrize("order", [pytest.param((0, 1), marks=pytest.mark.matrix), (1, 0)])
-def test_two_questions_in_one_turn_get_their_own_answers_in_any_order(house, order):
+def test_two_questions_of_one_turn_get_their_own_answers(house, order):
     calls = [("ask_human", {"question": f"{word}?"}) for word in ("First", "Second")]
     agent = start(house, "claude", [tools(*calls), text("done")])
     asks = {ask.question.prompt: ask for ask in house.wait_for_asks(2)}
@@ -62,7 +62,7 @@ def test_two_questions_in_one_turn_get_their_own_answers_in_any_order(house, ord
 
 
 @pytest.mark.proves("AGT-72", "ASK-21")
-def test_asking_back_reaches_the_agent_and_its_reply_is_shown(house):
+def test_asking_back_reaches_the_agent_and_shows_its_reply(house):
     reply = {"reply_to": "{{result:a-[a-z0-9]+}}", "reply": "There are 41 and 42."}
     steps = [tool("ask_human", question="Which build?"), tool("ask_human", **reply)]
     agent = start(house, "claude", [*steps, text("{{result}}")])

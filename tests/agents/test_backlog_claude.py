@@ -1,4 +1,4 @@
-"""Tasks of a backlog with the real claude: it asks, waits, and goes on in its session."""
+"""Tasks of a backlog with the real claude: it asks, waits, and continues its session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANSWER = "Use JWT tokens. We're building a mobile-first API."
 
 
 class Backlog(Project):
-    """The project of the flow tests, worked off by `gate worker` with the roles that come along."""
+    """The project of the flow tests, driven by `gate worker` with the built-in roles."""
 
     def create(self, title, steps):
         made = self.house.ada.gate("task", "create", title, "-d", script(steps), "--json")
@@ -42,7 +42,7 @@ class Backlog(Project):
         return self.store.runs.turns(self.store.tasks.get(task_id).run)
 
     def sent(self, turn):
-        """What the model was told in a turn, the session before it included."""
+        """Return the request of a turn, with the session before it."""
         asked = [json.dumps(r["messages"]) for r in self.house.model.requests]
         return next(words for words in asked if turn.id in words)
 
@@ -62,7 +62,7 @@ def backlog(house):
 
 
 @pytest.mark.proves("TASK-235", "S3-28", "S3-46", "S3-53", "S3-76", "S3-78")
-def test_claude_asks_by_its_last_words_or_by_the_tool_and_goes_on_in_its_session(backlog):
+def test_claude_asks_either_way_and_continues_its_session(backlog):
     before = backlog.git("rev-parse", "HEAD")
     said = backlog.create(
         "Implement user authentication",

@@ -19,14 +19,14 @@ def desk(house, terminal):
 
 
 def talk(desk, ask, *steps, until):
-    """Claude is open, and has been told what to do."""
+    """Open claude, with its instructions."""
     desk.open(ask)
     desk.terminal.until(NO_SCRIPT, 40)
     desk.say(f"Go on. {script(steps)}", until)
 
 
 def read_tool_result(desk):
-    """What claude told the model of its last tool."""
+    """Return the result of the last tool, as claude passed it to the model."""
     return eventually(
         lambda: next(
             filter(None, map(tool_results, reversed(desk.house.model.requests))), [""]
@@ -35,7 +35,7 @@ def read_tool_result(desk):
 
 
 @pytest.mark.proves("SES-95", "SES-96", "SES-92", "S0-9", "LAW-3")
-def test_a_person_decides_in_claudes_form(desk, terminal):
+def test_person_decides_in_claudes_form(desk, terminal):
     ask = desk.ask()
     talk(desk, ask, propose(ask), text("not yet"), propose(ask), text("so be it"), until=FORM)
     desk.keep("form")
@@ -65,7 +65,7 @@ def test_a_person_decides_in_claudes_form(desk, terminal):
 
 
 @pytest.mark.proves("SES-100", "SES-99", "LAW-3")
-def test_nobody_but_the_person_decides_in_claude(desk, terminal):
+def test_only_the_person_decides_in_claude(desk, terminal):
     """A server that the agent starts in its shell, and a hook that would press Accept."""
     ask = desk.ask()
     lines = [
@@ -102,7 +102,7 @@ def test_nobody_but_the_person_decides_in_claude(desk, terminal):
 
 
 @pytest.mark.proves("SES-90", "SES-95", "LAW-3")
-def test_in_codex_no_number_of_enters_approves(desk, terminal):
+def test_enter_never_approves_in_codex(desk, terminal):
     house = desk.house
     program = house.bin / "codex"
     prefix = " ".join(house.network.prefix)

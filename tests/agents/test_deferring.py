@@ -13,7 +13,7 @@ def touch(number):
 
 @pytest.mark.proves("AGT-80")
 @pytest.mark.parametrize("answer", ["yes", pytest.param("no", marks=pytest.mark.matrix)])
-def test_a_deferred_call_is_decided_while_nothing_runs(house, answer):
+def test_deferred_call_is_decided_while_nothing_runs(house, answer):
     house.guard_before_use(" --defer", "Bash")
     steps = [tool("Bash", command="touch gated"), text("done: {{result}}")]
     result = house.run_claude(steps).result()
@@ -29,7 +29,7 @@ def test_a_deferred_call_is_decided_while_nothing_runs(house, answer):
 
 @pytest.mark.proves("AGT-80", "AGT-79")
 @pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.matrix)])
-def test_of_several_calls_one_is_deferred_and_none_is_lost(house, count):
+def test_one_of_several_calls_is_deferred_and_none_lost(house, count):
     house.guard_before_use(" --defer", "Bash")
     turns = [tools(*[touch(number) for number in range(first, count)]) for first in range(count)]
     result = house.run_claude([*turns, text("done")]).result()

@@ -1,4 +1,4 @@
-"""One turn after the other of the real claude, through the driver that flows use."""
+"""Turns of the real claude, one by one, through the driver that flows use."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ SLOW = "perl -e 'open F, q(>), q(slow); sleep 300'"
 ALLOW = Ruling(allow=True)
 LIMIT = 3
 NO_RUN = "this signal reaches nobody"
-"""What the tool signal says to a turn that no run knows: it is there, and was told its turn."""
+"""The reply of the signal tool to a turn without a run: the tool works and knows its turn."""
 
 
 class Desk:
-    """Somebody who has turns run, and decides what claude asks for."""
+    """A caller that runs turns and decides the requests of claude."""
 
     def __init__(self, house):
         self.house = house
@@ -44,7 +44,7 @@ class Desk:
         program = shlex.join([*house.network.prefix, house.programs.claude])
         (house.bin / "claude").write_text(f'#!/bin/sh\nexec {program} "$@"\n', encoding="utf-8")
         (house.bin / "claude").chmod(0o755)
-        # Nothing is allowed beforehand but what the driver itself allows.
+        # Nothing is allowed in advance except by the driver itself.
         house.claude_settings.unlink()
 
     def permit(self, *request):
@@ -65,7 +65,7 @@ class Desk:
         return self.driver.run(order, events._replace(**other))
 
     def sent(self):
-        """What the model was last told."""
+        """Return the last request to the model."""
         return json.dumps(self.house.model.requests[-1]["messages"])
 
 
@@ -79,7 +79,7 @@ def desk(house, monkeypatch):
 
 
 @pytest.mark.proves("RUN-130", "RUN-139")
-def test_a_session_goes_on_turn_after_turn_and_can_be_forked(desk):
+def test_session_continues_turn_after_turn_and_can_be_forked(desk):
     first = desk.order([text("The plan is A.")], arguments=("--effort", "low"), model="opus")
     ended = desk.run(first)
     assert ended == Ended(True, "The plan is A.")
@@ -94,10 +94,10 @@ def test_a_session_goes_on_turn_after_turn_and_can_be_forked(desk):
     assert desk.run(fork).words == "Now B." and "It is still A." in desk.sent()
     assert desk.driver.was_turn_sent(fork.session, fork.turn_id)
     assert not desk.driver.was_turn_sent(first.session, fork.turn_id)
-    # Begun and killed, it is gone on with: claude would refuse to begin it a second time.
+    # A session that began and was killed is resumed: claude would refuse to begin it again.
     again = desk.order([text("Again.")], first.session, fresh=True)
     assert desk.run(again).words == "Again." and "It is still A." in desk.sent()
-    # A person in a terminal goes on with it, too, and the agent can signal there.
+    # A person in a terminal can continue it, and the agent can signal there.
     words = desk.driver.join(second)
     assert "-p" not in words and words[words.index("--permission-mode") + 1] == "acceptEdits"
     prompt = f"Go on. {script([tool('signal', status='DONE'), text('{{result}}')])}"
@@ -107,13 +107,13 @@ def test_a_session_goes_on_turn_after_turn_and_can_be_forked(desk):
     assert NO_RUN in printed.stdout and "The plan is A." in desk.sent()
     lost = desk.order([text("?")], desk.driver.new_session(), fresh=False)
     ended = desk.run(lost)
-    assert "No conversation found" in ended.trouble and ended.gone
+    assert "No conversation found" in ended.problem and ended.gone
     assert desk.driver.knows(first.session) and not desk.driver.knows(lost.session)
 
 
 @pytest.mark.proves("RUN-131")
-def test_what_goes_beyond_edits_is_asked_for(desk):
-    """And an answer may change it; whoever is asked sees it before it happens."""
+def test_calls_beyond_edits_are_asked_for(desk):
+    """An answer may change the call, and the person sees it before it runs."""
     made = desk.house.project / "made"
 
     def ruling(tool_name, given, call_id):
@@ -142,8 +142,8 @@ def test_what_goes_beyond_edits_is_asked_for(desk):
 
 
 @pytest.mark.proves("RUN-131", "RUN-132")
-def test_several_requests_wait_at_once_and_run_only_once_they_stand_in_the_log(desk, monkeypatch):
-    """Held back as long as the log is late, so that a kill cannot make them forgotten."""
+def test_requests_wait_together_and_run_only_once_logged(desk, monkeypatch):
+    """Requests are held while the log is late, so that a kill cannot lose them."""
     rules = {"permissions": {"ask": ["Bash(cat:*)"]}}
     desk.house.claude_settings.write_text(json.dumps(rules), encoding="utf-8")
     (desk.house.project / "part").write_text("content", encoding="utf-8")
@@ -162,7 +162,7 @@ def test_several_requests_wait_at_once_and_run_only_once_they_stand_in_the_log(d
 
 
 @pytest.mark.proves("RUN-133")
-def test_its_own_questions_and_ours_reach_people_and_it_can_signal(desk):
+def test_questions_reach_people_and_the_agent_can_signal(desk):
     answers = {"Which database?": "SQLite", "Which colours?": "Red"}
     desk.ruling = lambda _, given, _call: Ruling(allow=True, input=given | {"answers": answers})
     steps = [
@@ -171,7 +171,7 @@ def test_its_own_questions_and_ours_reach_people_and_it_can_signal(desk):
         tool("signal", status="DONE", summary="{{result}}"),
         text("{{result}}"),
     ]
-    # The waiting alone is longer than what it may work.
+    # The wait alone is longer than the limit of its work.
     person = threading.Thread(target=answer_late, args=(desk.house,))
     person.start()
     ended = desk.run(desk.order(steps, limit_seconds=LIMIT))
@@ -188,7 +188,7 @@ def answer_late(house):
 
 
 @pytest.mark.proves("RUN-134")
-def test_an_installed_hook_does_not_ask_a_second_time(desk):
+def test_installed_hook_does_not_ask_a_second_time(desk):
     desk.house.install("claude")
     desk.ruling = lambda *_: [ALLOW, threading.Event().wait(1)][0]
     ended = desk.run(desk.order([tool("Bash", command="touch gated"), text("done")]))
@@ -197,8 +197,8 @@ def test_an_installed_hook_does_not_ask_a_second_time(desk):
 
 
 @pytest.mark.proves("RUN-135")
-def test_past_its_limit_a_turn_is_ended_with_the_tools_it_started(desk):
-    """They run in sessions of their own. The time that a person took does not count."""
+def test_turn_past_its_limit_ends_with_its_tools(desk):
+    """Tools run in their own process sessions. The time of the person does not count."""
     desk.ruling = lambda *_: [ALLOW, threading.Event().wait(LIMIT)][0]
     order = desk.order([tool("Bash", command=SLOW), text("?")], limit_seconds=LIMIT)
     seen = []
@@ -209,12 +209,12 @@ def test_past_its_limit_a_turn_is_ended_with_the_tools_it_started(desk):
     watching.start()
     ended = desk.run(order)
     watching.join()
-    assert not ended.ok and "longer than its limit" in ended.trouble
+    assert not ended.ok and "longer than its limit" in ended.problem
     assert any("sleep 300" in words for words in seen) and find_marked(order) == []
 
 
 @pytest.mark.proves("RUN-135")
-def test_what_is_raised_where_permission_is_asked_ends_the_turn(desk):
+def test_error_in_the_permission_callback_ends_the_turn(desk):
     def stop(*_):
         raise LookupError("the run was stopped")
 
@@ -226,7 +226,7 @@ def test_what_is_raised_where_permission_is_asked_ends_the_turn(desk):
 
 
 def find_marked(order):
-    """The command lines of whatever carries a turn's mark."""
+    """Return the command lines of all processes with a turn's mark."""
     found, mark = [], f"GATE_TURN={order.turn_id}".encode()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -250,7 +250,7 @@ ClaudeDriver().run(Order(*words), Events(say, print, lambda *_: Ruling(True), la
 
 
 @pytest.mark.proves("RUN-136")
-def test_whoever_takes_over_from_the_killed_finds_nothing_running_and_goes_on(desk):
+def test_successor_of_a_killed_driver_finds_nothing_running(desk):
     order = desk.order([tool("Bash", command=SLOW), text("?")])
     command = [sys.executable, "-c", DRIVE, json.dumps(order)]
     driving = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -268,7 +268,7 @@ def test_whoever_takes_over_from_the_killed_finds_nothing_running_and_goes_on(de
 
 @pytest.mark.proves("RUN-137")
 @pytest.mark.parametrize("how", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.matrix)])
-def test_a_turn_that_is_killed_is_not_taken_for_its_end(desk, how):
+def test_killed_turn_is_not_taken_for_its_end(desk, how):
     def ruling(*_):
         os.kill(parse_identity(desk.started[-1]).pid, getattr(signal, how))
         threading.Event().wait(0.5)
@@ -276,23 +276,23 @@ def test_a_turn_that_is_killed_is_not_taken_for_its_end(desk, how):
 
     desk.ruling = ruling
     ended = desk.run(desk.order([tool("Bash", command=MAKE), text("done")]))
-    assert not ended.ok and ended.trouble and not (desk.house.project / "made").exists()
+    assert not ended.ok and ended.problem and not (desk.house.project / "made").exists()
 
 
 @pytest.mark.proves("RUN-137")
-def test_what_went_wrong_is_said(desk, monkeypatch):
+def test_error_of_a_turn_is_reported(desk, monkeypatch):
     order = desk.order([tool("Bash", command="echo once"), text("done")])
     limited = order._replace(role=order.role._replace(arguments=("--max-turns", "1")))
     ended = desk.run(limited)
-    assert not ended.ok and "maximum number of turns" in ended.trouble
+    assert not ended.ok and "maximum number of turns" in ended.problem
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
     ended = desk.run(desk.order([text("never said")]))
-    assert not ended.ok and "api_error" in ended.trouble and "API Error" in ended.words
+    assert not ended.ok and "api_error" in ended.problem and "API Error" in ended.words
 
 
 @pytest.mark.proves("RUN-138")
-def test_a_role_has_the_tools_it_names_and_no_leave_to_use_them(desk):
-    """And where a schema says what comes of the turn, that is handed over."""
+def test_role_has_its_named_tools_without_permission_for_them(desk):
+    """The result of a turn with a schema is returned, too."""
     desk.ruling = lambda *_: Ruling(allow=False, message="no")
     named = ("Read", "Bash(perl:*)", "mcp__other__tool")
     steps = [tool("Bash", command=MAKE), tool("StructuredOutput", n=3), text("done")]
@@ -304,7 +304,7 @@ def test_a_role_has_the_tools_it_names_and_no_leave_to_use_them(desk):
 
 
 @pytest.mark.proves("RUN-140")
-def test_a_missing_program_and_a_role_that_would_ask_nobody_are_refused(desk):
+def test_missing_program_and_role_that_never_asks_are_refused(desk):
     (desk.house.bin / "claude").unlink()
     with pytest.raises(MissingAgentError, match="npm install -g @anthropic-ai/claude-code"):
         desk.run(desk.order([text("?")]))
@@ -314,4 +314,4 @@ def test_a_missing_program_and_a_role_that_would_ask_nobody_are_refused(desk):
             desk.run(desk.order([text("?")], arguments=(word,)))
     assert desk.started == []
     ended = desk.run(desk.order([text("?")]))
-    assert ended.trouble == "It ended without a result: its output is cut off."
+    assert ended.problem == "It ended without a result: its output is cut off."

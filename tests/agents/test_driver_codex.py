@@ -50,13 +50,13 @@ def patch(path):
 
 
 def beyond(command):
-    """A command that the agent wants to run outside of its sandbox."""
+    """A command that the agent wants to run outside its sandbox."""
     why = {"sandbox_permissions": "require_escalated", "justification": "it must be"}
     return tool("exec_command", cmd=command, **why)
 
 
 class Desk:
-    """Gives codex its turns, decides what it asks, and keeps what it was told."""
+    """Runs the turns of codex, decides its requests, and records its input."""
 
     def __init__(self, house):
         self.house = house
@@ -78,7 +78,7 @@ class Desk:
         )  # fmt: skip
 
     def id(self, number):
-        """Of a turn. By it processes are found and ended, so no other test may have the same."""
+        """The mark of a turn. Processes are found and ended by it, so each test needs its own."""
         return f"t-{self.token}-{number}"
 
     def was_turn_sent(self, session, number):
@@ -101,7 +101,7 @@ class Desk:
 
     @property
     def results(self):
-        """What the tools returned to the model, or people said, at its last request."""
+        """Return the results of tools, or the words of people, in the last request to the model."""
         return tool_results(self.house.model.requests[-1])
 
     @property
@@ -115,7 +115,7 @@ class Desk:
 
 @pytest.fixture
 def tmp_path(monkeypatch):
-    """On the disk: the sandbox of codex has a /dev of its own, and in it no folder of ours."""
+    """A folder on the disk: the sandbox of codex has its own /dev without our folders."""
     with tempfile.TemporaryDirectory(dir="/tmp", prefix="gate-codex-") as made:
         monkeypatch.setenv("TMPDIR", made)
         monkeypatch.setattr(tempfile, "tempdir", made)
@@ -138,7 +138,7 @@ def put_codex(house, lines):
 
 
 @pytest.mark.proves("RUN-150", "RUN-151")
-def test_a_turn_has_its_words_and_the_next_one_goes_on_in_its_thread(desk, house):
+def test_turn_has_its_words_and_next_continues_thread(desk, house):
     assert DRIVER.new_session() == ""
     first = desk.turn(text("hello"))
     assert first == Ended(True, "hello")
@@ -155,12 +155,12 @@ def test_a_turn_has_its_words_and_the_next_one_goes_on_in_its_thread(desk, house
     nowhere = "01999999-0000-7000-8000-000000000001"
     assert DRIVER.knows(thread) and not DRIVER.knows(nowhere)
     lost = desk.turn(text("?"), number=4, session=nowhere)
-    assert lost.gone and "no rollout found" in lost.trouble and not lost.ok
+    assert lost.gone and "no rollout found" in lost.problem and not lost.ok
 
 
 @pytest.mark.proves("RUN-152", "RUN-153")
 def test_only_the_worktree_is_changed_without_asking(desk, house):
-    """Though the user's own settings say that codex may do everything."""
+    """The user's own settings allow codex everything."""
     settings = house.home / ".codex" / "config.toml"
     elsewhere = house.folder / "elsewhere"
     elsewhere.mkdir()
@@ -178,15 +178,15 @@ def test_only_the_worktree_is_changed_without_asking(desk, house):
     assert desk.results[-1].count("Read-only file system") == 2
     assert not (elsewhere / "x").exists() and not os.path.exists("/tmp/gate-x")
     assert str(house.project) in desk.results[-1]
-    # Its scratch folder is its own, and goes with it.
+    # Its scratch folder is private and is removed with it.
     scratch = re.search(r"/\S+/gate-[^/]+(?=/tmp\.)", desk.results[-1])
     assert not os.path.exists(scratch[0])
-    # Neither was the folder entered as trusted, nor was what it names started.
+    # The folder was not entered as trusted, and its programs were not started.
     assert settings.read_text(encoding="utf-8") == before and not starts.exists()
 
 
 @pytest.mark.proves("RUN-154", "RUN-155")
-def test_what_leaves_the_worktree_is_asked_for(desk, house):
+def test_writes_outside_the_worktree_are_asked_for(desk, house):
     log, other = house.folder / "log", house.folder / "other"
     ended = desk.turn(beyond(f"echo 'it ran' >> {log}"), patch(other), text("done"))
     assert ended.ok and log.read_text(encoding="utf-8") == "it ran\n" and other.exists()
@@ -208,7 +208,7 @@ def test_what_leaves_the_worktree_is_asked_for(desk, house):
 
 
 @pytest.mark.proves("RUN-155")
-def test_a_changed_call_does_not_run_and_the_agent_is_told_of_it(desk, house):
+def test_changed_call_does_not_run_and_agent_learns_it(desk, house):
     desk.ruling = Ruling(allow=True, input={"command": "touch ../b"})
     assert desk.turn(beyond("touch ../a"), text("done")).ok
     assert not (house.folder / "a").exists() and not (house.folder / "b").exists()
@@ -216,7 +216,7 @@ def test_a_changed_call_does_not_run_and_the_agent_is_told_of_it(desk, house):
 
 
 @pytest.mark.proves("RUN-156")
-def test_our_tools_are_there_and_those_of_other_servers_are_asked_for(desk, house):
+def test_our_tools_are_there_and_foreign_tools_ask(desk, house):
     (house.folder / "other.py").write_text(OTHER_SERVER, encoding="utf-8")
     server = {"command": sys.executable, "args": [str(house.folder / "other.py")]}
     words = [("-c", f"mcp_servers.other.{name}={value!r}") for name, value in server.items()]
@@ -233,7 +233,7 @@ def test_our_tools_are_there_and_those_of_other_servers_are_asked_for(desk, hous
 
 
 @pytest.mark.proves("RUN-157")
-def test_killed_in_a_slow_tool_it_leaves_nothing_and_is_resumed(desk, house):
+def test_codex_killed_in_slow_tool_leaves_nothing_and_resumes(desk, house):
     def kill():
         eventually((house.project / "began").exists)
         os.kill(parse_identity(desk.process).pid, signal.SIGKILL)
@@ -242,7 +242,7 @@ def test_killed_in_a_slow_tool_it_leaves_nothing_and_is_resumed(desk, house):
     killer.start()
     ended = desk.turn(beyond("touch began; sleep 60; touch ../ended"), text("done"))
     killer.join()
-    assert not ended.ok and "SIGKILL" in ended.trouble and desk.is_gone()
+    assert not ended.ok and "SIGKILL" in ended.problem and desk.is_gone()
     thread = desk.session
     assert desk.was_turn_sent(thread, 1)
     again = desk.turn(text("went on"), number=2, session=thread)
@@ -255,7 +255,7 @@ def test_killed_in_a_slow_tool_it_leaves_nothing_and_is_resumed(desk, house):
 
 
 @pytest.mark.proves("RUN-157")
-def test_what_is_raised_while_it_is_asked_ends_the_agent(desk, house):
+def test_error_in_the_permission_callback_ends_the_agent(desk, house):
     def fail(_):
         raise KeyError("the store")
 
@@ -266,30 +266,30 @@ def test_what_is_raised_while_it_is_asked_ends_the_agent(desk, house):
 
 
 @pytest.mark.proves("RUN-158")
-def test_an_error_of_the_model_or_of_codex_is_told_in_a_sentence(desk, house):
+def test_error_of_the_model_or_codex_is_one_sentence(desk, house):
     settings = house.home / ".codex" / "config.toml"
     right = settings.read_text(encoding="utf-8")
     settings.write_text(right.replace("/v1", "/v2"), encoding="utf-8")
     ended = desk.turn(text("hello"))
-    assert not ended.ok and "404" in ended.trouble and not ended.words
+    assert not ended.ok and "404" in ended.problem and not ended.words
     lost = desk.turn(text("hello"), session="01a1e368-cd11-7eb0-9f24-b1169560db87")
-    assert not lost.ok and "no rollout found" in lost.trouble
+    assert not lost.ok and "no rollout found" in lost.problem
     settings.write_text("[", encoding="utf-8")
     broken = desk.turn(text("hello"))
-    assert not broken.ok and "config.toml" in broken.trouble
+    assert not broken.ok and "config.toml" in broken.problem
 
 
 @pytest.mark.proves("RUN-158")
-def test_output_that_is_torn_or_no_protocol_is_no_success(desk, house):
+def test_torn_output_or_foreign_protocol_is_not_a_success(desk, house):
     for lines in ("echo '{\"id\": 1, '", "echo 7", "echo", "read a"):
         put_codex(house, lines)
         ended = desk.turn(text("hello"))
-        assert not ended.ok and "middle of its turn" in ended.trouble and desk.is_gone()
+        assert not ended.ok and "middle of its turn" in ended.problem and desk.is_gone()
 
 
 @pytest.mark.proves("RUN-159")
-def test_a_codex_that_would_not_ask_is_sent_nothing(desk, house):
-    """As when an organisation's settings stand above ours."""
+def test_codex_that_would_not_ask_is_sent_nothing(desk, house):
+    """An organisation's settings may override ours."""
     held = {"type": "workspaceWrite", "excludeSlashTmp": True, "networkAccess": False}
     for policy, sandbox in (
         ("never", held),
@@ -304,12 +304,12 @@ def test_a_codex_that_would_not_ask_is_sent_nothing(desk, house):
         heard = "read a; echo '{}'; read b; read c; : > sent; echo '{}'; read d && echo >> sent"
         put_codex(house, heard.format(*replies))
         ended = desk.turn(text("hello"))
-        assert not ended.ok and "would not ask" in ended.trouble and not desk.session
+        assert not ended.ok and "would not ask" in ended.problem and not desk.session
         assert (house.project / "sent").read_text(encoding="utf-8") == ""
 
 
 @pytest.mark.proves("RUN-160")
-def test_without_the_program_it_is_said_what_to_install(desk, house):
+def test_missing_program_is_named_with_its_installation(desk, house):
     (house.bin / "codex").unlink()
     with pytest.raises(MissingAgentError, match="npm install -g @openai/codex"):
         desk.turn(text("hello"))
@@ -317,7 +317,7 @@ def test_without_the_program_it_is_said_what_to_install(desk, house):
 
 
 @pytest.mark.proves("RUN-161")
-def test_a_role_cannot_do_without_the_sandbox_and_may_have_a_stricter_one(desk, house):
+def test_role_needs_the_sandbox_or_a_stricter_one(desk, house):
     for word in ("--yolo", "--sandbox=danger-full-access"):
         with pytest.raises(UsageError, match="unasked"):
             desk.turn(text("hello"), arguments=(word,))
@@ -326,7 +326,7 @@ def test_a_role_cannot_do_without_the_sandbox_and_may_have_a_stricter_one(desk, 
 
 
 @pytest.mark.proves("RUN-161")
-def test_a_link_in_the_worktree_opens_no_folder_elsewhere(desk, house):
+def test_link_in_the_worktree_opens_no_folder_elsewhere(desk, house):
     elsewhere = house.folder / "elsewhere"
     elsewhere.mkdir()
     (house.project / ".agents").symlink_to(elsewhere)
@@ -335,7 +335,7 @@ def test_a_link_in_the_worktree_opens_no_folder_elsewhere(desk, house):
 
 
 @pytest.mark.proves("RUN-162")
-def test_a_person_joins_the_thread_in_a_terminal(desk, house, terminal):
+def test_person_joins_the_thread_in_a_terminal(desk, house, terminal):
     assert desk.turn(text("what a day")).ok
     terminal._start(DRIVER.join(desk.order(2, desk.session)))
     terminal.until("what a day")

@@ -1,4 +1,4 @@
-"""Whatever is wrong with gate, nothing runs that nobody allowed: which doors hold, and where."""
+"""Whatever is broken in gate, no call runs without permission: which hooks hold, and where."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ USUAL_DOORS = {
     "disk full": "PreToolUse with --defer",
     "store of a newer version": "PermissionRequest",
 }
-"""What the usual run tries: these faults, and every door with several."""
+"""The cases of the usual run: every way of holding with several faults."""
 
 
 def pytest_generate_tests(metafunc):
@@ -55,7 +55,7 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture(scope="module")
 def table(pytestconfig):
-    """Which cells the tool ran in, and after how long claude was through."""
+    """The cells in which the tool ran, and the time until claude was done."""
     made = {}
     yield made
     if len(made) == len(FAULTS) * len(DOORS):
@@ -69,11 +69,22 @@ def _page(cells):
     lines = [
         "# What happens when gate is broken",
         "",
-        "Written by `make slow`: claude 2.1.325 wants to run a command that a gate matches",
-        "([held.md](held.md) lists which), nobody says yes, and gate is broken in one way. Did the",
-        "command run?",
+        "With this page you check that a gated call does not run when gate fails. In each cell Claude Code",
+        "2.1.325 wants to run a command that a gate matches ([held.md](held.md) lists them). No person says",
+        'yes, and gate is broken in one way. "held" means that the command did not run.',
         "",
-        "| what is wrong | " + " | ".join(DOORS) + " |",
+        "Try the gates on your machine:",
+        "",
+        "```sh",
+        "$ gate install claude",
+        "$ gate doctor       # tries the gates with the installed Claude Code",
+        "```",
+        "",
+        "The columns are four ways to hold a call. `gate install` sets up the PermissionRequest hook and, for",
+        "writes of file tools outside the project, the guarded PreToolUse hook. [agents.md](agents.md)",
+        "describes the permission tool and `--defer`. `make slow` writes this page.",
+        "",
+        "| fault | " + " | ".join(DOORS) + " |",
         "|---" * (len(DOORS) + 1) + "|",
     ]
     for fault in FAULTS:
@@ -84,7 +95,7 @@ def _page(cells):
 
 
 class Cell(NamedTuple):
-    """Something that claude wants to do and that is held by one door alone."""
+    """A call of claude that only one way of holding stops."""
 
     steps: list[Any]
     effect: Path
@@ -107,7 +118,7 @@ def cell(house, door):
 
 
 def break_gate(house, fault):
-    """Break it where it stands; the settings name this path."""
+    """Break the program in place; the settings name this path."""
     gate = house.bin / "gate"
     if fault == "store of a newer version":
         with closing(apsw.Connection(str(house.path))) as store:
@@ -126,7 +137,7 @@ def break_gate(house, fault):
 
 
 @pytest.mark.proves("AGT-78", "LAW-3", "HOOK-7")
-def test_a_broken_gate_holds(house, table, fault, door):
+def test_broken_gate_holds(house, table, fault, door):
     steps, effect, words = cell(house, door)
     break_gate(house, fault)
     began = time.monotonic()
@@ -140,14 +151,14 @@ def test_a_broken_gate_holds(house, table, fault, door):
     "door", [*(pytest.param(door, marks=pytest.mark.matrix) for door in DOORS[:2]), DOORS[2]]
 )
 @pytest.mark.parametrize("answer", ["yes", "no"])
-def test_a_whole_gate_decides(house, door, answer):
+def test_whole_gate_decides(house, door, answer):
     """Without this, a table full of `held` would prove nothing.
 
-    test_permission.py has the first two doors in the usual run, and test_shown_hooks.py --defer.
+    test_permission.py has the first two ways in the usual run, and test_shown_hooks.py --defer.
     """
     steps, effect, words = cell(house, door)
     if door == "guarded PreToolUse":
-        # Its answer is that the host must ask, which in print mode only the tool hears.
+        # Its answer is that the host must ask, which in print mode only the tool gets.
         words = PERMISSION_TOOL
     agent = house.run_claude(steps, *words)
     (ask,) = house.wait_for_asks()

@@ -1,4 +1,4 @@
-"""A flow's session in claude's own screen: handed over after the visit, the same at every replay."""
+"""A flow's session in claude's own screen: returned after the visit, the same at each replay."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Visitor(Desk):
         self.store = project.store
 
     def visit(self, *steps, until):
-        """Claude is open, and has been told what to do."""
+        """Open claude, with its instructions."""
         self.project.start(FLOW)
         ask = self.project.wait_for_ask("Is it good?")
         self.open(ask)
@@ -48,7 +48,7 @@ class Visitor(Desk):
         return ask
 
     def result(self):
-        """What the flow saw before its gate, and what it came to after that."""
+        """The value before the flow's gate, and its result afterwards."""
         self.project.wait_for_ask("Go on?")
         seen = self.project.calls()["1"].value["visits"]
         self.project.answer("Go on?", "yes")
@@ -91,7 +91,7 @@ def test_flow_gets_transcript_of_killed_visit(visitor, answered):
     visitor.until_logged(ask, "It is good.")
     harness = visitor.harness()
     if answered == "before":
-        # The harness sees that it is settled only when it goes on.
+        # The harness notices the settled ask only when it continues.
         os.kill(harness, signal.SIGSTOP)
         visitor.house.answer(ask, "yes")
         eventually(lambda: visitor.project.calls()["1"].state == "held")

@@ -1,4 +1,4 @@
-"""The real claude in a slow tool while whoever drives its run is killed."""
+"""The real claude in a slow tool while the driver of its run is killed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUICK = "echo quick >>ledger"
 
 
 class Onlooker:
-    """Notes which turns were seen at work at the same moment."""
+    """Records which turns work at the same moment."""
 
     def __init__(self):
         self.seen = set()
@@ -31,7 +31,7 @@ class Onlooker:
         while not self._over.is_set():
             found = [_turn(process) for process in Path("/proc").glob("[0-9]*")]
             self.seen.add(frozenset(turn for turn in found if turn))
-            # So that the agents get on, too.
+            # So that the agents get processor time, too.
             self._over.wait(0.01)
 
     def close(self):
@@ -41,7 +41,7 @@ class Onlooker:
 
 def _turn(process):
     try:
-        # Until its shell is told to go, an agent's program is not there.
+        # Until its shell starts it, an agent's program does not exist.
         if b"IFS= read" in (process / "cmdline").read_bytes():
             return ""
         variables = (process / "environ").read_bytes().split(b"\0")
@@ -51,7 +51,7 @@ def _turn(process):
 
 
 def _calls(house):
-    """What claude's logs tell of the calls that it made."""
+    """Return the calls that claude's logs contain."""
     records = [
         json.loads(line)
         for log in house.home.glob(".claude/projects/*/*.jsonl")
@@ -69,7 +69,7 @@ def onlooker():
 
 
 @pytest.mark.proves("RUN-506")
-def test_claude_in_a_slow_tool_is_ended_before_its_session_goes_on(house, onlooker):
+def test_claude_in_slow_tool_ends_before_its_session_continues(house, onlooker):
     project = Project(house)
     steps = [
         tool("Bash", command=SLOW, description="be slow"),
@@ -87,8 +87,8 @@ def feature(prompt):
     )
     folder = Path(eventually(lambda: (run := house.store.runs.get(1)) and run.folder))
     eventually((folder / "begun").exists)
-    # Claude writes down a call that it makes unasked just after it began it; killed in between,
-    # its next turn cannot know of it.
+    # Claude logs a call that needs no permission just after its start. If claude is killed in
+    # between, its next turn cannot know of the call.
     eventually(lambda: "be slow" in _calls(house))
     project.process.kill()
     project.process.communicate()

@@ -12,7 +12,7 @@ __all__ = ["project"]
 
 @pytest.mark.proves("S2-21", "S2-27", "S2-33", "S2-73", "RUN-530")
 def test_architect_coder_reviewer_and_two_gates(project):
-    """Sessions go on, the reviewer's words reach the coder, a command is asked for."""
+    """Sessions continue, the reviewer's words reach the coder, a command is asked for."""
     made = "perl -e 'open F, q(>>), q(deployed); print F qq(once\\n)'"
     scripts = {
         "architect": [script([report("DONE", "PKCE it is")])],
@@ -60,7 +60,7 @@ def feature(prompt):
     run, out = project.end()
     assert run.state == "completed" and run.result == "DONE", (run, out)
     assert gate.origin.owner == "run:1/7" and permission.origin.owner == "run:1/8"
-    assert "sign_in" in gate.going_on and "login.py" in gate.going_on
+    assert "sign_in" in gate.activity and "login.py" in gate.activity
     folder = project.house.folder / run.folder
     assert (folder / "deployed").read_text(encoding="utf-8") == "once\n"
     assert (folder / "login.py").read_text(encoding="utf-8") == "v1"
@@ -77,7 +77,7 @@ def feature(prompt):
 
 
 @pytest.mark.proves("S2-22", "S2-42", "RUN-531")
-def test_an_agent_needs_a_person_three_times(project):
+def test_agent_needs_a_person_three_times(project):
     """The flow does not notice: one call, one session, four turns."""
     steps = [
         report("NEEDS_HUMAN", question="Which port?"),

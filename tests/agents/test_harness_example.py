@@ -24,7 +24,7 @@ def begin(desk):
 
 
 @pytest.mark.proves("SES-43", "S0-59", "S0-60", "S0-68", "S0-85", "S0-102", "S0-B27")
-def test_the_example_harness_opens_claude_and_comes_back_to_its_conversation(desk, terminal):
+def test_example_harness_opens_claude_and_returns_to_its_conversation(desk, terminal):
     ask = desk.ask(Terms("approval", system_prompt="Be a careful reviewer."), "- good schema?")
     begin(desk)
     terminal.until(NO_SCRIPT, 40)
@@ -40,7 +40,7 @@ def test_the_example_harness_opens_claude_and_comes_back_to_its_conversation(des
     assert desk.wait_for_end() == 0
     came = desk.outcome(ask)
     assert (came.outcome, came.response, came.attempts) == ("completed", "approved", 2)
-    first, second = desk.store.asks.sittings(ask.id)
+    first, second = desk.store.asks.visits(ask.id)
     assert first.session == second.session and desk.log(ask)
     sent = [str(one) for one in desk.house.model.requests if "messages" in one]
     assert any("Be a careful reviewer." in one for one in sent)

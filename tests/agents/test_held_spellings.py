@@ -1,4 +1,4 @@
-"""Which spellings of a gated act the hosts ask about: docs/held.md has just what is seen here."""
+"""Which spellings of a gated call the hosts ask about: docs/held.md must match these results."""
 
 from __future__ import annotations
 
@@ -20,28 +20,36 @@ STUB = "nothing was done"
 ASKED, PUT_OFF, RUNS = "asked", "put off", "**runs unasked**"
 SAME_MODES = ("bypassPermissions", "manual", "acceptEdits")
 CHECKED_MODES = ("auto", "plan")
-"""Here claude's own check decides about what no rule names, and no scripted model can answer it."""
+"""In this mode claude's own check decides about other calls; no scripted model can answer it."""
 _INTRODUCTION = """\
-# What the default gates hold
+# Commands that the default gates hold
 
-`gate install` gives the host rules, and the host compares them with the text of a command. It does
-not understand the command. So a person is asked about the usual spellings, and other spellings of
-the same act run without a question. This page lists both.
+With this page you check whether a person is asked about a command. `gate install` gives the host
+rules, and the host compares them with the text of a command. So a person is asked about the usual
+spellings. Other spellings of the same act run without a question. To add a rule:
 
-The tests try every line with the real programs, Claude Code {claude} and Codex {codex}, and fail
-when this page differs. All of Bash is allowed there, and Codex runs without its sandbox, so that
-only the gates hold a line. In Claude Code the result is the same in the permission modes default,
-manual, acceptEdits and bypassPermissions. In auto and plan it asks about the same lines, and its
-own check decides about the others. In dontAsk it denies the lines that it would ask about.
-`codex exec` cannot ask: it rejects a line that Codex would ask about. The column "with `--defer`"
-has what the hook of [agents.md](agents.md) puts off in `claude -p`, with no rules beside it in the
-settings.
+```sh
+$ gate gates add 'Bash(poetry publish *)'
+$ gate install claude       # so that Claude Code learns of it
+$ gate gates list
+```
 
-The list has examples and is not complete. Do not rely on a gate for a spelling that is not listed
-as asked. To add a rule: `gate gates add 'Bash(poetry publish *)'`, then `gate install` again.
+The lists are examples and not complete. Do not rely on a gate for a spelling that is not listed as
+asked.
 
-A file outside the project is held when Claude Code's own tools write it (Edit, Write, MultiEdit,
-NotebookEdit), in all these modes. A command that writes such a file is not held.
+The tests try every line with Claude Code {claude} and Codex {codex}, and fail if this page differs.
+There all of Bash is allowed and Codex runs without its sandbox, so that only the gates hold a line.
+
+| where | what happens |
+|---|---|
+| Claude Code in the modes default, manual, acceptEdits and bypassPermissions | as listed |
+| Claude Code in auto and plan | the same lines are asked; its own check decides about the others |
+| Claude Code in dontAsk | lines that would be asked are denied |
+| `codex exec` | lines that would be asked are rejected |
+| "with `--defer`" | lines that the hook of [agents.md](agents.md) puts off in `claude -p`, without other rules in the settings |
+
+A file outside the project is held in all these modes when Claude Code's own tools write it (Edit,
+Write, MultiEdit, NotebookEdit). A command that writes such a file is not held.
 """
 
 
@@ -56,7 +64,7 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture
 def stage(house):
-    """Programs that do nothing stand before the real ones, also in a login shell."""
+    """Put programs that do nothing before the real ones, in a login shell too."""
     for name in PROGRAMS:
         (house.bin / name).write_text(f"#!/bin/sh\necho {STUB}\n", encoding="utf-8")
         (house.bin / name).chmod(0o755)
@@ -67,7 +75,7 @@ def stage(house):
 
 
 def in_claude(house, *words, lines=LINES):
-    """Which lines claude asks about, of which it hears a no; and what its tools returned."""
+    """Return the lines that claude asks about, each denied, and the results of its tools."""
     house.install("claude")
     said = {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "message": NO}}
     answer, asked = house.folder / "answer", house.folder / "asked"
@@ -84,7 +92,7 @@ def in_claude(house, *words, lines=LINES):
 
 
 def in_codex(house, lines):
-    """The lines that `codex exec` rejects, and what its tools returned."""
+    """Return the lines that `codex exec` rejects, and the results of its tools."""
     house.install("codex")
     steps = [tool("exec_command", cmd=line) for line in lines]
     house.run_codex([*steps, text("done")]).process.communicate(timeout=120)
@@ -93,7 +101,7 @@ def in_codex(house, lines):
 
 
 def put_off(house, monkeypatch):
-    """The lines that the hook with --defer holds, by the gates that `gate install` left."""
+    """Return the lines that the hook with --defer holds, by the gates of `gate install`."""
     monkeypatch.setenv("GATE_STORE", house.environ["GATE_STORE"])
     monkeypatch.delenv("CLAUDE_CODE_SESSION_ATTENDED", raising=False)
     event = {"session_id": "s", "cwd": str(house.project), "tool_name": "Bash"}
@@ -109,7 +117,7 @@ def results_of(house, lines):
 
 
 def check_run(asked, results):
-    """What was not asked about did run, and ran no program that does anything."""
+    """Check that the other lines ran, and that they ran only harmless programs."""
     for act in ("push", "publish", "deploy"):
         for line in results.keys() & set(SPELLINGS[act]):
             assert (STUB in results[line]) == (line not in asked), (line, results[line])
@@ -138,7 +146,7 @@ def escape(line):
 
 
 def on_page(host):
-    """The lines that the page says this host asks about."""
+    """Return the lines that this host asks about according to the page."""
     rows = re.findall(
         r"^\| `(.+)` \| (\S.*?) \| (\S.*?) \| (\S.*?) \|$",
         PAGE.read_text(encoding="utf-8"),
@@ -150,7 +158,7 @@ def on_page(host):
 
 
 def select_lines(lines, whole):
-    """All of them in the long run; otherwise two of each act that are asked about and two others."""
+    """Return all lines in the long run; otherwise two of each call that is held, and two others."""
     asked = on_page("claude")
     groups = [
         [line for line in lines if line in act and (line in asked) == is_asked]
@@ -162,8 +170,8 @@ def select_lines(lines, whole):
 
 
 @pytest.mark.proves("HOOK-8")
-def test_page_has_what_the_hosts_do(stage, whole, monkeypatch):
-    """The usual run tries some lines; about the others it believes the page."""
+def test_page_matches_the_behaviour_of_the_hosts(stage, whole, monkeypatch):
+    """The usual run tries some lines and relies on the page for the others."""
     lines = LINES if whole else select_lines(LINES, whole)
     claude, results = in_claude(stage, lines=lines)
     check_run(claude, results)

@@ -1,4 +1,4 @@
-"""A person in claude's own screen, in the session of a flow's agent: the run goes on after it."""
+"""A person in claude's own screen, in the session of a flow's agent: the run then continues."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DONE = {"status": "DONE", "summary": "it listens on 8080"}
 
 
 def join(project, terminal, reason="Which port?"):
-    """`gate continue` in a terminal, until claude listens."""
+    """Run `gate continue` in a terminal, until claude takes input."""
     token = f"GATE_TOKEN={project.house.tokens['ada']}"
     gate = project.house.bin / "gate"
     terminal._start(["/usr/bin/env", token, gate, "continue", "1", "--as", "ada"])
@@ -59,7 +59,7 @@ def leave(terminal, until):
 
 @pytest.mark.proves("S2-2", "S2-4", "S2-14", "S2-15", "S2-18", "S2-43", "S2-60", "S2-B21")
 @pytest.mark.parametrize("trusted", [True, False], ids=["known", "new"])
-def test_it_is_talked_over_in_claudes_own_screen(project, terminal, trusted):
+def test_question_is_discussed_in_claudes_own_screen(project, terminal, trusted):
     if not trusted:
         known = project.house.home / ".claude.json"
         words = known.read_text(encoding="utf-8")

@@ -22,13 +22,13 @@ def session(house):
 
 
 def only(found):
-    """The one process; its name is known as soon as it has asked."""
+    """Return the one process; its name is known as soon as it has asked."""
     (pid,) = found
     return pid
 
 
 def decide_again(house, agent, ask):
-    """The same call, made again: it finds its own untaken yes, or asks anew."""
+    """Make the same call again: it finds its own unused yes, or asks again."""
     eventually(lambda: house.ran() or house.store.asks.pending(1))
     for again in house.store.asks.pending(2):
         assert again.id != ask.id and not house.ran()
@@ -38,7 +38,7 @@ def decide_again(house, agent, ask):
 
 
 @pytest.mark.proves("AGT-81", "LAW-3")
-def test_a_killed_agent_leaves_no_ask_and_asks_anew_when_it_is_resumed(house, session):
+def test_killed_agent_leaves_no_ask_and_asks_again_resumed(house, session):
     house.run_claude(TOUCH, "--session-id", session)
     (ask,) = house.wait_for_asks()
     house.kill_logged_agents()
@@ -53,7 +53,7 @@ def test_a_killed_agent_leaves_no_ask_and_asks_anew_when_it_is_resumed(house, se
 
 
 @pytest.mark.proves("AGT-81", "LAW-3", "LAW-4")
-def test_a_yes_that_nobody_lived_to_hear_runs_nothing_by_itself(house, session):
+def test_yes_without_a_living_agent_runs_nothing(house, session):
     house.run_claude(TOUCH, "--session-id", session)
     (ask,) = house.wait_for_asks()
     hook = only(house.processes("hook"))
@@ -66,7 +66,7 @@ def test_a_yes_that_nobody_lived_to_hear_runs_nothing_by_itself(house, session):
 
 
 @pytest.mark.proves("AGT-81", "LAW-3")
-def test_a_killed_hook_denies_and_leaves_nothing_open(house, session):
+def test_killed_hook_denies_and_leaves_nothing_open(house, session):
     agent = house.run_claude(TOUCH, "--session-id", session)
     (ask,) = house.wait_for_asks()
     os.kill(only(house.processes("hook")), signal.SIGKILL)
@@ -76,7 +76,7 @@ def test_a_killed_hook_denies_and_leaves_nothing_open(house, session):
 
 
 @pytest.mark.proves("AGT-81", "LAW-4")
-def test_a_yes_that_the_killed_hook_did_not_hand_over_is_a_denial(house, session):
+def test_yes_that_a_killed_hook_lost_is_a_denial(house, session):
     agent = house.run_claude([TOUCH[0], *TOUCH], "--session-id", session)
     (ask,) = house.wait_for_asks()
     hook = only(house.processes("hook"))
@@ -88,8 +88,8 @@ def test_a_yes_that_the_killed_hook_did_not_hand_over_is_a_denial(house, session
 
 
 @pytest.mark.proves("AGT-81", "LAW-3", "LAW-4")
-def test_a_yes_is_used_once_also_when_it_is_lost_on_its_way(house, session):
-    """The hook has taken the yes and dies before the host hears of it."""
+def test_yes_is_used_once_even_when_lost(house, session):
+    """The hook has taken the yes and dies before it tells the host."""
     house.replace_gate('test "$1" = hook && {real} "$@" >/dev/null && kill -9 $$; exec {real} "$@"')
     agent = house.run_claude([TOUCH[0], *TOUCH], "--session-id", session)
     (ask,) = house.wait_for_asks()
@@ -104,7 +104,7 @@ def test_a_yes_is_used_once_also_when_it_is_lost_on_its_way(house, session):
 
 @pytest.mark.proves("AGT-81", "LAW-4")
 @pytest.mark.parametrize("stage", [pytest.param("open", marks=pytest.mark.matrix), "answered"])
-def test_a_killed_server_loses_no_answer(house, session, stage):
+def test_killed_server_loses_no_answer(house, session, stage):
     agent = house.run_claude([ASK[0], text("the server is gone")], "--session-id", session)
     (ask,) = house.wait_for_asks()
     server = only(house.processes("mcp"))
@@ -125,7 +125,7 @@ def test_a_killed_server_loses_no_answer(house, session, stage):
 
 @pytest.mark.proves("AGT-81", "LAW-3")
 @pytest.mark.parametrize("stage", [pytest.param("open", marks=pytest.mark.matrix), "answered"])
-def test_a_killed_permission_server_runs_nothing(house, stage):
+def test_killed_permission_server_runs_nothing(house, stage):
     agent = house.run_claude(TOUCH, *house.only_permission_tool())
     (ask,) = house.wait_for_asks()
     server = only(house.processes("mcp"))
@@ -139,7 +139,7 @@ def test_a_killed_permission_server_runs_nothing(house, stage):
 
 @pytest.mark.proves("AGT-81", "LAW-4")
 @pytest.mark.parametrize("cli", ["claude", "codex"])
-def test_an_agent_killed_while_its_question_waits_finds_it_again(house, cli):
+def test_agent_killed_while_its_question_waits_finds_it_again(house, cli):
     house.install(cli)
     run = house.run_claude if cli == "claude" else house.run_codex
     run(ASK)

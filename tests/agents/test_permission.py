@@ -1,4 +1,4 @@
-"""What a host asks leave for is decided in the inbox: claude in print mode."""
+"""The permission requests of a host are decided in the inbox: claude in print mode."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOOK_FIRST = pytest.mark.parametrize(
 
 @pytest.fixture(params=["hook", "tool"])
 def claude(request, house):
-    """Starts claude with either door for its permission requests."""
+    """Start claude with one of the ways to hold its permission requests."""
     if request.param == "hook":
         house.install("claude")
         return house.run_claude
@@ -29,7 +29,7 @@ def claude(request, house):
 
 
 @pytest.mark.proves("AGT-73", "AGT-74")
-def test_a_yes_lets_it_run(house, claude):
+def test_yes_lets_it_run(house, claude):
     agent = claude([TOUCH, text("done")])
     (ask,) = house.wait_for_asks()
     assert ask.question.kind == "approval" and ask.question.call.tool == "Bash"
@@ -43,7 +43,7 @@ def test_a_yes_lets_it_run(house, claude):
 
 
 @pytest.mark.proves("AGT-73", "AGT-74")
-def test_a_no_blocks_and_its_words_reach_the_model(house, claude):
+def test_no_blocks_and_its_words_reach_the_model(house, claude):
     agent = claude([TOUCH, text("done")])
     (ask,) = house.wait_for_asks()
     house.answer(ask, "no", "--note", "use the staging folder instead")
@@ -54,7 +54,7 @@ def test_a_no_blocks_and_its_words_reach_the_model(house, claude):
 
 @pytest.mark.proves("AGT-73", "AGT-74")
 @HOOK_FIRST
-def test_a_yes_to_something_else_runs_that(house, claude):
+def test_yes_to_something_else_runs_that(house, claude):
     agent = claude([TOUCH, text("done")])
     (ask,) = house.wait_for_asks()
     house.answer(ask, "yes", "--with", "touch elsewhere")
@@ -63,8 +63,8 @@ def test_a_yes_to_something_else_runs_that(house, claude):
 
 
 @pytest.mark.proves("AGT-73")
-def test_a_yes_to_something_else_that_is_gated_too_is_not_asked_about_again(house):
-    """Claude refuses an edited input that meets a rule; so the agent must call it itself."""
+def test_yes_to_another_gated_call_asks_only_once(house):
+    """Claude refuses an edited input that meets a rule, so the agent must make the call itself."""
     house.install("claude")
     steps = [TOUCH, tool("Bash", command="touch gated-elsewhere"), text("done")]
     house.run_claude(steps)
@@ -88,7 +88,7 @@ def test_claudes_own_questions_are_answered_from_the_inbox(house):
 @pytest.mark.proves("AGT-79")
 @pytest.mark.parametrize("count", [pytest.param(2, marks=pytest.mark.matrix), 3])
 @HOOK_FIRST
-def test_gated_calls_of_one_turn_are_decided_one_by_one(house, claude, count):
+def test_gated_calls_of_a_turn_are_decided_separately(house, claude, count):
     calls = [("Bash", {"command": f"touch gated{number}"}) for number in range(count)]
     agent = claude([tools(*calls), text("done")])
     for number in range(count):
@@ -103,8 +103,8 @@ def test_gated_calls_of_one_turn_are_decided_one_by_one(house, claude, count):
 @pytest.mark.proves("AGT-79")
 @pytest.mark.parametrize("order", [pytest.param((0, 1, 2), marks=pytest.mark.matrix), (2, 1, 0)])
 @HOOK_FIRST
-def test_gated_calls_that_come_at_once_are_decided_in_any_order(house, claude, order):
-    """Claude asks one after the other about what changes things, and at once about reading."""
+def test_simultaneous_gated_calls_are_decided_in_any_order(house, claude, order):
+    """Claude asks one by one about calls that change things, and at once about reading."""
     for number in range(3):
         (house.project / f"gated{number}").write_text(f"content {number}", encoding="utf-8")
     calls = [("Bash", {"command": f"cat gated{number}"}) for number in range(3)]
@@ -120,7 +120,7 @@ def test_gated_calls_that_come_at_once_are_decided_in_any_order(house, claude, o
 
 
 @pytest.mark.proves("AGT-84")
-def test_what_nobody_decides_in_time_is_denied(house):
+def test_undecided_call_is_denied_in_time(house):
     house.install("claude")
     house.change_settings(lambda text: text.replace("86400", "8"))
     agent = house.run_claude([TOUCH, text("done")])
@@ -131,7 +131,7 @@ def test_what_nobody_decides_in_time_is_denied(house):
 
 
 @pytest.mark.proves("AGT-73")
-def test_what_is_not_gated_runs_unasked(house):
+def test_ungated_call_runs_without_asking(house):
     house.install("claude")
     house.run_claude([tool("Bash", command="touch free"), text("done")]).result()
     assert house.ran("free") and house.store.asks.count() == 0
@@ -141,8 +141,8 @@ def test_what_is_not_gated_runs_unasked(house):
 def test_one_yes_runs_one_of_two_like_calls(house, monkeypatch):
     """Claude asks about the first call while the model still writes the second."""
     house.install("claude")
-    # Claude writes a call down a moment after it has started the hook, and a slow machine is late
-    # enough to see it. So each hook reads the log as it was at its start, with the first call.
+    # Claude logs a call just after it has started the hook, and a slow machine shows the delay.
+    # So each hook reads the log as it was at its start, with the first call.
     logs, log = f"{house.home}/.claude/projects/*/*.jsonl", f"{house.folder}/log-$$"
     gate = str((house.bin / "gate").resolve())
     house.replace_gate(

@@ -1,4 +1,4 @@
-"""The scripted model, with the real CLIs as its customers."""
+"""The scripted model, used by the real CLIs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TWO = [("echo one", "one"), ("echo two", "two")]
 
 
 @pytest.mark.proves("AGT-70")
-def test_claude_plays_a_script_and_goes_on_in_a_resumed_session(house):
+def test_claude_plays_a_script_and_continues_when_resumed(house):
     steps = [
         tools(*[("Bash", {"command": command}) for command, _ in TWO]),
         text("last: {{result}}"),
@@ -34,7 +34,7 @@ def test_codex_plays_a_script(house):
 
 
 @pytest.mark.proves("AGT-70")
-def test_a_tool_that_is_not_offered_is_named(house):
+def test_tool_that_is_not_offered_is_named(house):
     assert (
         house.run_claude([tool("Teleport")]).result()["result"]
         == "the tool Teleport is not offered"

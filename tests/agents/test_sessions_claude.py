@@ -1,4 +1,4 @@
-"""Session asks in claude's own screen: talked over, left, killed, timed out, and decided by a person."""
+"""Session asks in claude's own screen: discussed, left, killed, timed out, and decided."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def desk(house, terminal):
 @pytest.mark.proves("S0-4", "S0-10", "S0-11", "S0-12")
 @pytest.mark.proves("SES-70", "S0-8", "S0-9", "S0-57", "S0-59", "S0-60", "S0-61", "S0-69")
 @pytest.mark.proves("S0-100", "S0-101", "S0-102", "S0-107", "S0-108", "S0-B14", "S0-B30", "LAW-3")
-def test_a_question_is_worked_out_in_claudes_own_screen(desk, terminal):
+def test_question_is_worked_out_in_claudes_own_screen(desk, terminal):
     """A prompt like an option, 1 MB of context, a permission, keys, resizing, leaving, deciding."""
     terms = Terms("approval", system_prompt="Be a careful reviewer.", capture_transcript=True)
     context = {"rows": ["x" * 70] * 15_000}
@@ -75,7 +75,7 @@ def test_a_question_is_worked_out_in_claudes_own_screen(desk, terminal):
 
 
 @pytest.mark.proves("SES-71", "S0-117", "S0-B25", "LAW-1")
-def test_killed_at_any_stage_the_conversation_goes_on(desk, terminal, tmp_path):
+def test_conversation_continues_after_a_kill_at_any_stage(desk, terminal, tmp_path):
     ask = desk.ask()
     desk.open(ask)
     os.kill(desk.harness(), signal.SIGKILL)
@@ -112,14 +112,14 @@ def test_killed_at_any_stage_the_conversation_goes_on(desk, terminal, tmp_path):
     terminal.type("not like this", "Enter")
     assert desk.wait_for_end() == 0
     assert desk.ends(ask) == ["lost", "lost", "failed", "left", "left"]
-    assert len({one.session for one in desk.store.asks.sittings(ask.id)}) == 1
+    assert len({one.session for one in desk.store.asks.visits(ask.id)}) == 1
     said = desk.log(ask)
     assert sum("prompt.md first" in one for one in said) == 1, "the question was asked once"
     assert desk.outcome(ask).decision == "rejected"
 
 
 @pytest.mark.proves("SES-72", "S0-63", "S0-104", "S0-111")
-def test_when_time_runs_out_claude_is_ended_politely(desk, terminal):
+def test_claude_is_ended_politely_at_its_limit(desk, terminal):
     ask = desk.ask(Terms("approval", session_seconds=5, capture_transcript=True))
     desk.open(ask, hasty=True)
     terminal.until(NO_SCRIPT, 40)
@@ -137,7 +137,7 @@ def test_when_time_runs_out_claude_is_ended_politely(desk, terminal):
 
 
 @pytest.mark.proves("SES-73", "S0-B25")
-def test_claude_without_a_login_or_missing_or_broken_is_a_failed_attempt(desk, terminal):
+def test_claude_without_login_missing_or_broken_fails_the_attempt(desk, terminal):
     ask = desk.ask(Terms("approval", max_attempts=3))
     desk.open(ask, "-u", "ANTHROPIC_API_KEY")
     terminal.until("Not logged in", 40)
@@ -158,7 +158,7 @@ def test_claude_without_a_login_or_missing_or_broken_is_a_failed_attempt(desk, t
 
 
 @pytest.mark.proves("SES-74", "S0-103", "S0-B29")
-def test_in_a_folder_that_is_new_to_claude_its_question_is_announced(desk, terminal, tmp_path):
+def test_question_of_claude_in_a_new_folder_is_announced(desk, terminal, tmp_path):
     worktree = tmp_path / "worktree"
     worktree.mkdir()
     ask = desk.ask(Terms("text"), cwd=worktree)
@@ -173,7 +173,7 @@ def test_in_a_folder_that_is_new_to_claude_its_question_is_announced(desk, termi
 
 
 @pytest.mark.proves("SES-76", "S0-B15")
-def test_another_ask_goes_on_with_a_conversation_that_is_named(desk, terminal):
+def test_another_ask_continues_a_named_conversation(desk, terminal):
     ask = desk.ask(Terms("text"))
     desk.open(ask)
     terminal.until(NO_SCRIPT, 40)

@@ -1,4 +1,4 @@
-"""Session asks in codex's own screen: its conversation is found again, whatever was killed."""
+"""Session asks in codex's own screen: its conversation is found again after any kill."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def logs(desk):
 
 
 @pytest.mark.proves("SES-75", "S0-100", "S0-107", "S0-117")
-def test_a_question_is_worked_out_in_codexs_own_screen(desk, terminal):
+def test_question_is_worked_out_in_codexs_own_screen(desk, terminal):
     terms = Terms("choice", system_prompt="Be brief.", capture_transcript=True)
     ask = desk.ask(terms, "-x or -y?", options=("-x", "-y"))
     with_codex = "GATE_SESSION_CLI=codex"
@@ -40,7 +40,7 @@ def test_a_question_is_worked_out_in_codexs_own_screen(desk, terminal):
     eventually(lambda: logs(desk) and NO_SCRIPT[2:] in logs(desk)[0].read_text("utf-8"))
     os.kill(desk.harness(), signal.SIGKILL)
     eventually(lambda: not desk.house.processes(desk.house.programs.codex))
-    assert [one.session for one in desk.store.asks.sittings(ask.id)] == [""], "nobody could say it"
+    assert [one.session for one in desk.store.asks.visits(ask.id)] == [""], "nobody could say it"
     desk.open(ask, with_codex)
     assert "where it was left" in terminal.screen()
     terminal.until(NO_SCRIPT, 40)
@@ -63,6 +63,6 @@ def test_a_question_is_worked_out_in_codexs_own_screen(desk, terminal):
     assert came.session_id.startswith("codex/") and "agent: One." in came.transcript
     assert len(logs(desk)) == 1, "one conversation"
     said = [one for one in desk.house.model.requests if "input" in one]
-    papers = f"{desk.house.path}-sessions/{ask.id}"
-    assert f"Behave as {papers}/system.md says" in str(said[0]["input"])
-    assert f"Please read {papers}/prompt.md first" in str(said[0]["input"])
+    files_folder = f"{desk.house.path}-sessions/{ask.id}"
+    assert f"Behave as {files_folder}/system.md says" in str(said[0]["input"])
+    assert f"Please read {files_folder}/prompt.md first" in str(said[0]["input"])

@@ -1,4 +1,4 @@
-"""Sessions whose logs are gone while a run waits: the real claude and codex, told everything again."""
+"""Sessions without logs while a run waits: claude and codex get the whole history again."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def logs(project, cli):
 
 
 def words(steps):
-    """An answer in which the script of the next turn comes along: a fresh session knows no other."""
+    """Return an answer that carries the script of the next turn: a new session has no other."""
     return f"use 8080 {script(steps)}"
 
 
 def read_request(project, turn):
-    """What the model was told in the request of this turn, all of it."""
+    """Return the whole request of this turn to the model."""
     found = [json.dumps(request) for request in project.house.model.requests]
     return next(words for words in found if turn.id in words)
 
@@ -61,7 +61,7 @@ def read_request(project, turn):
         pytest.param("torn", "codex", marks=pytest.mark.matrix),
     ],
 )
-def test_a_session_whose_log_is_gone_is_begun_afresh_with_the_whole_history(project, cli, how):
+def test_session_without_its_log_restarts_with_the_whole_history(project, cli, how):
     start(
         project,
         cli,
@@ -94,7 +94,7 @@ def test_a_session_whose_log_is_gone_is_begun_afresh_with_the_whole_history(proj
 
 @pytest.mark.proves("TASK-20", "S3-46", "S3-28")
 @pytest.mark.parametrize("cli", ["claude", "codex"])
-def test_a_session_whose_log_is_there_goes_on(project, cli):
+def test_session_whose_log_is_there_goes_on(project, cli):
     start(project, cli, [report("NEEDS_HUMAN", question="Which port?"), text("no script is left")])
     project.answer("Which port?", words([report("DONE", "it runs")]))
     run, out = project.end()

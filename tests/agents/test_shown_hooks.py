@@ -1,4 +1,4 @@
-"""Every hook command that README and docs show, word for word in the settings of the real host."""
+"""Every hook command of README and docs, copied exactly into the settings of the real host."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gatebell.install.scripted_model import text, tool
 
 TOUCH = [tool("Bash", command="touch gated", description="make a file"), text("done: {{result}}")]
 NO_TOOL, TORN, OTHER_EVENT = 's/"tool_name":"Bash",//', "s/}$//", r"s/Request\|ToolUse/New/"
-"""What sed does to an event."""
+"""The change that sed makes to an event."""
 ONCE_SHOWN = (
     "gate hook claude --guarded --defer",
     "gate hook claude --defer",
     "gate hook claude --defer || exit 2",
 )
-"""As a PreToolUse hook. The first was in the docs, and let the call run."""
+"""The commands as a PreToolUse hook. The first was in the docs, and let the call run."""
 
 
 SETTINGS = SHOWN | {
@@ -29,14 +29,14 @@ SETTINGS = SHOWN | {
 
 @pytest.fixture
 def settle(house):
-    """Puts settings beside an allowance for everything, so that nothing else holds a call."""
+    """Write the settings beside an allowance for everything, so that nothing else holds a call."""
     return lambda settings: house.write_settings(permissions={"allow": ["Bash"]}, **settings)
 
 
 @pytest.mark.proves("HOOK-7")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_hook_command_is_shown_as_settings_only(page):
-    """Whole settings can be tried as they are; a command alone hides where it belongs."""
+    """Whole settings can be tried as they are; a single command does not show its place."""
     words = page.read_text(encoding="utf-8")
     assert len(HOOK.findall(words)) == sum(
         len(HOOK.findall(json.dumps(one))) for one in blocks(page)

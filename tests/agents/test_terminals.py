@@ -16,7 +16,7 @@ NO = ("Down", "Enter")
 
 @pytest.fixture
 def claude(house, terminal):
-    """Starts claude's screen and waits until dialog and ask are both there."""
+    """Start claude's screen and wait until both the dialog and the ask exist."""
     house.install("claude")
 
     def start(mode):
@@ -38,7 +38,7 @@ def claude(house, terminal):
         pytest.param("yes", "auto", marks=pytest.mark.matrix),
     ],
 )
-def test_an_answer_in_the_inbox_closes_the_dialog(house, terminal, claude, mode, answer):
+def test_answer_in_the_inbox_closes_the_dialog(house, terminal, claude, mode, answer):
     ask = claude(mode)
     house.answer(ask, answer, "--note", "decided elsewhere")
     told = house.wait_for_results()
@@ -49,7 +49,7 @@ def test_an_answer_in_the_inbox_closes_the_dialog(house, terminal, claude, mode,
 
 
 @pytest.mark.proves("AGT-73")
-def test_a_yes_to_something_else_runs_that(house, terminal, claude):
+def test_yes_to_something_else_runs_that(house, terminal, claude):
     ask = claude("manual")
     house.answer(ask, "yes", "--with", "touch elsewhere")
     house.wait_for_results()
@@ -67,7 +67,7 @@ def test_a_yes_to_something_else_runs_that(house, terminal, claude):
         pytest.param(NO, "auto", id="no-auto", marks=pytest.mark.matrix),
     ],
 )
-def test_an_answer_in_the_dialog_retires_the_ask(house, terminal, claude, mode, keys):
+def test_answer_in_the_dialog_retires_the_ask(house, terminal, claude, mode, keys):
     ask = claude(mode)
     terminal.type("", *keys)
     terminal.until_gone(DIALOG)
@@ -93,10 +93,10 @@ def test_an_answer_in_the_dialog_retires_the_ask(house, terminal, claude, mode, 
     ],
 )
 def test_dialog_and_inbox_at_once_have_one_outcome(house, terminal, claude, timing, answer, rounds):
-    """The dialog says the opposite of the inbox, so that one can tell who won.
+    """The dialog says the opposite of the inbox, so that the winner is visible.
 
-    Host and inbox share no clock: within milliseconds the one may have closed before it hears
-    of the other. But nothing stays open, and the one who was surely first has won.
+    Host and inbox share no clock: within milliseconds one may have closed before it notices
+    the other. But nothing stays open, and a decision that was surely first wins.
     """
     keys = NO if answer == "yes" else YES
     for _ in range(rounds):
@@ -135,13 +135,13 @@ def test_claudes_own_questions_are_answered_from_the_inbox(house, terminal):
 
 @pytest.fixture
 def codex(house, terminal):
-    """Starts codex's screen, trusts the installed hooks and waits for the ask."""
+    """Start codex's screen, trust the installed hooks and wait for the ask."""
     house.install("codex")
 
     def start():
         terminal.codex([tool("exec_command", cmd="touch gated"), text("the end")])
         terminal.until("Trust all and continue")
-        # It shows its question before it listens.
+        # It shows its question before it takes input.
         eventually(lambda: terminal.type("2") or "› 2. Trust all" in terminal.screen())
         terminal.type("", "Enter")
         (ask,) = house.wait_for_asks()
@@ -151,7 +151,7 @@ def codex(house, terminal):
 
 
 @pytest.mark.proves("AGT-77")
-def test_a_yes_to_something_else_is_told_to_codex(house, codex):
+def test_codex_learns_of_a_yes_to_another_call(house, codex):
     """Codex takes no edited input from a hook, and would ask about the old one in its dialog."""
     ask = codex()
     house.answer(ask, "yes", "--with", "touch elsewhere")
@@ -160,7 +160,7 @@ def test_a_yes_to_something_else_is_told_to_codex(house, codex):
 
 @pytest.mark.proves("AGT-77")
 @pytest.mark.parametrize("answer", ["yes", "no"])
-def test_what_codex_asks_leave_for_is_decided_in_the_inbox(house, codex, answer):
+def test_permission_request_of_codex_is_decided_in_the_inbox(house, codex, answer):
     ask = codex()
     assert ask.question.kind == "approval" and ask.origin.agent == "codex"
     assert "touch gated" in ask.question.prompt and not house.ran()

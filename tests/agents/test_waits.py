@@ -1,4 +1,4 @@
-"""Answers that come late reach the model as the tool's result, by every door."""
+"""Late answers reach the model as the tool's result, by every way of asking."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ AS_TOLD = "until {{result:gate wait a-[a-z0-9]+}}; do :; done"
 
 def pytest_generate_tests(metafunc):
     if "seconds" in metafunc.fixturenames:
-        # Claude's shell loses patience at 120 s, its hooks and codex's tools after 300 or 600.
+        # Claude's shell times out after 120 s, its hooks and codex's tools after 300 or 600 s.
         late = [150, 620] if metafunc.config.option.whole else [SHORT]
         metafunc.parametrize("seconds", late)
 
 
 @pytest.mark.proves("AGT-82", "LAW-1")
-def test_a_late_answer_is_the_tools_result(house, terminal, seconds):
+def test_late_answer_is_the_tools_result(house, terminal, seconds):
     house.install("claude")
     house.install("codex")
     patience = 540

@@ -30,8 +30,8 @@ def answers(store):
     return store.asks.answers(first(store, "answers", "ask_id"))
 
 
-def sittings(store):
-    return store.asks.sittings(first(store, "sittings", "ask_id"))
+def visits(store):
+    return store.asks.visits(first(store, "visits", "ask_id"))
 
 
 def calls(store):
@@ -59,7 +59,7 @@ def list_notices(store):
 
 
 def deliveries(store):
-    return store.outbox.troubles(10)
+    return store.outbox.problems(10)
 
 
 COLUMNS = {
@@ -69,7 +69,7 @@ COLUMNS = {
     "asks.priority": (asks, "priority", enums.Priority),
     "answers.decision": (answers, "decision", enums.Decision),
     "answers.outcome": (answers, "outcome", enums.AnswerOutcome),
-    "sittings.end": (sittings, "end", enums.VisitEnd),
+    "visits.end": (visits, "end", enums.VisitEnd),
     "runs.state": (runs, "state", enums.RunState),
     "runs.priority": (runs, "priority", enums.Priority),
     "calls.name": (calls, "name", enums.CallName),
@@ -100,11 +100,11 @@ def store(filled, tmp_path):
     store = open_throwaway_store(str(path))
     raw = store.connection.raw
     raw.execute("PRAGMA ignore_check_constraints = ON")
-    raw.execute("UPDATE deliveries SET trouble = 'no desktop'")
+    raw.execute("UPDATE deliveries SET problem = 'no desktop'")
     raw.execute("UPDATE rules SET expires_at = NULL, uses_left = NULL, ended_at = NULL")
     raw.execute("UPDATE asks SET decision = 'approved' WHERE status = 'answered'")
     raw.execute("UPDATE answers SET decision = 'approved'")
-    raw.execute("UPDATE sittings SET \"end\" = 'left'")
+    raw.execute("UPDATE visits SET \"end\" = 'left'")
     raw.execute(
         "INSERT INTO outbox VALUES (NULL, 'opened', 'a-222', '', '2026-01-01T00:00:00+00:00')"
     )

@@ -52,7 +52,7 @@ def sat(store, ask, seconds, end="left", transcript=""):
     """Somebody opens it, and stays so long."""
     seated = ask_session.open_visit(store, ask.id, a_person(), "claude", "s1")
     store.clock.advance(seconds)
-    ask_session.close_visit(store, seated.sitting, a_person(), end, transcript=transcript)
+    ask_session.close_visit(store, seated.visit, a_person(), end, transcript=transcript)
 
 
 def row(path, ask):
@@ -109,7 +109,7 @@ def test_what_was_not_said_is_null_or_its_default(store, path, answer, more, wor
 
 
 @pytest.mark.proves("S0-36", "S0-37", "S0-95", "S0-96", "S0-B24")
-def test_transcript_and_duration_are_those_of_all_sittings(store, path):
+def test_transcript_and_duration_are_those_of_all_visits(store, path):
     ask = open_ask(store, Terms("approval", capture_transcript=True))
     store.clock.advance(999)
     sat(store, ask, 100.25, transcript="person: hm")
@@ -165,7 +165,12 @@ def test_an_older_store_gains_the_columns_and_keeps_what_it_holds(store, path):
             "DROP INDEX runs_of_task; DROP INDEX runs_ready; ALTER TABLE runs DROP COLUMN task;"
             "ALTER TABLE runs DROP COLUMN priority;"
             "CREATE INDEX runs_ready ON runs (ready_at, id) WHERE state = 'ready';"
-            "DROP VIEW human_interactions; DROP TABLE sittings; ALTER TABLE asks DROP COLUMN terms;"
+            "DROP VIEW human_interactions; DROP TABLE visits; ALTER TABLE asks DROP COLUMN terms;"
+            "ALTER TABLE asks RENAME started_by TO sponsor; ALTER TABLE asks RENAME activity TO going_on;"
+            "ALTER TABLE runs RENAME started_by TO sponsor; ALTER TABLE runs RENAME stopped_at TO at_path;"
+            "ALTER TABLE runs RENAME crash_count TO falls; DROP INDEX deliveries_with_problems;"
+            "ALTER TABLE deliveries RENAME route TO road; ALTER TABLE deliveries RENAME problem TO trouble;"
+            "CREATE INDEX deliveries_in_trouble ON deliveries (written_at) WHERE trouble <> '';"
             "CREATE VIEW human_interactions AS SELECT id FROM asks; PRAGMA user_version = 5;"
         )
     for _ in range(2):

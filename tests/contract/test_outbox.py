@@ -20,8 +20,8 @@ def read_last_posted(store):
     return store.outbox.list_posted(9)[-1]
 
 
-def a_delivery(store, name="d1", road="desktop", **more):
-    return Delivery(name, "opened", "a-222", "bob", road, store.now(), store.now(), **more)
+def a_delivery(store, name="d1", route="desktop", **more):
+    return Delivery(name, "opened", "a-222", "bob", route, store.now(), store.now(), **more)
 
 
 def spread(store, *deliveries):
@@ -87,19 +87,19 @@ def test_what_failed_is_due_later_and_what_was_given_up_never(store):
     again_at = store.now() + timedelta(seconds=10)
     store.outbox.record_failure(store.outbox.claim("desktop"), "a trouble", again_at)
     assert store.outbox.claim("desktop") is None and store.outbox.next_due("desktop") == again_at
-    (trouble,) = store.outbox.troubles(9)
-    assert (trouble.trouble, trouble.given_up_at, trouble.due_at) == ("a trouble", None, again_at)
+    (problem,) = store.outbox.problems(9)
+    assert (problem.problem, problem.given_up_at, problem.due_at) == ("a trouble", None, again_at)
     store.clock.advance(10)
     store.outbox.record_failure(store.outbox.claim("desktop"), "worse", None)
-    (trouble,) = store.outbox.troubles(9)
-    assert (trouble.trouble, trouble.given_up_at) == ("worse", store.now())
+    (problem,) = store.outbox.problems(9)
+    assert (problem.problem, problem.given_up_at) == ("worse", store.now())
     store.clock.advance(86400)
     assert store.outbox.claim("desktop") is None and store.outbox.next_due("desktop") is None
     assert (store.outbox.try_again(), store.outbox.try_again()) == (1, 0)
     claimed = store.outbox.claim("desktop")
     assert (claimed.id, claimed.attempts) == ("d1", 1)
     store.outbox.sent(claimed)
-    assert store.outbox.troubles(9) == []
+    assert store.outbox.problems(9) == []
 
 
 @pytest.mark.proves("NTF-11", "STORE-1")
@@ -110,12 +110,12 @@ def test_a_sender_that_was_too_slow_changes_nothing(store):
     fast = store.outbox.claim("desktop")
     store.outbox.record_failure(slow, "late", None)
     store.outbox.put_off(slow, store.now())
-    assert store.outbox.troubles(9) == []
+    assert store.outbox.problems(9) == []
     assert store.outbox.next_due("desktop") == fast.claimed_until
     store.outbox.sent(fast)
     store.outbox.record_failure(fast, "no", None)
     store.outbox.drop(fast)
-    assert store.outbox.troubles(9) == []
+    assert store.outbox.problems(9) == []
 
 
 @pytest.mark.proves("NTF-11", "STORE-1")
@@ -127,7 +127,7 @@ def test_a_delivery_can_be_put_off_or_dropped(store):
     store.clock.advance(9 * 3600)
     assert store.outbox.claim("desktop").attempts == 1
     store.outbox.drop(store.outbox.claim("other"))
-    assert store.outbox.next_due("other") is None and store.outbox.troubles(9) == []
+    assert store.outbox.next_due("other") is None and store.outbox.problems(9) == []
 
 
 @pytest.mark.proves("NTF-11", "STORE-1")
@@ -141,8 +141,8 @@ def test_the_oldest_due_goes_first_and_troubles_come_newest_first(store):
         store.clock.advance(1)
         spread(store, a_delivery(store, name, "x"))
         store.outbox.record_failure(store.outbox.claim("x"), "t", None)
-    assert [one.id for one in store.outbox.troubles(9)] == ["d4", "d3"]
-    assert [one.id for one in store.outbox.troubles(1)] == ["d4"]
+    assert [one.id for one in store.outbox.problems(9)] == ["d4", "d3"]
+    assert [one.id for one in store.outbox.problems(1)] == ["d4"]
 
 
 @pytest.mark.proves("NTF-12", "STORE-1")
@@ -152,10 +152,10 @@ def test_old_deliveries_are_forgotten(store):
     store.outbox.record_failure(store.outbox.claim("other"), "t", None)
     store.clock.advance(7 * 86400)
     store.outbox.spread({})
-    assert len(store.outbox.troubles(9)) == 1
+    assert len(store.outbox.problems(9)) == 1
     store.clock.advance(1)
     store.outbox.spread({})
-    assert store.outbox.troubles(9) == []
+    assert store.outbox.problems(9) == []
 
 
 @pytest.mark.proves("NTF-26", "STORE-1")
@@ -175,14 +175,14 @@ def test_of_an_asks_reminders_one_waits_to_be_spread(store):
 
 @pytest.mark.proves("NTF-26", "STORE-1")
 def test_of_an_asks_reminders_one_waits_on_each_road(store):
-    def remind(name, road="desktop", ask_id="a-222"):
-        spread(store, a_delivery(store, name, road)._replace(kind="reminder", ask_id=ask_id))
+    def remind(name, route="desktop", ask_id="a-222"):
+        spread(store, a_delivery(store, name, route)._replace(kind="reminder", ask_id=ask_id))
 
     remind("d1")
     remind("d2")
     remind("d3", "other")
     remind("d4", ask_id="a-333")
-    claims = [store.outbox.claim(road) for road in ("desktop", "desktop", "desktop", "other")]
+    claims = [store.outbox.claim(route) for route in ("desktop", "desktop", "desktop", "other")]
     assert sorted(one.id for one in claims if one) == ["d1", "d3", "d4"]
     remind("d5")
     assert store.outbox.claim("desktop") is None, "d1 is being sent"

@@ -86,7 +86,7 @@ def test_undone_statement_seals_nothing(store):
 def test_uncompared_changes_write_no_event(store):
     before = store.audit.head()
     with store.quiet_transaction():
-        store.connection.write("UPDATE runs SET falls = falls + 1")
+        store.connection.write("UPDATE runs SET crash_count = crash_count + 1")
         store.connection.write("UPDATE asks SET status = status, heard = heard + 1")
         store.connection.write("CREATE TEMP TABLE people (name TEXT)")
         store.connection.write("INSERT INTO temp.people VALUES ('x')")

@@ -168,7 +168,7 @@ def _raise(_):
 )
 def test_database_errors_become_sentences(path, error, sentence):
     store = open_store(path)
-    said = str(store.connection.trouble(error))
+    said = str(store.connection.problem(error))
     assert sentence in said and path in said and "Nothing was confirmed" in said
 
 

@@ -57,7 +57,7 @@ def test_an_ask_comes_back_as_it_went_in(store):
     clock = deadlines.start(store.now(), 60.5, True, 7, (deadlines.Escalation(5, "bob"),))
     ask = open_ask(
         store, question=question, origin=Origin("/p", "/p/x", "coder", "claude/1", "t1", "person:sue", "run:1/2"),
-        priority=0, confidence=0.25, going_on="much", deadlines=clock,
+        priority=0, confidence=0.25, activity="much", deadlines=clock,
     )  # fmt: skip
     assert store.asks.get(ask.id) == ask
     form = make_question("form", "F", schema={"type": "object"})

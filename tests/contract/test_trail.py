@@ -24,7 +24,7 @@ from gatebell.services.permissions import manage_rules
 from gatebell.services.tasks import backlog
 
 # Columns that an index keeps unique beside the key, so a copied row needs others.
-UNIQUE = {"asks": ("seq", "session"), "sittings": ("number",), "tasks": ("seq",)}
+UNIQUE = {"asks": ("seq", "session"), "visits": ("number",), "tasks": ("seq",)}
 ENDED = "state IN ('completed', 'stuck', 'failed')"
 # A key is used once by each person for an ask: a copied row without one breaks no rule of the table.
 ROW = {"runs": ENDED, "calls": "state <> 'open'", "answers": "key = ''"}

@@ -1,4 +1,4 @@
-"""A worker on a backlog that is struck at a point of its own: a write, a turn, or a git command."""
+"""A worker on a backlog that is struck at a chosen point: a write, a turn, or a git command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gatebell.services.runs.drive_run import Driver
 
 
 def work_off(path: str, project: str, point: tuple[int, str, str], slots: int) -> None:
-    """Until it is killed; tells how many points it has passed at every byte that comes."""
+    """Work until killed; report the number of passed points at every byte that arrives."""
     striker = Striker(*point)
     with closing(wiring.open_store(path)) as store:
         needs = flow_jobs._struck_dependencies(store, striker)
@@ -36,7 +36,7 @@ def work_off(path: str, project: str, point: tuple[int, str, str], slots: int) -
 operation.JOBS.update(work_off=work_off)
 
 if __name__ == "__main__":
-    # Imported before the kills are counted.
+    # Imported before the points are counted.
     for late in (
         *("api.flows", "adapters.agents.command", "adapters.engines.local"),
         *("adapters.git.worktrees", "services.tasks.backlog", "services.tasks.task_flow"),

@@ -2,7 +2,7 @@
 
     python checks.py NAME FOLDER    FOLDER holds the package `gatebell`
 
-A check that does not hold ends with exit code 3; one that cannot even run, with another.
+A check that fails ends with exit code 3; one that cannot run, with another.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def check_refused(error: type[Exception], verb: Callable[..., Any], *arguments: 
 
 
 @check
-def an_overtaken_answer_does_not_settle(path: str) -> None:
+def overtaken_answer_does_not_settle(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as slow, closing(wiring.open_store(path)) as fast:
         write = slow.asks.change
@@ -107,7 +107,7 @@ def an_overtaken_answer_does_not_settle(path: str) -> None:
 
 
 @check
-def a_confirmed_answer_outlives_its_process(path: str) -> None:
+def confirmed_answer_outlives_its_process(path: str) -> None:
     ask_id = pending(path)
     with Nursery() as nursery:
         child = nursery.start("perform", operation="answer", path=path, ask_id=ask_id)
@@ -119,7 +119,7 @@ def a_confirmed_answer_outlives_its_process(path: str) -> None:
 
 
 @check
-def the_log_is_synced_before_confirming(path: str) -> None:
+def log_is_synced_before_confirming(path: str) -> None:
     ask_id = pending(path)
     with Nursery() as nursery:
         child = nursery.start("perform", operation="answer", path=path, ask_id=ask_id)
@@ -132,19 +132,19 @@ def the_log_is_synced_before_confirming(path: str) -> None:
 
 
 @check
-def a_kill_leaves_all_or_nothing_of_an_answer(path: str) -> None:
+def kill_leaves_all_or_nothing_of_an_answer(path: str) -> None:
     swept = sweep(os.path.dirname(path), "answer", KILL, lambda _: True)
     assert swept.wrong == [], swept.wrong[0]
 
 
 @check
-def a_kill_leaves_all_or_nothing_of_a_schema(path: str) -> None:
+def kill_leaves_all_or_nothing_of_a_schema(path: str) -> None:
     swept = sweep(os.path.dirname(path), "migrate", KILL, lambda point: point.place % 10 == 0)
     assert swept.wrong == [], swept.wrong[0]
 
 
 @check
-def a_full_disk_confirms_nothing(path: str) -> None:
+def full_disk_confirms_nothing(path: str) -> None:
     folder = os.path.dirname(path)
     swept = sweep(folder, "answer", FULL_DISK, lambda point: point.call.name in WRITING_CALLS)
     assert swept.wrong == [], swept.wrong[0]
@@ -175,7 +175,7 @@ def only_the_clock_of_the_store_expires(path: str) -> None:
 
 
 @check
-def an_answer_to_another_question_is_refused(path: str) -> None:
+def answer_to_another_question_is_refused(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
         other = Given("yes", digest="the digest of what was shown before")
@@ -193,7 +193,7 @@ def only_the_bare_word_decides(path: str) -> None:
 
 
 @check
-def a_refused_answer_is_kept(path: str) -> None:
+def refused_answer_is_kept(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
         check_refused(InvalidAnswerError, answer_ask.answer, store, ask_id, ADA, Given("perhaps"))
@@ -203,7 +203,7 @@ def a_refused_answer_is_kept(path: str) -> None:
 
 
 @check
-def the_same_key_brings_back_the_first_result(path: str) -> None:
+def same_key_returns_the_first_result(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
         given = Given("yes", key="once")
@@ -214,7 +214,7 @@ def the_same_key_brings_back_the_first_result(path: str) -> None:
 
 
 @check
-def an_answer_is_taken_once(path: str) -> None:
+def answer_is_taken_once(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
         answer_ask.answer(store, ask_id, ADA, Given("yes"))
@@ -224,7 +224,7 @@ def an_answer_is_taken_once(path: str) -> None:
 
 
 @check
-def a_taken_answer_is_not_given_again(path: str) -> None:
+def taken_answer_is_not_given_again(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
         request = Request("May it go out?", "approval")
@@ -236,7 +236,7 @@ def a_taken_answer_is_not_given_again(path: str) -> None:
 
 
 @check
-def a_secret_stands_in_one_table_and_then_in_none(path: str) -> None:
+def secret_is_in_one_table_and_then_in_none(path: str) -> None:
     ask_id = secretly_answered(path)
     with closing(apsw.Connection(path)) as db:
         tables = [
@@ -252,7 +252,7 @@ def a_secret_stands_in_one_table_and_then_in_none(path: str) -> None:
 
 
 @check
-def an_agent_approves_nothing(path: str) -> None:
+def agent_approves_nothing(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
         check_refused(AgentRefusedError, answer_ask.answer, store, ask_id, AGENT, Given("yes"))
@@ -260,7 +260,7 @@ def an_agent_approves_nothing(path: str) -> None:
 
 
 @check
-def an_overtaken_maker_of_the_store_goes_on(path: str) -> None:
+def overtaken_maker_of_the_store_continues(path: str) -> None:
     migrate = Connection._migrate
 
     def overtaken(self: Connection, migrations: list[str]) -> None:
@@ -274,7 +274,7 @@ def an_overtaken_maker_of_the_store_goes_on(path: str) -> None:
 
 
 @check
-def a_writer_waits_for_its_turn(path: str) -> None:
+def writer_waits_for_its_turn(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store, closing(apsw.Connection(path)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -283,7 +283,7 @@ def a_writer_waits_for_its_turn(path: str) -> None:
             if other.in_transaction:
                 other.execute("COMMIT")
 
-        # Whoever waits for its turn sleeps, and wakes up to find that it has come.
+        # A process that waits for its turn sleeps, and finds at its wake-up that the turn has come.
         time.sleep = other_has_finished
         answer_ask.answer(store, ask_id, ADA, Given("yes"))
 

@@ -28,37 +28,37 @@ def _struck(path: str, *points: Point) -> None:
 
 
 @check
-def a_recorded_step_is_not_run_again(path: str) -> None:
+def recorded_step_is_not_repeated(path: str) -> None:
     _struck(path)
 
 
 @check
-def a_dangerous_step_is_not_run_again_by_itself(path: str) -> None:
+def dangerous_step_is_not_repeated_by_itself(path: str) -> None:
     _struck(path, Point(1, where="before change 6 recorded"))
 
 
 @check
-def an_overtaken_driver_records_nothing(path: str) -> None:
+def overtaken_driver_records_nothing(path: str) -> None:
     _struck(path, Point(1, STOP, "before change 2 recorded"))
 
 
 @check
-def an_overtaken_driver_ends_no_agent_of_its_successor(path: str) -> None:
+def overtaken_driver_ends_no_agent_of_its_successor(path: str) -> None:
     _struck(path, Point(1, STOP, "before run", WORKS))
 
 
 @check
-def an_overtaken_driver_withdraws_nothing(path: str) -> None:
+def overtaken_driver_withdraws_nothing(path: str) -> None:
     _struck(path, Point(1, STOP, "after change 1 open, turn over", WAITS))
 
 
 @check
-def a_slow_tool_is_ended_before_another_begins(path: str) -> None:
+def slow_tool_ends_before_another_begins(path: str) -> None:
     is_used_once(Stage(Path(path).parent / "stage", path, "slow", "slow_agent.sh"), tied=False)
 
 
 @check
-def a_kill_leaves_all_or_nothing_of_an_answer_that_wakes_a_run(path: str) -> None:
+def kill_leaves_all_or_nothing_of_a_waking_answer(path: str) -> None:
     folder = os.path.dirname(path)
     swept = sweep(folder, "answer_run", KILL, lambda point: point.place % 3 == 0)
     assert swept.wrong == [], swept.wrong[0]

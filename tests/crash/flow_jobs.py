@@ -1,6 +1,6 @@
-"""Processes that drive runs: one that is struck at a point of its own, and workers.
+"""Processes that drive runs: one that is struck at a chosen point, and workers.
 
-Forked like those of operation.py. A point lies before and after each thing that outlives the
+Forked like those of operation.py. A point is before and after each effect that outlives the
 process: every write of a run or an ask, and every turn of an agent.
 """
 
@@ -34,7 +34,7 @@ _POLL_SECONDS = 0.005
 
 
 class Striker:
-    """Counts points, all or those of one name, and strikes this very process at one of them."""
+    """Counts points, all or those of one name, and strikes this process at one of them."""
 
     def __init__(self, point: int, fault: str, where: str) -> None:
         self._point, self._where = point, where
@@ -57,7 +57,7 @@ class Striker:
         setattr(owner, name, between)
 
     def around_write(self, owner: Any, name: str) -> None:
-        """Like that; and nobody is stopped in the middle of a write, where all others wait."""
+        """Put points around a write; a stop never comes inside it, where all others wait."""
         write = getattr(owner, name)
 
         def alone(*arguments: Any, **named: Any) -> Any:
@@ -74,12 +74,12 @@ class Striker:
             if self.passed == self._point and not self.struck and self._where in ("", where):
                 self.struck = True
                 workers.tell("struck", where)
-                # To this thread, which so does nothing more; another might be slow to notice.
+                # To this thread, which stops at once; another thread might notice it late.
                 signal.pthread_kill(threading.get_ident(), self._signal)
 
 
 def _describe_point(name: str, subject: Any) -> str:
-    """What a point is about: `change 2 recorded`, `change 1 open, turn over`, `run`."""
+    """Describe a point: `change 2 recorded`, `change 1 open, turn over`, `run`."""
     if not isinstance(subject, RunChange):
         return name
     parts = [f"{call.path} {call.state}" for call in subject.calls] or [subject.run.state]
@@ -88,21 +88,21 @@ def _describe_point(name: str, subject: Any) -> str:
 
 
 def _lease(seconds: float) -> None:
-    """Leases that run out while a test waits."""
+    """Shorten leases so that they expire while a test waits."""
     claims.LEASE = run_journal.LEASE = timedelta(seconds=seconds)
     claims._BEAT_SECONDS = seconds / 3
     claims._GRACE_SECONDS = seconds / 4
 
 
 def _ready() -> None:
-    # The server that forked this does not wait for its children; whoever runs agents does.
+    # The server that forked this ignores its children; a process that runs agents must not.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.write(1, b"READY\n")
     workers.may_start()
 
 
 def drive(path: str, run_id: int, point: tuple[int, str, str], lease: float) -> None:
-    """Drive one run to its end; says when it waits for people, and goes on at the next byte."""
+    """Drive one run to its end; report when it waits for people, and continue at the next byte."""
     if lease:
         _lease(lease)
     striker = Striker(*point)
@@ -141,7 +141,7 @@ def _struck_dependencies(store: Store, striker: Striker) -> RunDependencies:
 
 
 def work(path: str, lease: float = 0, slow: str = "", tied: bool = True) -> None:
-    """A worker, until it is killed; the kernel ends an agent with it only where that is `tied`."""
+    """Work until killed; the kernel ends an agent with its worker only where that is `tied`."""
     if lease:
         _lease(lease)
     if slow:

@@ -1,4 +1,4 @@
-"""What workers were told, kept outside the store, and whether the store says the same."""
+"""The results that workers received, kept outside the store, and a comparison with the store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SETTLING = ("ask.answered", "ask.cancelled", "ask.timed_out")
 
 
 class Ledger:
-    """Announcements and confirmations, in the order in which they came from each worker."""
+    """Announcements and confirmations, in the order of their arrival from each worker."""
 
     def __init__(self) -> None:
         self._facts: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
@@ -33,7 +33,7 @@ class Ledger:
             self._open.pop(worker, None)
 
     def find_unfinished(self, worker: str) -> list[Any] | None:
-        """What the worker had announced and not confirmed when it died."""
+        """Return the facts that the worker had announced and not confirmed when it died."""
         return self._open.pop(worker, None)
 
     def counts(self) -> str:
@@ -41,7 +41,7 @@ class Ledger:
         return ", ".join(f"{count} {word}" for word, count in sorted(confirmed.items()))
 
     def compare(self, path: str) -> Iterator[str]:
-        """Every contradiction between what was confirmed and what is recorded."""
+        """Return every contradiction between the confirmed facts and the recorded ones."""
         seen = picture(path)
         yield from seen["damage"]
         yield from map(str, seen["orphans"])

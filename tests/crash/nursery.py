@@ -1,4 +1,4 @@
-"""Starts processes by forking them from one that has imported everything, and holds their ends."""
+"""Start processes by forking them from one that has imported everything, and end them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any, Self
 
 HERE = Path(__file__).parent
 PATIENCE_SECONDS = 120.0
-# Whether a process must ask for more memory depends on chance: let it have plenty beforehand.
+# Whether a process must ask for more memory depends on chance: reserve plenty in advance.
 SAME_CALLS_EVERY_TIME = {
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
@@ -27,11 +27,11 @@ SAME_CALLS_EVERY_TIME = {
 
 
 class HungError(Exception):
-    """A process said nothing for so long that it never will."""
+    """A process has been silent for longer than it ever should be."""
 
 
 class Child:
-    """A forked process: it waits for a byte on its stdin and speaks in lines."""
+    """A forked process: it waits for a byte on its stdin and prints lines."""
 
     def __init__(self, pid: int, stdin: int, stdout: int) -> None:
         self.pid = pid
@@ -50,7 +50,7 @@ class Child:
         os.write(self._stdin, b"g")
 
     def line(self) -> str:
-        """The next whole line; nothing once the process is gone."""
+        """Return the next whole line, or nothing once the process is gone."""
         while b"\n" not in self._unread:
             if not select.select([self.stdout], [], [], PATIENCE_SECONDS)[0]:
                 raise HungError(f"process {self.pid} says nothing more")
@@ -61,14 +61,14 @@ class Child:
         return line.decode()
 
     def lines(self) -> list[str]:
-        """The whole lines that are there now; asks the pipe once."""
+        """Return the whole lines that have arrived; read the pipe once."""
         part = os.read(self.stdout, 65536)
         self.ended = not part
         *whole, self._unread = (self._unread + part).split(b"\n")
         return [line.decode() for line in whole]
 
     def last_lines(self) -> list[str]:
-        """What a process said before it was gone."""
+        """Return the output of a process that is gone."""
         found = []
         while line := self.line():
             found.append(line)
@@ -78,7 +78,7 @@ class Child:
         self.send(signal.SIGKILL)
 
     def send(self, number: signal.Signals) -> None:
-        """A signal; to one that is gone, it is nothing, whoever sends it from another thread."""
+        """Send a signal. It has no effect on a process that is gone."""
         with self._lock, suppress(ProcessLookupError):
             if not self.closed:
                 signal.pidfd_send_signal(self._handle, number)
@@ -87,13 +87,13 @@ class Child:
         return bool(select.select([self._handle], [], [], 0)[0])
 
     def hang_up(self) -> None:
-        """Send no more bytes: whoever waits for one ends."""
+        """Close the input: a process that waits for a byte ends."""
         if self._stdin >= 0:
             os.close(self._stdin)
         self._stdin = -1
 
     def close(self) -> None:
-        """Wait for its end; it has been killed, or ends when nobody sends it bytes."""
+        """Wait for its end; it has been killed, or ends because its input is closed."""
         if self.closed:
             return
         self.hang_up()
@@ -105,7 +105,7 @@ class Child:
 
 
 class Nursery:
-    """The server that forks; `with` keeps it alive."""
+    """The server that forks; use it in `with`, which keeps it alive."""
 
     def __init__(self, server: str = "operation.py") -> None:
         self._children: list[Child] = []
@@ -120,7 +120,7 @@ class Nursery:
             )
 
     def start(self, job: str, **arguments: Any) -> Child:
-        """A process that is READY: all that is left to it is the job itself."""
+        """Start a process that is READY: only the job itself is left to do."""
         its_stdin, stdin = os.pipe()
         stdout, its_stdout = os.pipe()
         request = json.dumps({"job": job, "arguments": arguments}).encode()

@@ -1,7 +1,7 @@
 """One operation in a process of its own, forked from a server that has imported everything.
 
-The process opens its store, says READY, and waits for a byte: what it does after that is the
-operation and nothing else. When the verb has returned it says ACK in one write.
+The process opens its store, prints READY, and waits for a byte. After that it performs only the
+operation. When the verb has returned, it prints ACK in one write.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from gatebell.services.people import manage_people
 from gatebell.testing import FakeClock
 
 ADA = Caller("person:ada", verified=False, via="cli", agent=None, evidence={"uid": 1000})
-ORIGIN = Origin(project="shop", session="claude/s1", sponsor="person:ada", owner="run-1")
+ORIGIN = Origin(project="shop", session="claude/s1", started_by="person:ada", owner="run-1")
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 SECRET = "swordfish-of-the-crash-harness"
 
@@ -51,7 +51,7 @@ _ANYBODY = ctypes.c_ulong(-1)
 
 
 class Scene(NamedTuple):
-    """Where an operation happens, and to which ask."""
+    """The place of an operation, and its ask."""
 
     path: str
     ask_id: str = ""
@@ -60,7 +60,7 @@ class Scene(NamedTuple):
 
 class Operation(NamedTuple):
     prepare: Callable[[str], str]
-    """Makes the store that the operation finds; returns the id of its ask."""
+    """Make the store for the operation; return the id of its ask."""
     perform: Callable[[Scene], Any]
 
 
@@ -81,7 +81,7 @@ def pending(path: str, owner: str = ORIGIN.owner, **more: Any) -> str:
 
 
 def park(path: str) -> str:
-    """An ask that a run waits for."""
+    """Make an ask that a run waits for."""
     ask_id = pending(path, owner="run:1/1")
     with closing(wiring.open_store(path, FakeClock(LONG_AGO))) as store:
         new = Run(0, "ship", "ship.py", "", "", "shop", "person:ada", LONG_AGO)
@@ -121,7 +121,7 @@ def answer(scene: Scene) -> Any:
 
 
 def refuse(scene: Scene) -> Any:
-    """An answer that settles nothing and is kept all the same."""
+    """Give an answer that settles nothing and is kept."""
     try:
         answer_ask.answer(scene.store, scene.ask_id, ADA, Given("perhaps", key="once"))
     except answer_ask.RefusedError as refusal:
@@ -180,13 +180,13 @@ def acknowledge(result: Any) -> None:
 
 
 def enter(scene: Scene) -> Scene:
-    """Open the store; one that is not there yet is made by the operation itself."""
+    """Open the store if it exists; otherwise the operation itself makes it."""
     there = os.path.exists(scene.path)
     return scene._replace(store=wiring.open_store(scene.path)) if there else scene
 
 
 def perform(operation: str, path: str, ask_id: str) -> None:
-    """Try once for every byte that comes, until it is acknowledged or nobody sends one."""
+    """Try once for every byte that arrives, until it succeeds or the input is closed."""
     scene = enter(Scene(path, ask_id))
     os.write(1, b"READY\n")
     while workers.may_start():
@@ -199,7 +199,7 @@ def perform(operation: str, path: str, ask_id: str) -> None:
 
 
 def stay_open(path: str, rounds: int) -> None:
-    """Many verbs in one process, each acknowledged."""
+    """Run many verbs in one process, each acknowledged."""
     with closing(wiring.open_store(path)) as store:
         os.write(1, b"READY\n")
         workers.may_start()
@@ -222,7 +222,7 @@ JOBS = {
 
 
 def live(job: str, arguments: dict[str, Any], stdin: int, stdout: int) -> None:
-    """The whole life of a forked process."""
+    """Run a forked process from its start to its end."""
     code = 1
     try:
         os.dup2(stdin, 0)
@@ -231,14 +231,14 @@ def live(job: str, arguments: dict[str, Any], stdin: int, stdout: int) -> None:
         os.close(stdout)
         libc = ctypes.CDLL(None)
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        # Where only ancestors may trace a process, this lets the tracer in.
+        # Needed where only ancestors may trace a process.
         libc.prctl(_PR_SET_PTRACER, _ANYBODY)
         JOBS[job](**arguments)
         code = 0
     except BaseException:
         traceback.print_exc()
     finally:
-        # Without leaving Python in order: a store is not closed by those who crash.
+        # Without a clean exit of Python: a process that crashes does not close its store.
         os._exit(code)
 
 
@@ -250,7 +250,7 @@ def rehearse() -> None:
             scene = Scene(path, operation.prepare(path))
             with suppress(Exception):
                 operation.perform(enter(scene))
-    # Nor may the collection of what is left of it fall into one.
+    # A garbage collection must not run during an operation either.
     gc.collect()
     gc.disable()
 

@@ -1,7 +1,7 @@
-"""A run of the flow in stage/, performed by processes that are struck, and what came of it.
+"""A run of the flow in stage/, driven by processes that are struck, and its outcome.
 
-The scripted person answers by what is asked. Whether a dangerous step happened they see from the
-ledger, once whoever began it is gone.
+The scripted person answers by the text of the question. For a dangerous step they read the
+ledger, once the process that began the step is gone.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from gatebell.services.runs.manage_runs import RunRequest
 STAGE = Path(__file__).parent / "stage"
 KILL, STOP = "SIGKILL", "SIGSTOP"
 BEGINS, WORKS, WAITS = "begins", "works", "waits"
-"""What the successor of a stopped process does when that wakes up; it works while an agent does."""
+"""What the successor does when a stopped process wakes up; it works while its agent does."""
 MOST = 0.9
 """The part of the points that must be struck, see `find_unstruck`."""
 DANGEROUS = "deploy"
@@ -57,7 +57,7 @@ _PATIENCE_SECONDS = 60.0
 
 
 class Piece(NamedTuple):
-    """What is performed, and what must come of it."""
+    """A flow to perform, and its required outcome."""
 
     file: str
     result: Any
@@ -69,21 +69,21 @@ ARTICLE = Piece("article", ["publish", NOTES, "publish", ANSWERS], {"main": ["wr
 
 
 class Point(NamedTuple):
-    """Where a process is struck: the so-manieth point that it passes; 0: nowhere."""
+    """The point at which a process is struck, counted from 1; 0: nowhere."""
 
     number: int = 0
     fault: str = KILL
     where: str = ""
-    """Only points of this name count, as flow_jobs.py tells them."""
+    """Only points of this name count; flow_jobs.py names them."""
     wakes: str = BEGINS
-    """Whoever is stopped wakes up while its successor does this."""
+    """A stopped process wakes up while its successor does this."""
 
 
 def find_unstruck(points: Sequence[Point], struck: int, passed: int) -> str:
-    """What is wrong if the process that came to the end had passed a point where it was to fall.
+    """What is wrong if the last process passed the point at which it had to be struck.
 
-    How many points there are differs a little each time: branches race, and whoever looks on may
-    see the end before the last point. What has fewer of them is not struck at the last ones.
+    The number of points differs a little each time: the branches of a run race, and a task is
+    closed before the last points. So a process may end before it comes to its point.
     """
     due = points[struck].number if struck < len(points) else 0
     return f"{passed} points passed, and not struck at {due}" if 0 < due < passed else ""
@@ -131,7 +131,7 @@ class Stage:
             yield
 
     def starts(self) -> list[list[str]]:
-        """What the agents wrote: start or signalled, their task, their session."""
+        """Return the lines of the agents: start or signalled, their task, their session."""
         return [line.split() for line in self._lines("starts")]
 
     def violations(self) -> list[str]:
@@ -142,7 +142,7 @@ class Stage:
         return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
 
     def tree(self) -> dict[str, str]:
-        """The run's folder; papers of turns are named by chance."""
+        """Return the run's folder; session files of turns have random names."""
         files = [path for path in self.project.rglob("*") if path.is_file()]
         return {
             str(path.relative_to(self.project)): "".join(
@@ -154,7 +154,7 @@ class Stage:
 
 
 class Person:
-    """Answers whatever a run asks."""
+    """Answers every question of a run."""
 
     def __init__(self, store: Store, stage: Stage, run_id: int) -> None:
         self._store, self._stage, self._run_id = store, stage, run_id
@@ -201,7 +201,7 @@ def is_doubt(ask: Ask) -> bool:
 
 
 class Play:
-    """One run, driven by a process until that is struck, and then by the next."""
+    """One run, driven by a process until it is struck, and then by the next process."""
 
     def __init__(self, nursery: Nursery, folder: Path, piece: Piece = CHAOS) -> None:
         self._nursery, self._piece = nursery, piece
@@ -211,7 +211,7 @@ class Play:
         self.passed = 0
 
     def perform(self, *points: Point) -> dict[str, Any]:
-        """Strike a process at each of these, one after the other; what is there afterwards."""
+        """Strike a process at each of these points, one by one; return the outcome."""
         with closing(wiring.open_store(self.stage.path)) as store:
             run_id = self.stage.start(store)
             self._drive(store, run_id, list(points))
@@ -242,7 +242,7 @@ class Play:
                 return
             if word == "parked":
                 assert person.answer_all(), "it waits, and nobody is asked"
-                # Gone, if it had begun a dangerous step that is in doubt now.
+                # The process is gone if it had begun a dangerous step that is in doubt now.
                 with suppress(BrokenPipeError):
                     child.go()
             elif word == "struck":
@@ -264,7 +264,7 @@ class Play:
         return child
 
     def _start_beside_overtaken(self, store: Store, left: Run, lease: float) -> Child:
-        """A successor whose agent is at work until those who were stopped have ended."""
+        """Start a successor whose agent is at work until the stopped processes have ended."""
         with self.stage.hold_agents():
             child = self._start(left.id, Point(), lease)
             until(self.stage.starts)
@@ -273,7 +273,7 @@ class Play:
         return child
 
     def _let_overtaken_go_on(self, store: Store, left: Run) -> None:
-        """Those who were stopped wake up and find that somebody else has their run."""
+        """Continue the stopped processes, which find that another one drives their run."""
         if self._overtaken:
             until(lambda: left.state != "running" or get_run(store, left.id).claim > left.claim)
         for child in self._overtaken:
@@ -299,7 +299,7 @@ class Play:
 
 
 def _result(run: Run) -> Any:
-    """What came of a run; of a workflow without ids, times and claims."""
+    """Return the result of a run; of a workflow without ids, times and claims."""
     told = run.result
     if not isinstance(told, dict):
         return told
@@ -328,7 +328,7 @@ def _describe_ask(ask: Ask) -> tuple[Any, ...]:
 
 
 def _steady(store: Store, call: FlowCall) -> list[Any]:
-    """A call without what differs by chance: times, ids, claims."""
+    """Return a call without its random parts: times, ids, claims."""
     value = call.value
     if isinstance(value, dict) and "ask" in value:
         ask = store.asks.get(value["ask"])
@@ -345,13 +345,13 @@ def _step_name(call: FlowCall) -> str:
 
 
 def damage(path: str) -> list[str]:
-    """What is wrong with the store itself, and with its audit trail."""
+    """Return the faults of the store itself, and of its audit trail."""
     seen = picture(path)
     return [*seen["damage"], *map(str, seen["orphans"]), *faults(path)]
 
 
 def _count_effects(stage: Stage, calls: dict[str, FlowCall]) -> dict[str, list[str]]:
-    """The ledger's effects that were recorded, in their order on each line."""
+    """Return the recorded effects of the ledger, in their order on each line."""
     counted = {_step_name(call): call.value["claim"] for call in calls.values() if _step_name(call)}
     lines = defaultdict(list)
     for one in stage.effects():
@@ -361,7 +361,7 @@ def _count_effects(stage: Stage, calls: dict[str, FlowCall]) -> dict[str, list[s
 
 
 def violations(store: Store, stage: Stage, run_id: int, piece: Piece = CHAOS) -> Iterator[str]:
-    """What must never be, however often a run was interrupted."""
+    """Return the broken rules that hold however often a run was interrupted."""
     yield from stage.violations()
     run, calls = get_run(store, run_id), {call.path: call for call in store.runs.calls(run_id)}
     if (run.state, _result(run)) != ("completed", piece.result):

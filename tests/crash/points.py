@@ -1,8 +1,8 @@
-"""Every system call of an operation is a point at which a crash or a full disk may strike.
+"""Strike an operation at every system call, by a crash or a full disk.
 
 A sweep runs the operation once to see its calls, then once more for each of them, on a fresh
-copy of the store, with that call spoilt. Afterwards the store is judged from outside: it must
-look exactly as before or exactly as after the operation, and as after if that was confirmed.
+copy of the store, with that call spoilt. Then the store is judged from outside: it must look
+exactly as before or exactly as after the operation, and as after if that was confirmed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Picture = dict[str, Any]
 
 
 class Point(NamedTuple):
-    """One call of an operation, and what is to happen to it."""
+    """One call of an operation, and the fault that strikes it."""
 
     place: int
     call: Call
@@ -48,7 +48,7 @@ class Point(NamedTuple):
 
     @property
     def can_fail(self) -> bool:
-        """Everything can but giving back a lock, which no disk has a part in."""
+        """Return whether the call can fail: all can, except the release of a lock."""
         return "F_UNLCK" not in self.call.rest
 
     def __str__(self) -> str:
@@ -56,16 +56,16 @@ class Point(NamedTuple):
 
 
 class Strike(NamedTuple):
-    """What came of one point."""
+    """The outcome of one point."""
 
     hit: bool
     said: str
-    """The process's own words about how it ended."""
+    """The words of the process about its end."""
     wrong: list[str]
 
 
 class Sweep(NamedTuple):
-    """What came of all the points that were tried."""
+    """The outcome of all points that were tried."""
 
     seen: int
     tried: int
@@ -80,11 +80,11 @@ class Sweep(NamedTuple):
 
 
 def picture(path: str) -> Picture:
-    """Everything in the store but random ids and times, read without the package's own code."""
+    """Return the content of the store except random ids and times, read without our own code."""
     if not os.path.exists(path):
         path = ":memory:"
     with closing(apsw.Connection(path)) as db:
-        # A killed process may still be letting go of its locks.
+        # A killed process may still be releasing its locks.
         db.set_busy_timeout(10_000)
         rows = db.execute("SELECT type, name FROM sqlite_master ORDER BY name").fetchall()
         return {
@@ -106,14 +106,14 @@ def _rows(db: apsw.Connection, table: str) -> list[dict[str, Any]]:
 
 
 def _steady(name: str, value: Any) -> Any:
-    """A time, or a digest of one, differs from run to run; that there is one does not."""
+    """Replace a time, or a digest of one: it differs from run to run."""
     if name == "content" and value:
         return {inner: _steady(inner, part) for inner, part in json.loads(value).items()}
     return value is not None if name in _TIMED or name.endswith("_at") else value
 
 
 def traces_of_secret(path: str) -> list[str]:
-    """The files in which the secret can still be read."""
+    """Return the files in which the secret can still be read."""
     found = []
     for end in ("", "-wal"):
         if os.path.exists(path + end):
@@ -124,7 +124,7 @@ def traces_of_secret(path: str) -> list[str]:
 
 
 class Field:
-    """An operation with its prepared store, of which every point gets a copy."""
+    """An operation with its prepared store; every point gets a copy."""
 
     def __init__(self, folder: str, operation: str, nursery: Nursery) -> None:
         self._folder = folder
@@ -149,7 +149,7 @@ class Field:
     @contextmanager
     def _copy(self) -> Iterator[str]:
         self._copies += 1
-        # Names of one length: a longer path may ask for more memory, which is a call of its own.
+        # Names of equal length: a longer path may need more memory, which is another call.
         copy = os.path.join(self._folder, f"{self._copies:08}")
         shutil.copytree(os.path.join(self._folder, "template"), copy)
         yield os.path.join(copy, "gate.db")
@@ -195,7 +195,7 @@ class Field:
         return list(faults(path)) if seen["version"] else []
 
     def _again(self, path: str, child: Child) -> list[str]:
-        """The process that found the disk full tries again once there is room."""
+        """Let the process that found the disk full try again once there is space."""
         done = picture(path) == self.after
         child.go()
         said = child.line()
@@ -204,12 +204,12 @@ class Field:
         return [f"the same process could not try again: {said}"]
 
     def _redo(self, path: str) -> list[str]:
-        """Somebody else does it again, as one does after a crash: there must be one effect."""
+        """Let another process do it again, as after a crash: there must be one effect."""
         store = wiring.open_store(path) if self.before["version"] else None
         try:
             OPERATIONS[self._operation].perform(Scene(path, self._ask_id, store))
         except AlreadySettledError:
-            """It had happened, as the picture will show."""
+            """The operation had happened, as the picture will show."""
         except GateError as error:
             return [f"it could not be done again: {error}"]
         finally:
@@ -222,14 +222,14 @@ class Field:
 
 
 def _outspoken(point: Point, said: str) -> list[str]:
-    """Whatever the store's files do, it is told in the gate's own words."""
+    """Report an error of the store's files that is not one of gate's own errors."""
     own = said.startswith(("ACK", "ERR StoreTroubleError")) or not said
     outside = point.call.acknowledges or point.call.name == "getrandom"
     return [] if own or outside else [f"a raw error came out: {said}"]
 
 
 def _was_hit(point: Point, calls: list[Call]) -> bool:
-    """The planned call itself, at its planned place, not another one of the same name."""
+    """Return whether the planned call itself was struck, not another one of the same name."""
     struck = calls[point.place - 1] if len(calls) >= point.place else None
     if struck is None or (struck.name, struck.nth) != (point.call.name, point.call.nth):
         return False
@@ -246,7 +246,7 @@ def differences(one: Picture, other: Picture) -> str:
 
 
 def faults(path: str) -> Iterator[str]:
-    """What the package itself finds wrong with the record."""
+    """Return the faults of the record that the package itself finds."""
     with closing(wiring.open_store(path)) as store:
         yield from verify(store)
 

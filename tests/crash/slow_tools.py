@@ -1,4 +1,4 @@
-"""An agent in a slow tool whose worker is killed, with the process table looked at all the while."""
+"""An agent in a slow tool whose worker is killed, while the process table is watched."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gatebell.app import wiring
 
 
 class Sampler:
-    """Looks at the process table without a pause: which turns are at work in each session."""
+    """Reads the process table without a pause: which turns work in each session."""
 
     def __init__(self) -> None:
         self.together: set[frozenset[str]] = set()
@@ -50,7 +50,7 @@ def _marks(process: Path) -> tuple[str, str]:
 
 
 def _waits_to_begin(process: Path) -> bool:
-    """An agent's program is not yet there before its shell was told to go."""
+    """Return whether the shell has not yet started the agent's program."""
     try:
         return b"IFS= read" in (process / "cmdline").read_bytes()
     except OSError:
@@ -58,7 +58,7 @@ def _waits_to_begin(process: Path) -> bool:
 
 
 def is_used_once(stage: Stage, *, tied: bool) -> None:
-    """Kill the worker while its agent is in the tool, and let another take the run over."""
+    """Kill the worker while its agent is in the tool, and let another take over the run."""
     with (
         Nursery("flow_jobs.py") as nursery,
         closing(wiring.open_store(stage.path)) as store,

@@ -1,4 +1,4 @@
-"""What a trace tells about syncing: nothing may be confirmed before its commit is on the disk."""
+"""Check the syncs of a trace: nothing may be confirmed before its commit is on the disk."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _LOG = "-wal"
 
 
 def count_syncs(calls: list[Call]) -> tuple[Counter[str], list[str]]:
-    """How many syncs of each kind there were, and every acknowledgement that came too early."""
+    """The number of syncs of each kind, and every acknowledgement that came too early."""
     counts: Counter[str] = Counter()
     early: list[str] = []
-    # What was written to each open log since it was last synced.
+    # The bytes written to each open log since its last sync.
     unsynced: dict[str, str] = {}
     committed = False
     for place, call in enumerate(calls, 1):

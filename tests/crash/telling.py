@@ -1,9 +1,9 @@
-"""What a long run has to tell besides that it passed."""
+"""Figures that a long run prints although it passed."""
 
 from __future__ import annotations
 
 
 def tell(capsys, text: str) -> None:
-    """Print past pytest's capture: figures are wanted from runs that pass, too."""
+    """Print past pytest's capture, for passed tests too."""
     with capsys.disabled():
         print(f"\n  {text}", end="")

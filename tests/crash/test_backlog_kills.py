@@ -34,7 +34,7 @@ PATIENCE_SECONDS = 60.0
 ASKS = asks_first(
     "Which way?",
     "echo part >login.py",
-    # Whoever was interrupted sees what is there; without the part there is no whole.
+    # The agent that continues sees the existing files; the whole needs the part.
     "grep -q part login.py && { grep -q left login.py || echo left >>login.py; }",
 )
 BUILDS = f"cp login.py logout.py\n{report('completed', 'Built on it')}"
@@ -52,7 +52,7 @@ class Play:
         self.kills = self.passed = 0
 
     def perform(self, *points: Point) -> dict[str, Any]:
-        """Kill one worker after the other at these; what is there in the end."""
+        """Kill one worker after the other at these points; return the result."""
         with closing(wiring.open_store(self._path)) as store:
             login = self.project.task(store, "Login", ASKS)
             logout = self.project.task(
@@ -97,7 +97,7 @@ class Play:
             self._answered[ask.question.prompt] += 1
 
     def _outcome(self, store: Store, ids: list[str]) -> dict[str, Any]:
-        """Without ids and times, which differ by chance."""
+        """Return the tasks without ids and times, which are random."""
         tasks, project = [backlog.get(store, one) for one in ids], self.project
         asks = [
             [ask.question.prompt, ask.value, "taken" if ask.delivered_at else "not taken"]
@@ -124,7 +124,7 @@ class Play:
 
 
 def _find_merged(store: Store, task: Task) -> str:
-    """The work of a task: what was merged into main, where its branch is removed."""
+    """Return the work of a task: its merge into main, if its branch is removed."""
     (run,) = store.runs.of_task(task.id)
     assert isinstance(run.result, dict)
     return f"{run.result['commit']}^2"
@@ -141,7 +141,7 @@ def _folder(store: Store, project: BacklogProject, task: Task) -> str:
 
 
 class Theatre:
-    """Performs the same again and again, and compares what came of it."""
+    """Performs the same work many times, and compares the results."""
 
     def __init__(self, nursery: Nursery, folder: Path) -> None:
         self._nursery, self._folder, self._numbers = nursery, folder, count()
@@ -174,7 +174,7 @@ def theatre(tmp_path_factory) -> Iterator[Theatre]:
 
 
 @pytest.mark.proves("TASK-220", "S3-6", "S3-26", "S3-27", "S3-77", "S3-B4")
-def test_a_worker_that_nobody_kills_does_what_the_others_are_measured_by(theatre):
+def test_worker_without_kills_gives_the_reference_result(theatre):
     done = theatre.undisturbed
     assert done["tasks"] == [
         ["closed", "All of it is done", "As you said"],
@@ -193,9 +193,7 @@ def test_a_worker_that_nobody_kills_does_what_the_others_are_measured_by(theatre
 
 
 @pytest.mark.proves("TASK-221", "S3-6", "S3-26", "S3-27", "S3-77", "S3-B12", "LAW-5", "LAW-7")
-def test_a_kill_of_the_worker_at_any_point_changes_nothing_that_comes_of_a_task(
-    theatre, whole, capsys
-):
+def test_kill_of_the_worker_never_changes_a_tasks_result(theatre, whole, capsys):
     step = 1 if whole else max(1, theatre.points // BY_DEFAULT)
     points = range(1, theatre.points + 1, step)
     kills, wrong = theatre.perform_all([(Point(number),) for number in points])
@@ -205,7 +203,7 @@ def test_a_kill_of_the_worker_at_any_point_changes_nothing_that_comes_of_a_task(
 
 
 @pytest.mark.proves("TASK-222")
-def test_kills_one_after_another_change_nothing_either(theatre, whole, capsys):
+def test_repeated_kills_change_nothing(theatre, whole, capsys):
     many = 40 if whole else 3
     width = theatre.points // (many + 2)
     strikes = [

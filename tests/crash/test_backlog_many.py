@@ -1,4 +1,4 @@
-"""Several workers on one backlog: every branch holds its own task's work, and what that needs."""
+"""Several workers on one backlog: each branch holds the work of its task and of its needs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Floor:
         return self.project.task(self.store, title, script, **fields)
 
     def start(self, workers: int = 1, slots: int = 1) -> None:
-        """All at the same moment."""
+        """Start all at the same moment."""
         wish = {"path": self.store.path, "project": str(self.project.folder), "slots": slots}
         begun = [
             self._nursery.start("work_off", point=(0, "SIGKILL", ""), **wish)
@@ -59,7 +59,7 @@ class Floor:
         self._workers += begun
 
     def replace(self, number: int) -> None:
-        """Kill a worker; another one comes."""
+        """Kill a worker; another one starts."""
         worker = self._workers.pop(number)
         worker.kill()
         worker.close()
@@ -113,7 +113,7 @@ def floor(nursery, tmp_path) -> Iterator[Floor]:
 
 
 def script(number: int) -> str:
-    """Writes a file of its own, perhaps the shared one, and may ask before it goes on."""
+    """Write an own file, perhaps the shared one; an agent may ask before it continues."""
     own, way = f"own-{number}.txt", f"way-{number}"
     begins = f"grep -qs begun {own} || echo begun >>{own}"
     if number in SHARING:
@@ -121,13 +121,13 @@ def script(number: int) -> str:
     done = report("completed", f"T{number} is done")
     if number not in ASKING:
         return f"{begins}\n{done}"
-    # Only with the answer to its own question does it write the way.
+    # It writes the way only with the answer to its own question.
     heard = f'case $text in *"> {way}"*) grep -q {way} {own} || echo {way} >>{own} ;; esac'
     return asks_first(f"Which way, T{number}?", begins, heard, f"T{number} is done")
 
 
 def _whats_wrong(floor: Floor, tasks: list[Task]) -> Iterator[str]:
-    """What is not as it would be, had each task been worked on alone."""
+    """Return the differences to a backlog whose tasks were worked on alone."""
     project = floor.project
     for number, task in enumerate(tasks):
         files = [f"own-{number}.txt"] + ["shared.txt"] * (number in SHARING)
@@ -156,7 +156,7 @@ def _whats_wrong(floor: Floor, tasks: list[Task]) -> Iterator[str]:
 
 
 def _work_off(floor: Floor, dice: random.Random, most: int) -> tuple[int, list[str]]:
-    """Ten tasks and three workers, of whom so many are killed; what is wrong in the end."""
+    """Run ten tasks on three workers, kill this many of them, and return the faults."""
     tasks = [floor.task(f"T{number}", script(number)) for number in range(TASKS)]
     floor.start(WORKERS)
     kills = 0
@@ -196,7 +196,7 @@ def test_nor_do_they_when_workers_are_killed(nursery, tmp_path, whole, capsys):
 
 
 @pytest.mark.proves("TASK-224", "S3-B21")
-def test_a_task_begins_with_all_that_it_builds_on_and_commits_only_its_own(floor):
+def test_task_begins_with_its_needs_and_commits_its_own(floor):
     def builds(name: str, *needed: Task) -> Task:
         work = f"ls *.txt >seen-{name}\necho {name} >{name}.txt\n"
         done = report("completed", f"{name} is there")
@@ -224,20 +224,20 @@ echo both >shared.txt
 
 @pytest.fixture
 def torn(floor) -> tuple[Floor, list[Task], Ask]:
-    """Two tasks that changed the same line, and one that needs both."""
+    """Make two tasks that changed the same line, and one that needs both."""
     left = floor.task("Left", f"echo left >shared.txt\n{report('completed', 'Left')}")
     right = floor.task("Right", f"echo right >shared.txt\n{report('completed', 'Right')}")
     both = floor.task("Both", MERGES, needs=[left.id, right.id])
     floor.start(slots=2)
     ask = floor.wait_for_ask(f"What {both.id} needs cannot be merged into one branch")
     assert ask.question.kind == "choice" and ask.question.options == (AGAIN, MARKERS, STOP)
-    assert all(word in ask.going_on for word in (left.id, right.id, "shared.txt"))
+    assert all(word in ask.activity for word in (left.id, right.id, "shared.txt"))
     floor.until(lambda: floor.get(both).state == "awaiting_input")
     return floor, [left, right, both], ask
 
 
 @pytest.mark.proves("TASK-225")
-def test_the_agent_gets_what_does_not_fit_together_if_a_person_says_so(torn):
+def test_agent_gets_the_conflict_if_a_person_says_so(torn):
     floor, (left, right, both), ask = torn
     floor.answer(ask, MARKERS)
     floor.until(lambda: floor.are_closed(left, right, both))
@@ -251,7 +251,7 @@ def test_the_agent_gets_what_does_not_fit_together_if_a_person_says_so(torn):
 
 
 @pytest.mark.proves("TASK-226")
-def test_a_person_mends_what_does_not_fit_together(torn):
+def test_person_repairs_a_conflict(torn):
     floor, (left, right, both), ask = torn
     floor.answer(ask, AGAIN)
     floor.until(lambda: not floor.store.asks.get(ask.id).pending)
@@ -267,7 +267,7 @@ def test_a_person_mends_what_does_not_fit_together(torn):
 
 
 @pytest.mark.proves("TASK-227")
-def test_a_task_whose_needs_do_not_fit_together_can_be_given_up(torn):
+def test_task_whose_needs_conflict_can_be_given_up(torn):
     floor, (left, right, both), ask = torn
     floor.answer(ask, STOP)
     floor.until(lambda: floor.get(both).state == "failed")

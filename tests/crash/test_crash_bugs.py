@@ -50,12 +50,12 @@ def test_every_check_holds_for_the_package_as_it_is(name):
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.stem)
-def test_a_seeded_bug_is_caught(bug, tmp_path):
+def test_seeded_bug_is_caught(bug, tmp_path):
     copy = patched_copy(bug, tmp_path)
     outcome = run_check(named_check(bug), copy)
     assert outcome.fails, f"{named_check(bug)} did not catch {bug.stem}: {outcome.said}"
 
 
-def test_there_are_at_least_twelve_bugs_and_no_check_is_idle():
+def test_there_are_twelve_bugs_and_every_check_is_used():
     assert len(BUGS) >= 12
     assert {named_check(bug) for bug in BUGS} == set(CHECKS)

@@ -1,4 +1,4 @@
-"""Workers that are killed at random moments, and a ledger that remembers what they were told."""
+"""Workers that are killed at random moments, and a ledger of the results they received."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_LIFE_SECONDS = 0.05
 
 
 class Crew:
-    """All workers on one store; whoever is killed gets a successor."""
+    """All workers on one store; a killed worker gets a successor."""
 
     def __init__(self, nursery: Nursery, path: str, dice: random.Random) -> None:
         self._nursery = nursery
@@ -43,7 +43,7 @@ class Crew:
         self._workers[name] = worker
 
     def listen(self, seconds: float) -> None:
-        """Write down what is said for so long."""
+        """Record the output for this long."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             ready = select.select(self._workers.values(), [], [], left)[0]
@@ -72,7 +72,7 @@ class Crew:
 
 
 @pytest.mark.proves("CRASH-4")
-def test_what_was_confirmed_outlives_every_kill(whole, tmp_path, capsys):
+def test_confirmed_changes_outlive_every_kill(whole, tmp_path, capsys):
     seed = int(os.environ.get("CRASH_SEED") or random.randrange(2**32))
     dice = random.Random(seed)
     path = str(tmp_path / "store" / "gate.db")

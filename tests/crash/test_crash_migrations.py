@@ -40,7 +40,7 @@ def test_processes_that_race_to_make_a_store_all_succeed(whole, tmp_path, capsys
 
 
 @pytest.mark.proves("CRASH-6")
-def test_a_process_waits_while_another_makes_the_store(tmp_path, monkeypatch):
+def test_process_waits_while_another_makes_the_store(tmp_path, monkeypatch):
     path = str(tmp_path / "gate.db")
     with closing(apsw.Connection(path)) as other:
         # SQLite calls no busy handler for a change of journal mode that meets this lock.

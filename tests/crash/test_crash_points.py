@@ -22,7 +22,7 @@ def pytest_generate_tests(metafunc):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_a_kill_at_any_call_leaves_all_or_nothing(operation, whole, tmp_path, capsys):
+def test_kill_at_any_call_leaves_all_or_nothing(operation, whole, tmp_path, capsys):
     step = 1 if whole or operation in ALWAYS_WHOLE else 12
     swept = sweep(str(tmp_path), operation, KILL, lambda point: point.place % step == 0)
     tell(capsys, f"{operation}, killed: {swept}")
@@ -30,7 +30,7 @@ def test_a_kill_at_any_call_leaves_all_or_nothing(operation, whole, tmp_path, ca
     assert swept.hit == swept.tried == swept.seen // step
 
 
-def test_an_error_at_any_call_leaves_all_or_nothing(operation, error, whole, tmp_path, capsys):
+def test_error_at_any_call_leaves_all_or_nothing(operation, error, whole, tmp_path, capsys):
     def is_wanted(point: Point) -> bool:
         return point.can_fail and (whole or point.call.name in WRITING_CALLS)
 

@@ -29,7 +29,7 @@ def open_asks(path: str, count: int) -> None:
 
 
 def race(children: dict[str, Child]) -> dict[str, list[list]]:
-    """Let all go at once; what each of them met, ask by ask."""
+    """Let all start at once; return the result of each, ask by ask."""
     for child in children.values():
         child.go()
     names, met = {child: name for name, child in children.items()}, defaultdict(list)

@@ -26,7 +26,7 @@ def nursery():
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_log_is_synced_before_a_verb_is_confirmed(verb, nursery, tmp_path, capsys):
+def test_log_is_synced_before_a_verb_is_confirmed(verb, nursery, tmp_path, capsys):
     path = str(tmp_path / "store" / "gate.db")
     ask_id = OPERATIONS[verb].prepare(path)
     with closing(nursery.start("perform", operation=verb, path=path, ask_id=ask_id)) as child:
@@ -41,7 +41,7 @@ def test_the_log_is_synced_before_a_verb_is_confirmed(verb, nursery, tmp_path, c
     assert syncs["commit"] == (2 if verb == "add_person" else 1)
 
 
-def test_a_process_that_stays_open_syncs_once_for_each_verb(nursery, tmp_path, capsys):
+def test_process_that_stays_open_syncs_once_for_each_verb(nursery, tmp_path, capsys):
     path = str(tmp_path / "store" / "gate.db")
     with closing(nursery.start("stay_open", path=path, rounds=ROUNDS)) as child:
         tracer = Tracer(child.pid, f"{path}-trace")

@@ -1,4 +1,4 @@
-"""Workers that are killed or stopped at random moments while they drive runs with agents and people."""
+"""Workers that are killed or stopped at random while they drive runs with agents and people."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ENDED_WITHIN_SECONDS = 60.0
 
 
 class Factory:
-    """Several workers on one store; whoever is killed gets a successor."""
+    """Several workers on one store; a killed worker gets a successor."""
 
     def __init__(self, nursery: Nursery, path: str, dice: random.Random) -> None:
         self._nursery, self._path, self._dice = nursery, path, dice
@@ -48,7 +48,7 @@ class Factory:
         self._workers.append(worker)
 
     def strike(self) -> None:
-        """Kill somebody, or stop them for a while."""
+        """Kill a worker, or stop it for a while."""
         self._stopped = {one: timer for one, timer in self._stopped.items() if timer.is_alive()}
         worker = self._dice.choice(self._workers)
         stop = self._dice.randrange(10) < STOPS_OF_TEN and len(self._stopped) < MAX_STOPPED
@@ -61,7 +61,7 @@ class Factory:
 
     def _stop(self, worker: Child) -> None:
         worker.send(signal.SIGSTOP)
-        # By a timer: whoever is stopped in the middle of a write holds everybody up, us too.
+        # By a timer: a process that is stopped inside a write blocks all others, this one too.
         seconds = self._dice.uniform(*STOPPED_SECONDS)
         self._stopped[worker] = threading.Timer(seconds, worker.send, [signal.SIGCONT])
         self._stopped[worker].start()
@@ -76,19 +76,19 @@ class Factory:
         self._start()
 
     def replace_dead(self) -> None:
-        """Whoever was in doubt about a dangerous step has ended the worker that had begun it."""
+        """Replace ended workers: a process in doubt about a dangerous step ends the one that began it."""
         for worker in [one for one in self._workers if one.is_gone()]:
             self._replace(worker)
 
 
 class Office:
-    """Starts runs, and has a person who answers whatever they ask."""
+    """Starts runs, with a person who answers all their questions."""
 
     def __init__(self, folder: Path, path: str) -> None:
         self._folder, self._path = folder, path
         self._people: dict[int, Person] = {}
         self.stages: dict[int, Stage] = {}
-        self.troubles: list[str] = []
+        self.problems: list[str] = []
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._answer)
 
@@ -111,11 +111,11 @@ class Office:
             with closing(wiring.open_store(self._path)) as store:
                 while not self._closed.wait(0.02):
                     for run in store.runs.newest(100, active=True):
-                        # A run that was just started is known in a moment.
+                        # A run that has just started is visible a moment later.
                         with suppress(KeyError):
                             self._person(store, run.id).answer_all()
         except Exception as error:
-            self.troubles.append(f"the person was told {error!r}")
+            self.problems.append(f"the person was told {error!r}")
 
     def _person(self, store: Store, run_id: int) -> Person:
         if run_id not in self._people:
@@ -124,7 +124,7 @@ class Office:
 
 
 def everything_wrong(store: Store, office: Office) -> Iterator[str]:
-    yield from office.troubles
+    yield from office.problems
     yield from damage(store.path)
     for run_id, stage in office.stages.items():
         yield from (f"run {run_id}: {one}" for one in violations(store, stage, run_id))

@@ -1,4 +1,4 @@
-"""A kill, or a stop that outlasts the lease, at every point of a run that something outlives."""
+"""A kill, or a stop longer than the lease, at every point of a run with a lasting effect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEEP = 8
 
 
 class Theatre:
-    """Performs the same run again and again, and compares what came of it."""
+    """Performs the same run many times, and compares the outcomes."""
 
     def __init__(self, nursery: Nursery, folder: Path, piece: Piece = CHAOS) -> None:
         self._nursery, self._folder, self._piece = nursery, folder, piece
@@ -33,7 +33,7 @@ class Theatre:
         return Play(self._nursery, self._folder / str(next(self._numbers)), self._piece)
 
     def perform(self, *struck: Point) -> tuple[int, str]:
-        """How many were struck, and how the outcome differs from that of the undisturbed run."""
+        """Return the number of strikes, and the differences to the outcome without strikes."""
         play = self._play()
         try:
             wrong = differences(play.perform(*struck), self._undisturbed)
@@ -55,7 +55,7 @@ def theatre(tmp_path_factory) -> Iterator[Theatre]:
 
 
 @pytest.mark.proves("RUN-500", "LAW-5", "LAW-7")
-def test_a_kill_at_any_point_of_a_run_changes_nothing_that_comes_of_it(theatre, whole, capsys):
+def test_kill_at_any_point_never_changes_a_runs_result(theatre, whole, capsys):
     points = range(1, theatre.points + 1, 1 if whole else 11)
     hit, wrong = theatre.perform_all([(Point(number),) for number in points])
     tell(capsys, f"{theatre.points} points, {hit} of {len(points)} killed")
@@ -64,7 +64,7 @@ def test_a_kill_at_any_point_of_a_run_changes_nothing_that_comes_of_it(theatre, 
 
 
 @pytest.mark.proves("RUN-501")
-def test_a_kill_while_recovering_from_a_kill_changes_nothing_either(theatre, whole, capsys):
+def test_kill_during_recovery_changes_nothing(theatre, whole, capsys):
     dice = random.Random(5)
     pairs = [
         (Point(dice.randint(1, theatre.points)), Point(dice.randint(1, theatre.points // 2)))
@@ -77,7 +77,7 @@ def test_a_kill_while_recovering_from_a_kill_changes_nothing_either(theatre, who
 
 
 @pytest.mark.proves("RUN-502")
-def test_whoever_is_stopped_for_longer_than_its_lease_spoils_nothing(theatre, whole, capsys):
+def test_driver_paused_beyond_its_lease_spoils_nothing(theatre, whole, capsys):
     points = range(3, theatre.points + 1, 1 if whole else 15)
     strikes = [(Point(number, STOP, wakes=BEGINS if number % 2 else WAITS),) for number in points]
     hit, wrong = theatre.perform_all(strikes)
@@ -87,9 +87,7 @@ def test_whoever_is_stopped_for_longer_than_its_lease_spoils_nothing(theatre, wh
 
 
 @pytest.mark.proves("PHASE-30", "S1-12", "S1-B13", "S1-P3", "S1-P4", "LAW-5")
-def test_a_kill_at_any_point_of_a_workflow_of_phases_changes_nothing(
-    tmp_path_factory, whole, capsys
-):
+def test_kill_at_any_point_never_changes_a_phase_workflow(tmp_path_factory, whole, capsys):
     with Nursery("flow_jobs.py") as nursery:
         theatre = Theatre(nursery, tmp_path_factory.mktemp("article"), ARTICLE)
         points = range(1, theatre.points + 1, 1 if whole else 4)

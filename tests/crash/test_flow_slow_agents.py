@@ -1,4 +1,4 @@
-"""An agent that is in a slow tool while its worker is killed, or while a branch beside it goes on."""
+"""An agent in a slow tool while its worker is killed, or while another branch continues."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from gatebell.services.asks import answer_ask
 
 @pytest.mark.proves("RUN-503", "LAW-5")
 @pytest.mark.parametrize("tied", [True, False], ids=["dies with its worker", "outlives its worker"])
-def test_an_agent_in_a_slow_tool_is_ended_before_another_begins(tied, tmp_path):
+def test_agent_in_a_slow_tool_ends_before_another_begins(tied, tmp_path):
     is_used_once(
         Stage(tmp_path, str(tmp_path / "store" / "gate.db"), "slow", "slow_agent.sh"), tied=tied
     )
 
 
 @pytest.mark.proves("RUN-505")
-def test_an_answered_branch_goes_on_while_another_waits_for_its_agent(tmp_path):
+def test_answered_branch_continues_while_another_waits_for_its_agent(tmp_path):
     stage = Stage(tmp_path, str(tmp_path / "store" / "gate.db"), "slow", "slow_agent.sh")
     with Nursery("flow_jobs.py") as nursery, closing(wiring.open_store(stage.path)) as store:
         run_id = stage.start(store, "beside")

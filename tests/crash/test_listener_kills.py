@@ -1,4 +1,4 @@
-"""Many agents ask by the script while the listener is killed and started again, again and again."""
+"""Many agents ask by the script while the listener is killed and started many times."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAUSE = threading.Event()
 
 
 class Scene:
-    """A project, its store, and whoever asks, answers, listens and kills there."""
+    """A project, its store, and the processes that ask, answer, listen and kill there."""
 
     def __init__(self, folder):
         self.project = str(folder / "project")
@@ -56,7 +56,7 @@ class Scene:
         self.store.close()
 
     def ask(self, agent, number):
-        """One question by the script; what it printed, and how it ended."""
+        """Ask one question by the script; return its output and exit code."""
         question = f'What does "agent {agent}" do in step {number}?'
         ran = subprocess.run(
             ["bash", SCRIPT, "--timeout", str(WAIT_SECONDS), question],
@@ -67,7 +67,7 @@ class Scene:
         return question, ran.returncode, ran.stdout
 
     def agent(self, agent):
-        """Asks again and again while the listener is killed, and once more after that."""
+        """Ask many times while the listener is killed, and once more after that."""
         rounds, is_over = [], False
         while not is_over:
             is_over = self.over.is_set()
@@ -75,7 +75,7 @@ class Scene:
         return rounds
 
     def person(self, ended):
-        """Answers whatever waits, in any order, until nobody asks any more."""
+        """Answer all waiting questions, in any order, until no agent asks any more."""
         store, dice = open_store(self.path), random.Random(4)
         while not ended.is_set():
             waiting = store.asks.pending(100)
@@ -91,7 +91,7 @@ class Scene:
         dice = random.Random(7)
         for _ in range(KILLS):
             listener = self.listen()
-            # From its first moments on, also before it has said anything.
+            # From its first moments on, even before it has printed anything.
             PAUSE.wait(dice.uniform(0.2, 1.2))
             listener.kill()
             listener.communicate()
@@ -105,7 +105,7 @@ def scene(tmp_path):
 
 
 @pytest.mark.proves("FILE-102", "FILE-67", "FILE-71", "S4-31", "S4-81", "S4-84", "S4-85")
-def test_every_agent_gets_its_own_answer_while_the_listener_is_killed_again_and_again(scene):
+def test_every_agent_gets_its_answer_despite_listener_kills(scene):
     ended = threading.Event()
     person = threading.Thread(target=scene.person, args=(ended,))
     person.start()
@@ -130,7 +130,7 @@ def test_every_agent_gets_its_own_answer_while_the_listener_is_killed_again_and_
 
 
 def _all_taken(scene, listener):
-    """Once nothing is left in the files, every answer is known to have been taken."""
+    """Once the files are empty, every answer is known to have been taken."""
     until = time.monotonic() + 10
     while not all(ask.delivered_at for ask in scene.store.asks.list_settled(10_000)):
         assert time.monotonic() < until

@@ -1,4 +1,4 @@
-"""System calls, seen and spoilt with strace."""
+"""System calls, traced and spoilt with strace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE = re.compile(r"^\d+<([^>]*)>")
 
 
 class Call(NamedTuple):
-    """The nth call of this name since the tracer came."""
+    """The nth call of this name since the tracer attached."""
 
     name: str
     nth: int
@@ -27,7 +27,7 @@ class Call(NamedTuple):
 
     @property
     def file(self) -> str:
-        """The number and path of the open file that is its first argument."""
+        """Return the number and path of the open file that is its first argument."""
         found = _FILE.match(self.rest)
         return found[0] if found else ""
 
@@ -64,7 +64,7 @@ class Tracer:
             raise HungError(f"strace cannot attach: {said}")
 
     def calls(self) -> list[Call]:
-        """Every call of the process, which has ended or soon does."""
+        """Return every call of the process, which has ended or soon does."""
         self._strace.communicate(timeout=60)
         with open(self._trace, encoding="utf-8", errors="replace") as file:
             return parse(file.read())
@@ -82,10 +82,10 @@ def parse(trace: str) -> list[Call]:
 
 
 def since_start(calls: list[Call]) -> list[Call]:
-    """The calls after the starting byte."""
+    """Return the calls after the starting byte."""
     return calls[next(at for at, call in enumerate(calls, 1) if call.starts) :]
 
 
 def until_acknowledged(calls: list[Call]) -> list[Call]:
-    """The calls up to the acknowledgement and with it."""
+    """Return the calls up to the acknowledgement, which is included."""
     return calls[: next(at for at, call in enumerate(calls, 1) if call.acknowledges)]

@@ -1,7 +1,7 @@
-"""Processes that ask, answer and take without end, and tell a ledger outside the store.
+"""Processes that ask, answer and take without end, and report to a ledger outside the store.
 
 Every fact is announced before its verb and confirmed after it. A killed worker's successor
-begins with what was announced and not confirmed, as a program that starts again would.
+begins with the facts that were announced and not confirmed, as a restarted program would.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _PAGE = 20
 
 
 def tell(word: str, *facts: Any) -> None:
-    """One line of the ledger, in one write, so that a kill cannot cut it."""
+    """Write one line of the ledger in one write, so that a kill cannot cut it."""
     os.write(1, json.dumps([word, *facts]).encode() + b"\n")
 
 
 def may_start() -> bool:
-    """Wait for the starting byte; False when it will never come."""
-    # A tracer that has just come may miss the call in which a process slept: let it be this one,
-    # so that the reading, from which calls are counted, is always seen.
+    """Wait for the starting byte; return False when it will never come."""
+    # A tracer that has just attached may miss the call in which a process slept: let it be this
+    # one, so that the read from which calls are counted is always seen.
     select.select([0], [], [])
     return bool(os.read(0, 1))
 
@@ -61,7 +61,7 @@ def _without_end(step: Callable[[int], None]) -> None:
 
 def asker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
     store, caller = _begin(path), _caller(name)
-    origin = Origin(session=f"claude/{name}", sponsor=caller.principal)
+    origin = Origin(session=f"claude/{name}", started_by=caller.principal)
 
     def open_one(prompt: str) -> str:
         tell("try asked", prompt)
@@ -141,7 +141,7 @@ def taker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
 
 
 def rival(path: str, name: str, asks: int) -> None:
-    """Answers everything there is, at the same moment as all the others."""
+    """Answers every ask, at the same moment as all the others."""
     store, caller = wiring.open_store(path), _caller(name)
     ids = [ask.id for ask in store.asks.pending(asks)]
     os.write(1, b"READY\n")

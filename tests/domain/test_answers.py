@@ -17,7 +17,7 @@ from gatebell.domain.asks.answers import (
 from gatebell.domain.asks.asks import Ask, Origin, iso, make_question, question_digest
 from gatebell.domain.asks.documents import token_document
 from gatebell.domain.asks.requirements import Requirement, Vote
-from gatebell.domain.people.logins import Token, door
+from gatebell.domain.people.logins import Token, session_prefix
 from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import (
     AgentRefusedError,
@@ -31,9 +31,9 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = b"k" * 32
 
 
-def an_ask(kind="approval", session="", sponsor="person:sue", terms=None, **more):
+def an_ask(kind="approval", session="", started_by="person:sue", terms=None, **more):
     question = make_question(kind, "Deploy?", session=terms, **more)
-    origin = Origin(project="/p", session=session, sponsor=sponsor, owner="run:1")
+    origin = Origin(project="/p", session=session, started_by=started_by, owner="run:1")
     token = "t" if question.secret else ""
     return Ask(
         "a-222", question, origin, NOW, question_digest(question, origin), token_digest=token
@@ -295,7 +295,7 @@ def test_the_fingerprint_tells_a_retry_from_another_answer():
 
 @pytest.mark.proves("LAW-3")
 def test_whoever_asked_with_a_token_does_not_answer_with_it():
-    ask = an_ask("text", session=f"{door('tk-1')}s")
+    ask = an_ask("text", session=f"{session_prefix('tk-1')}s")
     caller = a_person("sue", verified=True)._replace(token_id="tk-1")
     verdict = answer(ask, (), caller, Given("me"), NOW, b"k" * 32)
     assert isinstance(verdict.error, AgentRefusedError) and "this very token" in str(verdict.error)

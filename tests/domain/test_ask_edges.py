@@ -29,7 +29,7 @@ from gatebell.domain.digests import digest
 from gatebell.domain.permissions.calls import Call
 from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.runs.session_log import Step
-from gatebell.domain.sessions.visits import Sitting, Terms
+from gatebell.domain.sessions.visits import Terms, Visit
 from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
@@ -239,10 +239,10 @@ def test_response_of_a_session_has_the_wanted_shape():
 
 @pytest.mark.proves("SES-124")
 def test_open_visit_lasts_until_the_ask_is_settled():
-    sitting = Sitting("t-1", "a-222", 1, "person:ada", "claude", "", "b/7/1", NOW)
+    visit = Visit("t-1", "a-222", 1, "person:ada", "claude", "", "b/7/1", NOW)
     later = {"settled_at": NOW + timedelta(seconds=3)}
     ask = an_ask("session", session=Terms("text"), state=SETTLED | later)
-    assert outcomes.sum_up(ask, [sitting]) == (1, "", None, 3000)
+    assert outcomes.sum_up(ask, [visit]) == (1, "", None, 3000)
 
 
 @pytest.mark.proves("SES-23", "LAW-3")

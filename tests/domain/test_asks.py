@@ -308,8 +308,8 @@ def test_opening_is_told_to_the_outbox_and_the_audit():
 @pytest.mark.proves("STORE-8", "LAW-9")
 @pytest.mark.parametrize(
     "change",
-    [{"priority": 0}, {"confidence": 0.1}, {"going_on": "x"}, {"token_digest": "t"}, {"opened_at": later(1)},
-     {"origin": Origin(sponsor="person:boss")}, {"deadlines": deadlines.start(NOW, remind_every_seconds=5)},
+    [{"priority": 0}, {"confidence": 0.1}, {"activity": "x"}, {"token_digest": "t"}, {"opened_at": later(1)},
+     {"origin": Origin(started_by="person:boss")}, {"deadlines": deadlines.start(NOW, remind_every_seconds=5)},
      {"deadlines": deadlines.start(NOW, 5, hard=True)},
      {"deadlines": deadlines.start(NOW, escalations=(deadlines.Escalation(5, "x"),))}],
 )  # fmt: skip

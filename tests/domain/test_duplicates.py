@@ -26,7 +26,7 @@ def an_ask(ask_id, kind="text", prompt="Which?", origin=HERE, call=None, **more)
 def test_the_same_question_of_different_agents_is_alike(kind):
     one = an_ask("a-1", kind)
     elsewhere = HERE._replace(project="/web", cwd="/web", agent="tester", session="codex/9")
-    two = an_ask("a-2", kind, origin=elsewhere, going_on="much", priority=0)
+    two = an_ask("a-2", kind, origin=elsewhere, activity="much", priority=0)
     other = an_ask("a-3", kind, "Whose?")
     assert alike(one, [one, two, other]) == [two]
 
@@ -34,7 +34,7 @@ def test_the_same_question_of_different_agents_is_alike(kind):
 @pytest.mark.proves("WEB-23")
 def test_approvals_that_differ_in_anything_shown_are_not_alike():
     call = Call("Bash", {"command": "git push"}, "/shop", "main", "", "pushes")
-    one = an_ask("a-1", "approval", call=call, going_on="words", confidence=0.5)
+    one = an_ask("a-1", "approval", call=call, activity="words", confidence=0.5)
     same = one._replace(
         id="a-2",
         opened_at=NOW + timedelta(hours=1),
@@ -43,14 +43,14 @@ def test_approvals_that_differ_in_anything_shown_are_not_alike():
     )
     assert likeness(one) == likeness(same)
     differing = [
-        an_ask("a-3", "approval", "Which ?", call=call, going_on="words", confidence=0.5),
-        one._replace(going_on="other words"),
+        an_ask("a-3", "approval", "Which ?", call=call, activity="words", confidence=0.5),
+        one._replace(activity="other words"),
         one._replace(confidence=0.6),
         one._replace(priority=1),
         one._replace(deadlines=Deadlines(expires_at=NOW, hard=True)),
         *(
             one._replace(origin=HERE._replace(**{name: "x"}))
-            for name in ("project", "cwd", "agent", "session", "sponsor", "owner")
+            for name in ("project", "cwd", "agent", "session", "started_by", "owner")
         ),
         *(
             one._replace(question=one.question._replace(call=changed))

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gatebell.domain.asks.asks import Ask, Notice, Origin, make_question
-from gatebell.domain.asks.requirements import ANYBODY, Requirement
+from gatebell.domain.asks.requirements import ANY_PERSON, Requirement
 from gatebell.domain.enums import Priority
 from gatebell.domain.notifications import messages, routes
 from gatebell.domain.notifications.messages import Delivery, compose
@@ -23,10 +23,10 @@ WHEN = "2026-01-01T12:00:00.000000+00:00"
 WHERE = "notify number 2 in /c.toml"
 
 
-def an_ask(prompt="Deploy?", priority=Priority.NORMAL, requirement=ANYBODY, **more):
+def an_ask(prompt="Deploy?", priority=Priority.NORMAL, requirement=ANY_PERSON, **more):
     question = make_question("approval", prompt, context="the context", requirement=requirement)
     origin = Origin(project="/projects/shop", agent=more.pop("agent", "coder"))
-    return Ask("a-222", question, origin, NOW, "d" * 64, priority, going_on="going on", **more)
+    return Ask("a-222", question, origin, NOW, "d" * 64, priority, activity="going on", **more)
 
 
 def letter(kind="opened", ask=None, words=None, to="", url="https://gate.example.org"):
@@ -40,10 +40,10 @@ def test_roads_are_read_from_the_settings():
     assert parse_route({"to": "command: ./ring.sh"}, WHERE) == Route("command", "./ring.sh")
     whole = {"to": "webhook: https://h.example/x?y=1", "person": "ada", "priority": "high",
              "quiet": "22:00-07:00", "secret": "whsec_c2VjcmV0"}  # fmt: skip
-    road = parse_route(whole, WHERE)
-    assert road[:4] == ("webhook", "https://h.example/x?y=1", "ada", 1)
-    assert f"{road.quiet.begin:%H:%M} {road.quiet.end:%H:%M}" == "22:00 07:00"
-    assert routes.signing_key(road.secret) == b"secret"
+    route = parse_route(whole, WHERE)
+    assert route[:4] == ("webhook", "https://h.example/x?y=1", "ada", 1)
+    assert f"{route.quiet.begin:%H:%M} {route.quiet.end:%H:%M}" == "22:00 07:00"
+    assert routes.signing_key(route.secret) == b"secret"
     assert parse_route({"to": "ntfy://h/t"}, WHERE) == Route("apprise", "ntfy://h/t")
 
 
@@ -92,10 +92,10 @@ def test_bad_roads_are_refused_with_a_sentence_and_without_their_passwords(table
     ],
 )  # fmt: skip
 def test_a_road_is_shown_by_a_name_that_holds_no_password(via, target, name):
-    road = Route(via, target, "ada", secret="hunter2")
-    assert road.name.startswith(f"{name} #") and road.name.endswith(" of ada")
-    assert "hunter2" not in repr(road)
-    assert road.name != road._replace(target=target + "x").name
+    route = Route(via, target, "ada", secret="hunter2")
+    assert route.name.startswith(f"{name} #") and route.name.endswith(" of ada")
+    assert "hunter2" not in repr(route)
+    assert route.name != route._replace(target=target + "x").name
     assert Route("desktop", "").name == "desktop"
 
 

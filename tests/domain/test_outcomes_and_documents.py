@@ -18,13 +18,13 @@ from gatebell.domain.asks.documents import (
     entry_document,
     message_document,
     run_document,
-    sitting_document,
     turn_document,
+    visit_document,
 )
 from gatebell.domain.audit.events import Entry, Event
 from gatebell.domain.runs import run_xml
 from gatebell.domain.runs.runs import FlowCall, Run, Turn
-from gatebell.domain.sessions.visits import Sitting, Terms
+from gatebell.domain.sessions.visits import Terms, Visit
 from gatebell.errors import CancelledError, NotAnsweredError, TimedOutError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -113,12 +113,12 @@ def test_the_whole_shape_of_an_ask():
         start(NOW, 60), "answered", None, ["B"], "n", NOW, "person:ada", "cli", NOW, "agent:claude/1",
     )  # fmt: skip
     assert ask_document(ask) == {
-        "id": "a-222", "kind": "choice", "prompt": "Q", "context": {"c": 1}, "going_on": "much",
+        "id": "a-222", "kind": "choice", "prompt": "Q", "context": {"c": 1}, "activity": "much",
         "options": ["A", "B", "Other…"], "multiple": True, "schema": None, "default": ["A"], "secret": False,
         "answered_as": "choice", "terms": None, "call": None, "tool_use_id": "t1",
         "requirement": {"n": 1, "of": (), "veto": (), "not_author": False, "reject": 1},
         "priority": 1, "confidence": 0.5, "digest": "d" * 64, "project": "/p", "cwd": "/p/x", "agent": "coder",
-        "session": "claude/1", "sponsor": "person:sue", "owner": "run:1", "task": "", "opened_at": AT,
+        "session": "claude/1", "started_by": "person:sue", "owner": "run:1", "task": "", "opened_at": AT,
         "expires_at": "2026-01-01T00:01:00.000000+00:00", "deadline": "soft", "status": "answered",
         "decision": None, "value": ["B"], "note": "n", "settled_at": AT, "settled_by": "person:ada",
         "settled_via": "cli", "delivered_at": AT, "delivered_to": "agent:claude/1",
@@ -137,14 +137,14 @@ def test_the_whole_shape_of_an_ask():
 
 @pytest.mark.proves("SES-107", "CLI-3")
 def test_every_field_of_a_session_is_described():
-    sitting = sitting_document(Sitting("t-1", "a-1", 1, "person:ada", "claude", "s1", "b/1/2", NOW))
-    assert (sitting["started_at"], sitting["ended_at"]) == (AT, None)
+    visit = visit_document(Visit("t-1", "a-1", 1, "person:ada", "claude", "s1", "b/1/2", NOW))
+    assert (visit["started_at"], visit["ended_at"]) == (AT, None)
     page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
-    about_asks, _, rest = page.partition("**A run**")
-    about_plans = rest.partition("**A plan**")[2]
+    about_asks, _, rest = page.partition("## A run")
+    about_plans = rest.partition("## A plan")[2]
     assert [name for name in Terms._fields if f"`{name}`" not in about_asks] == []
-    about_sittings = about_asks.partition("`sittings`")[2]
-    assert [name for name in sitting if f"`{name}`" not in about_sittings] == []
+    about_visits = about_asks.partition("`visits`")[2]
+    assert [name for name in visit if f"`{name}`" not in about_visits] == []
     ask = Ask(
         "a-1", make_question("session", "Q", session=Terms()), Origin(owner="run:1/1"), NOW, ""
     )
@@ -163,8 +163,8 @@ def test_every_field_of_a_run_is_described():
     assert (run["created_at"], run["waiting_since"], run["ended_at"]) == (AT, AT, None)
     assert (call["started_at"], turn["started_at"], turn["ended_at"]) == (AT, AT, None)
     page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
-    about_runs, _, rest = page.partition("**A run**")[2].partition("**Events of a run**")
-    about_calls, _, about_turns = rest.partition("**A plan**")[0].partition("`turns`")
+    about_runs, _, rest = page.partition("## A run")[2].partition("## Events of a run")
+    about_calls, _, about_turns = rest.partition("## A plan")[0].partition("`turns`")
     described = ((about_runs, run), (about_calls, call), (about_turns, turn))
     for about, document in described:
         assert [field for field in document if f"`{field}`" not in about] == []

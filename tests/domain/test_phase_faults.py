@@ -187,7 +187,7 @@ def test_phase_at_its_limits_is_taken(phase):
 @pytest.mark.parametrize(
     "name",
     [
-        *("context", "going_on", "priority", "confidence", "requirement", "expires_seconds"),
+        *("context", "activity", "priority", "confidence", "requirement", "expires_seconds"),
         *("hard", "remind_every_seconds", "escalations"),
     ],
 )

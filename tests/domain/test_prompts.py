@@ -227,5 +227,5 @@ def _list_unquoted(text: str) -> list[str]:
 def test_nothing_that_was_sent_is_a_signal_when_it_is_said_back(words):
     for text in every_text(words):
         assert next(json_objects(text), None) is None
-        echoed = judge(None, None, ended_ok=True, words=f"I was told:\n{text}", trouble="")
+        echoed = judge(None, None, ended_ok=True, words=f"I was told:\n{text}", problem="")
         assert echoed.status == "ERROR"

@@ -16,7 +16,7 @@ from tests.support.transcripts import person, value
 
 from gatebell.domain.asks.asks import Question
 from gatebell.domain.sessions.proposals import AGENT, PERSON, Proposal, Said, propose
-from gatebell.domain.sessions.session_prompt import brief, list_injected
+from gatebell.domain.sessions.session_prompt import list_injected, session_files
 from gatebell.domain.sessions.visits import Terms
 
 HERE = Path(__file__).parent
@@ -220,7 +220,7 @@ def test_every_kind_of_outcome_is_asked_for_and_read_in_its_own_way():
     for kind in ("approval", "choice", "form", "text"):
         options, schema = CHOICE if kind == "choice" else (), NOTES if kind == "form" else None
         question = Question("session", "Which?", None, options, schema=schema, session=Terms(kind))
-        told[kind] = brief(question, "papers").prompt
+        told[kind] = session_files(question, "papers").prompt
         ours = list_injected(question, "papers", "Read it.")
         for speaker in (PERSON, AGENT):
             assert (

@@ -6,7 +6,7 @@ import pytest
 from tests.support.people import a_person, an_agent
 
 from gatebell.domain.asks.requirements import (
-    ANYBODY,
+    ANY_PERSON,
     Requirement,
     Vote,
     count,
@@ -51,8 +51,8 @@ def test_what_votes_come_to(rule, given, outcome):
 @pytest.mark.proves("ASK-14")
 def test_a_requirement_is_read_from_data_and_groups_become_names():
     groups = {"ops": ("ada", "bob")}
-    assert make_requirement(None, groups) is ANYBODY
-    assert make_requirement({}, groups) is ANYBODY
+    assert make_requirement(None, groups) is ANY_PERSON
+    assert make_requirement({}, groups) is ANY_PERSON
     assert make_requirement({"n": 2, "of": "ops"}, groups) == Requirement(2, ("ada", "bob"))
     assert make_requirement({"all": ["ops", "cy", "ada"]}, groups) == Requirement(
         3, ("ada", "bob", "cy")
@@ -96,7 +96,7 @@ def test_the_command_lines_spelling():
 @pytest.mark.proves("ASK-13", "ASK-14")
 def test_who_may_answer():
     ada = a_person(verified=True)
-    assert why_not(ANYBODY, "person:ada", "", a_person()) is None
+    assert why_not(ANY_PERSON, "person:ada", "", a_person()) is None
     rule = Requirement(not_author=True)
     assert "personal token" in why_not(rule, "", "", a_person())
     assert "personal token" in why_not(rule, "", "", ada._replace(principal="agent:x/1"))

@@ -70,18 +70,18 @@ def test_first_event_says_who_makes_a_step():
 
 @pytest.mark.proves("RUN-413", "RUN-443")
 def test_claim_counts_drivers_that_died():
-    assert runs.claim(a_run("running", falls=2), "b/1/1", LATER).run.falls == 3
-    assert runs.claim(a_run("ready", falls=2), "b/1/1", LATER).run.falls == 0
+    assert runs.claim(a_run("running", crash_count=2), "b/1/1", LATER).run.crash_count == 3
+    assert runs.claim(a_run("ready", crash_count=2), "b/1/1", LATER).run.crash_count == 0
     assert runs.let_go(a_run("waiting_human", claim=4)).run.claim == 5
 
 
 @pytest.mark.proves("RUN-413")
 def test_run_that_sleeps_or_ends_has_no_reason():
-    waited = a_run("waiting_human", reason="Which?", agent="coder", at_path="3")
+    waited = a_run("waiting_human", reason="Which?", agent="coder", stopped_at="3")
     asleep = runs.sleep(waited, LATER).run
     assert (asleep.reason, asleep.agent) == ("", "")
     over = runs.complete(waited, None, NOW).run
-    assert (over.reason, over.agent, over.at_path) == ("", "", "")
+    assert (over.reason, over.agent, over.stopped_at) == ("", "", "")
 
 
 @pytest.mark.proves("RUN-413")

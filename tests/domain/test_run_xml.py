@@ -16,7 +16,7 @@ from gatebell.domain.runs.changes import Changed, list_changed_files
 from gatebell.domain.runs.runs import FlowCall, Run, Turn
 from gatebell.domain.runs.signals import Signal
 from gatebell.domain.sessions import joined_sessions, visits
-from gatebell.domain.sessions.visits import Sitting, Terms
+from gatebell.domain.sessions.visits import Terms, Visit
 from gatebell.errors import NotFoundError, UsageError
 
 NOW = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
@@ -292,7 +292,7 @@ def a_sitting(number=1, seconds=171, end="left"):
     started = NOW + timedelta(seconds=1000 * number)
     known = {"process": "b/1/2", "started_at": started, "end": end}
     ended = started + timedelta(seconds=seconds)
-    return Sitting(
+    return Visit(
         f"t-{number}", "a-7k2", number, "person:ada", "claude", "s1", ended_at=ended, **known
     )
 
@@ -302,9 +302,9 @@ def answer_fields(**more):
     return {"status": "answered", "settled_by": "person:ada", "settled_at": at} | more
 
 
-def drawn(ask, sittings=()):
+def drawn(ask, visits=()):
     """The lines of its element, without what stands around it."""
-    lines = run_xml.to_xml(run_xml.plan(RUN, [a_call("1")], [], [ask], sittings)).split("\n")
+    lines = run_xml.to_xml(run_xml.plan(RUN, [a_call("1")], [], [ask], visits)).split("\n")
     first = next(i for i, line in enumerate(lines) if "<human-interaction" in line)
     last = next(i for i, line in enumerate(lines) if "</human-interaction" in line)
     return [line[4:] for line in lines[first : last + 1]]

@@ -123,7 +123,7 @@ def test_a_run_lives_from_claim_to_its_end():
         "run.stuck",
         "run.failed",
     ]
-    assert [change.run.at_path for change in over] == ["", "3", "3 4.1.1"]
+    assert [change.run.stopped_at for change in over] == ["", "3", "3 4.1.1"]
     assert over[0].run.result == {"a": 1} and over[2].run.error == "Traceback"
     for change in over:
         assert change.run.has_ended and change.run.ended_at == NOW and change.run.owner == ""
@@ -152,7 +152,7 @@ def test_a_parked_run_says_what_it_waits_for_since_when():
     change = runs.park(a_run(owner="b/1/1", lease_until=LATER), calls, asks, LATER)
     run = change.run
     assert (run.state, run.reason, run.agent) == ("waiting_human", "Later?; First?", "coder")
-    assert (run.at_path, run.waiting_since, run.ready_at) == ("2 3.1.1 3.2.1", NOW, LATER)
+    assert (run.stopped_at, run.waiting_since, run.ready_at) == ("2 3.1.1 3.2.1", NOW, LATER)
     assert (run.owner, run.lease_until) == ("", None)
     assert change.events[0].content == {"calls": ["2", "3.1.1", "3.2.1"]}
     nobody = runs.park(a_run(agent="coder"), [], []).run
@@ -185,11 +185,11 @@ def test_a_call_is_recorded_or_fails_with_its_event():
 
 @pytest.mark.proves("RUN-415", "S2-B20")
 def test_only_a_run_that_goes_on_is_stopped():
-    run = a_run("waiting_human", agent="coder", at_path="3", claim=4)
+    run = a_run("waiting_human", agent="coder", stopped_at="3", claim=4)
     change = runs.stop(run, a_person(), "enough", NOW)
     after = change.run
     assert (after.state, after.reason, after.claim) == ("stuck", "enough", 5)
-    assert (after.agent, after.at_path) == ("coder", "3")
+    assert (after.agent, after.stopped_at) == ("coder", "3")
     assert change.events[0].actor == "person:ada" and change.events[0].kind == "run.stopped"
     for state in runs.ENDED:
         with pytest.raises(RefusedError, match="ended already"):
@@ -201,7 +201,7 @@ def test_only_a_run_that_goes_on_is_stopped():
 
 @pytest.mark.proves("RUN-416")
 def test_taking_up_again_reopens_what_failed_there_or_was_not_answered():
-    run = a_run("failed", at_path="4 4.1.2", claim=3, error="T", ended_at=NOW)
+    run = a_run("failed", stopped_at="4 4.1.2", claim=3, error="T", ended_at=NOW)
     calls = [
         a_call("1", "step", "failed"), a_call("2", "step"), a_call("3", state="waiting", ask_id="a-1"),
         a_call("4", "parallel", "failed", attempt=2, asked=3, error={}), a_call("4.1.2", "step", "failed"),
@@ -234,7 +234,7 @@ def test_only_what_has_ended_without_a_result_is_taken_up_again():
 
 @pytest.mark.proves("RUN-417")
 def test_a_person_keeps_a_record_although_its_arguments_are_others():
-    run = a_run("stuck", at_path="2")
+    run = a_run("stuck", stopped_at="2")
     change = runs.resume(run, [a_call("1"), a_call("2", "step")], [], a_person(), "2")
     assert [(call.path, call.accepted) for call in change.calls] == [("2", True)]
     assert change.events[0].content["accepted"] == "2" and change.events[0].content["again"] == []

@@ -8,8 +8,8 @@ import pytest
 
 from gatebell.domain.sessions.visits import (
     ENDS,
-    Sitting,
     Terms,
+    Visit,
     facts,
     left_behind,
     stay,
@@ -21,7 +21,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 def a_sitting(end="left", **more):
     ended = NOW + timedelta(minutes=5) if end else None
     known = {"by": "person:ada", "cli": "claude", "session": "s1", "process": "b/1/2"}
-    return Sitting("t-1", "a-1", 1, started_at=NOW, ended_at=ended, end=end, **known | more)
+    return Visit("t-1", "a-1", 1, started_at=NOW, ended_at=ended, end=end, **known | more)
 
 
 @pytest.mark.proves("SES-105")
@@ -34,7 +34,7 @@ def test_only_what_was_said_of_a_session_is_told():
         "Folder": "/w",
         "More tools": "more.json",
         "Goes on with": "claude/s0",
-        "Time": "30m, all sittings together",
+        "Time": "30m, all visits together",
         "Transcript": "what is said is kept",
         "Attempts": "given up after 3 that failed",
     }
@@ -61,7 +61,7 @@ def test_time_of_a_lost_visit_does_not_grow():
 def test_who_is_in_it_now_and_why_it_failed_is_told():
     now = NOW + timedelta(seconds=30)
     assert stay(a_sitting(""), now) == "person:ada with claude, in it now, for 30s"
-    failed = stay(a_sitting("failed", trouble="not \x1b[2J\nfound"), now)
+    failed = stay(a_sitting("failed", problem="not \x1b[2J\nfound"), now)
     assert failed == "person:ada with claude, for 5m: it failed: not ␛[2J ⏎ found"
 
 

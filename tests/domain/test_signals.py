@@ -41,7 +41,7 @@ PIECES = st.lists(
 
 
 def judge_words(words: str) -> Signal:
-    return judge(None, None, ended_ok=True, words=words, trouble="")
+    return judge(None, None, ended_ok=True, words=words, problem="")
 
 
 @pytest.mark.proves("S2-8", "S2-19", "RUN-210")

@@ -22,7 +22,7 @@ CAME_WITH = {
     "outbox": NOTICES,
     "deliveries": NOTICES,
     "notes": "note.sent",
-    "sittings": "session.opened",
+    "visits": "session.opened",
     "people": "person.added",
     "group_members": "group.set",
     "tokens": "token.made",

@@ -12,12 +12,12 @@ from gatebell.domain.asks.asks import Ask, Change, Notice, Origin, iso, make_que
 from gatebell.domain.runs.runs import Run, RunChange, Turn
 from gatebell.domain.runs.signals import Signal
 from gatebell.domain.sessions import changes, joined_sessions, visits
-from gatebell.domain.sessions.visits import Sitting, Terms
+from gatebell.domain.sessions.visits import Terms, Visit
 from gatebell.errors import NotFoundError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ADA = a_person()
-OPEN = Sitting("t-1", "a-222", 1, "person:ada", "claude", "s1", "boot/7/1", NOW)
+OPEN = Visit("t-1", "a-222", 1, "person:ada", "claude", "s1", "boot/7/1", NOW)
 TURN = Turn("t-1", 42, "1", 2, "coder", "claude", "s1", "", NOW, by="person:ada", ask_id="a-222")
 RUN = Run(42, "feature", "f.py", "", "Add login", "/p", "person:ada", NOW)
 
@@ -35,16 +35,16 @@ def an_ask(expires=None, **more):
 @pytest.mark.proves("SES-122", "LAW-9")
 def test_opened_visit_is_told_whole():
     came = changes.open_visit(an_ask(60), OPEN, ADA, 3600)
-    content = {"sitting": "t-1", "session": "claude/s1", "via": "cli", "evidence": {"uid": 1000}}
+    content = {"visit": "t-1", "session": "claude/s1", "via": "cli", "evidence": {"uid": 1000}}
     assert came.events == (("session.opened", "a-222", "person:ada", content),)
-    assert came.sitting == OPEN and came.ask.version == 2
+    assert came.visit == OPEN and came.ask.version == 2
 
 
 @pytest.mark.proves("SES-122")
 def test_visit_that_goes_on_is_kept_with_its_ask():
     known = OPEN._replace(session="s2")
     assert changes.update_visit(an_ask(version=4), known) == Change(
-        an_ask(version=5), (), sitting=known
+        an_ask(version=5), (), visit=known
     )
 
 
@@ -64,25 +64,25 @@ def test_held_deadline_is_told_whole():
 def test_closed_visit_is_told_whole():
     left = OPEN._replace(ended_at=later(5), end="left")
     event = (
-        "session.closed", "a-222", "gate", {"sitting": "t-1", "end": "left", "trouble": ""}
+        "session.closed", "a-222", "gate", {"visit": "t-1", "end": "left", "problem": ""}
     )  # fmt: skip
     gone = changes.close_visit(an_ask(), left, "gate", given_up=False)
-    assert gone == Change(an_ask(version=2), (event,), (), sitting=left)
+    assert gone == Change(an_ask(version=2), (event,), (), visit=left)
     settled = an_ask(status="answered", settled_at=NOW)
     over = changes.close_visit(settled, left, "gate", given_up=False)
-    assert over == Change(settled._replace(version=2), (event,), ("run:42/1",), sitting=left)
+    assert over == Change(settled._replace(version=2), (event,), ("run:42/1",), visit=left)
 
 
 @pytest.mark.proves("SES-123", "LAW-9")
 def test_given_up_session_is_told_whole():
-    failed = OPEN._replace(ended_at=later(5), end="failed", trouble="no claude")
+    failed = OPEN._replace(ended_at=later(5), end="failed", problem="no claude")
     gave = changes.close_visit(an_ask(), failed, "person:ada", given_up=True)
     note = "the last attempt failed: no claude"
     assert gave.ask.note == note
     assert gave.events == (
         (
             "session.closed", "a-222", "person:ada",
-            {"sitting": "t-1", "end": "failed", "trouble": "no claude"},
+            {"visit": "t-1", "end": "failed", "problem": "no claude"},
         ),
         ("ask.cancelled", "a-222", "gate", {"note": note, "via": "failed", "at": iso(later(5))}),
     )  # fmt: skip
@@ -147,7 +147,7 @@ def test_last_sent_turn_names_the_signal_file():
 def test_end_of_a_visit_is_told_in_words(end, words):
     over = OPEN._replace(ended_at=later(5), end=end)
     assert visits.stay(over, later(9)) == f"person:ada with claude, for 5s: {words}"
-    told = visits.stay(over._replace(trouble="no claude"), later(9))
+    told = visits.stay(over._replace(problem="no claude"), later(9))
     assert told == f"person:ada with claude, for 5s: {words}: no claude"
 
 

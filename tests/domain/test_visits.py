@@ -11,12 +11,12 @@ from gatebell.domain.asks.asks import Ask, Origin, make_question
 from gatebell.domain.people.principals import Caller, person
 from gatebell.domain.runs.runs import Turn
 from gatebell.domain.sessions import changes, visits
-from gatebell.domain.sessions.visits import Sitting, Terms, make_terms
+from gatebell.domain.sessions.visits import Terms, Visit, make_terms
 from gatebell.errors import AlreadySettledError, UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ADA = Caller(person("ada"), False, "cli", None, {})
-OPEN = Sitting("t-1", "a-222", 1, "person:ada", "claude", "s1", "boot/7/1", NOW)
+OPEN = Visit("t-1", "a-222", 1, "person:ada", "claude", "s1", "boot/7/1", NOW)
 
 
 def later(seconds):
@@ -30,8 +30,8 @@ def an_ask(answer="approval", terms=None, owner="", expires=None, **more):
     return Ask("a-222", question, Origin(owner=owner), NOW, "d", deadlines=clock)
 
 
-def end(sitting, seconds, end="left", **more):
-    return sitting._replace(ended_at=later(seconds), end=end, **more)
+def end(visit, seconds, end="left", **more):
+    return visit._replace(ended_at=later(seconds), end=end, **more)
 
 
 @pytest.mark.proves("SES-120", "LAW-10", "S0-22")
@@ -87,13 +87,13 @@ def test_who_comes_is_left_time_by_a_soft_deadline_only():
     assert deadlines.stay(hard, NOW, 3600) == hard
     assert deadlines.go_away(hard, later(5), NOW) == hard
     # Who leaves again leaves the deadline as it was, but for two minutes in which to answer.
-    gone = changes.close_visit(sat.ask, end(sat.sitting, 5), "person:ada", given_up=False)
+    gone = changes.close_visit(sat.ask, end(sat.visit, 5), "person:ada", given_up=False)
     assert gone.ask.deadlines.expires_at == later(125)
     long = changes.open_visit(an_ask(expires=600), OPEN._replace(expires_at=later(600)), ADA, 3600)
-    left = changes.close_visit(long.ask, end(long.sitting, 5), "person:ada", given_up=False)
+    left = changes.close_visit(long.ask, end(long.visit, 5), "person:ada", given_up=False)
     assert left.ask.deadlines.expires_at == later(600)
     free = changes.open_visit(an_ask(), OPEN, ADA, 3600)
-    after = changes.close_visit(free.ask, end(free.sitting, 5), "person:ada", given_up=False)
+    after = changes.close_visit(free.ask, end(free.visit, 5), "person:ada", given_up=False)
     assert after.ask.deadlines.expires_at is None
     settled = an_ask()._replace(status="answered", settled_at=NOW)
     with pytest.raises(AlreadySettledError):
@@ -109,12 +109,12 @@ def test_only_time_and_the_last_failure_settle_a_session_that_is_left():
     assert (up.ask.status, up.ask.decision, up.ask.settled_via) == ("timed_out", None, "session")
     assert [event.kind for event in up.events] == ["session.closed", "ask.timed_out"]
     assert up.wakes == ("run:1/2",) and up.notices[0].kind == "settled"
-    failed = end(OPEN, 5, "failed", trouble="no claude")
+    failed = end(OPEN, 5, "failed", problem="no claude")
     gave = changes.close_visit(ask, failed, "person:ada", given_up=True)
     assert gave.ask.status == "cancelled"
     assert (gave.ask.settled_by, gave.ask.settled_via) == ("gate", "failed")
     assert "no claude" in gave.ask.note and gave.events[1].kind == "ask.cancelled"
-    assert gave.wakes == ("run:1/2",) and gave.sitting == failed
+    assert gave.wakes == ("run:1/2",) and gave.visit == failed
     settled = ask._replace(status="answered", settled_at=NOW)
     late = changes.close_visit(settled, end(OPEN, 5, "time"), "person:ada", given_up=True)
     assert late.ask.status == "answered" and len(late.events) == 1

@@ -1,4 +1,4 @@
-"""The real command line, in processes of its own, on a throwaway store."""
+"""The real command line, in separate processes, on a throwaway store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["world"]
 
 @pytest.fixture
 def kept_world(tmp_path):
-    """One whose people may change what lies outside of the store, in an agent's shell too."""
+    """A world whose people may change files outside the store, in an agent's shell too."""
     made = World(tmp_path, kept=True)
     yield made
     made.store.close()

@@ -1,4 +1,4 @@
-"""How far up the processes above are seen, and what follows when one cannot be read."""
+"""How many parent processes are read, and the result when one cannot be read."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_agent_far_above_is_seen(world, tmp_path):
 
 
 class Table:
-    """A process table as /proc shows it: the parent of each process, or why it cannot be read."""
+    """Write a process table like /proc: the parent of each process, or its read error."""
 
     def __init__(self, monkeypatch, parents, **kills):
         self.parents = parents
@@ -101,7 +101,7 @@ def test_cut_chain_is_evidence(monkeypatch, error, name, is_agent):
 
 @pytest.mark.proves("HOOK-34")
 def test_orphan_is_looked_at_again(monkeypatch):
-    """Its parent ended between two looks, so its new parent counts."""
+    """Its parent ended between two reads, so its new parent counts."""
     table = Table(monkeypatch, {30: 20, 1: 0}, p20=ProcessLookupError())
     looks = []
 
@@ -116,7 +116,7 @@ def test_orphan_is_looked_at_again(monkeypatch):
 
 
 @pytest.mark.proves("HOOK-34")
-def test_without_proc_nothing_is_hidden(monkeypatch):
+def test_missing_proc_hides_nothing(monkeypatch):
     Table(monkeypatch, {})
     monkeypatch.setattr(environment, "sees_processes", lambda: False)
     assert seen() == []

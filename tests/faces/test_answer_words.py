@@ -1,4 +1,4 @@
-"""`gate answer` takes what its prompt and its help suggest."""
+"""`gate answer` takes the words that its prompt and its help suggest."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_comma_of_a_name_does_not_split_it(world, words, value):
 
 
 @pytest.mark.proves("EASE-21")
-def test_own_words_stand_in_json(world):
+def test_own_words_appear_in_json(world):
     ask_id = world.ask("Which?", "--option", "A", "--option", "Other…", "--multiple")
     assert world.ada.gate("answer", ask_id, '["A", {"other": "mine"}]').code == 0
     assert world.get(ask_id).value == ["A", {"other": "mine"}]

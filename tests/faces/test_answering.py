@@ -1,4 +1,4 @@
-"""`gate answer` and everything around who may give one."""
+"""`gate answer`, and who may answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 
 @pytest.mark.proves("CLI-2", "ASK-23", "LAW-2", "S3-B13")
-def test_a_late_answer_is_exit_code_six_and_names_the_winner(world):
+def test_late_answer_exits_six_and_names_the_winner(world):
     ask_id = world.ask("Which?")
     world.ada.gate("answer", ask_id, "left")
     ran = world.bob.gate("answer", ask_id, "right")
@@ -23,7 +23,7 @@ def test_a_late_answer_is_exit_code_six_and_names_the_winner(world):
 
 
 @pytest.mark.proves("CLI-2", "ASK-6", "ASK-1")
-def test_an_answer_that_does_not_fit_is_exit_code_seven(world):
+def test_answer_that_does_not_fit_is_exit_code_seven(world):
     ask_id = world.ask("Deploy?", "--kind", "approval")
     ran = world.ada.gate("answer", ask_id, "sure, why not")
     assert ran.code == 7 and "yes or no" in ran.err
@@ -34,7 +34,7 @@ def test_an_answer_that_does_not_fit_is_exit_code_seven(world):
 
 
 @pytest.mark.proves("CLI-2", "ASK-8")
-def test_an_unknown_or_abbreviated_id_is_exit_code_five(world):
+def test_unknown_or_abbreviated_id_is_exit_code_five(world):
     ask_id = world.ask("Which?")
     assert world.ada.gate("answer", "a-zzz", "x").code == 5
     assert world.ada.gate("answer", ask_id[:4], "x").code == 5
@@ -43,7 +43,7 @@ def test_an_unknown_or_abbreviated_id_is_exit_code_five(world):
 
 
 @pytest.mark.proves("CLI-5")
-def test_without_a_terminal_and_a_value_it_is_an_error_not_a_hang(world):
+def test_missing_value_without_a_terminal_is_an_error(world):
     ask_id = world.ask("Which?")
     ran = world.ada.gate("answer", ask_id)
     assert ran.code == 2 and "gate answer" in ran.err
@@ -53,7 +53,7 @@ def test_without_a_terminal_and_a_value_it_is_an_error_not_a_hang(world):
 
 
 @pytest.mark.proves("CLI-10", "LAW-6")
-def test_in_the_editor_only_what_stands_below_the_line_counts(world):
+def test_editor_counts_only_text_below_the_line(world):
     ask_id = world.ask(
         "Which?\n## Your answer: write below this line\nDelete it all.\x1b[2J", "--context", "-"
     )
@@ -77,7 +77,7 @@ def test_in_the_editor_only_what_stands_below_the_line_counts(world):
 
 
 @pytest.mark.proves("CLI-10", "CLI-6", "LAW-6")
-def test_what_was_written_in_the_editor_survives_a_refusal(world):
+def test_text_written_in_the_editor_survives_a_refusal(world):
     ask_id = world.ask("F?", "--schema", '{"type":"object"}')
     broken = "sh -c 'echo [1 >> $0'"
     assert world.ada.gate("answer", ask_id, "--edit", EDITOR=broken).code == 7
@@ -87,7 +87,7 @@ def test_what_was_written_in_the_editor_survives_a_refusal(world):
 
 
 @pytest.mark.proves("LAW-6", "CLI-10")
-def test_an_editor_that_loses_the_line_loses_no_words(world):
+def test_editor_that_loses_the_line_loses_no_words(world):
     ask_id = world.ask("Why?")
     ran = world.ada.gate("answer", ask_id, "--edit", EDITOR="sh -c 'echo all mine > $0'")
     assert ran.code == 7 and "kept as a draft" in ran.err and world.get(ask_id).pending
@@ -96,7 +96,7 @@ def test_an_editor_that_loses_the_line_loses_no_words(world):
 
 
 @pytest.mark.proves("LAW-6", "LAW-10")
-def test_an_answer_that_is_not_text_is_refused_not_changed(world):
+def test_answer_that_is_not_text_is_refused_not_changed(world):
     ask_id = world.ask("Why?")
     path = world.folder / "binary"
     for content in (b"\xff\xfe", b"a\0b"):
@@ -106,7 +106,7 @@ def test_an_answer_that_is_not_text_is_refused_not_changed(world):
 
 
 @pytest.mark.proves("CLI-2")
-def test_an_answer_comes_from_a_file_or_standard_input(world):
+def test_answer_comes_from_a_file_or_standard_input(world):
     path = world.folder / "answer"
     path.write_text("from a file\n")
     first, second, third = (
@@ -138,7 +138,7 @@ def test_json_that_is_none_is_refused_and_kept(world, text):
 
 @pytest.mark.proves("LAW-4", "ASK-32")
 @pytest.mark.parametrize("value", ['{"secret": "x"}', '{"other": "x"}', '["a", "b\\nc"]'])
-def test_a_form_is_always_handed_over_as_its_json(world, value):
+def test_form_is_always_handed_over_as_its_json(world, value):
     ask_id = world.ask("F?", "--schema", "{}")
     world.ada.gate("answer", ask_id, value)
     assert json.loads(world.plain.gate("wait", ask_id).out) == json.loads(value)
@@ -154,7 +154,7 @@ def test_keys_and_digests_on_the_command_line(world):
 
 
 @pytest.mark.proves("WHO-2", "WHO-3", "WHO-4", "WHO-5", "LAW-3")
-def test_an_agents_shell_cannot_approve_without_a_personal_token(world):
+def test_agents_shell_cannot_approve_without_a_personal_token(world):
     ask_id = world.ask("Deploy?", "--kind", "approval", shell=world.claude)
     ran = world.claude.gate("answer", ask_id, "yes")
     assert ran.code == 7 and "CLAUDECODE" in ran.err and "--as NAME" in ran.err
@@ -182,7 +182,7 @@ def test_an_agents_shell_cannot_approve_without_a_personal_token(world):
 
 @pytest.mark.proves("WHO-1", "WHO-2")
 @pytest.mark.parametrize("name", ["claude", "codex"])
-def test_an_agent_is_recognised_by_the_processes_above(world, name):
+def test_agent_is_recognised_by_the_processes_above(world, name):
     ask_id = world.ask("Deploy?", "--kind", "approval")
     agent = world.folder / name
     shutil.copy("/bin/sh", agent)

@@ -65,7 +65,7 @@ def each_awk(request, tmp_path):
     "S4-8", "S4-9", "S4-15", "S4-16", "S4-17", "S4-18", "S4-19", "S4-20", "S4-21", "S4-24",
     "S4-25", "S4-52", "S4-58", "S4-59", "S4-64", "S4-65", "S4-66", "S4-B6",
 )  # fmt: skip
-def test_a_text_question_is_a_file_and_its_answer_all_that_is_printed(project):
+def test_text_question_is_a_file_and_prints_only_answers(project):
     asking = project.start("Should I use PostgreSQL or MySQL?")
     question = project.question()
     (name,) = [name for name in project.names() if name.startswith("q_")]
@@ -113,7 +113,7 @@ def test_yes_no_and_options_are_asked_as_such(each_way):
 
 @pytest.mark.proves("S4-63", "S4-74", "S4-79", "S4-B2", "S4-B3", "S4-B14", "FILE-2", "FILE-3")
 @pytest.mark.parametrize("ascii_only", [True, pytest.param(False, marks=pytest.mark.matrix)])
-def test_any_text_goes_and_comes_back_exactly(each_way, ascii_only):
+def test_any_text_round_trips_exactly(each_way, ascii_only):
     go_and_come_back(each_way, ascii_only)
 
 
@@ -136,22 +136,22 @@ def go_and_come_back(project, ascii_only):
 
 
 @pytest.mark.proves("FILE-2")
-def test_what_is_no_text_is_replaced_not_passed_on(each_way):
+def test_bytes_that_are_not_text_are_replaced(each_way):
     data = b"caf\xe9 \xf0\x9f\x98 \xed\xa0\x80 \xf4\x90\x80\x80 \xc0\xaf \xc3"
     asking = each_way.start(data)
     question = each_way.question()
-    # For how many bytes one mark stands is the decoder's own choice.
+    # The number of bytes that one mark replaces is the decoder's choice.
     marks = re.sub("\ufffd+", "?", question["content"])
     assert marks == "caf? ? ? ? ? ?" and json.dumps(question["content"]).count("\\ud") == 0
     if not (each_way.bin / "awk").exists():
-        each_way.link("awk")  # jq 1.6 refuses half a pair, and leaves it to the next way
+        each_way.link("awk")  # jq 1.6 refuses half a pair, and leaves it to the next tool
     each_way.answer(question, "\ud83d \ude00 a\0b")
     code, out, _ = wait_for_end(asking)
     assert (code, out) == (0, "\ufffd \ufffd a\0b\n".encode())
 
 
 @pytest.mark.proves("FILE-4")
-def test_a_hundred_kilobytes_go_and_come_back(each_way):
+def test_hundred_kilobytes_round_trip(each_way):
     text = ('say "caf\u00e9" \\ \U0001f600\n' * 6000)[:60_000] + "x" * 40_000
     before = _count_seconds()
     asking = each_way.start(text, "-o", "A", "-o", 'B "x"')
@@ -164,13 +164,13 @@ def test_a_hundred_kilobytes_go_and_come_back(each_way):
 
 
 def _count_seconds():
-    """The seconds that programs started here have worked."""
+    """Return the processor seconds of programs that were started here."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 @pytest.mark.proves("S4-B12", "S4-B13", "FILE-5")
-def test_nothing_but_the_whole_answer_to_this_question_is_printed(each_way):
+def test_only_the_whole_answer_to_this_question_is_printed(each_way):
     asking = each_way.start("Which?", "--timeout", "20")
     question = each_way.question()
     whole = {"id": question["id"], "type": "answer", "status": "answered", "content": "no"}
@@ -211,7 +211,7 @@ def test_nothing_but_the_whole_answer_to_this_question_is_printed(each_way):
 
 
 @pytest.mark.proves("FILE-193")
-def test_five_fields_are_an_answer_and_four_or_six_are_none(each_way):
+def test_answer_needs_exactly_five_fields(each_way):
     question = {"id": "0123456789", "agent_id": "agent_1"}
     whole = json.loads(original_answer(question, "yes"))
     foreign = [
@@ -251,7 +251,7 @@ def test_our_own_answer_counts_before_the_original_one(each_way):
 
 @pytest.mark.proves("FILE-5")
 @pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
-def test_an_answer_that_is_no_file_is_left_alone(project, kind):
+def test_answer_that_is_not_a_file_is_left_alone(project, kind):
     asking = project.start("Which?")
     question = project.question()
     path = project.answer_path(question)
@@ -268,7 +268,7 @@ def test_an_answer_that_is_no_file_is_left_alone(project, kind):
 
 
 @pytest.mark.proves("S4-B13", "S4-P6", "FILE-6")
-def test_what_was_not_answered_has_its_exit_code_and_prints_nothing(each_way):
+def test_missing_answer_has_its_exit_code_and_prints_nothing(each_way):
     for status, code in (("timed_out", 3), ("cancelled", 4), ("refused", 7)):
         asking = each_way.start("Which?")
         question = each_way.question()
@@ -281,7 +281,7 @@ def test_what_was_not_answered_has_its_exit_code_and_prints_nothing(each_way):
 
 @pytest.mark.proves("S4-62", "S4-73", "S4-B4", "S4-B22", "S4-P6", "FILE-7")
 @pytest.mark.parametrize("variable", [True, False])
-def test_a_question_times_out_when_it_said_so(project, variable):
+def test_question_times_out_when_it_said_so(project, variable):
     began = time.monotonic()
     words = () if variable else ("--timeout", "1")
     environ = {"GATE_TIMEOUT": "1" if variable else "77"}
@@ -293,8 +293,8 @@ def test_a_question_times_out_when_it_said_so(project, variable):
 
 
 @pytest.mark.proves("S4-60", "S4-61", "S4-B4", "S4-B5")
-def test_progress_is_told_every_minute_of_real_time(project):
-    # Each pause of the script lets the shell's clock jump, as a test's clock would.
+def test_progress_is_printed_every_minute_of_real_time(project):
+    # Each pause of the script moves the shell's clock forward, as a test's clock would.
     faster = project.folder / "faster.sh"
     jump = "SECONDS=$((SECONDS + 17)); builtin read -t 0.01 -u 9 REPLY"
     faster.write_text(
@@ -311,7 +311,7 @@ def test_progress_is_told_every_minute_of_real_time(project):
 
 @pytest.mark.proves("FILE-8")
 @pytest.mark.parametrize(("number", "code"), [("INT", 130), ("TERM", 143), ("HUP", 129)])
-def test_an_interrupted_question_is_withdrawn(project, number, code):
+def test_interrupted_question_is_withdrawn(project, number, code):
     asking = project.start("Which?")
     wait_for_words(asking, b"waiting for response")
     asking.send_signal(getattr(signal, f"SIG{number}"))
@@ -321,7 +321,7 @@ def test_an_interrupted_question_is_withdrawn(project, number, code):
 
 @pytest.mark.proves("S4-B30", "FILE-9", "FILE-10")
 @pytest.mark.parametrize("sign", ["CLAUDECODE", "CODEX_THREAD_ID", "AI_AGENT", "GATE_TURN"])
-def test_in_an_agents_shell_the_wait_ends_and_goes_on_later(project, sign):
+def test_wait_in_an_agents_shell_ends_and_continues_later(project, sign):
     environ = {sign: "1", "GATE_AGENT_WAIT_SECONDS": "0.5"}
     code, out, _ = project.run("Which?", environ=environ)
     question = project.question()
@@ -336,7 +336,7 @@ def test_in_an_agents_shell_the_wait_ends_and_goes_on_later(project, sign):
 
 
 @pytest.mark.proves("FILE-10")
-def test_a_wait_that_is_taken_up_keeps_the_questions_time(project):
+def test_continued_wait_keeps_the_questions_time(project):
     environ = {"CLAUDECODE": "1", "GATE_AGENT_WAIT_SECONDS": "0"}
     subfolder = project.folder / "a b"
     subfolder.mkdir()
@@ -355,7 +355,7 @@ def test_a_wait_that_is_taken_up_keeps_the_questions_time(project):
 
 
 @pytest.mark.proves("FILE-10")
-def test_what_is_no_id_leads_nowhere(project):
+def test_invalid_id_leads_nowhere(project):
     (project.helpers / "questions" / "q_agent_a_1_").mkdir()
     (project.helpers / "x.json").write_text("{}", encoding="ascii")
     for odd in ("/../../x", "../../x", "*", "q_1", "x" * 200):
@@ -363,7 +363,7 @@ def test_what_is_no_id_leads_nowhere(project):
 
 
 @pytest.mark.proves("FILE-11")
-def test_a_question_whose_file_is_gone_ends_as_cancelled(project):
+def test_question_whose_file_is_gone_ends_as_cancelled(project):
     asking = project.start("Which?")
     wait_for_words(asking, b"waiting for response")
     (name,) = project.names()
@@ -395,7 +395,7 @@ def test_reused_number_of_a_listener_is_noticed(project):
 
 
 @pytest.mark.proves("S4-53", "S4-70", "S4-B15", "FILE-12")
-def test_who_listens_is_told_from_who_once_did(project):
+def test_live_listener_differs_from_a_former_one(project):
     gone = subprocess.Popen(["true"])
     gone.wait()
     pid_file = project.helpers / ".listener.pid"
@@ -408,7 +408,7 @@ def test_who_listens_is_told_from_who_once_did(project):
     assert b"gate listen" in wait_for_words(asking, b"waiting for response")
     project.answer(project.question(), "yes")
     assert wait_for_end(asking)[:2] == (0, b"yes\n")
-    # As seen from a sandbox with process numbers of its own: the lock is held, by nobody there is.
+    # As seen from a sandbox with its own process numbers: no visible process holds the lock.
     pid_file.write_text(str(gone.pid), encoding="ascii")
     with (project.helpers / ".listener.lock").open("w") as lock:
         if shutil.which("flock"):

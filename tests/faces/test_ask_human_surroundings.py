@@ -30,7 +30,7 @@ from gatebell.testing.store import MemoryStore
 
 
 def restore_signals():
-    """A background command of a shell ignores SIGINT, and bash keeps what it inherits."""
+    """A background command of a shell ignores SIGINT, and bash keeps an inherited setting."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
@@ -79,7 +79,7 @@ def test_help_is_printed_and_wrong_variables_are_named(project):
 
 
 @pytest.mark.proves("S4-B23", "FILE-14")
-def test_the_project_is_found_from_anywhere(tmp_path):
+def test_project_is_found_from_anywhere(tmp_path):
     project = Project(tmp_path / 'it\'s a "project"\n with $HOME \n')
     deep = project.folder / "a b" / "c"
     deep.mkdir(parents=True)
@@ -115,7 +115,7 @@ def test_any_shell_may_start_it(project, shell):
     asked_and_answered(project, "Which?", shell=shell)
 
 
-# What bash 3.2 or BSD's tools do not know, each with a line that uses it.
+# Features that bash 3.2 or BSD's tools lack, each with a line that uses it.
 NEWER = {
     r"\$\{\w+(\[[^]]*\])?[,^]": "${name,,}",
     r"\$\{[\w@*]+(\[[^]]*\])?@": "${name@Q}",
@@ -130,7 +130,7 @@ NEWER = {
     r"\bwait -n": "wait -n",
     r"\bread [^\n]*-[Ni]\b": "read -N 1 key",
     r"\$'[^']*\\[uU]": "$'\\u00e9'",
-    # With it an empty list is an unset variable.
+    # With it, an empty list is an unset variable.
     r"\bset -\w*u|\bnounset\b": "set -eu",
     r"<<": "cat <<< text",
     r"%N|\b(stat|mktemp|timeout|tac|seq|realpath|nproc|setsid) -": "date +%s%N",
@@ -139,7 +139,7 @@ NEWER = {
 
 
 @pytest.mark.proves("S4-88", "FILE-183")
-def test_it_is_written_in_what_old_bash_and_bsd_know():
+def test_script_uses_only_old_bash_and_bsd_features():
     code = [line for line in SCRIPT.read_text().splitlines() if not line.lstrip().startswith("#")]
     for newer, sample in NEWER.items():
         assert re.search(newer, sample)
@@ -147,7 +147,7 @@ def test_it_is_written_in_what_old_bash_and_bsd_know():
 
 
 @pytest.mark.proves("S4-88", "S4-B7", "FILE-16")
-def test_it_needs_neither_ps_nor_pipes_nor_nanoseconds(project):
+def test_script_needs_neither_ps_nor_pipes_nor_nanoseconds(project):
     for name in ("ps", "mkfifo", "tty"):
         (project.bin / name).unlink()
     project.tool("date", f'case "$1" in +%s) {shutil.which("date")} +%s ;; *) echo 1N ;; esac')
@@ -191,7 +191,7 @@ def test_all_questions_of_a_session_are_of_one_agent(project):
 
 
 @pytest.mark.proves("S4-7", "S4-54", "S4-55", "S4-78", "S4-B11", "FILE-17")
-def test_without_a_session_the_terminal_or_the_parent_tells_agents_apart(project):
+def test_agents_without_a_session_differ_by_terminal_or_parent(project):
     def agents(runner, **more):
         shell = (*runner, "bash", "-c", 'bash -c \'"$@"; exit $?\' - "$@"; exit $?', "-")
         both = [asked_and_answered(project, "Which?", shell=shell, **more) for _ in range(2)]
@@ -218,7 +218,7 @@ def test_without_a_session_the_terminal_or_the_parent_tells_agents_apart(project
 
 
 @pytest.mark.proves("S4-54", "S4-75", "S4-78", "S4-88", "FILE-17")
-def test_where_there_is_no_proc_ps_tells_the_parent_or_nobody_does(project):
+def test_parent_comes_from_ps_where_proc_is_missing(project):
     blind = project.folder / "blind.sh"
     blind.write_text(
         '[() { case "$2" in /proc/*) return 1 ;; *) builtin [ "$@" ;; esac; }', encoding="ascii"
@@ -236,7 +236,7 @@ def test_where_there_is_no_proc_ps_tells_the_parent_or_nobody_does(project):
 
 
 @pytest.mark.proves("S4-71", "S4-87", "FILE-18")
-def test_a_project_without_folders_is_told_to_be_set_up(project):
+def test_project_without_folders_names_the_setup_command(project):
     shutil.rmtree(project.helpers)
     code, out, err = project.run("Which?")
     assert (code, out) == (2, b"") and "gate init" in err
@@ -268,7 +268,7 @@ def test_folders_that_lead_elsewhere_are_refused(project, name):
 
 @pytest.fixture
 def unprivileged():
-    """A project of somebody for whom modes count, also where the tests are run by root."""
+    """A project of a user for whom file modes count, even where root runs the tests."""
     with tempfile.TemporaryDirectory(prefix="gate-script-", ignore_cleanup_errors=True) as folder:
         os.chmod(folder, 0o755)
         made = Project(Path(folder) / "project")
@@ -305,7 +305,7 @@ def test_folders_that_cannot_be_written_are_repaired_or_named(unprivileged):
 
 
 @pytest.mark.proves("FILE-147")
-def test_nothing_that_stands_around_it_leads_it_astray(project):
+def test_hostile_surroundings_do_not_mislead_the_script(project):
     victim = project.folder / "victim"
     victim.write_text("mine", encoding="utf-8")
     names = ("pipe", "draft", "question_file", "answer_file", "parent_pid", "gate_failed")
@@ -321,7 +321,7 @@ def test_nothing_that_stands_around_it_leads_it_astray(project):
 
 
 @pytest.mark.proves("FILE-147")
-def test_a_pipe_that_is_tidied_away_is_not_waited_at(project):
+def test_pipe_that_is_tidied_away_is_not_waited_at(project):
     project.tool("mkfifo", "exit 0")
     project.tool("sleep", f'echo "$@" >> slept; {shutil.which("sleep")} "$@"')
     asking = project.start("Which?")
@@ -332,7 +332,7 @@ def test_a_pipe_that_is_tidied_away_is_not_waited_at(project):
 
 
 @pytest.mark.proves("FILE-20")
-def test_an_answer_that_could_not_be_printed_stays(project):
+def test_answer_that_could_not_be_printed_stays(project):
     with open("/dev/full", "wb") as full:
         asking = project.start("Which?", stdout=full)
         question = project.question()
@@ -366,7 +366,7 @@ exit {code}
         (("--wait", "a-7k2", "--timeout", "5"), "wait --timeout 5s -- a-7k2", 10),
     ],
 )
-def test_where_gate_is_there_it_asks(project, words, given, code):
+def test_installed_gate_asks_instead(project, words, given, code):
     project.tool("gate", GATE_STUB.format(folder=project.folder, code=code))
     words = ("--", *words) if words[0].startswith("-n") else words
     environ = {"CLAUDE_CODE_SESSION_ID": "one"}
@@ -378,7 +378,7 @@ def test_where_gate_is_there_it_asks(project, words, given, code):
 
 @pytest.mark.proves("FILE-22")
 @pytest.mark.parametrize("code", [8, 126, 127])
-def test_where_gate_cannot_reach_its_store_the_files_are_used(project, code):
+def test_files_are_used_where_gate_cannot_reach_its_store(project, code):
     project.tool("gate", f"exit {code}")
     asked_and_answered(project, "Which?", "select", "yes,no")
     project.tool("gate", "exit 3")
@@ -389,7 +389,7 @@ def test_where_gate_cannot_reach_its_store_the_files_are_used(project, code):
 
 
 @pytest.mark.proves("FILE-21")
-def test_a_listener_can_be_required_of_gate_too(project):
+def test_listener_can_be_required_of_gate_too(project):
     project.tool("gate", "echo from gate")
     assert project.run("Which?", "--require-listener")[:2] == (0, b"from gate\n")
     (project.helpers / ".listener.pid").unlink()
@@ -447,7 +447,7 @@ def test_through_the_real_gate_a_yes_is_a_choice(tmp_path, world):
 
 @pytest.mark.proves("FLT-10")
 @pytest.mark.parametrize(("number", "code"), [("INT", 11), ("TERM", 143)])
-def test_interrupted_gate_says_how_to_go_on(tmp_path, world, number, code):
+def test_interrupted_gate_says_how_to_continue(tmp_path, world, number, code):
     project = Project(tmp_path / "with the script")
     project.tool("gate", f'exec {sys.executable} -m gatebell "$@"')
     project.environ = world.plain.environ | project.environ | {"GATE_STORE": world.path}

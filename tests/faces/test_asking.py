@@ -18,7 +18,7 @@ from gatebell.cli import screen
 
 
 def when_asked(world, number=1):
-    """Wait for so many pending asks without sleeping; returns their ids."""
+    """Wait for this many pending asks without sleeping; return their ids."""
     bell = world.store.bell()
     until = world.store.monotonic() + 30
     while len(found := world.store.asks.pending(99)) < number:
@@ -29,7 +29,7 @@ def when_asked(world, number=1):
 
 
 @pytest.mark.proves("CLI-1", "CLI-2", "LAW-1")
-def test_an_approval_from_question_to_answer(world):
+def test_approval_from_question_to_answer(world):
     asking = world.plain.start("ask", "Deploy to production?", "--kind", "approval")
     (ask_id,) = when_asked(world)
     assert (
@@ -43,14 +43,14 @@ def test_an_approval_from_question_to_answer(world):
 
 
 @pytest.mark.proves("CLI-2", "X-9")
-def test_a_rejection_is_exit_code_ten(world):
+def test_rejection_is_exit_code_ten(world):
     ask_id = world.ask("Deploy?", "--kind", "approval")
     world.ada.gate("answer", ask_id, "no", "--note", "not today")
     assert world.plain.gate("wait", ask_id)[:2] == (10, "rejected\nnote: not today\n")
 
 
 @pytest.mark.proves("CLI-21")
-def test_what_is_printed_is_utf_8_whatever_the_locale_can_write(world):
+def test_output_is_utf_8_in_every_locale(world):
     ask_id = world.ask("Größe, 好?", "--option", "😀", "--option", "☹")
     assert "好?" in world.ada.gate("inbox", PYTHONIOENCODING="latin-1").out
     world.ada.gate("answer", ask_id, "1")
@@ -76,7 +76,7 @@ def test_every_kind_prints_just_its_answer(world, words, answer, out):
 
 
 @pytest.mark.proves("CLI-3")
-def test_json_tells_everything(world):
+def test_json_has_every_field(world):
     schema = world.folder / "schema.json"
     schema.write_text('{"type": "object"}')
     ran = world.plain.gate(
@@ -99,7 +99,7 @@ def test_json_tells_everything(world):
 
 
 @pytest.mark.proves("CLI-2", "ASK-18", "X-11")
-def test_a_timeout_is_exit_code_three_with_the_default_on_stdout(world):
+def test_timeout_exits_three_with_the_default_on_stdout(world):
     assert world.plain.gate("ask", "Colour?", "--timeout", "0.05s", "--default", "blue")[:2] == (
         3,
         "blue\n",
@@ -109,7 +109,7 @@ def test_a_timeout_is_exit_code_three_with_the_default_on_stdout(world):
 
 
 @pytest.mark.proves("CLI-2", "ASK-33", "X-26")
-def test_a_cancelled_ask_tells_its_waiter_who_and_why(world):
+def test_cancelled_ask_tells_its_waiter_who_and_why(world):
     ask_id = world.ask("Deploy?", "--kind", "approval")
     assert world.ada.gate("cancel", ask_id, "--reason", "obsolete").out == f"Cancelled {ask_id}\n"
     ran = world.plain.gate("wait", ask_id)
@@ -126,7 +126,7 @@ def test_a_cancelled_ask_tells_its_waiter_who_and_why(world):
 
 
 @pytest.mark.proves("CLI-4", "S4-B30")
-def test_in_an_agents_shell_a_wait_ends_in_time_and_goes_on_later(world):
+def test_wait_in_an_agents_shell_ends_and_continues_later(world):
     ran = world.claude.gate("ask", "Which?", GATE_AGENT_WAIT_SECONDS="0.05")
     (ask_id,) = when_asked(world)
     assert ran[:2] == (11, f"NOT ANSWERED YET: run: gate wait {ask_id}\n")
@@ -140,7 +140,7 @@ def test_in_an_agents_shell_a_wait_ends_in_time_and_goes_on_later(world):
 
 
 @pytest.mark.proves("ASK-24", "CLI-19")
-def test_an_agent_that_asks_again_after_a_crash_gets_the_answer(world):
+def test_agent_that_asks_again_after_a_crash_is_answered(world):
     asking = world.claude.start("ask", "Which?")
     (ask_id,) = when_asked(world)
     asking.kill()
@@ -162,7 +162,7 @@ def test_interrupting_a_wait_leaves_the_ask_waiting(world):
 
 
 @pytest.mark.proves("CLI-7", "ASK-21")
-def test_a_person_asks_back_and_the_asker_replies(world):
+def test_person_asks_back_and_the_asker_replies(world):
     asking = world.plain.start("ask", "Deploy?", "--kind", "approval")
     (ask_id,) = when_asked(world)
     assert "still waiting" in world.ada.gate("ask-back", ask_id, "which build?").out
@@ -180,7 +180,7 @@ def test_a_person_asks_back_and_the_asker_replies(world):
 
 
 @pytest.mark.proves("CLI-18", "ASK-30")
-def test_a_secret_goes_to_a_new_private_file_or_a_command(world):
+def test_secret_goes_to_a_private_file_or_a_command(world):
     opened = json.loads(world.plain.gate("ask", "Token?", "--secret", "--no-wait", "--json").out)
     token = world.folder / "token"
     token.write_text(opened["token"])
@@ -207,7 +207,7 @@ def test_a_secret_goes_to_a_new_private_file_or_a_command(world):
 
 
 @pytest.mark.proves("CLI-18", "CLI-4", "ASK-30")
-def test_a_wait_for_a_secret_that_ends_early_can_be_taken_up_again(world):
+def test_interrupted_wait_for_a_secret_can_continue(world):
     target = str(world.folder / "secret")
     ran = world.claude.gate(
         "ask", "Token?", "--secret", "--to-file", target, GATE_AGENT_WAIT_SECONDS="0.05"
@@ -225,14 +225,14 @@ def test_a_wait_for_a_secret_that_ends_early_can_be_taken_up_again(world):
 
 
 @pytest.mark.proves("CLI-1", "LAW-6")
-def test_a_note_never_mixes_with_a_captured_value(world):
+def test_note_never_mixes_with_a_captured_value(world):
     ask_id = world.ask("Which?", "--option", "A", "--option", "B")
     world.ada.gate("answer", ask_id, "B", "--note", "but only today")
     assert world.plain.gate("wait", ask_id) == (0, "B\n", "note: but only today\n")
 
 
 @pytest.mark.proves("LAW-10")
-def test_a_lost_folder_a_full_or_a_missing_stdout(world):
+def test_lost_folder_and_broken_stdout_are_handled(world):
     lost = world.folder / "lost"
     lost.mkdir()
     command = f"cd {lost} && rmdir {lost} && {sys.executable} -m gatebell ask Q? --no-wait"
@@ -257,7 +257,7 @@ def test_a_lost_folder_a_full_or_a_missing_stdout(world):
 
 
 @pytest.mark.proves("CLI-18", "LAW-6")
-def test_a_secret_whose_command_fails_is_not_called_delivered(world):
+def test_secret_whose_command_fails_is_not_called_delivered(world):
     asking = world.plain.start("ask", "Token?", "--secret", "--exec", "cat >/dev/null; exit 3")
     (ask_id,) = when_asked(world)
     world.ada.gate("answer", ask_id, "hunter2")
@@ -267,7 +267,7 @@ def test_a_secret_whose_command_fails_is_not_called_delivered(world):
 
 
 @pytest.mark.proves("LAW-4", "CLI-2")
-def test_an_answer_that_could_not_be_printed_is_not_taken(world):
+def test_answer_that_could_not_be_printed_is_not_taken(world):
     ask_id = world.ask("Which?")
     world.ada.gate("answer", ask_id, "left")
     reader, writer = os.pipe()
@@ -311,18 +311,18 @@ def test_bad_input_is_exit_code_two_with_a_sentence(world, words, sentence):
 
 
 @pytest.mark.proves("AGT-30", "AGT-17")
-def test_an_agents_question_explains_itself(world):
+def test_agents_question_explains_itself(world):
     folder = world.folder / "home" / ".claude" / "projects" / "-p"
     folder.mkdir(parents=True)
     says = {"type": "assistant", "message": {"content": [{"type": "text", "text": "Two ways."}]}}
     (folder / "s1.jsonl").write_text(json.dumps(says) + "\n", encoding="utf-8")
     ask_id = world.ask("Which way?", shell=world.claude)
     assert "It last said:\n│ Two ways." in world.plain.gate("show", ask_id).out
-    assert world.get(world.ask("Which way?", shell=world.plain)).going_on == ""
+    assert world.get(world.ask("Which way?", shell=world.plain)).activity == ""
 
 
 @pytest.mark.proves("CLI-8")
-def test_on_a_wide_screen_agents_are_told_apart_by_their_whole_names(world, monkeypatch):
+def test_wide_screen_shows_whole_agent_names(world, monkeypatch):
     asked = world.get(world.ask("Which?", "--from", "Agent-tmux-pts-3"))
     for columns, shown in ((100, " Agent-tmux-pt… "), (120, " Agent-tmux-pts-3 ")):
         monkeypatch.setattr(screen, "columns", lambda columns=columns: columns)

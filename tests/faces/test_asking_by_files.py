@@ -21,7 +21,7 @@ NOWHERE = {"GATE_STORE": "/dev/null/nowhere"}
 
 @pytest.fixture
 def collect(world):
-    """Looks once at the files of the project, which is set up for them."""
+    """Check the files of the project once; it is set up for them."""
     project = str(world.plain.folder)
     set_up(project)
     listener = Listener(world.store, lambda: [project], a_person(), lambda *_: None, lambda: 0)
@@ -39,7 +39,7 @@ def wait_for_ask(world, collect):
 
 
 @pytest.mark.proves("FILE-140")
-def test_where_the_store_is_out_of_reach_gate_ask_asks_by_files(world, collect):
+def test_gate_ask_uses_files_where_the_store_is_unreachable(world, collect):
     asker = world.plain.start(
         "ask", 'A "B" $(c)?', "--option", "Yes, sure", "--option", "No", **NOWHERE
     )
@@ -70,20 +70,20 @@ def test_by_files_only_texts_and_choices_are_asked(world, collect, words):
 
 
 @pytest.mark.proves("FILE-140", "FILE-145", "LAW-10")
-def test_without_files_the_trouble_with_the_store_is_told(world):
+def test_store_error_is_reported_without_files(world):
     for words in (("ask", "Go?"), ("wait", "a-222")):
         ran = world.plain.gate(*words, **NOWHERE)
         assert ran.code == 8 and "cannot be opened" in ran.err, words
     set_up(str(world.plain.folder))
     assert world.plain.gate("ask", "Go?", "--no-wait", **NOWHERE).code == 8
-    # Asked in the store, it may be waiting there.
+    # An ask in the store may still be waiting there.
     assert world.plain.gate("wait", "a-222", **NOWHERE).code == 8
     gone = world.plain.gate("wait", "0123456789abcdef", **NOWHERE)
     assert gone.code == 5 and "no question 0123456789abcdef" in gone.err
 
 
 @pytest.mark.proves("FILE-186", "LAW-1")
-def test_a_store_that_fails_during_a_wait_has_nobody_ask_twice(world):
+def test_store_failure_during_a_wait_asks_only_once(world):
     asker, by_json = world.plain.start("ask", "Which?"), world.plain.start("ask", "That?", "--json")
     ask_id = asker.stderr.readline().split()[-1]
     by_json.stderr.readline()

@@ -1,4 +1,4 @@
-"""A backlog worked off by `gate worker`: agents ask, people answer, nothing is mixed or lost."""
+"""A backlog driven by `gate worker`: agents ask, people answer, nothing is mixed up or lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AUTHENTICATES = asks_first(
 
 
 class Office:
-    """A project of ada's, where a real worker works."""
+    """A project of ada, with a real worker."""
 
     def __init__(self, world):
         self.world, self.store = world, world.store
@@ -46,7 +46,7 @@ class Office:
         return json.loads(self.gate("task", "create", title, *words, "--json"))["id"]
 
     def start(self):
-        """A worker with one slot; its lines go to a file, so that nobody has to read along."""
+        """Start a worker with one slot; its output goes to a file, so that no pipe fills up."""
         log = self.world.folder / f"worker-{len(self.workers)}"
         shell = self.world.ada
         with log.open("w", encoding="utf-8") as lines:
@@ -89,7 +89,7 @@ def office(world):
     "S3-48", "S3-49", "S3-50", "S3-51", "S3-52", "S3-53", "S3-76", "S3-77", "S3-78", "S3-79",
     "S3-80", "S3-B2", "LAW-7",
 )  # fmt: skip
-def test_an_agent_asks_and_goes_on_where_it_stopped(office):
+def test_agent_asks_and_goes_on_where_it_stopped(office):
     project = office.project
     task_id = office.create(TITLE, AUTHENTICATES, "--size", "large")
     other = office.create("Other", f"echo other >>shared.txt\n{report('completed', 'Other')}")
@@ -97,7 +97,7 @@ def test_an_agent_asks_and_goes_on_where_it_stopped(office):
     office.says(log, f"🤖 Worker processing task {task_id}: {TITLE}\n")
     office.says(log, f"❓ Task {task_id} needs human input\n   Question: {QUESTION}\n")
 
-    # The worker takes the next task meanwhile, and neither gets anything of the other's.
+    # The worker takes the next task, and neither task gets anything of the other.
     office.is_in(other, "closed")
     assert project.commits(f"task/{other}") == [("Other", ["shared.txt"])]
     assert project.text(f"task/{other}", "shared.txt") == "begin\nother"
@@ -155,7 +155,7 @@ esac
 
 
 @pytest.mark.proves("TASK-231", "S3-B4", "S3-B1", "S3-80")
-def test_a_reopened_task_does_not_hear_an_old_answer_as_if_it_were_new(office):
+def test_reopened_task_does_not_get_an_old_answer(office):
     task_id = office.create("Twice", AGAIN)
     office.start()
     office.is_in(task_id, "awaiting_input")
@@ -177,7 +177,7 @@ def test_a_reopened_task_does_not_hear_an_old_answer_as_if_it_were_new(office):
 
 
 @pytest.mark.proves("TASK-232", "S3-B3", "S3-B20", "S3-P9", "LAW-3")
-def test_an_overseer_neither_answers_nor_closes_what_waits_for_a_person(office):
+def test_overseer_cannot_answer_or_close_a_waiting_task(office):
     overseer = office.world.claude
     task_id = office.create("Careful", asks_first("Delete it?", "true", "echo kept >kept.txt"))
     office.start()
@@ -209,9 +209,9 @@ def test_an_overseer_neither_answers_nor_closes_what_waits_for_a_person(office):
 
 
 @pytest.mark.proves("TASK-233", "S3-B3")
-def test_an_answered_task_goes_on_before_a_more_urgent_new_one(office):
+def test_answered_task_continues_before_a_more_urgent_new_one(office):
     old = office.create("Old", asks_first("Which?", "true", "true"), "-p", "P4")
-    # As long as this one works, the only slot is taken.
+    # While this one works, the only slot is taken.
     go = office.world.folder / "go"
     slow = f"while [ ! -e {go} ]; do sleep 0.02; done\n{report('completed', 'Slow')}"
     office.create("Slow", slow, "-p", "P4")
@@ -227,7 +227,7 @@ def test_an_answered_task_goes_on_before_a_more_urgent_new_one(office):
 
 
 @pytest.mark.proves("TASK-234", "S3-6", "S3-B3")
-def test_a_dead_workers_task_is_taken_over_in_its_session(office):
+def test_dead_workers_task_is_taken_over_in_its_session(office):
     go = office.world.folder / "go"
     works = f"echo work >>work.txt\nwhile [ ! -e {go} ]; do sleep 0.02; done\n"
     task_id = office.create("Long", f"{works}{report('completed', 'At last')}")

@@ -1,4 +1,4 @@
-"""Commands refuse folders and roles that are not there, with what to do."""
+"""Commands refuse missing folders and roles, and name the next step."""
 
 from __future__ import annotations
 

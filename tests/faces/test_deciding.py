@@ -1,4 +1,4 @@
-"""Deciding in the host's own form: only the person who sits in the session, only there."""
+"""Deciding in the host's own form: only the person in the session, and only there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEWEST = DISCOVERY["_meta"] | {"io.modelcontextprotocol/clientCapabilities": FOR
 
 
 def shown(client):
-    """The form that the host is asked to show."""
+    """Return the form that the host must show."""
     while True:
         for message in client.heard:
             if message.get("method") == "elicitation/create":
@@ -38,7 +38,7 @@ def shown(client):
 
 
 def unshown(client, number):
-    """What a call comes to without a form."""
+    """Return the result of a call without a form."""
     while not any(one.get("id") == number and "method" not in one for one in client.heard):
         line = client.server.stdout.readline()
         assert line, client.server.stderr.read()
@@ -48,7 +48,7 @@ def unshown(client, number):
 
 
 @pytest.mark.proves("SES-95", "S0-B34", "LAW-3")
-def test_what_the_person_chooses_in_the_form_settles(room):
+def test_persons_choice_in_the_form_settles(room):
     client = room.open().client()
     number = room.propose(client)
     form = shown(client)
@@ -68,14 +68,14 @@ def test_what_the_person_chooses_in_the_form_settles(room):
     said = [e.event for e in room.store.audit.of_subject(after.id)][-1]
     assert said.kind == "ask.answered"
     evidence = said.content["evidence"]
-    assert (evidence["host"], evidence["sitting"]) == ("claude", room.sitting.id)
+    assert (evidence["host"], evidence["visit"]) == ("claude", room.visit.id)
     assert evidence["program"] == str(processes.me())
     (message,) = room.store.asks.messages(after.id)
     assert message.text == "proposes: APPROVED\nbecause: it is small" and message.by_asker
 
 
 @pytest.mark.proves("SES-96")
-def test_the_newest_revision_calls_again_with_the_reply(room):
+def test_newest_revision_calls_again_with_the_reply(room):
     client = room.open().client(capabilities={})
     call = {"name": "decide", "arguments": {"id": room.ask.id, "proposal": "yes"}, "_meta": NEWEST}
     result = client.result(client.ask("tools/call", **call))["result"]
@@ -91,7 +91,7 @@ def test_the_newest_revision_calls_again_with_the_reply(room):
 
 @pytest.mark.proves("SES-97", "LAW-3", "LAW-4")
 @pytest.mark.parametrize("made_up", ["state", "twice", "number", "other name"])
-def test_a_reply_to_no_open_form_decides_nothing(room, made_up):
+def test_reply_to_no_open_form_decides_nothing(room, made_up):
     client = room.open().client(capabilities={})
     call = {"name": "decide", "arguments": {"id": room.ask.id, "proposal": "yes"}, "_meta": NEWEST}
     result = client.result(client.ask("tools/call", **call))["result"]
@@ -129,7 +129,7 @@ ODD = [
 
 
 @pytest.mark.proves("SES-97", "LAW-3")
-def test_whatever_is_odd_about_a_reply_decides_nothing(room):
+def test_odd_reply_decides_nothing(room):
     client = room.open().client()
     for odd in ODD:
         number = room.propose(client)
@@ -143,7 +143,7 @@ def test_whatever_is_odd_about_a_reply_decides_nothing(room):
 
 
 @pytest.mark.proves("SES-97")
-def test_a_call_that_is_given_up_decides_nothing_any_more(room):
+def test_abandoned_call_decides_nothing(room):
     client = room.open().client()
     number = room.propose(client)
     form = shown(client)
@@ -158,7 +158,7 @@ def test_a_call_that_is_given_up_decides_nothing_any_more(room):
 
 @pytest.mark.proves("SES-98", "LAW-3")
 @pytest.mark.parametrize("meanwhile", ["left", "answered", "lost", "hook", "broken settings"])
-def test_what_holds_no_more_when_the_reply_comes_decides_nothing(room, meanwhile):
+def test_reply_after_a_change_decides_nothing(room, meanwhile):
     client = room.open().client()
     number = room.propose(client)
     form = shown(client)
@@ -185,7 +185,7 @@ def plant(room, text, name="settings.local.json"):
 @pytest.mark.proves("SES-99", "LAW-3")
 @pytest.mark.parametrize("event", ["Elicitation", "ElicitationResult"])
 @pytest.mark.parametrize("place", ["project", "local", "user"])
-def test_a_hook_that_could_answer_in_the_persons_place_keeps_the_form_away(room, event, place):
+def test_hook_that_could_answer_for_the_person_prevents_forms(room, event, place):
     hooks = {"hooks": {event: [{"hooks": [{"type": "command", "command": "true"}]}]}}
     if place == "user":
         home = room.world.folder / "home" / ".claude"
@@ -201,7 +201,7 @@ def test_a_hook_that_could_answer_in_the_persons_place_keeps_the_form_away(room,
 
 
 @pytest.mark.proves("SES-99")
-def test_other_hooks_and_settings_do_not(room):
+def test_other_hooks_and_settings_allow_forms(room):
     plant(room, json.dumps({"hooks": {"Stop": [], "Elicitation": []}}))
     plant(room, "[]", "settings.json")
     client = room.open().client()
@@ -214,7 +214,7 @@ def test_other_hooks_and_settings_do_not(room):
 @pytest.mark.parametrize(
     "program", ["", "nobody's", "another"], ids=["not begun", "unknown", "another"]
 )
-def test_a_server_that_another_program_started_shows_no_form(room, program):
+def test_server_that_another_program_started_shows_no_form(room, program):
     if program == "another":
         program = str(processes.identify(1) or "gone")
     elif program:
@@ -232,7 +232,7 @@ def test_any_other_program_is_shown_no_form(room):
     assert room.now().pending
 
 
-# What an agent could write into its own shell: forged lines of a host, for a server that it starts.
+# Text that an agent could write in its own shell: forged lines of a host for its own server.
 FORGERY = """
 import json, os, socket, subprocess, sys, threading
 way = sys.argv[1]
@@ -294,8 +294,8 @@ os.execv(gate[0], gate)
 
 @pytest.mark.proves("SES-100", "LAW-3")
 @pytest.mark.parametrize("way", ["child", "pipe", "lent", "named", "socket", "terminal"])
-def test_a_server_that_the_agent_starts_itself_shows_no_form(room, way):
-    """In its shell, which the program started, also when the server takes that shell's place."""
+def test_server_that_the_agent_starts_itself_shows_no_form(room, way):
+    """In its shell, which the program started, even when the server replaces that shell."""
     room.open()
     shell = room.world.plain
     script = shell.folder / "forge.py"
@@ -322,7 +322,7 @@ def test_a_server_that_the_agent_starts_itself_shows_no_form(room, way):
 
 
 @pytest.mark.proves("SES-95")
-def test_a_host_that_talks_through_sockets_is_known_as_well(room):
+def test_host_on_sockets_is_recognised(room):
     """Claude Code gives its servers pairs of sockets, not pipes."""
     room.open()
     mine, its = socket.socketpair()
@@ -350,21 +350,21 @@ def test_a_host_that_talks_through_sockets_is_known_as_well(room):
 
 
 @pytest.mark.proves("SES-101")
-@pytest.mark.parametrize("without", ["forms", "sitting", "this ask"])
-def test_elsewhere_a_proposal_stays_a_proposal(room, without):
+@pytest.mark.parametrize("without", ["forms", "visit", "this ask"])
+def test_proposal_outside_the_visit_stays_a_proposal(room, without):
     room.open()
     client = room.client(
         capabilities={"elicitation": {"url": {}}} if without == "forms" else FORMS,
-        **{"GATE_TURN": "t-other"} if without == "sitting" else {},
+        **{"GATE_TURN": "t-other"} if without == "visit" else {},
     )
     other = room.world.ask("--kind", "text", "Which?")
     number = room.propose(client, id=other if without == "this ask" else room.ask.id)
-    assert unshown(client, number)[0].endswith("is decided by a person.")
+    assert unshown(client, number)[0].startswith("Recorded as a proposal. A person decides ")
     assert room.now().pending
 
 
 @pytest.mark.proves("SES-102", "LAW-6")
-def test_an_answer_that_does_not_fit_is_kept_and_decides_nothing(room):
+def test_invalid_answer_is_kept_and_decides_nothing(room):
     schema = {"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 2}}}
     client = room.open("form", schema=schema).client()
     number = room.propose(client)
@@ -391,7 +391,7 @@ def test_an_answer_that_does_not_fit_is_kept_and_decides_nothing(room):
         ),
     ],
 )
-def test_every_kind_of_outcome_can_be_given_in_the_form(room, answer, more, content, value):
+def test_form_offers_every_kind_of_outcome(room, answer, more, content, value):
     client = room.open(answer, **more).client()
     number = room.propose(client)
     client.send({"id": shown(client)["id"], "result": {"action": "accept", "content": content}})
@@ -400,7 +400,7 @@ def test_every_kind_of_outcome_can_be_given_in_the_form(room, answer, more, cont
 
 
 @pytest.mark.proves("SES-103", "S0-115")
-def test_each_participant_decides_in_their_own_sitting(room):
+def test_each_participant_decides_in_their_own_visit(room):
     room.open(requirement={"all": ["ada", "bob"]})
     client = room.client()
     number = room.propose(client)
@@ -409,7 +409,7 @@ def test_each_participant_decides_in_their_own_sitting(room):
     room.rise()
     bob = room.caller("bob")
     seated = ask_session.open_visit(room.store, room.ask.id, bob, "claude", "s1")
-    room.sitting = ask_session.note_program(room.store, seated.sitting, str(processes.me()))
+    room.visit = ask_session.note_program(room.store, seated.visit, str(processes.me()))
     client = room.client()
     number = room.propose(client)
     client.send({"id": shown(client)["id"], "result": APPROVE})
@@ -418,7 +418,7 @@ def test_each_participant_decides_in_their_own_sitting(room):
 
 
 @pytest.mark.proves("SES-104")
-def test_a_signal_in_a_sitting_is_told_to_the_person_and_settles_nothing(room):
+def test_signal_in_a_session_is_shown_and_settles_nothing(room):
     client = room.open().client()
     told, failed = client.text(client.call("signal", status="APPROVED", summary="all well"))
     assert "A person is in this session" in told and not failed

@@ -1,4 +1,4 @@
-"""Dialogs on a real screen: only an explicit act of a person is an answer."""
+"""Dialogs on a real screen: only an explicit action of a person is an answer."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ YES_NO = Showing("choice", "Go on?", ("yes", "no"), agent="claude", project="/p/
 TEXT = YES_NO._replace(kind="text", prompt="Which name?", options=())
 APPROVAL = TEXT._replace(kind="approval", prompt="Delete build/?")
 NAMES = [tool.name for tool in discovery.TOOLS]
-# Where things are in zenity's window.
+# Positions in zenity's window.
 ROW_2, ANSWER, LATER_BUTTON = (27, 87), (-300, -26), (-206, -26)
 
 
 @pytest.mark.proves("FILE-30", "LAW-4", "S4-83")
-def test_the_button_of_an_option_answers_with_what_was_shown(desk):
+def test_option_button_answers_with_the_text_shown(desk):
     asked = desk.ask(YES_NO)
     desk.appear().be_still()
     assert desk.hands("getwindowname", desk.window).stdout.strip() == "gate: claude in shop"
@@ -46,12 +46,12 @@ def test_the_button_of_an_option_answers_with_what_was_shown(desk):
 
 
 @pytest.mark.proves("FILE-31")
-def test_options_that_are_too_long_for_buttons_are_a_list_from_which_one_is_chosen(desk):
+def test_options_too_long_for_buttons_become_a_list(desk):
     asked = desk.ask(YES_NO._replace(options=tuple(f"the long option {n}" for n in range(9))))
     desk.appear().be_still()
-    # Nothing is chosen: the button is dead.
+    # Nothing is chosen: the button is disabled.
     desk.click(-60, -30)
-    # Along the options to the third.
+    # Down the options to the third.
     desk.keys("Tab", "Tab", "Tab", "space")
     assert asked.is_open
     desk.click(-60, -30)
@@ -59,7 +59,7 @@ def test_options_that_are_too_long_for_buttons_are_a_list_from_which_one_is_chos
 
 
 @pytest.mark.proves("FILE-150")
-def test_an_option_that_is_called_like_a_button_of_ours_is_no_button():
+def test_option_named_like_our_button_is_not_a_button():
     tk_window = pytest.importorskip(
         "gatebell.adapters.dialogs.tk_window",
         reason="tkinter is not installed: no window was tried",
@@ -71,7 +71,7 @@ def test_an_option_that_is_called_like_a_button_of_ours_is_no_button():
 
 
 @pytest.mark.proves("FILE-32")
-def test_what_was_typed_is_answered_by_enter_or_by_the_button(desk):
+def test_typed_text_is_sent_by_enter_or_the_button(desk):
     asked = desk.ask(TEXT)
     desk.appear().be_still()
     desk.type("cart & co")
@@ -81,7 +81,7 @@ def test_what_was_typed_is_answered_by_enter_or_by_the_button(desk):
     assert asked.reply() == Reply(VALUE, "cart & co\nsecond", digest="d1")
     asked = desk.ask(TEXT._replace(typed="a draft"))
     desk.appear().be_still()
-    # It was not typed here: Enter does not answer with it, the button does.
+    # It was not typed here: Enter does not send it, the button does.
     desk.keys("Return")
     assert asked.is_open
     desk.click(-60, -30)
@@ -90,7 +90,7 @@ def test_what_was_typed_is_answered_by_enter_or_by_the_button(desk):
 
 @pytest.mark.proves("FILE-33", "FILE-34", "LAW-6", "S4-B13")
 @pytest.mark.parametrize("leave", ["escape", "window", "later", "terminal"])
-def test_whoever_leaves_a_window_has_not_answered_and_what_they_typed_is_kept(desk, leave):
+def test_leaving_a_window_keeps_the_text_and_answers_nothing(desk, leave):
     asked = desk.ask(TEXT)
     desk.appear().be_still()
     desk.keys("Return")
@@ -110,8 +110,8 @@ def test_whoever_leaves_a_window_has_not_answered_and_what_they_typed_is_kept(de
 
 @pytest.mark.proves("FILE-35", "LAW-3")
 @pytest.mark.parametrize("showing", [TEXT, YES_NO], ids=["text", "choice"])
-def test_hands_that_were_typing_elsewhere_answer_nothing(desk, showing):
-    # The keyboard is where the mouse is: in the middle, where the window comes up.
+def test_keys_typed_for_another_window_answer_nothing(desk, showing):
+    # The keyboard follows the mouse, which is in the middle, where the window opens.
     desk.hands("mousemove", "640", "330")
     with desk.busy("type", "--delay", "70", "yes and no yes no yes"):
         asked = desk.ask(showing)
@@ -131,7 +131,7 @@ def test_hands_that_were_typing_elsewhere_answer_nothing(desk, showing):
 @pytest.mark.parametrize("place", [(-60, -30), (-285, -30)], ids=["no", "Later"])
 def test_clicks_that_were_meant_for_another_window_do_nothing(desk, place):
     before = desk.ask(YES_NO)
-    # Where its button will be.
+    # The later position of its button.
     desk.appear().point(*place)
     before.dialog.close()
     before.reply()
@@ -145,7 +145,7 @@ def test_clicks_that_were_meant_for_another_window_do_nothing(desk, place):
 
 
 @pytest.mark.proves("FILE-36", "LAW-3")
-def test_an_approval_is_typed_and_nothing_but_yes_or_no_decides_it(desk):
+def test_approval_is_decided_only_by_typed_yes_or_no(desk):
     asked = desk.ask(APPROVAL._replace(typed="yes"))
     desk.appear().be_still()
     desk.keys("Return")
@@ -160,7 +160,7 @@ def test_an_approval_is_typed_and_nothing_but_yes_or_no_decides_it(desk):
 
 
 @pytest.mark.proves("FILE-36")
-def test_an_approval_that_cannot_be_shown_whole_is_not_given_in_a_window(desk):
+def test_approval_that_cannot_be_shown_whole_is_not_offered(desk):
     asked = desk.ask(APPROVAL._replace(prompt="rm " + "x" * 20_001))
     desk.appear().be_still()
     desk.type("yes")
@@ -175,7 +175,7 @@ def test_an_approval_that_cannot_be_shown_whole_is_not_given_in_a_window(desk):
 
 @pytest.mark.proves("FILE-37", "LAW-8", "S4-38")
 @pytest.mark.parametrize("tool", ["tkinter", "zenity"])
-def test_long_and_hostile_texts_stay_inside_a_window_on_the_screen(desk, tool):
+def test_long_and_hostile_texts_stay_inside_the_window(desk, tool):
     find_program("zenity", "its windows were not tried")
     long = HOSTILE + "word " * 2_000 + "x" * 10_000
     asked = desk.ask(
@@ -192,7 +192,7 @@ def test_long_and_hostile_texts_stay_inside_a_window_on_the_screen(desk, tool):
 
 
 @pytest.mark.proves("FILE-38", "LAW-6", "S4-B31")
-def test_a_window_closes_when_nobody_waits_any_more_and_not_before(desk):
+def test_window_closes_only_when_no_asker_waits(desk):
     asked = desk.ask(TEXT._replace(left_seconds=2.0))
     desk.appear().be_still()
     desk.type("hal")
@@ -201,13 +201,13 @@ def test_a_window_closes_when_nobody_waits_any_more_and_not_before(desk):
 
 @pytest.mark.proves("FILE-39")
 @pytest.mark.parametrize("tool", ["tkinter", "zenity"])
-def test_a_window_that_dies_or_cannot_be_shown_has_answered_nothing(desk, tool):
+def test_window_that_dies_or_cannot_open_answers_nothing(desk, tool):
     find_program("zenity", "its windows were not tried")
     asked = desk.ask(YES_NO, tool)
     desk.appear()
     os.kill(asked.pid, signal.SIGKILL)
     assert asked.reply() == Reply(NOTHING, why="the window was ended by signal 9")
-    # As a hostile program does: zenity then ends with 0, as if it had been answered.
+    # Like a hostile program: zenity then ends with 0, as if it had been answered.
     asked = desk.ask(YES_NO, tool)
     desk.appear().be_still().be_still().hands("windowclose", desk.window)
     asked.dialog.close() if tool == "tkinter" and asked.is_open else None
@@ -218,7 +218,7 @@ def test_a_window_that_dies_or_cannot_be_shown_has_answered_nothing(desk, tool):
 
 @pytest.mark.proves("FILE-40", "FILE-34", "LAW-6")
 @pytest.mark.parametrize("tool", ["tkinter", "zenity"])
-def test_a_window_is_closed_from_outside_also_before_it_is_there(desk, tool):
+def test_window_can_be_closed_even_before_it_opens(desk, tool):
     find_program("zenity", "its windows were not tried")
     asked = desk.ask(TEXT, tool)
     desk.appear().be_still()
@@ -226,7 +226,7 @@ def test_a_window_is_closed_from_outside_also_before_it_is_there(desk, tool):
     threading.Thread(target=asked.dialog.close).start()
     reply = asked.reply()
     assert reply.outcome == NOTHING and "no need" in reply.why
-    # zenity keeps it to itself.
+    # zenity does not pass it on.
     assert reply.typed == ("hal" if tool == "tkinter" else "")
     dialog = discovery.dialog(tool, desk.environ)
     dialog.close()
@@ -235,7 +235,7 @@ def test_a_window_is_closed_from_outside_also_before_it_is_there(desk, tool):
 
 @pytest.mark.proves("FILE-41")
 @pytest.mark.parametrize("tool", ["tkinter", "zenity"])
-def test_a_window_goes_with_whoever_asked(desk, tool):
+def test_window_ends_with_its_asker(desk, tool):
     find_program("zenity", "its windows were not tried")
     code = (
         "import os; from gatebell.adapters.dialogs import discovery as finding\n"
@@ -250,7 +250,7 @@ def test_a_window_goes_with_whoever_asked(desk, tool):
 
 
 @pytest.mark.proves("FILE-42")
-def test_zenity_answers_by_its_rows_and_fields_and_by_nothing_else(desk):
+def test_zenity_answers_only_by_its_rows_and_fields(desk):
     find_program("zenity", "its windows were not tried")
     asked = desk.ask(YES_NO, "zenity")
     desk.appear().be_still()
@@ -302,7 +302,7 @@ def test_zenity_answers_by_its_rows_and_fields_and_by_nothing_else(desk):
     ),
 )  # fmt: skip
 @hypothesis_settings(max_examples=400, deadline=None)
-def test_garbage_from_a_program_is_never_an_answer_that_was_not_offered(tool, showing, code, out):
+def test_garbage_from_a_program_is_never_an_answer(tool, showing, code, out):
     reply = tool.read(showing, Ended(code, out), "right")
     assert reply.outcome in (VALUE, LATER, TERMINAL, NOTHING)
     if reply.outcome == VALUE:
@@ -316,7 +316,7 @@ def test_garbage_from_a_program_is_never_an_answer_that_was_not_offered(tool, sh
 
 
 @pytest.mark.proves("FILE-43")
-def test_our_own_window_is_believed_only_with_its_nonce_and_a_whole_reply():
+def test_our_window_needs_its_nonce_and_a_whole_reply():
     said = {"nonce": "right", "outcome": "value", "number": 2, "typed": "cart"}
     read = discovery.TKINTER.read
     assert read(TEXT, Ended(0, json.dumps(said)), "right").value == "cart"
@@ -329,7 +329,7 @@ def test_our_own_window_is_believed_only_with_its_nonce_and_a_whole_reply():
 
 
 @pytest.mark.proves("FILE-40", "LAW-6")
-def test_an_answer_that_was_given_before_the_window_was_closed_is_still_told(tmp_path):
+def test_answer_given_before_the_window_closed_is_reported(tmp_path):
     home = fakes(tmp_path, yad="trap 'echo cart; exit 20' TERM; while :; do sleep 0.1; done")
     dialog = discovery.dialog("yad", home)
     threading.Timer(1.1, dialog.close).start()
@@ -337,14 +337,14 @@ def test_an_answer_that_was_given_before_the_window_was_closed_is_still_told(tmp
 
 
 @pytest.mark.proves("FILE-37")
-def test_more_options_than_anybody_reads_are_not_shown(tmp_path):
+def test_too_many_options_are_not_shown(tmp_path):
     many = YES_NO._replace(options=tuple(map(str, range(201))))
     reply = discovery.dialog("zenity", fakes(tmp_path, zenity="exit 1")).ask(many)
     assert "201 options are too many" in reply.why and not (tmp_path / "zenity.argv").exists()
 
 
 @pytest.mark.proves("FILE-43")
-def test_a_reply_that_comes_before_anybody_could_read_is_none(tmp_path):
+def test_reply_too_early_to_be_read_does_not_count(tmp_path):
     home = fakes(tmp_path, zenity="echo '1. yes'", yad="echo cart; exit 20")
     reply = discovery.dialog("zenity", home).ask(YES_NO)
     assert reply.outcome == NOTHING and "before anybody" in reply.why
@@ -353,7 +353,7 @@ def test_a_reply_that_comes_before_anybody_could_read_is_none(tmp_path):
 
 
 def fakes(folder, **scripts):
-    """An environment with these programs, which write their arguments beside them."""
+    """Return an environment with these programs, which write their arguments beside them."""
     for name, script in scripts.items():
         path = folder / name
         path.write_text(
@@ -371,7 +371,7 @@ def words_of(folder, name):
 @pytest.mark.proves("FILE-44", "LAW-8", "S4-B32")
 @pytest.mark.parametrize("name", ["zenity", "yad", "osascript", "dialog"])
 @pytest.mark.parametrize("kind", ["text", "choice", "approval"])
-def test_no_text_becomes_an_option_or_markup_of_a_program(tmp_path, name, kind):
+def test_text_never_becomes_an_option_or_markup(tmp_path, name, kind):
     home = fakes(tmp_path, **{name: "exit 1"})
     options = (HOSTILE, "--help") if kind == "choice" else ()
     drafted = "--version" if kind == "text" else ""
@@ -382,14 +382,14 @@ def test_no_text_becomes_an_option_or_markup_of_a_program(tmp_path, name, kind):
     told = "\n".join(words)
     assert "\x1b" not in told and "\u202e" not in told and "‹U+202E›" in told
     if name == "osascript":
-        # The script is always the same, and what was written stands behind it.
+        # The script is always the same, and the agent's text comes after it.
         assert words[0] == "-e" and "bold" not in words[1] and words[2] == "--"
         return
     if name == "zenity":
         shown = [word for word in words if "asks in" in word]
         assert all("<b>" not in word and "&lt;b&gt;" in word for word in shown) and shown
     if name != "dialog":
-        # What they make a line end of is no more than a backslash and an n.
+        # In a text that could become a line end, only a backslash and an n are shown.
         assert "\\\\n" in told
     ours = words[: words.index("--")] if "--" in words else words
     begin = [word for word in ours if word.startswith("-")]
@@ -417,7 +417,7 @@ def test_osascript_replies_by_its_nonce_alone():
 
 
 @pytest.mark.proves("FILE-46")
-def test_a_draft_comes_up_again_in_every_program(tmp_path):
+def test_draft_comes_up_again_in_every_program(tmp_path):
     showing = TEXT._replace(typed="half\na thought")
     for tool in discovery.TOOLS:
         told = tool.feed(showing, "n") + "\n".join(tool.command(showing, "n"))
@@ -428,19 +428,19 @@ def test_a_draft_comes_up_again_in_every_program(tmp_path):
 
 
 @pytest.mark.proves("FILE-47")
-def test_a_dialog_in_the_terminal_begins_with_a_row_that_is_no_answer():
+def test_terminal_dialog_begins_with_a_row_that_answers_nothing():
     tool = discovery.DIALOG
     rows = tool.command(YES_NO, "n")[-6:]
     assert rows == ["-", "not answered yet", "1", "1. yes", "2", "2. no"]
     assert tool.read(YES_NO, Ended(0, "-"), "n").outcome == NOTHING
     assert tool.read(YES_NO, Ended(0, "2"), "n").value == "no"
-    # Both its buttons print what was typed.
+    # Both its buttons print the typed text.
     assert tool.read(TEXT, Ended(3, "half a tho"), "n") == Reply(LATER, typed="half a tho")
     assert tool.read(TEXT, Ended(2, "half a tho"), "n") == Reply(TERMINAL, typed="half a tho")
 
 
 @pytest.mark.proves("FILE-197", "LAW-3")
-def test_one_enter_does_not_send_a_draft_in_the_terminal():
+def test_one_enter_does_not_send_a_terminal_draft():
     words = discovery.DIALOG.command(TEXT._replace(typed="half a thought"), "n")
     assert "half a thought" in words[-4] and words[-1] == ""
 
@@ -473,7 +473,7 @@ def test_every_window_offers_later_and_terminal():
 
 
 @pytest.mark.proves("FILE-47")
-def test_a_dialog_in_the_terminal_has_the_terminal_and_can_be_closed(tmp_path):
+def test_terminal_dialog_owns_the_terminal_and_can_be_closed(tmp_path):
     home = fakes(tmp_path, dialog='test -t 0 && test -t 1 && read line && printf "$line" >&2')
     code = (
         "import os, sys, threading; from gatebell.adapters.dialogs import discovery as finding\n"
@@ -491,7 +491,7 @@ def test_a_dialog_in_the_terminal_has_the_terminal_and_can_be_closed(tmp_path):
         os.close(theirs)
         if not more:
             eventually((tmp_path / "dialog.argv").exists, what="the dialog")
-            # Hands that are too quick answer nothing.
+            # Keys that come too early answer nothing.
             threading.Event().wait(1.1)
             os.write(ours, b"cart\n")
         process.wait(15)
@@ -500,24 +500,24 @@ def test_a_dialog_in_the_terminal_has_the_terminal_and_can_be_closed(tmp_path):
 
 
 @pytest.mark.proves("FILE-48", "FILE-184", "S4-P4")
-def test_the_best_program_that_works_is_taken_and_the_setting_wins(tmp_path, monkeypatch, desk):
-    # Without a display of its own, only a program that asks nobody for one.
+def test_best_working_program_is_used_and_the_setting_wins(tmp_path, monkeypatch, desk):
+    # Without a display, only a program that needs none is used.
     bare = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     bare["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
     assert discovery.first(bare) == ""
-    why = {found.tool: found.trouble for found in discovery.find_tools(bare)}
+    why = {found.tool: found.problem for found in discovery.find_tools(bare)}
     assert list(why) == NAMES and "not installed" in why["yad"]
     assert "no display" in why["tkinter"]
     home = fakes(tmp_path, zenity="", osascript="")
     bare = home | {"WAYLAND_DISPLAY": ""}
-    assert "does not name one" in discovery.trouble(discovery.ZENITY, bare)
+    assert "does not name one" in discovery.problem(discovery.ZENITY, bare)
     assert discovery.first(home) == "zenity"
     assert discovery.first(bare) == "osascript"
-    # As in a terminal that has outlived its desktop: what is not there any more is not taken.
+    # As in a terminal that has outlived its desktop: a missing display is not used.
     for gone in (":9999", "unix:9999.0", "127.0.0.1:1", "a..b:0", ":99999", "127.0.0.1:99999"):
-        assert "cannot be reached" in discovery.trouble(discovery.ZENITY, bare | {"DISPLAY": gone})
+        assert "cannot be reached" in discovery.problem(discovery.ZENITY, bare | {"DISPLAY": gone})
     for there in (desk.environ["DISPLAY"], f"{desk.environ['DISPLAY']}.0", "/of/xquartz:0"):
-        assert discovery.trouble(discovery.ZENITY, bare | {"DISPLAY": there}) == ""
+        assert discovery.problem(discovery.ZENITY, bare | {"DISPLAY": there}) == ""
     assert discovery.first(desk.environ) == "tkinter"
     monkeypatch.setenv("GATE_DIALOG", "off")
     assert wiring.dialog_tool() == "" and wiring.dialog() is None
@@ -530,7 +530,7 @@ def test_the_best_program_that_works_is_taken_and_the_setting_wins(tmp_path, mon
 
 
 @pytest.mark.proves("FILE-49")
-def test_the_command_lists_the_programs_and_tries_one(tmp_path, monkeypatch, capsys):
+def test_command_lists_the_programs_and_tries_one(tmp_path, monkeypatch, capsys):
     slow = "trap '' TERM; read line < /dev/null; exec python3 -c \"import time; time.sleep(1.1); print('1. yes')\""
     for name, value in fakes(tmp_path, zenity=slow, yad="exit 1").items():
         monkeypatch.setenv(name, value)
@@ -556,11 +556,11 @@ def test_the_command_lists_the_programs_and_tries_one(tmp_path, monkeypatch, cap
 
 
 @pytest.mark.proves("FILE-37")
-def test_a_page_of_text_says_what_it_leaves_out():
+def test_page_of_text_says_how_much_it_omits():
     body = texts.body(TEXT._replace(prompt="line\n" * 40, context="word " * 500, position="2/5"))
     assert not body.whole and body.text.count("there is more of it: Open in terminal") == 2
     assert body.text.startswith("[2/5] claude asks in /p/shop:\n│ line\n")
     assert texts.body(TEXT).whole
-    # No line that an agent wrote begins like one of ours.
+    # No line of an agent begins like one of ours.
     forged = texts.body(TEXT._replace(prompt="a\nNobody waits for the answer after 0:01."))
     assert "\n│ Nobody" in forged.text and "\nNobody" not in forged.text

@@ -1,4 +1,4 @@
-"""What has expired is shown as expired, although no process was there to sweep."""
+"""An expired ask is shown as expired, even when no process has swept the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["inbox"]
 
 @pytest.fixture
 def left(world):
-    """A run whose question expired yesterday, when the machine was off."""
+    """Make a run whose question expired yesterday, when the machine was off."""
     clock = FakeClock(datetime.now(UTC) - timedelta(days=2))
     store = open_throwaway_store(world.path, clock)
     store.clock = clock

@@ -1,4 +1,4 @@
-"""A token of one store changes nothing outside of it when an agent presents it."""
+"""A token of one store changes nothing outside that store when an agent uses it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def settings(home):
 
 
 def other_store(world, open_it):
-    """Another store with a person in it, as the variables that name both."""
+    """Make another store with a person; return the variables that name both."""
     path = str(world.folder / "other" / "gate.db")
     os.makedirs(os.path.dirname(path), mode=0o700)
     store = open_it(path)
@@ -63,7 +63,7 @@ def test_throwaway_token_makes_no_first_installation(kept_world):
 
 @pytest.mark.proves("HOOK-31")
 def test_token_of_the_installed_store_counts(kept_world, home):
-    """Also by another name of that store, and for a record that does not name one."""
+    """It also holds for another name of that store, and for a record that names no store."""
     link = kept_world.folder / "link.db"
     link.symlink_to(kept_world.path)
     mine = {"GATE_TOKEN": kept_world.tokens["ada"], "GATE_STORE": str(link)}

@@ -1,4 +1,4 @@
-"""A server that another one wraps, as a repository's `mcp_config` can name it, shows no form."""
+"""A server inside another one, as a repository's `mcp_config` can name it, shows no form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.decision_room import AFTERWARDS, APPROVE, FORMS, room, wait_f
 
 __all__ = ["room"]
 
-# Becomes the real server, so that its parent is the program. A child of it rewrites each form, or
+# Becomes the real server, so that its parent is the program. Its child rewrites each form, or
 # shares the streams of the server and could write a form of its own there.
 WRAPPER = """
 import os, socket, sys

@@ -19,7 +19,7 @@ GONE = "The process that waited for the answer has ended."
 
 
 def ask_and_end(world, number):
-    """A question whose `gate ask` waits, and then gets this signal."""
+    """Make a question whose `gate ask` waits, and then gets this signal."""
     asking = world.plain.start("ask", "Deploy?", "--kind", "approval")
     ask_id = asking.stderr.readline().split()[-1]
     path = f"{world.path}-waiters/{ask_id}"

@@ -1,4 +1,4 @@
-"""What README, docs, help and doctor say of the default gates, held against docs/held.md."""
+"""README, docs, help and doctor must agree with docs/held.md about the default gates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RUNS = "**runs unasked**"
 
 @pytest.fixture
 def rows():
-    """What each host does with a command: (claude, codex)."""
+    """Return the reaction of each host to a command: (claude, codex)."""
     return {command: (claude, codex) for command, claude, _, codex in read_rows()}
 
 
@@ -44,7 +44,7 @@ def test_nothing_promises_every_spelling(path):
 @pytest.mark.parametrize(
     "name", ["README.md", "docs/agents.md", "docs/install.md", "docs/trust.md"]
 )
-def test_page_that_tells_of_gates_names_the_list(name):
+def test_page_about_gates_names_the_list(name):
     assert "held.md)" in (ROOT / name).read_text(encoding="utf-8")
 
 
@@ -68,7 +68,7 @@ def test_usual_spelling_is_asked_about(rows, command):
 
 
 @pytest.mark.proves("HOOK-17")
-def test_defer_holds_what_claude_asks_about():
+def test_defer_holds_calls_that_claude_asks_about():
     rows = read_rows()
     assert len(rows) > 80
     assert [row for row in rows if row[1] == "asked" and row[2] != "put off"] == []

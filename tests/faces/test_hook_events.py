@@ -1,4 +1,4 @@
-"""`gate hook` with events that it cannot read, and with failures: no call runs by them."""
+"""`gate hook` with unreadable events and with failures: no call runs because of them."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def is_denied(event, code, out):
 
 @pytest.fixture
 def reached(monkeypatch):
-    """The calls that were read; they go no further than this."""
+    """Return the parsed calls; they go no further than this."""
     found = []
 
     def take(hook):
@@ -152,7 +152,7 @@ def test_unreadable_event_is_blocked(reached, kind, guarded):
 @pytest.mark.proves("HOOK-1", "HOOK-2")
 @pytest.mark.parametrize(("kind", "code"), [("no tool", 0), ("nothing", 2), ("closed", 2)])
 def test_call_without_tool_name_is_denied(world, session, kind, code):
-    """The same with the real command: it once printed `{}` here."""
+    """The real command once printed `{}` here."""
     if kind == "no tool":
         text = session.event("PreToolUse", tool=None)
         assert "cannot read" in session.hook(text).out and "deny" in session.hook(text).out
@@ -204,7 +204,7 @@ def test_damaged_event_is_denied_or_read_whole(reached, at, length, instead):
 
 
 def check_outcome(reached, given):
-    """Denied, blocked, of no weight, or read just as a plain parser reads it."""
+    """The event is denied, blocked, unimportant, or parsed just as by a plain parser."""
     reached.clear()
     code, out, _ = hook_with(given)
     if code == 2:
@@ -222,7 +222,7 @@ def check_outcome(reached, given):
 
 
 @pytest.mark.proves("HOOK-1")
-def test_fields_of_newer_hosts_are_no_hindrance(reached):
+def test_fields_of_newer_hosts_are_ignored(reached):
     given = WHOLE | {"new_field": {"a": [1.5]}, "permission_mode": "plan"}
     assert hook_with(json.dumps(given).encode()) == (0, "", "") and len(reached) == 1
 
@@ -270,7 +270,7 @@ def test_output_that_cannot_be_written_blocks(world, session):
 
 @pytest.mark.proves("HOOK-4")
 def test_late_hook_before_use_blocks(world):
-    """Before the host's patience ends, because past that the call would run."""
+    """The hook ends before the host's limit, because after it the call would run."""
     process = world.plain.start("hook", "claude", "--limit", "1", stdin=subprocess.PIPE)
     assert process.wait(20) == 2, "nothing came on its standard input"
     assert "in time" in process.communicate()[1]
@@ -293,7 +293,7 @@ def test_impossible_options_block(world, session, words):
 @pytest.mark.proves("HOOK-6")
 @pytest.mark.parametrize("attended", ["1", ""])
 def test_attended_session_asks_instead_of_deferring(world, session, attended):
-    """A session in a terminal would run the call that it is told to put off."""
+    """A session in a terminal would run the call that it should defer."""
     world.plain.gate("gates", "add", "Bash(git push *)")
     world.plain.environ["CLAUDE_CODE_SESSION_ATTENDED"] = attended
     ran = session.hook(session.event("PreToolUse", tool_use_id="t1"), "--defer")
@@ -302,7 +302,7 @@ def test_attended_session_asks_instead_of_deferring(world, session, attended):
 
 
 @pytest.mark.proves("HOOK-6")
-def test_codex_is_denied_what_it_would_not_ask_about(world, session):
+def test_codex_is_denied_calls_it_would_not_ask_about(world, session):
     session.cli = "codex"
     ran = session.hook(session.event("PreToolUse", "Write", {"file_path": "/etc/passwd"}))
     assert json.loads(ran.out)["hookSpecificOutput"]["permissionDecision"] == "deny"

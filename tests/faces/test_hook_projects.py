@@ -1,4 +1,4 @@
-"""A gate of one project, and sessions that reach the project by another path."""
+"""A gate of one project, and sessions that use another path of the project."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WAYS = ("as it is", "by a link", "by dots", "in a folder of it", "by its variabl
 
 
 def reach_project(world, way):
-    """The folder of an event, and the variable of Claude Code."""
+    """Return the folder of an event, and the variable of Claude Code."""
     project = world.plain.folder
     link = world.folder / "link"
     link.symlink_to(project)

@@ -1,4 +1,4 @@
-"""`gate hook claude --defer` with a store that is not the one in which the gates are."""
+"""`gate hook claude --defer` with a store that does not hold the gates."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def hook_before_use(session):
 
 
 def name_store(world, kind):
-    """What GATE_STORE says, and the file that gate would make of it."""
+    """Return the value of GATE_STORE, and the file that gate would derive from it."""
     here = world.folder / "other"
     here.mkdir()
     file, default = here / "gate.db", ".local/share/gatebell/gate.db"

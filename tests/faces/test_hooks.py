@@ -1,4 +1,4 @@
-"""`gate hook`: what a host says on stdin, and what it reads on stdout."""
+"""`gate hook`: the events of a host on stdin, and the replies on stdout."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def session(world):
 
 
 @pytest.mark.proves("AGT-1", "AGT-3", "AGT-17", "AGT-27")
-def test_a_permission_request_is_decided_in_the_inbox(world, session):
+def test_permission_request_is_decided_in_the_inbox(world, session):
     session.writes("user", {"type": "text", "text": "ship it, api_key=hunter2222"})
     session.writes("assistant", {"type": "text", "text": "Tests are green."})
     session.calls("git push")
@@ -49,7 +49,7 @@ def test_a_permission_request_is_decided_in_the_inbox(world, session):
 
 
 @pytest.mark.proves("RUN-367")
-def test_in_a_turn_of_a_flow_its_driver_is_asked_and_in_a_persons_session_the_inbox(world, session):
+def test_flow_turn_asks_its_driver_and_people_the_inbox(world, session):
     now = world.store.now()
     new = Run(0, "feature", "f.py", "", "", "/p", "person:ada", now)
     run = world.store.runs.add(new, [], Carried())
@@ -86,13 +86,13 @@ def test_pattern_grant_asks_about_files_outside(world, session):
 
 
 @pytest.mark.proves("AGT-2")
-def test_an_edited_command_is_shown_as_edited(world, session):
+def test_edited_command_is_shown_as_edited(world, session):
     asked = session.start(session.event("PermissionRequest"))
     ask = the_ask(world)
     assert world.ada.gate("answer", ask.id, "no", "--with", "ls").code == 2
     for wrong in ('{"command": 3', '{"cmd": "x"}', "{ ls; }"):
         assert world.ada.gate("answer", ask.id, "yes", "--with", wrong).code == 2
-    # A wrong word is refused and kept, and shown like every other.
+    # A wrong word is refused, kept, and shown like every other.
     assert world.ada.gate("answer", ask.id, "sure").code == 7
     assert "│ sure" in world.plain.gate("show", ask.id).out
     assert world.ada.gate("answer", ask.id, "yes", "--with", "git push --dry-run").code == 0
@@ -105,8 +105,8 @@ def test_an_edited_command_is_shown_as_edited(world, session):
 
 @pytest.mark.proves("AGT-2")
 @pytest.mark.parametrize("cli", ["claude", "codex"])
-def test_where_the_host_takes_no_edit_the_agent_makes_the_call_itself(world, session, cli):
-    """Claude Code takes none that is gated itself, Codex none at all."""
+def test_agent_makes_the_edited_call_where_hosts_take_none(world, session, cli):
+    """Claude Code takes no edit that is gated itself, Codex none at all."""
     session.cli = cli
     if cli == "claude":
         world.plain.gate("gates", "add", "Bash(git push *)")
@@ -123,7 +123,7 @@ def test_where_the_host_takes_no_edit_the_agent_makes_the_call_itself(world, ses
 
 
 @pytest.mark.proves("AGT-14")
-def test_a_host_that_ends_the_hook_has_decided_itself(world, session):
+def test_host_that_ends_the_hook_has_decided_itself(world, session):
     asked = session.start(session.event("PermissionRequest"))
     ask = the_ask(world)
     asked.terminate()
@@ -164,7 +164,7 @@ def test_ask_whose_hook_was_killed_is_marked(world, session):
 
 
 @pytest.mark.proves("AGT-14")
-def test_a_log_that_is_late_is_waited_for(session, monkeypatch):
+def test_log_that_is_late_is_waited_for(session, monkeypatch):
     call = make_call("Bash", {"command": "git push"})
     logs = iter([[], [], [Step("call", "", "Bash", {"command": "git push"}, "t1")]])
     monkeypatch.setattr(session_logs, "read", lambda *_: next(logs, []))
@@ -179,7 +179,7 @@ def test_a_log_that_is_late_is_waited_for(session, monkeypatch):
 
 
 @pytest.mark.proves("AGT-6", "AGT-8")
-def test_a_yes_for_the_session_is_not_asked_again(world, session):
+def test_yes_for_the_session_is_not_asked_again(world, session):
     asked = session.start(session.event("PermissionRequest"))
     ask = the_ask(world)
     assert world.ada.gate("answer", ask.id, "yes", "--pattern", "Bash(git *)").code == 2
@@ -200,7 +200,7 @@ def test_a_yes_for_the_session_is_not_asked_again(world, session):
 
 
 @pytest.mark.proves("AGT-9", "AGT-11")
-def test_gates_and_denials_are_listed_and_a_denial_is_final(world, session):
+def test_gates_and_denials_are_listed_and_denials_are_final(world, session):
     assert "Nothing is gated" in world.plain.gate("gates").out
     assert world.claude.gate("gates", "deny", "Bash(git push *)").code == 0
     assert world.plain.gate("gates", "add", "Write(/etc/*)", "--project", ".").code == 0
@@ -217,7 +217,7 @@ def test_gates_and_denials_are_listed_and_a_denial_is_final(world, session):
 
 
 @pytest.mark.proves("AGT-14")
-def test_what_is_answered_in_the_terminal_leaves_the_inbox(world, session):
+def test_call_answered_in_the_terminal_leaves_the_inbox(world, session):
     session.calls("git push")
     asked = session.start(session.event("PermissionRequest"))
     ask = the_ask(world)
@@ -229,7 +229,7 @@ def test_what_is_answered_in_the_terminal_leaves_the_inbox(world, session):
 
 @pytest.mark.proves("AGT-14")
 @pytest.mark.parametrize("event", ["Stop", "UserPromptSubmit", "SessionEnd"])
-def test_a_killed_hook_leaves_nothing_behind_at_the_end_of_the_turn(world, session, event):
+def test_killed_hook_leaves_nothing_after_the_turn(world, session, event):
     session.calls("git push")
     asked = session.start(session.event("PermissionRequest"))
     ask = the_ask(world)
@@ -243,7 +243,7 @@ def test_a_killed_hook_leaves_nothing_behind_at_the_end_of_the_turn(world, sessi
 
 
 @pytest.mark.proves("AGT-14")
-def test_what_a_dead_agent_wanted_is_not_decided(world, session):
+def test_call_of_a_dead_agent_is_not_decided(world, session):
     event = world.folder / "event.json"
     event.write_text(session.event("PermissionRequest"), encoding="utf-8")
     host = subprocess.Popen(
@@ -263,7 +263,7 @@ def _command(*words):
 
 
 @pytest.mark.proves("AGT-16")
-def test_a_hosts_own_question_is_answered_from_the_inbox(world, session):
+def test_hosts_own_question_is_answered_from_the_inbox(world, session):
     asked = {"questions": [{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]}
     waits = session.start(session.event("PermissionRequest", "AskUserQuestion", asked))
     ask = the_ask(world)
@@ -275,7 +275,7 @@ def test_a_hosts_own_question_is_answered_from_the_inbox(world, session):
 
 
 @pytest.mark.proves("AGT-28", "AGT-27")
-def test_a_write_outside_the_project_is_asked_about(world, session):
+def test_write_outside_the_project_is_asked_about(world, session):
     (world.plain.folder / ".git").mkdir()
     (world.plain.folder / "link").symlink_to(world.folder)
 
@@ -301,7 +301,7 @@ def test_a_write_outside_the_project_is_asked_about(world, session):
 
 
 @pytest.mark.proves("AGT-15")
-def test_a_gated_call_is_put_off_until_it_is_decided(world, session):
+def test_gated_call_is_put_off_until_it_is_decided(world, session):
     world.plain.gate("gates", "add", "Bash(git push *)")
     world.plain.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
 
@@ -329,7 +329,7 @@ def test_a_gated_call_is_put_off_until_it_is_decided(world, session):
 
 @pytest.mark.proves("AGT-27")
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"hook_event_name": 7}'])
-def test_what_is_no_event_decides_nothing(world, session, text):
+def test_input_that_is_not_an_event_decides_nothing(world, session, text):
     ran = session.hook(text)
     assert (ran.code, ran.out) == (2, "") and "hook" in ran.err
     guarded = session.hook(text, "--guarded")
@@ -337,7 +337,7 @@ def test_what_is_no_event_decides_nothing(world, session, text):
 
 
 @pytest.mark.proves("AGT-27")
-def test_a_store_that_cannot_be_used_decides_nothing(world, session):
+def test_store_that_cannot_be_used_decides_nothing(world, session):
     broken = world.folder / "broken.db"
     broken.write_text("not a database, but long enough to look at" * 40, encoding="utf-8")
     text = session.event("PermissionRequest")
@@ -348,7 +348,7 @@ def test_a_store_that_cannot_be_used_decides_nothing(world, session):
 
 
 @pytest.mark.proves("AGT-18")
-def test_an_unreadable_log_never_stops_an_ask(world, session):
+def test_unreadable_log_never_stops_an_ask(world, session):
     session.log.write_bytes(b'\xff\xfe{"type":"user"}\n{"type":"user","message":3}\n[1]\n{"a":')
     asked = session.start(session.event("PermissionRequest"))
     ask = the_ask(world)
@@ -361,7 +361,7 @@ def test_an_unreadable_log_never_stops_an_ask(world, session):
 
 
 @pytest.mark.proves("AGT-29")
-def test_a_hook_loads_nothing_heavy(world, session):
+def test_hook_loads_nothing_heavy(world, session):
     code = (
         "import sys; from gatebell.cli.main import main; main(['hook', 'claude']);"
         "print(*sys.modules, file=sys.stderr)"
@@ -376,12 +376,12 @@ def test_a_hook_loads_nothing_heavy(world, session):
 
 
 @pytest.mark.proves("AGT-4")
-def test_a_helpers_call_never_gets_the_answer_of_the_main_one(world, session):
+def test_helpers_call_never_gets_the_main_calls_answer(world, session):
     session.calls("git push")
     first = session.start(session.event("PermissionRequest"))
     the_ask(world)
     second = session.start(session.event("PermissionRequest", agent_id="helper"))
-    # Both wait for the first ask; whoever loses it asks anew.
+    # Both wait for the first ask; the one that loses it asks again.
     world.ada.gate("answer", the_ask(world).id, "yes")
     until = time.monotonic() + 20
     while not (again := world.store.asks.pending(9)):
@@ -393,7 +393,7 @@ def test_a_helpers_call_never_gets_the_answer_of_the_main_one(world, session):
 
 @pytest.mark.proves("AGT-27", "AGT-18")
 @pytest.mark.parametrize("where", ["HEAD", "log"])
-def test_a_pipe_in_the_place_of_a_file_holds_nothing_up(world, session, where):
+def test_pipe_in_place_of_a_file_blocks_nothing(world, session, where):
     if where == "HEAD":
         (world.plain.folder / ".git").mkdir()
         os.mkfifo(world.plain.folder / ".git" / "HEAD")
@@ -406,8 +406,8 @@ def test_a_pipe_in_the_place_of_a_file_holds_nothing_up(world, session, where):
 
 
 @pytest.mark.proves("AGT-27")
-def test_whatever_takes_too_long_ends_the_hook(world, session):
-    """Before the host's patience does: past that, it would let the tool run."""
+def test_slow_work_ends_the_hook(world, session):
+    """The hook ends before the host's limit: after it, the tool would run."""
     slow = world.folder / "slow"
     slow.mkdir()
     (slow / "git").write_text("#!/bin/sh\nexec sleep 3\n", encoding="utf-8")
@@ -435,7 +435,7 @@ PROGRAMS = {
 
 
 def a_repository(folder, settings):
-    """With a signed commit, a changed file, and a part that is missing where it may be fetched."""
+    """A repository with a signed commit, a changed file, and a missing part that may be fetched."""
 
     def git(*words, **more):
         who = ("-c", "user.name=a", "-c", "user.email=a@b")
@@ -478,14 +478,14 @@ def test_no_program_of_the_repository_is_run(world, session, kind):
     session.log.write_text(json.dumps(began) + "\n", encoding="utf-8")
     asked = session.start(session.event("PermissionRequest"))
     ask = the_ask(world)
-    assert "first" in ask.going_on and " M a" in ask.going_on, ask.going_on
+    assert "first" in ask.activity and " M a" in ask.activity, ask.activity
     assert not trace.exists()
     world.ada.gate("answer", ask.id, "no")
     wait_for_end(asked)
 
 
 @pytest.mark.proves("AGT-4", "AGT-12")
-def test_reading_an_answer_about_a_call_does_not_use_it(world, session):
+def test_reading_an_answer_does_not_use_it(world, session):
     session.calls("git push")
     asked = session.start(session.event("PermissionRequest"))
     ask = the_ask(world)
@@ -507,7 +507,7 @@ def test_reading_an_answer_about_a_call_does_not_use_it(world, session):
         {"type": "assistant", "message": {"content": [{"type": "tool_use", "id": 7, "name": "Bash", "input": {}}]}},
     ],
 )  # fmt: skip
-def test_a_foreign_log_tells_nothing_and_stops_nothing(world, session, record):
+def test_foreign_log_is_ignored(world, session, record):
     session.log.write_text(json.dumps(record) + "\n", encoding="utf-8")
     asked = session.start(session.event("PermissionRequest"))
     world.ada.gate("answer", the_ask(world).id, "yes")
@@ -515,7 +515,7 @@ def test_a_foreign_log_tells_nothing_and_stops_nothing(world, session, record):
 
 
 @pytest.mark.proves("AGT-1")
-def test_a_call_that_cannot_be_shown_is_not_allowed(world, session):
+def test_call_that_cannot_be_shown_is_not_allowed(world, session):
     for given in (["rm -rf /"], {"command": "rm f\udc80"}):
         ran = session.hook(session.event("PermissionRequest", tool_input=given))
         assert ran.code == 0 and decision(ran.out)["behavior"] == "deny"

@@ -49,7 +49,7 @@ class Review:
 
 
 class Scene:
-    """A store, and people with tokens: so the tests also pass inside an agent's shell."""
+    """A store, and people with tokens, so that the tests also pass in an agent's shell."""
 
     def __init__(self, folder):
         self.path = str(folder / "gate.db")
@@ -67,7 +67,7 @@ class Scene:
         return answer_ask.answer(self.store, ask_id, person, Given(value, note))[1]
 
     def begin(self, human, *args, **more):
-        """Ask on a thread of its own; its future, once the ask is there."""
+        """Ask in another thread; return its future once the ask is there."""
         before = human.session_id
         asked = self.threads.submit(human.ask_interactive, *args, **more)
         eventually(lambda: asked.done() or human.session_id not in (None, before))
@@ -82,7 +82,7 @@ class Scene:
 def scene(tmp_path):
     made = Scene(tmp_path)
     yield made
-    # Whoever still waits must not keep a test from failing.
+    # A waiting thread must not keep a test from failing.
     for ask in made.store.asks.pending(100):
         create_ask.cancel(made.store, ask.id, a_person(), "the test is over")
     made.threads.shutdown()
@@ -90,7 +90,7 @@ def scene(tmp_path):
 
 
 @pytest.mark.proves("SES-30", "S0-5", "S0-6", "S0-7", "S0-B19")
-def test_a_plain_question_gives_the_option_and_is_neither_true_nor_false(scene):
+def test_plain_question_returns_the_option_without_a_truth_value(scene):
     human = scene.gate().human
     asked = scene.threads.submit(human.ask, "Deploy to production?", options=["Yes", "No"])
     eventually(lambda: human.session_id)
@@ -108,7 +108,7 @@ def test_a_plain_question_gives_the_option_and_is_neither_true_nor_false(scene):
     *("SES-30", "S0-13", "S0-14", "S0-15", "S0-31", "S0-50", "S0-89", "S0-90", "S0-91", "S0-92"),
     *("S0-B17", "S0-B34", "S0-43", "S0-45", "S0-121"),
 )
-def test_a_review_in_a_session_comes_back_as_approved(scene):
+def test_review_in_a_session_comes_back_as_approved(scene):
     human = scene.gate().human
     assert (human.status, human.session_id) == ("idle", None)
     asked = scene.begin(human, "Please review the schema changes.", outcome=Approval())
@@ -128,7 +128,7 @@ def test_a_review_in_a_session_comes_back_as_approved(scene):
 
 
 @pytest.mark.proves("SES-31", "S0-24", "S0-32", "S0-B18", "S0-46", "S0-105")
-def test_the_response_is_of_the_class_that_was_wished_for(scene):
+def test_response_has_the_expected_class(scene):
     human = scene.gate().human
     context = {"findings": ["sql"], "severity": "high", "affectedFiles": ["a.py"]}
     asked = scene.begin(
@@ -157,7 +157,7 @@ def test_the_response_is_of_the_class_that_was_wished_for(scene):
     *("SES-32", "S0-16", "S0-17", "S0-18", "S0-20", "S0-21", "S0-26", "S0-33", "S0-42", "S0-49"),
     *("S0-94", "S0-B16", "S0-54", "S0-51", "S0-97", "S0-114"),
 )
-def test_everything_that_is_said_of_a_session_is_in_the_store(scene, tmp_path, monkeypatch):
+def test_everything_said_in_a_session_is_stored(scene, tmp_path, monkeypatch):
     gate = scene.gate()
     (tmp_path / "m.json").write_text("{}")
     known = SimpleNamespace(open=lambda _: SimpleNamespace(knows=lambda _: True))
@@ -188,7 +188,7 @@ def test_everything_that_is_said_of_a_session_is_in_the_store(scene, tmp_path, m
         3,
     )
     assert (ask.deadlines.expires_at - ask.opened_at).total_seconds() == 60
-    assert gate.human.claim(ask_id, "claude").sitting.conversation == "claude/9"
+    assert gate.human.claim(ask_id, "claude").visit.conversation == "claude/9"
     plain = create_ask.get(scene.store, gate.human.request_interactive("Else?")).question.session
     assert (plain.model, plain.session_seconds, plain.capture_transcript) == ("sonnet", None, False)
     with pytest.raises(UsageError, match="takes no timeout"):
@@ -196,7 +196,7 @@ def test_everything_that_is_said_of_a_session_is_in_the_store(scene, tmp_path, m
 
 
 @pytest.mark.proves("SES-33", "S0-112", "S0-B20", "S0-B21", "S0-48", "S0-44")
-def test_a_handle_asks_one_thing_at_a_time_and_two_handles_each_their_own(scene):
+def test_handle_asks_one_thing_and_handles_are_independent(scene):
     gate = scene.gate()
     one, two = gate.human, Human(gate)
     first, second = scene.begin(one, "First?"), scene.begin(two, "Second?")
@@ -216,7 +216,7 @@ def test_a_handle_asks_one_thing_at_a_time_and_two_handles_each_their_own(scene)
 
 
 @pytest.mark.proves("SES-33", "S0-B22")
-def test_what_was_resolved_before_is_never_taken_for_what_is_asked_now(scene, monkeypatch):
+def test_earlier_resolution_is_never_taken_for_the_new_ask(scene, monkeypatch):
     gate = scene.gate()
     human = gate.human
     asked = scene.begin(human, "First?")
@@ -240,7 +240,7 @@ def test_what_was_resolved_before_is_never_taken_for_what_is_asked_now(scene, mo
 
 
 @pytest.mark.proves("SES-34", "S0-B26", "S0-27", "S0-47")
-def test_what_is_pending_can_be_cancelled_or_run_out_of_time(scene):
+def test_pending_ask_can_be_cancelled_or_time_out(scene):
     human = scene.gate().human
     with pytest.raises(UsageError, match="nothing is pending"):
         human.cancel()
@@ -255,7 +255,7 @@ def test_what_is_pending_can_be_cancelled_or_run_out_of_time(scene):
 
 
 @pytest.mark.proves("SES-34", "LAW-10")
-def test_an_ask_that_could_not_be_opened_leaves_the_handle_free(scene):
+def test_ask_that_failed_to_open_leaves_the_handle_free(scene):
     human = scene.gate().human
     with pytest.raises(UsageError, match="needs a question"):
         human.ask_interactive(" ")
@@ -299,7 +299,7 @@ except RefusedError as error:
     *("SES-35", "S0-B23", "S0-B24", "S0-B36", "S0-52", "S0-55", "S0-95", "S0-96", "S0-98", "S0-30"),
     *("S0-29", "LAW-1"),
 )
-def test_an_asker_that_died_and_a_harness_elsewhere_lose_nothing(scene):
+def test_asker_that_died_and_a_harness_elsewhere_lose_nothing(scene):
     ask_id = scene.another_process(ASKS_AND_DIES).stdout.strip()
     waits = scene.threads.submit(scene.gate().human.wait, ask_id)
     done = scene.another_process(COMPLETES, "the index is missing")
@@ -317,7 +317,7 @@ def test_an_asker_that_died_and_a_harness_elsewhere_lose_nothing(scene):
 
 
 @pytest.mark.proves("SES-36", "S0-56", "S0-99", "S0-B27", "S0-106", "S0-93")
-def test_one_harness_has_a_session_and_the_other_is_told_who(scene):
+def test_second_harness_learns_who_holds_the_session(scene):
     human = scene.gate().human
     ask_id = human.request_interactive("Q?", {"outcome": Approval()})
     plain = scene.gate().open("Plain?")
@@ -333,14 +333,14 @@ def test_one_harness_has_a_session_and_the_other_is_told_who(scene):
 
 
 @pytest.mark.proves("SES-37", "S0-B6", "S0-B7", "S0-28", "S0-120", "LAW-2", "LAW-6")
-def test_a_rejection_is_kept_as_one_and_a_session_is_completed_once(scene):
+def test_rejection_is_kept_and_a_session_completes_once(scene):
     human = scene.gate().human
     ask_id = human.request_interactive("Q?", {"outcome": Approval()})
     settled = human.complete_interactive(ask_id, "completed", False, "words nobody wanted kept")
     assert (settled.status, settled.decision) == ("answered", "rejected")
     result = human.wait(ask_id, Approval())
     assert (result.outcome, result.response, result.transcript) == ("completed", "rejected", None)
-    assert scene.store.asks.sittings(ask_id)[0].transcript == ""
+    assert scene.store.asks.visits(ask_id)[0].transcript == ""
     for outcome in ("completed", "cancelled", "timeout", "failed"):
         with pytest.raises(AlreadySettledError, match="already answered by person:ada"):
             human.complete_interactive(ask_id, outcome, "approved")
@@ -349,7 +349,7 @@ def test_a_rejection_is_kept_as_one_and_a_session_is_completed_once(scene):
 
 
 @pytest.mark.proves("SES-37", "S0-27", "S0-47", "S0-B25")
-def test_every_outcome_of_a_harness_is_told_for_what_it_is(scene):
+def test_each_harness_outcome_is_reported(scene):
     human = scene.gate().human
     ids = [human.request_interactive(f"Q{n}?", {"max_attempts": 2}) for n in range(3)]
     assert human.complete_interactive(ids[0], "cancelled", "nobody came").note == "nobody came"
@@ -357,14 +357,14 @@ def test_every_outcome_of_a_harness_is_told_for_what_it_is(scene):
     human.complete_interactive(ids[1], "timeout")
     assert (human.wait(ids[1]).outcome, human.wait(ids[1]).attempts) == ("timeout", 1)
     assert human.complete_interactive(ids[2], "failed", "no such program").pending
-    assert scene.store.asks.sittings(ids[2])[0].trouble == "no such program"
+    assert scene.store.asks.visits(ids[2])[0].problem == "no such program"
     assert human.complete_interactive(ids[2], "failed").status == "cancelled"
     failed = human.wait(ids[2])
     assert (failed.outcome, failed.attempts, failed.response) == ("failed", 2, None)
 
 
 @pytest.mark.proves("SES-38", "LAW-6", "LAW-10")
-def test_a_response_that_does_not_fit_is_kept_and_the_session_stays_claimed(scene):
+def test_invalid_response_is_kept_and_the_session_stays_claimed(scene):
     human = scene.gate().human
     ask_id = human.request_interactive("Q?", {"outcome": Structured(Review)})
     human.claim(ask_id)
@@ -381,20 +381,20 @@ def test_a_response_that_does_not_fit_is_kept_and_the_session_stays_claimed(scen
 
 
 @pytest.mark.proves("SES-38", "LAW-6")
-def test_a_session_that_was_answered_elsewhere_is_given_back(scene):
+def test_session_that_was_answered_elsewhere_is_given_back(scene):
     human = scene.gate().human
     ask_id = human.request_interactive("Q?", {"outcome": Approval()})
     human.claim(ask_id)
     scene.answer(ask_id, "no")
     with pytest.raises(AlreadySettledError):
         human.complete_interactive(ask_id, "completed", "approved")
-    (sat,) = scene.store.asks.sittings(ask_id)
+    (sat,) = scene.store.asks.visits(ask_id)
     assert sat.end == "stopped" and sat.ended_at
     assert [one.outcome for one in scene.store.asks.answers(ask_id)] == ["settled", "late"]
 
 
 @pytest.mark.proves("SES-39", "LAW-3")
-def test_an_agent_neither_takes_a_session_nor_completes_it(scene, monkeypatch):
+def test_agent_neither_takes_a_session_nor_completes_it(scene, monkeypatch):
     ask_id = scene.gate().human.request_interactive("Q?", {"outcome": Approval()})
     claimed = scene.gate().human
     claimed.claim(ask_id)
@@ -418,7 +418,7 @@ def test_all_participants_take_part_before_it_is_settled(scene):
 
 
 @pytest.mark.proves("SES-40", "S0-116")
-def test_whoever_is_to_be_notified_is_told_at_once(scene):
+def test_recipients_are_notified_at_once(scene):
     scene.store.people.set_group("security-team", ["ada"], [])
     ask_id = scene.gate().human.request_interactive("Q?", {"notify": ["security-team", "bob"]})
     eventually(
@@ -431,7 +431,7 @@ def test_whoever_is_to_be_notified_is_told_at_once(scene):
 
 
 @pytest.mark.proves("SES-41", "S0-13", "S0-90", "S0-B20", "S0-B26", "S0-121")
-def test_the_async_twin_awaits_sessions_without_a_thread_for_each(scene):
+def test_async_twin_awaits_sessions_without_a_thread_for_each(scene):
     async def play():
         async with AsyncGate(scene.path, token=scene.tokens["ada"]) as gate:
             human = gate.human
@@ -483,7 +483,7 @@ def test_claim_beside_a_completion_is_kept(scene, monkeypatch):
     def close_and_let_claim(*words, **more):
         closed = close_visit(*words, **more)
         claiming.start()
-        # As long as the other thread would need, if it did not wait for this one.
+        # As long as the other thread would need if it did not wait for this one.
         claiming.join(0.5)
         return closed
 
@@ -492,4 +492,4 @@ def test_claim_beside_a_completion_is_kept(scene, monkeypatch):
         human.release(ask_id)
         claiming.join(30)
     human.release(ask_id)
-    assert all(visit.ended_at for visit in scene.store.asks.sittings(ask_id))
+    assert all(visit.ended_at for visit in scene.store.asks.visits(ask_id))

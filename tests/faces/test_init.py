@@ -1,4 +1,4 @@
-"""`gate init`: what a project starts with, written once and taken back."""
+"""`gate init`: the first files of a project, written once and removed again."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ def record(world):
 
 
 @pytest.mark.proves("TASK-48", "S3-P7")
-def test_a_project_gets_the_roles_the_preamble_and_the_terms_once(world, project):
+def test_project_gets_roles_preamble_and_terms_once(world, project):
     made = init(world).out.splitlines()
     assert made == [
         *(f"made: {project / name} (mode 0700)" for name in FOLDERS),
-        f"made: {project / WAY} (shows worktrees the way here)",
+        f"made: {project / WAY} (shows worktrees the path to this project)",
         *(f"made: {project / name}" for name in FILES),
     ]
     before = files(project)
     assert sorted(before) == sorted([*FILES, WAY, ".helpers/.gitignore"])
     assert tomllib.loads(before[".gate/backlog.toml"].decode()) == {}
     listed = json.loads(world.plain.gate("agents", "--json").out)
-    assert listed["troubles"] == []
+    assert listed["problems"] == []
     assert {role["source"] for role in listed["roles"]} == {
         str(project / name) for name in TEXTS if "/_" not in name and name.endswith(".md")
     }
@@ -74,7 +74,7 @@ def test_a_project_gets_the_roles_the_preamble_and_the_terms_once(world, project
 
 
 @pytest.mark.proves("TASK-48")
-def test_what_is_there_already_is_never_overwritten(world, project):
+def test_existing_files_are_never_overwritten(world, project):
     (project / ".gate" / "agents").mkdir(parents=True)
     (project / ".gate" / "agents" / "code.md").write_text("Mine.")
     (project / ".gate" / "agents" / "own.md").write_text("Mine, too.")
@@ -90,7 +90,7 @@ def test_what_is_there_already_is_never_overwritten(world, project):
 
 
 @pytest.mark.proves("TASK-48")
-def test_a_dry_run_shows_everything_and_writes_nothing(world, project):
+def test_dry_run_shows_everything_and_writes_nothing(world, project):
     ran = world.claude.gate("init", "--dry-run")
     assert ran.code == 0 and "--- /dev/null\n" in ran.out
     assert (
@@ -103,7 +103,7 @@ def test_a_dry_run_shows_everything_and_writes_nothing(world, project):
 
 
 @pytest.mark.proves("TASK-49")
-def test_it_is_taken_back_where_nobody_has_changed_it(world, project):
+def test_unchanged_files_are_removed_again(world, project):
     init(world)
     changed = project / ".gate" / "agents" / "code.md"
     changed.write_text("Ours now.")
@@ -120,7 +120,7 @@ def test_it_is_taken_back_where_nobody_has_changed_it(world, project):
 
 
 @pytest.mark.proves("TASK-49")
-def test_nothing_is_left_of_what_was_written_in_two_goes(world, project):
+def test_files_written_in_two_runs_are_all_removed(world, project):
     init(world)
     (project / ".gate" / "agents" / "code.md").unlink()
     (project / ".gate" / "backlog.toml").unlink()
@@ -130,7 +130,7 @@ def test_nothing_is_left_of_what_was_written_in_two_goes(world, project):
 
 
 @pytest.mark.proves("TASK-50")
-def test_no_agent_writes_what_agents_are_told(world, project):
+def test_agent_cannot_run_init(world, project):
     for words in ((), ("--undo",)):
         if words:
             init(world)
@@ -141,7 +141,7 @@ def test_no_agent_writes_what_agents_are_told(world, project):
 
 
 @pytest.mark.proves("TASK-50")
-def test_nothing_is_written_where_agents_work_nor_out_of_the_project(world, project):
+def test_nothing_is_written_in_worktrees_or_outside_the_project(world, project):
     worktree = world.folder / "data" / "worktrees" / "run-12" / "shop"
     (worktree / ".git").mkdir(parents=True)
     world.ada.folder = worktree

@@ -1,4 +1,4 @@
-"""`gate init`: what agents need to ask by files, put into a project of somebody's and taken out."""
+"""`gate init`: the files for asking by files, added to an existing project and removed again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def project(world):
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A project whose records are kept apart; nothing is started for it."""
+    """A project with separate records; nothing is started for it."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "project").mkdir()
     return Place(str(tmp_path / "project"), {"HOME": str(tmp_path / "home")})
@@ -52,7 +52,7 @@ def init(world, *words, code=0):
 
 
 def tree(folder):
-    """Every file and folder below, with its mode."""
+    """Return every file and folder below, with its mode."""
     return {
         str(path.relative_to(folder)): (
             stat.S_IMODE(path.lstat().st_mode),
@@ -79,7 +79,7 @@ def take_back(place):
 
 
 @pytest.mark.proves("FILE-110", "FILE-118", "S4-6", "S4-P2")
-def test_a_project_is_set_up_shown_before_and_taken_back_to_the_byte(world, project):
+def test_setup_is_shown_first_and_undone_to_the_byte(world, project):
     git(project, "init", "-q")
     (project / "CLAUDE.md").write_bytes(b"\xef\xbb\xbf# Mine\r\n\r\nno end")
     (project / ".gitignore").write_bytes(b"*.pyc")
@@ -112,36 +112,34 @@ def test_a_project_is_set_up_shown_before_and_taken_back_to_the_byte(world, proj
 
 
 @pytest.mark.proves("FILE-111", "S4-72")
-def test_folders_that_are_ours_are_mended_and_that_is_told(world, project):
+def test_own_folders_are_repaired_and_reported(world, project):
     init(world)
     (project / ".helpers").chmod(0o755)
     (project / ".helpers" / "answers").rmdir()
     ran = init(world)
     assert ran.out.splitlines() == [
-        f"mended: {project}/.helpers (mode 0700; it had mode 0755)",
+        f"repaired: {project}/.helpers (mode 0700; it had mode 0755)",
         f"made: {project}/.helpers/answers (mode 0700)",
     ]
     (project / ".helpers" / "queue").chmod(0o050)
     (project / ".helpers").chmod(0)
-    assert f"mended: {project}/.helpers (mode 0700; it had mode 0000)\n" in init(world).out
+    assert f"repaired: {project}/.helpers (mode 0700; it had mode 0000)\n" in init(world).out
     modes = [mode for name, (mode, text) in tree(project / ".helpers").items() if text is None]
     assert modes == [0o700] * 4
 
 
 @pytest.mark.proves("FILE-111")
 @pytest.mark.parametrize("inner", ["", "answers"])
-def test_folders_that_are_not_ours_are_refused_and_nothing_is_written(
-    world, project, inner, monkeypatch
-):
+def test_foreign_folders_are_refused_and_nothing_is_written(world, project, inner, monkeypatch):
     elsewhere = world.folder / "elsewhere"
     elsewhere.mkdir(mode=0o755)
     path = project / ".helpers" / inner
     path.parent.mkdir(exist_ok=True)
     path.symlink_to(elsewhere)
-    assert f"{path} is no folder of this project" in init(world, code=2).err
+    assert f"{path} is not a folder of this project" in init(world, code=2).err
     path.unlink()
     path.write_text("")
-    assert f"{path} is no folder of this project" in init(world, code=2).err
+    assert f"{path} is not a folder of this project" in init(world, code=2).err
     assert os.listdir(project) == [".helpers"] and os.listdir(elsewhere) == []
     assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o755
     path.unlink()
@@ -152,7 +150,7 @@ def test_folders_that_are_not_ours_are_refused_and_nothing_is_written(
 
 
 @pytest.mark.proves("FILE-111")
-def test_a_project_that_cannot_be_written_is_told(place, monkeypatch):
+def test_unwritable_project_is_reported(place, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
@@ -160,11 +158,11 @@ def test_a_project_that_cannot_be_written_is_told(place, monkeypatch):
     with pytest.raises(UsageError, match="cannot be made ready: Permission denied"):
         setup.set_up(place.project)
     monkeypatch.setattr(os, "lstat", refuse)
-    assert {one.word for one in setup.plan_folders(place.project)[:5]} == {"mended"}
+    assert {one.word for one in setup.plan_folders(place.project)[:5]} == {"repaired"}
 
 
 @pytest.mark.proves("FILE-112")
-def test_a_script_of_somebody_is_kept_and_ours_is_brought_up_to_date(place):
+def test_foreign_script_is_kept_and_ours_is_updated(place):
     path = os.path.join(place.project, "scripts", "ask-human.sh")
 
     def put(text):
@@ -189,7 +187,7 @@ def test_a_script_of_somebody_is_kept_and_ours_is_brought_up_to_date(place):
 
 
 @pytest.mark.proves("FILE-112", "FILE-118")
-def test_what_came_with_the_project_is_not_taken_back(place):
+def test_files_of_the_project_are_not_removed(place):
     for name, content in {
         "scripts/ask-human.sh": "ours",
         ".gitignore": "a\n.helpers/\n",
@@ -221,7 +219,7 @@ def test_what_came_with_the_project_is_not_taken_back(place):
         b"a\x0cb\xe2\x80\xa8c\rd\n\n\n",
     ],
 )
-def test_only_our_lines_come_and_go(place, before):
+def test_only_our_lines_are_added_and_removed(place, before):
     path = Path(place.project, "AGENTS.md")
     path.write_bytes(before)
     lines_in(place, path, FROM_A_SHELL)
@@ -232,7 +230,7 @@ def test_only_our_lines_come_and_go(place, before):
     assert path.read_bytes() == after
     take_back(place)
     assert path.read_bytes() == before
-    # Also when somebody has written around them since.
+    # Even when a person has written around them since.
     lines_in(place, path, FROM_A_SHELL)
     path.write_bytes(b"Above.\n" + after)
     take_back(place)
@@ -246,7 +244,7 @@ def test_only_our_lines_come_and_go(place, before):
 
 
 @pytest.mark.proves("FILE-115")
-def test_instructions_of_another_version_are_replaced_where_they_stand(place):
+def test_instructions_of_another_version_are_replaced_in_place(place):
     path = Path(place.project, "AGENTS.md")
     path.write_text("Above.\n")
     lines_in(place, path, markdown("Old.", "Both.", name="gatebell init"))
@@ -259,7 +257,7 @@ def test_instructions_of_another_version_are_replaced_where_they_stand(place):
 
 
 @pytest.mark.proves("FILE-114")
-def test_the_instructions_stand_where_each_agent_reads_them_once(tmp_path):
+def test_instructions_are_where_each_agent_reads_them_once(tmp_path):
     claude, others = tmp_path / "CLAUDE.md", tmp_path / "AGENTS.md"
     project = str(tmp_path)
     assert files_of(project) == [str(others)]
@@ -286,7 +284,7 @@ def test_the_instructions_stand_where_each_agent_reads_them_once(tmp_path):
         (".helpers/", ".git/info/exclude"),
     ],
 )
-def test_what_git_ignores_already_gets_no_line(place, ignored, where):
+def test_path_ignored_by_git_gets_no_line(place, ignored, where):
     git(place.project, "init", "-q")
     path = os.path.join(place.project, ".gitignore")
     assert path in wanted_in(place.project).blocks
@@ -297,7 +295,7 @@ def test_what_git_ignores_already_gets_no_line(place, ignored, where):
 
 
 @pytest.mark.proves("FILE-116")
-def test_a_part_of_a_repository_can_be_a_project_of_its_own(world, project):
+def test_part_of_a_repository_can_be_a_project(world, project):
     git(project, "init", "-q")
     part = project / "part"
     (part / ".gate").mkdir(parents=True)
@@ -312,7 +310,7 @@ def test_a_part_of_a_repository_can_be_a_project_of_its_own(world, project):
 
 
 @pytest.mark.proves("FILE-116", "FILE-110")
-def test_a_project_without_git_is_set_up_likewise(world, project):
+def test_project_without_git_is_set_up_too(world, project):
     ignored = project / ".gitignore"
     ignored.write_text("other/.helpers/\n")
     init(world)
@@ -324,7 +322,7 @@ def test_a_project_without_git_is_set_up_likewise(world, project):
 
 
 @pytest.mark.proves("FILE-117", "FILE-151")
-def test_files_that_cannot_take_our_lines_are_left_alone_and_told(world, project):
+def test_unsuitable_files_stay_unchanged_and_are_reported(world, project):
     outside = world.folder / "dotfiles.md"
     outside.write_text("Mine.")
     (project / "CLAUDE.md").symlink_to(outside)
@@ -350,7 +348,7 @@ def test_files_that_cannot_take_our_lines_are_left_alone_and_told(world, project
 
 
 @pytest.mark.proves("FILE-119")
-def test_nothing_is_taken_back_while_a_question_waits_or_somebody_listens(world, project):
+def test_nothing_is_removed_while_a_question_or_listener_waits(world, project):
     init(world)
     made = tree(project)
     question = project / ".helpers" / "questions" / QUESTION
@@ -372,7 +370,7 @@ def test_nothing_is_taken_back_while_a_question_waits_or_somebody_listens(world,
 
 
 @pytest.mark.proves("FILE-118")
-def test_folders_go_with_what_was_written_there_and_stay_with_what_others_put_there(world, project):
+def test_own_files_are_removed_and_foreign_ones_stay(world, project):
     (project / ".helpers").mkdir(mode=0o700)
     init(world)
     inside = project / ".helpers"
@@ -390,7 +388,7 @@ def test_folders_go_with_what_was_written_there_and_stay_with_what_others_put_th
     ran = init(world, "--undo")
     assert f"kept: {inside}/agents (left in it: mine.txt)\n" in ran.out
     assert f"removed: {inside}/queue\n" in ran.out
-    # It was there before, and so it stays.
+    # It was there before, so it stays.
     assert {str(path.relative_to(inside)) for path in inside.rglob("*")} == {
         ".listener.lock",
         "agents",
@@ -399,7 +397,7 @@ def test_folders_go_with_what_was_written_there_and_stay_with_what_others_put_th
 
 
 @pytest.mark.proves("FILE-118")
-def test_folders_that_are_gone_or_come_again_are_no_trouble(place):
+def test_missing_folders_are_skipped_and_returning_ones_checked(place):
     assert setup.removable(place.project, ()) == []
     setup.set_up(place.project)
     paths = [one.path for one in setup.plan_folders(place.project)]
@@ -414,7 +412,7 @@ def test_folders_that_are_gone_or_come_again_are_no_trouble(place):
 
 
 @pytest.mark.proves("FILE-120")
-def test_a_project_of_an_older_version_gains_what_is_new(world, project):
+def test_project_of_an_older_version_gets_the_new_parts(world, project):
     init(world)
     folder = world.folder / "home" / ".local" / "share" / "gatebell" / "installed"
     (record,) = folder.glob("init-*")
@@ -434,7 +432,7 @@ def test_a_project_of_an_older_version_gains_what_is_new(world, project):
 
 
 @pytest.mark.proves("FILE-121", "FILE-187")
-def test_a_worktree_in_the_project_asks_through_the_folders_of_the_project(world, project):
+def test_worktree_in_the_project_uses_the_projects_folders(world, project):
     git(project, "init", "-q")
     init(world)
     git(project, "add", "-A")
@@ -447,7 +445,7 @@ def test_a_worktree_in_the_project_asks_through_the_folders_of_the_project(world
 
 
 @pytest.mark.proves("FILE-185", "FILE-187", "S4-P2")
-def test_a_worktree_elsewhere_is_shown_the_way_to_the_folders_of_the_project(world, project):
+def test_worktree_elsewhere_gets_the_path_of_the_projects_folders(world, project):
     git(project, "init", "-q")
     init(world)
     git(project, "add", "scripts")  # neither .gitignore nor .worktreeinclude is committed yet
@@ -491,7 +489,7 @@ def test_plain_worktree_beside_the_project_asks_through_it(world, project):
 
 @pytest.mark.proves("FLT-11")
 @pytest.mark.parametrize("content", ["", "gitdir: /no/such\n", "gitdir: ../module\n", "\xff\n"])
-def test_git_file_that_leads_to_no_project_is_passed_over(world, project, content):
+def test_git_file_that_leads_to_no_project_is_ignored(world, project, content):
     init(world)
     (world.folder / "module").mkdir()
     odd = world.folder / "odd"
@@ -503,27 +501,27 @@ def test_git_file_that_leads_to_no_project_is_passed_over(world, project, conten
 
 
 @pytest.mark.proves("FILE-185")
-def test_a_project_that_was_moved_shows_the_way_to_where_it_is(world, project):
+def test_moved_project_shows_its_new_path(world, project):
     init(world)
     way = project / ".helpers" / "project"
     way.write_text("/before\n")
-    assert init(world).out == f"mended: {way} (it led to /before)\n"
+    assert init(world).out == f"repaired: {way} (it led to /before)\n"
     way.unlink()
     way.symlink_to("/etc/hostname")
-    assert init(world, "--dry-run").out == f"would be mended: {way} (it led to nowhere)\n"
-    assert init(world).out == f"mended: {way} (it led to nowhere)\n"
+    assert init(world, "--dry-run").out == f"would be repaired: {way} (it led to nowhere)\n"
+    assert init(world).out == f"repaired: {way} (it led to nowhere)\n"
     assert not way.is_symlink() and way.read_text() == f"{project}\n"
 
 
 def asked_by_gate(folder, world):
-    """Where a question is asked, and the project that it is asked in."""
+    """A folder in which a question is asked, and the project of the question."""
     world.plain.folder = folder
     asked = world.get(world.plain.gate("ask", "Which?", "--no-wait").out.strip())
     return asked.origin.cwd, asked.origin.project
 
 
 def asked_from(folder, world, project):
-    """The question that the script of a folder puts into the project."""
+    """Return the question that the script of a folder writes into the project."""
     with run_script(folder, world) as asking:
         said = ""
         while "Question sent" not in said:

@@ -1,4 +1,4 @@
-"""`gate install`, `gate uninstall`, and what the doctor makes of it; no agent CLI is needed."""
+"""`gate install`, `gate uninstall`, and the doctor's findings; no agent CLI is needed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def world(kept_world):
 
 @pytest.fixture
 def home(world, monkeypatch):
-    # For what runs in the tests' own process.
+    # For code that runs in the tests' own process.
     monkeypatch.setenv("HOME", str(world.folder / "home"))
     return world.folder / "home"
 
@@ -63,7 +63,7 @@ def put(path, content):
 
 
 def tree(folder):
-    """Every file and folder with its mode and bytes, but not our own data."""
+    """Return every file and folder with its mode and bytes, except our own data."""
     return {
         str(path.relative_to(folder)): (path.stat().st_mode, path.is_file() and path.read_bytes())
         for path in sorted(folder.rglob("*"))
@@ -76,7 +76,7 @@ def settings(home):
 
 
 @pytest.mark.proves("AGT-40")
-def test_the_changes_are_shown_and_a_dry_run_writes_nothing(world, home):
+def test_changes_are_shown_and_a_dry_run_writes_nothing(world, home):
     put(home / ".claude" / "settings.json", SETTINGS)
     before = tree(world.folder)
     ran = world.plain.gate("install", "claude", "--dry-run")
@@ -92,7 +92,7 @@ def test_the_changes_are_shown_and_a_dry_run_writes_nothing(world, home):
 
 
 @pytest.mark.proves("AGT-40")
-def test_without_a_terminal_it_needs_to_be_told_yes(world, home):
+def test_install_without_a_terminal_needs_yes(world, home):
     ran = world.ada.gate("install", "claude", "--as", "ada")
     assert ran.code == 2
     assert "--dry-run, then add --yes" in ran.err
@@ -106,7 +106,7 @@ def test_without_a_terminal_it_needs_to_be_told_yes(world, home):
 
 @pytest.mark.proves("AGT-40")
 @pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("\n", 4), ("n\n", 4)])
-def test_at_a_terminal_it_asks(world, home, typed, code):
+def test_install_at_a_terminal_asks_first(world, home, typed, code):
     above, below = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "gatebell", "install", "gemini", "--as", "ada"],
@@ -123,7 +123,7 @@ def test_at_a_terminal_it_asks(world, home, typed, code):
 
 
 @pytest.mark.proves("AGT-41")
-def test_a_second_time_nothing_changes(world, home):
+def test_second_install_changes_nothing(world, home):
     put(home / ".claude" / "settings.json", SETTINGS)
     for cli in ("claude", "codex", "gemini", "opencode"):
         install(world, cli)
@@ -160,7 +160,7 @@ def test_gates_that_make_no_sense_are_refused(world, home):
 
 
 @pytest.mark.proves("AGT-47")
-def test_the_gates_of_one_cli_stay_while_another_needs_them(world):
+def test_gates_of_one_cli_stay_while_another_needs_them(world):
     install(world, "claude")
     install(world, "codex")
     uninstall(world, "claude")
@@ -193,7 +193,7 @@ def test_uninstalling_restores_every_byte(world, home, cli, scope):
 
 
 @pytest.mark.proves("AGT-42")
-def test_what_was_not_there_is_gone_again(world, home):
+def test_new_files_are_removed_by_uninstall(world, home):
     for cli in ("claude", "codex", "gemini", "opencode"):
         before = tree(home)
         install(world, cli)
@@ -203,7 +203,7 @@ def test_what_was_not_there_is_gone_again(world, home):
 
 
 @pytest.mark.proves("AGT-43", "AGT-52")
-def test_what_others_changed_stays(world, home):
+def test_changes_of_others_stay(world, home):
     put(home / ".claude" / "settings.json", SETTINGS)
     install(world, "claude")
     document = settings(home)
@@ -228,7 +228,7 @@ def test_what_others_changed_stays(world, home):
 
 
 @pytest.mark.proves("AGT-43")
-def test_what_the_person_had_already_is_theirs(world, home):
+def test_existing_entries_stay_the_persons(world, home):
     mine = {"permissions": {"ask": ["Bash(git push:*)"], "allow": []}, "hooks": {}, "env": {}}
     path = put(home / ".claude" / "settings.json", json.dumps(mine))
     install(world, "claude")
@@ -249,7 +249,7 @@ def test_lines_around_ours_stay(world, home):
 
 
 @pytest.mark.proves("AGT-43")
-def test_a_file_that_is_gone_is_no_trouble(world, home):
+def test_missing_file_is_not_an_error(world, home):
     install(world, "claude")
     (home / ".claude" / "CLAUDE.md").unlink()
     assert "CLAUDE.md is gone already" in uninstall(world, "claude").out
@@ -275,7 +275,7 @@ def test_a_file_that_is_gone_is_no_trouble(world, home):
         ("opencode", ".config/opencode/opencode.jsonc", "{}"),
     ],
 )
-def test_what_cannot_be_parsed_is_left_alone(world, home, cli, name, content):
+def test_unparsable_file_is_left_alone(world, home, cli, name, content):
     path = put(home / name, content)
     before = tree(home)
     ran = install(world, cli, code=2)
@@ -318,7 +318,7 @@ def test_modes_and_links_stay_and_the_backup_is_private(world, home):
 
 
 @pytest.mark.proves("AGT-46")
-def test_an_agent_may_only_look(world, home):
+def test_agent_may_only_look(world, home):
     install(world, "claude")
     before = tree(home)
     for words in (
@@ -334,7 +334,7 @@ def test_an_agent_may_only_look(world, home):
 
 
 @pytest.mark.proves("AGT-48")
-def test_what_the_person_set_is_kept(world, home):
+def test_persons_settings_are_kept(world, home):
     put(home / ".claude" / "settings.json", SETTINGS)
     ran = install(world, "claude")
     assert "sets env.BASH_MAX_TIMEOUT_MS itself: left so" in ran.out
@@ -354,7 +354,7 @@ def test_what_the_person_set_is_kept(world, home):
         ("codex", ".codex/config.toml", "[mcp_servers]\ngatebell = 1\n"),
     ],
 )
-def test_a_server_of_our_name_is_not_replaced(world, home, cli, name, content):
+def test_server_of_our_name_is_not_replaced(world, home, cli, name, content):
     put(home / name, content)
     before = tree(home)
     assert "gate did not write it" in install(world, cli, code=2).err
@@ -362,12 +362,12 @@ def test_a_server_of_our_name_is_not_replaced(world, home, cli, name, content):
 
 
 @pytest.mark.proves("AGT-48")
-def test_a_store_of_ones_own_is_mentioned(world):
+def test_persons_own_store_is_mentioned(world):
     assert "GATE_STORE is set here" in install(world, "claude").out
 
 
 @pytest.mark.proves("AGT-49", "AGT-54")
-def test_what_claude_code_gets(world, home):
+def test_claude_code_gets_its_entries(world, home):
     install(world, "claude")
     written = settings(home)
     rules = [gate.pattern for gate in DEFAULT_GATES if gate.pattern != OUTSIDE]
@@ -472,7 +472,7 @@ OBJECTS = [
         ("no-such-program", 2, ""),
     ],
 )
-def test_the_guard_lets_nothing_else_pass(tmp_path, hook, code, out):
+def test_guard_lets_nothing_else_pass(tmp_path, hook, code, out):
     program = put(tmp_path / "hook", f"#!/bin/sh\n{hook}\n")
     program.chmod(0o755)
     ran = subprocess.run(
@@ -485,7 +485,7 @@ def test_the_guard_lets_nothing_else_pass(tmp_path, hook, code, out):
 
 @pytest.mark.proves("HOOK-16")
 @pytest.mark.parametrize("shell", ["sh", "bash"])
-def test_guard_blocks_what_is_no_single_object(tmp_path, shell):
+def test_guard_blocks_output_that_is_not_one_object(tmp_path, shell):
     for line in NO_OBJECTS:
         ran = run_guard(tmp_path, shell, line)
         assert (ran.returncode, ran.stdout) == (2, b""), line
@@ -507,7 +507,7 @@ def test_guard_without_sed_blocks(tmp_path):
 
 
 def run_guard(folder, shell, line, **environ):
-    """The guard around a program that prints the line and the tab that ends it."""
+    """Return the guard around a program that prints the line and the tab that ends it."""
     (folder / "said").write_bytes(line.encode() + b"\t\n")
     command = guard_hook(f"/bin/cat {folder}/said; :")
     return subprocess.run(
@@ -516,7 +516,7 @@ def run_guard(folder, shell, line, **environ):
 
 
 @pytest.mark.proves("AGT-51")
-def test_what_codex_gets(world, home):
+def test_codex_gets_its_entries(world, home):
     put(home / ".codex" / "config.toml", 'model = "x"\n')
     ran = install(world, "codex", "--gate", "Bash(make release *)", "--gate", "Write")
     document = tomllib.loads((home / ".codex" / "config.toml").read_text())
@@ -556,12 +556,12 @@ def test_which_patterns_are_prefixes(pattern, words):
 
 
 @pytest.mark.proves("AGT-52", "AGT-43")
-def test_what_codex_writes_between_our_lines_survives(world, home):
+def test_lines_codex_writes_between_ours_survive(world, home):
     path = put(home / ".codex" / "config.toml", 'model = "x"\n')
     install(world, "codex")
     state = '\n[hooks.state."a:stop:0:0"]\ntrusted_hash = "sha256:1"\n'
     text = path.read_text()
-    # A comment that stands alone at the end would move behind what codex adds.
+    # A comment alone at the end would move behind the lines that codex adds.
     assert text.endswith("timeout = 3  # gatebell: end\n")
     stop = text.index("\n[[hooks.UserPromptSubmit]]")
     put(path, text[:stop] + state + text[stop:])
@@ -582,7 +582,7 @@ def test_what_codex_writes_between_our_lines_survives(world, home):
 
 
 @pytest.mark.proves("AGT-85", "AGT-52")
-def test_tables_beneath_our_server_go_with_it(world, home):
+def test_tables_below_our_server_are_removed_too(world, home):
     path = put(home / ".codex" / "config.toml", 'model = "x"\n')
     install(world, "codex")
     tool = '\n[mcp_servers.gatebell.tools.signal]\napproval_mode = "approve"\n'
@@ -595,7 +595,7 @@ def test_tables_beneath_our_server_go_with_it(world, home):
 
 
 @pytest.mark.proves("AGT-53")
-def test_what_gemini_and_opencode_get(world, home):
+def test_gemini_and_opencode_get_their_entries(world, home):
     install(world, "gemini")
     install(world, "opencode")
     gemini = json.loads((home / ".gemini" / "settings.json").read_text())
@@ -628,7 +628,7 @@ def complaints(world, home):
 
 
 @pytest.mark.proves("AGT-55")
-def test_the_doctor_sees_what_is_wrong_with_claude(world, home):
+def test_doctor_finds_faults_in_claudes_setup(world, home):
     assert list(check_hosts(world.ada.environ, "/")) == []
     install(world, "claude")
     assert complaints(world, home) == []
@@ -658,7 +658,7 @@ def test_the_doctor_sees_what_is_wrong_with_claude(world, home):
 
 
 @pytest.mark.proves("AGT-55")
-def test_the_doctor_sees_a_program_that_is_gone_or_broken(world, home):
+def test_doctor_sees_a_program_that_is_gone_or_broken(world, home):
     install(world, "gemini")
     record = home / ".local" / "share" / "gatebell" / "installed" / "gemini-user.json"
     text = record.read_text()
@@ -671,7 +671,7 @@ def test_the_doctor_sees_a_program_that_is_gone_or_broken(world, home):
 
 
 @pytest.mark.proves("AGT-55", "AGT-51")
-def test_the_doctor_sees_what_codex_does_not_trust(world, home):
+def test_doctor_finds_hooks_that_codex_does_not_trust(world, home):
     install(world, "codex")
     path = home / ".codex" / "config.toml"
     (said,) = complaints(world, home)
@@ -686,7 +686,7 @@ def test_the_doctor_sees_what_codex_does_not_trust(world, home):
     assert [sentence[:6] for sentence in complaints(world, home)] == ["codex:"] * 2
 
 
-# A host in twenty lines: it asks its hook about what its rules name, and obeys.
+# A host in twenty lines: it asks its hook about the calls of its rules, and obeys.
 HOST = f"""#!{sys.executable}
 import json, os, subprocess, sys, urllib.request
 settings = json.load(open(os.path.expanduser("~/.claude/settings.json")))
@@ -707,7 +707,7 @@ if allowed:
 
 
 @pytest.mark.proves("AGT-56")
-def test_a_rehearsal_tells_whether_the_gate_holds(world, home):
+def test_rehearsal_tells_whether_the_gate_holds(world, home):
     install(world, "claude")
     (installed,) = installations(world.ada.environ, "/")
     environ = world.ada.environ | {"PATH": f"{world.folder}:{os.environ['PATH']}"}
@@ -747,7 +747,7 @@ if [ "$1" = --version ]; then echo "{version} (Claude Code)"; exit; fi
         ("unknown", "", False, "and the tool did not run: gate install claude"),
     ],
 )
-def test_host_that_asks_no_hook_is_no_fault(world, home, version, then, ok, told):
+def test_host_that_asks_no_hook_is_not_a_fault(world, home, version, then, ok, told):
     install(world, "claude")
     (installed,) = installations(world.ada.environ, "/")
     environ = world.ada.environ | {"PATH": f"{world.folder}:{os.environ['PATH']}"}
@@ -762,7 +762,7 @@ def test_host_that_asks_no_hook_is_no_fault(world, home, version, then, ok, told
 
 
 @pytest.mark.proves("AGT-9")
-def test_a_denial_reaches_the_hosts_and_outlives_every_install(world, home):
+def test_denial_reaches_the_hosts_and_outlives_every_install(world, home):
     world.plain.gate("gates", "deny", "Bash(rm -rf *)")
     install(world, "claude")
     install(world, "codex")
@@ -775,7 +775,7 @@ def test_a_denial_reaches_the_hosts_and_outlives_every_install(world, home):
 
 
 @pytest.mark.proves("AGT-57")
-def test_gates_of_a_persons_own_are_kept_beside_the_usual_ones(world, home):
+def test_persons_own_gates_are_kept_beside_the_defaults(world, home):
     own = "Bash(make release *)"
     world.plain.gate("gates", "add", own)
     install(world, "claude")
@@ -789,7 +789,7 @@ def test_gates_of_a_persons_own_are_kept_beside_the_usual_ones(world, home):
 
 
 @pytest.mark.proves("AGT-55", "AGT-57")
-def test_the_doctor_sees_rules_that_a_host_does_not_know(world, home):
+def test_doctor_sees_rules_that_a_host_does_not_know(world, home):
     install(world, "claude")
     world.plain.gate("gates", "add", "Bash(foo *)")
     world.plain.gate("gates", "remove", "Bash(eval:*)")

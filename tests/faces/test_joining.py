@@ -51,7 +51,7 @@ def desk(world):
 
 @pytest.fixture
 def screens():
-    """Opens terminals, and closes them with whatever is in them."""
+    """Open terminals, and close them with their programs."""
     opened = []
 
     def keep(made):
@@ -64,7 +64,7 @@ def screens():
 
 
 @pytest.mark.proves("RUN-351", "RUN-355", "S2-13", "S2-16", "S2-17", "S2-20", "S2-49", "S2-B21")
-def test_a_signal_given_in_the_session_ends_the_wait(world, desk, screens):
+def test_signal_given_in_the_session_ends_the_wait(world, desk, screens):
     run = desk.run(NEEDS)
     assert run.state == "waiting_human"
     (asked,) = desk.store.asks.pending_of_run(run.id)
@@ -121,7 +121,7 @@ def test_leaving_without_a_signal_keeps_the_run_waiting(world, desk, screens):
 
 
 @pytest.mark.proves("RUN-356", "S2-20")
-def test_an_agent_that_still_needs_somebody_says_so_under_its_question(world, desk, screens):
+def test_agent_that_still_needs_a_person_says_so(world, desk, screens):
     run = desk.run(NEEDS)
     ada = screens(Screen.joining(world.ada, run.id))
     pid_in(ada)
@@ -153,7 +153,7 @@ def test_two_people_cannot_hold_one_session(world, desk, screens):
 
 
 @pytest.mark.proves("RUN-353", "S2-B18")
-def test_what_a_killed_holder_left_is_waited_for(world, desk, screens):
+def test_killed_holders_leftovers_are_waited_for(world, desk, screens):
     run = desk.run(NEEDS)
     ada = screens(Screen.joining(world.ada, run.id))
     program = pid_in(ada)
@@ -177,7 +177,7 @@ def test_what_a_killed_holder_left_is_waited_for(world, desk, screens):
 
 
 @pytest.mark.proves("SES-172", "RUN-382")
-def test_waiting_run_names_orphans_and_goes_on(world, desk, screens):
+def test_waiting_run_names_orphans_and_continues(world, desk, screens):
     run = desk.run(NEEDS)
     ada = screens(Screen.joining(world.ada, run.id))
     program = pid_in(ada)
@@ -193,7 +193,7 @@ def test_waiting_run_names_orphans_and_goes_on(world, desk, screens):
 
 
 @pytest.mark.proves("RUN-353", "RUN-358")
-def test_a_program_is_told_when_its_holder_is_killed(world, desk, screens):
+def test_program_learns_that_its_holder_was_killed(world, desk, screens):
     run = desk.run(NEEDS, DONE)
     ada = screens(Screen.shell(world.ada))
     ada.until("$ ")
@@ -209,7 +209,7 @@ def test_a_program_is_told_when_its_holder_is_killed(world, desk, screens):
 
 
 @pytest.mark.proves("RUN-354")
-def test_no_agent_joins_and_nobody_beside_one_at_work(world, desk, screens):
+def test_agents_cannot_join_and_busy_agents_are_not_joined(world, desk, screens):
     run = desk.run(NEEDS)
     agent = screens(Screen(world.claude, "continue", str(run.id)))
     assert agent.end() == 7 and "only a person opens an agent's session" in agent.seen
@@ -225,7 +225,7 @@ def test_no_agent_joins_and_nobody_beside_one_at_work(world, desk, screens):
 
 
 @pytest.mark.proves("RUN-351", "RUN-355", "RUN-384", "RUN-385", "S2-32")
-def test_at_a_gate_one_looks_around_first_and_decides_oneself(world, desk, screens):
+def test_person_at_a_gate_looks_first_and_then_decides(world, desk, screens):
     run = desk.run(DONE, flow=GATE)
     (asked,) = desk.store.asks.pending_of_run(run.id)
     assert asked.question.kind == "approval"
@@ -260,7 +260,7 @@ def test_at_a_gate_one_looks_around_first_and_decides_oneself(world, desk, scree
 
 
 @pytest.mark.proves("RUN-385", "LAW-3")
-def test_gate_answered_meanwhile_asks_nothing_after_leaving(world, desk, screens):
+def test_gate_answered_during_a_visit_asks_nothing_afterwards(world, desk, screens):
     run = desk.run(DONE, flow=GATE)
     ada = screens(Screen.joining(world.ada, run.id))
     pid_in(ada)
@@ -271,7 +271,7 @@ def test_gate_answered_meanwhile_asks_nothing_after_leaving(world, desk, screens
 
 
 @pytest.mark.proves("RUN-355")
-def test_the_same_question_asked_again_is_another_question(desk):
+def test_same_question_asked_again_is_another_question(desk):
     wants = FLOW.replace('"Do it."', '"Do it.", returns={"type": "integer"}')
     run = desk.run(NEEDS, NEEDS, flow=wants)
     for value in ("no number", 7):
@@ -287,7 +287,7 @@ def test_the_same_question_asked_again_is_another_question(desk):
 
 
 @pytest.mark.proves("RUN-357")
-def test_a_crash_before_the_ask_is_settled_is_not_misread(desk, monkeypatch):
+def test_crash_before_the_ask_is_settled_is_not_misread(desk, monkeypatch):
     run = desk.run(NEEDS, DONE)
     (asked,) = desk.store.asks.pending_of_run(run.id)
     joined = run_session.open_visit(
@@ -310,7 +310,7 @@ def test_a_crash_before_the_ask_is_settled_is_not_misread(desk, monkeypatch):
 
 
 @pytest.mark.proves("RUN-352", "RUN-355")
-def test_whoever_answers_first_wins_over_the_session(desk):
+def test_first_answer_wins_over_the_session(desk):
     run = desk.run(NEEDS, DONE)
     (asked,) = desk.store.asks.pending_of_run(run.id)
     joined = run_session.open_visit(
@@ -320,14 +320,14 @@ def test_whoever_answers_first_wins_over_the_session(desk):
     answer_ask.answer(desk.store, asked.id, desk.caller("bob"), Given("left"))
     assert desk.drive(run).state == "ready", "it waits until the session is free"
     left = run_session.leave(desk.store, joined, desk.caller())
-    assert isinstance(left.trouble, AlreadySettledError) and "person:bob" in str(left.trouble)
+    assert isinstance(left.problem, AlreadySettledError) and "person:bob" in str(left.problem)
     with pytest.raises(AlreadySettledError):
         run_session.open_visit(desk.store, build_dependencies(desk.store), asked.id, desk.caller())
     assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.read_heard(1)
 
 
 @pytest.mark.proves("RUN-359")
-def test_what_cannot_be_joined_is_said(world, screens):
+def test_run_that_cannot_be_joined_says_why(world, screens):
     desk = Desk(world, join=None)
     run = desk.run(NEEDS)
     told = world.ada.gate("continue", str(run.id), "--as", "ada")
@@ -350,7 +350,7 @@ def test_what_cannot_be_joined_is_said(world, screens):
 
 
 @pytest.mark.proves("RUN-359", "RUN-351")
-def test_without_an_agents_session_there_is_nothing_to_open(desk):
+def test_run_without_an_agents_session_opens_nothing(desk):
     source = """
 from gatebell import flow, run, pause
 def work(text):
@@ -397,7 +397,7 @@ def test_session_that_ends_after_the_look_counts(desk, monkeypatch):
 
 @pytest.mark.proves("RUN-366")
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_branch_goes_on_with_what_was_worked_out_while_another_works(desk, monkeypatch, when):
+def test_branch_continues_with_its_session_result_while_another_works(desk, monkeypatch, when):
     """A person joins before the drive has parked the branch, or after."""
     joins, look_again = [], Drive.look_again
 
@@ -422,7 +422,7 @@ def test_a_branch_goes_on_with_what_was_worked_out_while_another_works(desk, mon
     desk.write_role("slow", 'command: ["/usr/bin/python3", "slow.py"]')
     ended = []
     work = lambda: ended.append(desk.run(NEEDS, flow=BRANCHES))  # noqa: E731 - of one line
-    # A daemon: a failure here must not leave the agent waiting for ever.
+    # A daemon: a failure here must not leave the agent waiting.
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     (joined,) = eventually(lambda: joins)
@@ -442,7 +442,7 @@ def test_a_branch_goes_on_with_what_was_worked_out_while_another_works(desk, mon
 
 
 @pytest.mark.proves("S2-74")
-def test_an_editor_is_opened_at_the_folder_first(world, desk, screens):
+def test_editor_is_opened_at_the_folder_first(world, desk, screens):
     run = desk.run(NEEDS)
     editor = world.folder / "editor"
     editor.write_text('#!/bin/sh\npwd > edited\necho "$1" >> edited\nread line\n')
@@ -478,7 +478,7 @@ def test_keys_and_resizing_reach_the_program_alone(world, desk, screens):
 
 
 @pytest.mark.proves("RUN-358")
-def test_stopped_by_a_key_both_come_back_as_one_job(world, desk, screens):
+def test_session_stopped_by_ctrl_z_continues_as_one_job(world, desk, screens):
     run = desk.run(NEEDS)
     ada = screens(Screen.shell(world.ada))
     ada.until("$ ")
@@ -505,7 +505,7 @@ def test_stopped_by_a_key_both_come_back_as_one_job(world, desk, screens):
 
 @pytest.mark.proves("RUN-358", "RUN-355")
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
-def test_who_ends_gate_leaves_the_session(world, desk, screens, number):
+def test_ending_gate_leaves_the_session(world, desk, screens, number):
     run = desk.run(NEEDS)
     (asked,) = desk.store.asks.pending_of_run(run.id)
     ada = screens(Screen.joining(world.ada, run.id))

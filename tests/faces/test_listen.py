@@ -1,4 +1,4 @@
-"""`gate listen`: what it shows, whom it asks, and how it begins and ends."""
+"""`gate listen`: its output, the people it asks, its start and its end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def world(kept_world):
 
 @pytest.fixture
 def listen(world):
-    """Starts a listener in the project, which is set up for it."""
+    """Start a listener in the project, which is set up for it."""
     set_up(str(world.plain.folder))
     started = []
 
@@ -41,7 +41,7 @@ def listen(world):
 @pytest.mark.proves(
     "S4-2", "S4-14", "S4-35", "S4-40", "S4-45", "S4-48", "S4-49", "S4-B26", "FILE-89"
 )
-def test_it_says_where_it_listens_what_is_asked_and_what_was_answered(world, listen):
+def test_listener_prints_its_place_questions_and_answers(world, listen):
     project = str(world.plain.folder)
     one = listen("--no-prompt")
     one.until("Press Ctrl+C to stop")
@@ -66,7 +66,7 @@ def test_it_says_where_it_listens_what_is_asked_and_what_was_answered(world, lis
 
 @pytest.mark.proves("S4-51", "S4-B15", "S4-B28", "FILE-90")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_it_ends_in_good_order_and_keeps_the_questions(world, listen, number):
+def test_listener_ends_cleanly_and_keeps_the_questions(world, listen, number):
     project = str(world.plain.folder)
     one = listen("--no-prompt")
     agent = Agent(project, "agent_7")
@@ -83,7 +83,7 @@ def test_it_ends_in_good_order_and_keeps_the_questions(world, listen, number):
 
 
 @pytest.mark.proves("S4-B16", "FILE-83")
-def test_a_second_listener_is_refused_and_told_who_listens(world, listen):
+def test_second_listener_is_refused_and_learns_who_listens(world, listen):
     one = listen("--no-prompt")
     one.until("Press Ctrl+C")
     ran = world.plain.gate("listen", "--no-prompt")
@@ -95,7 +95,7 @@ def test_a_second_listener_is_refused_and_told_who_listens(world, listen):
 
 
 @pytest.mark.proves("S4-46", "S4-47", "S4-70", "S4-71", "FILE-91")
-def test_a_project_that_is_not_set_up_is_told_to_run_init(world):
+def test_project_that_is_not_set_up_names_init(world):
     ran = world.plain.gate("listen", "--no-prompt")
     assert ran.code == 2
     assert ran.err == (
@@ -104,7 +104,7 @@ def test_a_project_that_is_not_set_up_is_told_to_run_init(world):
 
 
 @pytest.mark.proves("S4-72", "FILE-82")
-def test_folders_that_were_open_to_others_are_closed_with_a_notice(world, listen):
+def test_folders_open_to_others_are_closed_with_a_notice(world, listen):
     helpers = os.path.join(world.plain.folder, ".helpers")
     os.chmod(os.path.join(helpers, "questions"), 0o755)
     os.rmdir(os.path.join(helpers, "queue"))
@@ -116,7 +116,7 @@ def test_folders_that_were_open_to_others_are_closed_with_a_notice(world, listen
 
 
 @pytest.mark.proves("FILE-89")
-def test_it_is_found_from_a_folder_below(world, listen):
+def test_listener_is_found_from_a_subfolder(world, listen):
     below = os.path.join(world.plain.folder, "src", "deep")
     os.makedirs(below)
     world.plain.folder = below
@@ -124,7 +124,7 @@ def test_it_is_found_from_a_folder_below(world, listen):
 
 
 @pytest.mark.proves("LAW-8", "FILE-92")
-def test_what_agents_write_does_nothing_on_the_screen(world, listen):
+def test_text_of_agents_does_nothing_on_the_screen(world, listen):
     one = listen("--no-prompt")
     one.until("Press Ctrl+C")
     evil = "\x1b]0;owned\x07\x1b[2J\n✓ Multi-Agent HIL Listener stopped\u202e"
@@ -134,7 +134,7 @@ def test_what_agents_write_does_nothing_on_the_screen(world, listen):
     with open(f"{world.plain.folder}/.helpers/questions/q_{evil[:3]}", "w", encoding="utf-8"):
         pass
     one.until("Could not read question file")
-    said = one.said()
+    said = one.read_lines()
     assert not set("\x1b\x07\u202e") & set(said)
     assert "✓ Multi-Agent HIL Listener stopped" not in one.lines
 
@@ -167,7 +167,7 @@ def init(world, folder):
 
 
 @pytest.mark.proves("FILE-94")
-def test_it_listens_wherever_init_was_run_and_in_what_comes_later(world, listen, tmp_path):
+def test_listener_serves_every_project_with_init_and_later_ones(world, listen, tmp_path):
     first, later = str(world.plain.folder), str(tmp_path / "later")
     init(world, first)
     one = listen("--no-prompt", "--all-projects")
@@ -189,7 +189,7 @@ def test_it_listens_wherever_init_was_run_and_in_what_comes_later(world, listen,
 
 
 @pytest.mark.proves("FILE-95")
-def test_an_agent_may_listen_but_not_be_asked(world, listen):
+def test_agent_may_listen_but_not_be_asked(world, listen):
     ran = world.claude.gate("listen", "--dialog", "zenity")
     assert ran.code == 7
     assert "only a person answers here" in ran.err
@@ -197,13 +197,13 @@ def test_an_agent_may_listen_but_not_be_asked(world, listen):
 
 
 @pytest.mark.proves("FILE-95")
-def test_a_way_of_asking_that_is_not_there_is_refused(world, listen):
+def test_unknown_way_of_asking_is_refused(world, listen):
     assert world.plain.gate("listen", "--dialog", "smoke signals").code == 2
     assert world.plain.gate("listen", "--terminal").code == 2
 
 
 @pytest.mark.proves("FILE-96", "FILE-88")
-def test_gate_up_listens_everywhere_and_doctor_tells_who_does(world, listen):
+def test_gate_up_listens_everywhere_and_doctor_names_listeners(world, listen):
     project = str(world.plain.folder)
     init(world, project)
     ran = world.plain.gate("doctor")
@@ -250,7 +250,7 @@ sys.exit(1 if word in ("Later", "Open in terminal") else 0)
 
 @pytest.fixture
 def hand(world):
-    """A window that somebody answers with a word; `windows` tells what was shown."""
+    """A window that a person answers with a word; `windows` lists the windows shown."""
     home = world.plain.environ["HOME"]
     os.mkdir(f"{home}/bin")
     with open(f"{home}/bin/zenity", "w", encoding="utf-8") as file:
@@ -272,7 +272,7 @@ def hand(world):
 
 
 @pytest.mark.proves("S4-4", "S4-37", "S4-69", "FILE-97")
-def test_people_are_asked_by_windows_urgent_ones_first(world, listen, hand):
+def test_windows_ask_urgent_questions_first(world, listen, hand):
     project = str(world.plain.folder)
     hand("mine")
     first, second = Agent(project, "agent_1", "Claude-1"), Agent(project, "agent_2", "Claude-2")
@@ -313,7 +313,7 @@ def test_ask_that_no_window_can_show_is_named_once(world, listen, hand):
 
 
 @pytest.mark.proves("S4-B13", "FILE-98", "LAW-3")
-def test_later_leaves_it_pending_and_does_not_come_up_again_at_once(world, listen, hand):
+def test_later_leaves_the_question_pending_and_hides_it_briefly(world, listen, hand):
     agent = Agent(str(world.plain.folder), "agent_1")
     hand("Later")
     question = agent.ask("Now?")
@@ -329,7 +329,7 @@ def test_later_leaves_it_pending_and_does_not_come_up_again_at_once(world, liste
 
 
 @pytest.mark.proves("FILE-98")
-def test_a_window_closes_when_somebody_answers_elsewhere(world, listen, hand):
+def test_window_closes_when_the_question_is_answered_elsewhere(world, listen, hand):
     agent = Agent(str(world.plain.folder), "agent_1")
     hand("wait")
     question = agent.ask("Here or there?")

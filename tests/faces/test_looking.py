@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.proves("CLI-8")
-def test_the_inbox_tells_who_what_how_long_and_what_it_blocks(world):
+def test_inbox_shows_asker_question_age_and_blocked_run(world):
     assert "Nothing is waiting" in world.ada.gate().out
     first = world.ask("Which\ndatabase?", "--from", "coder")
     second = world.ask(
@@ -54,7 +54,7 @@ def test_the_inbox_tells_who_what_how_long_and_what_it_blocks(world):
 
 
 @pytest.mark.proves("CLI-8", "LAW-8", "ASK-26")
-def test_show_tells_everything_about_an_ask(world):
+def test_show_has_everything_about_an_ask(world):
     ask_id = world.ask(
         "Deploy?", "--kind", "approval", "--timeout", "1h", "--confidence", "0.8", "--priority", "high",
         "--context", "-", shell=world.claude,
@@ -76,7 +76,7 @@ def test_show_tells_everything_about_an_ask(world):
 
 
 @pytest.mark.proves("CLI-8")
-def test_show_tells_what_a_form_wants(world):
+def test_show_lists_the_fields_of_a_form(world):
     schema = '{"properties":{"n":{"type":"integer","description":"how many"},"c":{"enum":["a","b"]},"y":{"type":"boolean"}},"required":["n"]}'
     out = world.ada.gate("show", world.ask("F?", "--schema", schema)).out
     for field in ("n: integer. how many", "c: a or b, optional", "y: yes or no, optional"):
@@ -135,7 +135,7 @@ def test_tampering_is_found_from_the_command_line(world):
         ("UPDATE asks SET status='pending', decision=NULL", "says otherwise"),
         ("UPDATE events SET content='{' WHERE seq=6", "content was changed"),
         ("UPDATE events SET content=NULL WHERE seq=6", "its content is gone"),
-        ("UPDATE asks SET sponsor='person:boss'", "changed after it was opened"),
+        ("UPDATE asks SET started_by='person:boss'", "changed after it was opened"),
         (
             "INSERT INTO events SELECT -1, at, kind, subject, actor, content, content_digest, hash FROM events WHERE seq=6",
             "is missing",
@@ -155,7 +155,7 @@ def test_tampering_is_found_from_the_command_line(world):
 
 
 @pytest.mark.proves("CLI-17", "WHO-8", "STORE-9")
-def test_the_doctor_looks_at_everything(world):
+def test_doctor_looks_at_everything(world):
     ran = world.plain.gate("doctor")
     for part in (
         "can be read and written",
@@ -174,7 +174,7 @@ def test_the_doctor_looks_at_everything(world):
 
 
 @pytest.mark.proves("WHO-8")
-def test_without_proc_the_doctor_says_so(world, monkeypatch, capsys):
+def test_doctor_reports_a_missing_proc(world, monkeypatch, capsys):
     monkeypatch.setenv("GATE_STORE", world.path)
     monkeypatch.setattr("gatebell.app.environment.sees_processes", lambda: False)
     assert main(["doctor"]) == 1
@@ -182,7 +182,7 @@ def test_without_proc_the_doctor_says_so(world, monkeypatch, capsys):
 
 
 @pytest.mark.proves("STORE-3", "LAW-10", "CLI-2")
-def test_a_store_that_cannot_be_written_is_exit_code_eight(world):
+def test_store_that_cannot_be_written_is_exit_code_eight(world):
     for path in ("/proc/nowhere/gate.db", "/dev/null/gate.db"):
         ran = world.plain.gate("ask", "Q?", GATE_STORE=path)
         assert ran.code == 8 and "GATE_STORE=PATH" in ran.err
@@ -228,7 +228,7 @@ def test_settings_come_from_variable_file_or_default(world):
 
 
 @pytest.mark.proves("STORE-9", "CLI-16")
-def test_the_default_store_is_private_and_in_the_data_folder(world):
+def test_default_store_is_private_and_in_the_data_folder(world):
     ran = world.plain.gate("ask", "Q?", "--no-wait", GATE_STORE="")
     folder = Path(world.plain.environ["HOME"]) / ".local" / "share" / "gatebell"
     assert ran.code == 0 and folder.stat().st_mode & 0o777 == 0o700
@@ -257,7 +257,7 @@ def test_every_command_explains_itself(world):
 
 
 @pytest.mark.proves("CLI-12")
-def test_the_reference_is_what_the_program_says():
+def test_reference_matches_the_program():
     reference = runpy.run_path(str(ROOT / "docs" / "reference.py"))
     for page, written in (
         ("cli.md", reference["cli_page"]()),
@@ -302,7 +302,7 @@ try gate ask --kind a; try gate ask --context ''; try gate answer a-222 ''
 
 @pytest.mark.proves("TASK-294")
 @pytest.mark.parametrize("name", ["worker", "respond", "template", "completion"])
-def test_a_help_text_is_laid_out_once(world, name):
+def test_help_text_is_laid_out_once(world, name):
     def paragraphs(columns):
         out = world.plain.gate(name, "--help", COLUMNS=columns).out
         told = out.partition("\n\n")[2].partition("\n\nPositional")[0]
@@ -312,7 +312,7 @@ def test_a_help_text_is_laid_out_once(world, name):
     assert max(len(line) for lines in narrow for line in lines) <= 60
     words = [" ".join(lines).split() for lines in narrow]
     assert words == [" ".join(lines).split() for lines in wide]
-    # No line but the last of its paragraph ends where the next word had room.
+    # Every line but the last of its paragraph is filled: the next word would not fit.
     for lines in narrow if name != "completion" else []:
         for line, after in pairwise(lines):
             assert len(line) + 1 + len(after.split()[0]) > 58, (line, after)
@@ -333,7 +333,7 @@ def test_pipes_and_no_color_get_no_colours(world):
 
 
 @pytest.mark.proves("CLI-14")
-def test_a_hot_command_loads_none_of_the_slow_modules(world):
+def test_hot_command_loads_none_of_the_slow_modules(world):
     text, form = world.ask("Which?"), world.ask("F?", "--schema", '{"type":"object"}')
     for words, allowed in (
         (["ask", "Q?", "--no-wait"], set()), (["answer", text, "x", "--as", "ada"], set()), (["inbox"], set()),

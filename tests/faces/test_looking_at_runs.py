@@ -1,4 +1,4 @@
-"""`gate show --call`, `plan`, `diff`, `flows`, `agents`; a run's number in an ask's place."""
+"""`gate show --call`, `plan`, `diff`, `flows`, `agents`; a run's number instead of an ask's id."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def open_ask(desk, run):
 
 
 @pytest.mark.proves("RUN-360")
-def test_a_runs_number_stands_for_its_only_ask(world, desk):
+def test_run_number_means_its_only_ask(world, desk):
     run = desk.run(NEEDS, DONE)
     ask = open_ask(desk, run)
     number = str(run.id)
@@ -61,7 +61,7 @@ def test_a_runs_number_stands_for_its_only_ask(world, desk):
 @pytest.mark.proves("RUN-360")
 def test_several_asks_of_a_run_are_listed_and_refused(world, desk):
     run = desk.run(flow=TWO)
-    # The branches ask side by side, so either may be the first.
+    # The branches ask in parallel, so either may be the first.
     one, two = sorted(desk.store.asks.pending_of_run(run.id), key=lambda ask: ask.question.prompt)
     for words in (["answer", str(run.id), "yes"], ["cancel", str(run.id)], ["show", str(run.id)]):
         told = world.ada.gate(*words)
@@ -72,7 +72,7 @@ def test_several_asks_of_a_run_are_listed_and_refused(world, desk):
 
 
 @pytest.mark.proves("RUN-360")
-def test_a_number_that_is_no_runs_may_begin_an_asks_id(world):
+def test_number_without_a_run_may_begin_an_asks_id(world):
     ids = [
         create_ask.ask(world.store, Request(f"Question {number}?"), Origin(), a_person()).ask.id
         for number in range(40)
@@ -84,7 +84,7 @@ def test_a_number_that_is_no_runs_may_begin_an_asks_id(world):
 
 
 @pytest.mark.proves("RUN-361", "S2-41", "S2-42", "LAW-8")
-def test_a_call_is_shown_with_everything_about_it(world, desk):
+def test_call_is_shown_with_everything_about_it(world, desk):
     run = desk.run(NEEDS, DONE)
     ask = open_ask(desk, run)
     answer_ask.answer(desk.store, ask.id, desk.caller(), Given("left"))
@@ -109,7 +109,7 @@ def test_a_call_is_shown_with_everything_about_it(world, desk):
 
 
 @pytest.mark.proves("RUN-362", "LAW-8")
-def test_the_plan_of_a_run(world, desk):
+def test_plan_of_a_run_is_shown(world, desk):
     run = desk.run(NEEDS)
     ran = world.plain.gate("plan", str(run.id))
     root = ET.fromstring(ran.out)
@@ -122,7 +122,7 @@ def test_the_plan_of_a_run(world, desk):
 
 
 @pytest.mark.proves("RUN-363")
-def test_the_diff_of_a_run(world, desk):
+def test_diff_of_a_run_is_shown(world, desk):
     folder = desk.project
     git(folder, "init", "-q", "-b", "main")
     git(folder, "add", ".")
@@ -184,7 +184,7 @@ def test_flows_are_listed_and_never_run(world, desk):
 
 
 @pytest.mark.proves("RUN-365", "S2-P6")
-def test_roles_are_listed_with_what_is_wrong(world, desk):
+def test_roles_are_listed_with_their_faults(world, desk):
     desk.write_role("reviewer", "description: reads \x1b[1mcode\nmodel: opus")
     desk.write_role("bad", "colour")
     shown = world.plain.gate("agents")
@@ -197,4 +197,4 @@ def test_roles_are_listed_with_what_is_wrong(world, desk):
     assert [role["name"] for role in told["roles"]] == [
         *("code", "coder", "design", "docs", "pm", "review", "reviewer", "test")
     ]
-    assert len(told["troubles"]) == 1
+    assert len(told["problems"]) == 1

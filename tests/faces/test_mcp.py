@@ -59,7 +59,7 @@ def wait_for_settled(world, ask_id):
     ("asked", "spoken"),
     [("2025-06-18", "2025-06-18"), ("2025-11-25", "2025-11-25"), ("1999-01-01", "2025-11-25")],
 )
-def test_the_handshake(client, asked, spoken):
+def test_handshake_agrees_on_a_revision(client, asked, spoken):
     result = client.result(client.ask("initialize", protocolVersion=asked, clientInfo={}))["result"]
     assert result["protocolVersion"] == spoken and result["serverInfo"]["name"] == "gatebell"
     assert client.result(client.ask("ping"))["result"] == {}
@@ -84,7 +84,7 @@ def test_every_result_fits_the_schema_of_its_revision(client, world):
 
 
 @pytest.mark.proves("AGT-19")
-def test_no_line_brings_it_down(client):
+def test_no_line_stops_the_server(client):
     for line in ("", "{", "7", "[]", '{"jsonrpc":"2.0"}', '{"id":1,"method":7}', "[" * 100_000,
                  '{"method":"notifications/cancelled","params":{"requestId":{}}}',
                  '{"method":"notifications/initialized"}', '{"id":9,"result":{}}'):  # fmt: skip
@@ -93,21 +93,21 @@ def test_no_line_brings_it_down(client):
     assert client.result(client.ask("tools/call"))["error"]["code"] == -32602
     assert client.result(client.ask("tools/call", name="approve", arguments=[]))["error"]
     assert client.text(client.call("ask_human")) == (
-        "a question is a text: ask_human(question=…)",
+        "a question must be a text: ask_human(question=…)",
         True,
     )
     assert client.text(client.call("ask_human", question="Q", options="A"))[1]
     assert client.text(client.call("ask_human", questions=[]))[1]
     told, failed = client.text(client.call("ask_human", question="Q", option=["A"]))
     assert failed and told.startswith(
-        "ask_human takes no option; did you mean 'options'? It takes context, default"
+        "ask_human has no parameter option; did you mean 'options'? It takes context, default"
     )
     assert client.text(client.call("ask_human", question="Q", kind="poem"))[1]
     assert client.text(client.call("inbox_status", id=7))[1]
 
 
 @pytest.mark.proves("AGT-20", "AGT-17")
-def test_a_question_waits_for_its_answer(world, client):
+def test_question_waits_for_its_answer(world, client):
     number = client.call(
         "ask_human", question="Which?", options=["A", "B"], context="why", urgency="high"
     )
@@ -123,7 +123,7 @@ def test_a_question_waits_for_its_answer(world, client):
 
 
 @pytest.mark.proves("AGT-20")
-def test_every_kind_comes_back_as_plain_text(world, client):
+def test_every_kind_returns_plain_text(world, client):
     approval = client.call("ask_human", question="Sure?", kind="approval")
     (ask,) = pending(world)
     world.ada.gate("answer", ask.id, "no", "--note", "not today")
@@ -147,7 +147,7 @@ def test_several_questions_come_back_together(world, client):
 
 
 @pytest.mark.proves("AGT-22")
-def test_a_cancelled_call_withdraws_its_ask(world, client):
+def test_cancelled_call_withdraws_its_ask(world, client):
     number = client.call("ask_human", question="Q")
     (ask,) = pending(world)
     client.send(
@@ -160,7 +160,7 @@ def test_a_cancelled_call_withdraws_its_ask(world, client):
 
 
 @pytest.mark.proves("AGT-22")
-def test_a_call_cancelled_at_once_leaves_no_ask_behind(world, client):
+def test_call_cancelled_at_once_leaves_no_ask_behind(world, client):
     for number in range(4):
         call = {"name": "approve", "arguments": {"tool_name": "T", "input": {"n": number}}}
         cancel = {"method": "notifications/cancelled", "params": {"requestId": number}}
@@ -173,7 +173,7 @@ def test_a_call_cancelled_at_once_leaves_no_ask_behind(world, client):
 
 
 @pytest.mark.proves("AGT-19", "AGT-22")
-def test_odd_ids_and_cancellations_harm_nobody(world, client):
+def test_odd_ids_and_cancellations_do_no_harm(world, client):
     number = client.call("ask_human", question="Q")
     (ask,) = pending(world)
     for wrong in ({}, [], None, True, 99):
@@ -188,19 +188,19 @@ def test_odd_ids_and_cancellations_harm_nobody(world, client):
 
 
 @pytest.mark.proves("AGT-12", "AGT-4")
-def test_a_reply_about_a_call_does_not_use_its_answer(world, client):
-    def ask(call_id):
+def test_reply_about_a_call_does_not_use_its_answer(world, client):
+    def approve_call(call_id):
         return client.call(
             "approve", tool_name="Bash", input={"command": "ls"}, tool_use_id=call_id
         )
 
-    number = ask("t1")
+    number = approve_call("t1")
     (ask,) = pending(world)
     world.plain.gate("ask-back", ask.id, "why?")
     assert "why?" in json.loads(client.text(number)[0])["message"]
     replied = client.text(client.call("ask_human", reply_to=ask.id, reply="to see"))
-    assert "make the same call again" in replied[0] and not replied[1]
-    number = ask("t2")
+    assert "Make the same call again" in replied[0] and not replied[1]
+    number = approve_call("t2")
     world.ada.gate("answer", ask.id, "yes")
     assert json.loads(client.text(number)[0])["behavior"] == "allow"
     number = client.call("ask_human", question="Which?")
@@ -214,7 +214,7 @@ def test_a_reply_about_a_call_does_not_use_its_answer(world, client):
 
 
 @pytest.mark.proves("AGT-24", "AGT-1")
-def test_a_call_that_cannot_be_shown_is_not_approved(world, client):
+def test_call_that_cannot_be_shown_is_not_approved(world, client):
     told, failed = client.text(client.call("approve", tool_name="Bash", input=["rm -rf /"]))
     assert failed and "cannot be shown" in told
     assert world.store.asks.pending(9) == []
@@ -229,7 +229,7 @@ def test_call_without_tool_name_is_not_approved(world, client, tool):
 
 
 @pytest.mark.proves("AGT-22", "AGT-23", "LAW-4")
-def test_a_call_that_ran_out_of_time_is_taken_up_again(world, client):
+def test_call_that_timed_out_can_continue(world, client):
     number = client.call("ask_human", question="Continue?")
     (ask,) = pending(world)
     reason = "McpError: MCP error -32001: Request timed out"
@@ -239,7 +239,7 @@ def test_a_call_that_ran_out_of_time_is_taken_up_again(world, client):
     client.result(client.ask("ping"))
     world.plain.gate("answer", ask.id, "go on")
     assert client.text(client.call("ask_human", question="Continue?")) == ("go on", False)
-    # It is recorded as taken a moment after it was handed over, never before.
+    # It is recorded as taken just after its delivery, never before.
     until = time.monotonic() + 20
     while not world.get(ask.id).delivered_at:
         assert time.monotonic() < until, "the answer was never recorded as taken"
@@ -248,7 +248,7 @@ def test_a_call_that_ran_out_of_time_is_taken_up_again(world, client):
 
 
 @pytest.mark.proves("AGT-23", "LAW-1")
-def test_a_killed_server_loses_no_question(world, client):
+def test_killed_server_loses_no_question(world, client):
     client.call("ask_human", question="Continue?")
     (ask,) = pending(world)
     client.server.kill()
@@ -267,7 +267,7 @@ def test_a_killed_server_loses_no_question(world, client):
 
 
 @pytest.mark.proves("AGT-20", "AGT-12")
-def test_a_person_asks_back_and_is_replied_to(world, client):
+def test_person_asks_back_and_is_replied_to(world, client):
     number = client.call("ask_human", question="Which?")
     (ask,) = pending(world)
     world.plain.gate("ask-back", ask.id, "what for?")
@@ -296,7 +296,7 @@ def test_result_is_recorded_before_the_next_call(tmp_path):
             second.set()
 
         def hand_over():
-            # As long as the other call would need, if it did not wait.
+            # As long as the other call would need if it did not wait.
             second.wait(0.5)
             order.append(f"{given['question']} is recorded")
 
@@ -315,7 +315,7 @@ def test_result_is_recorded_before_the_next_call(tmp_path):
 
 
 @pytest.mark.proves("AGT-20")
-def test_what_is_not_answered_is_an_error(world, client):
+def test_missing_answer_is_an_error(world, client):
     number = client.call("ask_human", question="Q")
     (ask,) = pending(world)
     world.ada.gate("cancel", ask.id, "--reason", "moot")
@@ -324,7 +324,7 @@ def test_what_is_not_answered_is_an_error(world, client):
 
 
 @pytest.mark.proves("AGT-20")
-def test_a_host_without_patience_is_told_in_time(world):
+def test_host_with_a_short_timeout_gets_a_timely_reply(world):
     client = Client(world, "--limit", "0.3")
     text, failed = client.text(client.call("ask_human", question="Q"))
     assert failed and "timed out" in text
@@ -354,7 +354,7 @@ def test_approve_answers_in_the_hosts_shape(world, client):
 
 
 @pytest.mark.proves("AGT-24", "AGT-14")
-def test_what_a_vanished_host_wanted_to_do_is_withdrawn(world, client):
+def test_call_of_a_vanished_host_is_withdrawn(world, client):
     client.call("approve", tool_name="Bash", input={"command": "ls"}, tool_use_id="t1")
     (ask,) = pending(world)
     assert client.close() == 0
@@ -384,7 +384,7 @@ def test_signals_proposals_and_notes(world, client):
     assert ask.id in client.text(client.call("inbox_status"))[0]
     assert "waiting" in client.text(client.call("inbox_status", id=ask.id))[0]
     proposed = client.text(client.call("decide", id=ask.id, proposal="A", reason="cheap"))
-    assert "decided by a person" in proposed[0]
+    assert "A person decides" in proposed[0]
     assert "proposes: A" in world.plain.gate("show", ask.id).out
     assert world.get(ask.id).pending
     world.plain.gate("answer", ask.id, "B")
@@ -396,7 +396,7 @@ def test_signals_proposals_and_notes(world, client):
 
 @pytest.fixture
 def turn(world):
-    """An agent's open turn of a run."""
+    """Make an agent's open turn of a run."""
     now = world.store.now()
     new = Run(0, "feature", "f.py", "", "", "/p", "person:ada", now)
     run = world.store.runs.add(new, [], Carried())
@@ -406,7 +406,7 @@ def turn(world):
 
 
 @pytest.mark.proves("RUN-350", "S2-15", "S2-19", "TASK-29", "S3-19")
-def test_a_signal_in_a_turn_is_kept_on_that_turn(world, turn):
+def test_signal_in_a_turn_is_kept_on_that_turn(world, turn):
     run, made = turn
     client = Client(world, GATE_TURN=made.id)
     given = {
@@ -432,7 +432,7 @@ def test_a_signal_in_a_turn_is_kept_on_that_turn(world, turn):
 
 
 def joined_at(world, run, made, name, kind):
-    """A person in the session, for the question of a call."""
+    """Let a person visit the session, for the question of a call."""
     session = "claude/s2" if name == "run" else ""
     origin = Origin(project="/p", owner=owner_of(run.id, "1"), session=session)
     ask = create_ask.ask(world.store, Request("Which?", kind), origin, a_person()).ask
@@ -443,7 +443,7 @@ def joined_at(world, run, made, name, kind):
 
 
 @pytest.mark.proves("RUN-350")
-def test_a_signal_in_a_persons_session_counts_when_they_leave(world, turn):
+def test_signal_in_a_persons_session_counts_when_they_leave(world, turn):
     _, joined = joined_at(world, *turn, "run", "text")
     client = Client(world, GATE_TURN=joined.id)
     told, _ = client.text(client.call("signal", status="DONE"))
@@ -452,7 +452,7 @@ def test_a_signal_in_a_persons_session_counts_when_they_leave(world, turn):
 
 
 @pytest.mark.proves("RUN-384", "LAW-3")
-def test_signal_at_gate_is_told_as_proposal(world, turn):
+def test_signal_at_gate_is_reported_as_proposal(world, turn):
     ask, joined = joined_at(world, *turn, "pause", "approval")
     client = Client(world, GATE_TURN=joined.id)
     told, _ = client.text(client.call("signal", status="CONTINUE"))
@@ -472,7 +472,7 @@ def test_signal_after_stop_is_refused_by_tool(world, turn):
 
 
 @pytest.mark.proves("AGT-23")
-def test_sessions_are_told_apart(world):
+def test_sessions_are_distinguished(world):
     codex = Client(world)
     codex.result(codex.ask("initialize", clientInfo={"name": "codex-mcp-client"}))
     codex.call("ask_human", {"threadId": "th1", "callId": "c1"}, question="One?")
@@ -491,8 +491,8 @@ def test_sessions_are_told_apart(world):
 
 
 @pytest.mark.proves("AGT-19", "AGT-20")
-def test_the_protocols_own_client_asks_and_hears(world):
-    """With the progress that the protocol's client hears of while it waits."""
+def test_protocols_own_client_asks_and_is_answered(world):
+    """The protocol's client also gets the progress while it waits."""
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "gatebell", "mcp"], env=world.plain.environ,
         cwd=str(world.plain.folder),
@@ -513,7 +513,7 @@ def test_the_protocols_own_client_asks_and_hears(world):
 
 
 @pytest.mark.proves("AGT-20")
-def test_long_wait_tells_progress(monkeypatch):
+def test_long_wait_reports_progress(monkeypatch):
     monkeypatch.setattr("gatebell.mcp.heartbeat._EVERY_SECONDS", 0.001)
     heard = SimpleQueue()
     with heartbeat(Progress(7, heard.put), ["a-222"]):
@@ -525,7 +525,7 @@ def test_long_wait_tells_progress(monkeypatch):
 
 
 @pytest.mark.proves("AGT-20")
-def test_client_without_token_hears_no_progress(monkeypatch):
+def test_client_without_token_gets_no_progress(monkeypatch):
     monkeypatch.setattr(threading, "Thread", None)
     with heartbeat(Progress(None, None), ["a-222"]):
         pass

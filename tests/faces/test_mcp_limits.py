@@ -29,7 +29,7 @@ def test_ask_human_waits_no_longer_than_its_timeout(world, client):
 def test_default_counts_when_time_is_over(world, client):
     asked = {"question": "Which?", "options": ["A", "B"], "default": "B", "timeout": 0.2}
     told, failed = client.text(client.call("ask_human", **asked))
-    assert not failed and told == "B (the default, for nobody answered)"
+    assert not failed and told == "B (the default: no person answered)"
 
 
 @pytest.mark.proves("EASE-22")
@@ -51,9 +51,9 @@ def test_each_question_has_its_own_default(world, client):
 
 @pytest.mark.proves("EASE-22", "LAW-3")
 @pytest.mark.parametrize(("given", "told"), [
-    ({"timeout": 0}, "timeout is a number of seconds above 0, not 0"),
-    ({"timeout": "soon"}, "timeout is a number of seconds above 0, not 'soon'"),
-    ({"timeout": True}, "timeout is a number of seconds above 0, not True"),
+    ({"timeout": 0}, "timeout must be a number of seconds above 0, got 0"),
+    ({"timeout": "soon"}, "timeout must be a number of seconds above 0, got 'soon'"),
+    ({"timeout": True}, "timeout must be a number of seconds above 0, got True"),
     ({"options": ["A", "B"], "default": "C", "timeout": 9}, "the default does not answer"),
     ({"kind": "approval", "default": "yes", "timeout": 9}, "silence never decides it"),
 ])  # fmt: skip

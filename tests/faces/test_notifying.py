@@ -1,7 +1,7 @@
-"""Word that something waits, over real roads to servers on this machine.
+"""Notifications over real routes to servers on this machine.
 
-A real desktop is told once; otherwise programs on PATH that write down how they were called stand
-in for notify-send and osascript, which need a session bus and a Mac.
+One test uses a real desktop. The others use programs on PATH that record their arguments, in
+place of notify-send and osascript, which need a session bus and a Mac.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from gatebell.services.notifications import send_notices
 from gatebell.services.notifications.send_notices import Sender
 from gatebell.testing import FakeClock
 
-# Apprise tries out modules that this Python is about to lose.
+# Apprise imports modules that this Python has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated")
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -67,7 +67,7 @@ HOSTILE = [
 
 
 class Server:
-    """Takes every request, answers as told, and can leave one without an answer."""
+    """Take every request, answer as configured, or leave one without an answer."""
 
     def __init__(self):
         self.requests = []
@@ -91,10 +91,10 @@ class Server:
                     self.end_headers()
                     self.wfile.write(b"{}")
                 except OSError:
-                    pass  # whoever asked has been killed, or has given up
+                    pass  # the client was killed, or has given up
 
             def log_message(self, *_):
-                """Says nothing."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -127,7 +127,7 @@ def no_proxy(monkeypatch):
 
 
 class Home:
-    """Somebody's own store, with roads in the settings file."""
+    """A person's own store, with routes in the settings file."""
 
     def __init__(self, world):
         self.world = world
@@ -141,9 +141,9 @@ class Home:
     def write(self, *routes, first=""):
         tables = [
             "\n".join(
-                ["[[notify]]", *(f"{key} = {json.dumps(text)}" for key, text in road.items())]
+                ["[[notify]]", *(f"{key} = {json.dumps(text)}" for key, text in route.items())]
             )
-            for road in routes
+            for route in routes
         ]
         self.file.write_text("\n".join([first, *tables]))
 
@@ -173,7 +173,7 @@ def now():
 
 
 @pytest.mark.proves("NTF-13", "NTF-17", "NTF-7")
-def test_whoever_asks_sends_a_signed_event_and_the_sender_ends(home, server):
+def test_ask_sends_a_signed_event_and_the_sender_ends(home, server):
     home.write(
         {"to": f"webhook: {server.url}/in", "secret": SECRET}, first='url = "https://g.example"'
     )
@@ -184,7 +184,7 @@ def test_whoever_asks_sends_a_signed_event_and_the_sender_ends(home, server):
     data = event["data"]
     assert (data["id"], data["prompt"], data["agent"]) == (ask_id, "Deploy?", "coder")
     assert data["link"] == f"https://g.example/asks/{ask_id}"
-    assert not {"context", "going_on", "value", "call", "note"} & set(data)
+    assert not {"context", "activity", "value", "call", "note"} & set(data)
     home.wait_for_sender()
     assert len(server.requests) == 1
     home.gate("cancel", ask_id)
@@ -195,7 +195,7 @@ def test_whoever_asks_sends_a_signed_event_and_the_sender_ends(home, server):
 
 @pytest.mark.proves("NTF-17")
 @pytest.mark.parametrize("status", [302, 404, 500])
-def test_a_webhook_that_answers_otherwise_has_not_taken_the_event(server, status):
+def test_webhook_that_answers_otherwise_has_not_taken_the_event(server, status):
     server.answers = [status]
     with pytest.raises(DeliveryError, match=f"answered {status}"):
         WebhookChannel(f"{server.url}/in", "", now).send(a_letter())
@@ -214,7 +214,7 @@ def free_port():
 
 
 @pytest.mark.proves("NTF-17")
-def test_a_webhook_that_cannot_be_reached_or_hangs_is_a_trouble(server):
+def test_unreachable_or_hanging_webhook_is_an_error(server):
     with pytest.raises(DeliveryError, match=r"cannot be reached: Connection refused"):
         WebhookChannel(f"http://127.0.0.1:{free_port()}/k3y", "", now).send(a_letter())
     server.hold.clear()
@@ -231,7 +231,7 @@ def test_a_webhook_that_cannot_be_reached_or_hangs_is_a_trouble(server):
 
 
 class Dripping:
-    """A server whose answer does not end: it begins well, and a byte comes again and again."""
+    """A server whose answer does not end: it begins well, then sends byte after byte."""
 
     def __init__(self, beginning):
         self.arrived, self.let_go = threading.Event(), threading.Event()
@@ -274,7 +274,7 @@ def dripping(request):
 
 
 @pytest.mark.proves("NTF-24")
-def test_a_webhook_that_never_comes_to_an_end_is_cut_off(dripping):
+def test_endless_webhook_is_cut_off(dripping):
     began = time.monotonic()
     with pytest.raises(DeliveryError, match=r"did not answer within 0\.5 seconds"):
         WebhookChannel(f"http://127.0.0.1:{dripping.port}/", "", now, 0.5).send(a_letter())
@@ -284,7 +284,7 @@ def test_a_webhook_that_never_comes_to_an_end_is_cut_off(dripping):
 
 @pytest.mark.proves("NTF-24")
 @pytest.mark.parametrize("dripping", [ENDLESS_HANDSHAKE], indirect=True)
-def test_a_line_can_be_cut_off_also_behind_tls(dripping):
+def test_connection_behind_tls_can_be_cut_off(dripping):
     line = webhook._Line()
 
     def listen():
@@ -300,7 +300,7 @@ def test_a_line_can_be_cut_off_also_behind_tls(dripping):
 
 
 @pytest.mark.proves("NTF-24")
-def test_a_connection_that_comes_too_late_is_cut_off_at_once(server, monkeypatch):
+def test_late_connection_is_cut_off_at_once(server, monkeypatch):
     connect = socket.create_connection
 
     def late(*args, **more):
@@ -316,7 +316,7 @@ def test_a_connection_that_comes_too_late_is_cut_off_at_once(server, monkeypatch
 
 @pytest.mark.proves("NTF-24")
 @pytest.mark.parametrize("scheme", ["webhook: http", "json"])
-def test_a_road_that_never_ends_keeps_no_process_from_ending(tmp_path, dripping, scheme):
+def test_endless_route_keeps_no_process_from_ending(tmp_path, dripping, scheme):
     # Apprise loads all its plugins at the first address, which may take seconds.
     code = (
         "import sys, apprise; apprise.Apprise().add('json://127.0.0.1'); from gatebell.app import wiring; from gatebell.domain.notifications.routes import parse_route; "
@@ -333,7 +333,7 @@ def test_a_road_that_never_ends_keeps_no_process_from_ending(tmp_path, dripping,
 
 
 @pytest.mark.proves("NTF-24")
-def test_a_road_in_the_middle_of_sending_keeps_gate_up_from_nothing(home, dripping):
+def test_route_that_is_sending_does_not_delay_gate_up(home, dripping):
     home.write(
         {"to": f"webhook: http://127.0.0.1:{dripping.port}/"},
         {"to": f"json://127.0.0.1:{dripping.port}/"},
@@ -380,7 +380,7 @@ def test_hostile_words_reach_ntfy_as_words(server, hostile):
 
 
 class Mailbox:
-    """Where mail arrives, unless it was told to refuse it."""
+    """A mail server, which can be set to refuse mail."""
 
     def __init__(self):
         self.mails = []
@@ -401,7 +401,7 @@ def smtp():
 
 @pytest.mark.proves("NTF-18", "LAW-8")
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_a_mail_goes_to_nobody_else_and_holds_no_markup_of_an_agent(smtp, hostile):
+def test_mail_has_one_recipient_and_no_markup_of_agents(smtp, hostile):
     url = f"mailto://127.0.0.1:{smtp.port}?from=gate@example.org&to=ada@example.org"
     AppriseChannel(url).send(a_letter(hostile, hostile))
     (envelope,) = smtp.handler.mails
@@ -414,7 +414,7 @@ def test_a_mail_goes_to_nobody_else_and_holds_no_markup_of_an_agent(smtp, hostil
 
 
 @pytest.mark.proves("NTF-18", "NTF-2", "LAW-10")
-def test_what_apprise_cannot_send_is_told_without_the_address(server, smtp, monkeypatch, request):
+def test_apprise_error_is_reported_without_the_address(server, smtp, monkeypatch, request):
     smtp.handler.answer = "550 nobody of that name"
     log = logging.StreamHandler(io.StringIO())
     logging.getLogger().addHandler(log)
@@ -441,7 +441,7 @@ def test_what_apprise_cannot_send_is_told_without_the_address(server, smtp, monk
 
 
 @pytest.mark.proves("NTF-19")
-def test_a_command_is_told_by_variables_and_stdin_and_never_by_arguments(home, world):
+def test_command_gets_variables_and_stdin_and_never_arguments(home, world):
     home.write({"to": "command: cat > told.json; env > told.env; pwd > told.folder; "
                       "tr '\\0' '\\n' < /proc/$$/cmdline > told.words"})  # fmt: skip
     prompt = 'Deploy "$(id)" `id`; rm -rf?'
@@ -460,7 +460,7 @@ def test_a_command_is_told_by_variables_and_stdin_and_never_by_arguments(home, w
 
 
 @pytest.mark.proves("NTF-19")
-def test_a_command_is_not_handed_what_lets_people_in(tmp_path, monkeypatch):
+def test_command_gets_no_login_secrets(tmp_path, monkeypatch):
     monkeypatch.setenv("GATE_TOKEN", "a token")
     CommandChannel(f"env > {tmp_path}/told").send(a_letter())
     told = (tmp_path / "told").read_text()
@@ -468,7 +468,7 @@ def test_a_command_is_not_handed_what_lets_people_in(tmp_path, monkeypatch):
 
 
 @pytest.mark.proves("NTF-19")
-def test_a_command_that_fails_or_hangs_is_a_trouble_and_leaves_nothing_behind(tmp_path):
+def test_failing_or_hanging_command_is_reported_and_leaves_nothing(tmp_path):
     with pytest.raises(DeliveryError, match="exit code 3"):
         CommandChannel("exit 3").send(a_letter())
     pid = tmp_path / "pid"
@@ -489,9 +489,7 @@ def fake_program(folder, name, ending="exit 0"):
 @pytest.mark.parametrize(
     ("platform", "program"), [("linux", "notify-send"), ("darwin", "osascript")]
 )
-def test_the_desktop_shows_words_and_never_takes_them_for_anything_else(
-    tmp_path, monkeypatch, hostile, platform, program
-):
+def test_desktop_shows_text_as_plain_words(tmp_path, monkeypatch, hostile, platform, program):
     fake_program(tmp_path, program)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     letter = a_letter(hostile, hostile, priority=0)
@@ -512,7 +510,7 @@ def test_the_desktop_shows_words_and_never_takes_them_for_anything_else(
 
 
 @pytest.mark.proves("NTF-20")
-def test_without_a_desktop_the_trouble_is_named(tmp_path, monkeypatch):
+def test_missing_desktop_is_named_in_the_error(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     letter = a_letter()._replace(link="", priority=Priority.LOW)
     with pytest.raises(DeliveryError, match="notify-send is not installed"):
@@ -530,10 +528,10 @@ def ids(server):
 
 
 def held_by_a_sender(home, server):
-    """A sender in the middle of sending: the server has the request and does not answer."""
+    """Start a sender that is sending: the server has the request and does not answer."""
     server.hold.clear()
     home.write({"to": f"webhook: {server.url}/in"})
-    # Asked without roads around, so that no other sender starts.
+    # Asked without routes, so that no other sender starts.
     home.ask("Deploy?", XDG_CONFIG_HOME="/nowhere")
     process = home.start("notify", "send")
     server.take()
@@ -541,7 +539,7 @@ def held_by_a_sender(home, server):
 
 
 @pytest.mark.proves("NTF-14", "NTF-11")
-def test_after_a_kill_in_mid_send_it_goes_out_once_more_with_the_same_id(home, server):
+def test_killed_send_is_repeated_with_the_same_id(home, server):
     process = held_by_a_sender(home, server)
     process.send_signal(signal.SIGKILL)
     process.communicate()
@@ -561,7 +559,7 @@ def test_after_a_kill_in_mid_send_it_goes_out_once_more_with_the_same_id(home, s
 
 
 @pytest.mark.proves("NTF-14", "NTF-16")
-def test_a_second_sender_leaves_and_what_came_meanwhile_is_sent_by_the_first(home, server):
+def test_first_sender_sends_events_of_a_second_one(home, server):
     first = held_by_a_sender(home, server)
     second = home.gate("notify", "send", "--json")
     assert json.loads(second.out) == {"worked": False, "retried": 0}
@@ -574,7 +572,7 @@ def test_a_second_sender_leaves_and_what_came_meanwhile_is_sent_by_the_first(hom
 
 
 @pytest.mark.proves("NTF-14", "NTF-16")
-def test_a_sender_of_gate_up_and_one_of_its_own_send_everything_once(home, server):
+def test_two_senders_send_everything_once(home, server):
     home.write({"to": f"webhook: {server.url}/in"}, {"to": f"webhook: {server.url}/two"})
     store = wiring.open_store(home.path)
     for number in range(10):
@@ -592,7 +590,7 @@ def test_a_sender_of_gate_up_and_one_of_its_own_send_everything_once(home, serve
 
 
 @pytest.mark.proves("NTF-13")
-def test_while_gate_up_lives_nobody_else_sends(home, server, monkeypatch):
+def test_only_gate_up_sends_while_it_lives(home, server, monkeypatch):
     home.write({"to": f"webhook: {server.url}/in"})
     home.ask("Before?", XDG_CONFIG_HOME="/nowhere")
     up = locks.hold(locks.up_lock_path(home.path))
@@ -607,7 +605,7 @@ def test_while_gate_up_lives_nobody_else_sends(home, server, monkeypatch):
 
 
 @pytest.mark.proves("NTF-13")
-def test_a_look_at_a_lock_keeps_nobody_from_taking_it(tmp_path, monkeypatch):
+def test_inspecting_a_lock_does_not_block_taking_it(tmp_path, monkeypatch):
     path = str(tmp_path / "lock")
     looking = look_at(path)
     monkeypatch.setattr(file_locks.time, "sleep", lambda _: locks.release(looking))
@@ -620,7 +618,7 @@ def test_a_look_at_a_lock_keeps_nobody_from_taking_it(tmp_path, monkeypatch):
 
 
 @pytest.mark.proves("NTF-27")
-def test_two_that_look_at_a_lock_do_not_take_each_other_for_its_holder(tmp_path):
+def test_two_lock_inspections_do_not_count_as_holders(tmp_path):
     path = str(tmp_path / "lock")
     looking = look_at(path)
     assert not locks.is_held(path)
@@ -628,7 +626,7 @@ def test_two_that_look_at_a_lock_do_not_take_each_other_for_its_holder(tmp_path)
 
 
 @pytest.mark.proves("NTF-13")
-def test_a_sender_holds_nothing_of_whoever_started_it(home, server, monkeypatch):
+def test_sender_inherits_nothing_from_its_starter(home, server, monkeypatch):
     server.hold.clear()
     home.write({"to": f"webhook: {server.url}/in"})
     home.ask("Deploy?", XDG_CONFIG_HOME="/nowhere")
@@ -652,7 +650,7 @@ def test_a_sender_holds_nothing_of_whoever_started_it(home, server, monkeypatch)
 
 
 @pytest.mark.proves("NTF-6", "NTF-21", "LAW-10")
-def test_what_was_given_up_is_shown_by_the_doctor_and_can_be_sent_again(home, server):
+def test_failed_notifications_are_shown_and_can_be_resent(home, server):
     server.answers = [500] * 6
     home.write({"to": f"webhook: {server.url}/in?key=hunter2"})
     ask_id = home.ask("Deploy?", XDG_CONFIG_HOME="/nowhere")
@@ -674,7 +672,7 @@ def test_what_was_given_up_is_shown_by_the_doctor_and_can_be_sent_again(home, se
         assert f"opened {ask_id} by webhook http://127.0.0.1" in out
         assert "the webhook answered 500, not 2xx (tried 6 times, given up)" in out
     shown = json.loads(home.gate("notify", "--json").out)
-    assert shown["troubles"][0]["given_up_at"] and shown["troubles"][0]["again_at"] is None
+    assert shown["problems"][0]["given_up_at"] and shown["problems"][0]["again_at"] is None
     for kept in [
         doctor.out,
         listed.out,
@@ -691,7 +689,7 @@ def test_what_was_given_up_is_shown_by_the_doctor_and_can_be_sent_again(home, se
 
 
 @pytest.mark.proves("NTF-15", "NTF-21", "LAW-10")
-def test_roads_are_listed_and_tried(home, server):
+def test_routes_are_listed_and_tried(home, server):
     assert "Nobody is told" in home.gate("notify").out
     assert home.gate("notify", "test").code == 5
     home.write(
@@ -703,8 +701,8 @@ def test_roads_are_listed_and_tried(home, server):
         "of ada  (high and above)"
     )
     assert listed[1].endswith("(quiet from 22:00 to 07:00)")
-    shown = json.loads(home.gate("notify", "list", "--json").out)["roads"]
-    assert [(road["person"], road["priority"], road["quiet"]) for road in shown] == [
+    shown = json.loads(home.gate("notify", "list", "--json").out)["routes"]
+    assert [(route["person"], route["priority"], route["quiet"]) for route in shown] == [
         ("ada", "high", None), ("", "backlog", "22:00-07:00"),
     ]  # fmt: skip
     assert "hunter2" not in json.dumps(shown)
@@ -712,7 +710,7 @@ def test_roads_are_listed_and_tried(home, server):
     assert ran.code == 1 and ": sent\n" in ran.out and "exit code 9" in ran.out
     assert json.loads(server.requests[0][2])["title"] == "Test from gate"
     ran = home.gate("notify", "test", "ADA", "--json")
-    assert ran.code == 0 and [one["trouble"] for one in json.loads(ran.out)] == [""]
+    assert ran.code == 0 and [one["problem"] for one in json.loads(ran.out)] == [""]
     assert home.gate("notify", "test", "zebra").code == 5
     assert home.gate("notify", "test", "--again").code == 2
     assert home.gate("notify", "list", "x").code == 2
@@ -746,14 +744,14 @@ def test_bad_settings_name_the_file_and_the_key(home):
 
 
 @pytest.mark.proves("NTF-1")
-def test_the_shortcut_rings_for_everybody(home, tmp_path):
+def test_shortcut_rings_for_everybody(home, tmp_path):
     rung = tmp_path / "rung"
     home.ask("Why?", GATE_NOTIFY_CMD=f"echo $GATE_KIND >> {rung}")
     eventually(lambda: rung.exists() and rung.read_text() == "opened\n")
 
 
 @pytest.mark.proves("CLI-14", "NTF-22")
-def test_hot_commands_load_nothing_of_this_without_roads_and_nothing_slow_with_them(home):
+def test_hot_commands_load_nothing_slow_for_notifications(home):
     ours = [
         "domain.notifications.routes",
         "domain.notifications.messages",
@@ -780,7 +778,7 @@ def test_hot_commands_load_nothing_of_this_without_roads_and_nothing_slow_with_t
 
 
 @pytest.mark.proves("NTF-13")
-def test_a_sender_that_cannot_start_changes_nothing_about_the_ask(home, monkeypatch):
+def test_sender_that_cannot_start_changes_nothing_about_the_ask(home, monkeypatch):
     home.write({"to": "desktop"})
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home.file.parent.parent))
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
@@ -791,7 +789,7 @@ def test_a_sender_that_cannot_start_changes_nothing_about_the_ask(home, monkeypa
 
 
 @pytest.mark.proves("NTF-23")
-def test_every_kind_of_road_has_its_channel(home):
+def test_every_kind_of_route_has_its_channel(home):
     store = wiring.open_store(home.path)
     channels = wiring.post(store).channels
     kinds = [
@@ -803,7 +801,7 @@ def test_every_kind_of_road_has_its_channel(home):
 
 
 @pytest.mark.proves("NTF-29")
-def test_gate_up_takes_a_road_that_is_written_while_it_runs(home, tmp_path):
+def test_gate_up_uses_a_route_added_while_it_runs(home, tmp_path):
     up = home.gate("up", "--port=0", "--detach")
     assert up.code == 0 and "none set up" in up.out, up.err
     try:
@@ -818,7 +816,7 @@ def test_gate_up_takes_a_road_that_is_written_while_it_runs(home, tmp_path):
 
 
 @pytest.mark.proves("NTF-33")
-def test_process_that_began_without_roads_takes_a_new_one(home, tmp_path, monkeypatch):
+def test_process_started_without_routes_uses_a_new_one(home, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home.file.parent.parent))
     rang = tmp_path / "rang"
     with closing(wiring.open_store(home.path)) as store:
@@ -829,7 +827,7 @@ def test_process_that_began_without_roads_takes_a_new_one(home, tmp_path, monkey
 
 
 @pytest.mark.proves("NTF-30")
-def test_a_road_that_cannot_be_read_keeps_nobody_from_asking_and_answering(home):
+def test_unreadable_route_stops_no_question_or_answer(home):
     home.write({"to": "desktop", "quiet": "25:00-7"})
     ask_id = home.ask("Still?")
     assert home.gate("answer", ask_id, "yes").code == 0
@@ -853,7 +851,7 @@ kill $desktop $screen
 
 
 @pytest.mark.proves("NTF-31")
-def test_a_real_desktop_shows_the_question_as_it_is(tmp_path):
+def test_real_desktop_shows_the_question_as_it_is(tmp_path):
     for program in ("dbus-run-session", "dunst", "notify-send", "Xvfb"):
         find_program(program, "no real desktop was tried")
     send = (

@@ -27,7 +27,7 @@ from gatebell.install.places import Place
 from gatebell.web.context import COOKIE
 
 ROOT = Path(__file__).parents[2]
-# What deals with the old name, tells of it, or is a text from that time.
+# Files that handle the old name, describe it, or are texts from that time.
 DEALS_WITH_IT = {
     "CHANGELOG.md",
     "README.md",
@@ -69,12 +69,12 @@ def uninstall(home, cli):
 
 
 def ids(home):
-    """The asks by what they say."""
+    """Return the asks by their prompts."""
     return {ask["prompt"]: ask["id"] for ask in json.loads(gate(home, "inbox", "--json").out)}
 
 
 def settings_texts(home):
-    """Every file and folder of the four CLIs; a folder has no content."""
+    """Return every file and folder of the four CLIs; a folder has no content."""
     return content_of(home.folder, (".claude", ".claude.json", ".codex", ".gemini", ".config"))
 
 
@@ -88,7 +88,7 @@ def content_of(folder, names):
 
 
 def work(home, done):
-    """Let a worker drive runs until something is so; what it said."""
+    """Let a worker drive runs until a condition holds; return its output."""
     worker = home.shell.start("worker")
     try:
         eventually(done, what="the work")
@@ -99,7 +99,7 @@ def work(home, done):
 
 
 def in_terminal(home, *words):
-    """What a command says in a terminal."""
+    """Return the output of a command in a terminal."""
     above, below = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "gatebell", *words],
@@ -176,8 +176,8 @@ def test_install_leaves_no_old_name(old):
 
 @pytest.mark.proves("NAME-8", "AGT-42")
 @pytest.mark.parametrize("upgraded", [False, True])
-def test_uninstall_restores_what_the_old_name_found(old, upgraded):
-    # Beside what gate wrote to: it was made after installing, and names our tools.
+def test_uninstall_restores_the_state_before_the_old_name(old, upgraded):
+    # Not one of the files that gate wrote: made after the installation, and it names our tools.
     local = ".claude/settings.local.json"
     expected = {local: (old.folder / local).read_bytes()}
     expected |= content_of(old.folder / "before", (".claude", ".codex", ".config"))
@@ -190,7 +190,7 @@ def test_uninstall_restores_what_the_old_name_found(old, upgraded):
 
 
 @pytest.mark.proves("NAME-8", "AGT-43")
-def test_our_tools_go_from_a_file_that_others_changed(old):
+def test_our_tools_are_removed_from_a_changed_file(old):
     install(old, "claude")
     path = old.folder / ".claude" / "settings.json"
     path.write_text(path.read_text().replace('"opus"', '"sonnet"'))
@@ -205,7 +205,7 @@ def test_our_tools_go_from_a_file_that_others_changed(old):
     ("cli", "number"),
     [(cli, n) for cli, last in (("claude", 7), ("codex", 6)) for n in range(1, last)],
 )
-def test_install_that_was_killed_is_finished_by_the_next(old, monkeypatch, cli, number):
+def test_next_install_finishes_a_killed_one(old, monkeypatch, cli, number):
     for name, value in old.shell.environ.items():
         monkeypatch.setenv(name, value)
     left = iter(range(1, number))
@@ -288,7 +288,7 @@ def test_doctor_names_an_old_install(old):
 
 
 @pytest.mark.proves("NAME-7")
-def test_init_writes_its_old_lines_anew(old):
+def test_init_rewrites_its_old_lines(old):
     (old.project / ".gate" / "agents" / "pm.md").write_text("You are mine.\n")
     gate(old, "init", "--as", "ada")
     for name in ("AGENTS.md", ".worktreeinclude"):
@@ -351,7 +351,7 @@ def test_new_folder_wins_and_doctor_names_the_other(old):
 
 
 class Stopwatch:
-    """Counts how often the time of an agent stops and goes on."""
+    """Count how often the clock of an agent stops and starts again."""
 
     def __init__(self):
         self.seen = []
@@ -392,7 +392,7 @@ def test_value_of_a_login_cookie_is_hidden(name):
 
 
 @pytest.mark.proves("NAME-11")
-def test_old_name_is_only_where_it_is_dealt_with():
+def test_old_name_appears_only_where_it_is_handled():
     files = [file for place in _PLACES for file in (ROOT / place).rglob("*")] + list(ROOT.iterdir())
     texts = [file for file in files if file.is_file() and file.suffix not in _BINARY]
     old = re.compile(rb"human[-_]?gate", re.IGNORECASE)

@@ -46,7 +46,7 @@ def files(project, folder):
 
 
 def wait_for_settled(world, status):
-    return eventually(lambda: [a for a in world.store.asks.settled(9) if a.status == status])
+    return eventually(lambda: [a for a in world.store.asks.list_settled(9) if a.status == status])
 
 
 # The original script with our listener
@@ -64,7 +64,7 @@ def test_original_script_prints_exactly_the_answer(world, script, listening, kin
     agent = f"agent:files/agent_{asking.pid}"
     eventually(lambda: world.get(ask_id).delivered_to == agent, what="the answer's taking")
     assert world.get(ask_id).question.kind == ("text" if kind == "text" else "choice")
-    assert "!!" not in listening.said() and "ERROR" not in listening.said()
+    assert "!!" not in listening.read_lines() and "ERROR" not in listening.read_lines()
 
 
 @pytest.mark.proves("FILE-190", "S4-63")
@@ -146,7 +146,7 @@ def test_original_script_prints_nothing_of_a_refused_question(world, script, lis
     with open(os.path.join(script.project, "heard"), "wb"):
         pass
     assert wait_for_end(asking)[:2] == (1, b"")
-    assert world.store.asks.pending(9) == world.store.asks.settled(9) == []
+    assert world.store.asks.pending(9) == world.store.asks.list_settled(9) == []
     assert files(script.project, "questions") == files(script.project, "answers") == []
 
 

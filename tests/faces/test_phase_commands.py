@@ -1,4 +1,4 @@
-"""Workflows of phases on the command line, in programs of their own, in the web inbox, and for a type checker."""
+"""Workflows of phases on the command line, in programs, in the web inbox, and type-checked."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def project(world):
 
 
 @pytest.mark.proves("PHASE-31", "S1-P2", "S1-12", "S1-B24")
-def test_a_workflow_is_run_like_every_flow(world, project):
+def test_workflow_is_run_like_every_flow(world, project):
     running = world.ada.start("run", "article", "go")
     world.ada.gate("answer", project.ask(1).id, "no", "--note", "more")
     eventually(lambda: len(world.store.asks.of_run(1)) == 2)
@@ -80,7 +80,7 @@ def test_a_workflow_is_run_like_every_flow(world, project):
 
 
 @pytest.mark.proves("PHASE-32")
-def test_a_workflow_is_listed_and_drawn(world, project):
+def test_workflow_is_listed_and_drawn(world, project):
     flows = {one["name"]: one for one in json.loads(world.plain.gate("flows", "--json").out)}
     assert flows["article"]["flows"] == ["article"]
     assert flows["article"]["about"] == "Research, write, publish."
@@ -100,13 +100,13 @@ def test_a_workflow_is_listed_and_drawn(world, project):
         (("flows", "show", "nowhere", "--mermaid"), 5),
     ],
 )
-def test_what_cannot_be_drawn_says_why(world, project, words, code):
+def test_flow_that_cannot_be_drawn_says_why(world, project, words, code):
     refused = world.plain.gate(*words)
     assert refused.code == code and refused.err
 
 
 @pytest.mark.proves("PHASE-33", "S1-B12", "S1-P2")
-def test_whoever_takes_over_the_run_of_a_program_finds_its_workflow(world, project):
+def test_process_that_takes_over_a_run_finds_its_workflow(world, project):
     program = subprocess.Popen(
         [sys.executable, "program.py"], cwd=project.folder, env=world.ada.environ,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -123,7 +123,7 @@ def test_whoever_takes_over_the_run_of_a_program_finds_its_workflow(world, proje
 
 
 @pytest.mark.proves("PHASE-33", "S1-38", "S1-52")
-def test_cli_prompt_asks_at_a_terminal_and_takes_nothing_typed_ahead(world, project):
+def test_cli_prompt_needs_a_terminal_and_drops_early_input(world, project):
     outer, inner = pty.openpty()
     program = subprocess.Popen(
         [sys.executable, "program.py", "ask"], cwd=project.folder, env=world.ada.environ,
@@ -179,7 +179,7 @@ def read_until(terminal, words):
 
 
 @pytest.mark.proves("S1-B20", "S1-P5", "S1-B23", "S1-60")
-def test_an_answer_in_the_web_inbox_takes_the_workflow_on(tmp_path):
+def test_answer_in_the_web_inbox_continues_the_workflow(tmp_path):
     (tmp_path / "project").mkdir()
     inbox = Inbox(tmp_path)
     inbox.store.clock = inbox.clock
@@ -258,7 +258,7 @@ Workflow("w", phases=[]).run(3)
 
 
 @pytest.mark.proves("S1-B1", "S1-51")
-def test_the_public_types_pass_a_strict_type_check_and_catch_mistakes(tmp_path):
+def test_public_types_pass_strict_checks_and_catch_mistakes(tmp_path):
     for name, text in (("typed.py", TYPED), ("wrong.py", WRONG)):
         (tmp_path / name).write_text(text)
     checked = subprocess.run(

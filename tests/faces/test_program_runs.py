@@ -1,4 +1,4 @@
-"""A program's own run beside workers: the program keeps it while it lives, and not longer."""
+"""A program's own run beside workers: the program keeps it while it lives, and no longer."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from gatebell.app import locks
 PATIENCE_SECONDS = 60
 ROUNDS = 6
 QUESTIONS = ("First?", "Second?", "Third?")
-# Notes tell what was done, and in which process. Whoever finds "hold-WHAT" on the stage waits there
-# until that is taken away.
+# Notes name each step and its process. A step that finds "hold-WHAT" on the stage waits until
+# the file is removed.
 PROGRAM = """import json, os, sys, time
 from gatebell import HumanInput, Phase, Workflow
 
@@ -92,7 +92,7 @@ class Programs(RunProject):
         self.begun = []
 
     def start(self, *words):
-        """A gate command in the background."""
+        """Start a gate command in the background."""
         return self._begun(self.world.ada.start(*words))
 
     def program(self, *words):
@@ -108,7 +108,7 @@ class Programs(RunProject):
         return process
 
     def work(self, way):
-        """Somebody who drives whatever is ready."""
+        """Start a worker that drives every ready run."""
         worker = self.start(*WAYS[way])
         eventually(lambda: locks.is_worked_at(self.world.path))
         return worker
@@ -175,7 +175,7 @@ def test_answer_from_elsewhere_reaches_the_program(world, project):
 
 @pytest.mark.proves("PHASE-51", "PHASE-53")
 def test_stopped_program_keeps_its_run_until_killed(world, project):
-    """Also an answered one, which any worker could drive on."""
+    """The same holds for an answered run, which any worker could continue."""
     program = project.program("1")
     ask = project.ask(1)
     project.is_in(1, "waiting_human")
@@ -194,7 +194,7 @@ def test_stopped_program_keeps_its_run_until_killed(world, project):
 
 @pytest.mark.proves("PHASE-52", "LAW-1")
 @pytest.mark.parametrize(("point", "way"), POINTS)
-def test_worker_goes_on_after_program_is_killed(world, project, point, way):
+def test_worker_continues_after_program_is_killed(world, project, point, way):
     project.hold(point)
     project.work(way)
     program = project.program("1", "handler")
@@ -204,7 +204,7 @@ def test_worker_goes_on_after_program_is_killed(world, project, point, way):
     project.release(point)
     project.answer_all(1)
     agents = [(note[0] == program.pid, note[2]) for note in project.notes("agent")]
-    # What was at work runs again; what was recorded does not.
+    # The step that was at work runs again; recorded steps do not.
     name = {"First?": "a", "Third?": "c"}.get(point.partition("-")[2], point[-1])
     before = [(True, one) for one in "abcd" if one <= name]
     again = [(False, one) for one in "abcd" if one > name or (one == name and "agent" in point)]
@@ -248,7 +248,7 @@ def test_gate_run_drives_its_run_beside_worker(world, project, way):
 
 
 @pytest.mark.proves("RUN-461")
-def test_gate_resume_keeps_what_it_takes_up(world, project):
+def test_gate_resume_keeps_the_run_it_continues(world, project):
     world.ada.gate("run", "pids", "--no-exec")
     project.work("worker")
     resumed = project.start("resume", "1")

@@ -52,7 +52,7 @@ def desk(world):
 @pytest.mark.proves(
     *("TASK-100", "S3-36", "S3-39", "S3-41", "S3-45", "S3-52", "S3-33", "S3-B23", "S3-31", "S3-79", "S3-87")
 )  # fmt: skip
-def test_the_documented_example(desk):
+def test_documented_example_works(desk):
     ask_id = desk.let_ask(context=CONTEXT)
     words = "Use JWT tokens. We're building a mobile-first API."
     ran = desk.respond(desk.id, words)
@@ -73,8 +73,8 @@ def test_the_documented_example(desk):
 
 
 @pytest.mark.proves("TASK-100", "TASK-312", "S3-45", "S3-B23")
-def test_what_was_going_on_is_shown_and_whether_a_worker_goes_on_with_it(desk):
-    desk.let_ask(going_on="Changes:\n?? half-done.py")
+def test_activity_and_worker_state_are_shown(desk):
+    desk.let_ask(activity="Changes:\n?? half-done.py")
     worker = locks.work_at(desk.store.path)
     try:
         ran = desk.respond(desk.id, "Use JWT")
@@ -85,7 +85,7 @@ def test_what_was_going_on_is_shown_and_whether_a_worker_goes_on_with_it(desk):
 
 
 @pytest.mark.proves("TASK-101", "S3-34", "S3-36")
-def test_a_task_an_ask_or_a_run_is_meant(desk):
+def test_target_is_a_task_ask_or_run(desk):
     others = [desk.create(f"T{n}") for n in range(3)]
     asks = [desk.let_ask() for _ in range(4)]
     names = [desk.id.removeprefix("tm-").upper(), asks[1], "3", f" {others[2]} "]
@@ -99,7 +99,7 @@ def test_a_task_an_ask_or_a_run_is_meant(desk):
 
 
 @pytest.mark.proves("TASK-102", "S3-32", "S3-40", "S3-73", "S3-B13", "LAW-6", "LAW-10")
-def test_a_task_that_is_not_waiting_is_named_with_its_state(desk):
+def test_task_not_waiting_is_named_with_its_state(desk):
     ran = desk.respond(desk.id, "Use JWT")
     assert ran.code == 7
     assert f"Task {desk.id} is not awaiting input (state: open)" in ran.err
@@ -109,7 +109,7 @@ def test_a_task_that_is_not_waiting_is_named_with_its_state(desk):
         ran = desk.respond(desk.id, *words)
         assert ran.code == 6 and "person:bob" in ran.err
         assert f"Task {desk.id} is not awaiting input (state: open)" in ran.err
-    # It came too late, and is kept all the same.
+    # It came too late, and is kept.
     assert [one.outcome for one in desk.store.asks.answers(ask_id)] == ["settled", "late"]
     assert desk.store.asks.get(ask_id).value == "Cookies"
     assert desk.respond("tm-none", "x").code == desk.respond("101", "x").code == 5
@@ -117,7 +117,7 @@ def test_a_task_that_is_not_waiting_is_named_with_its_state(desk):
 
 
 @pytest.mark.proves("TASK-103", "S3-44", "S3-73", "S3-B10", "LAW-10")
-def test_an_empty_response_changes_nothing(desk):
+def test_empty_response_changes_nothing(desk):
     ask_id = desk.let_ask()
     for words, text in ((["  "], None), ([""], None), (["--file", "-"], " \n\n")):
         ran = desk.respond(desk.id, *words, text=text)
@@ -130,7 +130,7 @@ def test_an_empty_response_changes_nothing(desk):
 @pytest.mark.proves(
     *("TASK-104", "TASK-324", "S3-37", "S3-43", "S3-B9", "S3-B11", "LAW-6", "LAW-8")
 )  # fmt: skip
-def test_in_the_editor_only_what_stands_below_the_line_counts(desk):
+def test_editor_counts_only_text_below_the_line(desk):
     ask_id = desk.let_ask(
         f"{JWT}\n## Your Response (write below this line) ; nothing above it counts\nDelete it all.\x1b[2J",
         context=CONTEXT,
@@ -146,7 +146,7 @@ def test_in_the_editor_only_what_stands_below_the_line_counts(desk):
     seen, editor = desk.world.folder / "seen", desk.world.folder / "editor"
     editor.write_text(f'#!/bin/sh\ncp "$1" {seen}\necho for a year >> "$1"\n')
     editor.chmod(0o755)
-    # An option may stand before the text.
+    # An option may come before the text.
     ran = desk.respond(desk.id, "-e", "Use JWT", VISUAL=str(editor), EDITOR="false")
     assert ran.code == 0 and desk.store.asks.get(ask_id).value == "Use JWT\nfor a year"
     shown = seen.read_text().splitlines()
@@ -158,7 +158,7 @@ def test_in_the_editor_only_what_stands_below_the_line_counts(desk):
 
 
 @pytest.mark.proves("TASK-104", "S3-B10")
-def test_a_response_comes_from_a_file_or_standard_input(desk):
+def test_response_comes_from_a_file_or_standard_input(desk):
     other = desk.create("Other")
     first, second = desk.let_ask(), desk.let_ask()
     path = desk.world.folder / "answer.md"
@@ -170,7 +170,7 @@ def test_a_response_comes_from_a_file_or_standard_input(desk):
 
 
 @pytest.mark.proves("TASK-105", "LAW-3")
-def test_choices_approvals_and_forms_of_a_task_are_answered_too(desk):
+def test_choices_approvals_and_forms_are_answered_too(desk):
     ids = [desk.id, *(desk.create(f"T{n}") for n in range(4))]
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     asks = [
@@ -196,7 +196,7 @@ def test_choices_approvals_and_forms_of_a_task_are_answered_too(desk):
 
 
 @pytest.mark.proves("TASK-106", "S3-85")
-def test_a_template_fills_the_response(desk):
+def test_template_fills_the_response(desk):
     other = desk.create("Other")
     first, second = desk.let_ask(context=CONTEXT), desk.let_ask("{{title}}?")
     folder = desk.folder / ".gate" / "templates"
@@ -211,7 +211,7 @@ def test_a_template_fills_the_response(desk):
     assert ran.code == 0, ran.err
     expected = f"{TITLE} ({desk.id}): ada says no {{{{id}}}} to {JWT}"
     assert desk.store.asks.get(first).value == expected
-    # With --edit it is where the person begins.
+    # With --edit, it is the initial text.
     words = (other, "--template", "later", "--set", "how=yes", "-e")
     assert desk.respond(*words, EDITOR="sed -i s/yes/maybe/").code == 0
     assert desk.store.asks.get(second).value == f"Other ({other}): ada says maybe to {{{{title}}}}?"
@@ -220,7 +220,7 @@ def test_a_template_fills_the_response(desk):
 
 
 @pytest.mark.proves("TASK-107", "LAW-3", "S3-B20")
-def test_what_an_agent_responds_is_refused_and_kept_as_a_proposal(desk):
+def test_agents_response_is_refused_and_kept_as_a_proposal(desk):
     ask_id = desk.let_ask()
     ran = desk.world.claude.gate("respond", desk.id, "Use JWT")
     assert ran.code == 7 and "agent" in ran.err and desk.state == "awaiting_input"
@@ -229,7 +229,7 @@ def test_what_an_agent_responds_is_refused_and_kept_as_a_proposal(desk):
 
 
 @pytest.mark.proves("TASK-108")
-def test_as_json_the_ask_the_task_and_whether_a_worker_is_there(desk):
+def test_json_has_the_ask_task_and_worker_state(desk):
     ask_id = desk.let_ask()
     ran = desk.respond(desk.id, "Use JWT", "--json")
     told = json.loads(ran.out)
@@ -248,7 +248,7 @@ def test_all_needs_a_terminal_and_takes_no_answer(desk):
 
 
 @pytest.mark.proves("TASK-100")
-def test_several_questions_of_one_task_are_named_and_the_rest_is_told(desk):
+def test_several_questions_are_listed_and_the_rest_counted(desk):
     first = desk.let_ask()
     second = ask_for(desk.store, desk.store.runs.get(1), "2", "And?")
     both = desk.respond(desk.id, "x")
@@ -258,7 +258,7 @@ def test_several_questions_of_one_task_are_named_and_the_rest_is_told(desk):
 
 
 @pytest.mark.proves("TASK-100", "S3-B23")
-def test_of_a_task_that_somebody_claimed_nothing_is_said_of_workers(desk):
+def test_claimed_task_mentions_no_worker(desk):
     desk.world.ada.gate("task", "claim", desk.id, "--as", "ada")
     ask_id = desk.world.ask("Which?", "--task", desk.id)
     assert desk.state == "awaiting_input"
@@ -268,7 +268,7 @@ def test_of_a_task_that_somebody_claimed_nothing_is_said_of_workers(desk):
 
 
 @pytest.mark.proves("TASK-281")
-def test_a_note_goes_with_the_answer(desk):
+def test_note_goes_with_the_answer(desk):
     other = desk.create("Other")
     first, second = desk.let_ask("Ship?", kind="approval"), desk.let_ask()
     alone = desk.respond(other, "--note", "why")
@@ -283,10 +283,10 @@ def test_a_note_goes_with_the_answer(desk):
 
 
 @pytest.mark.proves("TASK-281", "TASK-282", "LAW-4", "LAW-8")
-def test_whoever_approves_sees_what_was_going_on_and_the_context_as_lines(desk):
+def test_approver_sees_the_activity_and_context_lines(desk):
     said = {"summary": "Added login", "details": "- one\n- two\x1b[2J"}
     diff = "Changes:\n" + "+ a new line of the work\n" * 1000
-    ask_id = desk.let_ask("Is it right?", kind="approval", context=said, going_on=diff)
+    ask_id = desk.let_ask("Is it right?", kind="approval", context=said, activity=diff)
     listed = desk.world.plain.gate("list", "--awaiting").out
     assert "Context: summary: Added login details: - one - two" in listed and "⏎" not in listed
     ran = desk.respond(desk.id, "yes")
@@ -304,7 +304,7 @@ def test_whoever_approves_sees_what_was_going_on_and_the_context_as_lines(desk):
 
 
 @pytest.mark.proves("TASK-282")
-def test_the_context_stands_in_the_editor_as_lines(desk):
+def test_context_is_shown_in_the_editor_as_lines(desk):
     desk.let_ask(context={"summary": "Added login", "details": ""})
     seen = desk.world.folder / "seen"
     desk.respond(desk.id, "-e", EDITOR=f"sh -c 'cp $0 {seen}'")
@@ -312,7 +312,7 @@ def test_the_context_stands_in_the_editor_as_lines(desk):
 
 
 @pytest.mark.proves("TASK-322", "LAW-6")
-def test_a_late_answer_by_the_number_of_the_run_is_kept_like_any_other(desk):
+def test_late_answer_by_run_number_is_kept(desk):
     ask_id = desk.let_ask()
     run = backlog.get(desk.store, desk.id).run
     assert desk.respond(desk.id, "first").code == 0

@@ -1,4 +1,4 @@
-"""The commands around runs, with flows and agents in processes of their own."""
+"""The commands for runs, with flows and agents in separate processes."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ __all__ = ["project", "started"]
 
 
 @pytest.mark.proves("RUN-300", "S2-38")
-def test_a_flow_is_run_here_and_what_happens_is_shown(world, project):
+def test_flow_runs_here_and_shows_its_events(world, project):
     code, out, err = world.ada.gate("run", "simple", "Add", "login", "-r", ".")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "Run 1: simple" and lines[1].endswith("(branch gate/run-1)")
-    # An agent may be done before anybody looks.
+    # An agent may be done before the first check.
     assert [line for line in lines[2:] if line != "▸ 1 quick"] == [
         "│ quick  quick has begun ␛[31m",
         "✓ 1 quick: DONE, quick is done",
@@ -54,11 +54,11 @@ def test_a_flow_is_run_here_and_what_happens_is_shown(world, project):
         "completed",
         {"prompt": "from\nstdin"},
     )
-    assert (shown["id"], shown["waiting_for"], shown["sponsor"]) == (2, [], "person:ada")
+    assert (shown["id"], shown["waiting_for"], shown["started_by"]) == (2, [], "person:ada")
 
 
 @pytest.mark.proves("RUN-301", "S2-36", "S2-45", "S2-46", "S2-47", "S2-52", "S2-78", "S2-B10")
-def test_a_run_that_waits_says_so_and_goes_on_by_itself(world, project, started):
+def test_waiting_run_says_so_and_continues_by_itself(world, project, started):
     process = started("run", "gated", "Add login")
     ask = project.ask(1)
     run = project.is_in(1, "waiting_human")
@@ -107,7 +107,7 @@ def test_a_run_that_waits_says_so_and_goes_on_by_itself(world, project, started)
 
 
 @pytest.mark.proves("S2-52", "S2-B11", "S2-B12", "RUN-302")
-def test_the_waiting_began_when_the_question_was_asked(world, project):
+def test_waiting_began_when_the_question_was_asked(world, project):
     world.ada.gate("run", "gated", "--detach")
     made = project.run(1)
     later = made.created_at + timedelta(minutes=12)
@@ -129,7 +129,7 @@ def test_the_waiting_began_when_the_question_was_asked(world, project):
 
 
 @pytest.mark.proves("RUN-303", "S2-39", "S2-40", "S2-53", "LAW-8")
-def test_a_run_that_is_stuck_or_failed_has_its_own_exit_code_and_is_taken_up_again(world, project):
+def test_stuck_and_failed_runs_have_exit_codes_and_resume(world, project):
     code, out, _ = world.ada.gate("run", "lost")
     assert code == 13 and "Run 1: stuck\nReason: no way ␛[31m\n" in out
     code, out, _ = world.ada.gate("run", "broken")
@@ -149,7 +149,7 @@ def test_a_run_that_is_stuck_or_failed_has_its_own_exit_code_and_is_taken_up_aga
 
 
 @pytest.mark.proves("RUN-304", "S2-37", "S2-50", "S2-51")
-def test_stopping_a_run_ends_its_agent_and_withdraws_its_asks(world, project, started):
+def test_stopping_a_run_ends_its_agent_and_asks(world, project, started):
     driven = started("run", "slow")
     pid = eventually(project.pids)[0]
     ran = world.ada.gate("stop", "1", "--reason", "no \x1b[1mmoney")
@@ -164,7 +164,7 @@ def test_stopping_a_run_ends_its_agent_and_withdraws_its_asks(world, project, st
 
 
 @pytest.mark.proves("S2-37", "RUN-304")
-def test_a_run_that_nobody_answers_in_time_is_stuck_for_whoever_watches(world, project):
+def test_run_without_an_answer_in_time_is_stuck(world, project):
     (project.folder / ".gate" / "flows" / "hasty.py").write_text(
         "from gatebell.api.flows import flow, pause\n\n\n"
         "@flow(human_timeout=0.3)\ndef hasty(prompt):\n    pause('Deploy?')\n"
@@ -174,7 +174,7 @@ def test_a_run_that_nobody_answers_in_time_is_stuck_for_whoever_watches(world, p
 
 
 @pytest.mark.proves("RUN-305", "S2-62", "S2-65", "S2-66", "S2-B4")
-def test_a_run_whose_driver_died_is_still_waiting_and_is_resumed(world, project, started):
+def test_run_whose_driver_died_still_waits_and_resumes(world, project, started):
     process = started("run", "gated")
     ask = project.ask(1)
     project.is_in(1, "waiting_human")
@@ -191,7 +191,7 @@ def test_a_run_whose_driver_died_is_still_waiting_and_is_resumed(world, project,
 
 
 @pytest.mark.proves("RUN-305")
-def test_a_run_whose_driver_died_at_work_is_taken_over(world, project, started):
+def test_run_whose_driver_died_at_work_is_taken_over(world, project, started):
     process = started("run", "slow")
     first = eventually(project.pids)[0]
     process.kill()
@@ -207,7 +207,7 @@ def test_a_run_whose_driver_died_at_work_is_taken_over(world, project, started):
 
 @pytest.mark.proves("RUN-319")
 def test_interrupting_a_run_ends_the_agents_of_every_branch(world, project, started):
-    # Without setpriv the kernel does not help.
+    # Without setpriv, the kernel does not end the agent.
     tools = world.folder / "bin"
     tools.mkdir()
     (tools / "git").symlink_to(shutil.which("git"))
@@ -222,7 +222,7 @@ def test_interrupting_a_run_ends_the_agents_of_every_branch(world, project, star
 
 
 @pytest.mark.proves("RUN-306", "S2-B4")
-def test_a_worker_drives_what_was_left_to_it_and_lets_go_when_it_is_ended(world, project, started):
+def test_worker_drives_runs_and_releases_them_at_its_end(world, project, started):
     out = world.ada.gate("run", "slow", "--detach").out
     assert "Run 1 is ready.\nNobody drives runs now. Use 'gate resume 1'" in out
     assert "Nobody drives runs now" in world.ada.gate("status", "1").out
@@ -246,7 +246,7 @@ def test_a_worker_drives_what_was_left_to_it_and_lets_go_when_it_is_ended(world,
 
 
 @pytest.mark.proves("RUN-307")
-def test_gate_up_drives_runs_too_unless_it_is_told_not_to(world, project, started):
+def test_gate_up_drives_runs_unless_disabled(world, project, started):
     up = started("up", "--port=0", "--no-worker")
     lines = [up.stdout.readline() for _ in range(4)]
     assert "Runs           left to others\n" in lines
@@ -263,7 +263,7 @@ def test_gate_up_drives_runs_too_unless_it_is_told_not_to(world, project, starte
 
 
 @pytest.mark.proves("RUN-308", "S2-75")
-def test_watching_a_run_follows_it_while_others_go_on_with_it(world, project, started):
+def test_watch_follows_a_run_that_others_drive(world, project, started):
     world.ada.gate("run", "gated", "--detach")
     process = started("watch", "1", "--json")
     started("worker")
@@ -285,7 +285,7 @@ def test_watching_a_run_follows_it_while_others_go_on_with_it(world, project, st
 
 
 @pytest.mark.proves("RUN-308")
-def test_who_only_looks_on_leaves_the_work_to_a_worker(world, project, started):
+def test_watcher_leaves_the_work_to_a_worker(world, project, started):
     started("worker")
     eventually(lambda: locks.is_worked_at(world.path))
     world.ada.gate("run", "slow", "--detach")
@@ -303,7 +303,7 @@ def test_who_only_looks_on_leaves_the_work_to_a_worker(world, project, started):
 
 
 @pytest.mark.proves("RUN-309", "LAW-8")
-def test_the_logs_hold_what_agents_said_and_the_flow_logged(world, project, started):
+def test_logs_hold_agent_output_and_flow_messages(world, project, started):
     world.ada.gate("run", "simple")
     out = world.ada.gate("logs", "1").out
     assert re.fullmatch(
@@ -326,7 +326,7 @@ def test_the_logs_hold_what_agents_said_and_the_flow_logged(world, project, star
 
 
 @pytest.mark.proves("RUN-310")
-def test_only_a_run_that_has_ended_is_deleted_and_never_with_its_work(world, project, started):
+def test_only_ended_runs_are_deleted_and_their_work_stays(world, project, started):
     assert world.ada.gate("run", "simple").code == 0
     assert world.ada.gate("run", "worker").code == 0
     root = project.run(1).root
@@ -358,7 +358,7 @@ def test_cleaning_removes_folders_where_no_work_is_lost(world, project):
 
 
 @pytest.mark.proves("RUN-312")
-def test_where_a_run_works_is_said(world, project):
+def test_folder_of_a_run_is_shown(world, project):
     (project.folder / "new.txt").write_text("x")
     ran = world.ada.gate("run", "simple", "--no-exec")
     assert ran.code == 0 and "It is not started yet: gate resume 1\n" in ran.out
@@ -376,7 +376,7 @@ def test_where_a_run_works_is_said(world, project):
 
 
 @pytest.mark.proves("RUN-313", "LAW-10")
-def test_a_run_that_cannot_be_made_leaves_nothing_behind(world, project):
+def test_run_that_cannot_be_made_leaves_nothing_behind(world, project):
     bare = world.folder / "bare"
     (bare / ".gate" / "flows").mkdir(parents=True)
     (bare / ".gate" / "flows" / "simple.py").write_text(
@@ -394,7 +394,7 @@ def test_a_run_that_cannot_be_made_leaves_nothing_behind(world, project):
 
 
 @pytest.mark.proves("RUN-314", "LAW-10")
-def test_what_makes_no_sense_gets_a_sentence(world, project):
+def test_wrong_arguments_are_explained(world, project):
     for words, code, sentence in (
         (["status", "7"], 5, "there is no run 7: gate list shows them"),
         (["status", "a-7k2"], 2, "'a-7k2' is no run: runs have numbers"),
@@ -417,7 +417,7 @@ def test_what_makes_no_sense_gets_a_sentence(world, project):
 
 
 @pytest.mark.proves("RUN-315", "S2-48")
-def test_the_list_is_bounded_and_holds_only_active_ones_if_wanted(world, project):
+def test_list_is_bounded_and_can_show_only_active_runs(world, project):
     assert world.ada.gate("list", "--active").out.startswith("No run is active.")
     world.ada.gate("run", "simple")
     for _ in range(2):
@@ -462,7 +462,7 @@ try gate status ""; try gate stop 1 ""; try gate stop 1 --re; try gate continue 
 
 
 @pytest.mark.proves("RUN-318")
-def test_a_run_that_sleeps_says_until_when_and_wakes_by_itself(world, project):
+def test_sleeping_run_says_until_when_and_wakes_by_itself(world, project):
     world.ada.gate("run", "sleepy", "--detach")
     asleep = project.run(1)._replace(ready_at=world.store.now() + timedelta(hours=1))
     lines = run_lines.status_lines(world.store, asleep, world.store.now(), is_worked_at=True)
@@ -473,7 +473,7 @@ def test_a_run_that_sleeps_says_until_when_and_wakes_by_itself(world, project):
 
 
 @pytest.mark.proves("RUN-322", "S2-45")
-def test_what_an_agent_at_work_wants_to_do_is_waited_for_too(world, project, started):
+def test_permission_requests_of_working_agents_are_waited_for(world, project, started):
     process = started("run", "slow")
     eventually(project.pids)
     call = make_call("Bash", {"command": "rm -rf build"}, "/w", "main")
@@ -494,7 +494,7 @@ def test_what_an_agent_at_work_wants_to_do_is_waited_for_too(world, project, sta
 
 
 @pytest.mark.proves("S2-52", "RUN-301")
-def test_where_an_agent_can_be_joined_that_is_said_first(world, project):
+def test_joining_an_agent_is_offered_first(world, project):
     world.ada.gate("run", "gated", "--detach")
     made, session = project.run(1), "abc-123-def"
     origin = Origin(owner="run:1/1", session=f"claude/{session}")
@@ -526,7 +526,7 @@ def test_where_an_agent_can_be_joined_that_is_said_first(world, project):
 
 @pytest.mark.proves("RUN-320", "CLI-13")
 @pytest.mark.parametrize("plain", [True, False])
-def test_without_colours_there_is_no_line_that_changes(world, project, plain):
+def test_output_without_colours_has_no_changing_line(world, project, plain):
     ours, theirs = pty.openpty()
     environ = world.ada.environ | {"TERM": "xterm", "NO_COLOR": "1" if plain else ""}
     process = subprocess.Popen(
@@ -540,7 +540,7 @@ def test_without_colours_there_is_no_line_that_changes(world, project, plain):
 
 
 @pytest.mark.proves("RUN-323")
-def test_a_run_goes_on_when_nobody_reads_what_it_says(world, project, started):
+def test_run_continues_when_its_output_is_not_read(world, project, started):
     process = started("run", "slow")
     seen(process, "Run 1: slow")
     process.stdout.close()

@@ -1,4 +1,4 @@
-"""Commands around runs at their edges: what flows print and return, numbers, paths, who is there."""
+"""Edge cases of the run commands: output and results of flows, numbers, paths, drivers."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def started(world):
 
 
 @pytest.mark.proves("RUN-330")
-def test_json_holds_whatever_a_flow_returned(world, project):
+def test_json_holds_any_result_of_a_flow(world, project):
     ran = world.ada.gate("run", "half", "--json")
     assert json.loads(ran.out)["result"] == "a\ud800é"
     for words in (["status", "1"], ["show", "1", "--call", "1"], ["list"], ["plan", "1"]):
@@ -92,7 +92,7 @@ def test_json_holds_whatever_a_flow_returned(world, project):
 
 
 @pytest.mark.proves("RUN-331")
-def test_what_a_flow_prints_is_no_part_of_its_json(world, project):
+def test_flow_output_is_not_in_its_json(world, project):
     ran = world.ada.gate("run", "loud", "x", "--json")
     assert json.loads(ran.out)["state"] == "completed"
     assert ran.err.split("\n") == ["loaded", "one \x1b[31m", "x", "of a program", "two", "three"]
@@ -107,7 +107,7 @@ def test_what_a_flow_prints_is_no_part_of_its_json(world, project):
 
 @pytest.mark.proves("RUN-331", "RUN-320", "LAW-8")
 @pytest.mark.parametrize("in_terminal", [True, False])
-def test_what_a_flow_prints_passes_above_the_line_that_changes(world, project, in_terminal):
+def test_flow_output_is_printed_above_the_changing_line(world, project, in_terminal):
     words = [sys.executable, "-m", "gatebell", "run", "loud", "x"]
     if not in_terminal:
         out = world.ada.gate("run", "loud", "x").out
@@ -161,7 +161,7 @@ def test_numbers_that_make_no_sense_get_a_sentence(world, project):
 
 
 @pytest.mark.proves("RUN-333", "LAW-10")
-def test_a_path_that_is_no_text_works_or_gets_a_sentence(world, project):
+def test_path_that_is_not_text_works_or_is_explained(world, project):
     there = os.fsencode(world.folder) + b"/caf\xe9"
     shutil.copytree(os.fsencode(project.folder), there)
 
@@ -183,7 +183,7 @@ def test_a_path_that_is_no_text_works_or_gets_a_sentence(world, project):
 
 @pytest.mark.proves("RUN-334", "RUN-306", "RUN-307")
 @pytest.mark.parametrize("words", [["worker"], ["up", "--port=0"]], ids=["worker", "up"])
-def test_code_that_does_not_come_back_keeps_no_worker(world, project, started, words):
+def test_worker_ends_despite_endless_code(world, project, started, words):
     world.ada.gate("run", "deaf", "--detach")
     process = started(*words)
     eventually((project.stage / "deaf").exists)
@@ -196,7 +196,7 @@ def test_code_that_does_not_come_back_keeps_no_worker(world, project, started, w
 
 
 @pytest.mark.proves("RUN-335")
-def test_whoever_answers_is_told_when_nobody_drives_the_run_on(world, project, started):
+def test_answering_warns_when_no_process_drives_the_run(world, project, started):
     hint = "Nobody drives runs now. Use 'gate resume {}' to drive it here"
     waiting = started("run", "asks")
     ask = project.ask(1)
@@ -222,7 +222,7 @@ def test_whoever_answers_is_told_when_nobody_drives_the_run_on(world, project, s
 
 
 @pytest.mark.proves("RUN-335", "CLI-14")
-def test_answering_for_a_run_loads_none_of_the_slow_modules(world, project, started):
+def test_answering_for_a_run_loads_no_slow_modules(world, project, started):
     started("run", "asks")
     ask = project.ask(1)
     code = (
@@ -237,7 +237,7 @@ def test_answering_for_a_run_loads_none_of_the_slow_modules(world, project, star
 
 
 @pytest.mark.proves("RUN-336", "CLI-8")
-def test_what_a_run_asks_is_listed_as_blocking_the_run(world):
+def test_ask_of_a_run_is_listed_as_blocking_it(world):
     question = make_question("text", "Which way?")
     for owner, words in (("run:12/3.1.1", "run 12"), ("task-7", "task-7"), ("run:x", "run:x")):
         ask = Ask("a-222", question, Origin("/p", owner=owner), world.store.now(), "d")
@@ -246,7 +246,7 @@ def test_what_a_run_asks_is_listed_as_blocking_the_run(world):
 
 
 @pytest.mark.proves("RUN-308")
-def test_what_was_asked_and_answered_between_two_looks_is_told(world):
+def test_ask_answered_between_two_looks_is_reported(world):
     run = add_run(world.store, [call(world.store, "1", asked=2)])
     first, second = (ask_of(world.store, run.id, "1", prompt) for prompt in ("Which?", "Why?"))
     for ask in (first, second):

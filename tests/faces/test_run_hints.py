@@ -1,4 +1,4 @@
-"""What a run's commands say to somebody who does not know the way: how to go on, and what went wrong."""
+"""The hints of the run commands: the next command, and the cause of a failure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MORE_FLOWS = {
 
 @pytest.fixture
 def more(world, project):
-    """The project with flows that go wrong, or ask."""
+    """The project with flows that fail, or ask."""
     head = HEAD.replace("import flow", "import ask, flow")
     for name, body in MORE_FLOWS.items():
         code = f"{head}\n\n@flow\ndef {name}(prompt):\n    {body}\n"
@@ -41,7 +41,7 @@ def more(world, project):
 
 
 def complaint(process):
-    """The next line on its stderr."""
+    """Return the next line of its stderr."""
     assert select.select([process.stderr], [], [], 30)[0], "it says nothing"
     return process.stderr.readline()
 
@@ -56,7 +56,7 @@ def stuck_at_the_gate(world, project, started):
 
 
 @pytest.mark.proves("RUN-340", "S2-75")
-def test_watching_drives_nothing_and_says_once_that_nobody_does(world, more, started):
+def test_watch_says_once_that_no_process_drives_the_run(world, more, started):
     world.ada.gate("run", "simple", "--detach")
     leaving = started("watch", "1")
     assert complaint(leaving) == (
@@ -80,7 +80,7 @@ def test_watching_drives_nothing_and_says_once_that_nobody_does(world, more, sta
 
 
 @pytest.mark.proves("RUN-341")
-def test_what_a_flow_gave_up_itself_goes_on_from_the_last_question(world, project, started):
+def test_abandoned_flow_continues_from_its_last_question(world, project, started):
     stuck_at_the_gate(world, project, started)
     said = (
         "Use 'gate resume 1 --from 2' to go on from call 2 in a new run; 'gate resume 1' would end "
@@ -100,7 +100,7 @@ def test_what_a_flow_gave_up_itself_goes_on_from_the_last_question(world, projec
 
 
 @pytest.mark.proves("RUN-341", "LAW-10")
-def test_a_reason_that_names_the_way_on_needs_no_other(world, more):
+def test_reason_with_a_next_step_gets_no_other(world, more):
     (more.stage / "word").write_text("one")
     world.ada.gate("run", "changed", "--detach")
     worker = world.ada.start("worker")
@@ -125,7 +125,7 @@ def test_a_reason_that_names_the_way_on_needs_no_other(world, more):
 
 
 @pytest.mark.proves("RUN-342", "LAW-10")
-def test_an_error_of_ours_is_a_sentence_and_no_traceback(world, more):
+def test_own_error_is_a_sentence_without_traceback(world, more):
     code, out, _ = world.ada.gate("run", "missing")
     assert code == 12 and "Reason: there is no role" in out
     assert "Traceback" not in out and "Error" not in out.partition("Reason:")[2]
@@ -138,7 +138,7 @@ def test_an_error_of_ours_is_a_sentence_and_no_traceback(world, more):
 
 
 @pytest.mark.proves("RUN-343", "S2-59")
-def test_the_calls_of_a_run_are_listed(world, more):
+def test_calls_of_a_run_are_listed(world, more):
     world.ada.gate("run", "simple")
     shown = world.ada.gate("show", "1")
     lines = shown.out.splitlines()
@@ -161,7 +161,7 @@ def test_the_calls_of_a_run_are_listed(world, more):
 
 
 @pytest.mark.proves("RUN-343")
-def test_where_a_run_waits_its_calls_are_shown_if_wanted(world, more, started):
+def test_calls_of_a_waiting_run_are_shown_on_request(world, more, started):
     started("run", "chosen")
     ask = more.ask(1)
     more.is_in(1, "waiting_human")
@@ -170,7 +170,7 @@ def test_where_a_run_waits_its_calls_are_shown_if_wanted(world, more, started):
 
 
 @pytest.mark.proves("RUN-344")
-def test_an_option_is_chosen_by_its_number_too(world, more, started):
+def test_option_is_chosen_by_its_number_too(world, more, started):
     process = started("run", "chosen")
     ask = more.ask(1)
     shown = seen(process, "  Answer")
@@ -187,7 +187,7 @@ def test_an_option_is_chosen_by_its_number_too(world, more, started):
 
 
 @pytest.mark.proves("RUN-345", "LAW-6")
-def test_whom_nobody_could_reply_is_not_asked_back(world, project, started):
+def test_asker_that_cannot_reply_is_not_asked_back(world, project, started):
     started("run", "gated")
     first = project.ask(1)
     assert world.ada.gate("ask-back", first.id, "Why?").code == 0
@@ -203,7 +203,7 @@ def test_whom_nobody_could_reply_is_not_asked_back(world, project, started):
 
 
 @pytest.mark.proves("RUN-346", "LAW-10")
-def test_what_is_not_there_is_told(world, more):
+def test_missing_call_or_folder_is_reported(world, more):
     world.ada.gate("run", "simple")
     told = world.ada.gate("logs", "1", "--call", "4.9")
     assert told.code == 5 and "run 1 has no call 4.9: gate show 1 --calls lists them" in told.err
@@ -218,7 +218,7 @@ def test_what_is_not_there_is_told(world, more):
 
 
 @pytest.mark.proves("RUN-347", "LAW-7")
-def test_what_keeps_a_folder_comes_with_the_commands_that_keep_or_drop_it(world, project):
+def test_kept_folder_is_shown_with_its_commands(world, project):
     world.ada.gate("run", "worker")
     run = project.run(1)
     kept = world.ada.gate("delete", "1")

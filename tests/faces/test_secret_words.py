@@ -1,4 +1,4 @@
-"""A secret on the command line is warned of."""
+"""A secret on the command line causes a warning."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCHEMA = {
 
 @pytest.fixture
 def opened(world):
-    """Opens an ask for a secret; its id."""
+    """Open an ask for a secret; return its id."""
 
     def opened(*words):
         made = world.plain.gate("ask", "Token?", "--no-wait", "--json", *words)

@@ -1,4 +1,4 @@
-"""Session asks around the commands of runs: opened where the run is driven, or given up."""
+"""Session asks and the run commands: opened where the run is driven, or given up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def desk(world):
 
 
 @pytest.mark.proves("SES-140", "S0-3", "S0-43")
-def test_whoever_runs_a_flow_at_a_terminal_opens_its_session_there(desk):
+def test_flow_at_a_terminal_opens_its_session_there(desk):
     ada = Screen(desk.world.ada, "run", "feature", "x", "--in-place", **desk.environ)
     try:
         asked = ada.until("gate continue a-")
@@ -31,7 +31,7 @@ def test_whoever_runs_a_flow_at_a_terminal_opens_its_session_there(desk):
         ada.type("\n")
         pid_in(ada)
         ada.type("exit\n")
-        # Not yet: it is offered again, with the run still waiting.
+        # Not yet: it is offered again while the run still waits.
         left = ada.until("Your answer (Enter: not yet): ")
         ada.type("\n")
         again = ada.until("Enter opens the session of a-", after=left)
@@ -39,7 +39,7 @@ def test_whoever_runs_a_flow_at_a_terminal_opens_its_session_there(desk):
         ada.until("at your service", after=again)
         ada.type("exit\n")
         ada.until("Your answer (Enter: not yet): ", after=again)
-        # Ctrl+C is for the prompt that has the screen, not for the run.
+        # Ctrl+C goes to the prompt on the screen, not to the run.
         ada.type("to the left")
         ada.until("to the left", after=again)
         ada.type("\x03")
@@ -54,13 +54,13 @@ def test_whoever_runs_a_flow_at_a_terminal_opens_its_session_there(desk):
         assert ada.end() == 0, ada.seen
         assert desk.store.runs.get(1).result == "completed"
         (ask,) = desk.store.asks.of_run(1)
-        assert (ask.value, len(desk.store.asks.sittings(ask.id))) == ("to the left", 3)
+        assert (ask.value, len(desk.store.asks.visits(ask.id))) == ("to the left", 3)
     finally:
         ada.close()
 
 
 @pytest.mark.proves("SES-131", "S0-B25", "CLI-3")
-def test_a_session_that_cannot_be_had_is_closed_as_failed(desk):
+def test_impossible_session_is_closed_as_failed(desk):
     ask = desk.ask()
     gave_up = desk.world.ada.gate("cancel", ask.id, "--failed", "--reason", "no laptop", "--json")
     assert gave_up.code == 0 and json.loads(gave_up.out)["settled_via"] == "failed"
@@ -71,7 +71,7 @@ def test_a_session_that_cannot_be_had_is_closed_as_failed(desk):
 
 
 @pytest.mark.proves("SES-139", "S0-19", "S0-103")
-def test_it_opens_where_its_asker_said(desk):
+def test_session_opens_in_the_askers_folder(desk):
     (desk.project / "inner").mkdir()
     ask = desk.ask(Terms("text", cwd="inner"))
     bob = Screen(desk.world.bob, "continue", ask.id, "--as", "bob", **desk.environ)
@@ -85,7 +85,7 @@ def test_it_opens_where_its_asker_said(desk):
 
 
 @pytest.mark.proves("SES-141", "CLI-3")
-def test_a_session_is_asked_for_from_a_shell(desk):
+def test_session_is_asked_for_from_a_shell(desk):
     (desk.project / "part.md").write_text("You help a DBA.", encoding="utf-8")
     words = ("--session", "--kind", "approval", "--model", "opus", "--stay", "30m")
     asker = desk.world.ada.start("ask", "Drop it?", *words, "--system-prompt", "part.md")
@@ -103,10 +103,10 @@ def test_a_session_is_asked_for_from_a_shell(desk):
 
 
 @pytest.mark.proves("SES-142")
-def test_cleaning_removes_the_papers_of_sessions_that_are_settled(desk):
+def test_cleaning_removes_session_files_of_settled_sessions(desk):
     waiting, settled = desk.ask(), desk.ask(prompt="Another?")
     create_ask.cancel(desk.store, settled.id, a_person("ada"), "")
-    folders = [Path(wiring.session_papers(desk.store.path, ask.id)) for ask in (waiting, settled)]
+    folders = [Path(wiring.session_folder(desk.store.path, ask.id)) for ask in (waiting, settled)]
     for folder in folders:
         folder.mkdir(parents=True)
         (folder / "prompt.md").write_text("Q", encoding="utf-8")

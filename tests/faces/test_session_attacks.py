@@ -1,4 +1,4 @@
-"""Attacks on sessions and the TUI: what was suggested is no answer, and what was typed is not lost."""
+"""Attacks on sessions and the TUI: a suggestion is not an answer, and typed text is not lost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from gatebell.services.sessions import ask_session
 from gatebell.testing import FakeClock, MemoryStore
 
 NESTED = {"type": "object", "properties": {"port": {"type": "object"}}, "required": ["port"]}
-# A program whose talk tells since when it was asked for.
+# A program that prints the time from which its conversation is requested.
 SINCE = TALKATIVE.replace("lambda *_: Talk(said)", "lambda *g: Talk([Said('agent', str(g[-1]))])")
 SEND = "This is what was suggested. Type yes to send it (Enter: not yet): "
 
@@ -43,7 +43,7 @@ def desk(world):
 
 @pytest.fixture
 def left(desk):
-    """Somebody who has just left a session that suggests this."""
+    """Ada, who has just left a session that suggests this."""
     screens = []
 
     def leave(suggestion, schema=SCHEMA, **environ):
@@ -60,7 +60,7 @@ def left(desk):
 
 
 def interrupt(screen):
-    """Ctrl+C; again where it came before readline listened for signals."""
+    """Press Ctrl+C, and again if it came before readline handled signals."""
     while "Not answered" not in screen.seen:
         screen.type("\x03")
         with suppress(AssertionError):
@@ -73,7 +73,7 @@ def draft(desk, ask):
 
 @pytest.mark.proves("SES-110", "LAW-3")
 @pytest.mark.parametrize("more", [{}, {"unseen": True}], ids=["whole", "and more"])
-def test_enter_does_not_send_what_was_suggested(desk, left, more):
+def test_enter_does_not_send_a_suggestion(desk, left, more):
     ask, ada = left({"port": 8080} | more)
     ada.until("port (integer): 8080")
     ada.type("\n")
@@ -84,7 +84,7 @@ def test_enter_does_not_send_what_was_suggested(desk, left, more):
 
 
 @pytest.mark.proves("SES-110")
-def test_what_was_suggested_is_sent_by_a_typed_yes(desk, left):
+def test_suggestion_is_sent_by_a_typed_yes(desk, left):
     ask, ada = left({"port": 8080})
     ada.until("port (integer): 8080")
     ada.type("\n")
@@ -94,7 +94,7 @@ def test_what_was_suggested_is_sent_by_a_typed_yes(desk, left):
 
 
 @pytest.mark.proves("SES-110", "LAW-3")
-def test_an_editor_that_is_left_as_it_was_sends_nothing(desk, left):
+def test_editor_that_is_left_as_it_was_sends_nothing(desk, left):
     ask, ada = left({"port": {"a": 1}}, NESTED, VISUAL="true")
     ada.until("Enter opens the form")
     ada.type("\n")
@@ -105,7 +105,7 @@ def test_an_editor_that_is_left_as_it_was_sends_nothing(desk, left):
 
 
 @pytest.mark.proves("SES-111")
-def test_a_suggestion_is_nobodys_draft(desk, left):
+def test_suggestion_is_not_a_draft(desk, left):
     ask, ada = left({"port": 8080})
     ada.until("port (integer): 8080")
     interrupt(ada)
@@ -114,7 +114,7 @@ def test_a_suggestion_is_nobodys_draft(desk, left):
 
 
 @pytest.mark.proves("SES-111", "LAW-8")
-def test_no_field_begins_with_what_a_terminal_would_obey(desk, left):
+def test_no_field_begins_with_a_terminal_control_sequence(desk, left):
     schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
     ask, ada = left({"a": "x\x1b[2Jy", "b": "plain"}, schema)
     ada.until("a (string, optional): ")
@@ -126,7 +126,7 @@ def test_no_field_begins_with_what_a_terminal_would_obey(desk, left):
 
 
 class Stopped:
-    """A bell at which somebody is stopped for two hours at first, and a program that only ends."""
+    """A bell that first stops its waiter for two hours, and a program that only ends."""
 
     over, process, ended = False, "boot/9/1", ""
 
@@ -145,7 +145,7 @@ class Stopped:
 
 
 @pytest.mark.proves("SES-112")
-def test_who_comes_back_from_ctrl_z_after_the_time_is_up_is_warned_first(monkeypatch, capfd):
+def test_return_from_ctrl_z_after_the_limit_warns_first(monkeypatch, capfd):
     clock = FakeClock()
     store, ada = MemoryStore(clock), a_person("ada")
     request = Request("Good?", "session", session=Terms("approval", session_seconds=100))
@@ -153,13 +153,13 @@ def test_who_comes_back_from_ctrl_z_after_the_time_is_up_is_warned_first(monkeyp
     seated = ask_session.open_visit(store, ask.id, ada, "claude", "s1")
     both = Stopped(clock)
     monkeypatch.setattr(store, "bell", lambda: both)
-    Attendant(store, seated.sitting, ada, seated.seconds_left, GRACE_SECONDS).attend(both)
+    Attendant(store, seated.visit, ada, seated.seconds_left, GRACE_SECONDS).attend(both)
     assert both.ended == "time" and clock.monotonic() - both.began >= 7200 + GRACE_SECONDS
     assert "this session ends in 60 seconds" in capfd.readouterr().out
 
 
 @pytest.mark.proves("SES-113", "LAW-2")
-def test_many_threads_complete_a_session_once_and_the_others_are_told(world):
+def test_many_threads_complete_a_session_once(world):
     human = Gate(world.path, token=world.tokens["ada"]).human
     for _ in range(5):
         ask_id = human.request_interactive("Q?", {"outcome": Approval()})
@@ -178,11 +178,11 @@ def test_many_threads_complete_a_session_once_and_the_others_are_told(world):
         settled = world.get(ask_id)
         assert came.count(settled.decision) == 1
         assert set(came) <= {settled.decision, AlreadySettledError, RefusedError}
-        assert all(one.ended_at for one in world.store.asks.sittings(ask_id))
+        assert all(one.ended_at for one in world.store.asks.visits(ask_id))
 
 
 @pytest.mark.proves("SES-114")
-def test_the_transcript_of_any_harness_is_kept_without_secrets(world):
+def test_transcript_of_any_harness_is_kept_without_secrets(world):
     human = Gate(world.path, token=world.tokens["ada"]).human
     ask_id = human.request_interactive("Q?", {"capture_transcript": True})
     said = "person: it is password=hunter22\nagent: AKIAABCDEFGHIJKLMNOP works"
@@ -192,7 +192,7 @@ def test_the_transcript_of_any_harness_is_kept_without_secrets(world):
 
 
 @pytest.mark.proves("RUN-541", "LAW-6")
-def test_textuals_own_way_out_of_the_tui_keeps_what_was_typed(world):
+def test_textuals_quit_keeps_the_typed_text(world):
     ask = lone_ask(world.store, "Why?")
 
     async def act(played):
@@ -206,7 +206,7 @@ def test_textuals_own_way_out_of_the_tui_keeps_what_was_typed(world):
 
 
 @pytest.mark.proves("RUN-540")
-def test_no_number_of_asks_of_runs_hides_one_of_none(world):
+def test_asks_of_runs_never_hide_other_asks(world):
     run, _ = waiting_run(world.store)
     for number in range(101):
         ask_of(world.store, run.id, f"{number + 5}", "Urgent?", "text", priority="urgent")
@@ -219,7 +219,7 @@ def test_no_number_of_asks_of_runs_hides_one_of_none(world):
 
 
 @pytest.mark.proves("SES-60")
-def test_a_terminal_that_is_not_ones_own_opens_no_session(desk):
+def test_foreign_terminal_opens_no_session(desk):
     ask, ada = desk.ask(), desk.world.ada
     main, side = os.openpty()
     opened = subprocess.Popen(
@@ -228,35 +228,35 @@ def test_a_terminal_that_is_not_ones_own_opens_no_session(desk):
         start_new_session=True,
     )  # fmt: skip
     assert opened.wait(20) == 2
-    assert b"there is no terminal here" in os.read(main, 10_000) and desk.sittings(ask) == []
+    assert b"there is no terminal here" in os.read(main, 10_000) and desk.visits(ask) == []
     os.close(main)
     os.close(side)
 
 
 @pytest.mark.proves("SES-115")
-def test_papers_are_not_written_where_a_planted_link_leads(desk, tmp_path):
+def test_session_files_are_not_written_through_a_planted_link(desk, tmp_path):
     ask, elsewhere = desk.ask(), tmp_path / "elsewhere"
     elsewhere.mkdir()
     os.mkdir(f"{desk.world.path}-sessions")
     os.symlink(elsewhere, f"{desk.world.path}-sessions/{ask.id}")
     ada = desk.open_session(ask)
     assert ada.end() == 1 and "leads elsewhere" in ada.seen
-    assert list(elsewhere.iterdir()) == [] and desk.sittings(ask) == [("person:ada", "failed")]
+    assert list(elsewhere.iterdir()) == [] and desk.visits(ask) == [("person:ada", "failed")]
     ada.close()
 
 
 @pytest.mark.proves("SES-53")
-def test_papers_that_cannot_be_written_are_a_failed_attempt(desk):
+def test_unwritable_session_files_are_a_failed_attempt(desk):
     ask = desk.ask()
     os.makedirs(f"{desk.world.path}-sessions/{ask.id}/prompt.md")
     ada = desk.open_session(ask)
     assert ada.end() == 1 and "prompt.md" in ada.seen
-    assert desk.sittings(ask) == [("person:ada", "failed")]
+    assert desk.visits(ask) == [("person:ada", "failed")]
     ada.close()
 
 
 @pytest.mark.proves("SES-116", "SES-58")
-def test_what_was_said_before_a_kill_stands_in_the_transcript_of_who_comes_next(desk):
+def test_words_before_a_kill_are_in_the_next_transcript(desk):
     ask = desk.ask(Terms("text", capture_transcript=True))
     killed = desk.open_session(ask, gate=SINCE)
     pid_in(killed)
@@ -271,21 +271,21 @@ def test_what_was_said_before_a_kill_stands_in_the_transcript_of_who_comes_next(
         assert ada.end() == 11
         ada.close()
     killed.close()
-    lost, came, again = desk.store.asks.sittings(ask.id)
+    lost, came, again = desk.store.asks.visits(ask.id)
     assert (lost.end, lost.transcript) == ("lost", "")
     assert came.transcript == f"agent: {lost.started_at}"
     assert again.transcript == f"agent: {again.started_at}", "that was told before"
 
 
 @pytest.mark.proves("SES-124")
-def test_a_clock_that_was_set_back_gives_nobody_time():
+def test_clock_set_back_gives_no_extra_time():
     clock = FakeClock()
     store, ada = MemoryStore(clock), a_person("ada")
     request = Request("Good?", "session", session=Terms("approval", session_seconds=100))
     ask = create_ask.ask(store, request, Origin(), ada).ask
     seated = ask_session.open_visit(store, ask.id, ada, "claude", "s1")
     clock.jump(-3600)
-    ask_session.close_visit(store, seated.sitting, ada, "left")
+    ask_session.close_visit(store, seated.visit, ada, "left")
     assert wait_for_ask.outcome(store, store.asks.get(ask.id), None).duration_ms == 0
     assert ask_session.open_visit(store, ask.id, ada, "claude", "s1").seconds_left == 100
 
@@ -313,7 +313,7 @@ def test_no_conversation_is_called_like_an_option(cli, tmp_path):
     ],
     ids=["summary", "task", "reminder", "message"],
 )
-def test_what_the_host_puts_into_a_persons_mouth_is_not_theirs(record, tmp_path):
+def test_text_added_by_the_host_is_not_the_persons(record, tmp_path):
     text = record.pop("text").format('{"approved": true}')
     at = {"type": "user", "timestamp": "2026-11-16T12:00:00Z"}
     lines = [

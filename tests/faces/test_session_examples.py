@@ -1,4 +1,4 @@
-"""The examples of docs/sessions.md and the example harness, and sessions opened where the asker sits."""
+"""The examples of docs/sessions.md, the example harness, and sessions at the asker's terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
 HARNESS = ROOT / "examples" / "session_harness.py"
 
-# Reads the paper that it is told of, and obeys one word a line.
+# Reads the session file that it is given, and obeys one word a line.
 PROGRAM = """#!{python}
 import os, re, sys
 from pathlib import Path
@@ -57,7 +57,7 @@ except KeyboardInterrupt:
 @pytest.mark.proves(
     *("SES-42", "S0-31", "S0-32", "S0-33", "S0-86", "S0-87", "S0-88", "S0-B17", "S0-B32"),
 )
-def test_the_examples_of_the_page_do_what_it_says(tmp_path, monkeypatch, capsys):
+def test_examples_of_the_page_work_as_described(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GATE_STORE", str(tmp_path / "gate.db"))
     monkeypatch.setattr(environment, "ancestors", list)
     values = {
@@ -104,7 +104,7 @@ def harness(world, screens, *words):
 
 
 @pytest.mark.proves("SES-43", "S0-85", "S0-58", "S0-61", "S0-62", "S0-66", "S0-106", "S0-B27")
-def test_the_example_harness_opens_what_waits_and_completes_it(world, tmp_path, screens):
+def test_example_harness_opens_what_waits_and_completes_it(world, tmp_path, screens):
     bob = Gate(world.store, token=world.tokens["bob"]).human
     plain = Gate(world.store).open("Not for it?")
     config = {"outcome": Approval(), "context": {"files": ["a.sql"]}, "cwd": str(tmp_path)}
@@ -132,7 +132,7 @@ def test_the_example_harness_opens_what_waits_and_completes_it(world, tmp_path, 
 
 
 @pytest.mark.proves("SES-43", "S0-B25", "S0-21", "S0-27")
-def test_the_example_harness_tells_what_became_of_it(world, tmp_path, screens):
+def test_example_harness_reports_the_outcome(world, tmp_path, screens):
     bob = Gate(world.store, token=world.tokens["bob"]).human
     ask_id = bob.request_interactive("Q?", {"outcome": Selection(["A", "B"])})
     gone = harness(world, screens, tmp_path / "nothing-here")
@@ -148,10 +148,10 @@ def test_the_example_harness_tells_what_became_of_it(world, tmp_path, screens):
     screen.until("'A' or 'B' (Enter: not yet): ")
     screen.type("\n")
     screen.until("keeps waiting")
-    assert [one.end for one in world.store.asks.sittings(ask_id)] == ["failed", "failed", "left"]
+    assert [one.end for one in world.store.asks.visits(ask_id)] == ["failed", "failed", "left"]
     assert create_ask.get(world.store, ask_id).pending
     held = bob.claim(ask_id)
-    assert held.sitting.number == 4
+    assert held.visit.number == 4
     harness(world, screens, program(tmp_path)).until("is left alone: person:bob has this session")
     bob.complete_interactive(ask_id, "cancelled")
     short = bob.request_interactive("Q?", {"session_seconds": 0.5})
@@ -160,7 +160,7 @@ def test_the_example_harness_tells_what_became_of_it(world, tmp_path, screens):
 
 
 def asker(world, tmp_path, screens, *prompts, **around):
-    """A program that asks, at somebody's terminal."""
+    """Start a program that asks, at a person's terminal."""
     (tmp_path / "asker.py").write_text(ASKER, encoding="utf-8")
     prompts = prompts or ["Is it ready?"]
     command = [sys.executable, str(tmp_path / "asker.py"), world.tokens["ada"], *prompts]
@@ -175,7 +175,7 @@ def the_ask(world):
 
 
 @pytest.mark.proves("SES-44", "S0-90", "S0-107", "S0-B18")
-def test_whoever_sits_at_the_asker_finds_the_session_opened_there(world, tmp_path, screens):
+def test_asker_at_a_terminal_opens_the_session_there(world, tmp_path, screens):
     screen = asker(world, tmp_path, screens, "Is it ready?", "And now?")
     after = 0
     for prompt, word, answer in (("Is it ready?", "yes", True), ("And now?", "no", False)):
@@ -190,7 +190,7 @@ def test_whoever_sits_at_the_asker_finds_the_session_opened_there(world, tmp_pat
 
 
 @pytest.mark.proves("SES-44", "LAW-1")
-def test_who_leaves_it_undecided_is_waited_for_from_anywhere(world, tmp_path, screens):
+def test_undecided_session_can_be_answered_anywhere(world, tmp_path, screens):
     screen = asker(world, tmp_path, screens)
     screen.until("marked t-")
     screen.type("exit\n")
@@ -203,7 +203,7 @@ def test_who_leaves_it_undecided_is_waited_for_from_anywhere(world, tmp_path, sc
 
 
 @pytest.mark.proves("SES-44", "LAW-3")
-def test_no_session_is_opened_where_an_agent_sits(world, tmp_path, screens):
+def test_no_session_opens_in_an_agents_terminal(world, tmp_path, screens):
     screen = asker(world, tmp_path, screens, CLAUDECODE="1")
     until = time.monotonic() + 20
     while not world.store.asks.pending(10):
@@ -211,26 +211,26 @@ def test_no_session_is_opened_where_an_agent_sits(world, tmp_path, screens):
         screen.read(0.02)
     assert world.bob.gate("answer", the_ask(world).id, '{"ready": false}').code == 0
     screen.until("ASKER GOT Verdict(ready=False) person:bob cli 0")
-    # Not even tried: whatever `gate continue` would say is not there.
+    # It is not even tried: no text of `gate continue` appears.
     assert screen.end() == 0 and screen.seen.startswith("ASKER GOT")
 
 
 @pytest.mark.proves("SES-44", "S0-112")
-def test_a_terminal_has_one_session_at_a_time(world, monkeypatch):
+def test_terminal_has_one_session_at_a_time(world, monkeypatch):
     handle = Gate(world.store).human
     monkeypatch.setattr(handle, "_is_attended", lambda: True)
-    # Whoever has the terminal would have it for ever, were it taken again.
+    # A process that has the terminal would keep it for ever if it were taken again.
     with human._terminal:
         handle.sit_here("a-222")
 
 
 @pytest.mark.proves("SES-44", "LAW-1")
-def test_ctrl_c_at_the_decision_stops_the_asker_and_not_the_ask(world, tmp_path, screens):
+def test_ctrl_c_at_the_decision_stops_the_asker_only(world, tmp_path, screens):
     screen = asker(world, tmp_path, screens)
     screen.until("marked t-")
     screen.type("exit\n")
     screen.until("ready (yes or no)")
-    # What comes while readline is about to wait is heard only with the next key (CPython).
+    # CPython notices a Ctrl+C just before readline waits only with the next key.
     screen.type("\x03")
     until = time.monotonic() + 2
     while "Not answered" not in screen.seen and time.monotonic() < until:

@@ -34,13 +34,13 @@ def open_ask(store, terms=TERMS, prompt="Is the schema good?", **more):
 
 def sat(store, ask, end="left", **more):
     seated = ask_session.open_visit(store, ask.id, a_person("ada"), "claude", "s1")
-    return ask_session.close_visit(store, seated.sitting, a_person("ada"), end, **more)
+    return ask_session.close_visit(store, seated.visit, a_person("ada"), end, **more)
 
 
 @pytest.mark.proves("SES-105", "SES-106", "S0-109", "LAW-8")
-def test_gate_show_tells_what_a_session_is_about_and_who_was_in_it(world):
+def test_gate_show_describes_a_session_and_its_visitors(world):
     ask = open_ask(world.store)
-    sat(world.store, ask, "failed", trouble="claude is \x1b[2J not found")
+    sat(world.store, ask, "failed", problem="claude is \x1b[2J not found")
     ask_session.open_visit(world.store, ask.id, a_person("bob"), "codex", "s1")
     ran = world.ada.gate("show", ask.id)
     assert ran.code == 0 and "\x1b" not in ran.out and "\u202e" not in ran.out
@@ -50,7 +50,7 @@ def test_gate_show_tells_what_a_session_is_about_and_who_was_in_it(world):
         "  Model: opus",
         "  Folder: /p",
         "  More tools: more.json",
-        "  Time: 30m, all sittings together",
+        "  Time: 30m, all visits together",
         "  Transcript: what is said is kept",
         "  Attempts: given up after 3 that failed",
         "  The agent is told:",
@@ -66,7 +66,7 @@ def test_gate_show_tells_what_a_session_is_about_and_who_was_in_it(world):
 
 
 @pytest.mark.proves("SES-65")
-def test_whoever_died_in_a_session_is_not_shown_in_it(world, inbox):
+def test_participant_who_died_is_not_shown_in_the_session(world, inbox):
     for store, look in (
         (world.store, lambda ask: world.ada.gate("show", ask.id).out),
         (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
@@ -75,7 +75,7 @@ def test_whoever_died_in_a_session_is_not_shown_in_it(world, inbox):
         ask_session.open_visit(store, ask.id, a_person("bob"), "claude", "s1")
         assert "in it now" in look(ask)
         with store.transaction():
-            store.connection.write("UPDATE sittings SET process = ?", ("before/1/1",))
+            store.connection.write("UPDATE visits SET process = ?", ("before/1/1",))
         died = r"person:bob with claude, since [-0-9: ]+ UTC: their gate continue died"
         assert re.search(died, look(ask))
 
@@ -88,19 +88,19 @@ def test_orphan_of_a_session_is_shown_with_its_command(world, inbox, orphan):
     ):
         ask = open_ask(store)
         seated = ask_session.open_visit(store, ask.id, a_person("bob"), "claude", "s1")
-        kill_harness(store, seated.sitting)
-        pid = orphan(seated.sitting.id).pid
+        kill_harness(store, seated.visit)
+        pid = orphan(seated.visit.id).pid
         shown = " ".join(look(ask).split())
         assert re.search(rf"their gate continue died, but process {pid} \(.*\) of it lives", shown)
         assert "\x1b" not in shown
 
 
 @pytest.mark.proves("SES-172")
-def test_waiting_asker_is_told_of_an_orphan(world, orphan):
+def test_waiting_asker_hears_of_an_orphan(world, orphan):
     ask = open_ask(world.store)
     seated = ask_session.open_visit(world.store, ask.id, a_person("bob"), "claude", "s1")
-    kill_harness(world.store, seated.sitting)
-    pid = orphan(seated.sitting.id).pid
+    kill_harness(world.store, seated.visit)
+    pid = orphan(seated.visit.id).pid
     answer_ask.answer(world.store, ask.id, a_person("bob"), Given("yes"))
     ran = world.ada.gate("wait", ask.id, "--timeout", "1.5")
     assert ran.code == 11 and ran.err.count("the visitor of") == 1
@@ -108,7 +108,7 @@ def test_waiting_asker_is_told_of_an_orphan(world, orphan):
 
 
 @pytest.mark.proves("SES-66")
-def test_a_session_that_failed_is_called_so_and_offers_no_way_in(world, inbox):
+def test_failed_session_is_shown_and_offers_no_way_in(world, inbox):
     for store, look in (
         (world.store, lambda ask: world.ada.gate("show", ask.id).out),
         (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
@@ -127,25 +127,25 @@ def test_a_session_that_failed_is_called_so_and_offers_no_way_in(world, inbox):
 
 
 @pytest.mark.proves("SES-105", "SES-107")
-def test_an_ask_without_a_session_has_none_of_it(world):
+def test_ask_without_a_session_shows_no_session(world):
     shown = world.ada.gate("show", world.ask("--kind", "text", "Which?"))
     assert "The session" not in shown.out and "gate continue" not in shown.out
 
 
 @pytest.mark.proves("SES-107")
-def test_json_has_the_terms_and_every_sitting(world):
+def test_json_has_the_terms_and_every_visit(world):
     ask = open_ask(world.store)
     sat(world.store, ask, transcript="person: hm")
     told = json.loads(world.ada.gate("show", ask.id, "--json").out)
     assert (told["kind"], told["answered_as"]) == ("session", "approval")
     assert told["terms"] == json.loads(json.dumps(TERMS._asdict()))
-    (stay,) = told["sittings"]
+    (stay,) = told["visits"]
     assert (stay["by"], stay["end"], stay["transcript"]) == ("person:ada", "left", "person: hm")
     assert stay["started_at"] and stay["ended_at"]
 
 
 @pytest.mark.proves("SES-105", "SES-106", "SES-108", "LAW-8")
-def test_the_page_of_a_session_tells_the_same(inbox):
+def test_page_of_a_session_shows_the_same(inbox):
     ask = open_ask(inbox.store)
     sat(inbox.store, ask, transcript="person: <i>hm</i> \x1b[2J")
     ask_messages.reply(inbox.store, ask.id, a_person("x"), "proposes: APPROVED")
@@ -157,7 +157,7 @@ def test_the_page_of_a_session_tells_the_same(inbox):
         "asks for a session",
         f"gate continue {ask.id}",
         "approve or reject",
-        "30m, all sittings together",
+        "30m, all visits together",
         "Be ␛[2Jcareful",
         "person:ada with claude, for 0s: left",
         "person:bob with claude, in it now, for 0s",
@@ -182,9 +182,7 @@ def test_the_page_of_a_session_tells_the_same(inbox):
     ],
     ids=["approval", "choice", "text"],
 )
-def test_whoever_knows_enough_answers_in_the_browser_without_opening_it(
-    inbox, terms, more, sent, came
-):
+def test_session_ask_can_be_answered_in_the_browser_unopened(inbox, terms, more, sent, came):
     ask = open_ask(inbox.store, terms, **more)
     browser = inbox.browser()
     page = browser.get(f"/asks/{ask.id}").text
@@ -197,7 +195,7 @@ def test_whoever_knows_enough_answers_in_the_browser_without_opening_it(
 
 
 @pytest.mark.proves("SES-108")
-def test_a_form_to_come_of_a_session_is_filled_in_in_the_browser(inbox):
+def test_form_of_a_session_is_filled_in_the_browser(inbox):
     schema = {"type": "object", "properties": {"notes": {"type": "string"}}}
     ask = open_ask(inbox.store, Terms("form"), schema=schema)
     page = inbox.browser().get(f"/asks/{ask.id}").text

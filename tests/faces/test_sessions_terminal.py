@@ -1,4 +1,4 @@
-"""`gate continue` on a session ask: a program of the user's own in a terminal, and the decision after it."""
+"""`gate continue` on a session ask: the user's program in a terminal, then the decision."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.sessions.visits import GRACE_SECONDS, Terms
 from gatebell.services.asks import answer_ask
 
-# What `gate` is, with less patience.
+# The program `gate`, with shorter waits.
 HASTY = """
 import sys
 from gatebell.cli import main
@@ -53,7 +53,7 @@ def decide(screen, word, prompt="yes or no (Enter: not yet): "):
 
 @pytest.mark.proves("SES-50", "S0-57", "S0-61", "S0-65", "S0-69", "S0-107", "S0-108", "S0-118")
 @pytest.mark.proves("S0-45", "S0-62", "S0-119", "S0-P4", "LAW-3")
-def test_a_session_is_worked_out_in_the_terminal_and_decided_after_it(desk, opened):
+def test_session_runs_in_the_terminal_and_is_decided_afterwards(desk, opened):
     ask = desk.ask()
     waiter = desk.world.plain.start("wait", ask.id)
     ada = opened(ask)
@@ -62,13 +62,13 @@ def test_a_session_is_worked_out_in_the_terminal_and_decided_after_it(desk, open
     assert announced[0] == f"Opening the session for: {ask.id}"
     assert announced[1] == "Question: Is the schema good?"
     assert "leave it as you always do" in announced[-2]
-    (sitting,) = desk.store.asks.sittings(ask.id)
-    program = parse_identity(eventually(lambda: desk.store.asks.sitting(sitting.id).program))
+    (visit,) = desk.store.asks.visits(ask.id)
+    program = parse_identity(eventually(lambda: desk.store.asks.visit(visit.id).program))
     assert processes.lives(program)
     around = desk.around()
-    assert around["GATE_TURN"] == around["GATE_SITTING"] == sitting.id
+    assert around["GATE_TURN"] == around["GATE_SITTING"] == visit.id
     assert (around["GATE_ASK"], around["cwd"]) == (ask.id, str(desk.project))
-    assert around["AI_AGENT"] == around["GATE_SESSION"] == sitting.session
+    assert around["AI_AGENT"] == around["GATE_SESSION"] == visit.session
     assert around["GATE_TOKEN"] is None, "whoever has the token decides"
     ada.type("exit\n")
     ada.until("yes or no (Enter: not yet): ")
@@ -79,7 +79,7 @@ def test_a_session_is_worked_out_in_the_terminal_and_decided_after_it(desk, open
     assert ada.end() == 0, ada.seen
     settled = desk.store.asks.get(ask.id)
     assert (settled.decision, settled.settled_by) == ("approved", "person:ada")
-    assert settled.settled_via == "session" and desk.sittings(ask) == [("person:ada", "left")]
+    assert settled.settled_via == "session" and desk.visits(ask) == [("person:ada", "left")]
     came = desk.outcome(ask)
     assert (came.outcome, came.response, came.attempts) == ("completed", "approved", 1)
     assert came.transcript is None and came.duration_ms > 0
@@ -88,7 +88,7 @@ def test_a_session_is_worked_out_in_the_terminal_and_decided_after_it(desk, open
 
 
 @pytest.mark.proves("SES-51", "S0-60", "S0-66", "S0-67", "S0-101", "S0-B30")
-def test_the_agent_finds_question_and_context_in_a_file(desk, opened):
+def test_agent_finds_question_and_context_in_a_file(desk, opened):
     context = {"diff": "+x\n" * 350_000, "fence": "```"}
     ask = desk.ask(
         prompt="--help me\nwith this", context=context, terms=Terms(system_prompt="Be kind.")
@@ -109,7 +109,7 @@ def test_the_agent_finds_question_and_context_in_a_file(desk, opened):
 
 
 @pytest.mark.proves("SES-52", "S0-106", "S0-117")
-def test_not_yet_keeps_it_waiting_and_whoever_comes_goes_on_there(desk, opened):
+def test_not_yet_keeps_it_waiting_and_the_next_continues(desk, opened):
     ask = desk.ask(Terms("choice"), options=("Left", "Right"))
     ada = opened(ask)
     pid_in(ada)
@@ -125,7 +125,7 @@ def test_not_yet_keeps_it_waiting_and_whoever_comes_goes_on_there(desk, opened):
     bob.type("exit\n")
     decide(bob, "2", "a number or a name (Enter: not yet): ")
     assert bob.end() == 0 and desk.outcome(ask).response == "Right"
-    assert desk.sittings(ask) == [("person:ada", "left"), ("person:bob", "left")]
+    assert desk.visits(ask) == [("person:ada", "left"), ("person:bob", "left")]
 
 
 @pytest.mark.proves("SES-53", "S0-B25")
@@ -138,13 +138,13 @@ def test_not_yet_keeps_it_waiting_and_whoever_comes_goes_on_there(desk, opened):
     ],
     ids=["missing", "fails", "killed"],
 )
-def test_a_failed_attempt_is_recorded_and_the_ask_stays(desk, opened, environ, words):
+def test_failed_attempt_is_recorded_and_the_ask_stays(desk, opened, environ, words):
     ask = desk.ask(Terms("approval", max_attempts=2))
     ada = opened(ask, **environ)
     assert ada.end() == 1 and words in ada.seen
     assert f"Try again: gate continue {ask.id}" in ada.seen
-    assert desk.sittings(ask) == [("person:ada", "failed")]
-    assert words in desk.store.asks.sittings(ask.id)[0].trouble
+    assert desk.visits(ask) == [("person:ada", "failed")]
+    assert words in desk.store.asks.visits(ask.id)[0].problem
     assert desk.store.asks.get(ask.id).pending and desk.outcome(ask).decision is None
     ada = opened(ask, **environ)
     assert ada.end() == 4 and f"{ask.id} has failed: the last attempt" in ada.seen
@@ -153,15 +153,15 @@ def test_a_failed_attempt_is_recorded_and_the_ask_stays(desk, opened, environ, w
 
 @pytest.mark.proves("SES-62", "LAW-10")
 @pytest.mark.parametrize("first", ["not-there", "/bin/false"], ids=["missing", "fails"])
-def test_where_nothing_was_begun_another_program_can_be_taken(desk, opened, first):
+def test_another_program_can_open_an_unstarted_session(desk, opened, first):
     ask = desk.ask()
     for wanted in ("command", "claude"):
         ada = opened(ask, None, "--with", wanted, GATE_SESSION_COMMAND=first, PATH="/bin")
         assert ada.end() == 1
-        trouble, still, other = ada.seen.splitlines()[-3:]
-        assert trouble.startswith("gate: ") and f"Try again: gate continue {ask.id}" in still
+        problem, still, other = ada.seen.splitlines()[-3:]
+        assert problem.startswith("gate: ") and f"Try again: gate continue {ask.id}" in still
         assert other == f"Or answer without a session: gate answer {ask.id}"
-    assert [one.cli for one in desk.store.asks.sittings(ask.id)] == ["command", "claude"]
+    assert [one.cli for one in desk.store.asks.visits(ask.id)] == ["command", "claude"]
     ada = opened(ask, None, "--with", "command")
     pid_in(ada)
     ada.type("exit\n")
@@ -177,7 +177,7 @@ def test_where_nothing_was_begun_another_program_can_be_taken(desk, opened, firs
 
 
 @pytest.mark.proves("SES-64")
-def test_the_inbox_tells_the_way_into_a_session(desk):
+def test_inbox_tells_the_way_into_a_session(desk):
     plain = desk.world.ask("Why?")
     assert "gate continue" not in desk.world.ada.gate("inbox").out
     assert desk.world.bob.gate("answer", plain, "so").code == 0
@@ -188,7 +188,7 @@ def test_the_inbox_tells_the_way_into_a_session(desk):
 
 @pytest.mark.proves("SES-63")
 @pytest.mark.parametrize("words", ["cat", "sh -c 'trap \"exit 130\" INT; cat'"])
-def test_who_leaves_the_program_with_ctrl_c_decides_after_it(desk, opened, words):
+def test_leaving_with_ctrl_c_leads_to_the_decision(desk, opened, words):
     ask = desk.ask()
     ada = opened(ask, GATE_SESSION_COMMAND=words)
     ada.until("leave it as you always do")
@@ -196,12 +196,12 @@ def test_who_leaves_the_program_with_ctrl_c_decides_after_it(desk, opened, words
     ada.until("heard\nheard")
     ada.type("\x03")
     decide(ada, "")
-    assert ada.end() == 11 and desk.sittings(ask) == [("person:ada", "left")]
+    assert ada.end() == 11 and desk.visits(ask) == [("person:ada", "left")]
 
 
 @pytest.mark.proves("SES-54", "S0-63", "S0-104", "S0-111")
 @pytest.mark.parametrize("stays", [False, True], ids=["polite", "forced"])
-def test_when_its_time_is_up_it_warns_and_then_ends(desk, opened, stays):
+def test_session_warns_at_its_time_limit_and_then_ends(desk, opened, stays):
     ask = desk.ask(Terms("approval", session_seconds=0.5))
     ada = opened(ask, gate=HASTY)
     before = ada.modes()
@@ -214,7 +214,7 @@ def test_when_its_time_is_up_it_warns_and_then_ends(desk, opened, stays):
     assert GRACE_SECONDS == 60
     assert ada.end() == 3 and f"{ask.id} timed out at" in ada.seen
     assert processes.identify(program) is None and ada.modes() == before
-    assert desk.sittings(ask) == [("person:ada", "time")]
+    assert desk.visits(ask) == [("person:ada", "time")]
     came = desk.outcome(ask)
     assert (came.outcome, came.decision, came.response) == ("timeout", None, None)
     (note,) = desk.store.notes.newest(9)
@@ -224,7 +224,7 @@ def test_when_its_time_is_up_it_warns_and_then_ends(desk, opened, stays):
 
 
 @pytest.mark.proves("SES-55")
-def test_it_ends_when_somebody_settles_the_ask_elsewhere(desk, opened):
+def test_session_ends_when_the_ask_is_settled_elsewhere(desk, opened):
     ask = desk.ask()
     ada = opened(ask)
     program = pid_in(ada)
@@ -232,11 +232,11 @@ def test_it_ends_when_somebody_settles_the_ask_elsewhere(desk, opened):
     assert ada.end() == 6
     assert f"the session was ended, for {ask.id} was already answered by person:bob" in ada.seen
     assert processes.identify(program) is None
-    assert desk.sittings(ask) == [("person:ada", "stopped")]
+    assert desk.visits(ask) == [("person:ada", "stopped")]
 
 
 @pytest.mark.proves("SES-56", "S0-57")
-def test_it_says_that_the_run_was_stopped(desk, opened):
+def test_stopped_run_is_reported(desk, opened):
     run = desk.flows.run(flow=FLOW)
     (ask,) = desk.store.asks.pending_of_run(run.id)
     ada = opened(ask)
@@ -244,11 +244,11 @@ def test_it_says_that_the_run_was_stopped(desk, opened):
     told = desk.world.bob.gate("stop", str(run.id), "--reason", "wrong branch", "--as", "bob")
     assert told.code == 0, told.err
     assert ada.end() == 4 and f"run {run.id} was stopped: wrong branch" in ada.seen
-    assert desk.sittings(ask) == [("person:ada", "stopped")]
+    assert desk.visits(ask) == [("person:ada", "stopped")]
 
 
 @pytest.mark.proves("SES-57", "S0-69")
-def test_keys_and_resizing_reach_the_session_and_a_kill_leaves_the_terminal_as_it_was(desk, opened):
+def test_keys_and_resizing_work_and_kills_restore_the_terminal(desk, opened):
     ask = desk.ask()
     ada = opened(ask)
     before = ada.modes()
@@ -263,7 +263,7 @@ def test_keys_and_resizing_reach_the_session_and_a_kill_leaves_the_terminal_as_i
 
 
 @pytest.mark.proves("SES-58", "S0-117", "LAW-1")
-def test_killed_in_the_talk_it_is_free_again_and_goes_on(desk, opened):
+def test_session_killed_in_the_talk_is_free_and_continues(desk, opened):
     ask = desk.ask()
     ada = opened(ask)
     program = pid_in(ada)
@@ -271,15 +271,15 @@ def test_killed_in_the_talk_it_is_free_again_and_goes_on(desk, opened):
     os.kill(ada.pid, signal.SIGKILL)
     assert ada.end() == -9
     eventually(lambda: processes.identify(program) is None)
-    assert desk.sittings(ask) == [("person:ada", "")], "nobody was left to say so"
+    assert desk.visits(ask) == [("person:ada", "")], "nobody was left to say so"
     bob = opened(ask, desk.world.bob)
     pid_in(bob)
     assert desk.around()["GATE_SESSION"] == first
-    assert desk.sittings(ask) == [("person:ada", "lost"), ("person:bob", "")]
+    assert desk.visits(ask) == [("person:ada", "lost"), ("person:bob", "")]
     bob.type("exit\n")
     bob.until("yes or no")
     os.kill(bob.pid, signal.SIGKILL)
-    assert bob.end() == -9 and desk.sittings(ask)[1] == ("person:bob", "left")
+    assert bob.end() == -9 and desk.visits(ask)[1] == ("person:bob", "left")
     ada = opened(ask)
     pid_in(ada)
     ada.type("exit\n")
@@ -290,15 +290,15 @@ def test_killed_in_the_talk_it_is_free_again_and_goes_on(desk, opened):
 
 
 @pytest.mark.proves("SES-58")
-def test_killed_under_a_shell_that_lives_on_the_program_ends_too(desk):
+def test_program_ends_when_killed_under_a_living_shell(desk):
     ask = desk.ask()
     shell = Screen.shell(desk.world.ada, **desk.environ)
     try:
         shell.until("$ ")
         shell.line("continue", ask.id, "--as", "ada")
         program = pid_in(shell)
-        (sitting,) = desk.store.asks.sittings(ask.id)
-        os.kill(parse_identity(sitting.process).pid, signal.SIGKILL)
+        (visit,) = desk.store.asks.visits(ask.id)
+        os.kill(parse_identity(visit.process).pid, signal.SIGKILL)
         shell.until("Killed")
         eventually(lambda: processes.identify(program) is None)
     finally:
@@ -307,18 +307,18 @@ def test_killed_under_a_shell_that_lives_on_the_program_ends_too(desk):
 
 @pytest.mark.proves("SES-59")
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
-def test_told_to_end_it_leaves_the_session_and_asks_nothing(desk, opened, number):
+def test_terminated_session_is_left_and_asks_nothing(desk, opened, number):
     ask = desk.ask()
     ada = opened(ask)
     program = pid_in(ada)
     os.kill(ada.pid, number)
     assert ada.end() == 11, ada.seen
     assert processes.identify(program) is None
-    assert desk.sittings(ask) == [("person:ada", "left")] and desk.store.asks.get(ask.id).pending
+    assert desk.visits(ask) == [("person:ada", "left")] and desk.store.asks.get(ask.id).pending
 
 
 @pytest.mark.proves("SES-60")
-def test_what_cannot_be_opened_is_said_before_anybody_sits(desk, opened):
+def test_failure_to_open_is_reported_before_the_visit_begins(desk, opened):
     ask, plain = desk.ask(), desk.world.get(desk.world.ask("Why?"))
     told = desk.world.ada.gate("continue", ask.id, "--as", "ada")
     assert told.code == 2 and "there is no terminal here" in told.err
@@ -333,18 +333,18 @@ def test_what_cannot_be_opened_is_said_before_anybody_sits(desk, opened):
         assert ada.end() == code and said in ada.seen
     ada = opened(plain, None, "--with", "claude")
     assert ada.end() == 2 and "--with is for session asks" in ada.seen
-    assert desk.sittings(ask) == []
+    assert desk.visits(ask) == []
     elsewhere = desk.ask(Terms("approval", resume_session="gemini/s1"))
     ada = opened(elsewhere)
     assert ada.end() == 2 and "no session can be opened in gemini" in ada.seen
     gone = desk.ask(Terms("approval", cwd="/nowhere"))
     ada = opened(gone)
     assert ada.end() == 1 and "there is no folder /nowhere" in ada.seen
-    assert desk.sittings(gone) == [("person:ada", "failed")]
+    assert desk.visits(gone) == [("person:ada", "failed")]
 
 
 @pytest.mark.proves("SES-61", "S0-64", "S0-105")
-def test_a_form_begins_with_what_was_proposed_and_the_person_sends_it(desk, opened):
+def test_form_begins_with_the_proposal_for_the_person(desk, opened):
     ask = desk.ask(Terms("form", capture_transcript=True), schema=SCHEMA)
     ada = opened(ask, gate=TALKATIVE)
     pid_in(ada)
@@ -361,7 +361,7 @@ def test_a_form_begins_with_what_was_proposed_and_the_person_sends_it(desk, open
 
 
 @pytest.mark.proves("SES-61", "LAW-6")
-def test_a_draft_of_the_persons_own_goes_before_what_was_proposed(desk, opened):
+def test_persons_own_draft_comes_before_the_proposal(desk, opened):
     ask = desk.ask(Terms("form"), schema=SCHEMA)
     answer_ask.save_draft(desk.store, ask.id, desk.caller_of("ada"), '{"port": 9}')
     ada = opened(ask, gate=TALKATIVE)

@@ -1,4 +1,4 @@
-"""Tasks on the command line, in the hands of agents and of people in a hurry."""
+"""Tasks on the command line, used by agents and by people in a hurry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ADA = ("--as", "ada")
 
 @pytest.fixture
 def waits(world):
-    """The id of a task that waits for ada."""
+    """Return the id of a task that waits for ada."""
     (world.ada.folder / ".gate").mkdir()
     made = world.ada.gate("task", "create", "Add login", "--json", *ADA)
     let_ask(world.store, world.ada.folder, "Which way?")
@@ -22,7 +22,7 @@ def waits(world):
 
 
 @pytest.mark.proves("TASK-253", "S3-B3")
-def test_an_agents_shell_stops_no_run_and_withdraws_no_question_of_a_task(world, waits):
+def test_agents_shell_cannot_stop_runs_or_withdraw_task_questions(world, waits):
     task = backlog.get(world.store, waits)
     for words in (("stop", str(task.run)), ("cancel", waits), ("task", "close", waits)):
         ran = world.plain.gate(*words, CLAUDECODE="1")
@@ -31,14 +31,14 @@ def test_an_agents_shell_stops_no_run_and_withdraws_no_question_of_a_task(world,
 
 
 @pytest.mark.proves("TASK-251")
-def test_the_shell_of_a_test_command_is_no_persons(world, waits):
+def test_shell_of_a_test_command_is_not_a_persons(world, waits):
     ran = world.ada.gate("respond", waits, "sure", GATE_CHECK="run-1/3/1")
     assert ran.code != 0 and "GATE_CHECK" in ran.err
     assert backlog.get(world.store, waits).state == "awaiting_input"
 
 
 @pytest.mark.proves("TASK-265", "LAW-10")
-def test_who_changes_a_task_that_is_worked_on_is_told_what_its_run_goes_on_with(world, waits):
+def test_changed_task_says_that_its_run_keeps_the_old(world, waits):
     run = backlog.get(world.store, waits).run
     told = f"  Run {run} has begun and goes on with what the task said then\n"
     assert world.ada.gate("task", "update", waits, "--test", "make", *ADA).out.endswith(told)

@@ -42,7 +42,7 @@ class Backlog:
         return ran.out if code == 0 else ran.err
 
     def create(self, title, *options):
-        """By the command, if there are options: starting it takes a tenth of a second."""
+        """Create a task, by the command if there are options: a start takes a tenth of a second."""
         if options:
             return json.loads(self("create", title, *options, "--json", *ADA))["id"]
         return backlog.create(
@@ -62,7 +62,7 @@ def tasks(world):
 
 
 @pytest.mark.proves("TASK-80", "S3-P3", "S3-P1", "S3-8", "S3-B24")
-def test_a_task_is_made_with_all_that_is_said_of_it(tasks):
+def test_task_is_created_with_all_its_fields(tasks):
     first = tasks.create("Design payments")
     out = tasks(
         *("create", "Add login ❓", "-d", "With JWT", "-p", "P1", "--size", "small", *ADA),
@@ -81,7 +81,7 @@ def test_a_task_is_made_with_all_that_is_said_of_it(tasks):
 
 
 @pytest.mark.proves("TASK-80", "LAW-10", "S3-34")
-def test_what_makes_no_sense_is_refused_with_a_sentence(tasks):
+def test_wrong_arguments_are_refused_with_a_sentence(tasks):
     task = tasks.create("One")
     other = tasks.create("Two", "--dep", task)
     for words, code, told in (
@@ -104,7 +104,7 @@ def test_what_makes_no_sense_is_refused_with_a_sentence(tasks):
 
 
 @pytest.mark.proves("TASK-81", "S3-P3")
-def test_tasks_are_changed_linked_claimed_closed_reopened_and_put_off(tasks):
+def test_tasks_are_changed_linked_claimed_closed_reopened_and_deferred(tasks):
     first, second = tasks.create("One"), tasks.create("Two")
     assert "✓ Updated" in tasks(
         *("update", first, "--title", "New", "--priority", "high", "--status", "half", *ADA)
@@ -127,7 +127,7 @@ def test_tasks_are_changed_linked_claimed_closed_reopened_and_put_off(tasks):
 
 
 @pytest.mark.proves("TASK-82", "S3-12", "S3-51", "S3-55", "S3-56", "S3-B14", "S3-B6", "S3-87")
-def test_the_list_of_what_waits_has_one_format_with_real_ages(tasks):
+def test_waiting_list_has_one_format_with_real_ages(tasks):
     world, now = tasks.world, datetime.now(UTC)
     auth = tasks.create("Implement user authentication")
     clock = FakeClock(now - timedelta(hours=2, minutes=5))
@@ -170,7 +170,7 @@ def test_every_state_has_an_icon_and_a_colour():
 
 
 @pytest.mark.proves("TASK-82", "LAW-8")
-def test_a_line_fits_the_screen_and_leaves_out_what_does_not(tasks):
+def test_line_fits_the_screen_and_omits_the_rest(tasks):
     task = tasks.get(tasks.create("Very long \x1b[2J" * 30))
     more = {"state": "in_progress", "claimed_by": "person:somebody", "role": "code\x1b[1m"}
     task = task._replace(**more)
@@ -187,7 +187,7 @@ def test_a_line_fits_the_screen_and_leaves_out_what_does_not(tasks):
 
 
 @pytest.mark.proves("TASK-83", "TASK-285", "S3-5", "S3-B21", "S3-B15")
-def test_the_list_is_in_the_order_of_work_and_says_what_holds_a_task_up(tasks):
+def test_list_is_in_work_order_and_shows_blockers(tasks):
     low = tasks.create("Low", "-p", "low")
     held = tasks.create("Held", "--dep", low)
     high = tasks.create("High", "-p", "0")
@@ -208,7 +208,7 @@ def test_the_list_is_in_the_order_of_work_and_says_what_holds_a_task_up(tasks):
 
 
 @pytest.mark.proves("TASK-83", "LAW-10")
-def test_an_empty_list_says_what_to_do_next_and_other_projects_stay_apart(tasks):
+def test_empty_list_names_the_next_step_and_separates_projects(tasks):
     assert f"No task is open in {tasks.folder}.\nOne is made" in tasks("list")
     assert "gate task create TITLE makes one" in tasks("next", code=5)
     assert tasks() == tasks("list") and "No task is open" in tasks("tree")
@@ -227,7 +227,7 @@ def test_an_empty_list_says_what_to_do_next_and_other_projects_stay_apart(tasks)
 
 
 @pytest.mark.proves("TASK-320", "LAW-10")
-def test_where_the_folder_of_a_project_was_moved_its_tasks_are_named_and_can_be_brought(tasks):
+def test_tasks_of_moved_folders_are_named_and_can_move(tasks):
     old = tasks.world.folder / "the old one"
     (old / ".gate").mkdir(parents=True)
     far = tasks.create("Far", "--project", str(old))
@@ -246,7 +246,7 @@ def test_where_the_folder_of_a_project_was_moved_its_tasks_are_named_and_can_be_
 
 
 @pytest.mark.proves("TASK-84")
-def test_in_the_worktree_of_a_run_its_project_is_meant(tasks):
+def test_worktree_of_a_run_means_its_project(tasks):
     store = tasks.world.store
     root = tasks.world.folder / "worktrees" / "run-1" / "project"
     (root / ".git").mkdir(parents=True)
@@ -256,14 +256,14 @@ def test_in_the_worktree_of_a_run_its_project_is_meant(tasks):
     assert tasks.get(task).project == str(tasks.folder)
     part = tasks.world.claude.gate("task", "create", "Part", "--parent", task, "--json")
     assert json.loads(part.out)["project"] == str(tasks.folder)
-    # A folder that only looks like one is its own project.
+    # A folder that only looks similar is another project.
     strange = tasks.world.folder / "worktrees" / "run-7" / "x"
     (strange / ".git").mkdir(parents=True)
     assert tasks.get(tasks.create("Strange", "--project", str(strange))).project == str(strange)
 
 
 @pytest.mark.proves("TASK-85", "S3-54", "S3-12", "S3-B14")
-def test_the_tree_is_drawn_with_questions_beneath_those_that_wait(tasks):
+def test_tree_is_drawn_with_questions_beneath_those_that_wait(tasks):
     pay = tasks.create("Design payment system")
     auth = tasks.create("Implement user authentication", "--parent", pay, "-p", "0")
     api = tasks.create("Implement payment API", "--parent", pay)
@@ -294,7 +294,7 @@ def test_the_tree_is_drawn_with_questions_beneath_those_that_wait(tasks):
 
 
 @pytest.mark.proves("TASK-85")
-def test_a_task_whose_parent_is_not_there_stands_at_the_root_and_circles_end(tasks):
+def test_task_without_its_parent_is_at_the_root(tasks):
     one = tasks.get(tasks.create("One"))
     lost = one._replace(id="tm-lost", parent="tm-gone")
     circle = [one._replace(id=a, parent=b) for a, b in (("tm-a23", "tm-b23"), ("tm-b23", "tm-a23"))]
@@ -333,7 +333,7 @@ def test_ten_thousand_tasks_are_drawn_in_no_time(tasks):
 @pytest.mark.proves(
     "TASK-86", "S3-69", "S3-7", "S3-80", "S3-13", "S3-14", "S3-15", "S3-16", "LAW-8"
 )
-def test_show_tells_everything_with_the_history_of_questions_and_answers(tasks):
+def test_show_has_the_history_of_questions_and_answers(tasks):
     needed = tasks.create("Needed")
     task_id = tasks.create("Add login", "--parent", needed, "-d", "The\x1b[2J whole", "-p", "0")
     tasks.create("Later", "--dep", task_id)
@@ -368,7 +368,7 @@ def test_show_tells_everything_with_the_history_of_questions_and_answers(tasks):
 
 
 @pytest.mark.proves("TASK-283", "LAW-8")
-def test_show_and_list_tell_options_limits_what_was_going_on_and_which_agent_made_it(tasks):
+def test_show_and_list_have_options_limits_activity_and_agent(tasks):
     made = tasks.world.claude.gate("task", "create", "Deploy", "-p", "0", "--answer-within", "2h")
     task = made.out.split()[2].rstrip(":")
     tasks("update", task, "--on-timeout", "defer", *ADA)
@@ -379,7 +379,7 @@ def test_show_and_list_tell_options_limits_what_was_going_on_and_which_agent_mad
     words = " ".join(f"word{n}" for n in range(40))
     assert words.split() == tasks("show", tasks.create(words)).partition("○")[0].split()[1:]
     options = {"kind": "choice", "options": ("eu-1", "us-1\x1b")}
-    tasks.let_ask("Where?", going_on="I looked at\x1b[2J both", **options)
+    tasks.let_ask("Where?", activity="I looked at\x1b[2J both", **options)
     shown = tasks("show", task)
     assert "Choose one of:\n  │ 1. eu-1\n  │ 2. us-1␛\n" in shown
     assert "What was going on\n│ I looked at␛[2J both\n" in shown
@@ -391,7 +391,7 @@ def test_show_and_list_tell_options_limits_what_was_going_on_and_which_agent_mad
 
 
 @pytest.mark.proves("TASK-87", "LAW-6")
-def test_a_task_is_edited_in_the_editor_and_what_does_not_fit_is_kept(tasks):
+def test_task_is_edited_and_invalid_text_is_kept(tasks):
     task = tasks.create("Add login", "-d", "With\x1b[2J JWT")
     assert tasks("edit", task, *ADA, EDITOR="true") == f"Nothing was changed in {task}.\n"
     assert tasks.get(task).version == 1
@@ -415,7 +415,7 @@ def test_a_task_is_edited_in_the_editor_and_what_does_not_fit_is_kept(tasks):
 
 
 @pytest.mark.proves("TASK-88", "TASK-318")
-def test_tail_tells_what_happened_to_tasks_and_goes_on_until_it_is_stopped(tasks):
+def test_tail_shows_task_events_until_it_is_stopped(tasks):
     first, second = tasks.create("One", "-p", "0"), tasks.create("Two")
     tasks.world.ask("Not a task's?")
     tasks.let_ask("Which \x1b[2Jway?" + " And why?" * 20)
@@ -441,7 +441,7 @@ def test_tail_tells_what_happened_to_tasks_and_goes_on_until_it_is_stopped(tasks
 
 
 @pytest.mark.proves("TASK-89", "S3-P2", "TASK-73", "TASK-77", "TASK-78", "TASK-287", "TASK-319")
-def test_a_backlog_goes_out_to_a_file_and_comes_in_again(tasks):
+def test_backlog_is_exported_to_a_file_and_imported_again(tasks):
     first = tasks.create("Add login — ❓", "--test", "make")
     second = tasks.create("Later", "--dep", first)
     tasks.let_ask(JWT, context="or cookies")
@@ -481,7 +481,7 @@ def test_a_backlog_goes_out_to_a_file_and_comes_in_again(tasks):
 
 
 @pytest.mark.proves("TASK-289", "TASK-290", "TASK-288", "TASK-286", "LAW-8", "LAW-10")
-def test_what_does_not_fit_is_told_at_once_with_the_way_on(tasks):
+def test_invalid_task_is_reported_at_once_with_next_steps(tasks):
     folder = tasks.folder / ".gate" / "agents"
     folder.mkdir()
     (folder / "mine.md").write_text('---\ncommand: ["true"]\n---\nYou are mine.\n')
@@ -505,7 +505,7 @@ def test_what_does_not_fit_is_told_at_once_with_the_way_on(tasks):
 
 
 @pytest.mark.proves("TASK-284")
-def test_a_task_is_also_meant_without_tm_where_an_ask_is_expected(tasks):
+def test_task_is_accepted_without_tm_where_asks_are_expected(tasks):
     world = tasks.world
     line = '{"id": "tm-7777", "title": "One"}\n{"id": "tm-zzz", "title": "Two"}\n'
     tasks("import", "-", *ADA, text=line)
@@ -519,7 +519,7 @@ def test_a_task_is_also_meant_without_tm_where_an_ask_is_expected(tasks):
     assert world.ada.gate("answer", "zzz", "left").code == 0
     assert world.get(second).value == "left"
     assert "there is no run 101" in world.ada.gate("answer", "101", "x").err
-    # What an ask or a run is called comes first.
+    # Ids of asks and runs come first.
     store = world.store
     ask_id = world.ask("Mine?")
     tasks("import", "-", *ADA, text=f'{{"id": "tm-{ask_id[2:]}", "title": "Same"}}\n')
@@ -529,7 +529,7 @@ def test_a_task_is_also_meant_without_tm_where_an_ask_is_expected(tasks):
 
 
 @pytest.mark.proves("TASK-90", "LAW-3", "S3-P9")
-def test_an_agent_leaves_alone_what_waits_for_a_person(tasks):
+def test_agent_cannot_change_tasks_that_await_a_person(tasks):
     task = tasks.create("One")
     tasks.let_ask("Which?")
     for words in (["close", task], ["defer", task], ["update", task, "--title", "Mine"]):
@@ -555,7 +555,7 @@ def test_listing_runs_loads_nothing_of_tasks(tasks):
 
 
 @pytest.mark.proves("TASK-92", "CLI-11")
-def test_completion_knows_the_commands_of_tasks_and_what_waits(tasks):
+def test_completion_knows_task_commands_and_waiting_tasks(tasks):
     task = tasks.create("One", "-p", "0")
     other = tasks.create("Two")
     tasks.let_ask("Which?")
@@ -605,7 +605,7 @@ try gate ask --priority ''; try gate template sh; try gate task create -d ''
 
 
 @pytest.mark.proves("TASK-93")
-def test_a_task_stands_for_the_ask_that_it_waits_for(tasks):
+def test_task_means_the_ask_it_waits_for(tasks):
     world, task = tasks.world, tasks.create("One")
     assert "waits for nobody (state: open): gate task show" in world.plain.gate("show", task).err
     assert world.ada.gate("answer", "tm-none", "x").code == 5

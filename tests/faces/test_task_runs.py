@@ -1,4 +1,4 @@
-"""Runs of tasks on every face: which task, and what it came to."""
+"""Runs of tasks on every face: the task and its result."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ WHY = "there is no\x1b[2J network"
 
 
 def end(store, title, **result):
-    """A task whose run has completed with this report."""
+    """Make a task whose run has completed with this report."""
     run = taken_up(store, add_task(store, title, priority=0))
     assert store.runs.change(runs.complete(run, {"summary": "", **result}, store.now()), run)
     return store.runs.get(run.id)
 
 
 def every_end(store):
-    """Runs that failed, were closed, were closed by a person, stopped by one, and wait."""
+    """Make runs that failed, were closed, closed by a person, stopped by a person, and wait."""
     failed = end(store, "Pull the feed", state="failed", status=WHY, summary="Tried twice")
     closed = end(store, "Add login", state="closed", summary="All of it")
     by_ada = taken_up(store, add_task(store, "Old idea", priority=0))
@@ -41,7 +41,7 @@ def every_end(store):
 
 
 @pytest.mark.proves("TASK-280", "LAW-8")
-def test_gate_list_names_the_task_of_a_run_and_what_it_came_to(world):
+def test_gate_list_names_a_runs_task_and_result(world):
     failed, closed, by_ada, stopped, waits = every_end(world.store)
     out = world.plain.gate("list").out
     lines = {int(line.split()[0]): line for line in out.splitlines()[1:]}
@@ -61,7 +61,7 @@ def test_gate_list_names_the_task_of_a_run_and_what_it_came_to(world):
 
 
 @pytest.mark.proves("TASK-280", "LAW-10")
-def test_gate_status_tells_why_a_task_failed_and_the_way_on(world):
+def test_gate_status_tells_why_a_task_failed(world):
     failed, closed, by_ada, stopped, waits = every_end(world.store)
 
     def status(run):
@@ -87,7 +87,7 @@ def test_gate_status_tells_why_a_task_failed_and_the_way_on(world):
 
 
 @pytest.mark.proves("TASK-313", "LAW-10")
-def test_a_task_stands_for_its_last_run_and_gate_watch_ends_by_what_it_came_to(world):
+def test_task_means_its_last_run_also_for_watch(world):
     failed, closed, by_ada, *_ = every_end(world.store)
     told = world.plain.gate("watch", failed.task.upper())
     assert told.code == 12 and f"Run {failed.id}: ✗ failed" in told.out
@@ -101,12 +101,12 @@ def test_a_task_stands_for_its_last_run_and_gate_watch_ends_by_what_it_came_to(w
     none = world.plain.gate("logs", new.id)
     assert none.code == 5 and f"no run has worked on {new.id} yet" in none.err
     assert world.plain.gate("stop", "tm-none").code == 5
-    # Whoever says this may mean the task.
+    # A person who types this may mean the task.
     assert world.plain.gate("delete", failed.task).code == 2
 
 
 @pytest.mark.proves("TASK-280")
-def test_a_run_whose_task_has_gone_elsewhere_tells_its_own_state(world):
+def test_run_shows_its_own_state_when_its_task_left(world):
     run = taken_up(world.store, add_task(world.store))
     assert task_runs.end_of(world.store, run) is None
     stopped = run._replace(state="stuck")
@@ -117,7 +117,7 @@ def test_a_run_whose_task_has_gone_elsewhere_tells_its_own_state(world):
 
 
 @pytest.mark.proves("TASK-280")
-def test_the_tui_names_the_task_of_a_run_and_what_it_came_to(tmp_path):
+def test_tui_names_a_runs_task_and_result(tmp_path):
     store = open_throwaway_store(str(tmp_path / "gate.db"))
     failed, *_ = every_end(store)
 
@@ -134,7 +134,7 @@ def test_the_tui_names_the_task_of_a_run_and_what_it_came_to(tmp_path):
 
 
 @pytest.mark.proves("TASK-280", "LAW-8")
-def test_the_web_names_the_task_of_a_run_and_what_it_came_to(tmp_path):
+def test_web_names_a_runs_task_and_result(tmp_path):
     inbox = Inbox(tmp_path)
     failed, closed, by_ada, *_ = every_end(inbox.store)
     page = inbox.client("read").get("/runs").text

@@ -1,4 +1,4 @@
-"""`gate template`: answers written beforehand, listed, shown, set and deleted."""
+"""`gate template`: prepared answers, listed, shown, set and deleted."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_templates_are_set_listed_shown_and_deleted(world, project, users):
         "source": str(path),
         "variables": ["person", "reason"],
     }
-    assert json.loads(template(world, "--json").out) == {"templates": [shown], "troubles": []}
+    assert json.loads(template(world, "--json").out) == {"templates": [shown], "problems": []}
     assert template(world, "show", "later").out == path.read_text()
     assert template(world, "delete", "later").out == f"Removed: {path}\n"
     assert "no template 'later'" in template(world, "delete", "later", code=5).err
@@ -60,7 +60,7 @@ def test_templates_are_set_listed_shown_and_deleted(world, project, users):
 
 
 @pytest.mark.proves("TASK-292")
-def test_the_text_may_stand_behind_an_option(world, project):
+def test_text_may_follow_an_option(world, project):
     template(world, "set", "later", "--project", "Not now.")
     assert (project / ".gate" / "templates" / "later.md").read_text() == "Not now.\n"
     assert template(world, "--names").out == "later\n"
@@ -69,7 +69,7 @@ def test_the_text_may_stand_behind_an_option(world, project):
 
 
 @pytest.mark.proves("TASK-46", "TASK-47")
-def test_the_projects_templates_come_first(world, project, users):
+def test_projects_templates_come_first(world, project, users):
     own = project / ".gate" / "templates" / "later.md"
     template(world, "set", "later", "--project", "--file", "-", text="Here.\n\nReally.\n")
     assert own.read_text() == "Here.\n\nReally.\n"
@@ -86,7 +86,7 @@ def test_the_projects_templates_come_first(world, project, users):
 
 
 @pytest.mark.proves("TASK-47", "LAW-10")
-def test_what_makes_no_template_changes_nothing(world, project, users):
+def test_invalid_template_changes_nothing(world, project, users):
     template(world, "set", "later", "First.")
     for words, code, sentence in (
         (("set", "later"), 2, "a text, --file F, or --edit"),
@@ -106,10 +106,10 @@ def test_what_makes_no_template_changes_nothing(world, project, users):
 
 
 @pytest.mark.proves("TASK-47")
-def test_a_template_is_written_in_the_editor(world, project, users):
+def test_template_is_written_in_the_editor(world, project, users):
     adds = "sh -c 'echo second >> \"$1\"' sh"
     template(world, "set", "later", "first", "--edit", EDITOR=adds)
-    # What stands there is where it goes on from.
+    # The existing text is the initial one.
     template(world, "set", "later", "--edit", VISUAL=adds)
     words = (users / "later.md").read_text().split()
     assert words == ["firstsecond", "second"]
@@ -126,7 +126,7 @@ def test_a_template_is_written_in_the_editor(world, project, users):
 
 
 @pytest.mark.proves("TASK-47")
-def test_an_agent_puts_no_words_into_peoples_mouths(world, project, users):
+def test_agent_cannot_write_templates(world, project, users):
     template(world, "set", "later", "Mine.")
     for words in (("set", "later", "Yes to all."), ("set", "later", "x", "--project")):
         ran = world.claude.gate("template", *words)

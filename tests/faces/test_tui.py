@@ -1,4 +1,4 @@
-"""`gate tui`, played on a real store without a terminal; in a terminal: journeys/test_tui_terminal.py."""
+"""`gate tui` on a real store without a terminal; journeys/test_tui_terminal.py has one."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def store(tmp_path):
 
 @pytest.fixture(autouse=True)
 def no_tick(monkeypatch):
-    """Whatever changes on the screen must be told by the store or the terminal."""
+    """Every change on the screen must come from the store or the terminal."""
     monkeypatch.setattr("gatebell.tui.app._TICK_SECONDS", 1000.0)
 
 
 @pytest.mark.proves("S2-54", "S2-55", "S2-56", "S2-B23", "RUN-540")
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
-def test_the_list_shows_every_run_and_what_it_waits_for(store, size):
+def test_list_shows_every_run_and_its_question(store, size):
     assert set(run_rows.STATES) == set(RunState)
     for state in ("completed", "stuck", "failed", "running", "ready"):
         add_run(store, state=state)
@@ -74,7 +74,7 @@ def test_the_list_shows_every_run_and_what_it_waits_for(store, size):
 
 
 @pytest.mark.proves("RUN-540")
-def test_without_runs_it_says_how_one_is_started(store):
+def test_empty_list_says_how_to_start_a_run(store):
     async def look(played):
         await played.until("There are no runs yet. One is started with: gate run FLOW PROMPT")
         await played.press("enter", "c", "a")
@@ -87,7 +87,7 @@ def test_without_runs_it_says_how_one_is_started(store):
 
 
 @pytest.mark.proves("S2-57", "S2-58", "S2-59")
-def test_the_detail_tells_why_a_run_waits_and_how_far_it_came(store):
+def test_detail_tells_why_a_run_waits_and_its_progress(store):
     waiting_run(store)
 
     async def look(played):
@@ -111,7 +111,7 @@ def test_the_detail_tells_why_a_run_waits_and_how_far_it_came(store):
 
 
 @pytest.mark.proves("RUN-541", "LAW-6")
-def test_a_text_is_answered_in_place_and_what_is_not_sent_is_kept(store):
+def test_text_is_answered_in_place_or_kept_unsent(store):
     _, ask = waiting_run(store)
 
     async def act(played):
@@ -135,7 +135,7 @@ def test_a_text_is_answered_in_place_and_what_is_not_sent_is_kept(store):
 
 
 @pytest.mark.proves("RUN-541", "LAW-6")
-def test_what_is_typed_is_saved_meanwhile_and_when_somebody_leaves_altogether(store):
+def test_typed_text_is_saved_while_typing_and_on_exit(store):
     _, ask = waiting_run(store)
     saved = []
 
@@ -153,7 +153,7 @@ def test_what_is_typed_is_saved_meanwhile_and_when_somebody_leaves_altogether(st
 
 
 @pytest.mark.proves("RUN-542", "LAW-3")
-def test_an_approval_is_typed_each_time_and_enter_is_not_yet(store):
+def test_approval_is_typed_and_enter_means_not_yet(store):
     _, ask = waiting_run(store, "Deploy?", "approval")
     pending = lambda: store.asks.get(ask.id).pending  # noqa: E731 - read twice
 
@@ -182,7 +182,7 @@ def test_an_approval_is_typed_each_time_and_enter_is_not_yet(store):
 
 
 @pytest.mark.proves("RUN-543", "LAW-3")
-def test_an_approval_from_an_agents_surroundings_is_refused_with_its_sentence(store):
+def test_approval_from_an_agents_environment_is_refused(store):
     _, ask = waiting_run(store, "Deploy?", "approval")
 
     async def act(played):
@@ -195,7 +195,7 @@ def test_an_approval_from_an_agents_surroundings_is_refused_with_its_sentence(st
 
 
 @pytest.mark.proves("RUN-544")
-def test_a_choice_is_picked_and_nothing_is_picked_beforehand(store):
+def test_choice_is_picked_and_nothing_is_picked_beforehand(store):
     options = ("PostgreSQL", "[b]SQLite", "Other…")
     first, second, third = (
         lone_ask(store, f"Which database {n}?", "choice", options=options, multiple=n == 3)
@@ -228,7 +228,7 @@ def test_a_choice_is_picked_and_nothing_is_picked_beforehand(store):
 
 
 @pytest.mark.proves("RUN-545")
-def test_what_needs_more_than_fields_is_handed_to_gate_answer(store, monkeypatch):
+def test_ask_that_needs_more_than_fields_opens_gate_answer(store, monkeypatch):
     manage_people.add(store, a_person("root"), "ada")
     manage_people.add(store, a_person("root"), "bob")
     both = {"all": ["ada", "bob"]}
@@ -256,7 +256,7 @@ def test_what_needs_more_than_fields_is_handed_to_gate_answer(store, monkeypatch
 
 
 @pytest.mark.proves("RUN-557")
-def test_a_session_is_opened_with_enter_and_answered_plainly_with_ctrl_t(store, monkeypatch):
+def test_enter_opens_a_session_and_ctrl_t_answers(store, monkeypatch):
     ask = lone_ask(store, "Is it ready?", "session", session=Terms("approval"))
     handed = []
     monkeypatch.setattr(answering_screen, "hand_over", lambda _, __, words: handed.append(words))
@@ -273,7 +273,7 @@ def test_a_session_is_opened_with_enter_and_answered_plainly_with_ctrl_t(store, 
 
 
 @pytest.mark.proves("RUN-546")
-def test_the_screen_follows_the_store(store):
+def test_screen_follows_the_store(store):
     run, ask = waiting_run(store)
     other = lone_ask(store, "Which database?")
 
@@ -297,7 +297,7 @@ def test_the_screen_follows_the_store(store):
 
 
 @pytest.mark.proves("RUN-547", "S2-50")
-def test_a_run_is_stopped_for_a_typed_reason_only(store):
+def test_run_is_stopped_for_a_typed_reason_only(store):
     run, ask = waiting_run(store)
 
     async def act(played):
@@ -318,7 +318,7 @@ def test_a_run_is_stopped_for_a_typed_reason_only(store):
 
 
 @pytest.mark.proves("S2-B13", "S2-58")
-def test_the_editor_key_opens_the_runs_folder_once_and_only_there(store, monkeypatch, tmp_path):
+def test_editor_key_opens_the_runs_folder_once(store, monkeypatch, tmp_path):
     folder = tmp_path / "a folder"
     folder.mkdir()
     waiting_run(store)
@@ -349,8 +349,8 @@ def test_the_editor_key_opens_the_runs_folder_once_and_only_there(store, monkeyp
 
 
 @pytest.mark.proves("RUN-548", "LAW-8")
-def test_what_agents_write_is_neither_markup_nor_a_command(store):
-    _, ask = waiting_run(store, EVIL, going_on=EVIL, context=EVIL)
+def test_text_of_agents_is_neither_markup_nor_a_command(store):
+    _, ask = waiting_run(store, EVIL, activity=EVIL, context=EVIL)
     add_run(store, flow="[link]\x1b]0;x", state="failed", reason=EVIL, error=EVIL)
     lone_ask(store, EVIL, "choice", options=(EVIL, "b"))
     inert = "[red]␛[31mOdd[/red] ‹U+202E›way?"
@@ -374,7 +374,7 @@ def test_what_agents_write_is_neither_markup_nor_a_command(store):
 
 
 @pytest.mark.proves("RUN-556", "LAW-4")
-def test_an_ask_longer_than_the_screen_hides_nothing_at_its_right_edge(store):
+def test_ask_wider_than_the_screen_hides_nothing(store):
     letters = "".join(chr(ord("A") + number % 26) for number in range(26 * 8))
     lone_ask(store, "Deploy?", "approval", context="\n" * 30 + letters)
 
@@ -391,18 +391,16 @@ def test_an_ask_longer_than_the_screen_hides_nothing_at_its_right_edge(store):
 
 
 @pytest.mark.proves("RUN-549", "LAW-10")
-def test_a_store_that_gives_trouble_is_told_in_a_sentence_until_it_is_well_again(
-    store, monkeypatch
-):
+def test_store_error_is_shown_until_the_store_works_again(store, monkeypatch):
     _, ask = waiting_run(store)
 
     async def act(played):
-        def trouble(*_, **__):
+        def problem(*_, **__):
             raise StoreTroubleError("the store gives trouble: look at the disk")
 
         with monkeypatch.context() as away:
             for name in ("newest", "get"):
-                away.setattr(store.runs, name, trouble)
+                away.setattr(store.runs, name, problem)
             played.app.on_changed()
             await played.until("the store gives trouble: look at the disk", "OAuth or API keys?")
             await played.press("c", "a", "enter")
@@ -413,8 +411,8 @@ def test_a_store_that_gives_trouble_is_told_in_a_sentence_until_it_is_well_again
         await played.press("a")
         await played.type("OAuth")
         with monkeypatch.context() as away:
-            away.setattr(store.asks, "change", trouble)
-            away.setattr(store.asks, "save_draft", trouble)
+            away.setattr(store.asks, "change", problem)
+            away.setattr(store.asks, "save_draft", problem)
             await played.press("ctrl+s")
             await played.until("the store gives trouble", "OAuth")
         await played.press("ctrl+s")
@@ -424,7 +422,7 @@ def test_a_store_that_gives_trouble_is_told_in_a_sentence_until_it_is_well_again
 
 
 @pytest.mark.proves("RUN-550")
-def test_of_several_asks_of_one_run_the_person_picks_one(store):
+def test_person_picks_one_of_several_asks_of_a_run(store):
     run, first = waiting_run(store)
     second = ask_of(store, run.id, "2", "Which colour?")
 
@@ -441,7 +439,7 @@ def test_of_several_asks_of_one_run_the_person_picks_one(store):
 
 
 @pytest.mark.proves("RUN-551")
-def test_a_run_without_a_session_says_so_instead_of_opening_one(store):
+def test_run_without_a_session_says_so(store):
     run = add_run(
         store, [call(store, "1", "pause", "Ship?", state="waiting")], state="waiting_human"
     )
@@ -460,7 +458,7 @@ def test_a_run_without_a_session_says_so_instead_of_opening_one(store):
 
 
 @pytest.mark.proves("RUN-552", "LAW-10")
-def test_it_needs_a_terminal_and_textual_and_says_so(world, monkeypatch, capsys):
+def test_tui_names_a_missing_terminal_or_textual(world, monkeypatch, capsys):
     ran = world.plain.gate("tui")
     assert ran.code == 2 and "there is no terminal here: gate list and gate inbox" in ran.err
     monkeypatch.setenv("GATE_STORE", world.path)
@@ -470,7 +468,7 @@ def test_it_needs_a_terminal_and_textual_and_says_so(world, monkeypatch, capsys)
 
 
 @pytest.mark.proves("RUN-553", "S2-P1")
-def test_bare_gate_is_the_inbox_where_nobody_could_see_more(world, monkeypatch, capsys):
+def test_bare_gate_is_the_inbox_without_a_full_terminal(world, monkeypatch, capsys):
     add_run(world.store, state="running")
     assert "Nothing is waiting" in world.plain.gate().out, "through a pipe"
     monkeypatch.setenv("GATE_STORE", world.path)
@@ -485,7 +483,7 @@ def test_bare_gate_is_the_inbox_where_nobody_could_see_more(world, monkeypatch, 
 
 
 @pytest.mark.proves("RUN-554")
-def test_how_long_something_lasted_has_two_units():
+def test_duration_has_two_units():
     spoken = {0.4: "0s", 59: "59s", 60: "1m", 135: "2m 15s", 3600: "1h", 11100: "3h 5m"}
     assert {seconds: run_rows.describe_duration(seconds) for seconds in spoken} == spoken
     assert run_rows.describe_duration(90000) == "1d 1h"

@@ -26,7 +26,7 @@ TABLES = {"opened_at": "asks", "expires_at": "asks", "context": "asks", "given_a
 
 @pytest.fixture
 def spoil(inbox, monkeypatch):
-    """An ask with one column set by hand; gives the ask."""
+    """Make an ask with one column set by hand; return the ask."""
     monkeypatch.setenv("GATE_STORE", inbox.store.path)
     ask = inbox.ask("Deploy?")
 
@@ -75,7 +75,7 @@ def test_run_with_a_nonsense_time_is_named(inbox, spoil, capsys):
         assert f"run {run.id} cannot be read" in complaint(capsys, *words), words
 
 
-# What no version writes yet, and the words by which the error names it.
+# Values that no version writes yet, and the words of the error about each.
 UNKNOWN = {
     "asks.status": ("parked", "ask status", ["wait", "{ask}"]),
     "asks.kind": ("riddle", "ask kind", ["show", "{ask}"]),

@@ -1,4 +1,4 @@
-"""`gate up`, `gate down` and `gate link`: one process, its lock, and who is let in where."""
+"""`gate up`, `gate down` and `gate link`: one process, its lock, and who may log in where."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def fetch(url):
 
 
 @pytest.mark.proves("WEB-40", "WEB-41")
-def test_up_says_where_it_is_refuses_a_second_one_and_ends_on_a_signal(up):
+def test_up_prints_its_address_is_unique_and_obeys_signals(up):
     process, link = up.start()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/link/[0-9a-f]{64}", link)
     lines = [process.stdout.readline() for _ in range(2)]
@@ -97,7 +97,7 @@ def test_up_says_where_it_is_refuses_a_second_one_and_ends_on_a_signal(up):
 
 
 @pytest.mark.proves("WEB-40")
-def test_up_goes_on_in_the_background_until_down(up):
+def test_up_runs_in_the_background_until_down(up):
     started = up.gate("up", "--port=0", "--detach")
     assert started.returncode == 0, started.stderr
     found = daemon.find(up.path)
@@ -120,7 +120,7 @@ def test_up_goes_on_in_the_background_until_down(up):
 
 
 @pytest.mark.proves("WEB-40")
-def test_what_a_killed_up_left_behind_stops_nobody(up):
+def test_leftovers_of_a_killed_up_stop_no_process(up):
     process, _ = up.start()
     process.kill()
     process.wait()
@@ -138,7 +138,7 @@ def stranger():
 
 
 @pytest.mark.proves("NTF-27")
-def test_somebody_who_looks_brings_no_dead_one_back_to_life(up, stranger):
+def test_reading_the_lock_does_not_revive_a_dead_process(up, stranger):
     lock = locks.up_lock_path(up.path)
     with open(lock, "w", encoding="utf-8") as file:
         json.dump({"pid": stranger.pid, "url": "http://127.0.0.1:1"}, file)
@@ -149,7 +149,7 @@ def test_somebody_who_looks_brings_no_dead_one_back_to_life(up, stranger):
 
 
 @pytest.mark.proves("NTF-27", "LAW-10")
-def test_down_leaves_a_process_alone_that_does_not_hold_the_lock(up, stranger):
+def test_down_spares_a_process_that_lacks_the_lock(up, stranger):
     lock = locks.up_lock_path(up.path)
     with open(lock, "w", encoding="utf-8") as file:
         json.dump({"pid": stranger.pid, "url": "http://127.0.0.1:1"}, file)
@@ -161,7 +161,7 @@ def test_down_leaves_a_process_alone_that_does_not_hold_the_lock(up, stranger):
 
 
 @pytest.mark.proves("WEB-40")
-def test_trouble_of_one_in_the_background_is_told(up):
+def test_error_of_a_background_process_is_reported(up):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -173,7 +173,7 @@ def test_trouble_of_one_in_the_background_is_told(up):
 
 
 @pytest.mark.proves("WEB-1", "WEB-41")
-def test_gate_link_makes_another_way_in_but_not_for_an_agent(up):
+def test_gate_link_makes_a_login_but_not_for_agents(up):
     assert up.gate("link").returncode == 5
     _, link = up.start()
     url = link.partition("/link/")[0]
@@ -207,7 +207,7 @@ def test_gate_link_makes_another_way_in_but_not_for_an_agent(up):
         ),
     ],
 )
-def test_nobody_elsewhere_reaches_it_without_tls_and_personal_tokens(up, words, because):
+def test_other_machines_need_tls_and_personal_tokens(up, words, because):
     refused = up.gate("up", "--port=0", *words)
     assert refused.returncode == 2 and because in refused.stderr, refused.stderr
     assert daemon.find(up.path) is None
@@ -234,7 +234,7 @@ def test_behind_a_proxy_a_claimed_login_is_worth_nothing(up):
 
 
 def _listening_port(pid):
-    """The port a process listens on, from the kernel's table."""
+    """Return the port on which a process listens, from the kernel's table."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         sockets = {
@@ -251,7 +251,7 @@ def _listening_port(pid):
 
 
 @pytest.mark.proves("WEB-10")
-def test_it_speaks_tls_itself_and_its_cookie_goes_nowhere_else(up, tmp_path):
+def test_up_serves_tls_and_its_cookie_stays_there(up, tmp_path):
     find_program("openssl", "TLS was not tried")
     cert, key = tmp_path / "c.pem", tmp_path / "k.pem"
     words = [

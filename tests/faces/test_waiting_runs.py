@@ -1,4 +1,4 @@
-"""What people learn of a run that waits: by their roads, and from its record."""
+"""How people learn of a waiting run: by their routes, and from its record."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gatebell.app.wiring import open_store
 
 
 @pytest.mark.proves("S2-76")
-def test_a_run_that_waits_tells_people_by_their_roads(world):
+def test_waiting_run_notifies_people_by_their_routes(world):
     RunProject(world)
-    # Their own: from a throwaway store nobody is told anything.
+    # A person's own store: a throwaway store sends no notifications.
     path, told = str(world.folder / "own" / "gate.db"), world.folder / "told"
-    road = f'echo "$GATE_KIND $GATE_ASK_ID $GATE_TITLE" >> {told}'
-    driving = world.plain.start("run", "gated", GATE_STORE=path, GATE_NOTIFY_CMD=road)
+    route = f'echo "$GATE_KIND $GATE_ASK_ID $GATE_TITLE" >> {told}'
+    driving = world.plain.start("run", "gated", GATE_STORE=path, GATE_NOTIFY_CMD=route)
     try:
         eventually(lambda: told.exists() and told.read_text().endswith("\n"))
     finally:
@@ -30,7 +30,7 @@ def test_a_run_that_waits_tells_people_by_their_roads(world):
 
 
 @pytest.mark.proves("S2-3")
-def test_the_record_of_a_waiting_call_tells_what_was_tried_why_it_is_stuck_and_what_is_needed(
+def test_waiting_calls_record_tells_attempts_reason_and_need(
     world,
 ):
     tried, why, needed = "tried OAuth twice", "its tests fail", "OAuth or API keys?"
@@ -45,7 +45,7 @@ def test_the_record_of_a_waiting_call_tells_what_was_tried_why_it_is_stuck_and_w
 
 
 @pytest.mark.proves("S2-B23")
-def test_a_run_is_ready_before_it_runs_and_stuck_after_it_was_killed(world):
+def test_run_is_ready_before_and_stuck_after_a_kill(world):
     RunProject(world)
     assert world.ada.gate("run", "simple", "--detach").code == 0
     assert world.store.runs.get(1).state == "ready" and " ready " in world.ada.gate("list").out

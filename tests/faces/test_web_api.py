@@ -23,7 +23,7 @@ __all__ = ["inbox"]
 
 
 @pytest.mark.proves("WEB-20", "WEB-3")
-def test_an_agent_asks_waits_and_takes_the_answer_over_http(inbox):
+def test_agent_asks_waits_and_takes_the_answer_over_http(inbox):
     token = inbox.token("ask")
     with inbox.running() as server:
         server.headers["authorization"] = f"Bearer {token}"
@@ -49,11 +49,11 @@ def test_an_agent_asks_waits_and_takes_the_answer_over_http(inbox):
     ask = inbox.store.asks.get(ask_id)
     assert ask.delivered_at and ask.delivered_to.startswith("agent:http-")
     assert (ask.settled_by, ask.settled_via) == ("person:bob", "http")
-    assert ask.origin.sponsor == "person:ada" and ask.origin.agent == "release-bot"
+    assert ask.origin.started_by == "person:ada" and ask.origin.agent == "release-bot"
 
 
 @pytest.mark.proves("WEB-3", "WEB-12")
-def test_a_token_that_may_only_ask_sees_its_own_asks_and_answers_nothing(inbox):
+def test_asking_token_sees_its_own_asks_and_answers_nothing(inbox):
     foreign = inbox.ask("Whose?")
     agent, other = inbox.client("ask"), inbox.client("ask", name="bob")
     own = agent.post("/api/asks", json={"prompt": "Mine?"}).json()["ask"]["id"]
@@ -75,7 +75,7 @@ def test_a_token_that_may_only_ask_sees_its_own_asks_and_answers_nothing(inbox):
 
 
 @pytest.mark.proves("WEB-22")
-def test_a_retried_ask_is_the_same_ask_and_a_key_is_nobody_elses(inbox):
+def test_retried_ask_is_the_same_and_keys_are_separate(inbox):
     agent, other = inbox.client("ask"), inbox.client("ask", name="bob")
     key = {"idempotency-key": "k1"}
     first = agent.post("/api/asks", json={"prompt": "Once?"}, headers=key)
@@ -90,7 +90,7 @@ def test_a_retried_ask_is_the_same_ask_and_a_key_is_nobody_elses(inbox):
 
 
 @pytest.mark.proves("WEB-22")
-def test_a_retried_answer_settles_once(inbox):
+def test_retried_answer_settles_once(inbox):
     ask, client = inbox.ask(), inbox.client("answer")
     key = {"idempotency-key": "k1"}
     for _ in range(2):
@@ -102,7 +102,7 @@ def test_a_retried_answer_settles_once(inbox):
 
 
 @pytest.mark.proves("WEB-21")
-def test_errors_are_problem_documents_that_say_what_to_do(inbox):
+def test_errors_are_problem_documents_with_next_steps(inbox):
     ask, client = inbox.ask("Yes?", "approval"), inbox.client("read", "answer", "ask")
     path = f"/api/asks/{ask.id}/answers"
     cases = [
@@ -130,7 +130,7 @@ def test_errors_are_problem_documents_that_say_what_to_do(inbox):
 
 
 @pytest.mark.proves("WEB-23")
-def test_one_answer_for_asks_that_are_alike_and_for_no_others(inbox):
+def test_one_answer_settles_only_asks_that_are_alike(inbox):
     asks = [inbox.ask("Which port?") for _ in range(3)]
     other = inbox.ask("Which host?")
     client = inbox.client("answer")
@@ -172,7 +172,7 @@ def test_talk_drafts_cancelling_and_the_trail(inbox):
 
 
 @pytest.mark.proves("WEB-20")
-def test_a_secret_is_handed_to_its_asker_alone_and_once(inbox):
+def test_secret_is_handed_to_its_asker_alone_and_once(inbox):
     agent, person = inbox.client("ask"), inbox.client("read", "answer", name="bob")
     opened = agent.post("/api/asks", json={"prompt": "Password?", "secret": True}).json()
     ask_id, secret_token = opened["ask"]["id"], opened["token"]
@@ -205,7 +205,7 @@ def test_people_and_tokens_are_managed_by_admins(inbox):
 
 
 @pytest.mark.proves("WEB-25")
-def test_the_document_describes_every_route_of_the_api_and_is_valid(inbox):
+def test_document_describes_every_api_route_and_is_valid(inbox):
     shown = inbox.client().get("/api/openapi.json").json()
     assert shown == json.loads(json.dumps(DOCUMENT))
     described = {(m.upper(), path) for path, ops in shown["paths"].items() for m in ops}
@@ -218,7 +218,7 @@ def test_the_document_describes_every_route_of_the_api_and_is_valid(inbox):
 
 @pytest.mark.proves("WEB-13")
 @pytest.mark.parametrize("way", ["/login", "/link/0123"])
-def test_guessing_is_slowed_down_and_keeps_nobody_else_out(inbox, way):
+def test_guessing_is_slowed_down_and_keeps_others_in(inbox, way):
     client = inbox.client()
     client.headers["origin"] = URL
     codes = [client.post(way, data={"token": f"t{n}"}).status_code for n in range(12)]
@@ -232,7 +232,7 @@ def test_guessing_is_slowed_down_and_keeps_nobody_else_out(inbox, way):
 
 
 @pytest.mark.proves("WEB-13", "WEB-95")
-def test_wrong_sign_ins_keep_nobody_out(inbox, monkeypatch):
+def test_wrong_sign_ins_lock_no_person_out(inbox, monkeypatch):
     monkeypatch.setattr(rate_limits, "RATES", dict.fromkeys(rate_limits.RATES, Rate(10, 10)))
     client = inbox.client()
     client.headers["origin"] = URL
@@ -244,7 +244,7 @@ def test_wrong_sign_ins_keep_nobody_out(inbox, monkeypatch):
 
 
 @pytest.mark.proves("WEB-13")
-def test_a_flood_of_asks_is_slowed_down_for_its_own_token_only(inbox):
+def test_flood_of_asks_slows_only_its_own_token(inbox):
     agent, other = inbox.client("ask"), inbox.client("ask", name="bob")
     codes = [agent.post("/api/asks", json={"prompt": f"{n}?"}).status_code for n in range(510)]
     assert codes[499] == 201 and codes[-1] == 429
@@ -252,14 +252,14 @@ def test_a_flood_of_asks_is_slowed_down_for_its_own_token_only(inbox):
 
 
 @pytest.mark.proves("WEB-26")
-def test_health_says_whether_everybody_is_told(inbox):
+def test_health_says_whether_notifications_arrive(inbox):
     with inbox.running() as server:
         assert server.get("/api/health").json() == {"status": "ok"}
     assert inbox.client().get("/api/health").status_code == 503
 
 
 @pytest.mark.proves("WEB-75")
-def test_whoever_asked_with_a_token_does_not_answer_with_it(inbox):
+def test_token_that_asked_cannot_answer(inbox):
     token = inbox.token("ask", "answer", "read")
     client = inbox.client(token=token)
     for kind, value in (("approval", "yes"), ("text", "so")):
@@ -280,7 +280,7 @@ def test_whoever_asked_with_a_token_does_not_answer_with_it(inbox):
 
 
 @pytest.mark.proves("WEB-12")
-def test_a_token_that_may_only_answer_is_shown_no_list(inbox):
+def test_token_that_may_only_answer_is_shown_no_list(inbox):
     ask = inbox.ask("This one?", "approval")
     inbox.ask("Another secret plan")
     client = inbox.client("answer")
@@ -305,7 +305,7 @@ def test_one_yes_serves_one_request_however_it_is_read(inbox):
 
 
 @pytest.mark.proves("WEB-80")
-def test_a_sealed_login_changes_nothing_without_its_seal(inbox):
+def test_sealed_login_changes_nothing_without_its_seal(inbox):
     ask = inbox.ask("Deploy?", "approval")
     link = manage_logins.make_link(inbox.store, a_person())
     secret = manage_logins.enter_by_link(inbox.store, link, {}, seal="s" * 64)
@@ -338,7 +338,7 @@ def test_small_things_an_attacker_tried(inbox):
 
 
 @pytest.mark.proves("WEB-4")
-def test_a_token_revoked_during_its_wait_is_told_nothing(inbox):
+def test_token_revoked_during_its_wait_learns_nothing(inbox):
     token = inbox.token("read")
     ask = inbox.ask("Which?")
     with inbox.running() as server:
@@ -355,7 +355,7 @@ def test_a_token_revoked_during_its_wait_is_told_nothing(inbox):
 
 
 @pytest.mark.proves("NTF-26")
-def test_over_http_a_minute_lies_between_reminders(inbox):
+def test_reminders_over_http_are_a_minute_apart(inbox):
     client = inbox.client("ask")
     refused = client.post("/api/asks", json={"prompt": "Why?", "remind_every_seconds": 59})
     assert refused.status_code == 400 and "remind_every_seconds" in refused.text
@@ -364,7 +364,7 @@ def test_over_http_a_minute_lies_between_reminders(inbox):
 
 
 @pytest.mark.proves("NTF-28")
-def test_a_list_does_not_wait_until_everything_that_is_due_fell_due(inbox):
+def test_list_does_not_wait_for_everything_due(inbox):
     for number in range(201):
         inbox.ask(f"Question {number}?", expires_seconds=1)
     reader = inbox.client("read")
@@ -373,7 +373,7 @@ def test_a_list_does_not_wait_until_everything_that_is_due_fell_due(inbox):
 
 
 @pytest.mark.proves("WEB-21")
-def test_what_a_newcomer_tried_is_answered_helpfully(inbox):
+def test_mistakes_of_newcomers_get_helpful_answers(inbox):
     ask, client = inbox.ask(), inbox.client("read", "answer")
     assert "that token" in inbox.client(token="gate_wrong").get("/api/asks").json()["detail"]
     assert "pending or settled" in client.get("/api/asks?status=bogus").json()["detail"]
@@ -384,7 +384,7 @@ def test_what_a_newcomer_tried_is_answered_helpfully(inbox):
 
 
 @pytest.mark.proves("WEB-52")
-def test_whoever_cannot_decide_is_told_so_before_they_try(inbox):
+def test_user_who_cannot_decide_learns_it_first(inbox):
     for name in ("ada", "bob"):
         inbox.token("answer", name=name)
     ask = inbox.ask("Deploy?", "approval", requirement={"all": ["ada", "bob"]})

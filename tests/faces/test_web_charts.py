@@ -1,4 +1,4 @@
-"""Charts in the browser: drawn without a script, and told as numbers too."""
+"""Charts in the browser: drawn without a script, and also written as numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def elements(html, tag):
 
 
 def table(html):
-    """The rows of the table: label and number."""
+    """Return the rows of the table: label and number."""
     rows = str(html).split("<tbody>")[1].split("</tr>")[:-1]
     return [
         tuple(text_of(cell.split(">", 1)[1]) for cell in row.replace("<td", "<th").split("<th")[1:])
@@ -36,7 +36,7 @@ def test_bars_are_as_long_as_their_numbers():
 
 
 @pytest.mark.proves("WEB-74")
-def test_a_line_is_broken_where_nothing_is_known():
+def test_line_is_broken_where_nothing_is_known():
     points = [("Mon", 0), ("Tue", 60), ("Wed", None), ("Thu", 30.25)]
     html = over_time(points, "Time to answer", "minutes")
     assert [one["points"] for one in elements(html, "polyline")] == [
@@ -57,7 +57,7 @@ def test_one_point_and_nothing_but_zeros_are_drawn():
 @pytest.mark.proves("WEB-74")
 @pytest.mark.parametrize("html", [bars([], "Waiting", "asks"), over_time([], "Waiting", "asks"),
                                   over_time([("Mon", None)], "Waiting", "asks")])  # fmt: skip
-def test_no_numbers_are_told_in_words(html):
+def test_missing_numbers_are_explained_in_words(html):
     assert "There is nothing to show yet." in html and "<svg" not in html and "Waiting" in html
 
 

@@ -1,4 +1,4 @@
-"""Diffs in the browser: told in words and signs, bounded, and nothing of them lost."""
+"""Diffs in the browser: shown in words and signs, bounded, with no line lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SMALL = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ def f():\n same\n-old <b>\n+new\n"
 
 
 def rows(html):
-    """Each line as (class, old number, new number, sign, text)."""
+    """Return each line as (class, old number, new number, sign, text)."""
     found = []
     for line in str(html).split("<tr ")[1:]:
         name = line.split('"')[1]
@@ -50,7 +50,7 @@ def repository(tmp_path):
 
 
 @pytest.mark.proves("WEB-65")
-def test_what_git_tells_is_found_and_shown_file_by_file(repository):
+def test_git_diff_is_found_and_shown_file_by_file(repository):
     folder, run = repository
     (folder / "kept.py").write_text("one\n2 <b>\nthree\n\n\n\n")
     (folder / "gone.txt").unlink()
@@ -105,12 +105,12 @@ def test_blank_lines_lost_at_the_end_break_nothing():
         ("", "", ""),
     ],
 )
-def test_a_diff_begins_where_one_really_begins(text, words, diff):
+def test_diff_begins_where_one_really_begins(text, words, diff):
     assert find(text) == (words, diff)
 
 
 @pytest.mark.proves("WEB-66")
-def test_a_diff_that_breaks_off_is_shown_as_far_as_it_goes():
+def test_torn_diff_is_shown_as_far_as_it_goes():
     html = render(SMALL + "@@ -9,5 +9,5 @@\n same\n-cut o")
     assert len(rows(html)) == 3
     assert html.endswith('<pre class="diff">@@ -9,5 +9,5 @@\n same\n-cut o</pre>')
@@ -171,7 +171,7 @@ def test_every_word_of_a_hostile_diff_is_shown(text):
 @pytest.mark.parametrize(
     "line", ["@@ -1 +1 @@ {}", "rename to {}", "--- a/{}", "Binary files a/{} and b/x differ"]
 )
-def test_what_is_too_long_to_be_told_is_shown_as_it_is(line):
+def test_overlong_diff_line_is_shown_as_it_is(line):
     text = "diff --git a/x b/x\n" + line.format("\u202e" * 3_000 + "words") + "\n" + SMALL
     assert "words" in text_of(render(text))
 
@@ -229,7 +229,7 @@ def test_no_diff_takes_long(text):
 
 
 @pytest.mark.proves("WEB-67")
-def test_an_edit_is_shown_as_a_diff_without_numbers_nobody_knows():
+def test_edit_is_shown_as_a_diff_without_line_numbers():
     call = make_call(
         "Edit",
         {"file_path": "/p/<x>", "old_string": "a\nb", "new_string": "a\nc", "replace_all": True},
@@ -253,7 +253,7 @@ def test_every_edit_of_several_is_shown():
 
 
 @pytest.mark.proves("WEB-67")
-def test_a_written_file_is_shown_whole_with_its_numbers():
+def test_written_file_is_shown_whole_with_its_numbers():
     html = of_call(make_call("Write", {"file_path": "/p/x", "content": "a\nb"}))
     assert rows(html) == [("add", "", "1", "+", "a"), ("add", "", "2", "+", "b")]
     assert "the whole file is written" in html
@@ -275,5 +275,5 @@ def test_long_edits_are_not_compared_line_by_line():
         ("Write", {"content": None}), ("Read", {"file_path": "/x"}),
     ],
 )  # fmt: skip
-def test_what_is_no_edit_has_no_diff(tool, given):
+def test_call_that_is_not_an_edit_has_no_diff(tool, given):
     assert of_call(make_call(tool, given)) is None

@@ -1,4 +1,4 @@
-"""Forms in the browser: what a person types into the fields is the value the agent gets."""
+"""Forms in the browser: the text that a person types is the value that the agent gets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def render(*given):
 
 
 class Browser(HTMLParser):
-    """What a browser would send of a page nobody touched."""
+    """Return the data that a browser would send from an untouched page."""
 
     def __init__(self):
         super().__init__()
@@ -50,7 +50,7 @@ class Browser(HTMLParser):
         if tag in ("input", "textarea", "select"):
             self.names.append(found["name"])
         if tag == "input" and (found["type"] not in ("radio", "checkbox") or "checked" in found):
-            # A field of one line holds one line.
+            # A single-line field holds one line.
             self.posted[found["name"]] = found["value"].replace("\n", "")
         elif tag == "textarea":
             self._area = found["name"]
@@ -117,7 +117,7 @@ def options(draw):
 
 @st.composite
 def forms(draw, depth=0):
-    """A schema and a value that a person could have typed."""
+    """Return a schema and a value that a person could have typed."""
     simple = [
         "text",
         "number",
@@ -176,7 +176,7 @@ def groups(draw, depth, count=1):
 @pytest.mark.proves("WEB-69")
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(groups(0))
-def test_what_stands_in_the_fields_is_the_value(found):
+def test_content_of_the_fields_is_the_value(found):
     schema, (value,) = found
     html = render(schema, value)
     assert read_markup(html, WORDS | FIELDS).faults == []
@@ -221,7 +221,7 @@ def test_no_payload_gets_out_of_a_form():
 
 
 @pytest.mark.proves("WEB-69")
-def test_what_is_not_to_be_seen_is_written_out_in_json():
+def test_invisible_characters_are_written_out_in_json():
     schema = form(x={})
     html = render(schema, {"x": ["a\u202eb", "日本", "\0"]})
     assert '"a\\u202eb"' in post(html)["v/x"] and "日本" in html and "\u202e" not in html
@@ -236,7 +236,7 @@ def test_two_thousand_properties_are_two_thousand_fields():
 
 
 def entangle(count):
-    """Definitions of which each refers to all."""
+    """Return definitions that each refer to all."""
     fields = {f"p{one}": {"$ref": f"#/$defs/d{one}"} for one in range(count)}
     return {
         "$defs": {f"d{one}": form(**fields) for one in range(count)},
@@ -264,7 +264,7 @@ def nested_rows(depth):
         (form(r={"type": "array", "items": form(x={"type": "string"})}), {"r": [{"x": "w"}] * 501}),
     ],
 )  # fmt: skip
-def test_what_would_make_a_page_too_large_is_typed_as_json_and_comes_back(schema, value):
+def test_oversized_value_is_typed_as_json_and_comes_back(schema, value):
     started = time.process_time()
     check_schema(schema)
     html = render(schema, value)
@@ -275,7 +275,7 @@ def test_what_would_make_a_page_too_large_is_typed_as_json_and_comes_back(schema
 
 
 @pytest.mark.proves("WEB-64")
-def test_a_post_of_many_rows_with_many_lists_is_read_at_once():
+def test_post_of_many_rows_and_lists_is_read_quickly():
     inner = {"type": "array", "items": form(z={"type": "string"})}
     schema = form(r={"type": "array", "items": form(**{f"q{n}": inner for n in range(1_000)})})
     sent = {f"v/r/{n % 500}/q{n}/0/z": "w" for n in range(1_000)} | {"v" + "/" * 1_000_000: "w"}
@@ -337,7 +337,7 @@ def test_long_texts_lists_and_long_choices():
         {"allOf": [form(a={"type": "string"}), form(a={"type": "integer"})]},
     ],
 )  # fmt: skip
-def test_what_no_field_can_hold_is_typed_as_json_for_that_part_only(part):
+def test_part_without_a_fitting_field_is_typed_as_json(part):
     node = form(next={"$ref": "#/$defs/node"})
     schema = {**form(name={"type": "string"}, x=part), "$defs": {"node": node}}
     assert names(schema) == ["v/name", *([] if part is False else ["v/x"])] or "next" in str(part)
@@ -348,7 +348,7 @@ def test_what_no_field_can_hold_is_typed_as_json_for_that_part_only(part):
 
 
 @pytest.mark.proves("WEB-68")
-def test_a_schema_that_refers_to_itself_is_fields_once_and_then_json():
+def test_recursive_schema_has_fields_once_and_then_json():
     schema = {
         "$ref": "#/$defs/n",
         "$defs": {"n": form(v={"type": "string"}, n={"$ref": "#/$defs/n"})},
@@ -371,7 +371,7 @@ def test_parts_that_belong_together_are_merged():
 
 
 @pytest.mark.proves("WEB-68")
-def test_a_form_can_be_one_field():
+def test_form_can_be_one_field():
     assert names({"type": "string"}) == ["v"] and "Your answer" in render({"type": "string"})
     assert read({"type": "string"}, {"v": "x"}) == "x"
     assert read({"type": "string"}, {}) is None
@@ -379,7 +379,7 @@ def test_a_form_can_be_one_field():
 
 
 @pytest.mark.proves("WEB-70")
-def test_nothing_is_selected_and_a_default_is_only_told():
+def test_nothing_is_selected_and_a_default_is_only_shown():
     schema = form(
         ["yes"],
         yes={"type": "boolean", "default": True},
@@ -395,13 +395,13 @@ def test_nothing_is_selected_and_a_default_is_only_told():
     assert {*post(html).values()} == {""} and read(schema, post(html)) == {}
     assert "default: true" in html and "default: typed" in html and "default: 3" in html
     assert "hush" not in html
-    # Only what may be left out can be unsaid again.
+    # Only an optional value can be removed again.
     radios = [one["value"] for one in elements(html, "input") if one["name"] == "v/yes"]
     assert radios == ["true", "false"] and str(html).count("not said") == 2
 
 
 @pytest.mark.proves("WEB-71")
-def test_errors_stand_beside_their_fields_and_what_was_typed_is_kept():
+def test_errors_appear_beside_fields_and_typed_text_is_kept():
     schema = form(
         ["name", "age", "sure"],
         name={"type": "string", "minLength": 3},
@@ -447,14 +447,14 @@ def test_errors_stand_beside_their_fields_and_what_was_typed_is_kept():
 
 
 @pytest.mark.proves("WEB-71")
-def test_an_error_without_a_field_is_told_above_the_form():
+def test_error_without_a_field_appears_above_the_form():
     html = render(form(a={"type": "string"}), {}, [("/b/c", "is <odd>"), ("", "too few")])
     assert '<ul class="error"><li>b/c: is &lt;odd&gt;</li></ul>' in html
     assert 'class="error" id="field-1-error">too few</p>' in html
 
 
 @pytest.mark.proves("WEB-71")
-def test_a_secret_is_never_shown_again():
+def test_secret_is_never_shown_again():
     schema = form(
         word={"type": "string", "writeOnly": True},
         code={"enum": ["hush1", "hush2"], "writeOnly": True},
@@ -486,7 +486,7 @@ def test_a_secret_is_never_shown_again():
         ({"type": "string"}, "a\r\nb", "a\nb"), ({"type": "string"}, "\0\ud800", "\0\ud800"),
     ],
 )  # fmt: skip
-def test_what_is_not_understood_stays_as_it_was_typed(part, typed, expected):
+def test_unparsable_input_stays_as_typed(part, typed, expected):
     value = read(form(x=part), {"v/x": typed})
     assert value == {"x": expected} and type(value["x"]) is type(expected)
 
@@ -511,7 +511,7 @@ def test_no_post_makes_reading_fail():
 
 
 @pytest.mark.proves("WEB-72")
-def test_what_is_left_empty_is_left_out():
+def test_empty_fields_are_left_out():
     schema = form(
         ["r", "must", "listed", "null"],
         r={"type": "string"},
@@ -530,7 +530,7 @@ def test_what_is_left_empty_is_left_out():
 
 
 @pytest.mark.proves("WEB-72")
-def test_null_is_said_by_choosing_it():
+def test_null_is_chosen_explicitly():
     schema = form(
         ["x"],
         x={"anyOf": [{"enum": ["a"]}, {"type": "null"}]},
@@ -547,7 +547,7 @@ def test_null_is_said_by_choosing_it():
 
 
 @pytest.mark.proves("WEB-73")
-def test_a_row_is_added_without_a_script():
+def test_row_is_added_without_a_script():
     row = form(
         ["n"], n={"type": "string"}, t={"type": "array", "items": form(u={"type": "string"})}
     )
@@ -572,7 +572,7 @@ def test_as_many_empty_rows_as_are_wanted_at_least():
 
 
 @pytest.mark.proves("WEB-68")
-def test_every_field_has_a_label_and_every_group_a_legend():
+def test_every_field_has_a_label_and_groups_a_legend():
     schema = form(
         a={"type": "string"}, b={"enum": [1, 2]}, c={"enum": list(range(9))}, d=form(e={"type": "integer"}),
         f={"type": "array", "items": form(g={"type": "boolean"})}, h={}, i={"type": "array", "items": {"enum": [1]}},
@@ -586,7 +586,7 @@ def test_every_field_has_a_label_and_every_group_a_legend():
 
 
 @pytest.mark.proves("WEB-71")
-def test_a_date_that_is_none_is_not_thrown_away_by_its_field():
+def test_invalid_date_is_not_dropped_by_its_field():
     schema = form(x={"type": "string", "format": "date"}, y={"type": "string", "format": "email"})
     html = render(schema, {"x": "tomorrow", "y": " a@b "})
     assert {one["type"] for one in elements(html, "input")} == {"text"}

@@ -1,4 +1,4 @@
-"""What happens is told to whoever watches: streams over a real connection."""
+"""Events reach every watcher: streams over a real connection."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def kinds(stream, number):
 
 
 @pytest.mark.proves("WEB-27")
-def test_a_stream_tells_what_happens_by_whatever_door(server):
+def test_stream_reports_events_of_every_face(server):
     stream = Stream(server, server.token(scopes=("read",)))
     seen, hello = stream.next()
     assert hello == {} and int(seen) == server.store.audit.head().seq
@@ -68,7 +68,7 @@ def test_a_stream_tells_what_happens_by_whatever_door(server):
 
 
 @pytest.mark.proves("WEB-27")
-def test_whoever_comes_back_hears_what_they_missed_also_after_a_restart(server):
+def test_returning_reader_gets_missed_events_after_a_restart_too(server):
     token = server.token(scopes=("read",))
     stream = Stream(server, token)
     last, _ = stream.next()
@@ -87,7 +87,7 @@ def test_whoever_comes_back_hears_what_they_missed_also_after_a_restart(server):
 
 @pytest.mark.proves("WEB-27")
 @pytest.mark.parametrize("last", ["-1", "x", "9" * 30, "999999"])
-def test_a_number_that_never_was_is_not_listened_to(server, last):
+def test_unknown_event_number_is_ignored(server, last):
     stream = Stream(server, server.token(scopes=("read",)), last)
     assert stream.status == 200 and stream.next()[1] == {}
     server.ask("Next?")
@@ -96,7 +96,7 @@ def test_a_number_that_never_was_is_not_listened_to(server, last):
 
 
 @pytest.mark.proves("WEB-4", "WEB-27")
-def test_a_stream_ends_with_the_token_it_came_with(server):
+def test_stream_ends_with_the_token_it_came_with(server):
     token, other = server.token(scopes=("read",)), server.token("bob", ("read",))
     stream, stays = Stream(server, token), Stream(server, other)
     stream.next()
@@ -111,7 +111,7 @@ def test_a_stream_ends_with_the_token_it_came_with(server):
 
 
 @pytest.mark.proves("WEB-27")
-def test_whoever_does_not_keep_up_is_sent_home_and_nobody_else():
+def test_slow_reader_is_disconnected_and_no_other():
     async def scene():
         hub = Hub(MemoryStore())
         hub.open = True
@@ -153,7 +153,7 @@ def test_second_request_that_never_ends_is_cut_off(server, monkeypatch):
 
 @pytest.mark.proves("WEB-95")
 @pytest.mark.parametrize("begin", [UNENDED_HEADERS, UNENDED_BODY])
-def test_requests_that_never_end_keep_nobody_out(server, monkeypatch, begin):
+def test_endless_requests_keep_no_person_out(server, monkeypatch, begin):
     monkeypatch.setattr(serving, "MAX_CONNECTIONS", 20)
     begin = begin.replace(b"PORT", str(server.port).encode())
     stream = Stream(server, server.token(scopes=("read",)))
@@ -193,7 +193,7 @@ def test_stopping_sends_streams_and_waits_home_at_once(server):
     stopping.start()
     assert b'"status":"pending"' in waiting.makefile("rb").read()
     while stream.next():
-        """What was told before the end."""
+        """Return the events before the end."""
     stopping.join(10)
     assert not stopping.is_alive()
     waiting.close()

@@ -1,4 +1,4 @@
-"""Markdown in the browser: readable, harmless, and nothing of it hidden."""
+"""Markdown in the browser: readable, harmless, and with nothing hidden."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def links(html):
 
 
 @pytest.mark.proves("WEB-60")
-def test_what_people_use_is_formatted():
+def test_common_markdown_is_formatted():
     html = render(
         "# One\n\n## Two\n\n##### Five\n\n*a* **b** ~~c~~ `d`\ne\n\n3. x\n\n|h|\n|-|\n|i|\n"
     )
@@ -36,7 +36,7 @@ def test_what_people_use_is_formatted():
 
 
 @pytest.mark.proves("WEB-60")
-def test_a_fenced_diff_becomes_the_view_of_a_diff():
+def test_fenced_diff_becomes_the_view_of_a_diff():
     html = render("```diff\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n```")
     assert '<table class="diff">' in html and '<td class="sign">+</td>' in html
 
@@ -52,7 +52,7 @@ def test_no_payload_leaves_more_than_the_allowed_elements():
 
 
 @pytest.mark.proves("WEB-61")
-def test_an_image_is_its_words_and_its_address():
+def test_image_is_its_words_and_its_address():
     html = render("![a cat](https://evil.example/x.png 'really')")
     assert text_of(html).strip() == "[image: a cat https://evil.example/x.png “really”]"
     assert read(html).elements == [("p", {})]
@@ -75,7 +75,7 @@ def test_an_image_is_its_words_and_its_address():
         ("[a@b.example](mailto:c@d.example)", "a@b.example [c@d.example]", "mailto:c@d.example"),
     ],
 )  # fmt: skip
-def test_a_link_says_where_it_goes(typed, shown, goes_to):
+def test_link_says_where_it_goes(typed, shown, goes_to):
     html = render(typed)
     assert text_of(html).strip("\n") == shown and links(html) == [goes_to]
     assert 'rel="noopener noreferrer nofollow"' in html and 'target="_blank"' in html
@@ -90,7 +90,7 @@ def test_a_link_says_where_it_goes(typed, shown, goes_to):
         *("https://2130706433", "http://0x7f.1", "http://0177.0.0.1", "http://1.2.3", "http://a.1"),
     ],
 )
-def test_what_is_no_plain_address_stays_as_it_was_typed(address):
+def test_address_that_is_not_plain_stays_as_typed(address):
     assert text_of(render(f"[x]({address})")).strip() == f"[x]({address})"
     assert links(render(f"[x]({address}) <{address}>")) == []
 
@@ -113,19 +113,19 @@ def test_markdown_hides_no_words(typed):
 
 
 @pytest.mark.proves("WEB-63")
-def test_an_entity_is_no_way_around_what_is_made_visible():
+def test_entity_cannot_hide_a_control_character():
     assert text_of(render("&#8238;a&#x200b;b \u202e")).strip() == "‹U+202E›a‹U+200B›b ‹U+202E›"
 
 
 @pytest.mark.proves("WEB-63")
-def test_a_long_text_is_cut_and_says_how_much_is_missing():
+def test_long_text_is_cut_and_counts_the_rest():
     html = render("a" * (markdown.MAX_CHARACTERS + 1_234))
     assert text_of(html).endswith("… 1,234 more characters are not shown")
     assert "a" * markdown.MAX_CHARACTERS in html and "a" * (markdown.MAX_CHARACTERS + 1) not in html
     assert 'class="cut"' not in render("a" * markdown.MAX_CHARACTERS)
 
 
-# In a process of its own, because measuring coverage makes it many times slower.
+# In a separate process, because measuring coverage makes it many times slower.
 MEASURE = """
 import json, sys, time
 from gatebell.web.markdown import MAX_CHARACTERS, render
@@ -155,12 +155,12 @@ def test_no_text_takes_long():
 
 @pytest.mark.proves("WEB-64")
 @pytest.mark.parametrize("piece", ["[", "*", ">", "`", "- ", "> - ", "|a", "\u202e", "*a_b", "a\n"])
-def test_a_text_of_one_piece_stays_harmless(piece):
+def test_text_of_one_piece_stays_harmless(piece):
     assert read(render(piece * 3_000)).faults == []
 
 
 @pytest.mark.proves("WEB-64")
-def test_a_text_too_intricate_for_markdown_is_shown_as_it_was_typed(monkeypatch):
+def test_text_too_complex_for_markdown_is_shown_as_typed(monkeypatch):
     monkeypatch.setattr(markdown, "_MAX_STEPS", 100)
     typed = "- *a* <b>\n" * 100
     assert render(typed) == Markup('<pre class="plain">{}</pre>').format(typed)

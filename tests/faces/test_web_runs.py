@@ -1,4 +1,4 @@
-"""Runs in the web inbox: the list, the page of each, what can be done there, and the same over HTTP."""
+"""Runs in the web inbox: the list, the page of each, its actions, and the same over HTTP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["inbox"]
 
 
 def shown(inbox, path, *scopes):
-    """The words of a page, with single blanks."""
+    """Return the words of a page, with single blanks."""
     response = inbox.client(*(scopes or ("read", "answer"))).get(path)
     assert response.status_code == 200, response.text
     return " ".join(text_of(response.text.partition("<main")[2]).split())
@@ -38,7 +38,7 @@ def post(inbox, path, **fields):
 
 
 def a_rich_run(inbox):
-    """An architect, a gate, and two branches of which one waits."""
+    """Make a run with an architect, a gate, and two branches of which one waits."""
     store = inbox.store
     said = {"status": "NEEDS_HUMAN", "question": "Cookie or storage?"}
     calls = [
@@ -69,7 +69,7 @@ def a_rich_run(inbox):
 
 
 @pytest.mark.proves("RUN-330")
-def test_over_http_a_run_may_hold_half_of_a_surrogate_pair(inbox):
+def test_run_over_http_may_hold_half_a_surrogate_pair(inbox):
     half = "a\ud800é"
     run = add_run(inbox.store, [call(inbox.store, "1", value=half)], result=half, state="completed")
     client = inbox.client("read")
@@ -80,7 +80,7 @@ def test_over_http_a_run_may_hold_half_of_a_surrogate_pair(inbox):
 
 
 @pytest.mark.proves("RUN-336")
-def test_what_a_run_asks_blocks_that_run_also_in_the_browser(inbox):
+def test_ask_blocks_its_run_in_the_browser_too(inbox):
     run, held = add_run(inbox.store), make_call("Bash", {"command": "make"}, "/p", "main")
     asked = inbox.ask("Which way?", origin=Origin("/p", owner=f"run:{run.id}/3.1.1"))
     task = inbox.ask("And now?", origin=Origin("/p", owner="task-7"))
@@ -95,7 +95,7 @@ def test_what_a_run_asks_blocks_that_run_also_in_the_browser(inbox):
 
 
 @pytest.mark.proves("WEB-82")
-def test_the_list_has_active_runs_first_then_the_newest_each_with_what_it_waits_for(inbox):
+def test_list_has_active_runs_first_with_their_waits(inbox):
     store = inbox.store
     waiting = add_run(store, flow="feature", agent="coder", prompt="Add login")
     ask = ask_of(store, waiting.id, "1", "Cookie or storage?", "choice", options=("a", "b"))
@@ -117,7 +117,7 @@ def test_the_list_has_active_runs_first_then_the_newest_each_with_what_it_waits_
 
 
 @pytest.mark.proves("WEB-82")
-def test_a_long_list_of_runs_is_shown_in_parts_and_an_empty_one_says_how_to_begin(inbox):
+def test_long_run_list_has_parts_and_empty_one_hints(inbox):
     assert "gate run FLOW PROMPT" in shown(inbox, "/runs")
     for _ in range(5):
         add_run(inbox.store, state="completed", ended_at=inbox.store.now())
@@ -130,7 +130,7 @@ def test_a_long_list_of_runs_is_shown_in_parts_and_an_empty_one_says_how_to_begi
 
 
 @pytest.mark.proves("WEB-83")
-def test_the_page_of_a_run_tells_its_calls_turns_waits_and_results_in_order(inbox):
+def test_run_page_shows_calls_turns_waits_results_in_order(inbox):
     run, gate, waits = a_rich_run(inbox)
     words = shown(inbox, f"/runs/{run.id}")
     in_order(words, "Run 1 · started 1h ago by ada", "from run 7, call 2", "feature")
@@ -154,7 +154,7 @@ def test_the_page_of_a_run_tells_its_calls_turns_waits_and_results_in_order(inbo
 
 
 @pytest.mark.proves("WEB-83")
-def test_how_a_run_ended_is_told_with_its_result_reason_or_traceback(inbox):
+def test_run_page_shows_result_reason_or_traceback(inbox):
     store = inbox.store
     over = {"ended_at": store.now()}
     done = add_run(store, state="completed", result={"updated": 12}, **over)
@@ -175,7 +175,7 @@ def test_how_a_run_ended_is_told_with_its_result_reason_or_traceback(inbox):
 
 
 @pytest.mark.proves("WEB-83")
-def test_a_run_that_nobody_drives_or_that_sleeps_says_so(inbox):
+def test_run_that_sleeps_or_has_no_driver_says_so(inbox):
     ready = add_run(inbox.store, state="ready")
     words = shown(inbox, f"/runs/{ready.id}")
     in_order(words, "It can go on at once.", "Nobody drives runs now: gate up or gate worker does.")
@@ -187,7 +187,7 @@ def test_a_run_that_nobody_drives_or_that_sleeps_says_so(inbox):
 
 
 @pytest.mark.proves("WEB-83")
-def test_a_run_that_was_forked_shows_the_turns_and_answers_it_took_along(inbox):
+def test_forked_run_shows_the_turns_and_answers_it_took(inbox):
     store = inbox.store
     first = add_run(store, state="completed")
     gate = ask_of(store, first.id, "2", "Approve it?", "approval")
@@ -205,7 +205,7 @@ def test_a_run_that_was_forked_shows_the_turns_and_answers_it_took_along(inbox):
 
 
 @pytest.mark.proves("WEB-84")
-def test_of_a_long_run_five_hundred_calls_are_shown_at_once_and_a_link_leads_to_any(inbox):
+def test_long_run_shows_five_hundred_calls_and_links(inbox):
     store = inbox.store
     calls = [call(store, str(n), "step", f"step {n}", value=n) for n in range(1, 1001)]
     run = add_run(store, calls)
@@ -222,7 +222,7 @@ def test_of_a_long_run_five_hundred_calls_are_shown_at_once_and_a_link_leads_to_
 
 
 @pytest.mark.proves("WEB-84")
-def test_long_texts_of_a_run_are_cut_and_the_way_to_the_rest_is_told(inbox):
+def test_long_texts_of_runs_are_cut_with_hints(inbox):
     store = inbox.store
     long, numbers = "word " * 2000, list(range(5000))
     calls = [call(store, str(n), "step", "x", value=long) for n in range(1, 100)]
@@ -235,7 +235,7 @@ def test_long_texts_of_a_run_are_cut_and_the_way_to_the_rest_is_told(inbox):
 
 
 @pytest.mark.proves("WEB-85")
-def test_a_run_is_stopped_with_a_reason_and_taken_up_again(inbox):
+def test_run_is_stopped_with_a_reason_and_resumed(inbox):
     store = inbox.store
     run = add_run(store, [call(store, "1", state="waiting")], state="ready")
     ask = ask_of(store, run.id, "1")
@@ -255,7 +255,7 @@ def test_a_run_is_stopped_with_a_reason_and_taken_up_again(inbox):
 
 
 @pytest.mark.proves("WEB-85", "LAW-6")
-def test_what_cannot_be_done_any_more_is_said_and_the_reason_is_shown_again(inbox):
+def test_impossible_action_is_explained_and_keeps_its_reason(inbox):
     over = add_run(inbox.store, state="completed", ended_at=inbox.store.now())
     for path, reason in (("stop", "too slow <b>"), ("resume", "")):
         response = post(inbox, f"/runs/{over.id}/{path}", reason=reason)
@@ -268,7 +268,7 @@ def test_what_cannot_be_done_any_more_is_said_and_the_reason_is_shown_again(inbo
 
 
 @pytest.mark.proves("WEB-85", "WEB-50")
-def test_whoever_may_only_look_is_not_offered_to_stop_or_resume(inbox):
+def test_reader_without_rights_is_not_offered_stop_or_resume(inbox):
     stuck = add_run(inbox.store, state="stuck", ended_at=inbox.store.now())
     for run in (add_run(inbox.store), stuck):
         words = shown(inbox, f"/runs/{run.id}", "read")
@@ -278,7 +278,7 @@ def test_whoever_may_only_look_is_not_offered_to_stop_or_resume(inbox):
 
 
 @pytest.mark.proves("WEB-86")
-def test_over_http_runs_are_listed_shown_stopped_and_resumed(inbox):
+def test_runs_over_http_are_listed_shown_stopped_and_resumed(inbox):
     run, _, waits = a_rich_run(inbox)
     client = inbox.client("read", "answer")
     add_run(inbox.store, state="completed", ended_at=inbox.store.now())
@@ -298,7 +298,7 @@ def test_over_http_runs_are_listed_shown_stopped_and_resumed(inbox):
 
 
 @pytest.mark.proves("WEB-86", "WEB-21")
-def test_over_http_what_cannot_be_done_to_a_run_is_a_problem_document(inbox):
+def test_impossible_run_action_over_http_is_a_problem_document(inbox):
     over = add_run(inbox.store, state="completed", ended_at=inbox.store.now())
     client = inbox.client("read", "answer")
     for act, words in (("stop", "has ended already"), ("resume", "is completed")):
@@ -312,7 +312,7 @@ def test_over_http_what_cannot_be_done_to_a_run_is_a_problem_document(inbox):
 
 
 @pytest.mark.proves("WEB-87")
-def test_what_the_agents_of_a_run_changed_is_shown_only_when_asked_for(inbox, project):  # noqa: F811
+def test_changes_of_a_runs_agents_are_shown_on_request(inbox, project):  # noqa: F811
     store = inbox.store
     wish = RunRequest("feature", "x.py", "d", "Add login", str(project))
     run, place = manage_runs.start(store, runtime.workspace(store), wish, a_person())
@@ -340,7 +340,7 @@ def test_changes_that_cannot_be_shown_are_explained(inbox, tmp_path):
 
 
 @pytest.mark.proves("WEB-88")
-def test_a_stream_tells_of_runs_and_of_agents_that_begin_to_work(tmp_path):
+def test_stream_reports_runs_and_agents_that_start(tmp_path):
     from tests.support.event_stream import Stream
 
     server = WebServer(tmp_path).start()
@@ -365,11 +365,11 @@ def test_a_stream_tells_of_runs_and_of_agents_that_begin_to_work(tmp_path):
 
 
 @pytest.mark.proves("WEB-83")
-def test_the_page_fits_a_run_that_was_really_driven(tmp_path):
-    """Not only records that somebody made up."""
+def test_page_fits_a_run_that_was_really_driven(tmp_path):
+    """The page is tested with more than made-up records."""
     from tests.support.flow_harness import Harness, done, needs
 
-    from gatebell.web.app import make_app, make_desk
+    from gatebell.web.app import make_app, make_web_context
     from gatebell.web.context import local_site
 
     inbox = Inbox(tmp_path)
@@ -388,7 +388,7 @@ def test_the_page_fits_a_run_that_was_really_driven(tmp_path):
     harness.go(feature)
     harness.answer_and_drive("cookie")
     harness.answer_and_drive("yes", "fine")
-    inbox.desk = make_desk(inbox.store, local_site(4283))
+    inbox.desk = make_web_context(inbox.store, local_site(4283))
     inbox.app = make_app(inbox.desk)
     words = shown(inbox, f"/runs/{harness.run_id}")
     in_order(words, "Completed", 'Result{"done": "Add login"}', "parallel", "Branch 1", "gave 2")
@@ -412,7 +412,7 @@ def test_no_face_of_a_run_shows_secrets(inbox):
 
 @pytest.mark.proves("RED-5")
 def test_asked_over_http_activity_is_shown_without_secrets(inbox):
-    body = {"prompt": "Go on?", "kind": "approval", "going_on": "curl -u ada:hunter2 https://x"}
+    body = {"prompt": "Go on?", "kind": "approval", "activity": "curl -u ada:hunter2 https://x"}
     made = inbox.client("ask").post("/api/asks", json=body).json()["ask"]
-    assert made["going_on"] == "curl -u ada:‹hidden› https://x"
+    assert made["activity"] == "curl -u ada:‹hidden› https://x"
     assert "hunter2" not in inbox.client("read", "answer").get(f"/asks/{made['id']}").text

@@ -1,4 +1,4 @@
-"""Tasks in the web inbox: the tree with what waits, the page of each, and the same over HTTP."""
+"""Tasks in the web inbox: the tree, the page of each task, and the same over HTTP."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def page_of(inbox, path):
 
 
 def shown(inbox, path):
-    """The words of a page, with single blanks."""
+    """Return the words of a page, with single blanks."""
     return " ".join(text_of(page_of(inbox, path).partition("<main")[2]).split())
 
 
@@ -36,13 +36,13 @@ def links(inbox, path):
 
 
 def titles(inbox, path="/tasks"):
-    """The tasks of the tree, in their order."""
+    """Return the tasks of the tree, in their order."""
     found = read(page_of(inbox, path)).elements
     return [given["id"][3:] for tag, given in found if given.get("id", "").startswith("go-")]
 
 
 @pytest.mark.proves("TASK-121")
-def test_the_tree_shows_state_priority_run_question_and_what_holds_a_task_up(inbox):
+def test_tree_shows_state_priority_run_question_and_blockers(inbox):
     store = inbox.store
     auth, ask = awaiting(store, "Sign in", "Cookie or token?", role="code")
     top = add_task(store, "Users", priority=1)
@@ -64,7 +64,7 @@ def test_the_tree_shows_state_priority_run_question_and_what_holds_a_task_up(inb
 
 
 @pytest.mark.proves("TASK-121")
-def test_what_was_answered_says_so_and_a_need_that_is_not_there_is_named(inbox):
+def test_answered_tasks_are_marked_and_missing_needs_named(inbox):
     store = inbox.store
     task, ask = awaiting(store, "Sign in")
     answer(store, ask, "cookie")
@@ -78,7 +78,7 @@ def test_what_was_answered_says_so_and_a_need_that_is_not_there_is_named(inbox):
 
 
 @pytest.mark.proves("TASK-122")
-def test_closed_tasks_are_hidden_unless_asked_for_or_something_beneath_is_open(inbox):
+def test_closed_tasks_without_open_children_are_hidden_by_default(inbox):
     store = inbox.store
     top, done = add_task(store, "Users"), add_task(store, "Set up")
     part = add_task(store, "Sign in", parent=top.id)
@@ -94,7 +94,7 @@ def test_closed_tasks_are_hidden_unless_asked_for_or_something_beneath_is_open(i
 
 
 @pytest.mark.proves("TASK-122")
-def test_a_project_is_chosen_and_the_one_with_questions_comes_first(inbox):
+def test_project_is_chosen_and_those_with_questions_come_first(inbox):
     assert "gate task create TITLE" in shown(inbox, "/tasks")
     first = add_task(inbox.store, "First", "/a")
     assert "<select" not in page_of(inbox, "/tasks") and titles(inbox) == [first.id]
@@ -108,7 +108,7 @@ def test_a_project_is_chosen_and_the_one_with_questions_comes_first(inbox):
 
 
 @pytest.mark.proves("TASK-123")
-def test_of_ten_thousand_tasks_the_first_are_shown_and_how_many_more_there_are(inbox):
+def test_ten_thousand_tasks_show_the_first_and_a_count(inbox):
     store = inbox.store
     add_tasks(store, 9_998, priority=3)
     epic = add_task(store, "Epic", priority=4)
@@ -132,7 +132,7 @@ def test_of_ten_thousand_tasks_the_first_are_shown_and_how_many_more_there_are(i
 
 
 @pytest.mark.proves("TASK-123")
-def test_what_lies_very_deep_begins_anew_at_the_margin_and_circles_end(inbox):
+def test_very_deep_tasks_restart_at_margin_and_circles_end(inbox):
     store = inbox.store
     line = [add_task(store, "0")]
     for n in range(1, 2 * task_views.DEEPEST + 1):
@@ -149,7 +149,7 @@ def test_what_lies_very_deep_begins_anew_at_the_margin_and_circles_end(inbox):
 
 
 @pytest.mark.proves("TASK-124")
-def test_the_page_of_a_task_has_its_texts_history_neighbours_runs_and_places(inbox):
+def test_task_page_has_texts_history_neighbours_runs_and_places(inbox):
     store = inbox.store
     needed = add_task(store, "Schema")
     backlog.close(store, needed.id, a_person())
@@ -180,7 +180,7 @@ def test_the_page_of_a_task_has_its_texts_history_neighbours_runs_and_places(inb
 
 
 @pytest.mark.proves("TASK-124")
-def test_how_a_task_ended_is_told_with_summary_details_branch_and_confidence(inbox):
+def test_closed_task_shows_summary_details_branch_and_confidence(inbox):
     store = inbox.store
     task = add_task(store, "Sign in")
     run = taken_up(store, task)
@@ -198,7 +198,7 @@ def test_how_a_task_ended_is_told_with_summary_details_branch_and_confidence(inb
 
 
 @pytest.mark.proves("TASK-124")
-def test_of_many_questions_the_last_hundred_are_shown(inbox):
+def test_last_hundred_questions_are_shown(inbox):
     task = add_task(inbox.store, "Sign in")
     for n in range(103):
         inbox.ask(f"Question {n}?", origin=Origin("/p", session=f"claude/{n}", task=task.id))
@@ -208,7 +208,7 @@ def test_of_many_questions_the_last_hundred_are_shown(inbox):
 
 
 @pytest.mark.proves("TASK-125")
-def test_an_ask_names_its_task_in_the_inbox_and_on_its_page_and_so_does_its_run(inbox):
+def test_ask_and_run_name_their_task_on_every_page(inbox):
     task, ask = awaiting(inbox.store, "Sign in")
     other = inbox.ask("Of no task?")
     link = f'href="/tasks/{task.id}">{task.id}: Sign in</a>'
@@ -222,7 +222,7 @@ def test_an_ask_names_its_task_in_the_inbox_and_on_its_page_and_so_does_its_run(
 
 
 @pytest.mark.proves("TASK-125")
-def test_a_question_of_many_tasks_names_the_first_three(inbox):
+def test_question_of_many_tasks_names_the_first_three(inbox):
     made = [add_task(inbox.store, f"T{n}") for n in range(5)]
     for n, task in enumerate(made):
         inbox.ask("Same?", origin=Origin("/p", agent="x", session=f"claude/{n}", task=task.id))
@@ -232,7 +232,7 @@ def test_a_question_of_many_tasks_names_the_first_three(inbox):
 
 
 @pytest.mark.proves("TASK-126")
-def test_over_http_tasks_are_listed_and_one_is_shown_with_its_history(inbox):
+def test_tasks_over_http_are_listed_and_shown_with_history(inbox):
     store = inbox.store
     task, ask = awaiting(store, "Sign in", "Cookie or token?")
     open_, far = add_task(store, "Docs", needs=[task.id]), add_task(store, "Far", "/q")
@@ -260,7 +260,7 @@ def test_over_http_tasks_are_listed_and_one_is_shown_with_its_history(inbox):
 
 
 @pytest.mark.proves("TASK-126", "WEB-21")
-def test_over_http_tasks_cannot_be_changed_and_what_is_not_there_is_a_problem(inbox):
+def test_tasks_over_http_cannot_be_changed(inbox):
     task = add_task(inbox.store)
     client = inbox.client("read", "answer", "ask", "admin")
     for name in ("tm-none", "x", "%00", "tm-", "٣", "9" * 300):

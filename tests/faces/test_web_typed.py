@@ -1,4 +1,4 @@
-"""What stands in the fields of an answer: shared with the terminal as a draft, read as an answer."""
+"""The fields of an answer: shared with the terminal as a draft, read as an answer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FORM = ask("form", schema={"type": "object"})
     ],
 )
 @pytest.mark.proves("WEB-35")
-def test_a_draft_of_a_terminal_fills_the_fields(asked, kept, filled):
+def test_draft_of_a_terminal_fills_the_fields(asked, kept, filled):
     assert answer_fields.from_draft(asked, kept) == filled
 
 
@@ -62,7 +62,7 @@ def test_a_draft_of_a_terminal_fills_the_fields(asked, kept, filled):
     ],
 )
 @pytest.mark.proves("WEB-35", "LAW-6")
-def test_what_is_kept_as_a_draft_comes_back(asked, filled):
+def test_saved_draft_comes_back(asked, filled):
     assert answer_fields.from_draft(asked, answer_fields.draft(asked, filled)) == filled
 
 
@@ -79,7 +79,7 @@ SHOWN = make_call("Bash", {"command": "rm foo", "timeout": 5})
     ],
 )
 @pytest.mark.proves("WEB-54")
-def test_a_changed_call_keeps_all_that_was_not_changed(call, written, given):
+def test_changed_call_keeps_its_other_fields(call, written, given):
     asked = ask("approval", call=call)
     form = FormData([("value", "edited"), ("edited", written.replace("\n", "\r\n"))])
     assert answer_fields.read_given(asked, form).value == {"input": given}
@@ -95,21 +95,21 @@ def test_a_changed_call_keeps_all_that_was_not_changed(call, written, given):
     ],
 )
 @pytest.mark.proves("WEB-54", "LAW-3")
-def test_a_change_that_is_none_is_no_approval(call, written, why):
+def test_empty_change_is_not_an_approval(call, written, why):
     asked = ask("approval", call=call)
     with pytest.raises(UsageError, match=why):
         answer_fields.read_given(asked, FormData([("value", "edited"), ("edited", written)]))
 
 
 @pytest.mark.proves("WEB-54")
-def test_a_pattern_without_a_time_is_refused():
+def test_pattern_without_a_time_is_refused():
     form = FormData([("value", "yes"), ("pattern", "Bash(git push *)")])
     with pytest.raises(UsageError, match="for how long"):
         answer_fields.read_given(ask("approval", call=SHOWN), form)
 
 
 @pytest.mark.proves("WEB-32", "LAW-6")
-def test_words_of_ones_own_are_not_dropped_beside_another_choice():
+def test_own_words_are_not_dropped_beside_another_choice():
     form = FormData([("chosen", "0"), ("other", "Green")])
     with pytest.raises(UsageError, match="words of your own"):
         answer_fields.read_given(ONE, form)

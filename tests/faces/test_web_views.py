@@ -1,4 +1,4 @@
-"""What the page of an ask shows of it."""
+"""The content of an ask's page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["inbox"]
         (["x"] * 200_000, "on one line this JSON has 1,000,000 characters"),
     ],
 )
-def test_a_long_context_is_shown_in_part_and_the_way_to_the_rest_is_told(inbox, context, left):
+def test_long_context_is_shown_in_part_with_a_hint(inbox, context, left):
     asked = inbox.ask("Read this", context=context)
     page = inbox.client("read").get(f"/asks/{asked.id}").text
     shown = text_of(page)
@@ -26,14 +26,14 @@ def test_a_long_context_is_shown_in_part_and_the_way_to_the_rest_is_told(inbox, 
 
 
 @pytest.mark.proves("WEB-64")
-def test_a_context_that_fits_is_shown_whole(inbox):
+def test_context_that_fits_is_shown_whole(inbox):
     asked = inbox.ask("Read this", context={"numbers": list(range(9_000)), "last": "words"})
     shown = text_of(inbox.client("read").get(f"/asks/{asked.id}").text)
     assert '"last": "words"' in shown and "not shown" not in shown
 
 
 @pytest.mark.proves("TASK-282", "LAW-8")
-def test_a_context_of_names_with_texts_is_shown_as_lines(inbox):
+def test_context_of_names_with_texts_is_shown_as_lines(inbox):
     asked = inbox.ask("Right?", context={"summary": "Did <b>it</b>", "details": "one\ntwo\x1b[2J"})
     page = inbox.client("read").get(f"/asks/{asked.id}").text
     shown = "summary: Did &lt;b&gt;it&lt;/b&gt;\ndetails:\none\ntwo␛[2J"

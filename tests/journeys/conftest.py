@@ -1,4 +1,4 @@
-"""A real terminal: tmux on a server of the test's own."""
+"""A real terminal: tmux on a server of the test."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def web(tmp_path):
 
 @pytest.fixture
 def tab(chromium, web):
-    """Opens a page in a browser of its own, logged in as somebody; no page may have trouble."""
-    contexts, troubles = [], []
+    """Open pages in a separate browser, logged in as a person; no page may have an error."""
+    contexts, problems = [], []
 
     def watch(page):
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda said: "Security" in said.text and troubles.append(said.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda said: "Security" in said.text and problems.append(said.text))
         return page
 
     def open_tab(path="/", who="ada", size=(1280, 800), **more):
@@ -61,4 +61,4 @@ def tab(chromium, web):
     yield open_tab
     for context in contexts:
         context.close()
-    assert troubles == []
+    assert problems == []

@@ -1,4 +1,4 @@
-"""`gate listen` in a real terminal: one question after the other, and nothing answered by accident."""
+"""`gate listen` in a real terminal: one question at a time, and no answer by accident."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def agents(world):
 
 
 @pytest.mark.proves("S4-1", "S4-36", "S4-37", "S4-69", "FILE-99")
-def test_agents_are_answered_one_after_the_other_in_the_terminal(world, terminal, agents):
+def test_agents_are_answered_one_by_one_in_the_terminal(world, terminal, agents):
     first = agents[0].ask("Express or Koa?", type="select", options=["Express", "Koa"])
     second = agents[1].ask("Shall I go on?", type="yesno", priority="urgent")
     terminal.run("listen", "--terminal", "--as", "ada")
@@ -48,9 +48,7 @@ def test_agents_are_answered_one_after_the_other_in_the_terminal(world, terminal
 
 
 @pytest.mark.proves("FILE-99", "LAW-3", "LAW-6")
-def test_enter_leaves_it_and_what_is_answered_elsewhere_is_told_at_the_prompt(
-    world, terminal, agents
-):
+def test_enter_skips_and_an_answer_elsewhere_is_announced(world, terminal, agents):
     left = agents[0].ask("Now or later?")
     terminal.run("listen", "--terminal", "--as", "ada")
     terminal.until("Your answer")
@@ -74,9 +72,7 @@ def test_enter_leaves_it_and_what_is_answered_elsewhere_is_told_at_the_prompt(
 
 
 @pytest.mark.proves("FILE-99")
-def test_enter_at_the_prompt_of_what_was_answered_elsewhere_goes_on_to_the_next(
-    world, terminal, agents
-):
+def test_enter_after_an_answer_elsewhere_continues_with_the_next(world, terminal, agents):
     first = agents[0].ask("The first?")
     terminal.run("listen", "--terminal", "--as", "ada")
     terminal.until("Your answer")
@@ -94,7 +90,7 @@ def test_enter_at_the_prompt_of_what_was_answered_elsewhere_goes_on_to_the_next(
 
 
 @pytest.mark.proves("FILE-90", "LAW-6")
-def test_ctrl_c_at_the_prompt_keeps_what_was_typed_and_ends_the_listener(world, terminal, agents):
+def test_ctrl_c_keeps_typed_text_and_ends_the_listener(world, terminal, agents):
     agents[0].ask("Why?")
     terminal.run("listen", "--terminal", "--as", "ada")
     terminal.until("Your answer")

@@ -24,7 +24,7 @@ def run(*words, **more):
 
 @pytest.mark.proves("CLI-15")
 @pytest.mark.parametrize("around", [{}, {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s1"}])
-def test_the_demo_runs_without_a_terminal_also_in_an_agents_shell(tmp_path, around):
+def test_demo_runs_without_a_terminal_and_for_agents(tmp_path, around):
     environ = {k: v for k, v in os.environ.items() if not k.startswith("GATE_")}
     environ |= {"HOME": str(tmp_path)} | around
     ran = run(sys.executable, "-m", "gatebell", "demo", env=environ, stdin=subprocess.DEVNULL)
@@ -35,7 +35,7 @@ def test_the_demo_runs_without_a_terminal_also_in_an_agents_shell(tmp_path, arou
 
 
 @pytest.mark.proves("PROJ-3", "TASK-41")
-def test_the_wheel_works_in_a_fresh_environment(tmp_path):
+def test_wheel_works_in_a_fresh_environment(tmp_path):
     built = run(
         sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT
     )
@@ -79,7 +79,7 @@ VIOLATIONS = {
 
 @pytest.mark.proves("PROJ-1")
 @pytest.mark.parametrize("what", VIOLATIONS)
-def test_the_import_rules_fail_the_build_when_broken(tmp_path, what):
+def test_import_rules_fail_the_build_when_broken(tmp_path, what):
     file, line = VIOLATIONS[what]
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
@@ -112,7 +112,7 @@ def test_every_dependency_of_users_is_imported():
 
 
 @pytest.mark.proves("PROJ-4")
-def test_the_projects_words_stay_its_own():
+def test_projects_words_stay_its_own():
     listed = run("git", "ls-files", cwd=ROOT).stdout.splitlines()
     own = Path(__file__).relative_to(ROOT).as_posix()
     foreign = re.compile(

@@ -24,7 +24,7 @@ def waiting(world, project, title, question, **request):
 
 
 @pytest.mark.proves("TASK-104", "S3-42", "S3-43")
-def test_at_a_terminal_a_missing_answer_opens_the_editor(world, terminal, project):
+def test_missing_answer_at_a_terminal_opens_the_editor(world, terminal, project):
     task, ask_id = waiting(world, project, "Add login", "JWT or cookies?")
     terminal.environ["EDITOR"] = "sh -c 'echo Use JWT >> $0'"
     terminal.run("respond", task.id, *ADA)
@@ -85,7 +85,7 @@ def test_all_goes_through_every_question_until_it_is_stopped(world, terminal, pr
 
 
 @pytest.mark.proves("TASK-105")
-def test_a_choice_is_prompted_for_and_can_be_left(world, terminal, project):
+def test_choice_is_prompted_for_and_can_be_left(world, terminal, project):
     task, ask_id = waiting(world, project, "Pick", "Which?", kind="choice", options=("a", "b"))
     terminal.run("respond", task.id, *ADA)
     terminal.until("Your choice")
@@ -101,7 +101,7 @@ def test_a_choice_is_prompted_for_and_can_be_left(world, terminal, project):
 
 
 @pytest.mark.proves("TASK-75", "TASK-87", "LAW-6")
-def test_a_task_is_written_in_the_editor(world, terminal, project):
+def test_task_is_written_in_the_editor(world, terminal, project):
     terminal.environ["EDITOR"] = "true"
     terminal.run("task", "create", *ADA)
     assert "no task was made" in terminal.until("exit code 2")

@@ -1,4 +1,4 @@
-"""A run in a real terminal: what is seen while it works and waits, and Ctrl+C."""
+"""A run in a real terminal: its output while it works and waits, and Ctrl+C."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ def project(world):
 
 
 @pytest.mark.proves("RUN-320", "S2-36")
-def test_a_run_waits_in_the_terminal_and_goes_on_when_it_is_answered_elsewhere(
-    world, project, terminal
-):
+def test_run_waits_in_the_terminal_until_answered_elsewhere(world, project, terminal):
     terminal.run("run", "gated", "Add login")
     ask = project.ask(1)
     terminal.until(f"⏸ {ask.id}  Which ␛[1mway?")

@@ -1,4 +1,4 @@
-"""What a person does in a real terminal."""
+"""The actions of a person in a real terminal."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_answering_one_after_the_other_with_skip(world, terminal):
 
 @pytest.mark.proves("CLI-6", "LAW-6")
 @pytest.mark.parametrize("end", ["C-c", "kill"])
-def test_a_half_typed_answer_is_offered_again(world, terminal, end):
+def test_half_typed_answer_is_offered_again(world, terminal, end):
     ask_id = world.ask("Why?", "--timeout", "60")
     before = world.get(ask_id).deadlines.expires_at
     terminal.run("answer", ask_id)
@@ -103,7 +103,7 @@ def test_pasted_lines_are_one_answer_and_approve_nothing(world, terminal):
 
 
 @pytest.mark.proves("LAW-3")
-def test_what_was_typed_ahead_approves_nothing(world, terminal):
+def test_input_typed_ahead_approves_nothing(world, terminal):
     text = world.ask("What first?", "--priority", "urgent")
     approval = world.ask("Delete production?", "--kind", "approval")
     terminal.run("inbox", "--answer")
@@ -120,7 +120,7 @@ def test_ctrl_c_stops_going_through_the_inbox(world, terminal):
     terminal.run("inbox", "--answer")
     terminal.until("1 of 3")
     terminal.until("Your answer (Enter: not yet):")
-    # What has not been read yet, Ctrl+C drops in the terminal itself.
+    # Ctrl+C drops unread input in the terminal itself.
     terminal.type("half")
     terminal.until("(Enter: not yet): half")
     terminal.type("", "C-c")
@@ -130,7 +130,7 @@ def test_ctrl_c_stops_going_through_the_inbox(world, terminal):
 
 
 @pytest.mark.proves("CLI-10", "LAW-6")
-def test_a_nested_form_is_written_in_the_editor_and_left_by_writing_nothing(world, terminal):
+def test_nested_form_is_edited_or_left_by_writing_nothing(world, terminal):
     ask_id = world.ask("F?", "--schema", '{"type":"array"}')
     terminal.environ = terminal.environ | {"EDITOR": "true"}
     terminal.run("answer", ask_id)
@@ -151,7 +151,7 @@ def test_enter_is_not_yet(world, terminal):
 
 
 @pytest.mark.proves("ASK-23", "LAW-6")
-def test_an_answer_typed_too_late_is_kept(world, terminal):
+def test_answer_typed_too_late_is_kept(world, terminal):
     ask_id = world.ask("Which?")
     terminal.run("answer", ask_id)
     terminal.until("Your answer")
@@ -163,7 +163,7 @@ def test_an_answer_typed_too_late_is_kept(world, terminal):
 
 
 @pytest.mark.proves("ASK-30", "CLI-18")
-def test_a_secret_is_not_shown_while_it_is_typed(world, terminal):
+def test_secret_is_not_shown_while_it_is_typed(world, terminal):
     ask_id = json.loads(world.plain.gate("ask", "Token?", "--secret", "--no-wait", "--json").out)[
         "id"
     ]
@@ -175,7 +175,7 @@ def test_a_secret_is_not_shown_while_it_is_typed(world, terminal):
 
 
 @pytest.mark.proves("CLI-15", "CLI-13")
-def test_the_demo_in_a_terminal(terminal):
+def test_demo_runs_in_a_terminal(terminal):
     terminal.run("demo")
     terminal.until("Answer there, or press Enter to answer here.")
     terminal.type("", "Enter")
@@ -200,14 +200,14 @@ def a_call(world, command):
 
 
 @pytest.mark.proves("AGT-2", "AGT-6")
-def test_a_call_is_edited_or_allowed_for_longer_at_the_prompt(world, terminal):
+def test_call_is_edited_or_allowed_for_longer(world, terminal):
     edited, _, kept = (a_call(world, f"git push {name}") for name in ("one", "two", "three"))
     terminal.run("inbox", "--answer")
     terminal.until("yes or no (Enter: not yet):")
     terminal.type("edit", "Enter")
     terminal.until("Run this instead: git push one")
     terminal.type(" -n", "Enter")
-    # What is typed ahead of its question does not count.
+    # Input typed before its question does not count.
     terminal.prompt(after=1)
     terminal.type("yes for ever", "Enter")
     terminal.until("Not understood: a yes can be for")
@@ -223,7 +223,7 @@ def test_a_call_is_edited_or_allowed_for_longer_at_the_prompt(world, terminal):
 
 
 @pytest.mark.proves("AGT-2", "LAW-8")
-def test_what_a_terminal_would_obey_is_edited_in_plain_letters(world, terminal):
+def test_control_characters_are_edited_in_plain_letters(world, terminal):
     ask_id = a_call(world, "ls \x9b2J\u202e x\nrm y")
     terminal.run("answer", ask_id)
     terminal.until("yes or no (Enter: not yet):")

@@ -1,4 +1,4 @@
-"""`gate tui` in a real terminal: runs go on from it, sessions take the terminal over and give it back."""
+"""`gate tui` in a real terminal: runs continue, sessions take the terminal and give it back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def open_tui(terminal, *words, columns=80, rows=24):
 
 
 @pytest.mark.proves("S2-54", "S2-56", "RUN-541", "S2-36", "S0-P7")
-def test_a_run_is_answered_on_the_screen_and_goes_on(world, terminal):
+def test_run_is_answered_on_the_screen_and_goes_on(world, terminal):
     project = RunProject(world)
     driving = world.ada.start("run", "gated", "Add login")
     try:
@@ -63,7 +63,7 @@ def test_a_run_is_answered_on_the_screen_and_goes_on(world, terminal):
 
 
 @pytest.mark.proves("S2-1", "S2-60", "S2-61", "RUN-555")
-def test_the_session_takes_the_terminal_over_and_the_tui_comes_back(world, terminal):
+def test_session_takes_the_terminal_and_the_tui_comes_back(world, terminal):
     desk = Desk(world)
     run = desk.run(NEEDS)
     (asked,) = desk.store.asks.pending_of_run(run.id)
@@ -96,7 +96,7 @@ def test_the_session_takes_the_terminal_over_and_the_tui_comes_back(world, termi
 
 
 @pytest.mark.proves("RUN-555")
-def test_a_session_that_cannot_be_opened_says_why_and_the_tui_comes_back(world, terminal):
+def test_session_that_cannot_open_says_why_in_the_tui(world, terminal):
     desk = Desk(world, join=None)
     desk.run(NEEDS)
     open_tui(terminal, "tui", "--as", "ada")
@@ -111,7 +111,7 @@ def test_a_session_that_cannot_be_opened_says_why_and_the_tui_comes_back(world, 
 
 
 @pytest.mark.proves("S2-P1", "RUN-553")
-def test_bare_gate_opens_it_where_there_are_runs(world, terminal):
+def test_bare_gate_opens_the_tui_when_runs_exist(world, terminal):
     open_tui(terminal)
     terminal.until("Nothing is waiting")
     terminal.kill()

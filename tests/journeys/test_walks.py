@@ -1,4 +1,4 @@
-"""Five walks through the house, as docs/architecture.md tells them: traced in real processes."""
+"""Five walks through the layers, as docs/architecture.md describes them, traced for real."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.upward_calls import rank
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
-# They run when the kernel delivers a signal, wherever the program is then.
+# They run when the kernel delivers a signal, at any place of the program.
 SIGNAL_HANDLERS = ("cli/interrupts.py Interrupts._note", "cli/runs/worker.py run.<locals>.<lambda>")
 AGENT = """#!/bin/sh
 case $(cat) in
@@ -37,7 +37,7 @@ EVENT = {
 
 
 class Walker:
-    """Runs traced commands in a project whose agent asks which colour it is to take."""
+    """Run traced commands in a project whose agent asks for a colour."""
 
     def __init__(self, world):
         self.world, self.folder = world, Path(world.ada.folder)
@@ -76,7 +76,7 @@ class Walker:
         process.communicate(timeout=60)
 
     def answer(self, text):
-        """Answer what waits, in a process that is not traced."""
+        """Answer the waiting ask, in a process that is not traced."""
         (ask,) = eventually(lambda: self.world.store.asks.pending(2), seconds=60)
         ran = self.world.ada.gate("answer", ask.id, text)
         assert ran.code == 0, ran.err
@@ -136,7 +136,7 @@ WALKS = {"ask": walk_ask, "hook": walk_hook, "run": walk_run, "task": walk_task,
 
 
 def told_files(walk):
-    """The files that the page names in this walk, in its order."""
+    """Return the files that the page names in this walk, in its order."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     (section,) = re.findall(rf"^### Walk: {walk}.*?$(.*?)(?=^##)", page, re.MULTILINE | re.DOTALL)
     return list(dict.fromkeys(re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", section)))
@@ -144,7 +144,7 @@ def told_files(walk):
 
 @pytest.mark.proves("LAYER-5", "LAYER-6")
 @pytest.mark.parametrize("walk", WALKS)
-def test_walk_is_as_told_and_never_goes_up(walker, walk):
+def test_walk_is_as_described_and_never_goes_up(walker, walk):
     WALKS[walk](walker)
     calls = [line.split(" ", 2) for line in walker.trace.read_text().splitlines()]
     crossed = list(dict.fromkeys(file for caller, callee, _ in calls for file in (caller, callee)))

@@ -1,4 +1,4 @@
-"""Answering in a real browser: every kind, drafts, rivals, twins, and what does not fit."""
+"""Answering in a real browser: every kind, drafts, rivals, twins, and invalid answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZES = pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
     ids=["wide", "phone", "without"],
 )
 @pytest.mark.proves("WEB-52")
-def test_every_kind_is_answered_also_without_javascript(web, tab, size, scripted):
+def test_every_kind_is_answered_even_without_javascript(web, tab, size, scripted):
     approval = web.ask("Deploy build 42?", kind="approval")
     choice = web.ask("Which database?", kind="choice", options=("PostgreSQL", "SQLite", "Other…"))
     many = web.ask("Which ones?", kind="choice", multiple=True, options=("a", "b", "Other…"))
@@ -95,7 +95,7 @@ def test_nothing_is_preselected_and_enter_decides_nothing(web, tab):
 
 
 @pytest.mark.proves("WEB-34")
-def test_whoever_looks_is_told_who_is_answering_also_from_a_terminal(web, tab):
+def test_viewer_sees_who_is_answering_even_from_a_terminal(web, tab):
     asked = web.ask("Which name?")
     page, other = tab(f"/asks/{asked.id}"), tab(who="bob")
     expect(page.locator("#live")).to_have_text("live")
@@ -107,7 +107,7 @@ def test_whoever_looks_is_told_who_is_answering_also_from_a_terminal(web, tab):
 
 
 @pytest.mark.proves("WEB-35", "LAW-6")
-def test_drafts_survive_reloads_reach_other_devices_and_hold_a_soft_deadline(web, tab):
+def test_drafts_survive_reloads_reach_devices_and_extend_soft_deadlines(web, tab):
     text = web.ask("Which name?", expires_seconds=60)
     hard = web.ask("Which name now?", expires_seconds=60, hard=True)
     choice = web.ask("Which?", kind="choice", options=("a", "b", "Other…"))
@@ -144,7 +144,7 @@ def test_drafts_survive_reloads_reach_other_devices_and_hold_a_soft_deadline(web
 
 
 @pytest.mark.proves("WEB-35")
-def test_of_a_secret_nothing_is_sent_but_that_somebody_types(web, tab):
+def test_secret_sends_only_that_a_person_is_typing(web, tab):
     asked = web.ask("The token?", secret=True, expires_seconds=60)
     page = tab(f"/asks/{asked.id}")
     with page.expect_request("**/draft") as sent:
@@ -156,9 +156,7 @@ def test_of_a_secret_nothing_is_sent_but_that_somebody_types(web, tab):
 
 
 @pytest.mark.proves("WEB-36", "LAW-2", "LAW-6")
-def test_of_two_browsers_and_a_terminal_one_wins_and_the_others_keep_their_words(
-    web, tab, tmp_path
-):
+def test_one_answer_wins_and_the_others_keep_their_words(web, tab, tmp_path):
     asked = web.ask("Deploy build 42?", kind="approval")
     environ = {"GATE_STORE": web.path, "GATE_TOKEN": web.token("cy"), "HOME": str(tmp_path)}
     pages = [
@@ -188,7 +186,7 @@ def test_of_two_browsers_and_a_terminal_one_wins_and_the_others_keep_their_words
 
 
 @pytest.mark.proves("WEB-49", "LAW-6")
-def test_what_is_settled_elsewhere_can_no_longer_be_sent_and_typed_words_stay(web, tab):
+def test_ask_settled_elsewhere_cannot_be_sent_and_keeps_words(web, tab):
     asked = web.ask("Deploy build 42?", kind="approval")
     page = tab(f"/asks/{asked.id}")
     page.get_by_label("Note (optional)").fill("half a sent")
@@ -203,7 +201,7 @@ def test_what_is_settled_elsewhere_can_no_longer_be_sent_and_typed_words_stay(we
 
 
 @pytest.mark.proves("WEB-37")
-def test_the_same_answer_goes_to_those_that_were_ticked_and_each_is_told(web, tab):
+def test_same_answer_goes_to_ticked_asks_with_results(web, tab):
     asks = [web.ask("Update it?", f"t{n}", kind="choice", options=("Yes", "No")) for n in range(4)]
     page = tab(f"/asks/{asks[0].id}")
     boxes = page.get_by_role("group", name="The same answer to others").get_by_role("checkbox")
@@ -223,9 +221,9 @@ def test_the_same_answer_goes_to_those_that_were_ticked_and_each_is_told(web, ta
 
 
 @pytest.mark.proves("WEB-37", "LAW-3")
-def test_approvals_that_differ_in_anything_shown_are_never_answered_together(web, tab):
-    first = web.ask("Deploy?", kind="approval", going_on="after the tests")
-    second = web.ask("Deploy?", kind="approval", going_on="without any tests")
+def test_approvals_that_look_different_are_never_answered_together(web, tab):
+    first = web.ask("Deploy?", kind="approval", activity="after the tests")
+    second = web.ask("Deploy?", kind="approval", activity="without any tests")
     page = tab(f"/asks/{first.id}")
     expect(page.get_by_role("group", name="The same answer")).to_have_count(0)
     page.evaluate(
@@ -239,7 +237,7 @@ def test_approvals_that_differ_in_anything_shown_are_never_answered_together(web
 
 
 @pytest.mark.proves("WEB-54")
-def test_a_yes_to_a_tool_call_can_last_longer_or_be_for_another_input(web, tab):
+def test_approval_can_last_longer_or_change_the_input(web, tab):
     first, second = push(web), push(web, owner="task-7")
     page = tab(f"/asks/{first.id}")
     page.get_by_text("Approve more than this once").click()
@@ -264,7 +262,7 @@ def test_a_yes_to_a_tool_call_can_last_longer_or_be_for_another_input(web, tab):
 
 @SIZES
 @pytest.mark.proves("WEB-44", "LAW-6")
-def test_what_does_not_fit_is_said_beside_its_field_with_everything_still_typed(web, tab, size):
+def test_error_is_shown_beside_its_field_and_input_stays(web, tab, size):
     asked = web.ask("Where to?", kind="form", schema=FORM)
     page = tab(f"/asks/{asked.id}", size=size)
     page.get_by_label("Host").fill("x")
@@ -292,7 +290,7 @@ def test_what_does_not_fit_is_said_beside_its_field_with_everything_still_typed(
 
 
 @pytest.mark.proves("WEB-51")
-def test_an_answer_that_is_sent_twice_counts_once(web, tab):
+def test_answer_that_is_sent_twice_counts_once(web, tab):
     asked = web.ask("Which name?")
     page = tab(f"/asks/{asked.id}")
     page.get_by_label("In your words").fill("Open Gate")
@@ -309,7 +307,7 @@ def test_an_answer_that_is_sent_twice_counts_once(web, tab):
 
 
 @pytest.mark.proves("WEB-52", "LAW-6")
-def test_where_several_decide_a_vote_counts_and_a_claimed_name_does_not(web, tab):
+def test_vote_counts_and_a_claimed_name_does_not(web, tab):
     tokens = {name: web.token(name) for name in ("ada", "bob")}
     asked = web.ask("Deploy?", kind="approval", requirement={"all": ["ada", "bob"]})
     page = tab(f"/asks/{asked.id}")
@@ -333,7 +331,7 @@ def test_where_several_decide_a_vote_counts_and_a_claimed_name_does_not(web, tab
 
 
 @pytest.mark.proves("WEB-49", "LAW-6")
-def test_an_answer_after_the_deadline_is_told_so_and_kept(web, tab):
+def test_answer_after_the_deadline_is_explained_and_kept(web, tab):
     asked = web.ask("Which name?", expires_seconds=3600, hard=True)
     page = tab(f"/asks/{asked.id}", java_script_enabled=False)
     page.get_by_label("In your words").fill("Open Gate")
@@ -347,7 +345,7 @@ def test_an_answer_after_the_deadline_is_told_so_and_kept(web, tab):
 
 
 @pytest.mark.proves("WEB-49", "LAW-6")
-def test_words_to_an_asker_that_no_longer_waits_are_shown_back(web, tab):
+def test_message_to_a_gone_asker_is_shown_back(web, tab):
     asked = web.ask("Deploy?", kind="approval")
     page = tab(f"/asks/{asked.id}", java_script_enabled=False)
     page.get_by_text("Ask back").click()

@@ -1,4 +1,4 @@
-"""The web inbox as people look at it: in a real browser, wide and phone-sized."""
+"""The web inbox for people: in a real browser, wide and phone-sized."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZES = pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 
 @SIZES
 @pytest.mark.proves("WEB-30")
-def test_the_list_says_who_asks_what_where_how_long_and_what_it_blocks(web, tab, size):
+def test_list_shows_asker_question_place_age_and_blocked_run(web, tab, size):
     push(web, priority="urgent", expires_seconds=900, hard=True)
     for number in (1, 2, 3):
         web.ask("Update the lock file?", f"tester-{number}", project="/srv/site")
@@ -48,7 +48,7 @@ def test_the_list_says_who_asks_what_where_how_long_and_what_it_blocks(web, tab,
 
 
 @pytest.mark.proves("WEB-30")
-def test_an_empty_inbox_says_how_an_agent_asks(web, tab):
+def test_empty_inbox_says_how_an_agent_asks(web, tab):
     page = tab()
     expect(page).to_have_title("gatebell")
     expect(page.locator("main")).to_contain_text("gate ask")
@@ -58,7 +58,7 @@ def test_an_empty_inbox_says_how_an_agent_asks(web, tab):
 
 
 @pytest.mark.proves("WEB-52", "WEB-54")
-def test_an_ask_shows_its_call_its_changes_its_context_its_terms_and_its_trail(web, tab):
+def test_ask_shows_call_changes_context_terms_and_trail(web, tab):
     asked = push(web, context="## Why\nIt is **late**.", confidence=0.8, expires_seconds=900)
     page = tab(f"/asks/{asked.id}")
     main = page.locator("main")
@@ -74,7 +74,7 @@ def test_an_ask_shows_its_call_its_changes_its_context_its_terms_and_its_trail(w
 
 
 @pytest.mark.proves("WEB-33")
-def test_the_list_is_live_and_survives_a_restart_of_the_server(web, tab):
+def test_list_is_live_and_survives_a_server_restart(web, tab):
     first = web.ask("First?")
     page = tab()
     expect(page.locator("#live")).to_have_text("live")
@@ -92,7 +92,7 @@ def test_the_list_is_live_and_survives_a_restart_of_the_server(web, tab):
 
 
 @pytest.mark.proves("WEB-33")
-def test_what_happens_between_the_page_and_its_stream_is_not_missed(web, tab):
+def test_event_between_page_and_stream_is_not_missed(web, tab):
     page, asked = tab("/login"), []
 
     def late(route):
@@ -106,7 +106,7 @@ def test_what_happens_between_the_page_and_its_stream_is_not_missed(web, tab):
 
 
 @pytest.mark.proves("WEB-46")
-def test_all_tabs_of_a_browser_share_one_stream_so_that_the_seventh_loads(web, tab):
+def test_all_tabs_share_one_stream_so_the_seventh_loads(web, tab):
     page = tab()
     tabs = [page, *(page.context.new_page() for _ in range(7))]
     for one in tabs[1:]:
@@ -184,7 +184,7 @@ def test_keys_move_open_and_focus_but_decide_nothing(web, tab):
 
 @SIZES
 @pytest.mark.proves("WEB-39")
-def test_history_is_searched_and_leads_to_the_trail_of_each_ask(web, tab, size):
+def test_history_is_searched_and_leads_to_each_trail(web, tab, size):
     for number in (41, 42):
         asked = web.ask(f"Deploy build {number}?", kind="approval")
         answer_ask.answer(web.store, asked.id, a_person("bob"), Given("yes", f"go {number}"))
@@ -200,7 +200,7 @@ def test_history_is_searched_and_leads_to_the_trail_of_each_ask(web, tab, size):
 
 
 @pytest.mark.proves("WEB-38")
-def test_numbers_are_drawn_and_stand_beside_the_drawing(web, tab):
+def test_numbers_are_drawn_and_written_beside_the_drawing(web, tab):
     web.ask("Waiting?")
     asked = web.ask("Answered?")
     answer_ask.answer(web.store, asked.id, a_person("bob"), Given("yes"))
@@ -212,7 +212,7 @@ def test_numbers_are_drawn_and_stand_beside_the_drawing(web, tab):
 
 @SIZES
 @pytest.mark.proves("WEB-53")
-def test_people_and_tokens_are_managed_and_taking_away_is_asked_twice(web, tab, size):
+def test_people_and_tokens_are_managed_and_removal_is_confirmed(web, tab, size):
     page = tab("/people", size=size)
     page.get_by_label("Name").fill("no name!")
     button(page, "Add").click()
@@ -242,7 +242,7 @@ def test_people_and_tokens_are_managed_and_taking_away_is_asked_twice(web, tab, 
 
 @SIZES
 @pytest.mark.proves("WEB-47", "WEB-1")
-def test_people_come_in_by_a_link_or_a_token_and_leave(web, tab, size):
+def test_people_log_in_by_link_or_token_and_leave(web, tab, size):
     asked = web.ask("Which name?")
     token, link = web.token("bob"), web.link("ada")
     page = tab(f"/asks/{asked.id}", who="", size=size)
@@ -258,7 +258,7 @@ def test_people_come_in_by_a_link_or_a_token_and_leave(web, tab, size):
     expect(page.locator("#answer")).not_to_contain_text("as claimed")
     button(page, "Log out").click()
     heading = page.get_by_role("heading", level=1)
-    expect(heading).to_have_text("Log in")  # going on at once would take the request back
+    expect(heading).to_have_text("Log in")  # continuing at once would abort the request
     page.goto(web.url)
     expect(heading).to_have_text("Log in")
     for _ in range(2):
@@ -283,7 +283,7 @@ def test_people_come_in_by_a_link_or_a_token_and_leave(web, tab, size):
     ],
 )
 @pytest.mark.proves("WEB-47")
-def test_after_the_login_nobody_is_sent_elsewhere(web, chromium, away):
+def test_login_sends_no_person_to_another_site(web, chromium, away):
     link = manage_logins.make_link(web.store, a_person())
     request = chromium.new_context().request
     form = {"next": away, "csrf": ""}
@@ -294,7 +294,7 @@ def test_after_the_login_nobody_is_sent_elsewhere(web, chromium, away):
 
 
 @pytest.mark.proves("WEB-50")
-def test_whoever_may_only_look_is_offered_nothing_else(web, tab, chromium):
+def test_reader_without_rights_is_offered_nothing_else(web, tab, chromium):
     asked = web.ask("Deploy?", kind="approval")
     secret = manage_logins.enter_by_token(web.store, web.token("cy", ["read"]), {})
     page = tab(who="")
@@ -312,7 +312,7 @@ def test_hostile_texts_are_shown_and_nothing_of_them_runs(web, tab):
     evil = '"><img src=x onerror=alert(1)><script>alert(2)</script></textarea>\u202egpj.exe{{7*7}}'
     call = make_call("Bash", {"command": evil.replace("\u202e", "")}, evil, evil)
     asks = [
-        web.ask(evil, evil, kind="approval", context=evil, going_on=evil, project=evil, owner=evil),
+        web.ask(evil, evil, kind="approval", context=evil, activity=evil, project=evil, owner=evil),
         web.ask(evil, kind="choice", options=(evil, f"{evil}2", "Other…"), context={evil: evil}),
         web.ask(evil, kind="approval", call=call, session=f"claude/{evil}"),
         web.ask(
@@ -335,7 +335,7 @@ def test_hostile_texts_are_shown_and_nothing_of_them_runs(web, tab):
 
 @pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
 @pytest.mark.proves("WEB-45", "SES-108")
-def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(web, tab, size, scheme):
+def test_axe_finds_nothing_and_pages_fit_the_screen(web, tab, size, scheme):
     done = web.ask("Deploy build 41?", kind="approval")
     answer_ask.answer(web.store, done.id, a_person("bob"), Given("yes", "go"))
     asks = [
@@ -364,7 +364,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(web, tab, size, 
 
 
 @pytest.mark.proves("WEB-45")
-def test_targets_are_large_enough_for_thumbs_and_fit_a_small_phone_at_twice_the_size(web, tab):
+def test_targets_fit_thumbs_and_small_phones_at_double_size(web, tab):
     asked = push(web)
     page = tab(f"/asks/{asked.id}", size=(360, 640))
     for one in page.locator("button:visible, summary:visible, textarea:visible, .places a").all():

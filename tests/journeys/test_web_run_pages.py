@@ -14,7 +14,7 @@ from gatebell.web.runs import timeline
 
 
 def a_run(web, **more):
-    """One that has done something, and works."""
+    """Make a run that has done something, and works."""
     store, name = web.store, "a" * 300
     signal = {"status": "NEEDS_HUMAN", "question": "Which?", "value": {"x": name}}
     calls = [
@@ -34,14 +34,14 @@ def a_run(web, **more):
 
 
 @pytest.mark.proves("WEB-89")
-def test_the_page_of_a_run_is_live_and_keeps_what_is_open_focused_or_typed(web, tab):
+def test_run_page_is_live_and_keeps_focus_and_text(web, tab):
     run = a_run(web)
     page = tab(f"/runs/{run.id}")
     expect(page.locator("#live")).to_have_text("live")
     sent = page.locator("#call-1 details", has_text="What it was sent")
     sent.locator("summary").click()
     expect(sent.locator("summary")).to_be_focused()
-    # One more turn before it, so that it is another one by its number.
+    # One more turn before it, so that its number differs.
     first = turn(web.store, "1", 0, ago=60, session="s-0", signal={"status": "DONE"})
     added = call(web.store, "4", "step", "the newest call", value=1)(run.id)
     assert web.store.runs.change(RunChange(run, (added,), (first(run.id),)), run)
@@ -65,7 +65,7 @@ def test_the_page_of_a_run_is_live_and_keeps_what_is_open_focused_or_typed(web, 
 
 
 @pytest.mark.proves("WEB-89", "WEB-43")
-def test_the_list_of_runs_is_live_and_walked_by_keys(web, tab):
+def test_list_of_runs_is_live_and_walked_by_keys(web, tab):
     first = add_run(web.store, flow="first")
     page = tab("/runs")
     expect(page.locator("#live")).to_have_text("live")
@@ -82,7 +82,7 @@ def test_the_list_of_runs_is_live_and_walked_by_keys(web, tab):
 
 
 @pytest.mark.proves("WEB-89")
-def test_busy_runs_do_not_make_other_pages_load_again_and_again(web, tab):
+def test_busy_runs_do_not_reload_other_pages_repeatedly(web, tab):
     run = add_run(web.store)
     page, loaded = tab("/"), []
     beside = page.context.new_page()
@@ -104,7 +104,7 @@ def test_busy_runs_do_not_make_other_pages_load_again_and_again(web, tab):
 
 
 @pytest.mark.proves("WEB-89")
-def test_without_javascript_a_run_is_found_from_its_ask_stopped_and_resumed(web, tab):
+def test_run_is_stopped_and_resumed_without_javascript(web, tab):
     run = add_run(web.store, [call(web.store, "1", state="waiting")])
     asked = ask_of(web.store, run.id, "1")
     page = tab(f"/asks/{asked.id}", java_script_enabled=False, size=PHONE)
@@ -120,9 +120,7 @@ def test_without_javascript_a_run_is_found_from_its_ask_stopped_and_resumed(web,
 
 @pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
 @pytest.mark.proves("WEB-45", "WEB-89")
-def test_axe_finds_nothing_on_pages_of_runs_and_nothing_is_too_wide(
-    web, tab, size, scheme, monkeypatch
-):
+def test_axe_finds_nothing_on_run_pages_and_they_fit(web, tab, size, scheme, monkeypatch):
     store = web.store
     run = a_run(web, flow="b" * 200, prompt="c" * 500, agent="d" * 100)
     answer(store, ask_of(store, run.id, "1", "e" * 300, "approval"), "yes", "f" * 300)

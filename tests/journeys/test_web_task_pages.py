@@ -13,7 +13,7 @@ from gatebell.services.tasks import backlog
 
 
 @pytest.mark.proves("TASK-127")
-def test_the_tree_is_live_walked_by_keys_and_keeps_what_is_folded_and_focused(web, tab):
+def test_tree_is_live_and_keeps_folds_and_focus(web, tab):
     top = add_task(web.store, "Users")
     part = add_task(web.store, "Sign in", parent=top.id)
     beside = add_task(web.store, "Docs")
@@ -43,7 +43,7 @@ def test_the_tree_is_live_walked_by_keys_and_keeps_what_is_folded_and_focused(we
 
 
 @pytest.mark.proves("TASK-127")
-def test_without_javascript_a_question_is_found_in_the_tree_and_answered(web, tab):
+def test_question_in_the_tree_is_answered_without_javascript(web, tab):
     task, ask = awaiting(web.store, "Sign in", "Cookie or token?")
     top = add_task(web.store, "Users")
     backlog.update(web.store, task.id, a_person(), {"parent": top.id})
@@ -82,7 +82,7 @@ def test_busy_tasks_do_not_make_other_pages_load_again(web, tab):
 
 @pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
 @pytest.mark.proves("WEB-45", "TASK-127")
-def test_axe_finds_nothing_on_pages_of_tasks_and_nothing_is_too_wide(web, tab, size, scheme):
+def test_axe_finds_nothing_on_task_pages_and_they_fit(web, tab, size, scheme):
     store, long = web.store, "w" * 300
     texts = {"description": f"# {long}\n\n{long}", "role": "r" * 80, "test_command": long}
     waits, ask = awaiting(store, long, long, **texts)

@@ -1,4 +1,4 @@
-"""A real inbox, a real browser that is logged in to it, and an evil site beside it."""
+"""A real inbox, a real browser that is logged in to it, and a hostile site beside it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gatebell.domain.digests import text_digest
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_logins, manage_people
-from gatebell.web.app import make_app, make_desk
+from gatebell.web.app import make_app, make_web_context
 from gatebell.web.context import COOKIE, local_site
 
 
@@ -36,7 +36,7 @@ class Seen(NamedTuple):
 
 
 class RealInbox:
-    """The inbox behind a real port, with a list of what arrived."""
+    """The inbox on a real port, with a list of the requests."""
 
     def __init__(self, folder):
         path = str(folder / "gate.db")
@@ -46,7 +46,7 @@ class RealInbox:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
         self.host, self.url = f"127.0.0.1:{self.port}", f"http://127.0.0.1:{self.port}"
-        self.desk = make_desk(self.store, local_site(self.port))
+        self.desk = make_web_context(self.store, local_site(self.port))
         config = uvicorn.Config(
             self._record(make_app(self.desk)), log_level="warning", access_log=False, ws="none"
         )
@@ -103,7 +103,7 @@ class RealInbox:
         return text_digest(f"csrf {secret}")
 
     def raw(self, first, lines, body=""):
-        """The status and the text that come back for these very bytes."""
+        """Send these exact bytes; return the status and the text of the response."""
         self.desk.limits._buckets.clear()
         head = [first, *lines, "Content-Type: application/json", f"Content-Length: {len(body)}"]
         sent = "\r\n".join([*head, "Connection: close", "", body]).encode()
@@ -114,7 +114,7 @@ class RealInbox:
         return int(text.split(" ", 2)[1]), text
 
     def forget(self):
-        """Nobody is slowed down, and nothing has arrived."""
+        """Reset the limits, and the list of requests."""
         self.desk.limits._buckets.clear()
         self.seen.clear()
 
@@ -128,7 +128,7 @@ class RealInbox:
 
 
 class Evil:
-    """Another site: whatever pages a test gives it, and a list of what it was told."""
+    """Another site with the pages of a test, and a list of its requests."""
 
     def __init__(self):
         evil = self
@@ -151,9 +151,9 @@ class Evil:
         self._server.daemon_threads = True
         port = self._server.server_port
         self.foreign = f"http://localhost:{port}"
-        """For a browser another site than 127.0.0.1: cookies do not go along."""
+        """For a browser, another site than 127.0.0.1: cookies are not sent."""
         self.neighbour = f"http://127.0.0.1:{port}"
-        """The same site, for cookies know no ports; another origin all the same."""
+        """The same site, because cookies ignore ports; but another origin."""
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self._thread.start()
 
@@ -179,7 +179,7 @@ def evil():
 
 @pytest.fixture
 def logged_in(chromium, real):
-    """A browser window of somebody who is logged in; `.secret` is what their cookie holds."""
+    """A browser window of a logged-in person; `.secret` is the value of their cookie."""
     real.forget()
     secret = real.login()
     with contextlib.closing(chromium.new_context()) as context:

@@ -1,4 +1,4 @@
-"""Whether anything in a store is another than before."""
+"""Whether anything in a store has changed."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import apsw
 
 
 class Fingerprint:
-    """Reads the file itself, on a connection that cannot write."""
+    """Read the file itself, on a connection that cannot write."""
 
     def __init__(self, path):
-        # By the same library as the store: two in one process take each other's locks away.
+        # By the same library as the store: two in one process would release each other's locks.
         self._reader = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         self._version = self._digest = None
 
     def take(self):
-        """A digest of every row of every table; SQLite says whether another one was written."""
+        """Return a digest of every row of every table; SQLite reports whether a row was written."""
         version = self._reader.execute("PRAGMA data_version").fetchall()
         if version != self._version:
             self._version, self._digest = version, self._read()

@@ -30,7 +30,7 @@ def payloads(count):
 
 
 class Spy(pyte.Screen):
-    """A terminal that remembers what it was told to do besides printing."""
+    """A terminal that records every action except printing."""
 
     def __init__(self):
         super().__init__(WIDTH, HEIGHT)
@@ -63,7 +63,7 @@ def an_ask(store, text):
     origin = Origin(
         cwd=f"/x/{text}", agent=f"n {text}", session=f"s/{text}", project=f"/p/{text}", owner=text
     )
-    return Ask("a-222", question, origin, store.now(), "d", going_on=f"G {text}")
+    return Ask("a-222", question, origin, store.now(), "d", activity=f"G {text}")
 
 
 @pytest.mark.proves("LAW-8")
@@ -81,7 +81,7 @@ def test_five_thousand_payloads_stay_in_their_frame(monkeypatch):
 
 
 @pytest.mark.proves("LAW-8")
-def test_a_terminal_shows_exactly_the_lines_it_was_given(monkeypatch):
+def test_terminal_shows_exactly_the_lines_it_was_given(monkeypatch):
     store = MemoryStore()
     monkeypatch.setattr("gatebell.cli.screen.columns", lambda: WIDTH)
     for text in payloads(250):

@@ -1,4 +1,4 @@
-"""Hostile files where agents ask: no crash, no hang, nothing read or written elsewhere, no false answer."""
+"""Hostile files where agents ask: no crash or hang, no access elsewhere, no false answer."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from gatebell.services.asks import answer_ask
 FILES = 20_000
 AT_ONCE = 10_000
 MAX_SECONDS = 1.0
-# Other tests run at the same time: a look that takes longer than this has been waiting itself.
+# Other tests run at the same time: a check that takes longer than this was itself blocked.
 MAX_WITH_OTHERS = 5.0
 PAUSE = threading.Event()
 
 
 class Scene:
-    """A project that is listened in, and what lies outside of its folders."""
+    """A project with a listener, and the files outside its folders."""
 
     def __init__(self, folder):
         self.outside = folder / "outside"
@@ -68,7 +68,7 @@ class Scene:
             PAUSE.wait(0.02)
 
     def seen_outside(self):
-        """Everything that could have changed outside, and when the canary was last read."""
+        """Return everything outside that could have changed, and the last read of the canary."""
         found = {}
         for where, folders, files in os.walk(self.outside):
             for name in [*folders, *files]:
@@ -109,7 +109,7 @@ def _put(path, content):
 
 
 def _contents(dice, whole):
-    """Bytes that are no question, or only nearly."""
+    """Bytes that are not a question, or nearly one."""
     text = whole.decode()
     doubled = text[:-1] + ', "content": "Another?"}'
     return dice.choice(
@@ -135,7 +135,7 @@ def _contents(dice, whole):
 
 
 def _odd_file(scene, dice, folder, name):
-    """Something that is no plain file of ours in place of one."""
+    """Put something other than our plain file in its place."""
     path, kind = scene.at(folder, name), dice.randrange(9)
     if kind == 0:
         os.symlink(scene.canary, path)
@@ -159,7 +159,7 @@ def _odd_file(scene, dice, folder, name):
 
 
 def _special(path):
-    """A device, a socket, or another user's file, whichever can be had."""
+    """Make a device, a socket, or another user's file, whichever is possible."""
     try:
         os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 5))
     except OSError:
@@ -217,14 +217,14 @@ def test_twenty_thousand_hostile_files_do_no_harm(scene):
         answer_ask.answer(scene.store, found[0].id, a_person(), Given(f"answer {begin}"))
         scene.look()
         assert agent.wait(question) == ("answered", f"answer {begin}")
-        # Half of it goes away again, as files do.
+        # Half of them are removed again, as files are.
         for where in ("questions", "answers"):
             for name in os.listdir(scene.at(where))[::2]:
                 if os.path.isdir(path := scene.at(where, name)) and not os.path.islink(path):
                     os.rmdir(path)
                 else:
                     os.unlink(path)
-    wanted = {"it is no plain file", "it has several names", "it is nested too deeply"}
+    wanted = {"it is not a plain file", "it has several names", "it is nested too deeply"}
 
     def is_told():
         return scene.words("foreign") and wanted <= set(scene.words("refused"))
@@ -233,7 +233,7 @@ def test_twenty_thousand_hostile_files_do_no_harm(scene):
     while not is_told() and time.monotonic() < until:
         scene.look_for(1)
     assert scene.seen_outside() == before
-    assert scene.words("trouble") == []
+    assert scene.words("problem") == []
     assert is_told()
     assert scene.busiest < MAX_SECONDS and scene.slowest < MAX_WITH_OTHERS
     settled = scene.store.asks.list_settled(1_000)
@@ -245,7 +245,7 @@ def test_twenty_thousand_hostile_files_do_no_harm(scene):
 
 
 def _is_no_answer_of_ours(path):
-    """What we wrote there refuses; what others wrote is as they wrote it."""
+    """An answer that gate wrote is a refusal; other files are ignored."""
     try:
         with open(path, encoding="utf-8") as file:
             answer = json.load(file)
@@ -257,7 +257,7 @@ def _is_no_answer_of_ours(path):
 
 @pytest.mark.proves("FILE-101")
 @pytest.mark.parametrize("swapped", ["", "questions", "answers", "agents", "queue"])
-def test_a_folder_that_becomes_a_link_while_it_listens_is_not_followed(scene, swapped, monkeypatch):
+def test_folder_that_becomes_a_link_is_not_followed(scene, swapped, monkeypatch):
     monkeypatch.setattr(listener, "_PROJECTS_EVERY_SECONDS", 0.5)
     monkeypatch.setattr(collector, "_RESCAN_SECONDS", 0.2)
     agent = Agent(scene.project, "agent_1")
@@ -281,13 +281,13 @@ def test_a_folder_that_becomes_a_link_while_it_listens_is_not_followed(scene, sw
     scene.look_for(1.2)
     assert scene.seen_outside() == before
     assert [a.origin.agent for a in scene.store.asks.pending(10)] == []
-    assert any("no folder" in words or "link" in words for words in scene.words("trouble"))
+    assert any("no folder" in words or "link" in words for words in scene.words("problem"))
     assert question
 
 
 @pytest.mark.proves("FILE-101")
-def test_names_that_change_under_its_hands_bring_nothing_from_outside(scene):
-    """A question's file and a link to outside change places as fast as they can."""
+def test_file_swapped_for_a_link_brings_nothing_from_outside(scene):
+    """A question's file and a link to outside replace each other as fast as possible."""
     name, over = a_name("agent_race"), threading.Event()
     secret = scene.outside / "secret.json"
     secret.write_bytes(a_question(name, content="SECRET from outside"))
@@ -354,7 +354,7 @@ def test_folders_and_files_of_others_are_refused(scene):
 
 @pytest.mark.proves("FILE-101")
 def test_nothing_outside_the_folders_is_opened(scene, tmp_path):
-    """As the kernel tells: of all that is opened by name, nothing is what a link leads to."""
+    """Read the kernel's events: no file opened by name is the target of a link."""
     strace = find_program("strace", "no open file was looked for")
     for number in range(5):
         os.symlink(scene.canary, scene.at("questions", a_name(f"agent_{number}")))

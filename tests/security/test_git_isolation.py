@@ -78,13 +78,13 @@ FILTERS = [
 ]
 BANS = ("with the ban", "without the ban")
 WITH_THE_BAN = ("hooks elsewhere", "network", ("plain", "config"), ("plain", "worktree"))
-"""What the usual run tries behind both layers."""
+"""The cases of the usual run with both layers."""
 ONLY_WHOLE = [(name, "config") for name in ("line separator", "form feed", "file separator")]
-"""Like the next line, they only end a line for Python."""
+"""Like the next line, they end a line only for Python."""
 
 
 def pytest_generate_tests(metafunc):
-    """The shadow alone is tried by every kind of attack; the long run tries all, with both layers."""
+    """The shadow alone meets every kind of attack; the long run tries all, with both layers."""
     if "ban" not in metafunc.fixturenames:
         return
     names = [name for name in ("kind", "attack") if name in metafunc.fixturenames]
@@ -113,7 +113,7 @@ def ban(request, monkeypatch):
 
 
 def set_up(project, name="evil"):
-    """Attributes that ask for programs, and two branches that go together only by a driver."""
+    """Make attributes that ask for programs, and two branches that only a driver can merge."""
     # Git reads attributes line by line: a name with a form feed cannot be written there.
     written = name if name.isprintable() else "evil"
     rule = f"*.txt filter={written} diff={written} merge={written}\n"
@@ -140,10 +140,10 @@ def plant_hooks(project, program):
 
 
 def commit(workspace, place, key):
-    """A file behind a filter of the repository's is refused; the others are committed."""
+    """A file with a filter of the repository is refused; the others are committed."""
     with suppress(GateError):
         return workspace.commit(place, "Work", key)
-    # Not by a checkout: that is the user's own git, which runs filters.
+    # Not by a checkout: that would be the user's own git, which runs filters.
     write(place.folder, a_txt=git(place.folder, "cat-file", "blob", "HEAD:a.txt") + "\n")
     for name in ("new.txt", "fresh.txt", "done.txt"):
         Path(place.folder, name).unlink(missing_ok=True)
@@ -152,7 +152,7 @@ def commit(workspace, place, key):
 
 
 def use_all(project, workspace, number=1):
-    """Everything that gate does with git."""
+    """Run every git command of gate."""
     write(project, new_txt="uncommitted\n")
     place = workspace.make(str(project), number, with_changes=True)
     workspace.set_up(str(project), place)
@@ -181,7 +181,7 @@ def use_all(project, workspace, number=1):
 
 @pytest.fixture
 def target(project):
-    """A project in which every verb has something to do."""
+    """Make a project in which every verb has something to do."""
     set_up(project)
     git(project, "branch", "other")
     return project
@@ -275,8 +275,8 @@ def test_no_program_of_nested_repositories_runs(target, workspace, trap, ban, tm
 
 
 @pytest.mark.proves("GIT-2")
-def test_settings_swapped_meanwhile_run_nothing(target, workspace, trap, monkeypatch, whole):
-    """The second layer is off: what is read once cannot be swapped."""
+def test_settings_swapped_during_a_command_run_nothing(target, workspace, trap, monkeypatch, whole):
+    """The second layer is off: settings that are read once cannot be swapped."""
     monkeypatch.setattr(execution_ban, "call", lambda work, _: work())
     program, trace = trap
     place = workspace.make(str(target), 1)
@@ -328,13 +328,13 @@ def test_unreadable_settings_mean_no_git(project, workspace, monkeypatch):
         workspace.make(str(project), 2)
     assert set(commands) == {"config"}
     assert "so git is not run there" in git_changes.changes(place.folder, "")
-    # A worktree goes on with the settings that were there when it was made.
+    # A worktree keeps the settings of its creation.
     assert workspace.snapshot(place, 1, "1")
 
 
 @pytest.mark.proves("GIT-3")
 def test_settings_cut_short_mean_no_git(project, monkeypatch):
-    """What does not fit is not cut: the rest could have said something else."""
+    """A setting that is too long is not cut: the rest could change its meaning."""
     with (project / ".git/config").open("a") as file:
         file.write("[user]\n" + f"\tname = {'x' * 500}\n" * 1000)
     assert "so git is not run there" in git_changes.changes(str(project), "")
@@ -350,7 +350,7 @@ def test_unknown_formats_are_refused(project, workspace, name):
 
 @pytest.mark.proves("GIT-3")
 def test_newer_git_names_the_formats_we_refuse(project):
-    """What git 2.45 reads of a repository that git 2.39 passes over."""
+    """Git 2.45 reads things of a repository that git 2.39 ignores."""
     folders = repositories.find(str(project)).folders
     for extension, words in (("refstorage", "reftable format"), ("unheardof", "does not know")):
         output = b"local\0core.repositoryformatversion\n1\0local\0extensions.%b\nreftable\0"
@@ -453,7 +453,7 @@ def test_ban_hands_errors_and_results_back(project):
 
 @pytest.mark.proves("GIT-6")
 def test_much_input_reaches_a_slow_git(project, monkeypatch):
-    """More than a pipe holds, while we look in between whether git goes on."""
+    """The input is larger than a pipe, and git is checked in between."""
     monkeypatch.setattr(repositories, "_FIRST_LOOK_SECONDS", 0.001)
     given = b"x" * 20_000_000
     found = repositories.find(str(project)).run("hash-object", "--stdin", given=given)
@@ -533,8 +533,8 @@ def test_diff_shows_no_line_endings_that_git_stores_alike(project, workspace):
 
 
 @pytest.mark.proves("GIT-7")
-def test_commits_after_a_snapshot_are_laid_out_as_git_does(project, workspace):
-    """The snapshot's own files stay as they were, those of a later commit get their endings."""
+def test_commits_after_a_snapshot_are_checked_out_like_git(project, workspace):
+    """The snapshot's own files stay as they were; those of a later commit get their endings."""
     git(project, "config", "core.autocrlf", "true")
     place = begin(workspace, project)
     write(place.folder, own_txt="mine\n")
@@ -563,7 +563,7 @@ def test_marked_files_do_not_hide_changes(project, workspace, mark):
 
 
 @pytest.mark.proves("GIT-11")
-def test_folder_comes_back_after_a_later_commit_with_line_endings(project, workspace):
+def test_folder_with_line_endings_returns_after_a_later_commit(project, workspace):
     git(project, "config", "core.autocrlf", "true")
     place = workspace.make(str(project), 1)
     folder = Path(place.folder)
@@ -589,7 +589,7 @@ def test_folder_comes_back_after_a_later_commit_with_line_endings(project, works
 
 @pytest.fixture
 def lfs(project, tmp_path, monkeypatch):
-    """A project whose user has git-lfs, as `git lfs install` sets it up."""
+    """Make a project whose user has git-lfs, as `git lfs install` sets it up."""
     find_program("git-lfs", "no file was kept by it")
     settings = tmp_path / "settings"
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
@@ -747,7 +747,7 @@ def test_work_outside_of_a_sparse_checkout_comes_back(project, workspace):
 
 @pytest.mark.proves("GIT-8", "LAW-4")
 def test_settings_of_an_agent_hide_no_change(project, workspace):
-    """What is shown is what is committed, whatever the agent sets after work began."""
+    """The shown content is committed, whatever the agent sets after work began."""
     (project / "Makefile").write_text("all:\n")
     git(project, "add", ".")
     git(project, "commit", "-qm", "make")
@@ -855,7 +855,7 @@ def test_branch_checked_out_by_another_name_is_left(project, workspace):
 
 @pytest.mark.proves("GIT-9")
 def test_filter_of_a_repository_is_refused(project, workspace, trap):
-    """Not stored without it: the filter may be what keeps a secret out of the repository."""
+    """It is not stored without the filter, which may keep a secret out of the repository."""
     program, trace = trap
     git(project, "config", "filter.crypt.clean", str(program))
     place = begin(workspace, project)

@@ -1,4 +1,4 @@
-"""Secrets stand in clear in their own table only, and nowhere once taken (S12)."""
+"""Secrets are in clear in their own table only, and nowhere once taken (S12)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def everything(folder):
         ({"kind": "form", "schema": FORM}, {"user": "ada", "pin": CANARY}),
     ],
 )
-def test_nothing_of_a_secret_is_left_once_it_was_taken(tmp_path, more, value):
+def test_nothing_of_a_taken_secret_is_left(tmp_path, more, value):
     store = open_throwaway_store(str(tmp_path / "gate.db"))
     gate = Gate(store)
     ask_id = gate.open("What is it?", **more)
@@ -53,7 +53,7 @@ def test_nothing_of_a_secret_is_left_once_it_was_taken(tmp_path, more, value):
 
 
 @pytest.mark.proves("ASK-30")
-def test_a_crash_between_handing_over_and_taking_hands_it_over_again(tmp_path):
+def test_crash_between_delivery_and_taking_delivers_again(tmp_path):
     store = open_throwaway_store(str(tmp_path / "gate.db"))
     gate = Gate(store)
     ask_id = gate.open("What?", secret=True)

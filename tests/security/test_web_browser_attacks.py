@@ -1,4 +1,4 @@
-"""What another site can do to somebody who is logged in to the inbox: nothing."""
+"""Another site can do nothing to a person who is logged in to the inbox."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHANGING = tuple(row for row in ROWS if row.changes)
 
 
 def aims(real, attacker="mal"):
-    """Every route that changes something, with a body that would."""
+    """Return every route that changes something, with a valid body."""
     ask = real.ask()
     made = real.token("read", name=attacker)
     (token,) = [one for one in real.store.people.tokens() if one.person == attacker][-1:]
@@ -95,10 +95,8 @@ ATTACK = """async ({base, aims}) => {
 
 @pytest.mark.proves("WEB-8")
 @pytest.mark.parametrize("where", ["foreign", "neighbour", "hidden"])
-def test_no_other_site_changes_anything_through_a_browser_that_is_logged_in(
-    real, evil, logged_in, where
-):
-    """Foreign: the cookie stays at home. Neighbour: it goes along. Hidden: and no origin is said."""
+def test_no_other_site_changes_anything_through_a_login(real, evil, logged_in, where):
+    """Foreign: without the cookie. Neighbour: with it. Hidden: with it and without an origin."""
     targets = aims(real)
     policy = "no-referrer" if where == "hidden" else "unsafe-url"
     evil.pages["/attack"] = f'<!doctype html><meta name=referrer content="{policy}"><body>'
@@ -138,8 +136,8 @@ FOREIGN_ORIGINS = (
 
 
 @pytest.mark.proves("WEB-8")
-def test_a_cookie_with_its_proof_is_not_enough_without_our_own_origin(real):
-    """As if a browser sent the cookie everywhere, and an attacker had found out the proof."""
+def test_cookie_with_its_proof_needs_our_own_origin(real):
+    """As if a browser sent the cookie everywhere, and an attacker knew the proof."""
     secret, targets = real.login(), aims(real)
     before, wrong = real.fingerprint.take(), []
     for given in FOREIGN_ORIGINS:
@@ -157,7 +155,7 @@ def test_a_cookie_with_its_proof_is_not_enough_without_our_own_origin(real):
 
 
 def post(real, aim, secret, headers):
-    """One request with a cookie and its proof, and nothing that a browser would add."""
+    """Send one request with a cookie and its proof, without the headers of a browser."""
     connection = http.client.HTTPConnection("127.0.0.1", real.port, timeout=20)
     api = aim["path"].startswith("/api/")
     body = json.dumps(aim["body"]) if api else "&".join(f"{k}={v}" for k, v in aim["body"].items())
@@ -188,7 +186,7 @@ HOSTS = (
 
 
 @pytest.mark.proves("WEB-9")
-def test_the_inbox_answers_to_its_own_names_only(real):
+def test_inbox_answers_to_its_own_names_only(real):
     """Rebinding: evil.com resolves to 127.0.0.1, and the browser takes it for evil.com's server."""
     token, ask = real.token("answer", "read", "ask", "admin"), real.ask()
     before = real.fingerprint.take()
@@ -210,7 +208,7 @@ def test_the_inbox_answers_to_its_own_names_only(real):
 
 
 @pytest.mark.proves("WEB-9")
-def test_a_host_that_is_missing_doubled_or_hidden_in_the_address_is_refused(real):
+def test_missing_doubled_or_hidden_host_is_refused(real):
     token, ask = real.token("answer", "read"), real.ask()
     before, path = real.fingerprint.take(), f"/api/asks/{ask.id}/answers"
     own, bearer = f"Host: {real.host}", f"Authorization: Bearer {token}"
@@ -281,8 +279,8 @@ def test_no_other_site_hears_or_reads_anything(real, evil, logged_in, where):
 
 
 @pytest.mark.proves("WEB-29")
-def test_a_web_socket_is_never_opened_whoever_knocks(real):
-    """There is none: asked as a page, it is one more page; asked as a socket, it is closed."""
+def test_web_socket_is_never_opened(real):
+    """There is none: requested as a page, it is another page; as a socket, it is closed."""
     upgrade = ["Upgrade: websocket", "Sec-WebSocket-Version: 13", f"Host: {real.host}"]
     upgrade += ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", f"Cookie: {COOKIE}={real.login()}"]
     for origin, status in (("http://evil.example", 403), (real.url, 200)):
@@ -325,8 +323,8 @@ def test_no_other_site_can_frame_a_page(real, evil, logged_in):
 
 
 @pytest.mark.proves("WEB-14")
-def test_nobody_is_logged_in_as_somebody_else_by_another_site(real, evil, chromium):
-    """Whoever answers as the attacker gives the attacker what they type."""
+def test_other_sites_cannot_log_a_person_in_as_another(real, evil, chromium):
+    """A person who answers as the attacker gives the attacker their text."""
     token, link = real.token("read", "answer", name="mal"), real.link("mal")
     sends = "<script>document.forms[0].submit()</script>"
     by_token = (
@@ -352,7 +350,7 @@ def test_nobody_is_logged_in_as_somebody_else_by_another_site(real, evil, chromi
 
 
 @pytest.mark.proves("WEB-14")
-def test_a_cookie_that_was_there_before_is_not_adopted(real, chromium):
+def test_cookie_that_was_there_before_is_not_adopted(real, chromium):
     chosen, of_attacker = "f" * 64, real.login("mal")
     for planted in (chosen, of_attacker):
         real.forget()
@@ -373,7 +371,7 @@ def test_a_cookie_that_was_there_before_is_not_adopted(real, chromium):
 
 
 @pytest.mark.proves("WEB-15")
-def test_a_link_that_leads_out_tells_nobody_where_it_stood(real, evil, logged_in):
+def test_outgoing_link_does_not_reveal_its_page(real, evil, logged_in):
     out = f"{evil.foreign}/out"
     ask = real.ask("Look?", "approval", context=f"See [the page]({out}) and <{out}?2>.")
     page = logged_in.new_page()
@@ -390,7 +388,7 @@ def test_a_link_that_leads_out_tells_nobody_where_it_stood(real, evil, logged_in
 
 
 @pytest.mark.proves("WEB-15")
-def test_the_secret_of_a_link_is_told_to_no_other_site_and_is_worthless_afterwards(real, chromium):
+def test_link_secret_goes_to_no_site_and_works_once(real, chromium):
     real.forget()
     link, asked_for = real.link(), []
     context = chromium.new_context()
@@ -405,7 +403,7 @@ def test_the_secret_of_a_link_is_told_to_no_other_site_and_is_worthless_afterwar
 
 
 @pytest.mark.proves("WEB-80", "LAW-3")
-def test_a_server_on_another_port_gets_the_cookie_and_can_do_nothing_with_it(real, evil, chromium):
+def test_server_on_another_port_cannot_use_the_cookie(real, evil, chromium):
     real.forget()
     ask = real.ask("Deploy?", "approval")
     context = chromium.new_context()

@@ -1,4 +1,4 @@
-"""The HTTP API against its own document: what it takes, what it refuses, and that it never breaks."""
+"""The HTTP API against its own document: valid and invalid requests, and no crash."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CHECKS = [
 OPERATIONS = [
     f"{method.upper()} {path}" for path, found in DOCUMENT["paths"].items() for method in found
 ]
-# These take nothing that could be wrong.
+# These take no input that could be wrong.
 BARE = ("GET /api/openapi.json", "GET /api/health")
 MODES = [
     pytest.param(label, mode, id=f"{label} {mode.value}")
@@ -49,7 +49,7 @@ FEW, MANY = 10, 2000
 
 def operation(inbox, label):
     async def unborn(scope, receive, send):
-        # Streams and waits end at once as long as nobody is told of changes.
+        # Streams and waits end at once while no change is reported.
         if scope["type"] != "lifespan":
             await inbox.app(scope, receive, send)
 
@@ -61,9 +61,9 @@ def operation(inbox, label):
 
 @pytest.mark.proves("WEB-18", "WEB-19")
 @pytest.mark.parametrize(("label", "mode"), MODES)
-def test_the_api_does_what_its_document_says(inbox, label, mode, whole):
-    """Right and wrong requests of every operation, with real asks and runs in the path now and then."""
-    # Spelt so: the check for ignored authentication takes away this very name.
+def test_api_does_what_its_document_says(inbox, label, mode, whole):
+    """Valid and invalid requests of every operation, sometimes with real asks and runs."""
+    # This spelling matters: the check for ignored authentication removes this name.
     bearer = {"Authorization": f"Bearer {inbox.token(*SCOPES)}"}
     asks = [inbox.ask("Which?"), inbox.ask("Deploy?", "approval"), inbox.ask("Sure?")]
     inbox.answer(asks[2], "yes")
@@ -75,7 +75,7 @@ def test_the_api_does_what_its_document_says(inbox, label, mode, whole):
     real = [str(one.id) for one in named]
     tried, checks = operation(inbox, label), CHECKS
     if label.endswith("/stream"):
-        # The tool takes every event for JSON; the document says that it is text.
+        # The tool reads every event as JSON; the document says that it is text.
         checks = [one for one in CHECKS if one.__name__ != "response_schema_conformance"]
     inbox.desk.hub.open = label.endswith("/health")
 
@@ -220,7 +220,7 @@ def test_no_form_breaks_anything(inbox):
 
 
 @pytest.mark.proves("WEB-18")
-def test_more_than_it_takes_at_once_is_refused_before_it_is_read(inbox):
+def test_oversized_request_is_refused_before_it_is_read(inbox):
     client = inbox.client(*SCOPES)
     text = json.dumps({"prompt": "x", "context": "y" * 8_000_001}).encode()
     for given_body in (text, (text[n : n + 100_000] for n in range(0, len(text), 100_000))):

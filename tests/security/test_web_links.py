@@ -1,4 +1,4 @@
-"""Links in mails and chats are opened by scanners first: they decide nothing and use nothing up."""
+"""Scanners open links in mails and chats first: they decide nothing and use up no link."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def looks_at_the_head(client, path):
 
 
 def follows_everything(client, path):
-    """A crawler: every address on the page, whatever it is for."""
+    """A crawler: it opens every address on the page."""
     found = client.get(path, follow_redirects=True).text
     for address in set(re.findall(r'(?:href|src|action)="(/[^"]*)"', found)):
         client.get(address, follow_redirects=True)
@@ -98,7 +98,7 @@ def posts_from_another_site(client, path):
 
 
 def changes_the_address(client, path):
-    """Wrapped, with marks added, written in another way."""
+    """The link wrapped, with marks added, or written in another way."""
     for more in (
         "?utm_source=mail",
         "?next=//scanner.example",
@@ -115,7 +115,7 @@ def tries_other_methods(client, path):
 
 
 def keeps_what_it_is_given(client, path):
-    """Comes back with every cookie and the address it came from, and sends JSON."""
+    """Come back with every cookie and the referring address, and send JSON."""
     client.get(path)
     client.get(path, headers={"referer": URL + path})
     client.post(path, json={"value": "yes"})
@@ -129,8 +129,8 @@ SCANNERS = (
 
 
 @pytest.mark.proves("WEB-16")
-def test_scanners_answer_nothing_let_nobody_in_and_use_no_link_up(inbox, whole):
-    """Every scanner on some links, every link with some scanner; in the whole run all with all."""
+def test_scanners_answer_nothing_enter_nowhere_and_use_no_link(inbox, whole):
+    """Every scanner on some links, every link with some scanner; the whole run tries all."""
     asks = [inbox.ask(f"Question {n}?", "approval") for n in range(LINKS // 2)]
     links = [manage_logins.make_link(inbox.store, a_person()) for _ in range(LINKS // 2)]
     addresses = [f"/link/{link}" for link in links] + [f"/asks/{ask.id}" for ask in asks]
@@ -143,7 +143,7 @@ def test_scanners_answer_nothing_let_nobody_in_and_use_no_link_up(inbox, whole):
                 assert not client.cookies, scanner
         assert len(SCANNERS) == 12 and inbox.fingerprint.take() == before
 
-        # Then comes the person.
+        # Then the person comes.
         logins = set()
         client.headers["origin"] = URL
         for link in links:
@@ -162,7 +162,7 @@ def test_scanners_answer_nothing_let_nobody_in_and_use_no_link_up(inbox, whole):
 
 
 @pytest.mark.proves("WEB-16")
-def test_a_link_is_worthless_after_fifteen_minutes_however_often_it_was_looked_at(inbox):
+def test_link_expires_after_fifteen_minutes_however_often_viewed(inbox):
     client = inbox.client()
     client.headers["origin"] = URL
     for seconds, codes in ((899, (200, 303)), (900, (404, 403)), (3600, (404, 403))):
@@ -176,7 +176,7 @@ def test_a_link_is_worthless_after_fifteen_minutes_however_often_it_was_looked_a
 
 
 @pytest.mark.proves("WEB-16")
-def test_a_browser_that_runs_the_page_but_does_not_click_does_nothing(real, chromium):
+def test_browser_that_does_not_click_does_nothing(real, chromium):
     asks = [real.ask(f"Seen {n}?", "approval") for n in range(4)]
     links = [real.link() for _ in asks]
     real.forget()
@@ -198,8 +198,8 @@ def test_a_browser_that_runs_the_page_but_does_not_click_does_nothing(real, chro
 
 
 @pytest.mark.proves("WEB-16")
-def test_a_browser_that_is_logged_in_and_only_looks_answers_nothing(real, logged_in):
-    """Also not with a key that is pressed by chance."""
+def test_logged_in_browser_that_only_looks_answers_nothing(real, logged_in):
+    """A key that is pressed by accident does nothing either."""
     ask = real.ask("Deploy?", "approval")
     before, page = real.fingerprint.take(), logged_in.new_page()
     page.goto(f"{real.url}/asks/{ask.id}?value=yes&note=x", wait_until="load")
@@ -211,7 +211,7 @@ def test_a_browser_that_is_logged_in_and_only_looks_answers_nothing(real, logged
 
 
 @pytest.mark.proves("WEB-76", "LAW-3")
-def test_no_address_puts_the_focus_on_a_button_that_decides(real, logged_in):
+def test_no_address_focuses_a_button_that_decides(real, logged_in):
     call = Call("Bash", {"command": "git push"}, "/p", "main")
     ask = real.ask("Deploy?", "approval", call=call)
     before, page = real.fingerprint.take(), logged_in.new_page()
@@ -226,7 +226,7 @@ def test_no_address_puts_the_focus_on_a_button_that_decides(real, logged_in):
 
 
 @pytest.mark.proves("WEB-7", "WEB-16")
-def test_neither_links_nor_logins_nor_tokens_stand_in_what_gate_up_logs(tmp_path):
+def test_links_logins_and_tokens_are_not_logged_by_up(tmp_path):
     environment = {**os.environ, "GATE_STORE": str(tmp_path / "gate.db"), "HOME": str(tmp_path)}
     command = [sys.executable, "-m", "gatebell", "up", "--port", "0"]
     with (tmp_path / "log").open("w") as log:

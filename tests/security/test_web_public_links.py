@@ -1,4 +1,4 @@
-"""Links at an address that others reach: a real `gate up` with TLS, and a real browser."""
+"""Links at a public address: a real `gate up` with TLS, and a real browser."""
 
 from __future__ import annotations
 
@@ -112,10 +112,10 @@ def test_link_with_a_token_opens_the_public_inbox(public, page):
 
 
 @pytest.mark.proves("WEB-93")
-def test_claimed_link_at_a_public_address_is_refused_and_kept(public, page):
+def test_claimed_link_at_a_public_address_is_refused(public, page):
     secret = manage_logins.make_link(public.store, a_person("root"))
     assert page.goto(f"{public.url}/link/{secret}").status == 403
-    told = page.locator("#trouble").text_content()
+    told = page.locator("#problem").text_content()
     assert "personal token" in told and "gate link --as NAME" in told
     assert page.get_by_role("button", name="Open the inbox").count() == 0
     answer = page.request.post(
@@ -132,7 +132,7 @@ def test_claimed_link_at_a_public_address_is_refused_and_kept(public, page):
 
 @pytest.mark.proves("WEB-93")
 def test_claimed_login_at_a_public_address_does_not_loop(public, page):
-    """A cookie of the time when only this machine reached the inbox."""
+    """A cookie from the time when only this machine reached the inbox."""
     secret = manage_logins.make_link(public.store, a_person("root"))
     login = manage_logins.enter_by_link(public.store, secret, {})
     cookie = {"name": "gatebell", "value": login, "url": public.url}

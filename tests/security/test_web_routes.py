@@ -1,4 +1,4 @@
-"""Every route of the web inbox × everybody who might try it × every method: who may do what."""
+"""Every route of the web inbox, every caller and every method: who may do what."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from gatebell.domain.digests import text_digest, token_digest
 from gatebell.domain.people.logins import SCOPES
 from gatebell.services.people import manage_logins, manage_people
 from gatebell.services.tasks import backlog
-from gatebell.web.app import make_app, make_desk
+from gatebell.web.app import make_app, make_web_context
 from gatebell.web.context import local_site
 from gatebell.web.routes import ROWS
 
-# Who may (any one of these scopes; none: everybody), and what they get. Where somebody who may
-# only ask gets something else for a question that is not theirs, that stands third.
+# The scopes of which one suffices (none: everybody), and the status. The third value is the
+# status for a caller who may only ask, about a question of another caller.
 TABLE = {
     "GET /": ("read", 200),
     "GET /asks/{id}": ("read", 200),
@@ -81,31 +81,31 @@ TABLE = {
 PATHS = tuple(dict.fromkeys(row.partition(" ")[2] for row in TABLE))
 METHODS = ("GET", "HEAD", "OPTIONS", "PATCH", "PUT", "DELETE", "POST")
 READING = ("GET", "HEAD", "OPTIONS")
-# Those who try even the methods that a path does not have; in the whole run everybody does.
+# Callers who also try the methods that a path lacks; in the whole run all do.
 FEW = ("nobody", "all scopes by token", "browser", "browser without proof")
 
 
 class Visitor(NamedTuple):
-    """Somebody at the door, with what they bring."""
+    """A caller, with its credentials."""
 
     headers: dict[str, str]
     scopes: frozenset[str] | None = None
-    """None: nobody that the inbox knows."""
+    """None: the inbox does not know the caller."""
     forged: bool = False
-    """Without the proof that a page of this login sent it."""
+    """The request lacks the proof that a page of this login sent it."""
     secrets: tuple[str, ...] = ()
 
 
 class House(Inbox):
-    """An inbox before a store in earnest, with everybody who might knock."""
+    """An inbox on a real store, with every kind of caller."""
 
     def __init__(self, folder):
         super().__init__(folder)
         self.store.close()
         path = str(folder / "earnest.db")
-        # Not a throwaway one: there, whoever manages people is not looked at as closely.
+        # Not a throwaway one, which checks the managers of people less strictly.
         self.store = SqliteStore(path, self.clock)
-        self.desk = make_desk(self.store, local_site(4283))
+        self.desk = make_web_context(self.store, local_site(4283))
         self.app = make_app(self.desk)
         self.fingerprint = Fingerprint(path)
 
@@ -144,7 +144,7 @@ def with_cookie(secret, scopes=None, proof=None):
 
 
 def visitors(house):
-    """Everybody, by name."""
+    """Return all callers, by name."""
     expired = house.claimed_login()
     house.clock.advance(31 * 24 * 3600)
     revoked = house.token(*SCOPES)
@@ -178,7 +178,7 @@ def visitors(house):
 
 
 def expect_status(method, path, who):
-    """The status that the table gives this visitor."""
+    """Return the status that the table gives this caller."""
     row = TABLE.get(f"{'GET' if method == 'HEAD' else method} {path}")
     if row is None:
         return 405
@@ -193,19 +193,19 @@ def expect_status(method, path, who):
 
 
 def changes(method, path, who):
-    """Whether the store may, and must, be another one afterwards."""
+    """Return whether the store may, and must, change."""
     if path == "/logout" and "authorization" in who.headers:
         return False  # a token has no login that could end
     return expect_status(method, path, who) < 400 and method not in READING
 
 
 def list_methods(path):
-    """The methods that a path has."""
+    """Return the methods of a path."""
     return [one for one in METHODS if f"{'GET' if one == 'HEAD' else one} {path}" in TABLE]
 
 
 def target(house, path):
-    """A path with something real in it, and a body that fits."""
+    """Return a path with a real id in it, and a valid body."""
     values, about = {}, {}
     if "/runs/{id}" in path:
         values["id"] = add_run(house.store, state="stuck" if "resume" in path else "ready").id
@@ -248,7 +248,7 @@ def body(house, path, ask):
 def send(house, method, path, visitor, given):
     house.desk.limits._buckets.clear()
     house.server.cookies.clear()
-    # A stream has no end while everybody is told of changes, and this client waits for the end.
+    # A stream has no end while changes are reported, and this client waits for the end.
     house.desk.hub.open = not path.endswith("/stream")
     address = f"{path}?seconds=0" if path.endswith("/wait") else path
     how = {"json": given} if path.startswith("/api/") else {"data": given}
@@ -258,7 +258,7 @@ def send(house, method, path, visitor, given):
 
 
 @pytest.mark.proves("WEB-5")
-def test_every_route_has_a_row_in_the_table_and_every_row_a_route(house):
+def test_table_and_routes_match(house):
     ours = {f"{row.method} {row.path}": set(row.needs) for row in ROWS}
     assert ours == {row: set(needs.split()) for row, (needs, *_) in TABLE.items()}
     served = {
@@ -271,7 +271,7 @@ def test_every_route_has_a_row_in_the_table_and_every_row_a_route(house):
 
 @pytest.mark.proves("WEB-5", "WEB-6", "WEB-7")
 @pytest.mark.parametrize("path", PATHS)
-def test_everybody_gets_what_the_table_says_and_nothing_else_changes(house, path, caplog, whole):
+def test_each_caller_gets_the_tables_result_and_nothing_changes(house, path, caplog, whole):
     caplog.set_level(logging.DEBUG)
     wrong, secrets, filled = [], set(), ""
     for name, visitor in house.everybody.items():
@@ -296,8 +296,8 @@ def test_everybody_gets_what_the_table_says_and_nothing_else_changes(house, path
 
 
 @pytest.mark.proves("WEB-5", "WEB-12")
-def test_an_agent_reaches_its_own_question_and_no_other(house):
-    """Also not when its token may read everything: another agent's answer is not its to take."""
+def test_agent_reaches_its_own_question_and_no_other(house):
+    """Not even when its token may read everything: it may not take another agent's answer."""
     tokens = {name: house.token("ask", name=name) for name in ("eve", "mal")}
     reader = with_token(house.token("ask", "read", name="mal"), "ask", "read")
     for row in (row for row, given in TABLE.items() if len(given) == 3):
@@ -316,7 +316,7 @@ def test_an_agent_reaches_its_own_question_and_no_other(house):
 
 
 @pytest.mark.proves("WEB-5")
-def test_a_session_name_cannot_be_that_of_another_token(house):
+def test_session_name_cannot_be_that_of_another_token(house):
     eve, mal = (with_token(house.token("ask", name=name)) for name in ("eve", "mal"))
     door = house.store.asks.get(
         send(house, "POST", "/api/asks", eve, {"prompt": "Mine?"}).json()["ask"]["id"]

@@ -19,7 +19,7 @@ SCHEMA = {"type": "object", "properties": {"method": {"type": "string"}}}
 
 
 def pages_of(real):
-    """Every page there is, each with something on it."""
+    """Return every page, each with content."""
     asks = [
         real.ask("Deploy?", "approval"),
         real.ask("Why?"),
@@ -37,7 +37,7 @@ def pages_of(real):
 
 
 def must_hide(seal, real, page):
-    """Neither what the browser remembers nor what a log of the server could hold has the seal."""
+    """Neither the browser's history nor a log of the server contains the seal."""
     entries = page.evaluate("navigation.entries().map(one => one.url)")
     addresses = [page.url, *entries, page.evaluate("document.referrer")]
     for one in real.seen:
@@ -66,7 +66,7 @@ def test_no_form_puts_the_seal_into_an_address(real, chromium):
         for action in page.eval_on_selector_all("form[action]", ACTIONS):
             page.goto(real.url + path)
             form = page.locator(f"form[action='{action}']").first
-            # An earlier one may have taken it away, as a removed person's.
+            # An earlier one may have removed it, as a removed person's.
             if form.count():
                 with page.expect_navigation():
                     form.evaluate(SUBMIT)
@@ -79,7 +79,7 @@ def test_no_form_puts_the_seal_into_an_address(real, chromium):
     must_hide(seal, real, page)
     posts = [one for one in real.seen if one.method == "POST"]
     assert len(posts) > 8
-    # Sealed all the same: each change carried the seal, and none was refused for the lack of it.
+    # It was checked: each change carried the seal, and none was refused without it.
     assert [one.path for one in posts if f"seal={seal}" not in one.body] == []
     assert [one.path for one in posts if one.status == 403] == []
     context.close()

@@ -1,4 +1,4 @@
-"""Hostile texts wherever a text can stand, in a real browser: nothing runs, nothing is loaded."""
+"""Hostile texts in every place for text, in a real browser: nothing runs, nothing is loaded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gatebell.services.people import manage_people
 from gatebell.services.runs import manage_runs
 from gatebell.services.tasks import backlog
 
-# So many on one page; the pages are what takes time.
+# This many on one page; loading the pages takes the time.
 AT_ONCE = 160
 BATCHES = tuple(PAYLOADS[n : n + AT_ONCE] for n in range(0, len(PAYLOADS), AT_ONCE))
 OURS = {
@@ -69,7 +69,7 @@ CENSUS = """([tags, home]) => {
 
 
 class Watched:
-    """A window in which everything that a page does is noted."""
+    """A window that records every action of a page."""
 
     def __init__(self, context, real):
         self.real, self.page, self.deeds = real, context.new_page(), []
@@ -84,7 +84,7 @@ class Watched:
         dialog.dismiss()
 
     def _console(self, message):
-        # That a page says 404 is told there, too.
+        # The console also reports a page with status 404.
         if message.type in ("error", "warning") and "status of 4" not in message.text:
             self.deeds.append(f"console {message.text}")
 
@@ -96,7 +96,7 @@ class Watched:
             self.deeds.append(f"asked for {request.url}")
 
     def open(self, path):
-        """Look at a page, and say what it did or holds that is not ours."""
+        """Open a page, and return its actions and elements that are not ours."""
         self.real.desk.limits._buckets.clear()
         self.page.goto(self.real.url + path)
         return self.look()
@@ -113,12 +113,12 @@ def watched(real, logged_in):
 
 
 def line(text):
-    """What a service takes where it wants one line, or nothing but words."""
+    """Return the text as a service takes it for one line, or for words only."""
     return " ".join(text.split())[:200] or "x"
 
 
 def hostile_asks(real, batch):
-    """One ask of each kind, with all of these texts in everything that it carries."""
+    """Make one ask of each kind, with all of these texts in all its fields."""
     whole, first = "\n\n".join(batch), batch[0]
     diff = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1 +1,{1} @@ {0}\n-{0}\n{2}\n".format(
         line(first), len(batch), "\n".join(f"+{line(one)}" for one in batch)
@@ -146,7 +146,7 @@ def hostile_asks(real, batch):
         "expires_seconds": 9999,
     }
     return [
-        real.ask(whole, "text", context=whole, going_on=f"{whole}\n\n{diff}", origin=origin),
+        real.ask(whole, "text", context=whole, activity=f"{whole}\n\n{diff}", origin=origin),
         real.ask(line(whole), "text", context={one: [one] for one in batch}, origin=origin),
         real.ask(first + "?", "choice", origin=origin, **choices),
         real.ask(first + "?", "form", schema=schema, origin=origin),
@@ -158,7 +158,7 @@ def hostile_asks(real, batch):
 
 
 def talk(real, ask, batch):
-    """Words of both sides, drafts, answers that do not count, and then one that does."""
+    """Messages of both sides, drafts, answers that do not count, and then one that does."""
     whole, bob = "\n".join(batch), a_person("bob")
     asker = an_agent(ask.origin.session)._replace(agent=None)
     ask_messages.ask_back(real.store, ask.id, bob, whole)
@@ -178,7 +178,7 @@ def settle(real, ask, batch):
 
 
 @pytest.mark.proves("WEB-17")
-def test_no_text_of_an_ask_does_anything_on_its_page(real, watched):
+def test_text_of_an_ask_does_nothing_on_its_page(real, watched):
     """Every payload in prompt, context, options, names, call, diff, schema, talk, draft and note."""
     faults = []
     assert len(PAYLOADS) >= 300
@@ -188,7 +188,7 @@ def test_no_text_of_an_ask_does_anything_on_its_page(real, watched):
         talk(real, talked, batch)
         for ask in asks:
             faults += [(ask.question.kind, one) for one in watched.open(f"/asks/{ask.id}")]
-        # An open page would fetch itself again for each of these.
+        # An open page would reload for each of these.
         watched.page.goto("about:blank")
         settle(real, talked, batch)
         for ask in asks:
@@ -200,8 +200,8 @@ def test_no_text_of_an_ask_does_anything_on_its_page(real, watched):
 
 
 def hostile_run(real, batch):
-    """A run with all of these texts in everything that it, its calls and its turns carry."""
-    # As the service has every text before it writes it.
+    """Make a run with all of these texts in its fields, its calls and its turns."""
+    # As the service prepares every text before it writes it.
     batch = tuple(map(storable, batch))
     store, whole, first = real.store, "\n\n".join(batch), batch[0]
     signal = {"status": line(first)[:60], "summary": whole, "value": {first: batch}}
@@ -220,14 +220,14 @@ def hostile_run(real, batch):
         turn(store, "42", role=first, session=f"open {whole}", **named),
     ]
     more = dict.fromkeys(("prompt", "flow", "reason", "error", "agent", "source"), whole)
-    more |= dict.fromkeys(("project", "folder", "root", "branch", "sponsor"), first)
+    more |= dict.fromkeys(("project", "folder", "root", "branch", "started_by"), first)
     run = add_run(store, calls, turns, result={first: batch}, **more)
     ask = ask_of(store, run.id, "42", whole if whole.strip() else "x")
     return run, ask
 
 
 @pytest.mark.proves("WEB-90", "WEB-17")
-def test_no_text_of_a_run_does_anything_on_its_page_or_in_the_list(real, watched):
+def test_text_of_a_run_does_nothing_on_any_page(real, watched):
     """Every payload in prompt, flow, names, labels, values, signals, words, paths and errors."""
     faults = []
     for batch in BATCHES:
@@ -246,7 +246,7 @@ def test_no_text_of_a_run_does_anything_on_its_page_or_in_the_list(real, watched
 
 
 def hostile_task(real, batch):
-    """A task that waits, with all of these texts in everything that it carries."""
+    """Make a task that waits, with all of these texts in all its fields."""
     batch = tuple(map(storable, batch))
     store, whole, first = real.store, "\n\n".join(batch), batch[0]
     texts = dict.fromkeys(("description", "test_command", "summary", "details", "status"), whole)
@@ -260,7 +260,7 @@ def hostile_task(real, batch):
 
 
 @pytest.mark.proves("TASK-128", "WEB-17")
-def test_no_text_of_a_task_does_anything_on_its_page_or_in_the_tree(real, watched):
+def test_text_of_a_task_does_nothing_on_any_page(real, watched):
     """Every payload in title, texts, role, names, project, question, answer and reason."""
     faults = []
     for batch in BATCHES:
@@ -302,8 +302,8 @@ def test_no_name_in_a_list_does_anything(real, watched):
 
 
 @pytest.mark.proves("WEB-17")
-def test_no_text_that_a_visitor_sends_does_anything_where_it_is_told_again(real, watched, chromium):
-    """Search, addresses, errors, labels of tokens, and what the API says, opened as a page."""
+def test_text_of_a_visitor_does_nothing_where_repeated(real, watched, chromium):
+    """Search, addresses, errors, labels of tokens, and the texts of the API, opened as a page."""
     faults = []
     stranger = Watched(chromium.new_context(), real)
     for batch in BATCHES:
@@ -327,8 +327,8 @@ def test_no_text_that_a_visitor_sends_does_anything_where_it_is_told_again(real,
 
 
 @pytest.mark.proves("WEB-17")
-def test_what_a_person_typed_comes_back_harmless_with_the_error(real, watched):
-    """A form that is sent with nothing right in it shows all of it again."""
+def test_typed_text_comes_back_harmless_with_the_error(real, watched):
+    """An invalid form shows all its values again."""
     schema = {"type": "object", "properties": {"n": {"type": "integer"}, "t": {"type": "string"}}}
     text = "\n".join(PAYLOADS).replace("\0", "").encode("utf-8", "replace").decode()
     ask = real.ask("Fill in", "form", schema=schema | {"required": ["n"]})
@@ -347,8 +347,8 @@ def test_what_a_person_typed_comes_back_harmless_with_the_error(real, watched):
 
 
 @pytest.mark.proves("WEB-17")
-def test_what_arrives_while_the_page_is_open_does_nothing_either(real, watched):
-    """The page puts news into itself."""
+def test_text_that_arrives_live_does_nothing(real, watched):
+    """The page inserts news into itself."""
     ask = real.ask("Calm?")
     watched.open(f"/asks/{ask.id}")
     expect(watched.page.locator("#live")).to_have_text("live")
@@ -361,7 +361,7 @@ def test_what_arrives_while_the_page_is_open_does_nothing_either(real, watched):
 
 
 @pytest.mark.proves("WEB-17")
-def test_the_policy_stands_on_every_answer_and_allows_nothing_inline(real, logged_in):
+def test_policy_is_on_every_response_and_allows_nothing_inline(real, logged_in):
     page = logged_in.new_page()
     for path in ("/", "/login", "/nowhere", "/api/asks", "/static/gate.js", "/static/", "/asks/x"):
         headers = page.goto(real.url + path).headers

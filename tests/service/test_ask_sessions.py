@@ -46,16 +46,16 @@ def result(store, ask):
 def test_one_person_at_a_time_has_the_session(store):
     ask = open_ask(store)
     seated = sit(store, ask)
-    assert (seated.goes_on, seated.seconds_left, seated.sitting.number) == (False, None, 1)
+    assert (seated.goes_on, seated.seconds_left, seated.visit.number) == (False, None, 1)
     with pytest.raises(RefusedError, match="person:ada has this session open"):
         sit(store, ask, BOB, "s2")
-    began = ask_session.note_program(store, seated.sitting, "boot/9/1")
-    assert store.asks.sitting(began.id) == began and began.program == "boot/9/1"
+    began = ask_session.note_program(store, seated.visit, "boot/9/1")
+    assert store.asks.visit(began.id) == began and began.program == "boot/9/1"
     assert ask_session.close_visit(store, began, ADA, "left").pending
     again = sit(store, ask, BOB, "s2")
-    assert (again.goes_on, again.sitting.session, again.sitting.number) == (True, "s1", 2)
-    assert store.asks.open_sittings() == [again.sitting]
-    kept = store.asks.sittings(ask.id)
+    assert (again.goes_on, again.visit.session, again.visit.number) == (True, "s1", 2)
+    assert store.asks.open_visits() == [again.visit]
+    kept = store.asks.visits(ask.id)
     assert [(one.by, one.end) for one in kept] == [("person:ada", "left"), ("person:bob", "")]
     kinds = [entry.event.kind for entry in store.audit.of_subject(ask.id)]
     assert kinds == ["ask.opened", "session.opened", "session.closed", "session.opened"]
@@ -68,10 +68,10 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
     child.communicate(b"\n")
     ask = open_ask(store)
     seated = sit(store, ask)
-    gone = seated.sitting._replace(process=dead)
+    gone = seated.visit._replace(process=dead)
     ask_session.note_program(store, gone, "")
     rewrite_visit(store, gone.id, process=dead)
-    held = store.asks.sittings(ask.id)[0]
+    held = store.asks.visits(ask.id)[0]
     assert held.process == dead
     orphan = subprocess.Popen(
         [sys.executable, "-c", "print(flush=True); input()"],
@@ -89,7 +89,7 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
         orphan.communicate(b"\n")
     assert [one.end for one in visits.list_visits(store, ask.id)] == ["lost"]
     again = sit(store, ask, BOB)
-    assert again.goes_on and [s.end for s in store.asks.sittings(ask.id)] == ["lost", ""]
+    assert again.goes_on and [s.end for s in store.asks.visits(ask.id)] == ["lost", ""]
 
 
 @pytest.mark.proves("SES-129", "S0-114", "LAW-2")
@@ -99,8 +99,8 @@ def test_a_conversation_has_one_holder_whichever_ask_brought_them(store):
     second = open_ask(store, Terms("text", resume_session="claude/s1"))
     with pytest.raises(RefusedError, match=f"gate answer {first.id}"):
         sit(store, second)
-    ask_session.close_visit(store, held.sitting, ADA, "left")
-    assert sit(store, second, session="s9").sitting.session == "s1"
+    ask_session.close_visit(store, held.visit, ADA, "left")
+    assert sit(store, second, session="s9").visit.session == "s1"
 
 
 @pytest.mark.proves("SES-130", "S0-111", "S0-104")
@@ -108,11 +108,11 @@ def test_time_that_is_up_settles_it_and_never_approves(store):
     ask = open_ask(store, Terms("approval", session_seconds=100))
     first = sit(store, ask)
     store.clock.advance(40)
-    ask_session.close_visit(store, first.sitting, ADA, "left")
+    ask_session.close_visit(store, first.visit, ADA, "left")
     second = sit(store, ask)
     assert second.seconds_left == 60
     store.clock.advance(60)
-    after = ask_session.close_visit(store, second.sitting, ADA, "time", transcript="so far")
+    after = ask_session.close_visit(store, second.visit, ADA, "time", transcript="so far")
     assert (after.status, after.decision) == ("timed_out", None)
     assert (result(store, ask).outcome, result(store, ask).duration_ms) == ("timeout", 100_000)
     with pytest.raises(AlreadySettledError):
@@ -124,7 +124,7 @@ def test_whose_time_is_used_up_can_still_answer(store):
     ask = open_ask(store, Terms("approval", session_seconds=10))
     seated = sit(store, ask)
     store.clock.advance(11)
-    ask_session.close_visit(store, seated.sitting, ADA, "left")
+    ask_session.close_visit(store, seated.visit, ADA, "left")
     with pytest.raises(TimedOutError, match=f"gate answer {ask.id}"):
         sit(store, ask)
     answer_ask.answer(store, ask.id, ADA, Given("no"))
@@ -140,7 +140,7 @@ def test_a_deadline_waits_for_who_is_there_and_settles_when_nobody_comes(store):
     apply_deadlines.sweep(store)
     assert result(store, alone).outcome == "timeout"
     assert result(store, ask).outcome == "pending"
-    ask_session.close_visit(store, seated.sitting, ADA, "left")
+    ask_session.close_visit(store, seated.visit, ADA, "left")
     store.clock.advance(119)
     apply_deadlines.sweep(store)
     assert result(store, ask).outcome == "pending"
@@ -153,15 +153,13 @@ def test_a_deadline_waits_for_who_is_there_and_settles_when_nobody_comes(store):
 def test_failed_attempts_are_kept_and_the_last_one_settles(store):
     ask = open_ask(store, Terms("text", max_attempts=2))
     first = ask_session.close_visit(
-        store, sit(store, ask).sitting, ADA, "failed", trouble="no claude\x00"
+        store, sit(store, ask).visit, ADA, "failed", problem="no claude\x00"
     )
     assert first.pending
-    after = ask_session.close_visit(
-        store, sit(store, ask).sitting, BOB, "failed", trouble="no login"
-    )
+    after = ask_session.close_visit(store, sit(store, ask).visit, BOB, "failed", problem="no login")
     assert after.status == "cancelled"
     assert (result(store, ask).outcome, result(store, ask).attempts) == ("failed", 2)
-    assert [one.trouble for one in store.asks.sittings(ask.id)] == ["no claude\ufffd", "no login"]
+    assert [one.problem for one in store.asks.visits(ask.id)] == ["no claude\ufffd", "no login"]
 
 
 @pytest.mark.proves("SES-131", "S0-B26", "LAW-3")
@@ -198,7 +196,7 @@ def test_participants_come_in_turn_and_all_of_them_decide(store):
         sit(store, ask)
     for who, pending in ((ada, True), (bob, False)):
         seated = sit(store, ask, who)
-        ask_session.close_visit(store, seated.sitting, who, "left")
+        ask_session.close_visit(store, seated.visit, who, "left")
         after = answer_ask.answer(store, ask.id, who, Given("yes"))[1]
         assert after.pending == pending
     assert (result(store, ask).response, result(store, ask).attempts) == ("approved", 2)
@@ -233,7 +231,7 @@ def test_lost_visit_of_a_settled_ask_stays_the_same(store):
     ask = open_ask(store)
     seated = sit(store, ask)
     answer_ask.answer(store, ask.id, BOB, Given("yes"))
-    kill_harness(store, seated.sitting)
+    kill_harness(store, seated.visit)
     before = visits.list_visits(store, ask.id)
     store.clock.advance(86_400)
     assert visits.list_visits(store, ask.id) == before
@@ -245,18 +243,18 @@ def test_a_session_that_is_settled_elsewhere_can_be_left(store):
     ask = open_ask(store)
     seated = sit(store, ask)
     answer_ask.answer(store, ask.id, BOB, Given("yes"))
-    after = ask_session.close_visit(store, seated.sitting, ADA, "stopped")
+    after = ask_session.close_visit(store, seated.visit, ADA, "stopped")
     assert (after.status, after.settled_by) == ("answered", "person:bob")
 
 
 @pytest.mark.proves("SES-129", "LAW-2")
 def test_of_two_who_take_one_conversation_at_the_same_moment_one_gets_it(store):
     one, other = open_ask(store), open_ask(store, Terms("text"))
-    held = sit(store, one).sitting
+    held = sit(store, one).visit
     late = held._replace(id="t-late", ask_id=other.id)
     change = changes.open_visit(other, late, BOB, 60)
     assert isinstance(store.asks.change(change, other.version), Conflict)
-    assert store.asks.sittings(other.id) == [] and store.asks.holder("claude", "s1") == held
+    assert store.asks.visits(other.id) == [] and store.asks.holder("claude", "s1") == held
     unknown = held._replace(id="t-none", ask_id=other.id, session="")
     assert isinstance(
         store.asks.change(changes.open_visit(other, unknown, BOB, 60), other.version), Done
@@ -268,6 +266,6 @@ def test_lost_visit_of_other_ask_frees_conversation(store):
     first = open_ask(store)
     held = sit(store, first)
     second = open_ask(store, Terms("text", resume_session="claude/s1"))
-    kill_harness(store, held.sitting)
-    assert sit(store, second, session="s9").sitting.session == "s1"
-    assert store.asks.sitting(held.sitting.id).end == "lost"
+    kill_harness(store, held.visit)
+    assert sit(store, second, session="s9").visit.session == "s1"
+    assert store.asks.visit(held.visit.id).end == "lost"

@@ -235,12 +235,12 @@ def test_a_program_makes_tasks_asks_for_them_and_answers(store):
 def test_a_run_says_which_task_it_works_on(store):
     task = create(store, "Title", description="Words", priority=0)
     run = backlog.take_up(store, "/p", "d")
-    assert (run.prompt, run.sponsor) == ("# Task: Title\n\nWords", "person:ada")
+    assert (run.prompt, run.started_by) == ("# Task: Title\n\nWords", "person:ada")
     assert store.audit.of_subject(run.name)[0].event.content["task"] == task.id
 
 
-def scheduler(store, *projects, trouble=lambda _: ""):
-    return TaskScheduler(store, SimpleNamespace(trouble=trouble), "d", projects)
+def scheduler(store, *projects, problem=lambda _: ""):
+    return TaskScheduler(store, SimpleNamespace(problem=problem), "d", projects)
 
 
 def over(store, state="completed", result=None):
@@ -278,11 +278,11 @@ def test_runs_without_a_task_or_an_end_count_for_nothing(store):
 
 @pytest.mark.proves("TASK-195")
 def test_tasks_stay_open_while_the_projects_terms_cannot_be_read(store, caplog):
-    troubles = ["backlog.toml sets 'strategie'"]
-    taking = scheduler(store, "/p", trouble=lambda _: troubles[0])
+    problems = ["backlog.toml sets 'strategie'"]
+    taking = scheduler(store, "/p", problem=lambda _: problems[0])
     create(store)
     assert taking.take_up() is None and taking.take_up() is None
     assert caplog.text.count("'strategie'") == 1
     assert store.tasks.page("/p", "ready", 5)
-    troubles[0] = ""
+    problems[0] = ""
     assert taking.take_up()

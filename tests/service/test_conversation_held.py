@@ -33,14 +33,14 @@ def test_who_sits_in_an_agents_conversation_has_it_alone(desk):
     request = Request("Why so?", "session", session=terms)
     ask = create_ask.ask(desk.store, request, Origin(), desk.caller()).ask
     seated = ask_session.open_visit(desk.store, ask.id, desk.caller("bob"), "claude", "new")
-    assert (seated.sitting.cli, seated.sitting.session) == (turn.cli, turn.session)
+    assert (seated.visit.cli, seated.visit.session) == (turn.cli, turn.session)
     with pytest.raises(RefusedError, match="person:bob has this session open"):
         run_session.open_visit(desk.store, build_dependencies(desk.store), asked.id, desk.caller())
     answer_ask.answer(desk.store, asked.id, desk.caller(), Given("left"))
     held = desk.drive(run)
     assert held.state == "ready" and held.ready_at, "it looks again later"
     assert len(desk.store.runs.turns(run.id)) == 1
-    ask_session.close_visit(desk.store, seated.sitting, desk.caller("bob"), "left")
+    ask_session.close_visit(desk.store, seated.visit, desk.caller("bob"), "left")
     ended = desk.drive(run)
     assert (ended.state, len(desk.store.runs.turns(run.id))) == ("completed", 2)
 
@@ -96,5 +96,5 @@ def test_lost_visit_of_run_frees_its_conversation(desk):
     dead = visit.turn._replace(process=dead_process())
     assert desk.store.runs.change(RunChange(now, turns=(dead,)), now)
     opened = ask_session.open_visit(desk.store, ask.id, desk.caller("bob"), "claude", "new")
-    assert opened.sitting.session == visit.turn.session
+    assert opened.visit.session == visit.turn.session
     assert desk.store.runs.turn(visit.turn.id).ended_at, "it was closed"

@@ -65,7 +65,7 @@ def test_what_one_project_breaks_holds_up_no_other(project, tmp_path, monkeypatc
     project.clock.advance(5)
     listener.look()
     assert "Three?" in [ask.question.prompt for ask in project.pending]
-    assert [one.words for one in told if one.what == "trouble"] == ["ZeroDivisionError: a bug"]
+    assert [one.words for one in told if one.what == "problem"] == ["ZeroDivisionError: a bug"]
     listener.leave()
 
 
@@ -79,7 +79,7 @@ def test_a_question_among_very_many_files_is_not_withdrawn(project, monkeypatch)
     project.look(5)
     project.start().look(5)
     (ask,) = project.pending
-    assert "some are not seen" in project.words("trouble")[0]
+    assert "some are not read" in project.words("problem")[0]
     os.unlink(project.at("questions", question))
     project.start().look(5)
     assert project.store.asks.get(ask.id).note == "withdrawn by its agent"

@@ -41,7 +41,7 @@ def test_each_agent_gets_the_answer_to_its_own_question(project):
         agent="Claude-agent_1",
         session="files/agent_1",
         tool_use_id=first,
-        sponsor="person:ada",
+        started_by="person:ada",
     )
     project.say("seven", by_prompt["How many?"])
     project.look()
@@ -289,7 +289,7 @@ def test_a_question_whose_time_was_over_before_anybody_listened_is_not_asked(pro
     project.look(61)
     assert project.pending == []
     assert project.read_answer(question) == ("timed_out", "")
-    assert "nobody listened" in project.answer_of(question)["reason"]
+    assert "before a listener started" in project.answer_of(question)["reason"]
     project.start().look()
     assert project.words("foreign") == []
 
@@ -491,7 +491,7 @@ def test_no_more_than_so_many_questions_wait_at_once_and_the_rest_stays_in_its_f
     project.look()
     project.look(5)
     assert len(project.pending) == 3
-    assert len(project.words("trouble")) == 1
+    assert len(project.words("problem")) == 1
     project.say("x")
     project.look(5)
     project.look(5)
@@ -530,7 +530,7 @@ def test_an_answer_that_cannot_be_written_holds_up_no_other(project):
     project.look()
     project.look(5)
     assert project.read_answer(second) == ("answered", "x")
-    assert len(project.words("trouble")) == 1
+    assert len(project.words("problem")) == 1
     os.rmdir(project.at("answers", f"a_{first[2:]}"))
     project.look(5)
     assert project.read_answer(first) == ("answered", "x")
@@ -685,10 +685,10 @@ def test_one_listens_in_a_project_whatever_the_pid_file_says(project):
 @pytest.mark.proves("FILE-84")
 def test_a_lock_that_leads_elsewhere_is_not_followed(project, tmp_path):
     os.symlink(tmp_path / "made-outside", project.at(".listener.lock"))
-    with pytest.raises(UsageError, match="no file of ours"):
+    with pytest.raises(UsageError, match="not a file of gate"):
         Helpers(project.path).hold()
     assert not (tmp_path / "made-outside").exists()
-    with pytest.raises(UsageError, match="no file of ours"):
+    with pytest.raises(UsageError, match="not a file of gate"):
         listener_of(project.path)
 
 
@@ -773,7 +773,7 @@ def test_whatever_goes_wrong_the_listener_goes_on(project, monkeypatch):
 
     monkeypatch.setattr(Collector, "look", look)
     listener.listen()
-    assert [one.words for _, one in told if one.what == "trouble"] == ["ZeroDivisionError: a bug"]
+    assert [one.words for _, one in told if one.what == "problem"] == ["ZeroDivisionError: a bug"]
 
 
 @pytest.mark.proves("FILE-87")
@@ -791,7 +791,7 @@ def test_projects_come_and_go_while_it_listens(project, tmp_path):
     project.clock.advance(5)
     listener.look()
     assert listener.projects == set()
-    assert [one.what for _, one in told] == ["trouble", "trouble"]
+    assert [one.what for _, one in told] == ["problem", "problem"]
     os.unlink(project.at())
     os.rename(tmp_path / "moved", project.at())
     project.clock.advance(5)

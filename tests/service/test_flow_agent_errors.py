@@ -30,7 +30,7 @@ def test_error_of_any_agent_ends_the_run_stuck(house, failing):
         house.agent(role, ERROR if role == failing else done("fine"))
     over = house.go(feature)
     at = {"architect": 1, "coder": 2, "reviewer": 3}[failing]
-    assert (over.state, over.at_path) == ("stuck", f"{at}")
+    assert (over.state, over.stopped_at) == ("stuck", f"{at}")
     told = f"{failing} reported ERROR: the disk is full. "
     assert over.reason.startswith(told) and f"gate resume 1 --from {at}" in over.reason
     assert house.resume().reason == over.reason, "what is recorded is not done again"

@@ -237,7 +237,7 @@ def test_papers_are_not_written_through_a_link(house, tmp_path, where):
 
 @pytest.mark.proves("RUN-425")
 def test_an_agent_that_ends_badly_is_an_error_with_its_trouble(house):
-    house.agent("coder", Ended(ok=False, words='{"status": "DONE"}', trouble="it crashed"))
+    house.agent("coder", Ended(ok=False, words='{"status": "DONE"}', problem="it crashed"))
     assert house.go(one_run()).result == ["ERROR", "it crashed", ""]
 
 
@@ -414,7 +414,7 @@ def test_what_an_agent_wants_to_do_is_asked(house, answer, allow):
     assert allow or "not now" in rulings[0].message
     (asked,) = house.store.asks.list_settled(9)
     assert asked.origin.owner == f"run:{over.id}/1" and asked.origin.agent == "coder"
-    assert asked.delivered_to.endswith("#call-1") and asked.going_on == "it was thinking"
+    assert asked.delivered_to.endswith("#call-1") and asked.activity == "it was thinking"
 
 
 @pytest.mark.proves("RUN-449")
@@ -812,7 +812,7 @@ def test_taking_up_what_goes_on_anyway_changes_nothing(house):
 @pytest.mark.proves("RUN-459")
 def test_a_scripted_agent_says_what_stands_in_its_script(house):
     assert ScriptedAgent([]).new_session() != ScriptedAgent([]).new_session()
-    house.agent("coder", "words", {"status": "DONE"}, Ended(ok=False, words="", trouble="t"))
+    house.agent("coder", "words", {"status": "DONE"}, Ended(ok=False, words="", problem="t"))
     over = house.go(lambda _: [run("coder", on_error="return").status for _ in range(3)])
     assert over.result == ["ERROR", "DONE", "ERROR"]
     over = house.go(lambda _: run("coder").status)

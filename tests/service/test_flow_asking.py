@@ -228,7 +228,7 @@ def test_an_answer_for_a_session_that_is_gone_comes_with_the_whole_history(house
 
 @pytest.mark.proves("TASK-21", "S3-B18")
 def test_that_a_session_is_gone_may_be_known_to_its_program_only(house):
-    nothing = Ended(ok=False, words="", trouble="no such session", gone=True)
+    nothing = Ended(ok=False, words="", problem="no such session", gone=True)
     coder = house.agent("coder", needs("Which?"), nothing, done("ok"))
     house.go(one_run())
     assert house.answer_and_drive("PKCE").result == ["DONE", "", "ok"]
@@ -241,7 +241,7 @@ def test_that_a_session_is_gone_may_be_known_to_its_program_only(house):
 
 @pytest.mark.proves("TASK-21", "TASK-23")
 def test_killed_between_the_lost_session_and_the_fresh_one_the_answer_is_not_lost(house):
-    nothing = Ended(ok=False, words="", trouble="no such session", gone=True)
+    nothing = Ended(ok=False, words="", problem="no such session", gone=True)
     coder = forgetful(house, needs("Which?"), nothing, done("ok"))
     house.go(one_run())
     house.answer("PKCE")
@@ -262,8 +262,8 @@ def test_killed_between_the_lost_session_and_the_fresh_one_the_answer_is_not_los
 @pytest.mark.proves("TASK-22")
 @pytest.mark.parametrize("gone", [True, False])
 def test_a_session_that_the_flow_named_is_not_replaced(house, gone):
-    trouble = Ended(ok=False, words="", trouble="no such session", gone=gone)
-    coder = forgetful(house, trouble)
+    problem = Ended(ok=False, words="", problem="no such session", gone=gone)
+    coder = forgetful(house, problem)
     coder.lost.add("s-7")
     assert house.go(one_run(session="s-7")).result == ["ERROR", "no such session", ""]
     assert len(coder.orders) == 1

@@ -123,7 +123,7 @@ def test_no_agent_says_that_another_is_gone(house, monkeypatch):
 
 @pytest.mark.proves("RUN-476")
 def test_no_agent_says_that_a_folder_is_fine(house):
-    house.folders.troubles = ["no network", "no network"]
+    house.folders.problems = ["no network", "no network"]
     house.go(flow(lambda _: "worked"), in_place=False)
     house.answer("Go on without it", who=an_agent("s2"))
     assert house.drive().state == "waiting_human"

@@ -22,7 +22,7 @@ from gatebell.adapters.system import processes
 from gatebell.domain.runs.runs import RunChange
 from gatebell.services.asks import apply_deadlines
 from gatebell.services.runs import claims, manage_runs
-from gatebell.services.runs.claims import Abandoned, Heart
+from gatebell.services.runs.claims import Abandoned, Heartbeat
 from gatebell.services.tasks.scheduler import TaskScheduler
 
 __all__ = ["house", "real_house"]
@@ -132,7 +132,7 @@ def test_a_heart_beats_for_what_is_held_and_survives_trouble(house, monkeypatch)
     monkeypatch.setattr(claims, "_BEAT_SECONDS", 0.001)
     house.start(lambda _: "mine")
     held = claims.claim(house.store, house.run())
-    heart, beats, extend = Heart(house.store), [], house.store.runs.extend
+    heart, beats, extend = Heartbeat(house.store), [], house.store.runs.extend
 
     def extending(run_now, to):
         beats.append(run_now.id)
@@ -148,7 +148,7 @@ def test_a_heart_beats_for_what_is_held_and_survives_trouble(house, monkeypatch)
         lambda: (count := len(beats)) and not threading.Event().wait(0.01) and len(beats) == count
     )
     heart.stop()
-    Heart(house.store).stop()
+    Heartbeat(house.store).stop()
 
 
 @pytest.mark.proves("RUN-444", "S2-62")
@@ -272,7 +272,9 @@ def test_ctrl_c_leaves_a_run_that_can_be_taken_up(house):
     with pytest.raises(KeyboardInterrupt):
         house.drive()
     over = house.run()
-    assert over.state == "stuck" and f"gate resume {over.id}" in over.reason and over.at_path == "1"
+    assert (
+        over.state == "stuck" and f"gate resume {over.id}" in over.reason and over.stopped_at == "1"
+    )
     assert house.resume().result == "went on"
 
 

@@ -79,7 +79,7 @@ def test_all_roles_are_listed_with_the_troubles_of_the_others(home, project):
         ("architect", "plans"),
         ("coder", "ours"),
     ]
-    assert [trouble.partition(":")[0] for trouble in found.troubles] == [
+    assert [problem.partition(":")[0] for problem in found.problems] == [
         f"{project}/.gate/agents/broken.md, line 2",
         "'my agent' is not a role's name",
     ]
@@ -112,7 +112,7 @@ def test_what_is_no_readable_file_of_the_project_is_refused_with_a_sentence(home
         with pytest.raises(kind, match=sentence) as caught:
             role_files.find(str(project), name)
         assert str(agents / f"{name}.md") in str(caught.value)
-    assert len(role_files.all(str(project)).troubles) == len(refused)
+    assert len(role_files.all(str(project)).problems) == len(refused)
 
 
 @pytest.mark.proves("S2-7", "S2-B2", "RUN-214")

@@ -47,7 +47,7 @@ def fails(words="no"):
 @pytest.mark.parametrize("order", list(itertools.permutations("ABCD")), ids="".join)
 def test_results_come_in_the_order_of_the_branches_whoever_answers_first(house, order):
     waiting = house.go(lambda _: parallel(*map(asks, "ABCD")))
-    assert waiting.reason == "A; B; C; D" and waiting.at_path == "1.1.1 1.2.1 1.3.1 1.4.1"
+    assert waiting.reason == "A; B; C; D" and waiting.stopped_at == "1.1.1 1.2.1 1.3.1 1.4.1"
     for name in order:
         assert house.run().state == "waiting_human"
         house.answer_and_drive("no" if name == "C" else "yes", part=name)
@@ -201,7 +201,7 @@ def test_an_error_of_the_branchs_own_is_told_too(house):
     (one,) = house.go(lambda _: parallel(wrong, settle=True)).result
     assert (one["error"]["kind"], one["error"]["message"]) == ("KeyError", "'k'")
     over = house.go(lambda _: parallel(wrong))
-    assert over.state == "failed" and over.at_path == "1"
+    assert over.state == "failed" and over.stopped_at == "1"
 
 
 @pytest.mark.proves("RUN-433")
@@ -274,7 +274,7 @@ def test_branches_have_branches(house):
             lambda: parallel(asks("A"), lambda: parallel(asks("B"))), asks("C"), lambda: 4
         )
     )
-    assert waiting.at_path == "1.1.1.1.1 1.1.1.2.1.1.1 1.2.1"
+    assert waiting.stopped_at == "1.1.1.1.1 1.1.1.2.1.1.1 1.2.1"
     for name in "CBA":
         house.answer_and_drive("yes", part=name)
     assert house.run().result == [

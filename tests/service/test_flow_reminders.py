@@ -91,8 +91,8 @@ def test_held_call_reminds_as_the_flow_says(house, monkeypatch):
     ({"remind_every": 0}, "remind_every is a number of seconds at least 1, not 0"),
     ({"remind_every": "1h"}, "remind_every is a number of seconds at least 1, not '1h'"),
     ({"remind_every": True}, "remind_every is a number"),
-    ({"human_timeout": float("nan")}, "human_timeout is a number of seconds above 0, not nan"),
-    ({"human_timeout": float("inf")}, "human_timeout is a number of seconds above 0, not inf"),
+    ({"human_timeout": float("nan")}, "human_timeout must be a number of seconds above 0, got nan"),
+    ({"human_timeout": float("inf")}, "human_timeout must be a number of seconds above 0, got inf"),
     ({"human_timeout": 0.5, "on_timeout": "notify_again"}, "at least 1, not 0.5"),
     ({"on_timeout": "remind"}, "stuck, fail, return, notify_again, not 'remind'"),
 ])  # fmt: skip

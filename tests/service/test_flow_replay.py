@@ -241,7 +241,7 @@ def test_a_fork_shares_records_asks_gates_again_and_forks_sessions(house):
     assert house.answer_and_drive("yes").result == ["a", True, "b", "c"]
     parent, session = house.run(), coder.orders[0].session
     forked = house.fork("4")
-    assert (forked.parent, forked.parent_path, forked.sponsor) == (parent.id, "4", "person:bob")
+    assert (forked.parent, forked.parent_path, forked.started_by) == (parent.id, "4", "person:bob")
     assert house.folders.made[-1]["snapshot"] == f"snapshot-{parent.id}-4"
     assert house.folders.made[-1]["token"] == forked.created_at.isoformat()
     # What was approved then was what came next then.
@@ -395,7 +395,7 @@ def test_a_failed_run_is_taken_up_at_the_failed_call_only(house):
     assert over.state == "failed" and over.reason.startswith(
         "StepFailedError: OSError: the network ("
     )
-    assert "Traceback" in over.error and over.at_path == "2"
+    assert "Traceback" in over.error and over.stopped_at == "2"
     over = house.resume()
     assert over.result == ["first", "second", "third"]
     assert did == ["first", "second", "second", "third"]
@@ -561,9 +561,9 @@ def test_a_plain_step_that_was_interrupted_runs_again(house):
 
 @pytest.mark.proves("RUN-453")
 def test_a_folder_that_cannot_be_set_up_is_a_question(house):
-    house.folders.troubles = ["npm is missing", "npm is missing still", "and again"]
+    house.folders.problems = ["npm is missing", "npm is missing still", "and again"]
     waiting = house.go(lambda _: "worked", in_place=False)
-    assert waiting.state == "waiting_human" and house.ask().going_on == "npm is missing"
+    assert waiting.state == "waiting_human" and house.ask().activity == "npm is missing"
     assert house.answer_and_drive("Try again").state == "waiting_human"
     over = house.answer_and_drive("Stop the run")
     assert over.state == "stuck" and "could not be set up" in over.reason
@@ -581,7 +581,7 @@ def test_a_folder_is_set_up_once(house):
 
 @pytest.mark.proves("RUN-453")
 def test_a_question_about_the_folder_is_found_again_after_a_crash(house, monkeypatch):
-    house.folders.troubles = ["failed at 10:01", "failed at 10:02"]
+    house.folders.problems = ["failed at 10:01", "failed at 10:02"]
     house.start(lambda _: "worked", in_place=False)
     put = house.store.runs.change
 

@@ -68,7 +68,7 @@ def test_a_flow_waits_for_a_session_and_gets_the_typed_value(house):
     assert (ask.origin.cwd, ask.deadlines.expires_at is not None) == (house.folder, True)
     seated = ask_session.open_visit(house.store, ask.id, a_person("ada"), "claude", "s1")
     ask_session.close_visit(
-        house.store, seated.sitting, a_person("ada"), "left", transcript="ada: fine"
+        house.store, seated.visit, a_person("ada"), "left", transcript="ada: fine"
     )
     over = house.answer_and_drive({"approved": True, "notes": "rename it"})
     assert (over.state, over.result) == ("completed", ["Review", "rename it", "ada: fine"])
@@ -87,7 +87,7 @@ def test_whatever_becomes_of_a_session_the_flow_is_told(house):
     seated = ask_session.open_visit(
         house.store, only_ask(house).id, a_person("ada"), "claude", "s1"
     )
-    ask_session.close_visit(house.store, seated.sitting, a_person("ada"), "time")
+    ask_session.close_visit(house.store, seated.visit, a_person("ada"), "time")
     assert house.drive().result == ["timeout", None, ""]
     house.go(reviewed)
     house.clock.advance(90_000)
@@ -151,7 +151,7 @@ def test_who_is_to_be_told_and_where_it_opens(house):
     assert [step.who for step in ask.deadlines.escalations] == ["ada"]
     seated = ask_session.open_visit(house.store, ask.id, a_person("ada"), "claude", "s1")
     assert (seated.cwd, seated.mcp_config) == (f"{house.folder}/sub", f"{house.folder}/tools.json")
-    ask_session.close_visit(house.store, seated.sitting, a_person("ada"), "left")
+    ask_session.close_visit(house.store, seated.visit, a_person("ada"), "left")
     assert house.answer_and_drive("so").result == "so"
 
 

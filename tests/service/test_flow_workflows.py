@@ -194,7 +194,7 @@ def test_an_agent_offers_options_and_a_person_writes_their_own(house):
         ("A", "B"),
         True,
     )
-    assert asked.question.context == "I looked at both" and asked.going_on == "it was thinking"
+    assert asked.question.context == "I looked at both" and asked.activity == "it was thinking"
     house.answer_and_drive({"other": "C"}, "because")
     assert "> C" in coder.sent[1] and "> because" in coder.sent[1] and "person:ada" in coder.sent[1]
 
@@ -352,15 +352,15 @@ def test_a_gate_shows_what_there_is_to_look_at(house):
     def looked_at(_):
         run("coder")
         ask("How?")
-        return [bool(pause("Go?")), bool(pause("Really?", going_on="mine"))]
+        return [bool(pause("Go?")), bool(pause("Really?", activity="mine"))]
 
     house.go(looked_at, in_place=False)
     house.answer_and_drive("quickly")
-    shown = house.ask().going_on
+    shown = house.ask().activity
     assert "wrote login.py" in shown and "quickly" in shown and "+ a line" in shown
     assert f"Workspace: {house.folder} (branch gate/run-1)" in shown
     house.answer_and_drive("yes")
-    assert house.ask().going_on == "mine"
+    assert house.ask().activity == "mine"
 
 
 @pytest.mark.proves("RUN-456", "S2-78", "S2-30", "S2-31", "S2-20")

@@ -249,18 +249,18 @@ def test_the_public_names_are_pinned():
 @pytest.mark.proves("STORE-1", "LAW-1")
 def test_what_could_not_be_told_in_a_moment_of_trouble_is_told_afterwards(tmp_path):
     store = open_throwaway_store(str(tmp_path / "gate.db"))
-    drafting, troubles = store.asks.drafting, ["the disk is busy"]
+    drafting, problems = store.asks.drafting, ["the disk is busy"]
     watcher = Watcher(store)
 
     def fail_once(since):
-        if troubles and store.audit.head().seq:
-            raise StoreTroubleError(troubles.pop())
+        if problems and store.audit.head().seq:
+            raise StoreTroubleError(problems.pop())
         return drafting(since)
 
     store.asks.drafting = fail_once
     asked = Gate(store).open("Why?")
     with closing(watcher.changes()) as changes:
-        assert asked in next(changes) and troubles == []
+        assert asked in next(changes) and problems == []
     with closing(watcher.changes()) as changes:
         assert asked in next(changes), "the first look at it was not finished"
     store.close()

@@ -45,7 +45,7 @@ def opening(home, **more):
         prompt="-x: read it",
         prompt_file="/p/a-1/prompt.md",
         system_file="",
-        papers="/p/a-1",
+        files_folder="/p/a-1",
         model="",
         cwd=str(home),
         mcp_config="",
@@ -200,5 +200,5 @@ def test_any_command_is_opened_with_the_file_of_the_question(home, monkeypatch):
     assert isinstance(wiring.host("codex"), CodexHost) and isinstance(
         wiring.host("claude"), ClaudeHost
     )
-    assert Path(wiring.session_papers("gate.db", "a-1")).parts[-2:] == ("gate.db-sessions", "a-1")
-    assert os.path.isabs(wiring.session_papers("gate.db", "a-1"))
+    assert Path(wiring.session_folder("gate.db", "a-1")).parts[-2:] == ("gate.db-sessions", "a-1")
+    assert os.path.isabs(wiring.session_folder("gate.db", "a-1"))

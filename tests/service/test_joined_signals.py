@@ -206,11 +206,11 @@ def test_store_trouble_loses_no_signal(desk, monkeypatch):
     _, joined = join(desk, run)
     desk.store.runs.offer(joined.turn.id, DONE)
 
-    def trouble(*_):
+    def problem(*_):
         raise StoreTroubleError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(answer_ask, "answer", trouble)
+        patched.setattr(answer_ask, "answer", problem)
         with pytest.raises(StoreTroubleError):
             run_session.leave(desk.store, joined, desk.caller())
     kill_holder(desk, joined)
@@ -234,7 +234,7 @@ def test_answer_in_the_last_moment_wins(desk, monkeypatch, status):
     with monkeypatch.context() as patched:
         patched.setattr(run_session, "apply_deadlines", answered_meanwhile)
         left = run_session.leave(desk.store, joined, desk.caller())
-    assert isinstance(left.trouble, AlreadySettledError)
+    assert isinstance(left.problem, AlreadySettledError)
     assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.read_heard(1)
 
 
@@ -267,7 +267,7 @@ def test_signal_after_stop_never_counts(desk, tmp_path, way, end):
         write_signal(told_file(desk, run), DONE)
     if end == "left":
         left = run_session.leave(desk.store, joined, desk.caller())
-        assert left.ask.status == "cancelled" and bool(left.trouble) is (way == "file")
+        assert left.ask.status == "cancelled" and bool(left.problem) is (way == "file")
     else:
         kill_holder(desk, joined)
     manage_runs.resume(desk.store, run.id, desk.caller())
@@ -314,7 +314,7 @@ def test_signal_at_gate_is_only_a_proposal(desk, end):
     assert ask.id in said and "Recorded" not in said and "counts" not in said
     if end == "left":
         left = run_session.leave(desk.store, joined, desk.caller())
-        assert left.ask.pending and left.signal.status == "CONTINUE" and left.trouble is None
+        assert left.ask.pending and left.signal.status == "CONTINUE" and left.problem is None
     else:
         kill_holder(desk, joined)
         sweep(desk.store)

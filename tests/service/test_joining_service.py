@@ -78,7 +78,7 @@ def test_only_news_settles(desk):
         joined = join(desk, ask)
         desk.store.runs.offer(joined.turn.id, {"status": "NEEDS_HUMAN", "question": asked})
         left = run_session.leave(desk.store, joined, desk.caller())
-        assert left.ask.pending and left.signal.status == "NEEDS_HUMAN" and not left.trouble
+        assert left.ask.pending and left.signal.status == "NEEDS_HUMAN" and not left.problem
         assert len(desk.store.asks.messages(ask.id)) == messages
 
 
@@ -110,7 +110,7 @@ def test_a_run_that_was_stopped_meanwhile_is_not_gone_on_with(desk):
     desk.store.runs.offer(joined.turn.id, DONE)
     manage_runs.stop(desk.store, run.id, desk.caller("bob"), "enough")
     left = run_session.leave(desk.store, joined, desk.caller())
-    assert "enough" in str(left.trouble) and left.ask.status == "cancelled"
+    assert "enough" in str(left.problem) and left.ask.status == "cancelled"
     kept = desk.store.runs.turn(joined.turn.id)
     assert (kept.offered, kept.signal) == (DONE, None), "it is kept, and does not count"
     assert manage_runs.get(desk.store, run.id).state == "stuck"
@@ -139,7 +139,7 @@ def test_a_runs_number_is_found_where_an_ask_is_expected(clock):
     run = store.runs.add(new, [], Carried())
     with pytest.raises(NotFoundError, match="run 1 waits for nobody"):
         create_ask.find(store, "1")
-    origin = Origin(project="/p", owner=f"run:{run.id}/1", sponsor="person:ada")
+    origin = Origin(project="/p", owner=f"run:{run.id}/1", started_by="person:ada")
     caller = a_person()
     one = create_ask.ask(store, Request("One?"), origin, caller).ask
     assert create_ask.find(store, "1") == create_ask.look_up(store, "1") == one

@@ -291,7 +291,7 @@ def test_one_process_keeps_several_runs_apart(real_house):
     assert is_stood_by_elsewhere(house.store, first)
     assert not is_stood_by_elsewhere(house.store, second)
     # Looking at another run lets go of none.
-    assert not run_locks.is_stood_by(house.store.path, second)
+    assert not run_locks.is_waiting_held(house.store.path, second)
     assert is_stood_by_elsewhere(house.store, first)
     one.let_go()
     one.let_go()
@@ -312,16 +312,16 @@ def is_stood_by_elsewhere(store, run):
 @pytest.mark.proves("PHASE-54")
 def test_child_of_a_program_keeps_none_of_its_runs(real_house):
     run, path = real_house.start(lambda _: "mine"), real_house.store.path
-    run_locks.stand_by(path, run)
+    run_locks.hold_waiting(path, run)
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        held = run_locks.is_stood_by(path, run)
+        held = run_locks.is_waiting_held(path, run)
         # Until the parent has let go.
         os.read(reading, 1)
-        os._exit(held and not run_locks.is_stood_by(path, run))
+        os._exit(held and not run_locks.is_waiting_held(path, run))
     assert is_stood_by_elsewhere(real_house.store, run)
-    run_locks.step_back(path, run)
+    run_locks.release_waiting(path, run)
     assert not is_stood_by_elsewhere(real_house.store, run)
     os.write(writing, b".")
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1

@@ -111,7 +111,7 @@ def test_who_holds_an_agents_input_does_not_hold_its_turn(agents, cli):
     if cli == "command":
         assert ended.ok and ended.words == "the end"
     else:
-        assert not ended.ok and ended.trouble
+        assert not ended.ok and ended.problem
 
 
 @pytest.mark.proves("RUN-117")
@@ -162,7 +162,7 @@ def test_what_nobody_hears_yet_stays_with_the_agent(agents):
         assert sum(map(len, agent.lines())) == size and done.exists()
     with agent_process.launch_agent(["yes"], wanted, Watched().events()) as agent:
         eventually(agent._heard.full)
-    assert agent.trouble(), "left in the middle, it is ended all the same"
+    assert agent.problem(), "left in the middle, it is ended all the same"
 
 
 @pytest.mark.proves("RUN-118")
@@ -175,7 +175,7 @@ def test_a_line_that_is_too_long_is_no_success(agents, cli, monkeypatch):
     said = "; ".join(f"echo '{line}'" for line in well)
     assert agents.run(cli, said).ok
     ended = agents.run(cli, f"head -c 2000000 /dev/zero\necho\n{said}")
-    assert not ended.ok and "a line of more than 1 MB" in ended.trouble
+    assert not ended.ok and "a line of more than 1 MB" in ended.problem
 
 
 @pytest.mark.proves("RUN-118")

@@ -253,7 +253,7 @@ def test_notification_calls_no_higher_layer(machine, tmp_path):
             store, wiring.post(store), [Route("command", f"cat > {heard}")]
         )
     store.close()
-    assert (tried.trouble, heard.exists()) == ("", True)
+    assert (tried.problem, heard.exists()) == ("", True)
     assert sorted(found) == []
 
 
@@ -267,7 +267,7 @@ def test_renewed_settings_call_no_higher_layer(machine):
     with upward_calls() as found:
         sender.drain(0)
     store.close()
-    assert [road.target for road in sender._post.routes] == ["true"]
+    assert [route.target for route in sender._post.routes] == ["true"]
     assert sorted(found) == []
 
 

@@ -41,11 +41,11 @@ def store():
     return MemoryStore()
 
 
-def leave(store, talk, ended, trouble="", seconds=60.0, terms=None, session="s1", found=""):
+def leave(store, talk, ended, problem="", seconds=60.0, terms=None, session="s1", found=""):
     ask = open_ask(store, terms or Terms("approval"))
     visit = ask_session.open_visit(store, ask.id, ADA, "claude", session)
     host = Program(talk, found)
-    return ask_session.leave(store, visit, ADA, host, ended, trouble, seconds)
+    return ask_session.leave(store, visit, ADA, host, ended, problem, seconds)
 
 
 def build_end(code=0, why="", told=0):
@@ -73,34 +73,34 @@ def build_end(code=0, why="", told=0):
     ],
 )
 def test_end_of_program_becomes_end_of_visit(store, end, talk, expected):
-    trouble = "" if end else "there is no folder"
-    ask, sitting = leave(store, talk, end, trouble)
-    assert (sitting.end, sitting.trouble) == expected
-    (kept,) = store.asks.sittings(ask.id)
-    assert (kept.end, kept.trouble, bool(kept.ended_at)) == (*expected, True)
+    problem = "" if end else "there is no folder"
+    ask, visit = leave(store, talk, end, problem)
+    assert (visit.end, visit.problem) == expected
+    (kept,) = store.asks.visits(ask.id)
+    assert (kept.end, kept.problem, bool(kept.ended_at)) == (*expected, True)
 
 
 @pytest.mark.proves("SES-50")
 @pytest.mark.parametrize(("seconds", "end"), [(1.0, "failed"), (10.0, "left")])
 def test_command_without_log_is_judged_by_time(store, seconds, end):
-    _, sitting = leave(store, None, build_end(1), seconds=seconds)
-    assert sitting.end == end
+    _, visit = leave(store, None, build_end(1), seconds=seconds)
+    assert visit.end == end
 
 
 @pytest.mark.proves("SES-50")
 def test_failed_first_visit_begins_no_conversation(store):
-    ask, sitting = leave(store, SILENCE, build_end(1))
-    assert sitting.session == ""
+    ask, visit = leave(store, SILENCE, build_end(1))
+    assert visit.session == ""
     again = ask_session.open_visit(store, ask.id, ADA, "codex", "s2")
-    assert (again.sitting.cli, again.goes_on) == ("codex", False)
+    assert (again.visit.cli, again.goes_on) == ("codex", False)
 
 
 @pytest.mark.proves("SES-116")
 def test_transcript_is_kept_where_wanted(store):
     terms = Terms("approval", capture_transcript=True)
-    ask, sitting = leave(store, SAID, build_end(), terms=terms, session="", found="c1")
-    (kept,) = store.asks.sittings(ask.id)
-    assert (sitting.session, kept.session) == ("c1", "c1")
+    ask, visit = leave(store, SAID, build_end(), terms=terms, session="", found="c1")
+    (kept,) = store.asks.visits(ask.id)
+    assert (visit.session, kept.session) == ("c1", "c1")
     assert "APPROVED" in kept.transcript
 
 

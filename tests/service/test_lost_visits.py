@@ -67,7 +67,7 @@ def ask_for_session(gate, **more):
 
 
 def ends(gate, ask_id):
-    return [one.end for one in gate.store.asks.sittings(ask_id)]
+    return [one.end for one in gate.store.asks.visits(ask_id)]
 
 
 def go_elsewhere(monkeypatch):
@@ -117,7 +117,7 @@ def test_killed_container_gives_joined_session_back(desk):
 @pytest.mark.parametrize("alive", [True, False], ids=["alive", "dead"])
 def test_lock_alone_tells_of_holder_elsewhere(gate, monkeypatch, alive):
     ask_id = ask_for_session(gate)
-    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     go_elsewhere(monkeypatch)
     if not alive:
         visit_locks._forget()
@@ -130,7 +130,7 @@ def test_lock_alone_tells_of_holder_elsewhere(gate, monkeypatch, alive):
 @pytest.mark.proves("SES-170")
 def test_lock_that_cannot_be_read_proves_nothing(gate, monkeypatch):
     ask_id = ask_for_session(gate)
-    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     go_elsewhere(monkeypatch)
     (lock,) = os.scandir(f"{gate.store.path}-visits")
     os.rename(lock.path, f"{lock.path}-moved")
@@ -142,7 +142,7 @@ def test_lock_that_cannot_be_read_proves_nothing(gate, monkeypatch):
 def test_program_of_visit_keeps_its_proof(gate, monkeypatch):
     """Its `gate continue` is killed elsewhere, and the program works on in the session."""
     ask_id = ask_for_session(gate)
-    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     with gate.store.machine.visit_proof(visited.id) as proof:
         program = subprocess.Popen(
             [sys.executable, "-c", "input()"],
@@ -161,7 +161,7 @@ def test_program_of_visit_keeps_its_proof(gate, monkeypatch):
 @pytest.mark.proves("SES-170")
 def test_forked_child_does_not_prove_a_visit(gate, monkeypatch):
     ask_id = ask_for_session(gate)
-    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     told, tells = os.pipe()
     child = os.fork()
     if child == 0:
@@ -181,11 +181,11 @@ def test_forked_child_does_not_prove_a_visit(gate, monkeypatch):
 def test_refused_visit_leaves_no_lock(gate, monkeypatch):
     ask_id = ask_for_session(gate)
 
-    def trouble(*_):
+    def problem(*_):
         raise GateError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(gate.store.asks, "change", trouble)
+        patched.setattr(gate.store.asks, "change", problem)
         with pytest.raises(GateError):
             ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1")
     assert os.listdir(f"{gate.store.path}-visits") == []
@@ -198,7 +198,7 @@ def test_visit_without_lock_is_refused_with_advice(gate):
         pass
     with pytest.raises(StoreTroubleError, match=r"cannot be locked .* no session is opened: make"):
         ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1")
-    assert gate.store.asks.sittings(ask_id) == []
+    assert gate.store.asks.visits(ask_id) == []
 
 
 LOOKS = {
@@ -215,7 +215,7 @@ LOOKS = {
 def test_lost_visit_gives_deadline_back(gate, look):
     ask_id = ask_for_session(gate, expires=600)
     before = create_ask.get(gate.store, ask_id).deadlines.expires_at
-    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     held = create_ask.get(gate.store, ask_id).deadlines.expires_at
     assert held - before > timedelta(hours=7)
     LOOKS[look](gate, ask_id)
@@ -230,7 +230,7 @@ def test_lost_visit_gives_deadline_back(gate, look):
 @pytest.mark.parametrize("how", ["blocking", "async"])
 def test_waiting_asker_finds_visit_lost_by_itself(gate, how):
     ask_id = ask_for_session(gate)
-    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
 
     async def wait():
         async with AsyncGate(gate.store) as twin:
@@ -250,7 +250,7 @@ def test_waiting_asker_finds_visit_lost_by_itself(gate, how):
 def test_visit_that_ends_meanwhile_is_not_lost(gate, monkeypatch):
     """Its harness leaves between the look at its visit and the look at its process."""
     ask_id = ask_for_session(gate)
-    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     look = presence.holds
 
     def leave_first(store, visit):
@@ -260,16 +260,16 @@ def test_visit_that_ends_meanwhile_is_not_lost(gate, monkeypatch):
 
     monkeypatch.setattr(presence, "holds", leave_first)
     apply_deadlines.sweep(gate.store)
-    (kept,) = gate.store.asks.sittings(ask_id)
+    (kept,) = gate.store.asks.visits(ask_id)
     assert (kept.end, kept.transcript) == ("left", "ada: fine")
 
 
 @pytest.mark.proves("SES-172")
 def test_orphan_is_named_with_its_command(gate, orphan):
     ask_id = ask_for_session(gate)
-    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     kill_harness(gate.store, visited)
-    (visited,) = gate.store.asks.sittings(ask_id)
+    (visited,) = gate.store.asks.visits(ask_id)
     child = orphan(visited.id)
     (named,) = presence.orphans(gate.store, visited)
     assert named.startswith(f"{child.pid} (") and named.endswith("…)")
@@ -283,7 +283,7 @@ def test_orphan_is_named_with_its_command(gate, orphan):
 @pytest.mark.proves("SES-173", "LAW-5")
 def test_log_written_later_does_not_change_result(gate, tmp_path):
     ask_id = ask_for_session(gate)
-    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     kill_harness(gate.store, visited)
     answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
     got = gate.human.wait(ask_id)
@@ -296,7 +296,7 @@ def test_log_written_later_does_not_change_result(gate, tmp_path):
 @pytest.mark.proves("SES-173", "LAW-5")
 def test_log_that_grows_later_does_not_change_result(gate, tmp_path):
     ask_id = ask_for_session(gate)
-    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     write_log(tmp_path, gate.store, "s1", ("user", "is it safe?"))
     kill_harness(gate.store, visited)
     answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
@@ -310,7 +310,7 @@ def test_log_that_grows_later_does_not_change_result(gate, tmp_path):
 def test_late_harness_does_not_change_result(gate):
     """A harness whose first process is gone, though another one of it works on."""
     ask_id = ask_for_session(gate)
-    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     kill_harness(gate.store, visited)
     answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
     got = gate.human.wait(ask_id)

@@ -63,8 +63,8 @@ class Channels:
         self._channel = channel
         self._named = named or {}
 
-    def open(self, road):
-        return self._named.get(road.name, self._channel)
+    def open(self, route):
+        return self._named.get(route.name, self._channel)
 
 
 def post_to(channel, *routes, **more):
@@ -77,8 +77,8 @@ def open_ask(store, prompt="Why?", **more):
 
 def send_all(store, post):
     send_notices.spread(store, post)
-    for road in post.routes:
-        while send_notices.send_next(store, post, road):
+    for route in post.routes:
+        while send_notices.send_next(store, post, route):
             pass
 
 
@@ -102,22 +102,22 @@ def test_a_failure_is_tried_again_with_the_same_id_and_then_given_up(store):
     post = post_to(channel)
     send_all(store, post)
     assert send_notices.due_in(store, post, otherwise=7) == 10
-    (trouble,) = store.outbox.troubles(9)
-    assert trouble.trouble == "no such luck"
+    (problem,) = store.outbox.problems(9)
+    assert problem.problem == "no such luck"
     store.clock.advance(10)
     send_all(store, post)
-    (worse,) = store.outbox.troubles(9)
-    assert "ZeroDivisionError" in worse.trouble and (worse.id, worse.attempts) == (trouble.id, 2)
+    (worse,) = store.outbox.problems(9)
+    assert "ZeroDivisionError" in worse.problem and (worse.id, worse.attempts) == (problem.id, 2)
     store.clock.advance(60)
     send_all(store, post)
-    assert [letter.id for letter in channel.sent] == [trouble.id]
-    assert store.outbox.troubles(9) == []
+    assert [letter.id for letter in channel.sent] == [problem.id]
+    assert store.outbox.problems(9) == []
     channel.deeds = [fail] * 9
     open_ask(store, "Again?")
     for seconds in (0, 10, 60, 300, 1800, 7200):
         store.clock.advance(seconds)
         send_all(store, post)
-    (given_up,) = store.outbox.troubles(9)
+    (given_up,) = store.outbox.problems(9)
     assert given_up.given_up_at == store.now() and given_up.attempts == 6
     assert len(channel.deeds) == 3
 
@@ -132,7 +132,7 @@ def test_a_delivery_that_no_sender_survives_is_given_up(store):
         store.outbox.claim(ROAD.name)
         store.clock.advance(60)
     send_all(store, post)
-    assert channel.sent == [] and "every sender ended" in store.outbox.troubles(1)[0].trouble
+    assert channel.sent == [] and "every sender ended" in store.outbox.problems(1)[0].problem
 
 
 @pytest.mark.proves("NTF-4")
@@ -176,13 +176,13 @@ def test_what_waits_is_told_once_there_is_a_road(store):
 
 @pytest.mark.proves("NTF-5")
 def test_quiet_hours_hold_a_delivery_until_they_end(store):
-    road = parse_route({"to": "desktop", "quiet": "22:00-07:00"}, "x")
+    route = parse_route({"to": "desktop", "quiet": "22:00-07:00"}, "x")
     channel = Recorder(fail)
-    post = post_to(channel, road)
+    post = post_to(channel, route)
     open_ask(store, "At midnight?")
     open_ask(store, "At once?", priority="urgent")
     send_notices.spread(store, post)
-    assert not send_notices.send_next(store, post, road)
+    assert not send_notices.send_next(store, post, route)
     assert send_notices.due_in(store, post, otherwise=1) == 10
     store.clock.advance(10)
     send_all(store, post)
@@ -193,7 +193,7 @@ def test_quiet_hours_hold_a_delivery_until_they_end(store):
     store.clock.advance(15 * 3600)
     send_all(store, post)
     assert len(channel.sent) == 1, "it was due in the day, but nobody was there to send it"
-    assert store.outbox.troubles(1)[0].attempts == 1
+    assert store.outbox.problems(1)[0].attempts == 1
     store.clock.advance(9 * 3600)
     send_all(store, post)
     assert [letter.body[:12] for letter in channel.sent][1:] == ["At midnight?"]
@@ -201,9 +201,9 @@ def test_quiet_hours_hold_a_delivery_until_they_end(store):
 
 @pytest.mark.proves("NTF-5", "ASK-16")
 def test_reminders_of_a_night_are_not_made_up_for(store):
-    road = parse_route({"to": "desktop", "quiet": "22:00-07:00"}, "x")
+    route = parse_route({"to": "desktop", "quiet": "22:00-07:00"}, "x")
     channel = Recorder()
-    post = post_to(channel, road)
+    post = post_to(channel, route)
     store.clock.advance(20 * 3600)
     open_ask(store, remind_every_seconds=1800)
     kinds = []
@@ -218,9 +218,9 @@ def test_reminders_of_a_night_are_not_made_up_for(store):
 
 @pytest.mark.proves("NTF-5", "ASK-16")
 def test_a_reminder_that_nobody_sent_before_the_night_is_dropped(store):
-    road = parse_route({"to": "desktop", "quiet": "22:00-07:00"}, "x")
+    route = parse_route({"to": "desktop", "quiet": "22:00-07:00"}, "x")
     channel = Recorder()
-    post = post_to(channel, road)
+    post = post_to(channel, route)
     store.clock.advance(20 * 3600)
     open_ask(store, remind_every_seconds=1800)
     send_all(store, post)
@@ -228,7 +228,7 @@ def test_a_reminder_that_nobody_sent_before_the_night_is_dropped(store):
     apply_deadlines.sweep(store)
     send_notices.spread(store, post)
     store.clock.advance(2 * 3600)
-    assert send_notices.send_next(store, post, road) and store.outbox.next_due(road.name) is None
+    assert send_notices.send_next(store, post, route) and store.outbox.next_due(route.name) is None
     assert [letter.kind for letter in channel.sent] == ["opened"]
 
 
@@ -281,7 +281,7 @@ def test_a_reply_that_cannot_be_found_is_told_without_words(store):
 def test_a_test_letter_goes_over_each_road_and_says_what_went_wrong(store):
     channel = Recorder(fail)
     tried = send_notices.send_test(store, post_to(channel, ROAD, HOOK), (ROAD, HOOK))
-    assert [one.trouble for one in tried] == ["no such luck", ""]
+    assert [one.problem for one in tried] == ["no such luck", ""]
     assert channel.sent[0].title == "Test from gate" and store.outbox.list_posted(1) == []
 
 
@@ -331,8 +331,8 @@ def test_draining_ends_when_nothing_is_due_for_a_while(store):
     channel = Recorder(*[fail] * 4)
     open_ask(store)
     Sender(store, post_to(channel)).drain()
-    (trouble,) = store.outbox.troubles(9)
-    assert trouble.attempts == 4 and trouble.due_at - store.now() > timedelta(minutes=15)
+    (problem,) = store.outbox.problems(9)
+    assert problem.attempts == 4 and problem.due_at - store.now() > timedelta(minutes=15)
     Sender(store, post_to(channel)).drain()
     assert channel.sent == []
 
@@ -340,18 +340,18 @@ def test_draining_ends_when_nothing_is_due_for_a_while(store):
 @pytest.mark.proves("NTF-16")
 def test_a_sender_outlives_trouble_with_its_store(real, monkeypatch):
     channel = Recorder()
-    troubles = [StoreTroubleError(), StoreTroubleError()]
+    problems = [StoreTroubleError(), StoreTroubleError()]
     claim = real.outbox.claim
 
     def fail_once(*args):
-        if troubles:
-            raise troubles.pop()
+        if problems:
+            raise problems.pop()
         return claim(*args)
 
     monkeypatch.setattr(real.outbox, "claim", fail_once)
     people = real.people.groups
     monkeypatch.setattr(
-        real.people, "groups", lambda: fail_once() if len(troubles) > 1 else people()
+        real.people, "groups", lambda: fail_once() if len(problems) > 1 else people()
     )
     monkeypatch.setattr(send_notices, "_LOOK_AROUND_SECONDS", 0.01)
     sender = Sender(real, post_to(channel))
@@ -359,12 +359,12 @@ def test_a_sender_outlives_trouble_with_its_store(real, monkeypatch):
     open_ask(real)
     assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
     sender.stop()
-    assert troubles == []
+    assert problems == []
     Sender(real, post_to(channel)).stop()
 
 
 def until_all_have_ended(sender):
-    for thread in [sender._thread, *sender._crew.values()]:
+    for thread in [sender._thread, *sender._threads.values()]:
         thread.join(PATIENCE_SECONDS)
         assert not thread.is_alive()
 
@@ -381,7 +381,7 @@ def test_stopping_waits_a_moment_and_lets_the_rest_be(real, monkeypatch):
     began = real.monotonic()
     sender.stop()
     assert real.monotonic() - began < 5 and channel.sent == []
-    assert all(thread.daemon for thread in sender._crew.values())
+    assert all(thread.daemon for thread in sender._threads.values())
     let_go.set()
     until_all_have_ended(sender)
 
@@ -442,7 +442,7 @@ def test_a_thread_that_cannot_be_started_jams_no_road(real, monkeypatch, caplog)
     sender.start()
     assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
     # The thread may have sent before its sender noted it.
-    for thread in list(eventually(lambda: sender._crew).values()):
+    for thread in list(eventually(lambda: sender._threads).values()):
         thread.join(PATIENCE_SECONDS)
     fail_next(monkeypatch, threading.Thread, "start", RuntimeError("can't start new thread"))
     open_ask(real, "And why?")
@@ -471,7 +471,7 @@ def test_reminders_that_nobody_sends_do_not_pile_up(store):
         store.clock.advance(1)
         apply_deadlines.sweep(store)
         send_all(store, post_to(channel))
-    kinds = [delivery.kind for delivery in store.outbox.troubles(999)]
+    kinds = [delivery.kind for delivery in store.outbox.problems(999)]
     assert kinds.count("reminder") == 1 and store.asks.get(ask.id).deadlines.remind_at > store.now()
 
 

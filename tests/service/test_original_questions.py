@@ -114,7 +114,7 @@ def test_original_question_without_an_answer_gets_no_file(project, how):
 def test_original_question_that_nobody_heard_in_time_gets_no_file(project):
     project.clock.advance(400)
     ask(project)
-    assert project.words("timed_out") == ["nobody listened before its time was over"]
+    assert project.words("timed_out") == ["its time was over before a listener started"]
     assert answers(project) == project.pending == []
 
 
@@ -136,7 +136,7 @@ def test_original_question_that_is_refused_gets_no_file(project, content):
     project.look()
     project.look(1.5)
     (words,) = project.words("refused")
-    assert words.endswith("move scripts/ask-human.sh away, then gate init")
+    assert words.endswith("move scripts/ask-human.sh away, then run gate init")
     assert answers(project) == project.pending == []
     assert os.listdir(project.at("questions")) == [ASKED]
 

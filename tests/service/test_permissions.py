@@ -56,7 +56,7 @@ def test_a_person_decides_what_happens(store, ada):
     first = hold()
     assert permit_call.decide(store, first, an_agent()) == Permission(allow=True)
     ask = store.asks.get(first.host.asks[0])
-    assert (ask.going_on, ask.deadlines.hard) == ("going on", True)
+    assert (ask.activity, ask.deadlines.hard) == ("going on", True)
     assert ask.delivered_to == "agent:claude/s1#t1"
     ada.will_answer("git push", "no", "use stash")
     refused = permit_call.decide(store, hold(call_id="t2"), an_agent())

@@ -214,7 +214,7 @@ def test_whoever_is_asked_whether_it_happened_sees_to_which_item(house):
     house.start(flow)
     house.crash()
     house.drive()
-    assert 'Its arguments: [["bob"],{}]' in house.ask().going_on
+    assert 'Its arguments: [["bob"],{}]' in house.ask().activity
 
 
 # Who answers

@@ -276,11 +276,11 @@ def test_a_limit_counts_the_working_time_only(tmp_path, watched):
         agent.go_on()
         agent.send(b"in time\n")
         assert list(agent.lines()) == [b"in time\n"]
-    assert agent.trouble() == ""
+    assert agent.problem() == ""
     with agent_process.launch_agent(slow, wanted, watched.events()) as agent:
         began = time.monotonic()
         assert list(agent.lines()) == [] and time.monotonic() - began < 20
-    assert "longer than its limit of 1.5 seconds" in agent.trouble()
+    assert "longer than its limit of 1.5 seconds" in agent.problem()
 
 
 @pytest.mark.proves("RUN-115")
@@ -303,7 +303,7 @@ def test_an_agent_that_was_dismissed_and_stays_is_ended(tmp_path, watched, monke
         for said in agent.lines():
             assert said == b"result\n"
             agent.dismiss()
-    assert agent.trouble() == "", "it had done its work"
+    assert agent.problem() == "", "it had done its work"
 
 
 @pytest.mark.proves("RUN-116")
@@ -333,16 +333,16 @@ def test_a_command_reads_its_turn_and_prints_its_words(tmp_path, watched):
 
 @pytest.mark.proves("RUN-120")
 @pytest.mark.parametrize(
-    ("line", "words", "trouble"),
+    ("line", "words", "problem"),
     [
         ("echo half; echo broken >&2; exit 3", "half", "exit code 3: broken"),
         ("echo half; kill -9 $$", "half", "by SIGKILL and said nothing"),
         ("exit 1", "", "exit code 1 and said nothing"),
     ],
 )
-def test_a_command_that_fails_says_why(tmp_path, watched, line, words, trouble):
+def test_a_command_that_fails_says_why(tmp_path, watched, line, words, problem):
     ended = CommandDriver().run(order(tmp_path, "/bin/sh", "-c", line), watched.events())
-    assert not ended.ok and ended.words == words and trouble in ended.trouble
+    assert not ended.ok and ended.words == words and problem in ended.problem
 
 
 @pytest.mark.proves("RUN-120")

@@ -120,9 +120,9 @@ def test_the_papers_of_agents_are_in_no_commit_snapshot_or_diff(project, workspa
     git(project, "add", ".")
     git(project, "commit", "-qm", "with skills")
     place = workspace.make(str(project), 1)
-    papers = Path(place.folder) / ".agents"
-    assert (papers / ".gitignore").read_text() == "*\n"
-    write(papers, skill_md="changed\n", context_md="papers\n")
+    files_folder = Path(place.folder) / ".agents"
+    assert (files_folder / ".gitignore").read_text() == "*\n"
+    write(files_folder, skill_md="changed\n", context_md="papers\n")
     assert workspace.diff(place) == ""
     kept = workspace.snapshot(place, 1, "1")
     assert git(project, "show", f"{kept}:.agents/skill.md") == "tracked by the project"

@@ -50,7 +50,7 @@ def model_of(project, name):
 @pytest.mark.proves("TASK-41", "S3-P7")
 def test_roles_come_along_and_stand_behind_everybodys_own(home, project):
     found = role_files.all(str(project))
-    assert [one.name for one in found.roles] == list(NAMES) and found.troubles == []
+    assert [one.name for one in found.roles] == list(NAMES) and found.problems == []
     for role in found.roles:
         assert role.source == os.path.join(BUILT_IN, f"{role.name}.md")
         assert role.model in settings.MODEL_WORDS and 0 < role.confidence < 1
@@ -209,7 +209,7 @@ def test_templates_are_found_in_the_project_then_with_the_user_then_in_the_setti
     (home / "config/gatebell/templates/bad.md").write_bytes(b"\xff")
     found = project_files.templates(str(project))
     assert [one.name for one in found.templates] == ["again", "later"]
-    assert len(found.troubles) == 1 and "bad.md, line 1: this is not UTF-8" in found.troubles[0]
+    assert len(found.problems) == 1 and "bad.md, line 1: this is not UTF-8" in found.problems[0]
     with pytest.raises(NotFoundError, match=r"no template 'x'; there are again, bad, later\. gate"):
         project_files.template(str(project), "x")
     with pytest.raises(UsageError, match="is not a template's name"):

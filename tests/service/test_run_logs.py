@@ -16,27 +16,27 @@ MADE = datetime(2026, 1, 1, tzinfo=UTC)
 @pytest.mark.proves("RUN-481")
 def test_papers_are_a_runs_own_and_do_not_fill_the_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(run_log, "MAX_LOG_BYTES", 100)
-    papers = RunLogFiles(str(tmp_path / "gate.db"))
+    files_folder = RunLogFiles(str(tmp_path / "gate.db"))
     run = Run(1, "feature", "", "", "", "", "", MADE)
-    papers.write(run, "3", "coder", "hello\nworld")
-    path = papers.path(run)
+    files_folder.write(run, "3", "coder", "hello\nworld")
+    path = files_folder.path(run)
     with open(path, encoding="utf-8") as file:
         assert [line.split(" ", 1)[1] for line in file] == ["3 coder  hello\n", "3 coder  world\n"]
     for _ in range(3):
-        papers.write(run, "3", "coder", "x" * 1000)
+        files_folder.write(run, "3", "coder", "x" * 1000)
     with open(path, encoding="utf-8") as file:
         kept = file.read()
     assert len(kept) < 200 and kept.count("no more is kept") == 1
     # A store that was made anew has another run 1.
-    assert papers.path(run._replace(created_at=datetime(2026, 1, 2, tzinfo=UTC))) != path
+    assert files_folder.path(run._replace(created_at=datetime(2026, 1, 2, tzinfo=UTC))) != path
 
 
 @pytest.mark.proves("RED-5")
 def test_papers_hold_no_secrets(tmp_path):
-    papers = RunLogFiles(str(tmp_path / "gate.db"))
+    files_folder = RunLogFiles(str(tmp_path / "gate.db"))
     run = Run(1, "feature", "", "", "", "", "", MADE)
     key = "-----BEGIN PRIVATE KEY-----\n" + "Ab1/" * 16 + "\n-----END PRIVATE KEY-----"
-    papers.write(run, "3", "coder", f"DB_PASS=hunter2\n{key}\ndone")
-    with open(papers.path(run), encoding="utf-8") as file:
+    files_folder.write(run, "3", "coder", f"DB_PASS=hunter2\n{key}\ndone")
+    with open(files_folder.path(run), encoding="utf-8") as file:
         lines = [line.split("  ", 1)[1] for line in file]
     assert lines == ["DB_PASS=‹hidden›\n", "‹hidden›\n", "done\n"]

@@ -52,7 +52,7 @@ def logs(monkeypatch, tmp_path):
 
 def visit(store, session="s1"):
     (ask,) = store.asks.pending(9)
-    return ask, ask_session.open_visit(store, ask.id, ADA, "claude", session).sitting
+    return ask, ask_session.open_visit(store, ask.id, ADA, "claude", session).visit
 
 
 def answer(store, ask, value="yes, it is"):
@@ -120,7 +120,7 @@ def test_flow_reads_log_of_killed_harness(house, logs, answered):
         answer(house.store, ask)
     house.clock.advance(5)
     house.drive()
-    (closed,) = house.store.asks.sittings(ask.id)
+    (closed,) = house.store.asks.visits(ask.id)
     assert (closed.end, bool(closed.ended_at)) == ("lost", True)
     response, words, *_ = house.answer_and_drive("yes").result
     assert response == "yes, it is" and "It is. token=‹hidden›" in words
@@ -202,7 +202,7 @@ def test_visit_closed_as_lost_gets_its_transcript(gate, logs):
     ask, visited = visit(gate.store)
     write_log(logs, gate.store, "s1", *SAID)
     kill_harness(gate.store, visited)
-    bob = ask_session.open_visit(gate.store, ask_id, a_person("bob"), "claude", "s2").sitting
+    bob = ask_session.open_visit(gate.store, ask_id, a_person("bob"), "claude", "s2").visit
     kill_harness(gate.store, bob)
     answer(gate.store, ask)
     assert "It is." in gate.human.wait(ask_id).transcript
@@ -227,7 +227,7 @@ def test_killed_visit_is_closed_without_transcript(gate):
     kill_harness(gate.store, visited)
     answer(gate.store, ask)
     assert gate.human.wait(ask_id).transcript is None
-    (closed,) = gate.store.asks.sittings(ask_id)
+    (closed,) = gate.store.asks.visits(ask_id)
     assert closed.end == "lost"
 
 
@@ -235,7 +235,7 @@ def test_killed_visit_is_closed_without_transcript(gate):
 def test_command_without_log_has_empty_transcript(gate, monkeypatch):
     monkeypatch.setenv("GATE_SESSION_COMMAND", "my-agent")
     ask_id = ask_for_session(gate)
-    visited = ask_session.open_visit(gate.store, ask_id, ADA, "command", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "command", "s1").visit
     kill_harness(gate.store, visited)
     answer(gate.store, create_ask.get(gate.store, ask_id))
     assert gate.human.wait(ask_id).transcript == ""
@@ -246,7 +246,7 @@ def test_codex_conversation_is_found_in_its_log(gate, tmp_path, monkeypatch):
     """Codex chooses the id of its conversation, and the harness was killed before it knew."""
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
     ask_id = ask_for_session(gate)
-    visited = ask_session.open_visit(gate.store, ask_id, ADA, "codex", "").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "codex", "").visit
     path = tmp_path / "codex/sessions/2026/11/16/rollout-1-c1.jsonl"
     path.parent.mkdir(parents=True)
     first = visits.first_words(gate.store, ask_id)

@@ -104,7 +104,7 @@ def test_no_commit_of_an_agent_passes_for_the_one_that_a_person_approved(desk):
     task = desk.task("Own", FORGES + DONE)
     desk.work()
     ask = desk.answer("right", "yes")
-    assert "+good" in ask.going_on and "evil" not in ask.going_on
+    assert "+good" in ask.activity and "evil" not in ask.activity
     assert desk.get(task).status.startswith("on main as ")
     assert project.text("main", "good.txt") == "good"
     assert "evil.txt" not in project.git("ls-tree", "--name-only", "main")

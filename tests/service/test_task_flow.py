@@ -297,7 +297,7 @@ def test_below_the_roles_threshold_a_person_confirms(work, confidence, asks):
     assert task.state == ("awaiting_input" if asks else "closed")
     if asks:
         ask = work.house.ask()
-        assert "50% sure" in ask.question.prompt and "+ a line" in ask.going_on
+        assert "50% sure" in ask.question.prompt and "+ a line" in ask.activity
         assert work.folders.commits == {}
         assert work.respond("yes").state == "closed"
 
@@ -559,7 +559,7 @@ def test_needs_that_do_not_fit_together_are_a_question(work, monkeypatch, choice
     work.create()
     assert work.work().state == "awaiting_input"
     ask = work.house.ask()
-    assert "a.txt" in ask.going_on
+    assert "a.txt" in ask.activity
     option = next(one for one in ask.question.options if one.startswith(choice))
     task = work.respond(option)
     if choice == "Stop":

@@ -195,12 +195,12 @@ def test_reviewed_work_is_merged_after_a_person_has_approved_what_they_saw(desk)
     task = desk.task("Own", REVIEWED)
     desk.work()
     ask = desk.wait_for_ask(f"Is the work on {task.id} right")
-    assert ask.question.kind == "approval" and "+good" in ask.going_on
+    assert ask.question.kind == "approval" and "+good" in ask.activity
     assert ask.question.context["summary"] == "It is done"
     assert desk.get(task).state == "awaiting_input" and project.commits(f"task/{task.id}") == []
     desk.answer("right", "no", "It must be better")
     again = desk.wait_for_ask("right")
-    assert "+better" in again.going_on and again.id != ask.id
+    assert "+better" in again.activity and again.id != ask.id
     (first, _), (second, words) = project.turns("Own")
     assert first == second and "did not accept it:\n> It must be better\n" in words
     assert project.commits(f"task/{task.id}") == []
@@ -280,7 +280,7 @@ def test_an_agent_less_sure_than_its_role_must_be_is_confirmed_by_a_person(desk,
     if is_asked:
         assert project.commits(f"task/{task.id}") == []
         ask = desk.answer("right", "yes")
-        assert "40% sure" in ask.question.prompt and "+own" in ask.going_on
+        assert "40% sure" in ask.question.prompt and "+own" in ask.activity
     done = desk.get(task)
     assert (done.state, done.confidence) == ("closed", sure)
     assert project.commits(done.branch) == [("Own", ["own.txt"])]

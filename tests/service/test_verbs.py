@@ -37,7 +37,7 @@ def store():
 
 def open_ask(store, prompt="Why?", kind="text", session="", **more):
     origin = Origin(
-        project="/p", session=session, sponsor="person:sue", owner=more.pop("owner", "")
+        project="/p", session=session, started_by="person:sue", owner=more.pop("owner", "")
     )
     return create_ask.ask(store, Request(prompt, kind, **more), origin, a_person("sue"))
 
@@ -245,14 +245,14 @@ def test_confidence_is_a_share(store):
 
 @pytest.mark.proves("ASK-26")
 def test_what_was_going_on_is_bounded(store):
-    assert len(open_ask(store, going_on="x" * 300_000).ask.going_on) == 256_000
+    assert len(open_ask(store, activity="x" * 300_000).ask.activity) == 256_000
 
 
 @pytest.mark.proves("RED-5")
 def test_what_was_going_on_is_kept_without_secrets(store):
     for before in (0, 255_990):
-        going_on = "x" * before + "\nDB_PASS=hunter2-and-more"
-        kept = open_ask(store, going_on=going_on, prompt=f"Why {before}?").ask.going_on
+        activity = "x" * before + "\nDB_PASS=hunter2-and-more"
+        kept = open_ask(store, activity=activity, prompt=f"Why {before}?").ask.activity
         assert "hunter2" not in kept and kept.startswith(("x" * before, "\nDB_PASS=‹hidden›"))
 
 
@@ -387,7 +387,7 @@ def forge(store, ask_id, **columns):
         ({"settled_by": "person:boss"}, "says otherwise"),
         ({"status": "timed_out"}, "says otherwise"),
         ({"digest": "0" * 64}, "changed after it was opened"),
-        ({"going_on": "nothing"}, "changed after it was opened"),
+        ({"activity": "nothing"}, "changed after it was opened"),
         ({"settled_at": None}, "another answer"),
         ({"prompt": "Something else?"}, "changed after it was opened"),
     ],

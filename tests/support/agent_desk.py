@@ -98,7 +98,7 @@ class Desk:
 
     def log(self, ask):
         """What user and agent said, as claude wrote it down."""
-        session = self.store.asks.sittings(ask.id)[0].session
+        session = self.store.asks.visits(ask.id)[0].session
         paths = glob.glob(f"{self.house.home}/.claude/projects/*/{session}.jsonl")
         if not paths:
             return []
@@ -113,7 +113,7 @@ class Desk:
         eventually(lambda: any(said in one for one in self.log(ask)))
 
     def ends(self, ask):
-        return [one.end for one in self.store.asks.sittings(ask.id)]
+        return [one.end for one in self.store.asks.visits(ask.id)]
 
     def outcome(self, ask):
         found = create_ask.get(self.store, ask.id)

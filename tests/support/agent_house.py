@@ -196,11 +196,11 @@ trust_level = "trusted"
         with closing(self.store.bell()) as bell:
             while len(found := self.store.asks.pending(100)) < count:
                 told = f"{len(found)} of {count} asks came"
-                assert time.monotonic() < until, f"{told}\n{self.trouble()}"
+                assert time.monotonic() < until, f"{told}\n{self.problem()}"
                 bell.wait(0.1)
         return sorted(found, key=lambda ask: ask.opened_at)
 
-    def trouble(self):
+    def problem(self):
         """What the agents said, for a failed test."""
         told = [agent.kill() for agent in self.agents if agent.process.poll() is None]
         results = [tool_results(request) for request in self.model.requests[-1:]]

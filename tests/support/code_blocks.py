@@ -40,6 +40,12 @@ class Block(NamedTuple):
         typed = [line[2:] for line in lines if line.startswith("$ ")]
         return [line.strip() for line in typed or lines if line.strip()]
 
+    @property
+    def exchanges(self) -> list[tuple[str, list[str]]]:
+        """Its command lines behind `$ `, each with the lines of output that the block shows."""
+        _, *parts = re.split(r"^\$ ", self.text, flags=re.MULTILINE)
+        return [(command, shown) for command, *shown in map(str.splitlines, parts)]
+
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
 

@@ -36,12 +36,12 @@ class Room:
         self.ask = create_ask.ask(self.store, request, wiring.origin(who), who).ask
         seated = ask_session.open_visit(self.store, self.ask.id, who, cli, "s1")
         here = str(processes.me()) if program is None else program
-        self.sitting = ask_session.note_program(self.store, seated.sitting, here)
+        self.visit = ask_session.note_program(self.store, seated.visit, here)
         return self
 
     @property
     def environ(self):
-        return {"GATE_TURN": self.sitting.id, "CLAUDE_CODE_SESSION_ID": "s1", "CLAUDECODE": "1"}
+        return {"GATE_TURN": self.visit.id, "CLAUDE_CODE_SESSION_ID": "s1", "CLAUDECODE": "1"}
 
     def client(self, capabilities=FORMS, **environ):
         """A server that the program started, after the older handshake."""
@@ -60,7 +60,7 @@ class Room:
         return self.world.get(self.ask.id)
 
     def rise(self, end="left"):
-        return ask_session.close_visit(self.store, self.sitting, self.caller(), end)
+        return ask_session.close_visit(self.store, self.visit, self.caller(), end)
 
 
 def wait_for_line(path):

@@ -51,7 +51,7 @@ class Folders:
     """A workspace without git: it notes what is asked of it."""
 
     def __init__(self) -> None:
-        self.troubles: list[str] = []
+        self.problems: list[str] = []
         self.set_up_times = 0
         self.made: list[dict[str, Any]] = []
         self.snapshots: list[str] = []
@@ -85,7 +85,7 @@ class Folders:
 
     def set_up(self, project: str, place: Place) -> str:
         self.set_up_times += 1
-        return self.troubles.pop(0) if self.troubles else ""
+        return self.problems.pop(0) if self.problems else ""
 
     def snapshot(self, place: Place, run_id: int, path: str) -> str:
         self.snapshots.append(f"{run_id}:{path}")
@@ -166,7 +166,7 @@ class Harness:
             ),
             workspace=self.folders,
             activity=SimpleNamespace(tool_call=Call, summary=lambda _: "it was thinking"),
-            backlogs=SimpleNamespace(terms=lambda _: self.backlog, trouble=lambda _: ""),
+            backlogs=SimpleNamespace(terms=lambda _: self.backlog, problem=lambda _: ""),
             log=SimpleNamespace(write=write),
             hosts=SimpleNamespace(open=lambda cli: self.hosts[cli]),
             caller=a_person("gate")._replace(principal="gate", via="flow"),

@@ -124,7 +124,7 @@ def _rules(store: Any) -> None:
 def _session(store: Any) -> None:
     terms = Terms("approval")
     asked = open_ask(store, "Is the schema good?", kind="session", session=terms).ask
-    seated = ask_session.open_visit(store, asked.id, ADA, "claude", "s9").sitting
+    seated = ask_session.open_visit(store, asked.id, ADA, "claude", "s9").visit
     began = ask_session.note_program(store, seated, "boot/9/1")
     ask_session.close_visit(store, began, ADA, "left", transcript="we talked")
 
@@ -165,6 +165,6 @@ def _runs(store: Any, folder: Any) -> None:
 
 
 def _post(store: Any) -> None:
-    road = Route("desktop", "")
-    send_notices.spread(store, Post((road,), channels=None))
+    route = Route("desktop", "")
+    send_notices.spread(store, Post((route,), channels=None))
     open_ask(store, "After the post?")

@@ -34,7 +34,7 @@ def add_run(store, calls=(), turns=(), **more):
             "project": "/p",
             "folder": "/p",
             "root": "/p",
-            "sponsor": "person:ada",
+            "started_by": "person:ada",
             "created_at": store.now(),
             **given,
         }

@@ -65,8 +65,8 @@ class Desk:
     def around(self):
         return json.loads((self.project / "talk.json").read_text(encoding="utf-8"))
 
-    def sittings(self, ask):
-        return [(one.by, one.end) for one in self.store.asks.sittings(ask.id)]
+    def visits(self, ask):
+        return [(one.by, one.end) for one in self.store.asks.visits(ask.id)]
 
     def outcome(self, ask):
         found = create_ask.get(self.store, ask.id)

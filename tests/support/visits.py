@@ -19,19 +19,17 @@ def dead_process() -> str:
         return str(processes.identify(process.pid))
 
 
-def kill_harness(store: Any, sitting: Any) -> None:
+def kill_harness(store: Any, visit: Any) -> None:
     """As if whoever opened this visit had been killed."""
     dead = dead_process()
-    rewrite_visit(store, sitting.id, process=dead)
+    rewrite_visit(store, visit.id, process=dead)
 
 
-def rewrite_visit(store: Any, sitting_id: str, **columns: str) -> None:
+def rewrite_visit(store: Any, visit_id: str, **columns: str) -> None:
     """Who opened a visit is written once; here it becomes somebody else's."""
     with store.transaction():
         for name, value in columns.items():
-            store.connection.write(
-                f"UPDATE sittings SET {name} = ? WHERE id = ?", (value, sitting_id)
-            )
+            store.connection.write(f"UPDATE visits SET {name} = ? WHERE id = ?", (value, visit_id))
 
 
 def write_log(folder: Any, store: Any, session: str, *said: tuple[str, str]) -> None:

@@ -19,7 +19,7 @@ _DEADLINE_SECONDS = 15.0
 _STILL_SECONDS = 0.65
 
 
-class Desk:
+class WebContext:
     """Shows dialogs on its screen, and does to them what a person does."""
 
     def __init__(self, home, display):
@@ -162,6 +162,6 @@ def display():
 
 @pytest.fixture
 def desk(display, tmp_path):
-    made = Desk(tmp_path, display)
+    made = WebContext(tmp_path, display)
     yield made
     assert made.windows() == [], "a window was left on the screen"

@@ -14,7 +14,7 @@ from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_logins, manage_people
 from gatebell.testing import FakeClock
-from gatebell.web.app import make_app, make_desk
+from gatebell.web.app import make_app, make_web_context
 from gatebell.web.context import COOKIE, local_site
 from tests.support.people import a_person
 
@@ -28,7 +28,7 @@ class Inbox:
     def __init__(self, folder, site=None):
         self.clock = FakeClock()
         self.store = open_throwaway_store(str(folder / "gate.db"), self.clock)
-        self.desk = make_desk(self.store, site or local_site(PORT))
+        self.desk = make_web_context(self.store, site or local_site(PORT))
         self.app = make_app(self.desk)
 
     def token(self, *scopes, name="ada"):

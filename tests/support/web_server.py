@@ -15,7 +15,7 @@ from gatebell.domain.permissions.calls import make_call
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_logins, manage_people
-from gatebell.web.app import make_app, make_desk
+from gatebell.web.app import make_app, make_web_context
 from gatebell.web.context import local_site
 from gatebell.web.server import LimitedConnection
 from tests.support.people import a_person
@@ -74,7 +74,7 @@ class WebServer:
         self._thread = None
 
     def start(self):
-        desk = make_desk(self.store, local_site(self.port))
+        desk = make_web_context(self.store, local_site(self.port))
         config = uvicorn.Config(
             make_app(desk), host="127.0.0.1", port=self.port, log_level="error", access_log=False,
             ws="none", timeout_graceful_shutdown=1, http=LimitedConnection,
@@ -105,7 +105,7 @@ class WebServer:
     def ask(self, prompt, agent="deployer", **more):
         where = {
             name: more.pop(name)
-            for name in ("project", "cwd", "session", "owner", "tool_use_id", "sponsor")
+            for name in ("project", "cwd", "session", "owner", "tool_use_id", "started_by")
             if name in more
         }
         origin = Origin(**{"project": "/projects/shop", "agent": agent, **where})
@@ -132,7 +132,7 @@ def push(web, **more):
     call = make_call("Bash", {"command": "git push origin main"}, "/projects/shop", "main")
     return web.ask(
         "Run this command? git push origin main", agent="claude", kind="approval", call=call,
-        session="claude/s1", cwd="/projects/shop", going_on=CHANGES, **more,
+        session="claude/s1", cwd="/projects/shop", activity=CHANGES, **more,
     )  # fmt: skip
 
 

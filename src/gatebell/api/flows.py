@@ -266,8 +266,8 @@ def _made(name: str, call: Callable[..., _T], *args: Any, **named: Any) -> _T:
     branch = _here(name)
     try:
         return call(branch, *args, **named)
-    except StoreTroubleError as trouble:
-        branch.raise_always(Unwritable(trouble))
+    except StoreTroubleError as problem:
+        branch.raise_always(Unwritable(problem))
 
 
 def _here(name: str) -> Branch:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         """What every kind of ask may carry; see docs/python.md."""
 
         context: Any
-        going_on: str
+        activity: str
         priority: int | str
         confidence: float
         default: Any

@@ -269,10 +269,10 @@ class Human:
                 return
             ask_session.close_visit(
                 self._inbox.store,
-                seat.sitting,
+                seat.visit,
                 caller,
                 end,
-                trouble=str(response or "no reason given") if end == VisitEnd.FAILED else "",
+                problem=str(response or "no reason given") if end == VisitEnd.FAILED else "",
                 transcript=redact(str(transcript)) if keeps else "",
                 seconds=None if duration_ms is None else duration_ms / 1000,
             )

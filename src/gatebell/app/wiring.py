@@ -194,8 +194,8 @@ def call(tool: str, given: object, cwd: str) -> Call:
     return activity().tool_call(tool, given, cwd)
 
 
-def going_on(origin: Origin, log: str = "") -> str:
-    """What the asking agent was doing, from its session log and the repository."""
+def summarise_activity(origin: Origin, log: str = "") -> str:
+    """Describe the work of the asking agent, from its session log and the repository."""
     return activity().summary(origin, log)
 
 
@@ -213,7 +213,7 @@ def origin(caller: Caller, asker: str = "", owner: str = "", folder: str | None 
         agent=asker or environment.asker_name(agent),
         session=f"{agent.cli}/{agent.session}" if agent else "",
         tool_use_id=os.environ.get("CODEX_TOOL_CALL_ID", ""),
-        sponsor=caller.principal,
+        started_by=caller.principal,
         owner=owner,
     )
 
@@ -237,10 +237,10 @@ def host(cli: str) -> Host:
     return hosts().open(cli)
 
 
-def session_papers(store_path: str, ask_id: str) -> str:
+def session_folder(store_path: str, ask_id: str) -> str:
     from gatebell.services.sessions import visits
 
-    return visits.papers(store_path, ask_id)
+    return visits.files_folder(store_path, ask_id)
 
 
 def agent_environ(told: Mapping[str, str]) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""Agents that have nothing but a shell: they ask by files, and one listener answers them."""
+"""Questions in files, for agents that have only a shell; one listener answers them."""

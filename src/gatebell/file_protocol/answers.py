@@ -1,4 +1,4 @@
-"""The files that answers are told in: ours say what the store says, and all others are foreign."""
+"""The answer files: ours repeat the store, and all others are foreign."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 SESSIONS = "files/"
-"""How the sessions begin of agents that ask by files."""
+"""The prefix of the sessions of agents that ask by files."""
 _MAX_NAMED = 20
 
 
 class HappeningKind(StrEnum):
-    """What happened: to a question, a file (`refused`), answers (`foreign`), folders (`repaired`)
+    """An event: of a question, a file (`refused`), answers (`foreign`), folders (`repaired`)
     or a project (`held` by another listener)."""
 
     QUEUED = "queued"
@@ -40,11 +40,11 @@ class HappeningKind(StrEnum):
     FOREIGN = "foreign"
     REPAIRED = "repaired"
     HELD = "held"
-    TROUBLE = "trouble"
+    PROBLEM = "problem"
 
 
 class Happening(NamedTuple):
-    """Something that people who look on are told."""
+    """An event that is shown to the people who watch a listener."""
 
     what: HappeningKind
     who: str
@@ -53,25 +53,25 @@ class Happening(NamedTuple):
 
 
 def key_of(project: str, name: Name) -> str:
-    """Under which the ask of a question's file is opened."""
+    """Return the key under which the ask of a question file is opened."""
     return f"file:{project}:{name.id}"
 
 
 def build_answer(name: Name, ask: Ask) -> bytes:
-    """What the asker is told of a settled ask."""
+    """Build the answer file for a settled ask."""
     text = answer_text(ask, ask.value) if ask.status == AskStatus.ANSWERED else ""
     return file_questions.answer_file(name, ask, text)
 
 
 class Answers:
-    """The answers' folder of one project, as it is looked through."""
+    """The answer folder of one project."""
 
     def __init__(self, store: Store, helpers: Helpers, tell: Callable[[Happening], None]) -> None:
         self._store, self._helpers, self._tell = store, helpers, tell
         self._judged: dict[str, tuple[int, ...]] = {}
 
     def look(self, until: float) -> bool:
-        """Tell of what nobody here wrote, and leave it alone; False: not all was looked at by then."""
+        """Report files that gate did not write, and leave them; return whether all were checked."""
         folder = self._helpers.answers
         present = [one for one in folder.names() if not one.startswith(TEMPORARY)]
         self._judged = {one: self._judged[one] for one in present if one in self._judged}
@@ -89,7 +89,7 @@ class Answers:
         return is_through
 
     def is_ours(self, file: str) -> bool:
-        """Whether a file tells what the store says, or that nobody was asked."""
+        """Return whether a file repeats the store, or says that the question was not asked."""
         name = file_questions.parse_answer_name(file)
         try:
             content = self._helpers.answers.read(file)
@@ -113,7 +113,7 @@ class Answers:
         )
 
     def _report(self, found: list[tuple[str, tuple[int, ...]]]) -> None:
-        """A note and an event for those that were not told of before, by whichever listener."""
+        """Write a note and an event for files that no listener has reported yet."""
         where, new = self._helpers.answers.path, []
         for file, stamp in found:
             event = file_questions.foreign(os.path.join(where, file), stamp)
@@ -124,7 +124,7 @@ class Answers:
             return
         names = ", ".join(inert_line(file, 120) for file, _ in new[:_MAX_NAMED])
         more = f" and {len(new) - _MAX_NAMED} more" if len(new) > _MAX_NAMED else ""
-        words = f"not written by gate, and no answer to anything: {names}{more} in {where}"
+        words = f"not written by gate, so not an answer: {names}{more} in {where}"
         note = Note("gate", self._helpers.project, storable(words), self._store.now())
         self._store.notes.add(note, [event for _, event in new], [Notice(NoticeKind.NOTE, "")])
         self._tell(Happening(HappeningKind.FOREIGN, "gate", words))

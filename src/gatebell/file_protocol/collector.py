@@ -1,7 +1,7 @@
-"""Collecting what agents ask by files, and writing back what people answered, wherever they did.
+"""Collects the questions that agents ask by files, and writes the answers back.
 
-The store is the truth: a collector that is killed and started again finds every question's ask by its
-key, and writes what is missing once more. Files never settle anything.
+The store is the truth: after a kill, a new collector finds the ask of every question by its key,
+and writes missing answers again. Files never settle anything.
 """
 
 from __future__ import annotations
@@ -45,43 +45,43 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 MAX_WAITING = 500
-"""Of one project; what else is asked stays in its files until there is room."""
+"""Limit of one project; further questions stay in their files until there is room."""
 _RESCAN_SECONDS = 3.0
 _STILL_BEING_WRITTEN_SECONDS = 1.0
-# The script removes its draft in a process of its own, which a busy machine may keep waiting.
+# The script removes its draft in a second process, which may be slow on a busy machine.
 _STILL_BEING_LINKED_SECONDS = 5.0
-# Then answers are written back before the next files are looked at.
+# Then answers are written back before the next files are read.
 _AT_ONCE_SECONDS = 0.2
 _MAX_SETTLED = 500
 _KEPT = timedelta(days=1)
-_NOBODY = "nobody"
-_NOT_TOLD = "its old script cannot be told: move scripts/ask-human.sh away, then gate init"
+_NO_READER = "nobody"
+_NOT_TOLD = "its old script cannot show this: move scripts/ask-human.sh away, then run gate init"
 
 
 class _FileState(StrEnum):
-    """How far a question in a file is."""
+    """The progress of a question in a file."""
 
     WAITING = "waiting"
     WRITTEN = "written"
-    """Its answer stands in its file."""
+    """Its answer is in its file."""
     TAKEN = "taken"
     OVER = "over"
-    """Nothing is told."""
+    """No answer is written."""
 
 
 class _Known(NamedTuple):
-    """A question file, and the ask that stands for it."""
+    """A question file and its ask."""
 
     question: FileQuestion
     stamp: tuple[int, ...]
     ask: Ask
     state: _FileState = _FileState.WAITING
     left_at: float | None = None
-    """When an original script's question was gone while its answer still stood there."""
+    """When the question of an original script was gone while its answer was still there."""
 
 
 class _Odd(NamedTuple):
-    """A file that is not taken in, as it was when it was looked at."""
+    """A file that was not accepted, as it was when it was read."""
 
     stamp: tuple[int, ...]
     since: float
@@ -94,13 +94,13 @@ class Collector:
     def __init__(
         self, store: Store, helpers: Helpers, caller: Caller, tell: Callable[[Happening], None]
     ) -> None:
-        """`caller` is the person in whose name it listens; their asks are the agents'."""
+        """`caller` is the person in whose name it listens; the agents' asks are opened for them."""
         self._store, self._helpers, self._caller, self._tell = store, helpers, caller, tell
         self.registry = Registry(helpers)
         self._answers = Answers(store, helpers, tell)
         self._known: dict[str, _Known] = {}
         self._odd: dict[str, _Odd] = {}
-        self._troubles: dict[str, str] = {}
+        self._problems: dict[str, str] = {}
         self._stamps: tuple[int, int] = (0, 0)
         self._scanned_at = float("-inf")
         self._again = False
@@ -108,15 +108,15 @@ class Collector:
 
     @property
     def waiting(self) -> list[FileQuestion]:
-        """What agents wait for now."""
+        """Return the questions for which agents wait now."""
         return [one.question for one in self._known.values() if one.state == _FileState.WAITING]
 
     def look(self, changed: frozenset[str] | None = None) -> None:
-        """Look at the files if they may have changed; of asks, at those `changed` (None: at all)."""
+        """Check the files if they may have changed, and the `changed` asks (None: all asks)."""
         stamps = (self._helpers.questions.stamp(), self._helpers.answers.stamp())
         now = self._store.monotonic()
         due = now - self._scanned_at >= _RESCAN_SECONDS
-        # Once more after a change: the next one may bear the same time.
+        # Once more after a change: the next change may have the same time stamp.
         has_moved = stamps != self._stamps or self._again
         self._again = stamps != self._stamps
         self._stamps = stamps
@@ -132,16 +132,18 @@ class Collector:
     def _scan(self, due: bool) -> None:
         names = self._helpers.questions.names()
         if len(names) >= folders.MAX_NAMES:
-            self._complain("names", f"more than {len(names)} files in questions: some are not seen")
+            self._complain("names", f"more than {len(names)} files in questions: some are not read")
         present = {name for name in names if name.startswith("q_")}
         self._drop_gone(present)
         until = self._store.monotonic() + _AT_ONCE_SECONDS
         room = MAX_WAITING - len(self.waiting)
-        # New ones first: what is odd must not keep them waiting.
+        # New files first: unreadable ones must not delay them.
         unknown = sorted(present - self._known.keys(), key=lambda file: (file in self._odd, file))
         for file in unknown:
             if not room:
-                self._complain("", f"more than {MAX_WAITING} questions wait: others are left")
+                self._complain(
+                    "", f"more than {MAX_WAITING} questions wait: the others wait in files"
+                )
                 break
             if self._store.monotonic() > until:
                 self._again = True
@@ -154,7 +156,7 @@ class Collector:
         self._again |= not self._answers.look(until)
 
     def _take_in(self, file: str) -> bool:
-        """Ask what a file asks; False: it is no question that could be asked."""
+        """Open the ask of a question file; return False if it is not a valid question."""
         stamp, odd = self._helpers.questions.file_stamp(file), self._odd.get(file)
         if not stamp or (odd and odd.told and odd.stamp == stamp):
             return False
@@ -164,7 +166,10 @@ class Collector:
             left = question.left(self._store.now())
             if left <= 0 and self._store.asks.with_key(self._key(question.name)) is None:
                 self._turn_away(
-                    file, stamp, "nobody listened before its time was over", HappeningKind.TIMED_OUT
+                    file,
+                    stamp,
+                    "its time was over before a listener started",
+                    HappeningKind.TIMED_OUT,
                 )
                 return False
             ask, is_new = self._open_ask(question, max(left, 1.0))
@@ -185,7 +190,7 @@ class Collector:
 
     def _read(self, name: Name | None, file: str) -> FileQuestion:
         if name is None:
-            raise UsageError("its name is not that of a question")
+            raise UsageError("its name is not the name of a question")
         return parse_question(name, self._helpers.questions.read(file))
 
     def _open_ask(self, question: FileQuestion, left: float) -> tuple[Ask, bool]:
@@ -194,21 +199,21 @@ class Collector:
         request, agent, key = _request(question, left), self._agent(name), self._key(name)
         opened = create_ask.ask(self._store, request, origin, agent, key)
         if opened.attached and self._is_stale(opened.ask, key):
-            # Its agent is gone, and a terminal's next one may ask with the same words.
-            wait_for_ask.take(self._store, opened.ask, _NOBODY)
+            # Its agent is gone, and the next one in this terminal may ask with the same words.
+            wait_for_ask.take(self._store, opened.ask, _NO_READER)
             opened = create_ask.ask(self._store, request, origin, agent, key)
         if opened.ask.origin.session != origin.session:
-            raise GateError("its id was used by another agent: take a new one")
+            raise GateError("its id was used by another agent: use a new id")
         return opened.ask, not opened.attached
 
     def _is_stale(self, ask: Ask, key: str) -> bool:
-        """Whether it was answered to another question, whose time is over."""
+        """Return whether the answer belongs to another question, whose time is over."""
         expires_at = ask.deadlines.expires_at
         is_over = not ask.pending and expires_at is not None and expires_at <= self._store.now()
         return is_over and self._store.asks.with_key(key) is None
 
     def _wait_for_rest(self, file: str, stamp: tuple[int, ...], why: UsageError) -> None:
-        """It is turned away once it stays as it is: somebody may still be writing it."""
+        """Refuse a file once it stays unchanged: its writer may not be done yet."""
         now, odd = self._store.monotonic(), self._odd.get(file)
         is_linked = isinstance(why, folders.SeveralNamesError)
         patience = _STILL_BEING_LINKED_SECONDS if is_linked else _STILL_BEING_WRITTEN_SECONDS
@@ -232,7 +237,7 @@ class Collector:
         is_original = name is not None and name.is_original
         hint = f"; {_NOT_TOLD}" if is_original and status == HappeningKind.REFUSED else ""
         self._tell(Happening(status, file, f"{why}{hint}"))
-        # The original script would print a refusal as an answer: it is left to its own time limit.
+        # The original script would print a refusal as an answer, so it runs into its own time limit.
         if name and not is_original:
             content = file_questions.refusal_file(name, why, self._store.now(), status)
             self._write_answer(name, content)
@@ -247,7 +252,7 @@ class Collector:
             agent=question.agent_name,
             session=f"{SESSIONS}{question.name.agent}",
             tool_use_id=question.name.file,
-            sponsor=self._caller.principal,
+            started_by=self._caller.principal,
         )
 
     def _agent(self, name: Name) -> Caller:
@@ -258,13 +263,13 @@ class Collector:
     def _drop_gone(self, present: set[str]) -> None:
         for file in [file for file in self._odd if file not in present]:
             del self._odd[file]
-        # By their names: of very many files not all are listed.
+        # By name: of very many files, not all are listed.
         for file, known in list(self._known.items()):
             if not self._is_same(file, known) and not self._is_leaving(file, known):
                 self._let_go(file, known)
 
     def _is_leaving(self, file: str, known: _Known) -> bool:
-        """Whether an original script is just cleaning up: its question goes first, then its answer."""
+        """Return whether an original script is cleaning up: question first, then answer."""
         name, now = known.question.name, self._store.monotonic()
         is_read = (
             name.is_original and known.state == _FileState.WRITTEN and not self._is_there(file)
@@ -280,7 +285,7 @@ class Collector:
         return bool(self._helpers.questions.file_stamp(file))
 
     def _is_same(self, file: str, known: _Known) -> bool:
-        """Whether a file still asks what it asked."""
+        """Return whether a file still has the same question."""
         stamp = self._helpers.questions.file_stamp(file)
         if stamp == known.stamp:
             return True
@@ -293,14 +298,14 @@ class Collector:
         return True
 
     def _let_go(self, file: str, known: _Known) -> None:
-        """A question that its agent took away is nobody's any more."""
+        """Withdraw the ask of a question that its agent removed."""
         del self._known[file]
         ask = self._store.asks.get(known.ask.id)
         name = known.question.name
         if ask is None:
             return
         if ask.pending:
-            # The same agent may wait for it by another file, too.
+            # The same agent may wait for it by another file.
             if not any(other.ask.id == ask.id for other in self._known.values()):
                 self._withdraw(ask, name)
         elif known.state == _FileState.WRITTEN and not self._helpers.answers.file_stamp(
@@ -308,18 +313,18 @@ class Collector:
         ):
             self._take(ask)
         elif self._answers.is_ours(name.answer):
-            # Nobody fetches it any more; it is kept in the store.
+            # No agent fetches this answer any more; the store keeps it.
             self._helpers.answers.remove(name.answer)
 
     def _withdraw(self, ask: Ask, name: Name) -> None:
         permit_call.retire(self._store, ask, self._agent(name), "withdrawn by its agent")
 
     def _take(self, ask: Ask) -> None:
-        """Its agent has removed the answer, which it does once it has printed it."""
+        """Record that the agent has removed the answer, which it does after printing it."""
         wait_for_ask.take(self._store, ask, f"agent:{ask.origin.session}")
 
     def _catch_up(self) -> None:
-        """Once, when all files are known: what agents did while nobody listened."""
+        """Process, once, the changes that agents made while no listener ran."""
         if self._has_caught_up:
             return
         self._has_caught_up = True
@@ -331,7 +336,7 @@ class Collector:
             if name is None or ask.id in known or not is_here or not _by_files(ask):
                 continue
             if ask.pending:
-                # What is there, but was not listed, still waits.
+                # A file that exists but was not listed still waits.
                 if name.file in self._odd or not self._is_there(name.file):
                     self._withdraw(ask, name)
             elif not self._helpers.answers.file_stamp(name.answer):
@@ -352,7 +357,7 @@ class Collector:
     def _answer(self, file: str, known: _Known, ask: Ask) -> None:
         name = known.question.name
         if name.is_original and ask.status != AskStatus.ANSWERED:
-            # Its script would print any file as an answer; without one it ends with an error.
+            # Its script would print any file as an answer; without a file it ends with an error.
             self._helpers.questions.remove(file)
             self._known[file] = known._replace(ask=ask, state=_FileState.OVER)
         elif self._write_answer(name, build_answer(name, ask)):
@@ -360,7 +365,7 @@ class Collector:
             self.registry.record_answer(name.agent, ask.settled_at or self._store.now())
 
     def _look_after(self, file: str, known: _Known) -> None:
-        """An answer that stands in its file, until its agent has taken it, or nobody will."""
+        """Check a written answer until its agent has taken it, or no longer can."""
         name, ask = known.question.name, known.ask
         if not self._helpers.answers.file_stamp(name.answer):
             self._take(ask)
@@ -370,21 +375,21 @@ class Collector:
             self._helpers.answers.remove(name.answer)
 
     def _write_answer(self, name: Name, content: bytes) -> bool:
-        """False: it cannot be written now, which holds up no other."""
+        """Write an answer file; return False if that fails, so that other answers go on."""
         try:
             self._helpers.answers.publish(name.answer, content)
         except OSError as error:
             why = f"{name.answer} cannot be written: {error.strerror}"
             self._complain(name.answer, why)
             return False
-        self._troubles.pop(name.answer, None)
+        self._problems.pop(name.answer, None)
         return True
 
     def _complain(self, what: str, why: str) -> None:
-        """Once for each trouble."""
-        if self._troubles.get(what) != why:
-            self._troubles[what] = why
-            self._tell(Happening(HappeningKind.TROUBLE, self._helpers.project, why))
+        """Report each problem once."""
+        if self._problems.get(what) != why:
+            self._problems[what] = why
+            self._tell(Happening(HappeningKind.PROBLEM, self._helpers.project, why))
 
 
 def _by_files(ask: Ask) -> bool:

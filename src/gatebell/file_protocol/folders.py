@@ -1,4 +1,4 @@
-"""The folders of the file protocol, held open: nothing in them can lead anywhere else."""
+"""The folders of the file protocol, kept open, so that no path in them can lead elsewhere."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ INNER = (QUESTIONS, "answers", "agents", "queue")
 LOCK, PID, START = ".listener.lock", ".listener.pid", ".listener.start"
 _IGNORED = ".gitignore"
 TEMPORARY = ".tmp."
-"""How the names of files begin that are still being written."""
+"""The prefix of files that are still being written."""
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Without waiting: there may be a pipe in its place by now.
+# Non-blocking: a pipe may have replaced the file.
 _OPEN_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 MAX_NAMES = 20_000
-"""Of one folder that are looked at."""
+"""Limit of files that are read in one folder."""
 MODE = 0o700
 _NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
 _TRIES = 3
@@ -36,24 +36,24 @@ _TRY_EVERY_SECONDS = 0.01
 
 
 class OddFileError(UsageError):
-    """What stands there is no file that anybody should read."""
+    """The entry is not a file that may be read."""
 
 
 class SeveralNamesError(OddFileError):
-    """The file has another name, too: it may lie elsewhere, or be on its way here."""
+    """The file has several names: it may also be in another folder, or be moving here."""
 
     def __init__(self) -> None:
         super().__init__("it has several names")
 
 
 class Folder:
-    """One folder, by its descriptor: whatever its path leads to by now."""
+    """One folder, by its descriptor: a changed path has no effect."""
 
     def __init__(self, path: str, descriptor: int) -> None:
         self.path, self.descriptor = path, descriptor
 
     def names(self) -> list[str]:
-        # Opened anew: a network file system shows what is new after that.
+        # Opened again: a network file system then shows new files.
         descriptor = os.open(".", _OPEN_FOLDER, dir_fd=self.descriptor)
         try:
             with os.scandir(descriptor) as entries:
@@ -62,20 +62,20 @@ class Folder:
             os.close(descriptor)
 
     def stamp(self) -> int:
-        """Another one whenever something was made, renamed or removed in it."""
+        """Return a value that changes when a file in it is made, renamed or removed."""
         return os.fstat(self.descriptor).st_mtime_ns
 
     def file_stamp(self, name: str) -> tuple[int, ...]:
-        """Another one whenever the file was written or replaced; empty: it is gone."""
+        """Return a value that changes when the file is written or replaced; empty if it is gone."""
         with suppress(OSError):
             found = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
             return found.st_ino, found.st_size, found.st_mtime_ns
         return ()
 
     def read(self, name: str) -> bytes:
-        """A plain file of our own, whole; OddFileError: it is none. FileNotFoundError: it is gone."""
+        """Read a plain file of this user; OddFileError: it is another kind, FileNotFoundError: gone."""
         try:
-            # Looked at first: what is no file is not even opened.
+            # Checked first: anything but a plain file is not even opened.
             _must_be_plain(os.stat(name, dir_fd=self.descriptor, follow_symlinks=False))
             descriptor = os.open(name, os.O_RDONLY | _OPEN_FILE, dir_fd=self.descriptor)
         except FileNotFoundError:
@@ -90,7 +90,7 @@ class Folder:
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        """Whole or not at all, for the user alone."""
+        """Write a file completely or not at all, readable for this user only."""
         beside = self._draft(content)
         try:
             self._rename(beside, name)
@@ -99,13 +99,13 @@ class Folder:
             raise
 
     def publish(self, name: str, content: bytes) -> None:
-        """As `write`; programs that watch for new files see it, which they do not see of a renaming."""
+        """Write like `write`, so that programs that watch for new files notice it."""
         beside = self._draft(content)
         here = self.descriptor
         try:
             os.link(beside, name, src_dir_fd=here, dst_dir_fd=here, follow_symlinks=False)
         except OSError:
-            # There is such a file already, or the file system has no links.
+            # The file exists already, or the file system has no links.
             self._rename(beside, name)
         finally:
             self.remove(beside)
@@ -114,7 +114,7 @@ class Folder:
         os.replace(old, new, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
 
     def _draft(self, content: bytes) -> str:
-        """The name of a new file with this content, which nobody looks for."""
+        """Write a new file with this content and return its temporary name."""
         beside = f"{TEMPORARY}{os.getpid()}.{os.urandom(6).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN_FILE
         descriptor = os.open(beside, flags, 0o600, dir_fd=self.descriptor)
@@ -127,12 +127,12 @@ class Folder:
         return beside
 
     def remove(self, name: str) -> None:
-        """Gone, unless it is a folder or may not be removed."""
+        """Remove a file, unless it is a folder or may not be removed."""
         with suppress(OSError):
             os.unlink(name, dir_fd=self.descriptor)
 
     def inner(self, name: str) -> Folder:
-        """A folder in this one, that is really in it."""
+        """Open a folder that is really inside this one."""
         path = os.path.join(self.path, name)
         return Folder(path, _open(path, name, self.descriptor))
 
@@ -142,11 +142,11 @@ class Folder:
 
 def _must_be_plain(found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
-        raise OddFileError("it is no plain file")
+        raise OddFileError("it is not a plain file")
     if found.st_nlink != 1:
         raise SeveralNamesError
     if found.st_uid != os.geteuid():
-        raise OddFileError("it is another user's")
+        raise OddFileError("it belongs to another user")
     if found.st_size > MAX_BYTES:
         raise OddFileError(f"it is longer than {MAX_BYTES} bytes")
 
@@ -155,7 +155,7 @@ class Helpers:
     """The folders of one project."""
 
     def __init__(self, project: str) -> None:
-        """UsageError: they are not there, or not ours alone and cannot safely be made so."""
+        """Open the folders; UsageError: one is missing, or belongs to others and cannot be repaired."""
         self.project = project
         self.path = os.path.join(project, HELPERS)
         self.repaired: list[str] = []
@@ -189,7 +189,7 @@ class Helpers:
         return folder
 
     def show_the_way(self) -> None:
-        """Write the files that `.worktreeinclude` brings to worktrees."""
+        """Write the files that `.worktreeinclude` copies to worktrees."""
         self._own.write(_IGNORED, b"*\n")
         self._own.write(WAY, os.fsencode(self.project) + b"\n")
 
@@ -198,23 +198,23 @@ class Helpers:
         self._own.remove(_IGNORED)
 
     def hold(self) -> bool:
-        """Be the one who listens here, until it is closed; False: another process is."""
+        """Become the listener until this is closed; return False if another process is."""
         for _ in range(_TRIES):
             self._lock = _lock(self._own, fcntl.LOCK_EX, os.O_CREAT)
             if self._lock >= 0:
                 keep_from_children(self._lock)
                 return True
-            # Whoever only looks is in the way, too, for an instant.
+            # A process that only checks also holds the lock for an instant.
             time.sleep(_TRY_EVERY_SECONDS)
         return False
 
     def holder(self) -> int:
-        """The process that says it listens here; 0: none does."""
+        """Return the process that claims to listen here, or 0."""
         return _pid(self._own)
 
     def write_pid(self) -> None:
-        """For those who look for it; who really listens is told by the lock."""
-        # The start first: a process that reads both files must not miss it.
+        """Write the process number for other programs; only the lock is proof."""
+        # The start time first: a process that reads both files must not miss it.
         self._own.write(START, f"{os.getpid()} {start_of(os.getpid())}\n".encode())
         self._own.write(PID, f"{os.getpid()}\n".encode())
 
@@ -223,19 +223,19 @@ class Helpers:
         self._own.remove(START)
 
     def remove_marks(self) -> None:
-        """What was left by whoever listened here."""
+        """Remove the marks of the last listener."""
         self.remove_pid()
         self._own.remove(LOCK)
 
     def remove_temporary(self) -> None:
-        """What a listener that was killed left half written."""
+        """Remove the unfinished files of a killed listener."""
         for folder in (self._own, self.answers, self.agents, self.queue):
             for name in folder.names():
                 if name.startswith(TEMPORARY):
                     folder.remove(name)
 
     def is_still_there(self) -> bool:
-        """Whether the paths still lead to the folders and the lock that are held open."""
+        """Return whether the paths still lead to the open folders and the lock."""
         paths = [*(folder.path for folder in self._opened), os.path.join(self.path, LOCK)]
         try:
             now = [os.stat(path, follow_symlinks=False) for path in paths]
@@ -254,7 +254,7 @@ class Helpers:
 
 
 def listener_of(project: str) -> int | None:
-    """The process that listens in a project now; None: nobody does. Changes nothing there."""
+    """Return the process that listens in a project, or None. Changes nothing there."""
     path = os.path.join(project, HELPERS)
     own = Folder(path, _open(path, path, None))
     try:
@@ -270,7 +270,7 @@ def listener_of(project: str) -> int | None:
 
 
 def _lock(own: Folder, how: int, flags: int) -> int:
-    """The lock of these folders, as long as it is open; -1: another has it."""
+    """Return an open lock of these folders, or -1 if another process has it."""
     try:
         descriptor = os.open(LOCK, os.O_RDWR | flags | _OPEN_FILE, 0o600, dir_fd=own.descriptor)
     except FileNotFoundError:
@@ -279,7 +279,7 @@ def _lock(own: Folder, how: int, flags: int) -> int:
         if error.errno in _NOT_WRITABLE:
             raise _unwritable(own.path, error) from None
         raise UsageError(
-            f"{os.path.join(own.path, LOCK)} is no file of ours ({error.strerror}): remove it"
+            f"{os.path.join(own.path, LOCK)} is not a file of gate ({error.strerror}): remove it"
         ) from None
     try:
         fcntl.flock(descriptor, how | fcntl.LOCK_NB)
@@ -311,26 +311,26 @@ def _open(path: str, name: str, within: int | None) -> int:
         if error.errno in (errno.EMFILE, errno.ENFILE):
             raise
         raise UsageError(
-            f"{path} is no folder of this project ({error.strerror}): remove it, then gate init"
+            f"{path} is not a folder of this project ({error.strerror}): remove it, then gate init"
         ) from None
 
 
 def flaw(path: str, found: os.stat_result) -> str:
-    """What is wrong with a folder and can safely be mended; UsageError: it is not ours at all."""
+    """Describe a fault of a folder that can be repaired; UsageError: the folder is not ours."""
     if not stat.S_ISDIR(found.st_mode):
-        raise UsageError(f"{path} is no folder of this project: remove it, then gate init")
+        raise UsageError(f"{path} is not a folder of this project: remove it, then gate init")
     if found.st_uid != os.geteuid():
         raise UsageError(
             f"{path} belongs to another user, who could put anything there: remove it, "
             "then gate init"
         )
-    # What a folder inherits besides (setgid) opens it to nobody.
+    # An inherited setgid bit gives no other user access.
     mode = stat.S_IMODE(found.st_mode) & 0o777
     return "" if mode == MODE else f"mode {mode:04o}"
 
 
 def _repair(folder: Folder) -> Sequence[str]:
-    """Make a folder the user's own; a sentence when it was not."""
+    """Make a folder private to this user; return a sentence if it was not."""
     wrong = flaw(folder.path, os.fstat(folder.descriptor))
     if not wrong:
         return []

@@ -1,4 +1,4 @@
-"""The listener: one for each project, held by a lock; it looks, and lets go in good order."""
+"""The listener of projects: one process per project, by a lock."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class HeldError(RefusedError):
 
     def __init__(self, project: str, pid: int) -> None:
         named = f" (process {pid})" if pid else ""
-        super().__init__(f"somebody listens in {project} already{named}: end that one first")
+        super().__init__(f"another process listens in {project}{named}: end it first")
         self.pid = pid
 
 
@@ -71,9 +71,9 @@ class _Post:
         self.helpers.write_pid()
 
     def leave(self) -> None:
-        """The questions stay, and are found again by whoever listens next."""
+        """Stop; the questions stay for the next listener."""
         with suppress(OSError):
-            # Whoever has got hold of another lock meanwhile has written all that anew.
+            # A listener that has another lock by now has written these files again.
             if self.helpers.holder() in (0, os.getpid()):
                 self.collector.registry.clear()
                 self.helpers.remove_pid()
@@ -81,7 +81,7 @@ class _Post:
 
 
 class Listener:
-    """Listens in some projects, with a store of its own, until it is stopped."""
+    """Listens in some projects, with its own store, until it is stopped."""
 
     def __init__(
         self,
@@ -91,10 +91,10 @@ class Listener:
         tell: Callable[[str, Happening], None],
         helper: Callable[[], int] = int,
     ) -> None:
-        """`tell` gets the project, and what happened there.
+        """`tell` gets the project and the event.
 
-        `helper` is the process that may collect in our place (gate up): its projects are looked at,
-        too, and taken over when it has gone.
+        `helper` is the process that may collect for us (gate up). Its projects are watched too, and
+        taken over when it has ended.
         """
         _make_room()
         self._store, self._projects, self._caller, self._tell = store, projects, caller, tell
@@ -102,7 +102,7 @@ class Listener:
         self._posts: dict[str, _Post] = {}
         self._helped: set[str] = set()
         self._open: dict[str, Ask] = {}
-        self._troubles: dict[str, str] = {}
+        self._problems: dict[str, str] = {}
         self._stopped = threading.Event()
         self._seq: int | None = None
         self._looked_for_projects_at = self._swept_at = float("-inf")
@@ -110,16 +110,16 @@ class Listener:
 
     @property
     def projects(self) -> set[str]:
-        """Where it listens, itself or by its helper."""
+        """Return the projects in which this listener or its helper listens."""
         return self._posts.keys() | self._helped
 
     @property
     def helped_projects(self) -> set[str]:
-        """Where its helper collects."""
+        """Return the projects in which its helper collects."""
         return self._helped
 
     def begin(self, project: str) -> None:
-        """Listen in this one, or say why not: UsageError, HeldError."""
+        """Start to listen in a project; UsageError or HeldError: why not."""
         if project not in self.projects:
             self._seq = None
         try:
@@ -132,22 +132,22 @@ class Listener:
             self._helped.add(project)
 
     def listen(self) -> None:
-        """Until it is stopped. Whatever goes wrong is told, and nobody has to start it again."""
+        """Listen until it is stopped. Errors are reported, and it goes on."""
         bell = self._store.bell()
         try:
             while not self._stopped.is_set():
-                # A listener that dies would leave every agent waiting.
+                # A listener that ends would leave every agent waiting.
                 try:
                     self.look()
                 except Exception as error:
-                    self._complain("", _trouble(error))
+                    self._complain("", _problem(error))
                 bell.wait(_POLL_SECONDS)
         finally:
             bell.close()
             self.leave()
 
     def leave(self) -> None:
-        """Let go of every project, in good order."""
+        """Stop in every project."""
         while self._posts:
             self._posts.popitem()[1].leave()
 
@@ -155,7 +155,7 @@ class Listener:
         self._stopped.set()
 
     def look(self) -> None:
-        """Look once, everywhere. Trouble with one project holds up no other."""
+        """Check every project once. An error in one project does not delay the others."""
         now = self._store.monotonic()
         if now - self._looked_for_projects_at >= _PROJECTS_EVERY_SECONDS:
             self._looked_for_projects_at = now
@@ -168,7 +168,7 @@ class Listener:
             for project, post in list(self._posts.items()):
                 self._collect(project, post, changed)
             self._watch(changed)
-            # What was just asked or withdrawn by files.
+            # Asks that were just opened or withdrawn by files.
             self._watch(self._find_changed())
         except GateError as error:
             self._seq = None
@@ -180,14 +180,14 @@ class Listener:
     def _collect(self, project: str, post: _Post, changed: frozenset[str] | None) -> None:
         try:
             post.collector.look(changed)
-            self._troubles.pop(project, None)
+            self._problems.pop(project, None)
         except Exception as error:
-            # Whatever agents have found to break here: those of other projects go on.
+            # Whatever agents broke here: the other projects go on.
             self._seq = None
-            self._complain(project, _trouble(error))
+            self._complain(project, _problem(error))
 
     def _find_changed(self) -> frozenset[str] | None:
-        """What was touched since the last time; None at first: everything may have been."""
+        """Return the asks that changed since the last check; None at first: any may have changed."""
         if self._seq is None:
             self._seq = self._store.audit.head().seq
             return None
@@ -195,7 +195,7 @@ class Listener:
         return changed
 
     def _watch(self, changed: frozenset[str] | None) -> None:
-        """Tell of asks that were opened or settled, whichever way they came."""
+        """Report asks that were opened or settled, by any face."""
         for ask in self._asks(changed):
             if ask.origin.project not in self.projects:
                 continue
@@ -239,7 +239,7 @@ class Listener:
         self._tell("", Happening(HappeningKind.STATUS, "", words))
 
     def look_for_projects(self) -> None:
-        """Begin where it should listen and does not yet, and leave what has gone."""
+        """Begin in new projects, and stop in those that are gone."""
         for project, post in list(self._posts.items()):
             if not post.helpers.is_still_there():
                 post.leave()
@@ -248,24 +248,24 @@ class Listener:
             if project not in self._posts:
                 try:
                     self.begin(project)
-                    self._troubles.pop(project, None)
+                    self._problems.pop(project, None)
                 except HeldError as error:
                     self._complain(project, str(error), HappeningKind.HELD)
                 except Exception as error:
-                    # As above: one project holds up no other.
-                    self._complain(project, _trouble(error))
+                    # As above: one project does not delay the others.
+                    self._complain(project, _problem(error))
 
     def _complain(
-        self, project: str, trouble: str, what: HappeningKind = HappeningKind.TROUBLE
+        self, project: str, problem: str, what: HappeningKind = HappeningKind.PROBLEM
     ) -> None:
-        """Once for each trouble."""
-        if self._troubles.get(project) != trouble:
-            self._troubles[project] = trouble
-            self._tell(project, Happening(what, project, trouble))
+        """Report each problem once."""
+        if self._problems.get(project) != problem:
+            self._problems[project] = problem
+            self._tell(project, Happening(what, project, problem))
 
 
 def _make_room() -> None:
-    """The folders of each project are held open: have more open files, if we may."""
+    """Raise the limit of open files, if possible: each project keeps its folders open."""
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _OPEN_FILES if most == resource.RLIM_INFINITY else min(most, _OPEN_FILES)
     if now != resource.RLIM_INFINITY and now < wanted:
@@ -273,8 +273,8 @@ def _make_room() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
-def _trouble(error: Exception) -> str:
-    """What people are told of it; what nobody foresaw is named."""
+def _problem(error: Exception) -> str:
+    """Describe an error for people; an unexpected one is shown by name."""
     foreseen = isinstance(error, GateError | OSError)
     return str(error) if foreseen else f"{type(error).__name__}: {error}"
 
@@ -288,20 +288,20 @@ def _words(ask: Ask) -> str:
 
 
 def list_initialised(environ: Mapping[str, str]) -> list[str]:
-    """Every project in which gate init was run and whose folders are still there."""
+    """Return every project with folders in which gate init was run."""
     found = records.projects_of(environ, "init")
     return [one for one in found if os.path.lexists(os.path.join(one, HELPERS))]
 
 
 class Beside:
-    """A listener on a thread of this process. It can be ended at any moment, also while it begins."""
+    """A listener on a thread of this process. It can be ended at any moment, even while it begins."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._thread = threading.Thread(target=listener.listen, name="listener", daemon=True)
 
     def begin(self) -> None:
-        # Commands do without it, but a listener lives long.
+        # Commands work without this, but a listener runs for a long time.
         gc.enable()
         self._thread.start()
 

@@ -1,4 +1,4 @@
-"""Who asks by files: one file for each agent, one for all, and the queue; for whoever looks on."""
+"""The agents that ask by files, written to files for programs that watch: agents and queue."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _IDLE_SECONDS = 60
 _FORGOTTEN_SECONDS = 30 * 60
 _MAX_AGENTS = 1_000
 _HIGHEST = 2**53
-"""What every reader of JSON can hold."""
+"""The largest number that every JSON reader can hold."""
 
 
 class AgentStatus(StrEnum):
-    """What an agent that asks by files does."""
+    """The activity of an agent that asks by files."""
 
     WAITING = "waiting"
     ACTIVE = "active"
@@ -64,7 +64,7 @@ class Agent(NamedTuple):
 
 
 class Registry:
-    """The agents of one project. What stood in its files before is taken over, where it is whole."""
+    """The agents of one project. Complete entries of earlier files are kept."""
 
     def __init__(self, helpers: Helpers) -> None:
         self._helpers = helpers
@@ -75,7 +75,7 @@ class Registry:
                 self.agents[agent_id] = agent
 
     def record_question(self, question: FileQuestion, now: datetime, *, is_new: bool) -> None:
-        """A question of an agent; one that was asked before is not counted again."""
+        """Record a question of an agent; a repeated one is not counted again."""
         now_at, agent_id = int(now.timestamp()), question.name.agent
         at = now_at if is_new else min(now_at, question.name.timestamp)
         known = self.agents.get(agent_id)
@@ -104,13 +104,13 @@ class Registry:
         return None
 
     def record_answer(self, agent_id: str, at: datetime) -> None:
-        """An agent was told something: it was there then."""
+        """Record that an agent got an answer, so it was alive then."""
         if known := self.agents.get(agent_id):
             last_seen = max(known.last_seen, int(at.timestamp()))
             self.agents[agent_id] = known._replace(last_seen=last_seen)
 
     def write(self, waiting: Sequence[FileQuestion], now: datetime) -> None:
-        """Bring the files up to date; agents that were silent for half an hour leave them."""
+        """Update the files; agents that were silent for half an hour are removed."""
         at, asking = int(now.timestamp()), {question.name.agent for question in waiting}
         newest = sorted(self.agents.values(), key=lambda agent: agent.last_seen, reverse=True)
         for number, agent in enumerate(newest):
@@ -127,11 +127,11 @@ class Registry:
         self._put(self._helpers.queue, QUEUE, _queue(waiting, self.active(at)))
 
     def active(self, at: int) -> int:
-        """How many agents are there."""
+        """Return the number of active agents."""
         return sum(agent.status(at) != AgentStatus.IDLE for agent in self.agents.values())
 
     def clear(self) -> None:
-        """Nobody listens any more: the files of the agents go, and nobody is in the queue."""
+        """Remove the agents' files and empty the queue when the listener ends."""
         for agent_id in list(self.agents):
             self._forget(agent_id)
         self._put(self._helpers.agents, ALL, {"sessions": []})
@@ -144,7 +144,7 @@ class Registry:
 
     def _put(self, folder: Folder, name: str, value: Any) -> None:
         content = document(value)
-        # Whoever looks on comes last: what cannot be written here must not hold up an answer.
+        # For watchers only: an error here must not delay an answer.
         with suppress(OSError):
             if self._written.get(name) != content:
                 folder.write(name, content)

@@ -1,4 +1,4 @@
-"""The folders of the file protocol: what is missing or wrong, making it good, and taking them away."""
+"""Plans, makes, repairs and removes the folders of the file protocol."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _PRIVATE = f"mode {MODE:04o}"
 
 
 class FolderChange(NamedTuple):
-    """One folder, and what becomes of it."""
+    """One folder and its change."""
 
     path: str
     word: str
-    """made, mended, removed, kept or same"""
+    """made, repaired, removed, kept or same"""
     detail: str = ""
-    """What it is like now, or was like."""
+    """Its state, now or before."""
 
 
 def plan_folders(project: str) -> list[FolderChange]:
-    """What it takes to have every folder there, for the user alone; UsageError: one is not ours."""
+    """Return the changes that make every folder exist for this user only; UsageError: not ours."""
     if shown_way(project):
         leads_to = set_up_above(project)
     else:
@@ -55,8 +55,8 @@ def _way_needed(project: str) -> FolderChange:
     if before == project:
         return FolderChange(path, "same")
     if not os.path.lexists(path):
-        return FolderChange(path, "made", "shows worktrees the way here")
-    return FolderChange(path, "mended", f"it led to {before or 'nowhere'}")
+        return FolderChange(path, "made", "shows worktrees the path to this project")
+    return FolderChange(path, "repaired", f"it led to {before or 'nowhere'}")
 
 
 def _plan_folder(path: str) -> FolderChange:
@@ -65,15 +65,15 @@ def _plan_folder(path: str) -> FolderChange:
     except FileNotFoundError:
         return FolderChange(path, "made", _PRIVATE)
     except OSError as error:
-        # The folder around it is closed even to its owner, and is mended first.
-        return FolderChange(path, "mended", f"{_PRIVATE}; before: {error.strerror}")
+        # The folder around it is closed even to its owner, and is repaired first.
+        return FolderChange(path, "repaired", f"{_PRIVATE}; before: {error.strerror}")
     if wrong := flaw(path, found):
-        return FolderChange(path, "mended", f"{_PRIVATE}; it had {wrong}")
+        return FolderChange(path, "repaired", f"{_PRIVATE}; it had {wrong}")
     return FolderChange(path, "same")
 
 
 def set_up(project: str) -> None:
-    """Have every folder there."""
+    """Make every folder."""
     try:
         for path in _paths(project):
             _open_to_its_owner(path)
@@ -91,13 +91,13 @@ def _open_to_its_owner(path: str) -> None:
         os.mkdir(path, MODE)
     except FileExistsError:
         found = os.lstat(path)
-        # All else is mended once it is held open.
+        # Everything else is repaired once it is open.
         if flaw(path, found) and found.st_mode & MODE != MODE:
             os.chmod(path, MODE)
 
 
 def removable(project: str, made: Collection[str]) -> list[FolderChange]:
-    """Which of the folders that were made can go; RefusedError: they are in use."""
+    """Return which folders of ours can be removed; RefusedError: they are in use."""
     there = [path for path in (*_paths(project), _way(project)) if os.path.lexists(path)]
     if not there:
         return []
@@ -114,7 +114,7 @@ def removable(project: str, made: Collection[str]) -> list[FolderChange]:
 
 
 def take_away(project: str, folders: Collection[FolderChange]) -> list[FolderChange]:
-    """Remove folders with what was written there by this protocol; those with more in them stay."""
+    """Remove folders with the files of this protocol; folders with other files stay."""
     going = [folder.path for folder in folders if folder.word == "removed"]
     if not going:
         return list(folders)
@@ -132,7 +132,7 @@ def take_away(project: str, folders: Collection[FolderChange]) -> list[FolderCha
             helpers.hide_the_way()
     finally:
         helpers.close()
-    # The innermost first.
+    # The innermost folder first.
     gone = [_remove_folder(path) for path in reversed(going)]
     return [*(folder for folder in folders if folder.word != "removed"), *reversed(gone)]
 

@@ -1,1 +1,1 @@
-"""The door by which an agent's host asks before it lets the agent act."""
+"""The hook by which an agent's host asks before the agent acts."""

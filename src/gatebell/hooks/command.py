@@ -1,7 +1,7 @@
 """The program that an agent's host starts: reads an event on stdin, prints a decision.
 
-`gate install` sets it up. Without a decision it prints nothing, and the host asks in its own
-dialog or, where nobody sits at it, denies.
+`gate install` sets it up. Without a decision it prints nothing. The host then asks in its own
+dialog, or denies the call where no person is present.
 """
 
 from __future__ import annotations

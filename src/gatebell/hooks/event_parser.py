@@ -1,4 +1,4 @@
-"""Reads an event of a host. What cannot be read as an event or as a call is refused."""
+"""Reads an event of a host, and refuses anything that is not an event or a call."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ def read_event(stream: IO[bytes]) -> dict[str, Any]:
     if not isinstance(name, str):
         raise UsageError("a hook's JSON is an object with a hook_event_name")
     if name not in GATING and name not in OTHERS:
-        raise UsageError(f"there is no event {name!r} that gate knows: update gate")
+        raise UsageError(f"gate does not know the event {name!r}: update gate")
     return dict(event)
 
 
 def check_call(event: dict[str, Any]) -> None:
-    """Refuse an event by which a host asks, unless all that gate needs of the call is there."""
+    """Refuse an event by which a host asks, if a field that gate needs is missing."""
     for field in ("tool_name", "session_id", "cwd"):
         if not event.get(field):
             raise UsageError(f"the event has no {field}")
@@ -98,7 +98,7 @@ def check_call(event: dict[str, Any]) -> None:
 
 
 def _build_object(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """A name that comes twice is refused: the host may go by the other value."""
+    """Refuse a name that comes twice: the host may use the other value."""
     made: dict[str, Any] = {}
     for name, value in pairs:
         if name in made:

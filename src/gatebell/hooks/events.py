@@ -1,4 +1,4 @@
-"""One function per event of a host; each says what to tell the host, if anything."""
+"""One function per event of a host; each returns the reply to the host."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOOK_CLIS = (AgentCli.CLAUDE, AgentCli.CODEX)
 
 
 class Hook(NamedTuple):
-    """One event, and what the settings say about the hook."""
+    """One event, and the options of the hook."""
 
     cli: str
     event: dict[str, Any]
@@ -56,7 +56,7 @@ class Hook(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What to print, and what to do once it is printed."""
+    """The JSON to print, and the function to call once it is printed."""
 
     json: dict[str, Any] | None = None
     handed_over: Callable[[], object] = lambda: None
@@ -69,10 +69,10 @@ def _is_joined(store: Store, turn_id: str) -> bool:
 
 
 def permission_request(hook: Hook) -> Reply:
-    """The host wants to know whether a call may run. Its own dialog may be up at the same time."""
+    """Decide whether a call may run. The host may show its own dialog at the same time."""
     store = wiring.open_store()
     if (turn_id := os.environ.get("GATE_TURN")) and not _is_joined(store, turn_id):
-        # In a turn of a flow the agent's driver is asked, too, and knows the run that waits.
+        # In a turn of a flow the agent's driver is asked as well, and knows the run that waits.
         return Reply()
     held, caller = _build_held(hook, hook.limit_seconds)
     decided = permit_call.decide(store, held, caller)
@@ -87,7 +87,7 @@ def permission_request(hook: Hook) -> Reply:
 
 
 def pre_tool_use(hook: Hook) -> Reply:
-    """Before every call of a tool; most are none of our business."""
+    """Check a call before it runs; most calls need no decision."""
     call = hook.call
     if hook.defer:
         held, caller = _build_held(hook, hook.limit_seconds)
@@ -107,13 +107,13 @@ def pre_tool_use(hook: Hook) -> Reply:
 
 
 def _project(hook: Hook) -> str:
-    """The folder that may be written without asking: never all of the disk, never all of home."""
+    """Return the folder that may be written without asking: never the whole disk or home."""
     found = os.environ.get("CLAUDE_PROJECT_DIR") or environment.project(hook.text("cwd"))
     return "" if found in ("/", os.path.expanduser("~")) else found
 
 
 def turn_ended(hook: Hook) -> Reply:
-    """What this session no longer waits for leaves the inbox."""
+    """Remove the asks from the inbox for which this session no longer waits."""
     store, caller = wiring.open_store(), hook.caller
     pending = store.asks.pending_of_session(f"{hook.cli}/{hook.text('session_id')}")
     held = [ask for ask in pending if ask.question.call and not ask.deferred]

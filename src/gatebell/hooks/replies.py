@@ -1,4 +1,4 @@
-"""What the hosts want to read, word for word. Claude Code and Codex speak the same JSON."""
+"""Builds the replies in the JSON of the hosts. Claude Code and Codex use the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def permission(decided: Permission) -> dict[str, Any] | None:
-    """A decision about a permission request, or nothing when there is none."""
+    """Build the decision about a permission request; None if there is none."""
     if decided.allow is None:
         return None
     if not decided.allow:
@@ -21,7 +21,7 @@ def permission(decided: Permission) -> dict[str, Any] | None:
 
 
 def before_use(decided: Permission | None) -> dict[str, Any]:
-    """An explicit decision, or `defer`: the host ends its turn and comes back later."""
+    """Build an explicit decision, or `defer`: the host ends its turn and comes back later."""
     if decided is None or decided.allow is None:
         return _before("defer", "a person decides")
     if not decided.allow:
@@ -31,7 +31,7 @@ def before_use(decided: Permission | None) -> dict[str, Any]:
 
 
 def ask_first(reason: str) -> dict[str, Any]:
-    """The host is to ask, which then comes back as a permission request."""
+    """Make the host ask, which then comes back as a permission request."""
     return _before("ask", reason)
 
 

@@ -119,7 +119,7 @@ def _perform(
 ) -> tuple[bool, bool]:
     """Whether somebody was asked, and whether the tool ran."""
     with tempfile.TemporaryDirectory(prefix="gate-rehearsal-") as folder, ScriptedModel() as model:
-        stage = Stage(folder, program, model.url, _surroundings(environ, folder))
+        stage = Stage(folder, program, model.url, _build_environment(environ, folder))
         for name in ("home", "work", "tmp", "inbox"):
             os.mkdir(stage.path(name), mode=0o700)
         person = hire(stage.environ["GATE_STORE"])
@@ -136,7 +136,7 @@ def _play(installed: Installed, environ: Mapping[str, str], stage: Stage) -> Non
         PLAYS[installed.cli](installed, environ, stage)
 
 
-def _surroundings(environ: Mapping[str, str], folder: str) -> dict[str, str]:
+def _build_environment(environ: Mapping[str, str], folder: str) -> dict[str, str]:
     """Nothing of the person's but what a program needs to start."""
     kept = {name: environ[name] for name in ("PATH", "LANG", "LC_ALL", "USER") if name in environ}
     return kept | {

@@ -1,1 +1,1 @@
-"""The door by which agents ask: tools over the Model Context Protocol."""
+"""The tools by which agents ask, over the Model Context Protocol."""

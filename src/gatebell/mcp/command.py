@@ -1,6 +1,6 @@
 """The tools by which agents ask, as an MCP server on stdin and stdout.
 
-`gate install` tells the agents of it. It ends when its standard input does.
+`gate install` adds it to the agents' settings. It ends when its standard input ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Deciding in the host's own form: the person's act, in the session that they opened.
+"""Lets a person decide in the host's own form, in the session that they opened.
 
-An agent proposes. Its host shows the question to the person who sits in the session, and what
-they enter there is their answer. Whatever is odd about it decides nothing.
+An agent proposes. Its host shows the question to the person in the session. Their entry is their
+answer. An unexpected reply decides nothing.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.elicitation import Elicitation, Quotation
     from gatebell.domain.people.principals import Caller
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
     from gatebell.ports.store import Store
 
 _NOT_DECIDED = (
-    "Not decided: {id} still waits for the person. This is neither a yes nor a no; go on talking, "
-    "or let them leave the session and decide there."
+    "Not decided: {id} still waits for the person. This is neither a yes nor a no. Continue the "
+    "conversation, or let the person leave the session and decide there."
 )
 SIGNALLED = (
     "Recorded: {status}. A person is in this session: tell them, and propose with decide({id})."
@@ -43,35 +43,35 @@ ASK_PEOPLE = (AgentCli.CLAUDE, AgentCli.CODEX)
 
 
 class Form(NamedTuple):
-    """What the host is to show, and what is done with its reply."""
+    """The form that the host shows, and the function that takes its reply."""
 
     params: dict[str, Any]
     decided: Callable[[Any], str]
 
 
-def sitting_here(store: Store) -> Sitting | None:
-    """The sitting whose session this server was started in, by the mark that all of it carries."""
+def find_open_visit(store: Store) -> Visit | None:
+    """Return the visit whose session started this server, by the mark in the environment."""
     mark = os.environ.get("GATE_TURN", "")
-    return store.asks.sitting(mark) if mark else None
+    return store.asks.visit(mark) if mark else None
 
 
-def form(store: Store, ask: Ask, sitting: Sitting, client: str, proposal: Quotation) -> Form | str:
-    """The form for the ask of a sitting, or why there is none."""
-    # In codex, Enter does not leave a text that is empty.
-    shown = elicitation(ask, proposal, skips=sitting.cli != AgentCli.CODEX)
-    if shown is None or not _is_persons_own(store, sitting):
+def form(store: Store, ask: Ask, visit: Visit, client: str, proposal: Quotation) -> Form | str:
+    """Return the form for the ask of a visit, or the reason why there is none."""
+    # In codex, Enter does not leave an empty text field.
+    shown = elicitation(ask, proposal, skips=visit.cli != AgentCli.CODEX)
+    if shown is None or not _is_persons_own(store, visit):
         return _AFTERWARDS.format(id=ask.id)
     params = {"mode": "form", "message": shown.message, "requestedSchema": shown.schema}
 
     def decide(reply: Any) -> str:
-        return _decide(store, ask.id, sitting, client, shown, reply)
+        return _decide(store, ask.id, visit, client, shown, reply)
 
     return Form(params, decide)
 
 
-def _is_persons_own(store: Store, sitting: Sitting) -> bool:
-    """Whether a form that is shown now reaches the person who sits there, and nobody else."""
-    now = store.asks.sitting(sitting.id)
+def _is_persons_own(store: Store, visit: Visit) -> bool:
+    """Return whether a form that is shown now reaches only the person of this visit."""
+    now = store.asks.visit(visit.id)
     if now is None or now.cli not in ASK_PEOPLE:
         return False
     if now.ended_at or not now.program or not host.is_program(now.program):
@@ -81,17 +81,17 @@ def _is_persons_own(store: Store, sitting: Sitting) -> bool:
 
 
 def _decide(
-    store: Store, ask_id: str, sitting: Sitting, client: str, shown: Elicitation, reply: Any
+    store: Store, ask_id: str, visit: Visit, client: str, shown: Elicitation, reply: Any
 ) -> str:
     ask = get(store, ask_id)
     if not ask.pending:
         return f"Not decided here: {settled_sentence(ask)}"
     accepted = isinstance(reply, dict) and reply.get("action") == _ACCEPTED
     answer = read_given(ask, shown, reply.get("content")) if accepted else None
-    if answer is None or not _is_persons_own(store, sitting):
+    if answer is None or not _is_persons_own(store, visit):
         return _NOT_DECIDED.format(id=ask.id)
     try:
-        _, ask = answer_ask.answer(store, ask.id, _person(ask, sitting, client), answer)
+        _, ask = answer_ask.answer(store, ask.id, _person(ask, visit, client), answer)
     except GateError as error:
         return f"{_NOT_DECIDED.format(id=ask.id)}\n{error}"
     if ask.pending:
@@ -99,13 +99,13 @@ def _decide(
     return f"The person has decided. {settled_sentence(ask)}"
 
 
-def _person(ask: Ask, sitting: Sitting, client: str) -> Caller:
-    """Whoever sits in the session. Where people are told apart, they showed who they are to sit."""
-    around = wiring.agent_caller(sitting.cli, sitting.session, VIA, "")
+def _person(ask: Ask, visit: Visit, client: str) -> Caller:
+    """Return the person of this visit. Where a rule needs a certain person, they signed in for it."""
+    around = wiring.agent_caller(visit.cli, visit.session, VIA, "")
     evidence = around.evidence | {
         "host": client,
-        "sitting": sitting.id,
-        "program": sitting.program,
+        "visit": visit.id,
+        "program": visit.program,
     }
     personal = ask.question.requirement.personal
-    return around._replace(principal=sitting.by, verified=personal, agent=None, evidence=evidence)
+    return around._replace(principal=visit.by, verified=personal, agent=None, evidence=evidence)

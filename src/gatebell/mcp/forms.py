@@ -1,7 +1,7 @@
-"""Forms that the host shows in our place, and how its replies come back.
+"""Forms that the host shows for us, and the way of its replies.
 
-Up to 2025-11-25 a server sends the host a request of its own in the middle of a call. Since
-2026-07-28 the call ends with what it still needs, and the host calls again with the reply.
+Up to revision 2025-11-25 the server sends a request to the host during a call. Since 2026-07-28
+the call ends with the form, and the host calls again with the reply.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAME = "decision"
 
 
 class Forms:
-    """The forms of one client that are not answered yet."""
+    """The open forms of one client."""
 
     def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
         self._send = send
@@ -30,7 +30,7 @@ class Forms:
         self._kept: dict[str, Form] = {}
 
     def show(self, request: Any, form: Form) -> Any:
-        """The host's reply to a form, once it comes; None when the call was given up."""
+        """Wait for the host's reply to a form; None if the call was given up."""
         name, reply = os.urandom(8).hex(), SimpleQueue[Any]()
         with self._lock:
             self._shown[name] = (request, reply)
@@ -41,21 +41,21 @@ class Forms:
         return heard
 
     def hear(self, message: dict[str, Any]) -> None:
-        """A reply of the host; of one that nobody waits for, nothing comes."""
+        """Take a reply of the host; ignore one that no call waits for."""
         with self._lock:
             waits = self._shown.get(str(message.get("id")))
         if waits:
             waits[1].put(message.get("result"))
 
     def give_up(self, request: Any) -> None:
-        """The call was cancelled, and what is answered now is answered to nobody."""
+        """Forget the form of a cancelled call; a later reply is ignored."""
         with self._lock:
             waits = [reply for asked_by, reply in self._shown.values() if asked_by == request]
         for reply in waits:
             reply.put(None)
 
     def keep(self, form: Form) -> dict[str, Any]:
-        """The end of a call that needs a form answered before it is made again."""
+        """Build the end of a call that needs a form answered before the next call."""
         state = os.urandom(16).hex()
         with self._lock:
             self._kept[state] = form
@@ -63,7 +63,7 @@ class Forms:
         return {"resultType": "input_required", "inputRequests": asked, "requestState": state}
 
     def take(self, state: Any, replies: Any) -> tuple[Form, Any] | None:
-        """The form that a call comes back with, once, and the reply to it."""
+        """Return, once, the form that a call refers to and the reply to it."""
         with self._lock:
             form = self._kept.pop(state, None) if isinstance(state, str) else None
         return form and (form, replies.get(_NAME) if isinstance(replies, dict) else None)

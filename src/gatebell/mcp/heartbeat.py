@@ -1,4 +1,4 @@
-"""Tells a client from time to time that its call is alive, while a person is waited for."""
+"""Reports to a client that its call is alive while it waits for a person."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EVERY_SECONDS = 20.0
 
 @contextmanager
 def heartbeat(progress: Progress, asks: Sequence[str]) -> Iterator[None]:
-    """Tell of `asks` until the block ends; nothing is told after it."""
+    """Report `asks` to the client until the block ends, and not after it."""
     if progress.token is None:
         yield
         return
@@ -33,7 +33,7 @@ def heartbeat(progress: Progress, asks: Sequence[str]) -> Iterator[None]:
 
 def _tell(progress: Progress, asks: Sequence[str], over: threading.Event) -> None:
     began = time.monotonic()
-    # A client that is gone hears nothing, and the wait goes on: its answer is kept.
+    # If the client is gone, the wait continues: the answer is kept.
     with suppress(OSError, ValueError):
         while not over.wait(_EVERY_SECONDS):
             waits = ", ".join(asks)

@@ -1,4 +1,4 @@
-"""Who is at the other end: whether it is the very program that a person opened and looks at."""
+"""Checks that the other end of the streams is the program that the person opened."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from gatebell.app import environment
 
 _STDIN, _STDOUT = 0, 1
 _CREDENTIALS = "3i"
-"""pid, uid and gid, as the kernel tells them of a socket's other end."""
+"""pid, uid and gid, as the kernel reports them for the other end of a socket."""
 _LOOKS = 3
 _POLL_SECONDS = 0.02
 
 
 def is_program(program: str) -> bool:
-    """Whether this program started this process, and it alone is at the other end of both streams.
+    """Return whether this program started this process and alone holds the other ends.
 
-    A shell of the agent can have itself replaced by this server: its parent is then the program,
-    too. But what such a server reads comes from a terminal, a file or a pipe of the agent's own. A
-    server that a project's `mcp_config` names can do the same, and have a process of its own
-    rewrite the form on its way to the program, or write another one beside this process.
+    A shell of the agent can replace itself by this server: its parent is then the program. But
+    such a server reads from a terminal, a file or a pipe of the agent. A server that is named by
+    a project's `mcp_config` can do the same, and let another process rewrite the form on its way
+    to the program, or write another form beside this process.
     """
     parent = os.getppid()
     found = environment.identify(parent)
@@ -34,7 +34,7 @@ def is_program(program: str) -> bool:
 
 
 def _leads_to(pid: int, stream: int) -> bool:
-    """Whether the other end of a stream was made by this process, or is open in it."""
+    """Return whether the other end of a stream was made by this process, or is open in it."""
     with suppress(OSError):
         mode = os.fstat(stream).st_mode
         if stat.S_ISSOCK(mode):
@@ -54,16 +54,16 @@ def _maker_of_socket(stream: int) -> int:
 
 
 def _has_other_end(pid: int, stream: int) -> bool:
-    """Whether a process writes what we read from a pipe without a name, or reads what we write.
+    """Return whether a process has the other end of an unnamed pipe.
 
-    An agent can make its program open a pipe of its own, by a path, for reading.
+    An agent can make its program open the agent's own named pipe for reading.
     """
     name = _name(stream)
     ours = os.O_RDONLY if stream == _STDIN else os.O_WRONLY
     if not name.startswith("pipe:["):
         return False
     for number in os.listdir(f"/proc/{pid}/fd"):
-        with suppress(OSError):  # it may just be closed
+        with suppress(OSError):  # it may close right now
             if os.readlink(f"/proc/{pid}/fd/{number}") == name and _mode(pid, number) != ours:
                 return True
     return False
@@ -76,9 +76,9 @@ def _mode(pid: int, number: str) -> int:
 
 
 def _are_ours(program: int) -> bool:
-    """Whether only this process and the program have our streams open.
+    """Return whether only this process and the program have our streams open.
 
-    A program that starts another one holds them twice for an instant, so it gets some looks.
+    A program that starts another one holds them twice for an instant, so it is checked some times.
     """
     names = {_name(_STDIN), _name(_STDOUT)}
     for look in range(_LOOKS):
@@ -95,7 +95,7 @@ def _others(program: int) -> list[int]:
 
 
 def _opens(pid: int, names: set[str]) -> bool:
-    # It may just end, or be another user's.
+    # It may be ending, or belong to another user.
     with suppress(OSError):
         for number in os.listdir(f"/proc/{pid}/fd"):
             with suppress(OSError):

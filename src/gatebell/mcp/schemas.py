@@ -1,4 +1,4 @@
-"""What agents read about the tools."""
+"""The descriptions of the tools, as agents read them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _QUESTION: dict[str, Any] = {
     "multiple": {"type": "boolean", "description": "Several options may be chosen."},
     "schema": {"type": "object", "description": "JSON Schema of a form."},
     "context": {
-        "description": "What the person needs to decide: text or JSON. What you said and did "
-        "last, and the diff, are added by themselves.",
+        "description": "The facts that the person needs to decide: text or JSON. Your last "
+        "messages and actions, and the diff, are added automatically.",
     },
     "default": {
-        "description": "The answer that counts when nobody answers in time. An approval has none.",
+        "description": "The answer that counts if no person answers in time. Not for an approval.",
     },
 }
 
@@ -49,7 +49,7 @@ def _tool(
             "required": list(required),
             "additionalProperties": False,
         },
-        # What changes nothing of the agent's, hosts call several times at once.
+        # Hosts call tools several times at once if they change nothing for the agent.
         "annotations": {"readOnlyHint": reads},
         # Otherwise Claude Code shows the agent only the name until it searches for the tool.
         "_meta": {"anthropic/alwaysLoad": True},
@@ -82,8 +82,8 @@ TOOLS = [
             },
             "reply_to": {
                 "type": "string",
-                "description": "The id of an ask about which a person asked you something; "
-                "the call then waits for its answer.",
+                "description": "The id of an ask about which a person asked you something. "
+                "The call then waits for the answer.",
             },
             "reply": {"type": "string", "description": "Your reply to that person."},
         },
@@ -109,11 +109,11 @@ TOOLS = [
             "status": {"type": "string"},
             "reason": {"type": "string", "description": "Why, if it is not done."},
             "summary": {"type": "string", "description": "What was done, what is left, and why."},
-            "details": {"type": "string", "description": "What stands behind the summary."},
+            "details": {"type": "string", "description": "The facts behind the summary."},
             "question": {"type": "string", "description": "For a person, with NEEDS_HUMAN."},
             "question_context": {
                 "type": "string",
-                "description": "What the person needs to know to answer it.",
+                "description": "The facts that the person needs to answer it.",
             },
             "options": {
                 "type": "array",
@@ -129,7 +129,7 @@ TOOLS = [
             "issues": {
                 "type": "array",
                 "items": {"type": "string"},
-                "description": "What you came upon and left as it is.",
+                "description": "Problems that you found and did not change.",
             },
             "value": {"description": "The result itself, where one was asked for."},
             "message": {"type": "string"},
@@ -139,10 +139,10 @@ TOOLS = [
     _tool(
         "decide",
         "Propose how a pending ask should be decided, with your reason. It is shown to the "
-        "person as your proposal and decides nothing; a person who is in this session is asked "
-        "right away, and you are told what they said.",
+        "person as your proposal and decides nothing. A person who is in this session is asked "
+        "immediately, and you get their answer.",
         {
-            "id": {"type": "string", "description": "Of the ask."},
+            "id": {"type": "string", "description": "The id of the ask."},
             "proposal": {"type": "string"},
             "reason": {"type": "string"},
         },
@@ -157,8 +157,8 @@ TOOLS = [
     ),
     _tool(
         "inbox_status",
-        "What this session has asked and is still waiting for; or how one ask stands.",
-        {"id": {"type": "string", "description": "Of one ask, of any session."}},
+        "List the asks for which this session still waits; or show the state of one ask.",
+        {"id": {"type": "string", "description": "The id of one ask, of any session."}},
         reads=True,
     ),
 ]

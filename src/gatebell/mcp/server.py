@@ -1,7 +1,7 @@
-"""JSON-RPC over two streams: one line a message, one thread a call.
+"""JSON-RPC over two streams: one line per message, one thread per call.
 
-Three revisions are spoken: 2025-06-18 and 2025-11-25, which begin with `initialize`, and
-2026-07-28, which begins with `server/discover` or with nothing at all.
+It supports three revisions: 2025-06-18 and 2025-11-25, which begin with `initialize`, and
+2026-07-28, which begins with `server/discover` or without a first message.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PARSE_ERROR, _INVALID, _NO_METHOD, _BAD_PARAMS = -32700, -32600, -32601, -32602
 
 
 class Progress(NamedTuple):
-    """Tells the client that a call is still alive, where it wants to know."""
+    """Reports to the client that a call is still alive, if the client asked for it."""
 
     token: Any
     send: Callable[[dict[str, Any]], None]
@@ -70,7 +70,7 @@ class Server:
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            self._fail(None, _PARSE_ERROR, "this line is no JSON")
+            self._fail(None, _PARSE_ERROR, "this line is not JSON: send one JSON object per line")
             return
         if not isinstance(message, dict) or not isinstance(message.get("method", ""), str):
             self._fail(None, _INVALID, "a message is one JSON object with a method")
@@ -93,7 +93,7 @@ class Server:
         self._forms.give_up(params.get("requestId"))
 
         def cancel() -> None:
-            # A store that gives trouble now lets the ask run to its deadline.
+            # If the store fails now, the ask runs to its deadline.
             with suppress(GateError):
                 self._tools.cancel(params["requestId"], str(params.get("reason", "")))
 
@@ -124,7 +124,7 @@ class Server:
         if name not in PROPERTIES or not isinstance(given, dict):
             self._fail(request, _BAD_PARAMS, f"there is no tool {name!r} that takes this")
             return
-        # Before its thread starts: a cancellation may stand in the very next line.
+        # Before its thread starts: a cancellation may be in the next line.
         work = self._tools.begin(
             request, name, meta, Progress(meta.get("progressToken"), self._send)
         )
@@ -138,7 +138,7 @@ class Server:
         self, request: str | int, work: Work, name: str, given: dict[str, Any], params: Any
     ) -> None:
         with self._handing_over:
-            # This call may reply to a result that was just sent, so that is recorded first.
+            # This call may reply to a result that was just sent, so record that first.
             pass
         try:
             made = self._run_call(request, work, name, given, params)
@@ -150,7 +150,7 @@ class Server:
         except GateError as error:
             text, handed_over, failed = str(error), None, True
         except Exception as error:
-            # Whatever goes wrong, the agent is told, and told that nothing was decided.
+            # After any error the agent learns that nothing was decided.
             text, handed_over, failed = f"Nothing was decided: {error!r}", None, True
         result = {"content": [{"type": "text", "text": text}], "isError": failed}
         if self._tools.finish(request, work):
@@ -162,11 +162,13 @@ class Server:
     def _run_call(
         self, request: str | int, work: Work, name: str, given: dict[str, Any], params: Any
     ) -> Text | Form:
-        """What came of a call; or the form without whose reply nothing does."""
+        """Return the result of a call, or the form that the host must show first."""
         if "requestState" in params:
             taken = self._forms.take(params["requestState"], params.get("inputResponses"))
             if taken is None:
-                raise UsageError("this form is not open any more: nothing was decided")
+                raise UsageError(
+                    "this form is no longer open, so nothing was decided: propose again"
+                )
             form, reply = taken
             return form.decided(reply), None
         made = self._tools.call(work, name, given)
@@ -198,7 +200,7 @@ def _is_newest(params: dict[str, Any]) -> bool:
 
 
 def _complete(result: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
-    """Adds what the newest revision demands; the older ones would take offence at none of it."""
+    """Add the fields that the newest revision requires; older clients ignore them."""
     if not _is_newest(params):
         return result
     more: dict[str, Any] = {"resultType": "complete", "_meta": _META}

@@ -1,4 +1,4 @@
-"""The tools: each turns an agent's call into a verb, and what comes of it into plain text."""
+"""The tools: each turns an agent's call into a use case, and its result into plain text."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from gatebell.mcp.server import Progress
     from gatebell.ports.store import Store
 
-# How clients name the reason when a call ran out of time, and not the person out of patience.
+# The reasons by which clients say that a call ran out of time, and was not stopped by a person.
 CLIENTS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.GEMINI, AgentCli.OPENCODE)
-"""The clients that are known by a part of the name they give."""
+"""The clients that are known, by a part of the name that they send."""
 _OUT_OF_TIME = ("timed out", "timeout")
 
 Text = tuple[str, "Callable[[], object] | None"]
@@ -48,7 +48,7 @@ class Client(NamedTuple):
     cli: str = "mcp"
     session: str = ""
     shows_forms: bool = False
-    """It can ask the person at it something in our place."""
+    """It can show a form to its person."""
 
 
 class Work(NamedTuple):
@@ -58,11 +58,11 @@ class Work(NamedTuple):
     meta: dict[str, Any]
     progress: Progress
     asks: list[str]
-    """What it has asked, so that it can be withdrawn when the call is cancelled."""
+    """The asks that it opened, to withdraw them if the call is cancelled."""
     cancelled: list[str]
-    """Why, if it was."""
+    """The reason, if it was cancelled."""
     withdraw_always: bool
-    """Nobody needs the answer when the agent is gone."""
+    """The answer is not needed once the agent is gone."""
 
 
 class Tools:
@@ -76,7 +76,7 @@ class Tools:
         self._open_store: Store | None = None
 
     def meet(self, info: Any, capabilities: Any) -> None:
-        """The client said who it is and what it can do."""
+        """Keep the name and the abilities that the client sent."""
         name = info.get("name") if isinstance(info, dict) else None
         if isinstance(name, str) and name:
             self._client = self._client._replace(cli=_cli(name))
@@ -91,7 +91,7 @@ class Tools:
     def begin(
         self, request: str | int, name: str, meta: dict[str, Any], progress: Progress
     ) -> Work | None:
-        """Take note of a call before it is worked on; None while its id is in use."""
+        """Register a call before the work on it; None while its id is in use."""
         work = Work(_identify(self._client, meta), meta, progress, [], [], name == "approve")
         with self._lock:
             if request in self._working:
@@ -100,7 +100,7 @@ class Tools:
         return work
 
     def call(self, work: Work, name: str, given: dict[str, Any]) -> Text | Form:
-        """What came of it, or a form that the host must show first."""
+        """Return the result of a call, or a form that the host must show first."""
         tools: dict[str, Callable[[Work, dict[str, Any]], Text | Form]] = {
             "ask_human": self._ask_human,
             "approve": self._approve,
@@ -113,11 +113,11 @@ class Tools:
         if unknown := sorted(set(given) - takes):
             near = suggest(unknown[0], takes) or "."
             all_ = ", ".join(sorted(takes))
-            raise UsageError(f"{name} takes no {unknown[0]}{near} It takes {all_}")
+            raise UsageError(f"{name} has no parameter {unknown[0]}{near} It takes {all_}")
         return tools[name](work, given)
 
     def finish(self, request: str | int, work: Work) -> bool:
-        """Whether the client still waits for the result of this call."""
+        """Remove a call; return whether the client still waits for its result."""
         with self._lock:
             waits = self._working.get(request) is work
             if waits:
@@ -125,7 +125,7 @@ class Tools:
             return waits
 
     def cancel(self, request: Any, reason: str) -> None:
-        """The client gave a call up. Its asks are withdrawn, unless it only ran out of time."""
+        """Withdraw the asks of a call that the client gave up, unless the call only ran out of time."""
         with self._lock:
             work = self._working.pop(request, None)
         out_of_time = any(word in reason.lower() for word in _OUT_OF_TIME)
@@ -134,7 +134,7 @@ class Tools:
             self._withdraw(work)
 
     def abandon(self) -> None:
-        """The client is gone. Its questions stay; what it wanted to do is not decided any more."""
+        """Keep the questions of a client that is gone; withdraw its approvals."""
         with self._lock:
             left = [work for work in self._working.values() if work.withdraw_always]
             self._working.clear()
@@ -143,7 +143,7 @@ class Tools:
             self._withdraw(work)
 
     def _note_opened(self, work: Work, ask_id: str) -> None:
-        """Whoever cancels first looks for asks afterwards, and whoever asks first for a cancel."""
+        """Note a new ask. Both orders of the race between open and cancel are handled here."""
         work.asks.append(ask_id)
         if work.cancelled:
             self._withdraw(work)
@@ -174,7 +174,7 @@ class Tools:
         more = {
             "priority": given.get("urgency", "normal"),
             "expires_seconds": self._seconds(given.get("timeout")),
-            "going_on": wiring.going_on(origin),
+            "activity": wiring.summarise_activity(origin),
         }
         requests = [_request(one, more) for one in (several or [given])]
         where = wiring.in_its_project(origin)
@@ -187,24 +187,24 @@ class Tools:
         origin, caller = self._asker(work)
         ask = create_ask.get(self._store(), ask_id)
         if ask.origin.session != origin.session:
-            raise UsageError(f"{ask.id} was asked by another session: it is not yours to reply to")
+            raise UsageError(f"{ask.id} was asked by another session: only that session can reply")
         ask = ask_messages.reply(self._store(), ask.id, caller, text)
         if ask.question.call:
-            return "Your reply was passed on. Now make the same call again: it waits.", None
+            return "Your reply was sent. Make the same call again to wait for the answer.", None
         self._note_opened(work, ask.id)
         return self._wait(work, [ask], caller)
 
     def _seconds(self, timeout: Any) -> float:
-        """How long a question waits; the host waits no longer than its own limit."""
+        """Return how long a question waits: at most the limit of the host."""
         if timeout is None:
             return self._limit
         is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
         if not is_number or not timeout > 0:
-            raise UsageError(f"timeout is a number of seconds above 0, not {timeout!r}")
+            raise UsageError(f"timeout must be a number of seconds above 0, got {timeout!r}")
         return min(float(timeout), self._limit)
 
     def _wait(self, work: Work, asks: list[Ask], caller: Caller) -> Text:
-        """Wait for all of them; the text tells them apart when there are several."""
+        """Wait for all asks; with several, the text names each."""
         store = self._store()
         with heartbeat(work.progress, work.asks):
             asks = [wait_for_ask.wait(store, ask.id, self._limit) for ask in asks]
@@ -226,7 +226,7 @@ class Tools:
         return "\n\n".join(texts), handed_over
 
     def _approve(self, work: Work, given: dict[str, Any]) -> Text:
-        """In the shape of the host's permission prompts; whatever goes wrong is a denial."""
+        """Reply in the format of the host's permission prompts; any error is a denial."""
         origin, caller = self._asker(work)
         call = wiring.call(_text(given.get("tool_name")), given.get("input"), origin.cwd)
         call_id = given.get("tool_use_id")
@@ -240,7 +240,7 @@ class Tools:
         if decided.allow:
             reply = {"behavior": "allow", "updatedInput": decided.input or given.get("input")}
         else:
-            message = decided.message or "Nobody decided this, so it does not happen."
+            message = decided.message or "No person decided this, so it does not happen."
             reply = {"behavior": "deny", "message": message}
         return json.dumps(reply), lambda: permit_call.hand_over(store, decided, held)
 
@@ -249,10 +249,10 @@ class Tools:
         status = _text(given.get("status"))
         signal = parse_signal(given)
         if signal is None:
-            raise UsageError("a signal has a status: a word, for example DONE or NEEDS_HUMAN")
-        if sitting := decision_form.sitting_here(self._store()):
+            raise UsageError("a signal needs a status: a word, for example DONE or NEEDS_HUMAN")
+        if visit := decision_form.find_open_visit(self._store()):
             notes.signal(self._store(), origin, caller, status, signal.own_words)
-            return decision_form.SIGNALLED.format(status=status, id=sitting.ask_id), None
+            return decision_form.SIGNALLED.format(status=status, id=visit.ask_id), None
         if turn_id := os.environ.get("GATE_TURN", ""):
             said = notes.offer(self._store(), turn_id, signal)
             notes.signal(self._store(), origin, caller, status, signal.own_words)
@@ -270,16 +270,16 @@ class Tools:
         proposal = Quotation(work.client.cli, _text(given.get("proposal")), reason)
         text = f"proposes: {proposal.words}" + (f"\nbecause: {reason}" if reason else "")
         ask = ask_messages.reply(store, _text(given.get("id")), caller, text)
-        sitting = decision_form.sitting_here(store)
-        if sitting is None or sitting.ask_id != ask.id or not work.client.shows_forms:
-            return f"Recorded as a proposal. {ask.id} is decided by a person.", None
-        made = decision_form.form(store, ask, sitting, work.client.cli, proposal)
+        visit = decision_form.find_open_visit(store)
+        if visit is None or visit.ask_id != ask.id or not work.client.shows_forms:
+            return f"Recorded as a proposal. A person decides {ask.id}.", None
+        made = decision_form.form(store, ask, visit, work.client.cli, proposal)
         return (made, None) if isinstance(made, str) else made
 
     def _notify_human(self, work: Work, given: dict[str, Any]) -> Text:
         origin, caller = self._asker(work)
         notes.tell(self._store(), origin, caller, _text(given.get("message")))
-        return "Left in the inbox. Nobody is waited for.", None
+        return "Sent to the inbox. No answer is expected.", None
 
     def _inbox_status(self, work: Work, given: dict[str, Any]) -> Text:
         store = self._store()
@@ -296,10 +296,10 @@ class Tools:
 
 def _request(given: Any, more: dict[str, Any]) -> Request:
     if not isinstance(given, dict) or not isinstance(given.get("question"), str):
-        raise UsageError("a question is a text: ask_human(question=…)")
+        raise UsageError("a question must be a text: ask_human(question=…)")
     options, schema = given.get("options") or [], given.get("schema")
     if not isinstance(options, list):
-        raise UsageError("options is a list of texts")
+        raise UsageError("options must be a list of texts")
     return Request(
         prompt=given["question"],
         kind=given.get("kind") or _suggest_kind(schema, options),
@@ -320,7 +320,7 @@ def _suggest_kind(schema: Any, options: list[Any]) -> AskKind:
 
 
 def _cli(name: str) -> str:
-    """What the rest of the house calls this client."""
+    """Return the name that gate uses for this client."""
     for cli in CLIENTS:
         if cli in name.lower():
             return cli
@@ -328,7 +328,7 @@ def _cli(name: str) -> str:
 
 
 def _identify(client: Client, meta: dict[str, Any]) -> Client:
-    """The session from what the host says in the call or in our environment."""
+    """Add the session that the host names in the call or in our environment."""
     if "io.modelcontextprotocol/clientCapabilities" in meta:
         told = meta["io.modelcontextprotocol/clientCapabilities"]
         client = client._replace(shows_forms=_shows_forms(told))
@@ -344,29 +344,31 @@ def _identify(client: Client, meta: dict[str, Any]) -> Client:
 
 def _shows_forms(capabilities: Any) -> bool:
     told = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
-    # Before there was another kind, an empty object meant forms.
+    # In older revisions an empty object meant forms.
     return isinstance(told, dict) and (not told or "form" in told)
 
 
 def _text(given: Any) -> str:
     if not isinstance(given, str):
-        raise UsageError(f"{given!r} should be a text")
+        raise UsageError(f"expected a text, got {given!r}")
     return given
 
 
 def _describe_answer(ask: Ask) -> str:
-    """The answer as an agent reads it."""
+    """Describe the answer for an agent."""
     if ask.status != AskStatus.ANSWERED and ask.value is None:
         return f"NOT ANSWERED: {settled_sentence(ask)}"
     text = ask.decision or answer_text(ask, ask.value)
-    default = " (the default, for nobody answered)" if ask.status == AskStatus.TIMED_OUT else ""
+    default = " (the default: no person answered)" if ask.status == AskStatus.TIMED_OUT else ""
     return f"{text}{default}" + (f"\nnote: {ask.note}" if ask.note else "")
 
 
 def _asked_back(store: Store, ask: Ask) -> str:
     words = wait_for_ask.new_messages(store, ask)
     if not words:
-        return f"NOT ANSWERED YET: {ask.id} is still waiting. Ask the same again to go on waiting."
+        return (
+            f"NOT ANSWERED YET: {ask.id} is still waiting. Ask the same again to continue waiting."
+        )
     return (
         f"NOT ANSWERED YET. A person asks you about {ask.id} first:\n{words}\n"
         f'Reply with ask_human(reply_to="{ask.id}", reply=…): that call waits for the answer.'

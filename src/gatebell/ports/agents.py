@@ -73,7 +73,7 @@ class Ended(NamedTuple):
     """The program ended well and its output was whole."""
     words: str
     """The agent's last words."""
-    trouble: str = ""
+    problem: str = ""
     """Why it is not ok, as a sentence."""
     structured: Any = None
     """The structured result, where the program gave one."""
@@ -122,7 +122,7 @@ class Opening(NamedTuple):
     prompt_file: str
     system_file: str
     """Empty where nothing is said about how the agent should behave."""
-    papers: str
+    files_folder: str
     """The folder of these files."""
     model: str
     cwd: str
@@ -135,7 +135,7 @@ class Talk(NamedTuple):
     """What was said in a session."""
 
     said: Sequence[Said] = ()
-    trouble: str = ""
+    problem: str = ""
     """What its program complained of last, where the agent has not said a word."""
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.answers import Answer
     from gatebell.domain.asks.asks import Ask, Change, Message
     from gatebell.domain.audit.events import Event
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
     from gatebell.ports.results import Result
 
 
@@ -121,17 +121,17 @@ class Asks(Protocol):
         """Asks whose opening or settling no audit event tells of: nobody did that by a verb."""
         ...
 
-    def sittings(self, ask_id: str) -> list[Sitting]:
+    def visits(self, ask_id: str) -> list[Visit]:
         """Every stay of a person in the session of an ask, oldest first."""
         ...
 
-    def sitting(self, sitting_id: str) -> Sitting | None: ...
+    def visit(self, visit_id: str) -> Visit | None: ...
 
-    def open_sittings(self) -> list[Sitting]:
+    def open_visits(self) -> list[Visit]:
         """Every stay that has not ended, of all asks."""
         ...
 
-    def holder(self, cli: str, session: str) -> Sitting | None:
+    def holder(self, cli: str, session: str) -> Visit | None:
         """Whoever sits in this conversation now, whichever ask brought them there."""
         ...
 

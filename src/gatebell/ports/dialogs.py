@@ -18,7 +18,7 @@ class Showing(NamedTuple):
     prompt: str
     options: tuple[str, ...] = ()
     context: str = ""
-    going_on: str = ""
+    activity: str = ""
     agent: str = ""
     project: str = ""
     """Its folder."""
@@ -66,5 +66,5 @@ class Found(NamedTuple):
     """A program that can show dialogs, or not here."""
 
     tool: str
-    trouble: str
+    problem: str
     """Why it cannot; empty when it can."""

@@ -71,7 +71,7 @@ class Backlogs(Protocol):
         """
         ...
 
-    def trouble(self, project: str) -> str:
+    def problem(self, project: str) -> str:
         """Why the tasks of a project cannot be worked on, or nothing."""
         ...
 

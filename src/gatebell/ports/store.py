@@ -132,7 +132,7 @@ class Outbox(Protocol):
         """
         ...
 
-    def claim(self, road: str) -> Delivery | None:
+    def claim(self, route: str) -> Delivery | None:
         """The first delivery due on a road, for 60 seconds: after that others may claim it.
 
         Only one, so that every claim outlives its sending.
@@ -141,7 +141,7 @@ class Outbox(Protocol):
 
     def sent(self, delivery: Delivery) -> None: ...
 
-    def record_failure(self, delivery: Delivery, trouble: str, again_at: datetime | None) -> None:
+    def record_failure(self, delivery: Delivery, problem: str, again_at: datetime | None) -> None:
         """To be tried again then; None: given up. Nothing happens once others have claimed it."""
         ...
 
@@ -153,11 +153,11 @@ class Outbox(Protocol):
         """Nobody needs it any more."""
         ...
 
-    def troubles(self, limit: int) -> list[Delivery]:
+    def problems(self, limit: int) -> list[Delivery]:
         """What could not be sent so far, given up or not, newest first."""
         ...
 
-    def next_due(self, road: str) -> datetime | None:
+    def next_due(self, route: str) -> datetime | None:
         """When something can be claimed on a road; None: nothing waits there."""
         ...
 

@@ -53,7 +53,7 @@ def ask_lines(
     if question.context is not None:
         text = context_text(question.context)
         lines += ["", paint("Context", "bold"), *frame(text, width, most=most)]
-    lines += _going_on(ask, width, paint, most)
+    lines += _activity(ask, width, paint, most)
     lines += _talk(store, ask, width, paint)
     lines += _terms(store, ask, now, width, paint)
     if not whole and any("more characters on" in line for line in lines):
@@ -61,20 +61,20 @@ def ask_lines(
     return lines
 
 
-def going_on_lines(ask: Ask, width: int, paint: Paint) -> list[str]:
+def activity_lines(ask: Ask, width: int, paint: Paint) -> list[str]:
     """What an agent said and changed before it asked, and where all of it can be seen."""
-    lines = _going_on(ask, width, paint, SHOWN_CHARACTERS)
-    if len(ask.going_on) > SHOWN_CHARACTERS:
+    lines = _activity(ask, width, paint, SHOWN_CHARACTERS)
+    if len(ask.activity) > SHOWN_CHARACTERS:
         run = run_of(ask.origin.owner)
         diff = f"   What has changed: gate diff {run}" if run else ""
         lines.append(f"All of it: gate show {ask.id} --all{diff}")
     return lines
 
 
-def _going_on(ask: Ask, width: int, paint: Paint, most: int | None) -> list[str]:
-    if not ask.going_on:
+def _activity(ask: Ask, width: int, paint: Paint, most: int | None) -> list[str]:
+    if not ask.activity:
         return []
-    return ["", paint("What was going on", "bold"), *frame(ask.going_on, width, most=most)]
+    return ["", paint("What was going on", "bold"), *frame(ask.activity, width, most=most)]
 
 
 def _where(ask: Ask, width: int, paint: Paint) -> list[str]:

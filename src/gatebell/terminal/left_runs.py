@@ -23,9 +23,9 @@ def how_it_goes_on(store: Store, ask: Ask) -> str:
     if run is None or is_driven(store, run):
         return ""
     # Imported here: most asks are of no run.
-    from gatebell.terminal.runs import nobody_works
+    from gatebell.terminal.runs import describe_idle_run
 
-    return nobody_works(run.id)
+    return describe_idle_run(run.id)
 
 
 def is_driven(store: Store, run: Run) -> bool:

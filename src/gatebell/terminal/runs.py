@@ -112,7 +112,7 @@ def _way_on(store: Store, run: Run) -> str:
 
 def _gave_itself_up(store: Store, run: Run) -> bool:
     """Whether its code returned `stuck(…)`; otherwise it was stopped, or halted at a call."""
-    if run.state != RunState.STUCK or run.at_path:
+    if run.state != RunState.STUCK or run.stopped_at:
         return False
     ends = [entry.event.kind for entry in store.audit.of_subject(run.name)]
     return [kind for kind in ends if kind in (EventKind.RUN_STUCK, EventKind.RUN_STOPPED)][-1:] == [
@@ -177,7 +177,7 @@ def _ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) -> list
         lines = [*_list_expired(store, run), "It can go on at once."]
     if driver := driver_lines(store, run):
         return [*lines, *driver]
-    return lines if is_worked_at else [*lines, "", nobody_works(run.id)]
+    return lines if is_worked_at else [*lines, "", describe_idle_run(run.id)]
 
 
 def _list_expired(store: Store, run: Run) -> list[str]:
@@ -188,7 +188,7 @@ def _list_expired(store: Store, run: Run) -> list[str]:
     return [settled_sentence(ask) for ask in asks if ask.status == AskStatus.TIMED_OUT]
 
 
-def nobody_works(number: int) -> str:
+def describe_idle_run(number: int) -> str:
     return (
         f"Nobody drives runs now. Use 'gate resume {number}' to drive it here, or 'gate up' or "
         "'gate worker' to drive all that are ready."
@@ -215,7 +215,7 @@ def _task_end(run: Run, end: End, width: int) -> list[str]:
 
 def turn_of(store: Store, run: Run, asks: list[Ask]) -> Turn | None:
     """The turn in which an agent said what the run waits for."""
-    paths = {ask.origin.owner.partition("/")[2] for ask in asks} or set(run.at_path.split())
+    paths = {ask.origin.owner.partition("/")[2] for ask in asks} or set(run.stopped_at.split())
     found = [turn for turn in store.runs.turns(run.id) if turn.path in paths and not turn.by]
     return found[-1] if found else None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.enums import TaskState
 from gatebell.domain.text.display import inert_line
-from gatebell.terminal.tasks import brief, pending_asks
+from gatebell.terminal.tasks import format_task, pending_asks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ def tree_lines(store: Store, found: Sequence[Branch], width: int) -> list[str]:
         stems = branch.above[-max(1, width // 8) :]
         under = "".join("    " if last else "│   " for last in stems[:-1])
         twig = ("└── " if stems[-1] else "├── ") if stems else ""
-        lines.append(f"{under}{twig}{brief(branch.task, width - len(under) - len(twig))}")
+        lines.append(f"{under}{twig}{format_task(branch.task, width - len(under) - len(twig))}")
         side = under + (("    " if stems[-1] else "│   ") if stems else "")
         asks = (
             pending_asks(store, branch.task)

@@ -12,7 +12,7 @@ from gatebell.domain.tasks.task_forms import within_text
 from gatebell.domain.text.display import SHOWN_CHARACTERS, cell, frame, inert_line
 from gatebell.services.tasks import backlog
 from gatebell.terminal import task_runs
-from gatebell.terminal.asks import answer_lines, going_on_lines
+from gatebell.terminal.asks import activity_lines, answer_lines
 from gatebell.terminal.runs import ago, label_lines
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _facts(store: Store, task: Task, now: datetime, width: int) -> list[str]:
     )
     for name, others in kin:
         lines += [f"{name}:"] if others else []
-        lines += [f"  {brief(one, width - 2)}" for one in others]
+        lines += [f"  {format_task(one, width - 2)}" for one in others]
     if task.state == TaskState.OPEN and task.unmet:
         lines.append(inert_line(f"It {held_up(store, task)}", width))
     return lines
@@ -165,7 +165,7 @@ def _run_words(store: Store, run: Run) -> str:
     return f"{run.id} {end.state if end else run.state} (gate show {run.id})"
 
 
-def brief(task: Task, width: int) -> str:
+def format_task(task: Task, width: int) -> str:
     """ID [STATE] ICON TITLE, as in the tree; what is plainly open needs no icon."""
     icon = "" if task.state == TaskState.OPEN else f"{ICONS[task.state]} "
     head = f"{task.id} [{task.state}] {icon}"
@@ -190,7 +190,7 @@ def history_lines(store: Store, task: Task, now: datetime, width: int, paint: Pa
 def _pending_lines(store: Store, asked: Exchange, width: int, paint: Paint) -> list[str]:
     """What whoever answers now goes by: the options, and what was going on."""
     ask = store.asks.get(asked.ask_id) if asked.status == AskStatus.PENDING else None
-    return answer_lines(ask, width) + going_on_lines(ask, width, paint) if ask else []
+    return answer_lines(ask, width) + activity_lines(ask, width, paint) if ask else []
 
 
 def _answer(asked: Exchange, width: int) -> list[str]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from gatebell.domain.asks.asks import Ask, Question
-    from gatebell.tui.context import Desk
+    from gatebell.tui.context import TuiContext
 
 _SAVE_EVERY_SECONDS = 1.0
 _UNDECIDED = "An approval is decided by approve or reject, typed whole; words go into the note."
@@ -62,10 +62,10 @@ class AnswerScreen(Following):
         Binding("pagedown", "page(1)", "Down", priority=True),
     ]
 
-    def __init__(self, desk: Desk, ask_id: str) -> None:
-        super().__init__(desk)
-        self._ask: Ask = create_ask.get(desk.store, ask_id)
-        self._saved = answer_ask.draft(desk.store, ask_id, desk.who)
+    def __init__(self, tui_context: TuiContext, ask_id: str) -> None:
+        super().__init__(tui_context)
+        self._ask: Ask = create_ask.get(tui_context.store, ask_id)
+        self._saved = answer_ask.draft(tui_context.store, ask_id, tui_context.who)
         self._shown = ScrollableContainer(Static(id="asked", markup=False), id="ask")
         self._fields = Vertical(*self._answers(), id="answer")
         self._shown.border_title = f"{ask_id}: {self._ask.question.kind}"
@@ -99,9 +99,9 @@ class AnswerScreen(Following):
     def on_mount(self) -> None:
         self.set_interval(_SAVE_EVERY_SECONDS, self.keep)
         # What was said before is about something else.
-        self.desk.word.text = ""
+        self.tui_context.word.text = ""
         if self._saved and not needs_prompts(self._ask.question):
-            say(self.app, self.desk, "Your draft from last time is filled in.")
+            say(self.app, self.tui_context, "Your draft from last time is filled in.")
         for area in self._fields.query(TextArea):
             area.move_cursor(area.document.end)
         for field in self._fields.query("Input, TextArea, OptionList"):
@@ -109,7 +109,7 @@ class AnswerScreen(Following):
             return
 
     def look(self) -> None:
-        store = self.desk.store
+        store = self.tui_context.store
         self._ask = create_ask.get(store, self._ask.id)
         lines = ask_lines(store, self._ask, self.room, paint)
         self.query_one("#asked", Static).update(paint_lines(lines))
@@ -135,7 +135,7 @@ class AnswerScreen(Following):
     def look_again(self) -> None:
         super().look_again()
         if not self._ask.pending:
-            self.show_trouble(settled_sentence(self._ask))
+            self.show_problem(settled_sentence(self._ask))
 
     def _words(self) -> str:
         for field in self._fields.query("#words"):
@@ -149,7 +149,9 @@ class AnswerScreen(Following):
         """Save what was typed. A store that gives trouble just now must not take it away."""
         if (words := self._words()) != self._saved and not needs_prompts(self._ask.question):
             with suppress(GateError):
-                answer_ask.save_draft(self.desk.store, self._ask.id, self.desk.who, words)
+                answer_ask.save_draft(
+                    self.tui_context.store, self._ask.id, self.tui_context.who, words
+                )
                 self._saved = words
 
     def action_entered(self) -> None:
@@ -195,9 +197,9 @@ class AnswerScreen(Following):
 
     def _send(self, value: Any, note: str = "") -> None:
         self.keep()
-        store, given = self.desk.store, Given(value, note, self._ask.digest)
+        store, given = self.tui_context.store, Given(value, note, self._ask.digest)
         try:
-            _, after = answer_ask.answer(store, self._ask.id, self.desk.who, given)
+            _, after = answer_ask.answer(store, self._ask.id, self.tui_context.who, given)
             left = how_it_goes_on(store, after)
         except InvalidAnswerError as error:
             self._refuse(f"Refused, but kept: {error}")
@@ -205,18 +207,22 @@ class AnswerScreen(Following):
             self._refuse(str(error))
         else:
             self._saved = self._words()
-            say(self.app, self.desk, f"{describe_recorded(after, self.room)}\n{left}".rstrip())
+            say(
+                self.app,
+                self.tui_context,
+                f"{describe_recorded(after, self.room)}\n{left}".rstrip(),
+            )
             self.dismiss()
 
     def _refuse(self, sentence: str) -> None:
-        say(self.app, self.desk, sentence, trouble=True)
+        say(self.app, self.tui_context, sentence, problem=True)
 
     def action_prompts(self) -> None:
         self._hand_over("answer")
 
     def _hand_over(self, verb: str) -> None:
         self.keep()
-        hand_over(self.app, self.desk, self.desk.gate(verb, self._ask.id))
+        hand_over(self.app, self.tui_context, self.tui_context.gate(verb, self._ask.id))
         self.dismiss()
 
     @property
@@ -230,5 +236,5 @@ class AnswerScreen(Following):
         self.keep()
         kept = " What you typed is kept." if self._saved else ""
         if self._ask.pending:
-            say(self.app, self.desk, f"Not answered; {self._ask.id} is still waiting.{kept}")
+            say(self.app, self.tui_context, f"Not answered; {self._ask.id} is still waiting.{kept}")
         self.dismiss()

@@ -13,7 +13,7 @@ from textual.binding import Binding
 from textual.message import Message
 
 from gatebell.services.watcher import Watcher
-from gatebell.tui.context import Desk, Word
+from gatebell.tui.context import TuiContext, Word
 from gatebell.tui.list_screen import ListScreen
 from gatebell.tui.live_screen import Following, say
 
@@ -62,20 +62,20 @@ class GateApp(App[None]):
     #answer OptionList, #answer SelectionList { height: auto; max-height: 10; }
     #answer Input { margin-bottom: 0; }
     #foot { height: auto; dock: bottom; padding: 0 1; }
-    #trouble, .trouble { color: $error; }
-    #trouble, #said { height: auto; max-height: 4; }
+    #problem, .problem { color: $error; }
+    #problem, #said { height: auto; max-height: 4; }
     #keys { height: auto; color: $text-muted; }
     StopScreen, ContinueScreen, PickScreen { align: center middle; }
     .box, #picking { width: 80%; max-width: 78; height: auto; padding: 1 2; }
     """
 
     def __init__(self, store: Store, who: Caller, identity: Sequence[str] = ()) -> None:
-        self.desk = Desk(store, who, tuple(identity), dict(os.environ), Word())
+        self.tui_context = TuiContext(store, who, tuple(identity), dict(os.environ), Word())
         super().__init__()
 
     def on_mount(self) -> None:
-        self.push_screen(ListScreen(self.desk))
-        self.watcher = Watcher(self.desk.store)
+        self.push_screen(ListScreen(self.tui_context))
+        self.watcher = Watcher(self.tui_context.store)
         self.watching = threading.Thread(target=self._follow, daemon=True)
         self.watching.start()
         self.set_interval(_TICK_SECONDS, self.on_changed)
@@ -85,7 +85,7 @@ class GateApp(App[None]):
             for _ in self.watcher.changes():
                 self.post_message(Changed())
         except BaseException as error:
-            self.call_from_thread(say, self, self.desk, str(error), trouble=True)
+            self.call_from_thread(say, self, self.tui_context, str(error), problem=True)
 
     def on_changed(self) -> None:
         for screen in self.screen_stack:

@@ -21,10 +21,10 @@ class Word:
 
     def __init__(self) -> None:
         self.text = ""
-        self.trouble = False
+        self.problem = False
 
 
-class Desk(NamedTuple):
+class TuiContext(NamedTuple):
     """Where a person works."""
 
     store: Store
@@ -40,7 +40,9 @@ class Desk(NamedTuple):
         return [sys.executable, "-P", "-m", "gatebell", *words, *self.identity]
 
 
-def hand_over(app: App[Any], desk: Desk, words: Sequence[str], folder: str | None = None) -> int:
+def hand_over(
+    app: App[Any], tui_context: TuiContext, words: Sequence[str], folder: str | None = None
+) -> int:
     """Let a program have the terminal until it ends; what it says of a failure stays until Enter.
 
     Nothing else happens here meanwhile; what changes in the store is looked at afterwards.
@@ -49,7 +51,7 @@ def hand_over(app: App[Any], desk: Desk, words: Sequence[str], folder: str | Non
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         with app.suspend():
-            ended = subprocess.run(words, env=dict(desk.environ), cwd=folder, check=False)
+            ended = subprocess.run(words, env=dict(tui_context.environ), cwd=folder, check=False)
             if ended.returncode:
                 print("\nEnter brings you back. ", end="", flush=True)
                 sys.stdin.readline()

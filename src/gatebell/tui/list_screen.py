@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from gatebell.domain.asks.asks import Ask
-    from gatebell.tui.context import Desk
+    from gatebell.tui.context import TuiContext
     from gatebell.tui.run_rows import Listed
 
 _NO_RUNS = "There are no runs yet. One is started with: gate run FLOW PROMPT"
@@ -78,8 +78,8 @@ class ListScreen(Following):
         ("q", "app.leave", "Quit"),
     ]
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, tui_context: TuiContext) -> None:
+        super().__init__(tui_context)
         self._runs = Rows("runs", "Runs")
         self._asks = Rows("asks", "Asks of no run")
 
@@ -87,7 +87,7 @@ class ListScreen(Following):
         return [Static(_NO_RUNS, id="nothing", markup=False), self._runs, self._asks]
 
     def look(self) -> None:
-        store = self.desk.store
+        store = self.tui_context.store
         runs, asks = run_rows.list_runs(store), run_rows.list_asks(store)
         self._fill_runs(runs)
         self._fill_asks(asks)
@@ -117,7 +117,7 @@ class ListScreen(Following):
         self._runs.fill(columns, rows)
 
     def _fill_asks(self, asks: Sequence[Ask]) -> None:
-        now = self.desk.store.now()
+        now = self.tui_context.store.now()
         ids = max([4, *(len(ask.id) for ask in asks)])
         room = max(8, self.size.width - _EDGES - ids - 4 - 14 - 8 - 5 * _PADDING)
         columns = {"ID": ids, "AGE": 4, "FROM": 14, "KIND": 8, "QUESTION": room}
@@ -142,16 +142,16 @@ class ListScreen(Following):
         if self.focused is self._asks and self._asks.chosen:
             self.action_answer()
         elif self._runs.chosen:
-            self.app.push_screen(RunScreen(self.desk, int(self._runs.chosen)))
+            self.app.push_screen(RunScreen(self.tui_context, int(self._runs.chosen)))
 
     def action_continue(self) -> None:
         if self.focused is self._asks and self._asks.chosen:
-            continue_ask(self.app, self.desk, self._asks.chosen)
+            continue_ask(self.app, self.tui_context, self._asks.chosen)
         elif self._runs.chosen:
-            continue_run(self.app, self.desk, int(self._runs.chosen))
+            continue_run(self.app, self.tui_context, int(self._runs.chosen))
 
     def action_answer(self) -> None:
         if self.focused is self._asks and self._asks.chosen:
-            answer_ask(self.app, self.desk, self._asks.chosen)
+            answer_ask(self.app, self.tui_context, self._asks.chosen)
         elif self._runs.chosen:
-            answer_run(self.app, self.desk, int(self._runs.chosen))
+            answer_run(self.app, self.tui_context, int(self._runs.chosen))

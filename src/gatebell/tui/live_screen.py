@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from textual.app import App, ComposeResult
     from textual.widget import Widget
 
-    from gatebell.tui.context import Desk
+    from gatebell.tui.context import TuiContext
 
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 # A border and a blank on each side, and the scroll bar.
@@ -35,12 +35,12 @@ def paint_lines(lines: Iterable[str]) -> Text:
     return Text.from_ansi("\n".join(lines))
 
 
-def say(app: App[Any], desk: Desk, text: str, *, trouble: bool = False) -> None:
+def say(app: App[Any], tui_context: TuiContext, text: str, *, problem: bool = False) -> None:
     """Tell somebody what came of what they did, on whatever screen they are then.
 
     Good news fade; why something was not done stays until something else is said.
     """
-    desk.word.text, desk.word.trouble = inert(text), trouble
+    tui_context.word.text, tui_context.word.problem = inert(text), problem
 
     def show() -> None:
         for screen in app.screen_stack:
@@ -48,21 +48,21 @@ def say(app: App[Any], desk: Desk, text: str, *, trouble: bool = False) -> None:
                 screen.show_word()
 
     def fade() -> None:
-        if desk.word.text == inert(text):
-            desk.word.text = ""
+        if tui_context.word.text == inert(text):
+            tui_context.word.text = ""
             show()
 
     show()
-    if not trouble:
+    if not problem:
         app.set_timer(_SAID_SECONDS, fade)
 
 
 class Following(Screen[None]):
     """Shows what the store holds; where that cannot be read it says so and looks again."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, tui_context: TuiContext) -> None:
         super().__init__()
-        self.desk = desk
+        self.tui_context = tui_context
 
     def body(self) -> Iterable[Widget]:
         """What stands above the keys."""
@@ -78,7 +78,7 @@ class Following(Screen[None]):
     def compose(self) -> ComposeResult:
         yield from self.body()
         with Vertical(id="foot"):
-            yield Static(id="trouble")
+            yield Static(id="problem")
             yield Static(id="said")
             yield Static(id="keys")
 
@@ -92,19 +92,19 @@ class Following(Screen[None]):
         try:
             self.look()
         except GateError as error:
-            self.show_trouble(str(error))
+            self.show_problem(str(error))
         else:
-            self.show_trouble("")
+            self.show_problem("")
         self.show_word()
 
     def show_word(self) -> None:
-        said, word = self.query_one("#said", Static), self.desk.word
+        said, word = self.query_one("#said", Static), self.tui_context.word
         said.update(Text(word.text))
-        said.set_class(word.trouble, "trouble")
+        said.set_class(word.problem, "problem")
         said.display = bool(word.text)
 
-    def show_trouble(self, sentence: str) -> None:
-        line = self.query_one("#trouble", Static)
+    def show_problem(self, sentence: str) -> None:
+        line = self.query_one("#problem", Static)
         line.update(Text(inert(sentence)))
         line.display = bool(sentence)
 

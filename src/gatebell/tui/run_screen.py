@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import Run
-    from gatebell.tui.context import Desk
+    from gatebell.tui.context import TuiContext
     from gatebell.tui.run_rows import Session
 
 _BOX_COLUMNS = 72
@@ -54,8 +54,8 @@ class RunScreen(Following):
         ("q", "app.leave", "Quit"),
     ]
 
-    def __init__(self, desk: Desk, number: int) -> None:
-        super().__init__(desk)
+    def __init__(self, tui_context: TuiContext, number: int) -> None:
+        super().__init__(tui_context)
         self._number = number
         self._state = ScrollableContainer(Static(id="told", markup=False), id="state")
         self._calls = ScrollableContainer(Static(id="listed", markup=False), id="calls")
@@ -65,7 +65,7 @@ class RunScreen(Following):
         return [self._state, self._calls]
 
     def look(self) -> None:
-        store = self.desk.store
+        store = self.tui_context.store
         run, now = manage_runs.get(store, self._number), store.now()
         driven = locks.is_worked_at(store.path)
         lines = run_rows.run_lines(store, run, now, self.room, driven=driven)
@@ -75,27 +75,27 @@ class RunScreen(Following):
         calls = run_rows.call_lines(store.runs.calls(run.id), now, self.room)
         self._calls.display = bool(calls)
         self.query_one("#listed", Static).update(paint_lines(calls))
-        self.show_keys(_keys(self.desk, run))
+        self.show_keys(_keys(self.tui_context, run))
 
     def action_continue(self) -> None:
-        continue_run(self.app, self.desk, self._number)
+        continue_run(self.app, self.tui_context, self._number)
 
     def action_answer(self) -> None:
-        answer_run(self.app, self.desk, self._number)
+        answer_run(self.app, self.tui_context, self._number)
 
     def action_open_editor(self) -> None:
         try:
-            run, editor = manage_runs.get(self.desk.store, self._number), editors.find()
+            run, editor = manage_runs.get(self.tui_context.store, self._number), editors.find()
             if not os.path.isdir(run.folder):
                 raise folder_is_gone(run)
         except GateError as error:
-            say(self.app, self.desk, str(error), trouble=True)
+            say(self.app, self.tui_context, str(error), problem=True)
             return
-        hand_over(self.app, self.desk, editors.command(editor, run.folder), run.folder)
+        hand_over(self.app, self.tui_context, editors.command(editor, run.folder), run.folder)
         self.look_again()
 
     def action_stop(self) -> None:
-        self.app.push_screen(StopScreen(self.desk, self._number), self._stop_because)
+        self.app.push_screen(StopScreen(self.tui_context, self._number), self._stop_because)
 
     def _stop_because(self, reason: str | None) -> None:
         if reason:
@@ -105,18 +105,20 @@ class RunScreen(Following):
     def _stop(self, reason: str) -> None:
         """On a thread: its agents may take a while to end."""
         try:
-            stopped = manage_runs.stop(self.desk.store, self._number, self.desk.who, reason)
+            stopped = manage_runs.stop(
+                self.tui_context.store, self._number, self.tui_context.who, reason
+            )
         except GateError as error:
-            self.app.call_from_thread(say, self.app, self.desk, str(error), trouble=True)
+            self.app.call_from_thread(say, self.app, self.tui_context, str(error), problem=True)
         else:
             told = f"Run {stopped.id} marked as stuck: {inert_line(stopped.reason, 200)}"
-            self.app.call_from_thread(say, self.app, self.desk, told)
+            self.app.call_from_thread(say, self.app, self.tui_context, told)
 
 
-def _keys(desk: Desk, run: Run) -> list[tuple[str, str]]:
+def _keys(tui_context: TuiContext, run: Run) -> list[tuple[str, str]]:
     """Those that do something to this run as it is now."""
-    asks = pending_asks(desk.store, run)
-    session = run_rows.find_session(desk.store, asks)
+    asks = pending_asks(tui_context.store, run)
+    session = run_rows.find_session(tui_context.store, asks)
     keys = [("c", f"Continue (open {session.program or 'session'})")] if session else []
     if not run.has_ended:
         keys.append(("s", "Stop"))
@@ -126,41 +128,43 @@ def _keys(desk: Desk, run: Run) -> list[tuple[str, str]]:
     return [*keys, ("Esc", "Back")]
 
 
-def answer_run(app: App[Any], desk: Desk, number: int) -> None:
-    _with_ask(app, desk, number, lambda ask: answer_ask(app, desk, ask.id))
+def answer_run(app: App[Any], tui_context: TuiContext, number: int) -> None:
+    _with_ask(app, tui_context, number, lambda ask: answer_ask(app, tui_context, ask.id))
 
 
-def answer_ask(app: App[Any], desk: Desk, ask_id: str) -> None:
+def answer_ask(app: App[Any], tui_context: TuiContext, ask_id: str) -> None:
     try:
-        app.push_screen(AnswerScreen(desk, ask_id))
+        app.push_screen(AnswerScreen(tui_context, ask_id))
     except GateError as error:
-        say(app, desk, str(error), trouble=True)
+        say(app, tui_context, str(error), problem=True)
 
 
-def continue_run(app: App[Any], desk: Desk, number: int) -> None:
-    _with_ask(app, desk, number, lambda ask: continue_ask(app, desk, ask.id))
+def continue_run(app: App[Any], tui_context: TuiContext, number: int) -> None:
+    _with_ask(app, tui_context, number, lambda ask: continue_ask(app, tui_context, ask.id))
 
 
-def continue_ask(app: App[Any], desk: Desk, ask_id: str) -> None:
+def continue_ask(app: App[Any], tui_context: TuiContext, ask_id: str) -> None:
     """Open the session in which an ask can be worked out, where there is one."""
     try:
-        ask = create_ask.get(desk.store, ask_id)
-        session = run_rows.session_of(desk.store, ask)
+        ask = create_ask.get(tui_context.store, ask_id)
+        session = run_rows.session_of(tui_context.store, ask)
     except GateError as error:
-        say(app, desk, str(error), trouble=True)
+        say(app, tui_context, str(error), problem=True)
     else:
-        app.push_screen(ContinueScreen(desk, ask, session))
+        app.push_screen(ContinueScreen(tui_context, ask, session))
 
 
-def _with_ask(app: App[Any], desk: Desk, number: int, then: Callable[[Ask], object]) -> None:
+def _with_ask(
+    app: App[Any], tui_context: TuiContext, number: int, then: Callable[[Ask], object]
+) -> None:
     """Go on with what a run waits for; of several, with the one that the person picks."""
     try:
-        asks = pending_asks(desk.store, manage_runs.get(desk.store, number))
+        asks = pending_asks(tui_context.store, manage_runs.get(tui_context.store, number))
     except GateError as error:
-        say(app, desk, str(error), trouble=True)
+        say(app, tui_context, str(error), problem=True)
         return
     if not asks:
-        say(app, desk, f"Run {number} waits for nobody.")
+        say(app, tui_context, f"Run {number} waits for nobody.")
     elif len(asks) == 1:
         then(asks[0])
     else:
@@ -196,9 +200,9 @@ class StopScreen(ModalScreen[str]):
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "Back")]
 
-    def __init__(self, desk: Desk, number: int) -> None:
+    def __init__(self, tui_context: TuiContext, number: int) -> None:
         super().__init__()
-        self.desk = desk
+        self.tui_context = tui_context
         self._number = number
 
     def compose(self) -> ComposeResult:
@@ -212,15 +216,19 @@ class StopScreen(ModalScreen[str]):
         if event.value.strip():
             self.dismiss(event.value.strip())
         else:
-            say(self.app, self.desk, "A run is stopped for a reason: type it, or leave with Esc.")
+            say(
+                self.app,
+                self.tui_context,
+                "A run is stopped for a reason: type it, or leave with Esc.",
+            )
 
 
 class ContinueScreen(ModalScreen[None]):
     """Says what is going to happen to this terminal, then lets it happen."""
 
-    def __init__(self, desk: Desk, ask: Ask, session: Session) -> None:
+    def __init__(self, tui_context: TuiContext, ask: Ask, session: Session) -> None:
         super().__init__()
-        self._desk, self._ask, self._session = desk, ask, session
+        self._tui_context, self._ask, self._session = tui_context, ask, session
 
     def compose(self) -> ComposeResult:
         number = run_of(self._ask.origin.owner)
@@ -243,5 +251,5 @@ class ContinueScreen(ModalScreen[None]):
         self.call_after_refresh(self._open)
 
     def _open(self) -> None:
-        hand_over(self.app, self._desk, self._desk.gate("continue", self._ask.id))
+        hand_over(self.app, self._tui_context, self._tui_context.gate("continue", self._ask.id))
         self.dismiss()

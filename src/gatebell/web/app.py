@@ -24,7 +24,7 @@ from gatebell.domain.people.logins import Login
 from gatebell.errors import GateError
 from gatebell.services.people import manage_logins
 from gatebell.web.api.schemas import faults
-from gatebell.web.context import COOKIE, Desk, Row, Visit
+from gatebell.web.context import COOKIE, Row, WebContext, WebRequest
 from gatebell.web.limits import Guards
 from gatebell.web.live import Hub
 from gatebell.web.people.login import problem_page
@@ -46,22 +46,22 @@ _MAX_THREADS = 24
 _log = logging.getLogger("gatebell.web")
 
 
-def make_desk(store: Store, site: Site) -> Desk:
-    return Desk(store, site, Hub(store), Limits(store.monotonic))
+def make_web_context(store: Store, site: Site) -> WebContext:
+    return WebContext(store, site, Hub(store), Limits(store.monotonic))
 
 
-def make_app(desk: Desk) -> ASGIApp:
+def make_app(web_context: WebContext) -> ASGIApp:
     """The whole inbox for one store."""
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
         to_thread.current_default_thread_limiter().total_tokens = _MAX_THREADS
-        desk.hub.start()
+        web_context.hub.start()
         try:
             yield
         finally:
-            desk.hub.close()
-            await run_in_threadpool(desk.hub.stop)
+            web_context.hub.close()
+            await run_in_threadpool(web_context.hub.stop)
 
     async def unknown(request: Request, error: Exception) -> Response:
         """No such path or method."""
@@ -71,37 +71,37 @@ def make_app(desk: Desk) -> ASGIApp:
             return document(problem)
         return problem_page(problem, "/")
 
-    routes = [_route(desk, row) for row in ROWS]
+    routes = [_route(web_context, row) for row in ROWS]
     app = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
         lifespan=life,
         exception_handlers={HTTPException: unknown, Problem: _show_error},
     )
-    return Guards(app, desk.site)
+    return Guards(app, web_context.site)
 
 
 async def _show_error(_: Request, error: Exception) -> Response:
     return document(problem_of(error))
 
 
-def _route(desk: Desk, row: Row) -> Route:
+def _route(web_context: WebContext, row: Row) -> Route:
     async def endpoint(request: Request) -> Response:
         try:
-            visit = await _admit(desk, row, request)
+            web_request = await _admit(web_context, row, request)
             if inspect.iscoroutinefunction(row.act):
-                return await _complete_response(row.act(visit))
-            return await run_in_threadpool(row.act, visit)
+                return await _complete_response(row.act(web_request))
+            return await run_in_threadpool(row.act, web_request)
         except (GateError, Problem) as error:
-            return _refuse(desk, row, problem_of(error), request)
+            return _refuse(web_context, row, problem_of(error), request)
         except ClientDisconnect:
             return Response(status_code=400)
         except HTTPException as error:
             # A form that cannot be taken apart.
-            return _refuse(desk, row, Problem(error.status_code, error.detail), request)
+            return _refuse(web_context, row, Problem(error.status_code, error.detail), request)
         except Exception:
             _log.exception("%s %s failed", row.method, row.path)
             failure = Problem(500, "this went wrong here, not at your end; gate up has logged it")
-            return _refuse(desk, row, failure, request)
+            return _refuse(web_context, row, failure, request)
 
     return Route(row.path, endpoint, methods=[row.method])
 
@@ -111,34 +111,34 @@ async def _complete_response(act: Any) -> Response:
     return response
 
 
-def _refuse(desk: Desk, row: Row, problem: Problem, request: Request) -> Response:
+def _refuse(web_context: WebContext, row: Row, problem: Problem, request: Request) -> Response:
     if row.api:
         return document(problem)
     has_cookie = COOKIE in request.cookies
-    personal = desk.site.personal
+    personal = web_context.site.personal
     return problem_page(problem, request.url.path, personal=personal, has_cookie=has_cookie)
 
 
-async def _admit(desk: Desk, row: Row, request: Request) -> Visit:
+async def _admit(web_context: WebContext, row: Row, request: Request) -> WebRequest:
     """Who it is, whether they may, and what they brought; in this order."""
     secret, by_header = _secret(request)
-    login = await run_in_threadpool(_login, desk, secret, by_header) if secret else None
+    login = await run_in_threadpool(_login, web_context, secret, by_header) if secret else None
     address = request.client.host if request.client else ""
     whose = token_digest(secret)[:16] if login else address
     if login or row.needs:
         # Signing in counts only what was wrong: a flood of it must not keep others out.
-        desk.limits.count(_kind(row), whose)
+        web_context.limits.count(_kind(row), whose)
     csrf = text_digest(f"csrf {secret}") if login and not by_header else ""
     if row.needs:
         if login is None:
-            way = "gate link --as NAME" if desk.site.personal else "gate link"
+            way = "gate link --as NAME" if web_context.site.personal else "gate link"
             why = "this store does not know that token" if by_header else f"log in first: {way}"
             raise Problem(401, why, {"www-authenticate": "Bearer"})
         if not set(row.needs) & set(login.scopes):
             needed = " or ".join(row.needs)
             raise Problem(403, f"this needs the scope {needed}; yours: {', '.join(login.scopes)}")
-    visit = Visit(
-        desk,
+    web_request = WebRequest(
+        web_context,
         login,
         csrf,
         request.path_params,
@@ -147,17 +147,17 @@ async def _admit(desk: Desk, row: Row, request: Request) -> Visit:
         address=address,
         secret=secret if login else "",
     )
-    _check_query(row, visit)
+    _check_query(row, web_request)
     if not row.changes:
-        return visit
+        return web_request
     if not by_header and "origin" not in request.headers:
         raise Problem(403, "this must come from a page of the inbox itself: nothing was done")
-    return await _read(row, request, visit)
+    return await _read(row, request, web_request)
 
 
-def _check_query(row: Row, visit: Visit) -> None:
+def _check_query(row: Row, web_request: WebRequest) -> None:
     for name, schema, about in row.query:
-        given: Any = visit.query.get(name)
+        given: Any = web_request.query.get(name)
         if schema.get("type") == "integer" and given and given.isascii() and given.isdecimal():
             given = int(given) if len(given) < 17 else given
         if given is not None and faults(schema, given):
@@ -179,33 +179,35 @@ def _secret(request: Request) -> tuple[str, bool]:
     return request.cookies.get(COOKIE, ""), False
 
 
-def _login(desk: Desk, secret: str, by_header: bool) -> Login | None:
+def _login(web_context: WebContext, secret: str, by_header: bool) -> Login | None:
     if not by_header:
-        login = manage_logins.whose_login(desk.store, secret)
-        return login if login and (login.verified or not desk.site.personal) else None
-    token = desk.store.people.by_token(token_digest(secret))
+        login = manage_logins.whose_login(web_context.store, secret)
+        return login if login and (login.verified or not web_context.site.personal) else None
+    token = web_context.store.people.by_token(token_digest(secret))
     if token is None:
         return None
-    return Login(token.person, True, token.scopes, desk.store.now(), token.id)
+    return Login(token.person, True, token.scopes, web_context.store.now(), token.id)
 
 
-async def _read(row: Row, request: Request, visit: Visit) -> Visit:
+async def _read(row: Row, request: Request, web_request: WebRequest) -> WebRequest:
     """The body: JSON for the API, a form for a page, with the proof that our page sent it."""
-    seal = visit.headers.get("x-seal", "")
+    seal = web_request.headers.get("x-seal", "")
     if row.api:
-        given = visit.headers.get("x-csrf-token", "")
-        visit = visit._replace(body=_check_body(row, await request.body(), visit.headers))
+        given = web_request.headers.get("x-csrf-token", "")
+        web_request = web_request._replace(
+            body=_check_body(row, await request.body(), web_request.headers)
+        )
     else:
         form = await request.form(max_files=0, max_fields=10_000)
-        given = str(form.get("csrf", "")) or visit.headers.get("x-csrf-token", "")
+        given = str(form.get("csrf", "")) or web_request.headers.get("x-csrf-token", "")
         seal = str(form.get("seal", "")) or seal
-        visit = visit._replace(form=form)
-    if visit.csrf and not hmac.compare_digest(given.encode(), visit.csrf.encode()):
+        web_request = web_request._replace(form=form)
+    if web_request.csrf and not hmac.compare_digest(given.encode(), web_request.csrf.encode()):
         raise Problem(403, "this page is older than your login: reload it and send it again")
-    if visit.csrf and visit.who.seal and token_digest(seal) != visit.who.seal:
+    if web_request.csrf and web_request.who.seal and token_digest(seal) != web_request.who.seal:
         # A cookie goes to every port of its host, and so may come from anywhere.
         raise Problem(403, "this login was made by another page: log out, and come in again")
-    return visit
+    return web_request
 
 
 def _check_body(row: Row, raw: bytes, headers: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from gatebell.domain.people.logins import door
+from gatebell.domain.people.logins import session_prefix
 from gatebell.domain.people.principals import Caller, Sighting, person
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def public_site(url: str) -> Site:
     return Site(origin, frozenset([host]), frozenset([origin]), personal=True)
 
 
-class Desk(NamedTuple):
+class WebContext(NamedTuple):
     """What the whole inbox shares."""
 
     store: Store
@@ -63,10 +63,10 @@ class Desk(NamedTuple):
     limits: Limits
 
 
-class Visit(NamedTuple):
+class WebRequest(NamedTuple):
     """One request, read and admitted."""
 
-    desk: Desk
+    web_context: WebContext
     login: Login | None
     csrf: str
     """What forms of this login carry; empty for whoever came with a token in a header."""
@@ -82,7 +82,7 @@ class Visit(NamedTuple):
 
     @property
     def store(self) -> Store:
-        return self.desk.store
+        return self.web_context.store
 
     @property
     def who(self) -> Login:
@@ -102,7 +102,7 @@ class Visit(NamedTuple):
         login, via = self.who, "web" if self.csrf else "http"
         agent = None
         if not {"answer", "admin"} & set(login.scopes):
-            cli = door(login.token_id).rstrip("/")
+            cli = session_prefix(login.token_id).rstrip("/")
             agent = Sighting(cli, "", "it came with a token that may not answer")
         verified = login.verified and agent is None
         who = person(login.person)
@@ -110,11 +110,13 @@ class Visit(NamedTuple):
 
     def session(self, given: str) -> str:
         """An agent session as this visitor may name it: tokens do not share their sessions."""
-        return door(self.who.token_id) + given
+        return session_prefix(self.who.token_id) + given
 
     def is_own_ask(self, ask: Ask) -> bool:
         """Whether it was opened with this visitor's token."""
-        return bool(self.who.token_id) and ask.origin.session.startswith(door(self.who.token_id))
+        return bool(self.who.token_id) and ask.origin.session.startswith(
+            session_prefix(self.who.token_id)
+        )
 
 
 class Row(NamedTuple):

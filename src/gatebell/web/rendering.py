@@ -17,19 +17,21 @@ from gatebell.domain.text.display import age, inert, inert_line
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gatebell.web.context import Visit
+    from gatebell.web.context import WebRequest
 
 _TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 
 
-def page(visit: Visit, template: str, title: str, status: int = 200, **data: Any) -> HTMLResponse:
+def page(
+    web_request: WebRequest, template: str, title: str, status: int = 200, **data: Any
+) -> HTMLResponse:
     """A page for whoever is logged in."""
-    waiting = sum(number for _, number in visit.store.asks.waiting_counts())
+    waiting = sum(number for _, number in web_request.store.asks.waiting_counts())
     frame = {
-        "login": visit.login,
-        "scopes": visit.login.scopes if visit.login else (),
-        "csrf": visit.csrf,
-        "now": visit.store.now(),
+        "login": web_request.login,
+        "scopes": web_request.login.scopes if web_request.login else (),
+        "csrf": web_request.csrf,
+        "now": web_request.store.now(),
         "waiting": waiting,
         "title": f"({waiting}) {title}" if waiting else title,
         "search": "",

@@ -11,7 +11,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from gatebell.web.app import make_app, make_desk
+from gatebell.web.app import make_app, make_web_context
 
 if TYPE_CHECKING:
     import argparse
@@ -104,9 +104,9 @@ def serve(
     """Serve until somebody ends it; says it is ready once it can be reached."""
     _may_open_many_files()
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(name)s: %(message)s")
-    desk = make_desk(store, site)
+    web_context = make_web_context(store, site)
     config = uvicorn.Config(
-        make_app(desk),
+        make_app(web_context),
         host=args.host,
         port=args.port,
         log_level="warning",
@@ -122,7 +122,7 @@ def serve(
     )
     sender.start()
     try:
-        server = _Server(config, desk.hub, ready)
+        server = _Server(config, web_context.hub, ready)
         server.run()
         return 0 if server.started else 1
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""A flow with every kind of call; its effects are appended to a ledger outside of its folder."""
+"""A flow with every kind of call; its effects are appended to a ledger outside its folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gatebell.services.runs.run_journal import current
 
 
 def effect(line: str, name: str) -> dict[str, object]:
-    """Write one line, and tell under which claim: whoever was overtaken has an older one."""
+    """Append one line with the claim: a driver that was overtaken has an older one."""
     claim = current.get().drive.run.claim
     slow = float(os.environ.get("CHAOS_SLOW", "0"))
     threading.Event().wait(slow)

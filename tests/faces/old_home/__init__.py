@@ -1,4 +1,4 @@
-"""A home that the last version under the old name has used, put into a folder of a test."""
+"""A home that the last version under the old name has used, unpacked into a test's folder."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class OldHome:
         return str(self.data / "gate.db")
 
     def move_in(self) -> None:
-        """Put the present path in the place of the one under which it was made.
+        """Replace the path under which the home was made by the present one.
 
-        The events of the audit trail stay as they are, so the trail tells of another path.
+        The events of the audit trail stay as they are, so the trail names the other path.
         """
         program = self.folder / "bin" / "gate"
         program.parent.mkdir(exist_ok=True)
@@ -46,7 +46,7 @@ class OldHome:
         program.chmod(0o755)
         digests = {}
         files = sorted(path for path in self.folder.rglob("*") if path.is_file())
-        # The records of what was installed hold digests of the other files.
+        # The installation records hold digests of the other files.
         for path in sorted(files, key=lambda path: path.parent.name == "installed"):
             if path.suffix != ".db" and "objects" not in path.parts:
                 self._rewrite(path, digests)

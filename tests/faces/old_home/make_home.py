@@ -65,7 +65,7 @@ SETTINGS = {
         ]
     },
 }
-# As Codex writes it when a person chooses to be asked no more about a tool.
+# As Codex writes it when a person chooses not to be asked about a tool again.
 CODEX_TOOL = '\n[mcp_servers.humangate.tools.notify_human]\napproval_mode = "approve"\n'
 
 
@@ -139,7 +139,7 @@ def install() -> None:
         gate("install", cli, "--yes")
     with (ROOT / ".codex" / "config.toml").open("a") as file:
         file.write(CODEX_TOOL)
-    # As a person and Claude Code write it, in a file that gate never wrote to.
+    # As a person and Claude Code write it, in a file that gate never wrote.
     local = {"permissions": {"allow": ["mcp__humangate__ask_human", "Bash(make *)"]}}
     write(ROOT / ".claude" / "settings.local.json", json.dumps(local))
 
@@ -162,7 +162,7 @@ def work_until_all_wait() -> None:
 
 
 def pack() -> None:
-    # Another program stands there in a test, and what git ships as examples is of no use.
+    # A test has another program there, and the example hooks of git are of no use.
     (ROOT / "bin" / "gate").unlink()
     shutil.rmtree(PROJECT / ".git" / "hooks", ignore_errors=True)
     with tarfile.open(HERE / "home.tar.gz", "w:gz") as archive:

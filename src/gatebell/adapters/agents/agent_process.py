@@ -188,7 +188,7 @@ class Agent:
     def end(self) -> None:
         processes.end(self.identity, (MARK, self._order.turn_id))
 
-    def trouble(self) -> str:
+    def problem(self) -> str:
         """How it ended, if that was not well; once `lines` are at their end."""
         if self._passed_limit:
             limit = self._order.role.limit_seconds

@@ -92,7 +92,7 @@ class ClaudeDriver:
                 elif message.get("type") in ("assistant", "user"):
                     _tell(message, events)
                     _keep_time(message, open_questions, agent)
-        return _build_end(result, agent.trouble())
+        return _build_end(result, agent.problem())
 
     def join(self, order: Order) -> list[str]:
         return [*_command(order), *_words(order, _ENVIRONMENT)]
@@ -233,16 +233,16 @@ def _keep_time(message: dict[str, Any], open_questions: set[str], agent: Agent) 
             agent.go_on()
 
 
-def _build_end(result: dict[str, Any] | None, trouble: str) -> Ended:
+def _build_end(result: dict[str, Any] | None, problem: str) -> Ended:
     if result is None:
-        return Ended(False, "", trouble or "It ended without a result: its output is cut off.")
+        return Ended(False, "", problem or "It ended without a result: its output is cut off.")
     words = str(result.get("result") or "")
     # An error of the model's service is called a success there, too [seen].
     if result.get("is_error") or result.get("subtype") != "success":
         why = "; ".join(map(str, result.get("errors") or [])) or words
         kind = result.get("terminal_reason") or result.get("subtype")
         return Ended(False, words, f"Claude Code stopped ({kind}): {why}", gone=_GONE in why)
-    return Ended(not trouble, words, trouble, result.get("structured_output"))
+    return Ended(not problem, words, problem, result.get("structured_output"))
 
 
 def _records(path: str, words: str) -> Iterator[dict[str, Any]]:

@@ -48,7 +48,7 @@ _POLICY = "on-request"
 _NEVER = ("danger", "yolo")
 _CHANGING_TOOLS = frozenset([*WRITERS, "Bash"])
 _GONE = re.compile(r"no rollout found for thread id|failed to read session metadata")
-_NOBODY_ANSWERS = {"code": -32601, "message": "nobody is asked about this here"}
+_NOT_ANSWERED = {"code": -32601, "message": "nobody is asked about this here"}
 
 
 class CodexDriver:
@@ -269,7 +269,7 @@ class _Turn:
                 message = json.loads(line)
                 if isinstance(message, dict):
                     return message
-        raise _TurnError(self._agent.trouble() or "It ended in the middle of its turn.")
+        raise _TurnError(self._agent.problem() or "It ended in the middle of its turn.")
 
     def _note(self, method: str, params: dict[str, Any]) -> None:
         item = params["item"]
@@ -299,7 +299,7 @@ class _Turn:
             params, method = request["params"], request["method"]
             calls = list(calls_of(request, self._items, self._order.cwd))
             if not calls:
-                self._send({"id": request["id"], "error": _NOBODY_ANSWERS})
+                self._send({"id": request["id"], "error": _NOT_ANSWERED})
                 return
             self._agent.pause()
             try:

@@ -48,8 +48,8 @@ class CommandDriver:
                 output += line
                 del output[:-_MAX_WORDS_BYTES]
                 events.said(line.decode(errors="replace").rstrip("\n"))
-        trouble = agent.trouble()
-        return Ended(not trouble, output.decode(errors="replace").strip(), trouble)
+        problem = agent.problem()
+        return Ended(not problem, output.decode(errors="replace").strip(), problem)
 
     def join(self, order: Order) -> list[str]:
         if not order.role.join:

@@ -45,7 +45,7 @@ class ClaudeHost:
             raise _no_conversation(opening.session)
         words = ClaudeDriver().join(order)
         # The first words are an asker's: nothing they lead to may run before the person saw it.
-        words += ["--permission-mode", "default", "--add-dir", opening.papers]
+        words += ["--permission-mode", "default", "--add-dir", opening.files_folder]
         words += ["--mcp-config", opening.mcp_config] if opening.mcp_config else []
         words += ["--append-system-prompt-file", opening.system_file] if opening.system_file else []
         return [*words, *_first_words(opening)]
@@ -176,16 +176,16 @@ def _codex_session(path: str) -> str:
 
 def _talk(cli: str, session: str, since: datetime) -> Talk:
     said: list[Said] = []
-    trouble = ""
+    problem = ""
     for step in session_logs.read(cli, session_logs.find(cli, session, os.environ), _MAX_LOG_BYTES):
         if not _is_since(step.at, since):
             continue
         if step.kind in _SPEAKERS:
             said.append(Said(_SPEAKERS[step.kind], step.text))
-        elif step.kind == StepKind.TROUBLE:
-            trouble = step.text
+        elif step.kind == StepKind.PROBLEM:
+            problem = step.text
     speaks = any(one.speaker == AGENT for one in said)
-    return Talk(said, "" if speaks else trouble)
+    return Talk(said, "" if speaks else problem)
 
 
 def _is_since(at: str, since: datetime) -> bool:

@@ -42,7 +42,7 @@ class PythonDriver:
                     signal or {"status": SignalStatus.DONE, "value": given}, allow_nan=False
                 )
         except Exception as error:  # whatever it raises, the flow decides what to do about it
-            return Ended(ok=False, words="", trouble=describe(error))
+            return Ended(ok=False, words="", problem=describe(error))
         return Ended(ok=True, words=given)
 
     def join(self, order: Order) -> list[str]:

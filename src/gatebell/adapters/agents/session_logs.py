@@ -128,7 +128,7 @@ def _claude(record: Any) -> Iterator[Step]:
     blocks: Any = [{"type": "text", "text": content}] if isinstance(content, str) else content
     speaker = StepKind.PROMPT if record["type"] == "user" else StepKind.WORDS
     # What its service refused stands there as if the agent had said it.
-    speaker = StepKind.TROUBLE if record.get("isApiErrorMessage") else speaker
+    speaker = StepKind.PROBLEM if record.get("isApiErrorMessage") else speaker
     for block in blocks:
         if (
             block["type"] == "text"

@@ -40,10 +40,10 @@ class AppriseChannel:
             notify_type="warning" if message.priority <= Priority.HIGH else "info",
         )
         if not result:
-            raise DeliveryError(_trouble(result))
+            raise DeliveryError(_problem(result))
 
 
-def _trouble(result: Any) -> str:
+def _problem(result: Any) -> str:
     """What Apprise complained of, without its words: they may hold the address."""
     said = " ".join(entry.message for entry in result.logs())
     if code := re.search(r"error=(\d{3})\b", said):

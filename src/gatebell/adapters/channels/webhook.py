@@ -58,23 +58,23 @@ class WebhookChannel:
             error.close()
             raise DeliveryError(f"the webhook answered {error.code}, not 2xx") from None
         except (OSError, HTTPException, ValueError) as error:
-            raise DeliveryError(self._trouble(error, line.is_cut())) from None
+            raise DeliveryError(self._problem(error, line.is_cut())) from None
         finally:
             over.cancel()
             line.cut()
 
-    def _trouble(self, error: Exception, is_cut: bool) -> str:
+    def _problem(self, error: Exception, is_cut: bool) -> str:
         if is_cut or isinstance(getattr(error, "reason", error), TimeoutError):
             return f"the webhook did not answer within {self._limit_seconds:g} seconds"
         if isinstance(error, URLError):
             return f"the webhook cannot be reached: {_reason(error)}"
         return f"the webhook broke off: {type(error).__name__}"
 
-    def _signature(self, letter_id: str, body: bytes) -> dict[str, str]:
+    def _signature(self, message_id: str, body: bytes) -> dict[str, str]:
         seconds = str(int(self._now().timestamp()))
-        headers = {"webhook-id": letter_id, "webhook-timestamp": seconds}
+        headers = {"webhook-id": message_id, "webhook-timestamp": seconds}
         if self._secret:
-            signed = f"{letter_id}.{seconds}.".encode() + body
+            signed = f"{message_id}.{seconds}.".encode() + body
             mark = hmac.new(signing_key(self._secret), signed, hashlib.sha256).digest()
             headers["webhook-signature"] = f"v1,{b64encode(mark).decode()}"
         return headers

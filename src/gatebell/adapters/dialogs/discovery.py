@@ -34,16 +34,16 @@ def dialog(tool: str, environ: Mapping[str, str]) -> ProgramDialog:
 def first(environ: Mapping[str, str]) -> str:
     """The best one that works here; empty when none does."""
     for tool in TOOLS:
-        if not trouble(tool, environ):
+        if not problem(tool, environ):
             return tool.name
     return ""
 
 
 def find_tools(environ: Mapping[str, str]) -> list[Found]:
-    return [Found(tool.name, trouble(tool, environ)) for tool in TOOLS]
+    return [Found(tool.name, problem(tool, environ)) for tool in TOOLS]
 
 
-def trouble(tool: Tool, environ: Mapping[str, str]) -> str:
+def problem(tool: Tool, environ: Mapping[str, str]) -> str:
     """Why this one cannot be used here; empty when it can."""
     if not shutil.which(tool.program, path=environ.get("PATH")):
         return f"{tool.program} is not installed"
@@ -52,11 +52,11 @@ def trouble(tool: Tool, environ: Mapping[str, str]) -> str:
     if tool is DIALOG:
         return "" if os.isatty(0) and os.isatty(1) else "this is no terminal"
     if tool is TKINTER:
-        return _tkinter_trouble(environ)
-    return _display_trouble(environ)
+        return _find_tkinter_problem(environ)
+    return _find_display_problem(environ)
 
 
-def _display_trouble(environ: Mapping[str, str]) -> str:
+def _find_display_problem(environ: Mapping[str, str]) -> str:
     """A terminal may remember a display that has gone."""
     display = environ.get("DISPLAY", "")
     # Of Wayland, and of a path (XQuartz), the program itself finds out.
@@ -87,7 +87,7 @@ def _knock(host: str, number: int) -> None:
             one.connect(f"\0{path}")
 
 
-def _tkinter_trouble(environ: Mapping[str, str]) -> str:
+def _find_tkinter_problem(environ: Mapping[str, str]) -> str:
     try:
         tried = subprocess.run(
             [*WINDOW, "--try"],

@@ -27,7 +27,7 @@ _TICK_MILLISECONDS = 100
 _MAX_CHARACTERS = 20_000
 _WIDTH, _COLUMNS, _PROMPT_COLUMNS = 760, 92, 60
 _MAX_BUTTONS, _BUTTON_CHARACTERS = 4, 48
-_PROMPT_LINES, _CONTEXT_LINES, _GOING_ON_LINES, _OPTION_LINES = 12, 6, 8, 7
+_PROMPT_LINES, _CONTEXT_LINES, _ACTIVITY_LINES, _OPTION_LINES = 12, 6, 8, 7
 _ANSWER_LINES = 3
 _PAD = 12
 
@@ -89,15 +89,15 @@ class Window:
         if showing.context:
             ttk.Label(frame, text="Context").pack(anchor="w", pady=(8, 2))
             self._add_scrolled_text(frame, _cut(showing.context), _CONTEXT_LINES)
-        if showing.going_on:
-            self._going_on(frame)
+        if showing.activity:
+            self._activity(frame)
         # Tab goes through widgets in the order of their layers: from the top to the answers, the
         # first option first, then the other buttons.
         for part in (answer, row, *reversed(self._answers), *self._others):
             if part:
                 part.lift()
 
-    def _going_on(self, frame: ttk.Frame) -> None:
+    def _activity(self, frame: ttk.Frame) -> None:
         holder = ttk.Frame(frame)
         button = ttk.Button(frame, text="▸ Activity")
 
@@ -111,7 +111,7 @@ class Window:
 
         button["command"] = turn
         button.pack(anchor="w", pady=(8, 2))
-        self._add_scrolled_text(holder, _cut(self._showing.going_on), _GOING_ON_LINES)
+        self._add_scrolled_text(holder, _cut(self._showing.activity), _ACTIVITY_LINES)
 
     def _add_scrolled_text(
         self,

@@ -23,7 +23,7 @@ class BacklogFiles:
         is_commit = len(here) >= _COMMIT_LENGTH and not here.strip("0123456789abcdef")
         return terms if terms.base or is_commit else terms._replace(base=here)
 
-    def trouble(self, project: str) -> str:
+    def problem(self, project: str) -> str:
         try:
             read(project)
         except GateError as error:

@@ -131,7 +131,7 @@ def _execute(path: str, source: str, digest: str) -> _Loaded:
         exec(code, vars(module))  # noqa: S102 - a flow file is the user's own program
     except (Exception, SystemExit) as error:
         del sys.modules[module.__name__]
-        raise UsageError(_trouble(path, error)) from error
+        raise UsageError(_problem(path, error)) from error
     finally:
         sys.dont_write_bytecode = bytecode
         if is_new and folder in sys.path:
@@ -181,7 +181,7 @@ def _stamp(file: str) -> tuple[int, int]:
     return state.st_mtime_ns, state.st_size
 
 
-def _trouble(path: str, error: BaseException) -> str:
+def _problem(path: str, error: BaseException) -> str:
     line, trace = None, error.__traceback__
     if isinstance(error, SyntaxError) and error.filename == path:
         line = error.lineno

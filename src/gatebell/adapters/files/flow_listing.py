@@ -17,7 +17,7 @@ class Listed(NamedTuple):
     """The functions and workflows in it that can be run."""
     about: str = ""
     """The first line of what it says about itself."""
-    trouble: str = ""
+    problem: str = ""
     """Why it cannot be read."""
 
 
@@ -32,11 +32,11 @@ def _describe_flow(name: str, path: str) -> Listed:
     try:
         tree = ast.parse(flow_files.read(path)[0].removeprefix("\ufeff"), path)
     except GateError as error:
-        return Listed(name, path, trouble=str(error))
+        return Listed(name, path, problem=str(error))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         where = f"{path}, line {line}" if line else path
-        return Listed(name, path, trouble=f"{where}: {type(error).__name__}: {error}")
+        return Listed(name, path, problem=f"{where}: {type(error).__name__}: {error}")
     flows = {named: node for node in tree.body for named in _flows_of(node)}
     own = flows.get(name.replace("-", "_")) or next(iter(flows.values()), None)
     texts = [

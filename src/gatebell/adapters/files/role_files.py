@@ -21,7 +21,7 @@ class Roles(NamedTuple):
     """All roles that a project can use."""
 
     roles: list[Role]
-    troubles: list[str]
+    problems: list[str]
     """What is wrong with the files that could not be read."""
 
 
@@ -29,7 +29,7 @@ PREAMBLE = "_preamble"
 """The file with what is told to every agent that works on a task."""
 
 
-class _Shelf(NamedTuple):
+class _RoleFolder(NamedTuple):
     folder: str
     within: str
     """What a file here may not lead out of; nothing for the user's own folders."""
@@ -51,11 +51,17 @@ def find(project: str, name: str) -> Role:
     """The role of this name. NotFoundError says which file to write."""
     if not is_role_name(name):
         raise UsageError(f"{name!r} is not a role's name: use letters, digits, _ - and .")
-    for shelf in _shelves(project):
-        path = os.path.join(shelf.folder, f"{name}.md")
+    for folder_set in _list_folders(project):
+        path = os.path.join(folder_set.folder, f"{name}.md")
         if os.path.lexists(path):
-            return _read(shelf, name)
-    known = sorted({name for shelf in _shelves(project) for name in names_in(shelf.folder, ".md")})
+            return _read(folder_set, name)
+    known = sorted(
+        {
+            name
+            for folder_set in _list_folders(project)
+            for name in names_in(folder_set.folder, ".md")
+        }
+    )
     wanted = os.path.join(project, ".gate", "agents", f"{name}.md")
     raise NotFoundError(
         f"there is no role {name!r}; there are {', '.join(known)}{suggest(name, known) or '.'} "
@@ -75,23 +81,26 @@ def with_model(role: Role) -> Role:
 def all(project: str) -> Roles:  # noqa: A001 - it reads as roles.all
     """Every role, the one that `find` would give for its name."""
     found: dict[str, Role | None] = {}
-    troubles = []
-    for shelf in _shelves(project):
-        for name in names_in(shelf.folder, ".md"):
+    problems = []
+    for folder_set in _list_folders(project):
+        for name in names_in(folder_set.folder, ".md"):
             if name in found or name.casefold() == "readme":
                 continue
             found[name] = None
             try:
-                found[name] = _read(shelf, name)
+                found[name] = _read(folder_set, name)
             except GateError as error:
-                troubles.append(str(error))
-    return Roles([role for _, role in sorted(found.items()) if role], troubles)
+                problems.append(str(error))
+    return Roles([role for _, role in sorted(found.items()) if role], problems)
 
 
 def preamble(project: str) -> str:
     """What every agent that works on a task is told before its role's own instructions."""
-    ours = [shelf for shelf in _shelves(project) if not shelf.foreign]
-    paths = [(os.path.join(shelf.folder, f"{PREAMBLE}.md"), shelf.within) for shelf in ours]
+    ours = [folder_set for folder_set in _list_folders(project) if not folder_set.foreign]
+    paths = [
+        (os.path.join(folder_set.folder, f"{PREAMBLE}.md"), folder_set.within)
+        for folder_set in ours
+    ]
     # The last one always is there.
     path, within = next((one for one in paths if os.path.lexists(one[0])), paths[-1])
     return read_text(path, within).strip()
@@ -105,16 +114,16 @@ def built_in() -> dict[str, str]:
     }
 
 
-def _read(shelf: _Shelf, name: str) -> Role:
-    path = os.path.join(shelf.folder, f"{name}.md")
-    return parse_role(name, read_text(path, shelf.within), path, foreign=shelf.foreign)
+def _read(folder_set: _RoleFolder, name: str) -> Role:
+    path = os.path.join(folder_set.folder, f"{name}.md")
+    return parse_role(name, read_text(path, folder_set.within), path, foreign=folder_set.foreign)
 
 
-def _shelves(project: str) -> list[_Shelf]:
+def _list_folders(project: str) -> list[_RoleFolder]:
     return [
-        _Shelf(os.path.join(project, ".gate", "agents"), project, foreign=False),
-        _Shelf(os.path.join(project, ".claude", "agents"), project, foreign=True),
-        _Shelf(user_folder("agents"), "", foreign=False),
-        _Shelf(os.path.expanduser("~/.claude/agents"), "", foreign=True),
-        _Shelf(_BUILT_IN, "", foreign=False),
+        _RoleFolder(os.path.join(project, ".gate", "agents"), project, foreign=False),
+        _RoleFolder(os.path.join(project, ".claude", "agents"), project, foreign=True),
+        _RoleFolder(user_folder("agents"), "", foreign=False),
+        _RoleFolder(os.path.expanduser("~/.claude/agents"), "", foreign=True),
+        _RoleFolder(_BUILT_IN, "", foreign=False),
     ]

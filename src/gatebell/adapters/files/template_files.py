@@ -24,7 +24,7 @@ class Templates(NamedTuple):
     """All templates that can be used in a project."""
 
     templates: list[Template]
-    troubles: list[str]
+    problems: list[str]
     """What is wrong with those that could not be read."""
 
 
@@ -34,7 +34,7 @@ def find(project: str, name: str, written: Mapping[str, str]) -> Template:
     NotFoundError says how to make it.
     """
     check_name(name)
-    for folder, within in _shelves(project):
+    for folder, within in _list_folders(project):
         path = os.path.join(folder, f"{name}.md")
         if os.path.lexists(path):
             return Template(name, read_text(path, within).strip(), path)
@@ -47,13 +47,13 @@ def find(project: str, name: str, written: Mapping[str, str]) -> Template:
 
 def all(project: str, written: Mapping[str, str]) -> Templates:  # noqa: A001 - it reads as templates.all
     """Every template, the one that `find` would give for its name."""
-    found, troubles = [], []
+    found, problems = [], []
     for name in _names(project, written):
         try:
             found.append(find(project, name, written))
         except GateError as error:
-            troubles.append(str(error))
-    return Templates(found, troubles)
+            problems.append(str(error))
+    return Templates(found, problems)
 
 
 def path_for(project: str, name: str) -> str:
@@ -68,10 +68,10 @@ def path_for(project: str, name: str) -> str:
 
 
 def _names(project: str, written: Mapping[str, str]) -> list[str]:
-    found = {name for folder, _ in _shelves(project) for name in names_in(folder, ".md")}
+    found = {name for folder, _ in _list_folders(project) for name in names_in(folder, ".md")}
     return sorted(found | written.keys())
 
 
-def _shelves(project: str) -> list[tuple[str, str]]:
+def _list_folders(project: str) -> list[tuple[str, str]]:
     """The folders with templates, and what a file there may not lead out of."""
     return [(os.path.join(project, ".gate", "templates"), project), (user_folder("templates"), "")]

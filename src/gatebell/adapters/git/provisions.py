@@ -35,9 +35,9 @@ _OF_GIT = (
 def copy_included(source: Repository, root: str) -> str:
     """Copy the ignored files that .worktreeinclude names; what could not be copied, in words."""
     told = [
-        f"{name} of {_INCLUDE} was not copied: {trouble}."
+        f"{name} of {_INCLUDE} was not copied: {problem}."
         for name in _list_included(source)
-        if (trouble := _copy(source.root, root, name))
+        if (problem := _copy(source.root, root, name))
     ]
     return "\n".join(told)
 

@@ -69,13 +69,13 @@ def lay_out(repository: Repository, begin: Start) -> None:
 
 def keep_out(folder: str) -> None:
     """Agents' papers stay out of whatever is committed."""
-    papers = os.path.join(folder, ".agents")
+    agents_folder = os.path.join(folder, ".agents")
     with suppress(FileExistsError):
-        os.mkdir(papers)
-    if os.path.islink(papers) or not os.path.isdir(papers):
-        raise UsageError(f"{papers} must be a folder: the project has something else there.")
+        os.mkdir(agents_folder)
+    if os.path.islink(agents_folder) or not os.path.isdir(agents_folder):
+        raise UsageError(f"{agents_folder} must be a folder: the project has something else there.")
     # One that the project has of its own stays.
-    with suppress(FileExistsError), open(os.path.join(papers, ".gitignore"), "x") as file:
+    with suppress(FileExistsError), open(os.path.join(agents_folder, ".gitignore"), "x") as file:
         file.write("*\n")
 
 

@@ -74,7 +74,7 @@ class GitWorkspace:
         instead: Mapping[str, str] | None = None,
         markers: bool = False,
     ) -> Place:
-        wish = _Wish(with_changes, snapshot, branch, base, onto, instead or {}, markers)
+        request = _Wish(with_changes, snapshot, branch, base, onto, instead or {}, markers)
         project = os.path.realpath(project)
         path = self._record(run_id)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
@@ -91,7 +91,7 @@ class GitWorkspace:
                 return record.place
             source = self._ready(find(project), lock)
             if not record:
-                record = self._plan(source, project, run_id, wish)
+                record = self._plan(source, project, run_id, request)
                 record = record._replace(token=token)
                 if known or os.path.lexists(os.path.dirname(record.root)):
                     moved = worktree_records.set_aside(path, known)
@@ -103,12 +103,12 @@ class GitWorkspace:
             worktree_records.write(path, record)
             return record.place
 
-    def _plan(self, source: Repository, project: str, run_id: int, wish: _Wish) -> Record:
+    def _plan(self, source: Repository, project: str, run_id: int, request: _Wish) -> Record:
         top = os.path.realpath(source.root)
         inner = os.path.relpath(project, top)
         left_out = os.path.normpath(os.path.join(inner, ".agents"))
-        begin, merged = _begin(source, left_out, wish)
-        wanted = wish.branch or f"gate/run-{run_id}"
+        begin, merged = _begin(source, left_out, request)
+        wanted = request.branch or f"gate/run-{run_id}"
         branch = _free_branch(source, wanted)
         if branch != wanted:
             merged.remarks.append(f"The branch {wanted} was there before: this is {branch}.")
@@ -262,27 +262,33 @@ def _known(place: Place) -> Record:
     raise GateError(f"{place.root} is no worktree of a run: {path} is missing.")
 
 
-def _begin(source: Repository, left_out: str, wish: _Wish) -> tuple[Start, Stack]:
-    if wish.snapshot:
-        begin = snapshots.start(source, wish.snapshot)
+def _begin(source: Repository, left_out: str, request: _Wish) -> tuple[Start, Stack]:
+    if request.snapshot:
+        begin = snapshots.start(source, request.snapshot)
         return begin, Stack(begin.base, [], [])
-    if wish.with_changes and (wish.base or wish.onto):
+    if request.with_changes and (request.base or request.onto):
         raise UsageError("Uncommitted changes belong to what is checked out, and to nothing else.")
     head = source.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if not head:
         raise NoWorktreeError(
             f"{source.root} has no commit yet, which a worktree could start from: commit first."
         )
-    base = (wish.base, merges.resolve(source, wish.base)) if wish.base else (_at(source), head)
-    merged = merges.stack(source, base, wish.onto, wish.instead, markers=wish.markers)
+    base = (
+        (request.base, merges.resolve(source, request.base))
+        if request.base
+        else (_at(source), head)
+    )
+    merged = merges.stack(source, base, request.onto, request.instead, markers=request.markers)
     begin = Start(merged.commit, merged.commit, merged.commit)
     changed = removal.list_uncommitted(source, left_out)
     if not changed:
         return begin, merged
-    if not wish.with_changes:
+    if not request.with_changes:
         left = f"Changes to {removal.files(len(changed))} are not committed and were left out"
         # Only `gate run` can be told to take them.
-        merged.remarks.append(f"{left}." if wish.branch else f"{left}; --with-changes takes them.")
+        merged.remarks.append(
+            f"{left}." if request.branch else f"{left}; --with-changes takes them."
+        )
         return begin, merged
     with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
         tree = snapshots.tree(source.keeping_bytes(), os.path.join(apart, "index"), left_out)

@@ -16,10 +16,10 @@ from gatebell.adapters.sqlite.queries import (
 from gatebell.domain.asks.answers import Answer
 from gatebell.domain.asks.asks import Ask, Message, Origin, Question, iso
 from gatebell.domain.asks.deadlines import Deadlines, Escalation
-from gatebell.domain.asks.requirements import ANYBODY, Requirement
+from gatebell.domain.asks.requirements import ANY_PERSON, Requirement
 from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, Priority, VisitEnd
 from gatebell.domain.permissions.calls import Call
-from gatebell.domain.sessions.visits import Sitting, Terms
+from gatebell.domain.sessions.visits import Terms, Visit
 
 
 def ask_row(ask: Ask) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def ask_row(ask: Ask) -> dict[str, Any]:
         "digest": ask.digest,
         "priority": ask.priority,
         "confidence": ask.confidence,
-        "going_on": ask.going_on,
+        "activity": ask.activity,
         "token_digest": ask.token_digest,
         "deferred": ask.deferred,
         "hard": clock.hard,
@@ -125,7 +125,7 @@ def read_ask(row: Any) -> Ask:
         digest=row[20],
         priority=as_member(Priority, row[21]),
         confidence=row[22],
-        going_on=row[23],
+        activity=row[23],
         token_digest=row[24],
         deadlines=_to_deadlines(row),
         status=as_member(AskStatus, row[34]),
@@ -148,22 +148,22 @@ def _to_decision(word: str | None) -> Decision | None:
     return None if word is None else as_member(Decision, word)
 
 
-def sitting_row(sitting: Sitting) -> dict[str, Any]:
+def visit_row(visit: Visit) -> dict[str, Any]:
     times = ("started_at", "ended_at", "expires_at")
-    told = {name: iso(getattr(sitting, name)) for name in times}
-    return sitting._asdict() | told
+    told = {name: iso(getattr(visit, name)) for name in times}
+    return visit._asdict() | told
 
 
 @names_unreadable("a session of ask", 1)
-def read_sitting(row: Any) -> Sitting:
+def read_visit(row: Any) -> Visit:
     started, (ended, expires) = read_time(row[7]), map(as_time, (row[9], row[13]))
-    read = Sitting(*row)._replace(started_at=started, ended_at=ended, expires_at=expires)
+    read = Visit(*row)._replace(started_at=started, ended_at=ended, expires_at=expires)
     return read._replace(end=as_member(VisitEnd, read.end)) if read.end else read
 
 
 def _to_requirement(text: str | None) -> Requirement:
     if text is None:
-        return ANYBODY
+        return ANY_PERSON
     n, of, veto, not_author, reject = json.loads(text)
     return Requirement(n, tuple(of), tuple(veto), not_author, reject)
 

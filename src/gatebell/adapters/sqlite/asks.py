@@ -14,9 +14,9 @@ from gatebell.adapters.sqlite.ask_rows import (
     read_answer,
     read_ask,
     read_message,
-    read_sitting,
-    sitting_row,
+    read_visit,
     state_row,
+    visit_row,
 )
 from gatebell.adapters.sqlite.queries import load
 from gatebell.domain.asks.asks import Ask, Change, Message, iso
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gatebell.adapters.sqlite.store import SqliteStore
     from gatebell.domain.asks.answers import Answer
     from gatebell.domain.audit.events import Event
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
 
 _SQL = load("asks")
 
@@ -59,7 +59,7 @@ class SqliteAsks:
             if not found and ask.deferred:
                 found = self._asks("deferred_ask", ask.origin.session)
             if not found and not self.get(ask.id):
-                raise self._db.trouble(error) from error
+                raise self._db.problem(error) from error
             return Conflict(found[0] if found else None)
         return Done()
 
@@ -127,8 +127,8 @@ class SqliteAsks:
                     self._db.write(_SQL["erase_secret"], {"ask_id": ask.id})
                 if change.grant:
                     self._store.rules.write(change.grant)
-                if change.sitting:
-                    self._db.write(_SQL["write_sitting"], sitting_row(change.sitting))
+                if change.visit:
+                    self._db.write(_SQL["write_visit"], visit_row(change.visit))
                 if change.turn:
                     self._store.runs.write_turn(change.turn)
                 for owner in change.wakes:
@@ -137,7 +137,7 @@ class SqliteAsks:
         except _OvertakenError:
             return Conflict(self.get(ask.id))
         except apsw.ConstraintError as error:
-            if change.sitting and self.holder(change.sitting.cli, change.sitting.session):
+            if change.visit and self.holder(change.visit.cli, change.visit.session):
                 return Conflict(self.get(ask.id))
             return self._key_conflict(answer, error)
         if change.erase_secret and ask.token_digest:
@@ -176,7 +176,7 @@ class SqliteAsks:
         """The one constraint that honest work can hit: a key that is used already."""
         if answer and self.answer_with_key(answer.ask_id, answer.principal, answer.key):
             return Conflict(self.get(answer.ask_id))
-        raise self._db.trouble(error) from error
+        raise self._db.problem(error) from error
 
     def answers(self, ask_id: str) -> list[Answer]:
         return [read_answer(row) for row in self._db.rows(_SQL["answers_of_ask"], (ask_id,))]
@@ -227,19 +227,19 @@ class SqliteAsks:
             self._db.checkpoint()
         return len(old)
 
-    def sittings(self, ask_id: str) -> list[Sitting]:
-        return [read_sitting(row) for row in self._db.rows(_SQL["sittings_of_ask"], (ask_id,))]
+    def visits(self, ask_id: str) -> list[Visit]:
+        return [read_visit(row) for row in self._db.rows(_SQL["visits_of_ask"], (ask_id,))]
 
-    def sitting(self, sitting_id: str) -> Sitting | None:
-        rows = self._db.rows(_SQL["get_sitting"], (sitting_id,))
-        return read_sitting(rows[0]) if rows else None
+    def visit(self, visit_id: str) -> Visit | None:
+        rows = self._db.rows(_SQL["get_visit"], (visit_id,))
+        return read_visit(rows[0]) if rows else None
 
-    def open_sittings(self) -> list[Sitting]:
-        return [read_sitting(row) for row in self._db.rows(_SQL["open_sittings"])]
+    def open_visits(self) -> list[Visit]:
+        return [read_visit(row) for row in self._db.rows(_SQL["open_visits"])]
 
-    def holder(self, cli: str, session: str) -> Sitting | None:
-        rows = self._db.rows(_SQL["open_sitting"], (cli, session))
-        return read_sitting(rows[0]) if rows else None
+    def holder(self, cli: str, session: str) -> Visit | None:
+        rows = self._db.rows(_SQL["open_visit"], (cli, session))
+        return read_visit(rows[0]) if rows else None
 
     def woken(self) -> list[str]:
         return [owner for (owner,) in self._db.rows(_SQL["woken"])]

@@ -2,15 +2,15 @@
 -- A new ask. Fails on its id or on the attachable index.
 INSERT INTO asks (
     id, kind, prompt, context, options, multiple, other, schema, default_value, secret,
-    requirement, project, cwd, agent, session, tool_use_id, sponsor, owner, opened_at, digest,
-    priority, confidence, going_on, token_digest, hard, remind_every_seconds, escalations,
+    requirement, project, cwd, agent, session, tool_use_id, started_by, owner, opened_at, digest,
+    priority, confidence, activity, token_digest, hard, remind_every_seconds, escalations,
     expires_at, moved_seconds, remind_at, escalated, escalate_at, due_at, status, decision, value,
     note, settled_at, settled_by, settled_via, delivered_at, delivered_to, asked_back, heard,
     version, call, deferred, terms, task
 ) VALUES (
     :id, :kind, :prompt, :context, :options, :multiple, :other, :schema, :default_value, :secret,
-    :requirement, :project, :cwd, :agent, :session, :tool_use_id, :sponsor, :owner, :opened_at,
-    :digest, :priority, :confidence, :going_on, :token_digest, :hard, :remind_every_seconds,
+    :requirement, :project, :cwd, :agent, :session, :tool_use_id, :started_by, :owner, :opened_at,
+    :digest, :priority, :confidence, :activity, :token_digest, :hard, :remind_every_seconds,
     :escalations, :expires_at, :moved_seconds, :remind_at, :escalated, :escalate_at, :due_at,
     :status, :decision, :value, :note, :settled_at, :settled_by, :settled_via, :delivered_at,
     :delivered_to, :asked_back, :heard, :version, :call, :deferred, :terms, :task
@@ -165,27 +165,27 @@ INSERT INTO wakes (owner, ask_id, woken_at) VALUES (:owner, :ask_id, :woken_at);
 -- name: woken
 SELECT owner FROM wakes ORDER BY seq;
 
--- name: write_sitting
-INSERT INTO sittings (
-    id, ask_id, number, by, cli, session, process, started_at, program, ended_at, "end", trouble,
+-- name: write_visit
+INSERT INTO visits (
+    id, ask_id, number, by, cli, session, process, started_at, program, ended_at, "end", problem,
     transcript, expires_at
 ) VALUES (
     :id, :ask_id, :number, :by, :cli, :session, :process, :started_at, :program, :ended_at, :end,
-    :trouble, :transcript, :expires_at
+    :problem, :transcript, :expires_at
 )
 ON CONFLICT (id) DO UPDATE SET
     session = excluded.session, started_at = excluded.started_at, program = excluded.program,
-    ended_at = excluded.ended_at, "end" = excluded."end", trouble = excluded.trouble,
+    ended_at = excluded.ended_at, "end" = excluded."end", problem = excluded.problem,
     transcript = excluded.transcript;
 
--- name: sittings_of_ask
-SELECT * FROM sittings WHERE ask_id = ? ORDER BY number;
+-- name: visits_of_ask
+SELECT * FROM visits WHERE ask_id = ? ORDER BY number;
 
--- name: get_sitting
-SELECT * FROM sittings WHERE id = ?;
+-- name: get_visit
+SELECT * FROM visits WHERE id = ?;
 
--- name: open_sittings
-SELECT * FROM sittings WHERE ended_at IS NULL ORDER BY ask_id;
+-- name: open_visits
+SELECT * FROM visits WHERE ended_at IS NULL ORDER BY ask_id;
 
--- name: open_sitting
-SELECT * FROM sittings WHERE cli = ? AND session = ? AND session <> '' AND ended_at IS NULL;
+-- name: open_visit
+SELECT * FROM visits WHERE cli = ? AND session = ? AND session <> '' AND ended_at IS NULL;

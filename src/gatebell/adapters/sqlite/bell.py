@@ -39,10 +39,10 @@ class KernelBell:
         libc = ctypes.CDLL(None, use_errno=True)
         self._fd: int = libc.inotify_init1(_CLOSE_ON_EXEC_AND_NONBLOCK)
         if self._fd < 0 or libc.inotify_add_watch(self._fd, path.encode(), _ATTRIBUTES_CHANGED) < 0:
-            trouble = ctypes.get_errno()
+            problem = ctypes.get_errno()
             if self._fd >= 0:
                 os.close(self._fd)
-            raise OSError(trouble, "the kernel gives no more watches")
+            raise OSError(problem, "the kernel gives no more watches")
         self._poll = select.poll()
         self._poll.register(self._fd, select.POLLIN)
 

@@ -100,8 +100,8 @@ TABLES = {
         key="id",
         fixed=(
             "seq id kind prompt context options multiple other schema default_value secret "
-            "requirement project cwd agent session tool_use_id sponsor owner opened_at digest "
-            "priority confidence going_on token_digest hard remind_every_seconds escalations "
+            "requirement project cwd agent session tool_use_id started_by owner opened_at digest "
+            "priority confidence activity token_digest hard remind_every_seconds escalations "
             "call deferred terms task"
         ),
         changing=(
@@ -167,23 +167,23 @@ TABLES = {
     "ask_keys": Table(key="key", fixed="key ask_id", subject="ask_id"),
     "deliveries": Table(
         key="id",
-        fixed="id kind ask_id recipient road written_at",
+        fixed="id kind ask_id recipient route written_at",
         apart=dict.fromkeys(
-            ("due_at", "attempts", "claimed_until", "sent_at", "given_up_at", "trouble"), _ATTEMPT
+            ("due_at", "attempts", "claimed_until", "sent_at", "given_up_at", "problem"), _ATTEMPT
         ),
         subject="ask_id",
     ),
     "runs": Table(
         key="id",
-        fixed="id flow source prompt project sponsor created_at parent parent_path task",
+        fixed="id flow source prompt project started_by created_at parent parent_path task",
         changing=(
-            "source_digest folder root branch base state reason error result at_path ended_at "
+            "source_digest folder root branch base state reason error result stopped_at ended_at "
             "priority"
         ),
         apart=dict.fromkeys(("agent", "ready_at", "waiting_since"), _NEXT)
-        | dict.fromkeys(("claim", "owner", "lease_until", "falls"), _LEASE),
+        | dict.fromkeys(("claim", "owner", "lease_until", "crash_count"), _LEASE),
         subject="'run:' || id",
-        partly=dict.fromkeys(("state", "reason", "at_path"), _MOVES),
+        partly=dict.fromkeys(("state", "reason", "stopped_at"), _MOVES),
         partly_when=Among("state", RunState.COMPLETED, RunState.STUCK, RunState.FAILED),
     ),
     "calls": Table(
@@ -203,10 +203,10 @@ TABLES = {
         apart={"process": _LEASE},
         subject="'run:' || run",
     ),
-    "sittings": Table(
+    "visits": Table(
         key="id",
         fixed="id ask_id number by cli process expires_at",
-        changing="session started_at program ended_at end trouble transcript",
+        changing="session started_at program ended_at end problem transcript",
         subject="ask_id",
     ),
     "tasks": Table(

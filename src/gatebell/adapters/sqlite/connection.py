@@ -39,7 +39,7 @@ class Connection:
         try:
             self.raw = self._open()
         except apsw.Error as error:
-            raise self.trouble(error) from error
+            raise self.problem(error) from error
 
     def _open(self) -> apsw.Connection:
         # SQLite gives its side files the mode of the main one, so it must be private first.
@@ -70,7 +70,7 @@ class Connection:
             with self.lock:
                 return self.raw.execute(sql, parameters).fetchall()
         except apsw.Error as error:
-            raise self.trouble(error) from error
+            raise self.problem(error) from error
 
     def write(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
         """Run one statement of an open transaction; says how many rows it changed."""
@@ -99,7 +99,7 @@ class Connection:
                 self._write_ahead()
                 self._migrate(migrations)
         except apsw.Error as error:
-            raise self.trouble(error) from error
+            raise self.problem(error) from error
         if version > len(migrations):
             raise StoreTroubleError(
                 f"the store {self.path} was written by a newer gatebell: upgrade this one"
@@ -140,7 +140,7 @@ class Connection:
     def close(self) -> None:
         self.raw.close()
 
-    def trouble(self, error: Exception) -> StoreTroubleError:
+    def problem(self, error: Exception) -> StoreTroubleError:
         """The sentence for a database error: what is wrong, what is certain, what to do."""
         if isinstance(error, apsw.FullError):
             what = "the disk is full: make room, then try again"
@@ -193,7 +193,7 @@ class Transaction:
         except BaseException as error:
             self._undo()
             if isinstance(error, apsw.Error):
-                raise self._db.trouble(error) from error
+                raise self._db.problem(error) from error
             raise
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
@@ -203,11 +203,11 @@ class Transaction:
                     self._events.finish(self._at)
                 self._db.raw.execute("COMMIT")
         except apsw.Error as failed:
-            raise self._db.trouble(failed) from failed
+            raise self._db.problem(failed) from failed
         finally:
             self._undo()
         if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
-            raise self._db.trouble(error) from error
+            raise self._db.problem(error) from error
         if error is None and self._bell_path:
             ring(self._bell_path)
         if error is None and self._committed:

@@ -46,10 +46,10 @@ class SqliteOutbox:
             old = datetime.fromisoformat(at) - _KEPT
             self._db.write(_SQL["delete_old_deliveries"], {"before": iso(old)})
 
-    def claim(self, road: str) -> Delivery | None:
+    def claim(self, route: str) -> Delivery | None:
         with self._store.quiet_transaction() as at:
             until = iso(datetime.fromisoformat(at) + _CLAIM)
-            claim = {"road": road, "now": at, "until": until}
+            claim = {"route": route, "now": at, "until": until}
             rows = self._db.rows(_SQL["claim_delivery"], claim)
             return _delivery(rows[0]) if rows else None
 
@@ -57,10 +57,10 @@ class SqliteOutbox:
         with self._store.quiet_transaction() as at:
             self._db.write(_SQL["delivery_sent"], {"sent_at": at, "id": delivery.id})
 
-    def record_failure(self, delivery: Delivery, trouble: str, again_at: datetime | None) -> None:
+    def record_failure(self, delivery: Delivery, problem: str, again_at: datetime | None) -> None:
         with self._store.quiet_transaction() as at:
             row = {
-                "trouble": trouble,
+                "problem": problem,
                 "again_at": iso(again_at),
                 "given_up_at": None if again_at else at,
                 "id": delivery.id,
@@ -77,11 +77,11 @@ class SqliteOutbox:
         with self._store.quiet_transaction():
             self._db.write(_SQL["drop_delivery"], {"id": delivery.id})
 
-    def troubles(self, limit: int) -> list[Delivery]:
-        return [_delivery(row) for row in self._db.rows(_SQL["deliveries_in_trouble"], (limit,))]
+    def problems(self, limit: int) -> list[Delivery]:
+        return [_delivery(row) for row in self._db.rows(_SQL["deliveries_with_problems"], (limit,))]
 
-    def next_due(self, road: str) -> datetime | None:
-        return as_time(self._db.rows(_SQL["next_due"], (road,))[0][0])
+    def next_due(self, route: str) -> datetime | None:
+        return as_time(self._db.rows(_SQL["next_due"], (route,))[0][0])
 
     def try_again(self) -> int:
         with self._store.quiet_transaction() as at:
@@ -122,19 +122,19 @@ def _to_posted(row: Any) -> Posted:
 def _delivery(row: Any) -> Delivery:
     from gatebell.domain.notifications.messages import Delivery
 
-    delivery_id, kind, ask_id, to, road, written_at, due_at, attempts, *times, trouble = row
+    delivery_id, kind, ask_id, to, route, written_at, due_at, attempts, *times, problem = row
     claimed_until, sent_at, given_up_at = map(as_time, times)
     return Delivery(
         delivery_id,
         as_member(NoticeKind, kind),
         ask_id,
         to,
-        road,
+        route,
         read_time(written_at),
         read_time(due_at),
         attempts,
         claimed_until,
         sent_at,
         given_up_at,
-        trouble,
+        problem,
     )

@@ -22,14 +22,14 @@ WHERE seq = :seq AND kind = :kind AND ask_id = :ask_id AND recipient = :recipien
 -- name: insert_delivery
 -- A reminder only where none of the same ask is still to be sent.
 INSERT INTO deliveries (
-    id, kind, ask_id, recipient, road, written_at, due_at, attempts, claimed_until, sent_at,
-    given_up_at, trouble
+    id, kind, ask_id, recipient, route, written_at, due_at, attempts, claimed_until, sent_at,
+    given_up_at, problem
 )
 SELECT
-    :id, :kind, :ask_id, :recipient, :road, :written_at, :due_at, :attempts, :claimed_until,
-    :sent_at, :given_up_at, :trouble
+    :id, :kind, :ask_id, :recipient, :route, :written_at, :due_at, :attempts, :claimed_until,
+    :sent_at, :given_up_at, :problem
 WHERE :kind <> 'reminder' OR NOT EXISTS (
-    SELECT 1 FROM deliveries WHERE ask_id = :ask_id AND road = :road
+    SELECT 1 FROM deliveries WHERE ask_id = :ask_id AND route = :route
         AND kind = 'reminder' AND sent_at IS NULL AND given_up_at IS NULL
 );
 
@@ -43,19 +43,19 @@ DELETE FROM deliveries WHERE id IN (
 UPDATE deliveries SET claimed_until = :until, attempts = attempts + 1
 WHERE id = (
     SELECT id FROM deliveries
-    WHERE road = :road AND due_at <= :now AND sent_at IS NULL AND given_up_at IS NULL
+    WHERE route = :route AND due_at <= :now AND sent_at IS NULL AND given_up_at IS NULL
         AND (claimed_until IS NULL OR claimed_until <= :now)
     ORDER BY due_at, written_at LIMIT 1
 )
 RETURNING *;
 
 -- name: delivery_sent
-UPDATE deliveries SET sent_at = :sent_at, claimed_until = NULL, trouble = '' WHERE id = :id;
+UPDATE deliveries SET sent_at = :sent_at, claimed_until = NULL, problem = '' WHERE id = :id;
 
 -- name: delivery_failed
 -- Only of the newest claim: a later one may be on its way.
 UPDATE deliveries SET
-    claimed_until = NULL, trouble = :trouble, due_at = coalesce(:again_at, due_at),
+    claimed_until = NULL, problem = :problem, due_at = coalesce(:again_at, due_at),
     given_up_at = :given_up_at
 WHERE id = :id AND attempts = :attempts AND sent_at IS NULL;
 
@@ -66,13 +66,13 @@ WHERE id = :id AND attempts = :attempts;
 -- name: drop_delivery
 DELETE FROM deliveries WHERE id = :id AND sent_at IS NULL;
 
--- name: deliveries_in_trouble
-SELECT * FROM deliveries WHERE trouble <> '' ORDER BY written_at DESC LIMIT ?;
+-- name: deliveries_with_problems
+SELECT * FROM deliveries WHERE problem <> '' ORDER BY written_at DESC LIMIT ?;
 
 -- name: next_due
 SELECT min(max(due_at, coalesce(claimed_until, due_at))) FROM deliveries
-WHERE road = ? AND sent_at IS NULL AND given_up_at IS NULL;
+WHERE route = ? AND sent_at IS NULL AND given_up_at IS NULL;
 
 -- name: try_again
 UPDATE deliveries SET given_up_at = NULL, attempts = 0, due_at = :due_at
-WHERE trouble <> '' AND given_up_at IS NOT NULL;
+WHERE problem <> '' AND given_up_at IS NOT NULL;

@@ -101,7 +101,7 @@ class SqliteRuns:
         except apsw.ConstraintError as error:
             if any(self.holder(turn.cli, turn.session) for turn in change.turns):
                 return False
-            raise self._db.trouble(error) from error
+            raise self._db.problem(error) from error
         return True
 
     def write_turn(self, turn: Turn) -> None:

@@ -1,12 +1,12 @@
 -- name: insert_run
 INSERT INTO runs (
-    flow, source, source_digest, prompt, project, sponsor, created_at, folder, root, branch, base,
-    state, reason, error, result, agent, at_path, ready_at, waiting_since, ended_at, parent,
-    parent_path, claim, owner, lease_until, falls, task, priority
+    flow, source, source_digest, prompt, project, started_by, created_at, folder, root, branch, base,
+    state, reason, error, result, agent, stopped_at, ready_at, waiting_since, ended_at, parent,
+    parent_path, claim, owner, lease_until, crash_count, task, priority
 ) VALUES (
-    :flow, :source, :source_digest, :prompt, :project, :sponsor, :created_at, :folder, :root,
-    :branch, :base, :state, :reason, :error, :result, :agent, :at_path, :ready_at, :waiting_since,
-    :ended_at, :parent, :parent_path, :claim, :owner, :lease_until, :falls, :task, :priority
+    :flow, :source, :source_digest, :prompt, :project, :started_by, :created_at, :folder, :root,
+    :branch, :base, :state, :reason, :error, :result, :agent, :stopped_at, :ready_at, :waiting_since,
+    :ended_at, :parent, :parent_path, :claim, :owner, :lease_until, :crash_count, :task, :priority
 ) RETURNING id;
 
 -- name: change_run
@@ -14,9 +14,9 @@ INSERT INTO runs (
 UPDATE runs SET
     source_digest = :source_digest, folder = :folder, root = :root, branch = :branch,
     base = :base, state = :state, reason = :reason, error = :error, result = :result,
-    agent = :agent, at_path = :at_path, ready_at = :ready_at, waiting_since = :waiting_since,
+    agent = :agent, stopped_at = :stopped_at, ready_at = :ready_at, waiting_since = :waiting_since,
     ended_at = :ended_at, claim = :claim, owner = :owner, lease_until = :lease_until,
-    falls = :falls
+    crash_count = :crash_count
 WHERE id = :id AND claim = :expected_claim AND state = :expected_state;
 
 -- name: extend_lease
@@ -31,7 +31,7 @@ WHERE id = :id AND state = 'waiting_human' AND EXISTS (
     SELECT 1 FROM calls JOIN asks ON asks.id = calls.ask_id
     WHERE calls.run = runs.id AND calls.state = 'waiting'
         -- Others may have been left behind, as by a branch whose neighbour failed.
-        AND instr(' ' || runs.at_path || ' ', ' ' || calls.path || ' ')
+        AND instr(' ' || runs.stopped_at || ' ', ' ' || calls.path || ' ')
         AND (asks.status <> 'pending' OR (asks.asked_back > asks.heard AND calls.name = 'run'))
 );
 

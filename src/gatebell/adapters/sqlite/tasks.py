@@ -49,7 +49,7 @@ class SqliteTasks:
         except apsw.ConstraintError as error:
             if any(self.get(change.task.id) for change in changes):
                 return False
-            raise self._db.trouble(error) from error
+            raise self._db.problem(error) from error
         return True
 
     def get(self, task_id: str) -> Task | None:

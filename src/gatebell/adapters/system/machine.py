@@ -56,20 +56,20 @@ class LocalMachine:
         if self._path:
             from gatebell.adapters.system import run_locks
 
-            run_locks.stand_by(self._path, run)
+            run_locks.hold_waiting(self._path, run)
 
     def leave_run(self, run: Run) -> None:
         if self._path:
             from gatebell.adapters.system import run_locks
 
-            run_locks.step_back(self._path, run)
+            run_locks.release_waiting(self._path, run)
 
     def is_run_kept(self, run: Run) -> bool:
         if not self._path:
             return True
         from gatebell.adapters.system import run_locks
 
-        return run_locks.is_stood_by(self._path, run)
+        return run_locks.is_waiting_held(self._path, run)
 
     def enter_visit(self, visit_id: str) -> None:
         if self._path:

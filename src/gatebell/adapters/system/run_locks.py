@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _BYTE_DIGITS = 15
 
 
-class _Standing:
+class _HeldLocks:
     """The claims that this process stands by, as locked bytes of one file for each store.
 
     Where such a lock belongs to the process, it ends when the process closes the file by any
@@ -32,61 +32,61 @@ class _Standing:
         """How often a byte of a file is stood by: two keepers may try the same claim."""
 
 
-_standing = _Standing()
+_held_locks = _HeldLocks()
 
 
 def _forget() -> None:
     """A child has none of its parent's locks."""
-    global _standing
-    _standing = _Standing()
+    global _held_locks
+    _held_locks = _HeldLocks()
 
 
 def _pause() -> None:
     """No file may be half opened when a child begins: the child would keep it open, with its locks."""
-    _standing.alone.acquire()
+    _held_locks.alone.acquire()
 
 
 def _go_on() -> None:
-    _standing.alone.release()
+    _held_locks.alone.release()
 
 
 os.register_at_fork(before=_pause, after_in_parent=_go_on, after_in_child=_forget)
 
 
-def stand_by(store_path: str, run: Run) -> None:
+def hold_waiting(store_path: str, run: Run) -> None:
     """Say that this process drives a run by its claim; `step_back` or its end take it back."""
     path, byte = _waiting_path(store_path), _byte(run)
-    with _standing.alone:
-        if path not in _standing.files:
-            _standing.files[path] = keep_from_children(byte_locks.open_file(path))
-        byte_locks.lock(_standing.files[path], byte)
-        _standing.times[path, byte] = _standing.times.get((path, byte), 0) + 1
+    with _held_locks.alone:
+        if path not in _held_locks.files:
+            _held_locks.files[path] = keep_from_children(byte_locks.open_file(path))
+        byte_locks.lock(_held_locks.files[path], byte)
+        _held_locks.times[path, byte] = _held_locks.times.get((path, byte), 0) + 1
 
 
-def step_back(store_path: str, run: Run) -> None:
+def release_waiting(store_path: str, run: Run) -> None:
     """Take back once that this process drives a run by its claim."""
     path, byte = _waiting_path(store_path), _byte(run)
-    with _standing.alone:
-        times = _standing.times.pop((path, byte), 0)
+    with _held_locks.alone:
+        times = _held_locks.times.pop((path, byte), 0)
         if times > 1:
-            _standing.times[path, byte] = times - 1
+            _held_locks.times[path, byte] = times - 1
         elif times == 1:
-            byte_locks.unlock(_standing.files[path], byte)
-            if all(other != path for other, _ in _standing.times):
-                os.close(_standing.files.pop(path))
+            byte_locks.unlock(_held_locks.files[path], byte)
+            if all(other != path for other, _ in _held_locks.times):
+                os.close(_held_locks.files.pop(path))
 
 
-def is_stood_by(store_path: str, run: Run) -> bool:
+def is_waiting_held(store_path: str, run: Run) -> bool:
     """Whether the process that made this claim of a run lives, and drives it once it can go on."""
     path, byte = _waiting_path(store_path), _byte(run)
-    with _standing.alone:
-        if (path, byte) in _standing.times:
+    with _held_locks.alone:
+        if (path, byte) in _held_locks.times:
             return True
-        descriptor = _standing.files.get(path) or byte_locks.open_file(path)
+        descriptor = _held_locks.files.get(path) or byte_locks.open_file(path)
         try:
             return byte_locks.is_locked(descriptor, byte)
         finally:
-            if path not in _standing.files:
+            if path not in _held_locks.files:
                 os.close(descriptor)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.app import wiring
 from gatebell.cli.asks.output_answer import (
-    add_secret_roads,
+    add_secret_options,
     handing_of,
     script_prefix,
     wait_and_hand_over,
@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--secret", action="store_true", help="the answer is secret: kept apart, given once, erased"
     )
-    add_secret_roads(parser)
+    add_secret_options(parser)
     _add_terms(parser)
     add("--task", metavar="ID", help="the task that you have claimed and ask for; it waits, too")
     add("--no-wait", action="store_true", help="print the id and do not wait")
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     request = _request(args)
     secret = request.secret or has_hidden(request.schema)
     handing = handing_of(args, "", secret)
-    if args.no_wait and handing.roads:
+    if args.no_wait and handing.routes:
         raise UsageError("--to-file and --exec wait for the answer: use them with gate wait later")
     if args.no_wait and secret and not args.json:
         raise UsageError(
@@ -115,15 +115,15 @@ def run(args: argparse.Namespace) -> int:
         caller = wiring.caller(store, "cli")
         origin = wiring.in_its_project(wiring.origin(caller, args.asker, _owner(args.task)))
         if caller.agent:
-            request = request._replace(going_on=wiring.going_on(origin))
+            request = request._replace(activity=wiring.summarise_activity(origin))
         opened = ask(store, request, origin, caller)
-    except StoreTroubleError as trouble:
-        if args.task or args.no_wait or args.json or handing.roads:
+    except StoreTroubleError as problem:
+        if args.task or args.no_wait or args.json or handing.routes:
             raise
         # Imported here: a store is out of reach in sandboxes only.
         from gatebell.cli.asks import file_fallback
 
-        file_fallback.ask(request, trouble)
+        file_fallback.ask(request, problem)
     ask_id = opened.ask.id
     if args.no_wait:
         if args.json:

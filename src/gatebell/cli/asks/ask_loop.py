@@ -59,7 +59,7 @@ class Bringer:
         self._row: list[str] = []
         self._unsaved: dict[str, str] = {}
         """What people typed while the store gave trouble."""
-        self._trouble = ""
+        self._problem = ""
         self._named: set[str] = set()
         """Asks that no window can show, and that were named."""
 
@@ -81,11 +81,11 @@ class Bringer:
             if ask:
                 self.bring_up(ask)
         except StoreTroubleError as error:
-            if self._trouble != str(error):
-                self._trouble = str(error)
-                self._screen.say(inert_line(self._trouble, 500))
+            if self._problem != str(error):
+                self._problem = str(error)
+                self._screen.say(inert_line(self._problem, 500))
             return False
-        self._trouble = ""
+        self._problem = ""
         return ask is not None
 
     def next(self) -> Ask | None:
@@ -226,7 +226,7 @@ class Bringer:
             question.prompt,
             question.option_labels,
             _context(ask),
-            ask.going_on,
+            ask.activity,
             ask.origin.agent,
             ask.origin.project,
             position,

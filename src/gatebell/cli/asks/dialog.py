@@ -63,7 +63,7 @@ def _list(as_json: bool) -> int:
     named, tools = settings.dialog(os.environ), wiring.dialog_tools()
     chosen = _chosen(named, tools)
     if as_json:
-        listed = [{"tool": tool, "works": not why, "trouble": why} for tool, why in tools]
+        listed = [{"tool": tool, "works": not why, "problem": why} for tool, why in tools]
         print_json({"setting": named, "chosen": chosen, "tools": listed})
         return 0
     _print_tools(tools, chosen)
@@ -79,14 +79,14 @@ def _chosen(named: str, tools: list[Found]) -> str:
         return ""
     if named != "auto":
         return named
-    return next((found.tool for found in tools if not found.trouble), "")
+    return next((found.tool for found in tools if not found.problem), "")
 
 
 def _print_tools(tools: list[Found], chosen: str) -> None:
-    for tool, trouble in tools:
-        mark = add_colour("works", "green") if not trouble else add_colour("no   ", "yellow")
+    for tool, problem in tools:
+        mark = add_colour("works", "green") if not problem else add_colour("no   ", "yellow")
         used = "  (used)" if tool == chosen else ""
-        print(f"{tool:10} {mark}{used}{'  ' + short(trouble) if trouble else ''}")
+        print(f"{tool:10} {mark}{used}{'  ' + short(problem) if problem else ''}")
 
 
 def _test(tool: str, kind: str, as_json: bool) -> int:

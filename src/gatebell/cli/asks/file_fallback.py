@@ -24,21 +24,21 @@ _NOT_BY_FILES = (
 )
 
 
-def ask(request: Request, trouble: StoreTroubleError) -> NoReturn:
+def ask(request: Request, problem: StoreTroubleError) -> NoReturn:
     """Ask as scripts/ask-human.sh does; only what a file's answer may be, never an approval."""
-    _must_be_set_up(trouble)
+    _must_be_set_up(problem)
     more = [name for name in _NOT_BY_FILES if getattr(request, name)]
     if request.kind not in (AskKind.TEXT, AskKind.CHOICE) or more:
         what = f", without {' and '.join(more).replace('_', ' ')}" if more else ""
         raise RefusedError(
-            f"by files only texts and choices are asked{what}, no approvals: {trouble}"
+            f"by files only texts and choices are asked{what}, no approvals: {problem}"
         )
     words = ["--priority", _priority(request)]
     if request.expires_seconds:
         words += ["--timeout", str(max(1, round(request.expires_seconds)))]
     for option in request.options:
         words += ["--option", option]
-    _become([*words, "--", request.prompt], trouble)
+    _become([*words, "--", request.prompt], problem)
 
 
 def _priority(request: Request) -> str:
@@ -46,22 +46,22 @@ def _priority(request: Request) -> str:
     return min(parse_priority(request.priority), Priority.NORMAL).word
 
 
-def wait(ask_id: str, trouble: StoreTroubleError) -> NoReturn:
+def wait(ask_id: str, problem: StoreTroubleError) -> NoReturn:
     """Go on waiting for a question that was asked by files."""
     if ask_id.startswith("a-"):
         # That one was asked in the store, and may well be waiting there.
-        raise trouble
-    _must_be_set_up(trouble)
-    _become(["--wait", ask_id], trouble)
+        raise problem
+    _must_be_set_up(problem)
+    _become(["--wait", ask_id], problem)
 
 
-def _must_be_set_up(trouble: StoreTroubleError) -> None:
+def _must_be_set_up(problem: StoreTroubleError) -> None:
     if not set_up_above(os.getcwd()):
-        raise trouble
+        raise problem
 
 
-def _become(words: list[str], trouble: StoreTroubleError) -> NoReturn:
-    print(f"gate: {trouble} Asking by the project's files.", file=sys.stderr)
+def _become(words: list[str], problem: StoreTroubleError) -> NoReturn:
+    print(f"gate: {problem} Asking by the project's files.", file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()
     environ = {**os.environ, "GATE_ASK_FILES": "1"}

@@ -231,7 +231,7 @@ def _line(happening: Happening) -> str:
         return f"[Status] {words}"
     if what == HappeningKind.REFUSED:
         return f"ERROR: Could not read question file: {who}: {words}"
-    if what in (HappeningKind.FOREIGN, HappeningKind.TROUBLE):
+    if what in (HappeningKind.FOREIGN, HappeningKind.PROBLEM):
         return f"{add_colour('!!', 'red')} {words}"
     if what in (HappeningKind.REPAIRED, HappeningKind.HELD):
         return f"{add_colour('!!', 'yellow')} {words}"

@@ -44,13 +44,13 @@ class Handing(NamedTuple):
     command: str = ""
 
     @property
-    def roads(self) -> list[str]:
+    def routes(self) -> list[str]:
         """The options by which a secret leaves, to be written again."""
-        roads = [("--to-file", self.to_file), ("--exec", self.command)]
-        return [word for flag, value in roads if value for word in (flag, value)]
+        routes = [("--to-file", self.to_file), ("--exec", self.command)]
+        return [word for flag, value in routes if value for word in (flag, value)]
 
 
-def add_secret_roads(parser: argparse.ArgumentParser) -> None:
+def add_secret_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--to-file",
@@ -69,7 +69,7 @@ def add_secret_roads(parser: argparse.ArgumentParser) -> None:
 
 def handing_of(args: argparse.Namespace, token: str, secret: bool) -> Handing:
     handing = Handing(args.json, token, args.to_file, args.command)
-    if handing.roads and not secret:
+    if handing.routes and not secret:
         raise UsageError("--to-file and --exec are for secret answers: add --secret")
     if args.to_file and os.path.lexists(args.to_file):
         raise UsageError(f"{args.to_file} is already there, and a secret is written to a new file")
@@ -87,7 +87,7 @@ def _wait_again(ask_id: str, handing: Handing) -> str:
         path = _token_path(ask_id)
         with suppress(FileExistsError):
             _write_file(path, handing.token)
-        words += ["--token-file", path, *handing.roads]
+        words += ["--token-file", path, *handing.routes]
     # Imported here: only a wait that ends without an answer needs it.
     from shlex import join
 
@@ -106,11 +106,11 @@ def wait_and_hand_over(
         ask = _wait(store, ask_id, seconds)
     except KeyboardInterrupt:
         ask = get(store, ask_id)
-    except StoreTroubleError as trouble:
+    except StoreTroubleError as problem:
         if handing.as_json:
             raise
         # The question stands: whoever took this for a failure would ask it once more.
-        print(f"gate: {trouble}", file=sys.stderr)
+        print(f"gate: {problem}", file=sys.stderr)
         print(f"NOT ANSWERED YET: run: {_wait_again(ask_id, handing)}")
         return NOT_ANSWERED_YET
     if ask.pending and ask.asked_back > ask.heard:
@@ -193,17 +193,17 @@ def _pass_on_messages(store: Store, ask: Ask, handing: Handing) -> int:
 
 
 def _hand_over(ask: Ask, value: Any, handing: Handing) -> int:
-    road = {}
+    route = {}
     if ask.token_digest and ask.status == AskStatus.ANSWERED and handing.to_file:
         _write_file(handing.to_file, answer_text(ask, value))
-        road = {"written_to": handing.to_file}
+        route = {"written_to": handing.to_file}
     elif ask.token_digest and ask.status == AskStatus.ANSWERED and handing.command:
         _run(handing.command, answer_text(ask, value))
-        road = {"given_to": handing.command}
+        route = {"given_to": handing.command}
     if handing.as_json:
-        print_json(ask_document(ask) | {"value": road or value})
-    elif road:
-        print_json(road)
+        print_json(ask_document(ask) | {"value": route or value})
+    elif route:
+        print_json(route)
     else:
         _print_answer(ask, value)
     if ask.status in _UNANSWERED:

@@ -15,13 +15,13 @@ from gatebell.domain.asks.documents import (
     ask_document,
     entry_document,
     message_document,
-    sitting_document,
+    visit_document,
 )
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AnswerOutcome
 from gatebell.domain.text.display import frame
 from gatebell.services.asks.apply_deadlines import fall_due, sweep
-from gatebell.services.asks.ask_messages import nobody_replies
+from gatebell.services.asks.ask_messages import has_no_replier
 from gatebell.services.asks.create_ask import MAX_DIGITS, look_up
 from gatebell.services.asks.waiters import is_waiter_gone
 from gatebell.services.sessions.visits import list_visits
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         from gatebell.cli.runs.call_screen import show_call
 
         return show_call(store, args)
-    if args.calls or _waits_for_nobody(store, args.id):
+    if args.calls or _has_no_waiter(store, args.id):
         from gatebell.cli.runs.call_screen import show_calls
 
         return show_calls(store, args)
@@ -72,13 +72,13 @@ def run(args: argparse.Namespace) -> int:
                 f"{entry.seq:6}  {entry.at[:19]}  {entry.event.kind:16} {short(entry.event.actor)}"
             )
     if ask.pending:
-        back = "" if nobody_replies(ask) else f"   Ask back: gate ask-back {ask.id} TEXT"
+        back = "" if has_no_replier(ask) else f"   Ask back: gate ask-back {ask.id} TEXT"
         inside = f"   With an agent: gate continue {ask.id}" if ask.question.session else ""
         print(f"\nAnswer: gate answer {ask.id}{inside}{back}")
     return 0
 
 
-def _waits_for_nobody(store: Store, named: str) -> bool:
+def _has_no_waiter(store: Store, named: str) -> bool:
     """Whether a run is named that has no ask which could be shown in its place."""
     is_number = named.isascii() and named.isdecimal() and len(named) <= MAX_DIGITS
     run = store.runs.get(int(named)) if is_number else None
@@ -90,6 +90,6 @@ def _document(store: Store, ask: Ask) -> dict[str, object]:
         "asker_gone": is_waiter_gone(store, ask),
         "messages": [message_document(one) for one in store.asks.messages(ask.id)],
         "answers": [answer_document(one) for one in store.asks.answers(ask.id)],
-        "sittings": [sitting_document(one) for one in list_visits(store, ask.id)],
+        "visits": [visit_document(one) for one in list_visits(store, ask.id)],
         "audit": [entry_document(one) for one in store.audit.of_subject(ask.id)],
     }

@@ -62,10 +62,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(project: str, as_json: bool) -> int:
-    templates, troubles = project_files.templates(project)
+    templates, problems = project_files.templates(project)
     if as_json:
         told = [_describe_template(template) for template in templates]
-        print_json({"templates": told, "troubles": troubles})
+        print_json({"templates": told, "problems": problems})
         return 0
     if not templates:
         print("There are no templates here: gate template set NAME TEXT makes one")
@@ -74,8 +74,8 @@ def _list(project: str, as_json: bool) -> int:
         about = inert_line(template.text, max(20, columns() - wide - 2))
         print(f"{cell(template.name, wide)}  {about}")
         print(add_colour(f"{'':{wide}}  {inert_line(template.source)}", "dim"))
-    for trouble in troubles:
-        print(f"gate: {inert_line(trouble)}", file=sys.stderr)
+    for problem in problems:
+        print(f"gate: {inert_line(problem)}", file=sys.stderr)
     return 0
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.cli.asks.output_answer import (
-    add_secret_roads,
+    add_secret_options,
     handing_of,
     wait_and_hand_over,
 )
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--token-file", metavar="F", help="a file with the ask's token, for a secret answer"
     )
-    add_secret_roads(parser)
+    add_secret_options(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
@@ -38,11 +38,11 @@ def run(args: argparse.Namespace) -> int:
     token = read_text(args.token_file).strip() if args.token_file else ""
     try:
         store = wiring.open_store()
-    except StoreTroubleError as trouble:
+    except StoreTroubleError as problem:
         # Imported here: a store is out of reach in sandboxes only.
         from gatebell.cli.asks import file_fallback
 
-        file_fallback.wait(args.id, trouble)
+        file_fallback.wait(args.id, problem)
     caller = wiring.caller(store, "cli")
     ask = find(store, args.id)
     handing = handing_of(args, token, secret=bool(ask.token_digest))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gatebell.ports.channels import Post
     from gatebell.ports.store import Store
 
-_MAX_TROUBLES = 50
+_MAX_PROBLEMS = 50
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,21 +57,21 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(store: Store, as_json: bool) -> int:
     routes = wiring.post(store).routes
-    troubles = store.outbox.troubles(_MAX_TROUBLES)
+    problems = store.outbox.problems(_MAX_PROBLEMS)
     if as_json:
         documents = [route_document(route) for route in routes]
-        print_json({"roads": documents, "troubles": list(map(trouble_document, troubles))})
+        print_json({"routes": documents, "problems": list(map(problem_document, problems))})
         return 0
     for route in routes:
         print(f"{route.name}{_limits(route)}")
     if not routes:
         path = settings.settings_file(os.environ)
         print(f'Nobody is told. Put roads into {path}: [[notify]] and to = "desktop"')
-    if troubles:
+    if problems:
         print("\nNot sent:")
-    for delivery in troubles:
-        print(f"  {trouble_line(delivery)}")
-    if any(delivery.given_up_at for delivery in troubles):
+    for delivery in problems:
+        print(f"  {problem_line(delivery)}")
+    if any(delivery.given_up_at for delivery in problems):
         print("\nOnce the road is mended (gate notify test): gate notify send --again")
     return 0
 
@@ -92,24 +92,24 @@ def route_document(route: Route) -> dict[str, str | None]:
     }  # fmt: skip
 
 
-def trouble_document(delivery: Delivery) -> dict[str, str | int | None]:
+def problem_document(delivery: Delivery) -> dict[str, str | int | None]:
     return {
         "id": delivery.id,
         "kind": delivery.kind,
         "ask_id": delivery.ask_id,
-        "road": delivery.road,
+        "route": delivery.route,
         "attempts": delivery.attempts,
-        "trouble": delivery.trouble,
+        "problem": delivery.problem,
         "again_at": None if delivery.given_up_at else iso(delivery.due_at),
         "given_up_at": iso(delivery.given_up_at),
     }
 
 
-def trouble_line(delivery: Delivery) -> str:
+def problem_line(delivery: Delivery) -> str:
     what = f"{delivery.kind} {delivery.ask_id}".strip()
     tries = f"{delivery.attempts} time{'' if delivery.attempts == 1 else 's'}"
     then = "given up" if delivery.given_up_at else f"again at {delivery.due_at:%H:%M:%S} UTC"
-    return f"{what} by {short(delivery.road)}: {short(delivery.trouble)} (tried {tries}, {then})"
+    return f"{what} by {short(delivery.route)}: {short(delivery.problem)} (tried {tries}, {then})"
 
 
 def _test(store: Store, word: str, as_json: bool) -> int:
@@ -125,9 +125,9 @@ def _test(store: Store, word: str, as_json: bool) -> int:
     if as_json:
         print_json([one._asdict() for one in tried])
     else:
-        for route, trouble in tried:
-            print(f"{route}: {short(trouble) if trouble else 'sent'}")
-    return 1 if any(trouble for _, trouble in tried) else 0
+        for route, problem in tried:
+            print(f"{route}: {short(problem) if problem else 'sent'}")
+    return 1 if any(problem for _, problem in tried) else 0
 
 
 def _send(store: Store, again: bool, as_json: bool) -> int:

@@ -22,9 +22,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    roles, troubles = project_files.roles(environment.project(os.getcwd()))
+    roles, problems = project_files.roles(environment.project(os.getcwd()))
     if args.json:
-        print_json({"roles": [role._asdict() for role in roles], "troubles": troubles})
+        print_json({"roles": [role._asdict() for role in roles], "problems": problems})
         return 0
     if args.names:
         print("\n".join(role.name for role in roles))
@@ -36,8 +36,8 @@ def run(args: argparse.Namespace) -> int:
         about = inert_line(role.description, max(20, columns() - wide - programs - 4))
         print(f"{head}  {about}".rstrip())
         print(add_colour(f"{'':{wide}}  {inert_line(role.source)}", "dim"))
-    for trouble in troubles:
-        print(f"gate: {inert_line(trouble)}", file=sys.stderr)
+    for problem in problems:
+        print(f"gate: {inert_line(problem)}", file=sys.stderr)
     return 0
 
 

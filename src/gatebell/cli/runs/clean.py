@@ -32,8 +32,8 @@ def run(args: argparse.Namespace) -> int:
     workspace = runtime.workspace(store)
     ended = [one for one in store.runs.newest(_MAX_RUNS) if one.has_ended and one.branch]
     found = [one for one in reversed(ended) if os.path.isdir(one.root)]
-    papers = _settled_papers(store)
-    if not found and not papers:
+    folders = _list_settled_folders(store)
+    if not found and not folders:
         print("There is nothing to clean: no run that has ended has a folder of its own.")
     done = "Would remove" if args.dry_run else "Removed"
     for one in found:
@@ -46,16 +46,16 @@ def run(args: argparse.Namespace) -> int:
             print(f"Kept run {one.id}: {inert(kept)}")
         else:
             print(f"{done} run {one.id}: {inert(one.root)}")
-    for folder in papers:
+    for folder in folders:
         if not args.dry_run:
             shutil.rmtree(folder)
         print(f"{done} the papers of {os.path.basename(folder)}: {inert(folder)}")
     return 0
 
 
-def _settled_papers(store: Store) -> list[str]:
+def _list_settled_folders(store: Store) -> list[str]:
     """The folders of session asks that nobody opens any more."""
-    around = wiring.session_papers(store.path, "")
+    around = wiring.session_folder(store.path, "")
     names = sorted(os.listdir(around)) if os.path.isdir(around) else []
     asks = [ask for name in names if (ask := store.asks.get(name))]
-    return [wiring.session_papers(store.path, ask.id) for ask in asks if not ask.pending]
+    return [wiring.session_folder(store.path, ask.id) for ask in asks if not ask.pending]

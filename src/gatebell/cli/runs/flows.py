@@ -43,14 +43,14 @@ def _list(project: str, args: argparse.Namespace) -> int:
         )
     wide = max((len(one.name) for one in flows), default=0)
     for one in flows:
-        nothing = "(it cannot be read)" if one.trouble else "(no @flow or Workflow in it)"
+        nothing = "(it cannot be read)" if one.problem else "(no @flow or Workflow in it)"
         about = one.about if one.flows else one.about or nothing
         print(f"{cell(one.name, wide)}  {inert_line(about, columns() - wide - 2)}".rstrip())
         for flow in one.flows if len(one.flows) > 1 else ():
             print(f"  {inert_line(f'{one.name}:{flow}', columns() - 2)}")
     for one in flows:
-        if one.trouble:
-            print(f"gate: {inert_line(one.trouble)}", file=sys.stderr)
+        if one.problem:
+            print(f"gate: {inert_line(one.problem)}", file=sys.stderr)
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.cli.runs import run_lines
-from gatebell.cli.runs.run_view import Papers
+from gatebell.cli.runs.run_view import LogReader
 from gatebell.cli.screen import add_colour, columns, print_json
 from gatebell.domain.text.display import frame, inert, inert_line
 from gatebell.errors import NotFoundError
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     run_lines.find(store, args.id)
-    papers = Papers(store, args.id)
+    log_reader = LogReader(store, args.id)
     # Imported here: nobody else is asked about calls.
     from gatebell.domain.runs.journals import is_beneath
 
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         while True:
             ended = run_lines.find(store, args.id).has_ended
-            while some := papers.read():
+            while some := log_reader.read():
                 for said in some:
                     if not args.call or is_beneath(said.path, args.call):
                         found = True

@@ -28,8 +28,8 @@ def run(args: argparse.Namespace) -> int:
     calls, turns = store.runs.calls(made.id), store.runs.turns(made.id)
     asks = store.asks.of_run(made.id)
     talked_over = [ask for ask in asks if ask.question.kind == AskKind.SESSION]
-    sittings = [one for ask in talked_over for one in list_visits(store, ask.id)]
-    document = run_xml.plan(made, calls, turns, asks, sittings)
+    visits = [one for ask in talked_over for one in list_visits(store, ask.id)]
+    document = run_xml.plan(made, calls, turns, asks, visits)
     if args.json:
         print_json(document)
     else:

@@ -86,8 +86,8 @@ def _fork(
 
 def _must_have_stopped_at(run: Run, accept: str) -> None:
     """Keeping the record of a call at which nothing stopped would change nothing."""
-    if accept and run.has_ended and run.at_path and accept not in run.at_path.split():
-        at = run.at_path.split()[0]
+    if accept and run.has_ended and run.stopped_at and accept not in run.stopped_at.split():
+        at = run.stopped_at.split()[0]
         raise UsageError(
             f"run {run.id} stopped at call {at}, not at call {accept}: "
             f"gate resume {run.id} --accept {at} keeps what is recorded there"

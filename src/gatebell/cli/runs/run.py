@@ -48,13 +48,13 @@ def run(args: argparse.Namespace) -> int:
     # A flow's file is run to find what is in it, and may print.
     with set_aside() if args.json else nullcontext():
         flow, source, digest = project_files.find_flow(project, args.flow)
-    wish = RunRequest(
+    request = RunRequest(
         flow, source, digest, prompt, project,
         in_place=args.in_place, with_changes=args.with_changes, begin=not args.no_exec,
         seen=project_files.seen(project, source) if args.in_place else None,
     )  # fmt: skip
     keeper = None if args.detach else Keeper(store)
-    made, place = manage_runs.start(store, runtime.workspace(store), wish, who, keeper)
+    made, place = manage_runs.start(store, runtime.workspace(store), request, who, keeper)
     for remark in place.remarks:
         print(f"gate: {inert(remark)}", file=sys.stderr)
     if args.in_place:

@@ -16,7 +16,7 @@ from gatebell.cli.screen import can_prompt, print_json
 from gatebell.domain.enums import RunState
 from gatebell.errors import GateError
 from gatebell.services.asks.apply_deadlines import fall_due
-from gatebell.terminal.runs import driven_elsewhere, nobody_works, pending_asks
+from gatebell.terminal.runs import describe_idle_run, driven_elsewhere, pending_asks
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -56,7 +56,7 @@ def _leave(store: Store, run: Run, as_json: bool) -> int:
         print(f"Run {run.id} goes on in the background: gate watch {run.id}")
     else:
         print(f"Run {run.id} is ready.")
-        print(nobody_works(run.id))
+        print(describe_idle_run(run.id))
     return 0
 
 

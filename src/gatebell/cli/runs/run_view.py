@@ -48,7 +48,7 @@ class Said(NamedTuple):
     text: str
 
 
-class Papers:
+class LogReader:
     """Reads what the agents of a run said, from wherever it stopped before."""
 
     def __init__(self, store: Store, run_id: int, *, from_end: bool = False) -> None:
@@ -90,7 +90,7 @@ class Follower:
 
     def __init__(self, store: Store, run_id: int, *, from_now: bool) -> None:
         self._store, self._run_id = store, run_id
-        self._papers = Papers(store, run_id, from_end=from_now)
+        self._log_reader = LogReader(store, run_id, from_end=from_now)
         self._calls: dict[str, tuple[CallState, int]] = {}
         self._asks: set[str] = set()
         """Those that are open."""
@@ -106,7 +106,7 @@ class Follower:
         # In the order in which they come about: an answer, what it leads to, the next question.
         return [
             *self._describe_settled(asks),
-            *self._describe_work(self._list_changed(calls), self._papers.read()),
+            *self._describe_work(self._list_changed(calls), self._log_reader.read()),
             *self._describe_new_asks(run, asks),
             *self._new_state(run),
         ]

@@ -15,7 +15,7 @@ from gatebell.domain.enums import RunState
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.runs.claims import is_due, is_kept
-from gatebell.terminal.runs import nobody_works, pending_asks
+from gatebell.terminal.runs import describe_idle_run, pending_asks
 
 if TYPE_CHECKING:
     import argparse
@@ -60,7 +60,7 @@ def _look_on(store: Store, number: int, view: LiveView) -> None:
             now = store.monotonic()
             left_since = (left_since or now) if _is_left(store, found) else None
             if not told and left_since and now - left_since >= _TAKEN_WITHIN_SECONDS:
-                view.tell(nobody_works(number))
+                view.tell(describe_idle_run(number))
                 told = True
             for ask in pending_asks(store, found):
                 fall_due(store, ask)

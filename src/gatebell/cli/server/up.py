@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 PORT = 4283
 _SLOTS = 4
-_TROUBLES = (
+_PROBLEMS = (
     *(HappeningKind.REFUSED, HappeningKind.FOREIGN),
-    *(HappeningKind.REPAIRED, HappeningKind.TROUBLE),
+    *(HappeningKind.REPAIRED, HappeningKind.PROBLEM),
 )
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -93,7 +93,7 @@ def _listen(store: Store) -> Callable[[], None]:
     from gatebell.file_protocol.listener import Beside, Listener, list_initialised
 
     def tell(project: str, happening: Happening) -> None:
-        if happening.what in _TROUBLES:
+        if happening.what in _PROBLEMS:
             words = inert_line(f"{happening.who}: {happening.words}", 500)
             print(f"gate: in {inert_line(project, 200)}: {words}", file=sys.stderr, flush=True)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gatebell.cli.sessions.terminal_handover import Program
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
     from gatebell.ports.agents import Host
     from gatebell.ports.store import Store
     from gatebell.services.sessions.ask_session import AskVisit
@@ -47,48 +47,48 @@ class TerminalAskVisit:
         self._store, self._who = store, who._replace(via=VIA)
         cli = _choose_cli(store, ask, wanted)
         host = wiring.host(cli)
-        self._visit = ask_session.open_visit(store, ask.id, self._who, cli, host.new_session())
-        self._sitting = self._visit.sitting
-        if self._sitting.cli != cli:
+        self._ask_visit = ask_session.open_visit(store, ask.id, self._who, cli, host.new_session())
+        self._visit = self._ask_visit.visit
+        if self._visit.cli != cli:
             # Another process began it with another program just now.
-            host = wiring.host(self._sitting.cli)
-        if wanted not in ("", self._sitting.cli):
-            print(f"{ask.id} was begun in {self._sitting.cli}, and goes on there.")
-        self._host, self.id = host, self._sitting.id
-        self._ask = self._visit.ask
+            host = wiring.host(self._visit.cli)
+        if wanted not in ("", self._visit.cli):
+            print(f"{ask.id} was begun in {self._visit.cli}, and goes on there.")
+        self._host, self.id = host, self._visit.id
+        self._ask = self._ask_visit.ask
         self._began = store.monotonic()
         self._is_told_to_end = False
 
     def prepare(self) -> tuple[Sequence[str], Mapping[str, str], str]:
-        opening = _build_opening(self._store, self._host, self._visit)
+        opening = _build_opening(self._store, self._host, self._ask_visit)
         words = self._host.open_session(opening)
         again = ", where it was left" if not opening.prompt else ""
-        question, hints = ("Question", self._ask.question.prompt), _hints(self._visit, opening)
-        announce(self._sitting.cli, f"{self._ask.id}{again}", question, hints, "you decide")
+        question, hints = ("Question", self._ask.question.prompt), _hints(self._ask_visit, opening)
+        announce(self._visit.cli, f"{self._ask.id}{again}", question, hints, "you decide")
         return words, opening.environ, opening.cwd
 
     def attend(self, program: Program) -> None:
-        left = self._visit.seconds_left
-        Attendant(self._store, self._sitting, self._who, left, GRACE_SECONDS).attend(program)
+        left = self._ask_visit.seconds_left
+        Attendant(self._store, self._visit, self._who, left, GRACE_SECONDS).attend(program)
 
-    def leave(self, ended: ProgramEnd | None, trouble: Exception | None) -> None:
+    def leave(self, ended: ProgramEnd | None, problem: Exception | None) -> None:
         self._is_told_to_end = bool(ended and ended.told)
-        self._ask, self._sitting = ask_session.leave(
+        self._ask, self._visit = ask_session.leave(
             self._store,
-            self._visit,
+            self._ask_visit,
             self._who,
             self._host,
             ended,
-            str(trouble) if trouble else "",
+            str(problem) if problem else "",
             self._store.monotonic() - self._began,
         )
 
     def conclude(self) -> int:
-        ask, sitting = self._ask, self._sitting
+        ask, visit = self._ask, self._visit
         if not ask.pending:
-            return _say_settled(ask, sitting)
-        if sitting.end == FAILED:
-            raise GateError(f"{sitting.trouble}\n{_list_ways_on(ask)}")
+            return _say_settled(ask, visit)
+        if visit.end == FAILED:
+            raise GateError(f"{visit.problem}\n{_list_ways_on(ask)}")
         if self._is_told_to_end:
             print(f"Not answered; {ask.id} is still waiting.")
             return NotAnsweredError.exit_code
@@ -108,7 +108,7 @@ def _choose_cli(store: Store, ask: Ask, wanted: str) -> str:
     """The program that a conversation was begun with, or that is wanted for a new one."""
     assert ask.question.session, "it is a session ask"
     cli = wanted or settings.session_cli(os.environ)
-    begun = conversation(ask.question.session, store.asks.sittings(ask.id), cli)
+    begun = conversation(ask.question.session, store.asks.visits(ask.id), cli)
     return begun[0] if begun else cli
 
 
@@ -119,65 +119,70 @@ def _list_ways_on(ask: Ask) -> str:
     )
 
 
-def _build_opening(store: Store, host: Host, visit: AskVisit) -> Opening:
-    ask, sitting, terms = visit.ask, visit.sitting, visit.terms
-    cwd = visit.cwd or os.getcwd()
+def _build_opening(store: Store, host: Host, ask_visit: AskVisit) -> Opening:
+    ask, visit, terms = ask_visit.ask, ask_visit.visit, ask_visit.terms
+    cwd = ask_visit.cwd or os.getcwd()
     if not os.path.isdir(cwd):
         raise GateError(f"there is no folder {cwd} to open the session in")
-    first = store.asks.sittings(ask.id)[0].started_at
+    first = store.asks.visits(ask.id)[0].started_at
     mark = session_prompt.mark(ask.id)
-    session = sitting.session or host.found_session(mark, first)
-    papers = _write_papers(store, visit)
-    prompt_file = os.path.join(papers, session_prompt.PROMPT_FILE)
+    session = visit.session or host.found_session(mark, first)
+    files_folder = _write_session_files(store, ask_visit)
+    prompt_file = os.path.join(files_folder, session_prompt.PROMPT_FILE)
     was_told = bool(session) and host.was_told(session, mark)
     return Opening(
-        mark=sitting.id,
+        mark=visit.id,
         session=session,
         fresh=not terms.resume_session,
         prompt="" if was_told else visits.first_words(store, ask.id),
         prompt_file=prompt_file,
-        system_file=os.path.join(papers, "system.md") if terms.system_prompt else "",
-        papers=papers,
+        system_file=os.path.join(files_folder, "system.md") if terms.system_prompt else "",
+        files_folder=files_folder,
         model=terms.model,
         cwd=cwd,
-        mcp_config=visit.mcp_config,
-        environ={"GATE_TURN": sitting.id, "GATE_SITTING": sitting.id, "GATE_ASK": ask.id},
+        mcp_config=ask_visit.mcp_config,
+        environ={"GATE_TURN": visit.id, "GATE_SITTING": visit.id, "GATE_ASK": ask.id},
         project=ask.origin.project or cwd,
     )
 
 
-def _write_papers(store: Store, visit: AskVisit) -> str:
-    ask = visit.ask
-    folder = wiring.session_papers(store.path, ask.id)
+def _write_session_files(store: Store, ask_visit: AskVisit) -> str:
+    ask = ask_visit.ask
+    folder = wiring.session_folder(store.path, ask.id)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     for place in (os.path.dirname(folder), folder):
         # The agent may read all there without asking, and we write there.
         if os.path.islink(place):
             raise GateError(f"{place} leads elsewhere, and is none of ours: remove it")
         os.chmod(place, 0o700)
-    brief = session_prompt.brief(ask.question, folder)
-    texts = {session_prompt.PROMPT_FILE: brief.prompt, "system.md": visit.terms.system_prompt}
-    texts |= {brief.context_file: brief.context} if brief.context_file else {}
+    session_files = session_prompt.session_files(ask.question, folder)
+    texts = {
+        session_prompt.PROMPT_FILE: session_files.prompt,
+        "system.md": ask_visit.terms.system_prompt,
+    }
+    texts |= (
+        {session_files.context_file: session_files.context} if session_files.context_file else {}
+    )
     for name, text in texts.items():
         # Anew each time: the agent of an earlier visit may have written there.
         path = os.path.join(folder, name)
-        draft = f"{path}.{visit.sitting.id}"
+        draft = f"{path}.{ask_visit.visit.id}"
         with open(draft, "x", encoding="utf-8", errors="replace") as file:
             file.write(text)
         os.replace(draft, path)
     return folder
 
 
-def _hints(visit: AskVisit, opening: Opening) -> list[str]:
+def _hints(ask_visit: AskVisit, opening: Opening) -> list[str]:
     hints = []
     if not _is_here(opening.cwd):
         hints.append(f"Folder: {inert_line(opening.cwd, columns() - 14)}")
     if opening.mcp_config:
         hints.append(f"More tools: {inert_line(opening.mcp_config, columns() - 14)}")
-    if visit.sitting.cli == AgentCli.CLAUDE and not _is_here(opening.cwd):
+    if ask_visit.visit.cli == AgentCli.CLAUDE and not _is_here(opening.cwd):
         hints.append("It may first ask whether you trust this folder: its default is No.")
-    if visit.seconds_left is not None:
-        left = _in_words(visit.seconds_left)
+    if ask_visit.seconds_left is not None:
+        left = _in_words(ask_visit.seconds_left)
         hints.append(f"You have {left}; a bell rings when that is over.")
     return hints
 
@@ -190,18 +195,18 @@ def _in_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{ceil(seconds)} seconds"
 
 
-def _say_settled(ask: Ask, sitting: Sitting) -> int:
+def _say_settled(ask: Ask, visit: Visit) -> int:
     """What became of an ask that was settled while somebody was in its session."""
-    is_own = ask.settled_via == VIA and last_settler(ask) == sitting.by
+    is_own = ask.settled_via == VIA and last_settler(ask) == visit.by
     if is_own and ask.status == AskStatus.ANSWERED:
         print(describe_recorded(ask))
         return 0
     sentence = settled_sentence(ask)
     if ask.settled_via == FAILED:
         sentence = f"{ask.id} has failed: {ask.note}"
-    if sitting.end == TIME and ask.status == AskStatus.TIMED_OUT:
+    if visit.end == TIME and ask.status == AskStatus.TIMED_OUT:
         sentence = f"the time of the session was up: {sentence}"
-    if sitting.end == STOPPED:
+    if visit.end == STOPPED:
         sentence = f"the session was ended, for {sentence}"
     errors = {"timed_out": TimedOutError, "cancelled": CancelledError}
     raise errors.get(ask.status, AlreadySettledError)(sentence)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
             """Look after the program, on a thread beside it."""
             ...
 
-        def leave(self, ended: ProgramEnd | None, trouble: Exception | None) -> None:
+        def leave(self, ended: ProgramEnd | None, problem: Exception | None) -> None:
             """Give the session back, whatever happened."""
             ...
 
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
 def _hand_over(store: Store, visit: TerminalVisit, editor: str) -> None:
     """The session from its opening to its end, which is recorded whatever happens."""
     ended: ProgramEnd | None = None
-    trouble: Exception | None = None
+    problem: Exception | None = None
     try:
         words, environ, cwd = visit.prepare()
         sys.stdout.flush()
@@ -114,9 +114,9 @@ def _hand_over(store: Store, visit: TerminalVisit, editor: str) -> None:
         # What the session leaves running would work on in it, beside the next who opens it.
         store.machine.end(ended.process, ("GATE_TURN", visit.id))
     except (GateError, OSError) as error:
-        trouble = error
+        problem = error
     finally:
-        visit.leave(ended, trouble)
+        visit.leave(ended, problem)
 
 
 def announce(

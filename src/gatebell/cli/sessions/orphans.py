@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import Turn
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
     from gatebell.ports.store import Store
 
 
@@ -30,7 +30,7 @@ class Orphans:
     def tell_of_run(self, run_id: int) -> None:
         self._tell(lost_visits.open_visits_of_run(self._store, run_id))
 
-    def _tell(self, visits: Sequence[Sitting | Turn]) -> None:
+    def _tell(self, visits: Sequence[Visit | Turn]) -> None:
         for visit in visits:
             found = presence.orphans(self._store, visit)
             if found and found != self._told.get(visit.id):

@@ -39,7 +39,7 @@ class TerminalRunVisit:
         self._visit = run_session.open_visit(store, runtime.build_dependencies(store), ask.id, who)
         self.id = self._visit.turn.id
         self._left: Left
-        self._trouble: Exception | None = None
+        self._problem: Exception | None = None
         self._is_told_to_end = False
 
     def prepare(self) -> tuple[Sequence[str], Mapping[str, str], str]:
@@ -57,8 +57,8 @@ class TerminalRunVisit:
     def attend(self, program: Program) -> None:
         """Its time is not limited, and an answer given elsewhere does not end it."""
 
-    def leave(self, ended: ProgramEnd | None, trouble: Exception | None) -> None:
-        self._trouble, self._is_told_to_end = trouble, bool(ended and ended.told)
+    def leave(self, ended: ProgramEnd | None, problem: Exception | None) -> None:
+        self._problem, self._is_told_to_end = problem, bool(ended and ended.told)
         if ended and ended.code:
             code = ended.code
             how = f"with exit code {code}" if code > 0 else f"by signal {-code}"
@@ -67,8 +67,8 @@ class TerminalRunVisit:
         self._left = run_session.leave(self._store, self._visit, self._who, wiring.hosts())
 
     def conclude(self) -> int:
-        if self._trouble:
-            raise self._trouble
+        if self._problem:
+            raise self._problem
         return self._say_result() if self._visit.settles else self._decide()
 
     def _decide(self) -> int:
@@ -86,9 +86,9 @@ class TerminalRunVisit:
 
     def _say_result(self) -> int:
         left, ask, number = self._left, self._left.ask, self._visit.turn.run
-        if left.trouble and left.signal:
+        if left.problem and left.signal:
             print(f"The agent signalled {short(left.signal.status)}, which came too late to count.")
-            raise left.trouble
+            raise left.problem
         if left.signal is None and not ask.pending:
             raise AlreadySettledError(settled_sentence(ask))
         if left.signal is None:

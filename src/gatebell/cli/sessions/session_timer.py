@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gatebell.cli.sessions.terminal_handover import Program
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
     from gatebell.ports.store import Store
 
 TIME = VisitEnd.TIME
@@ -34,7 +34,7 @@ class Attendant(NamedTuple):
     """Sees to a sitting, on a thread beside its program."""
 
     store: Store
-    sitting: Sitting
+    visit: Visit
     caller: Caller
     seconds_left: float | None
     grace_seconds: float
@@ -44,7 +44,7 @@ class Attendant(NamedTuple):
         began = self.store.monotonic()
         # A store that gives trouble just now must not take the talk away from anybody.
         with suppress(GateError):
-            ask_session.note_program(self.store, self.sitting, str(program.process))
+            ask_session.note_program(self.store, self.visit, str(program.process))
         warned_at: float | None = None
         with closing(self.store.bell()) as bell:
             while not program.over:
@@ -78,13 +78,13 @@ class Attendant(NamedTuple):
 
     def _find_settled(self) -> Ask | None:
         with suppress(GateError):
-            ask = fall_due(self.store, create_ask.get(self.store, self.sitting.ask_id))
+            ask = fall_due(self.store, create_ask.get(self.store, self.visit.ask_id))
             return None if ask.pending else ask
         return None
 
     def _decided_here(self, ask: Ask) -> bool:
         """Who decides in the session itself leaves it as they like."""
-        return ask.settled_via == VIA and last_settler(ask) == self.sitting.by
+        return ask.settled_via == VIA and last_settler(ask) == self.visit.by
 
     def _warn(self, used: float, left: float, warned_at: float | None) -> float:
         """Ring once, and say in the title how long there is; the program may write its own there."""
@@ -96,7 +96,7 @@ class Attendant(NamedTuple):
             os.write(sys.stdout.fileno(), f"{bell}\x1b]0;{title}\a".encode())
         if warned_at is None:
             with suppress(GateError):
-                ask = create_ask.get(self.store, self.sitting.ask_id)
+                ask = create_ask.get(self.store, self.visit.ask_id)
                 text = f"{ask.id}: the time of this session is up. It ends in {ceil(left)} seconds."
                 notes.tell(self.store, Origin(ask.origin.project, agent="gate"), self.caller, text)
         return used

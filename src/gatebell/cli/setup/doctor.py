@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gatebell.ports.store import Store
 
-_MAX_TROUBLES = 5
+_MAX_PROBLEMS = 5
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "afs", "ceph")
 
 
@@ -69,7 +69,7 @@ def _examine() -> Iterator[Finding]:
         up = daemon.find(path)
         where = f"gate up runs at {up.url} (process {up.pid})" if up else "gate up does not run"
         yield Finding(True, where)
-        yield from _roads(store)
+        yield from _check_routes(store)
     except GateError as error:
         yield Finding(False, str(error))
     yield from _old_folders()
@@ -107,19 +107,19 @@ def _listeners() -> Iterator[Finding]:
             yield Finding(True, f"process {pid} listens to questions in files of {project}")
 
 
-def _roads(store: Store) -> Iterator[Finding]:
+def _check_routes(store: Store) -> Iterator[Finding]:
     """By which routes people are told, and what was given up on the way."""
-    from gatebell.cli.notifications.notify import trouble_line
+    from gatebell.cli.notifications.notify import problem_line
 
     names = [route.name for route in wiring.post(store).routes]
     told = (
         f"people are told by {', '.join(names)}" if names else "no road tells people: gate notify"
     )
     yield Finding(True, told)
-    for delivery in store.outbox.troubles(_MAX_TROUBLES):
+    for delivery in store.outbox.problems(_MAX_PROBLEMS):
         hint = "; mend the road (gate notify test), then: gate notify send --again"
         given_up = delivery.given_up_at is not None
-        yield Finding(not given_up and None, trouble_line(delivery) + (hint if given_up else ""))
+        yield Finding(not given_up and None, problem_line(delivery) + (hint if given_up else ""))
 
 
 def _hosts() -> Iterator[Finding]:

@@ -32,7 +32,7 @@ from gatebell.services.asks import create_ask
 from gatebell.services.asks.answer_ask import answer, draft, save_draft
 from gatebell.services.asks.apply_deadlines import fall_due, sweep
 from gatebell.services.tasks import backlog
-from gatebell.terminal.asks import answer_lines, going_on_lines
+from gatebell.terminal.asks import activity_lines, answer_lines
 from gatebell.terminal.runs import label_lines
 from gatebell.terminal.tasks import pending_asks
 
@@ -145,7 +145,7 @@ def _question_lines(ask: Ask) -> list[str]:
     if context := context_text(ask.question.context):
         lines += ["", "Context:", *frame(context, columns(), most=SHOWN_CHARACTERS)]
     # Whoever says yes says it to this, not to what the agent says of it.
-    lines += going_on_lines(ask, columns(), add_colour)
+    lines += activity_lines(ask, columns(), add_colour)
     return [*lines, *answer_lines(ask, columns()), ""]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from gatebell.domain.asks.asks import MAX_GOING_ON_CHARACTERS
+from gatebell.domain.asks.asks import MAX_ACTIVITY_CHARACTERS
 from gatebell.domain.runs.prompts import OURS
 from gatebell.domain.runs.session_log import StepKind
 from gatebell.domain.text.redaction import hide_secrets, redact
@@ -39,8 +39,8 @@ def explain(steps: Sequence[Step], changes: str) -> str:
         ]
         parts.append("It last did:\n" + "\n".join(_shorten(one, _MAX_OF_A_COMMAND) for one in done))
     if changes:
-        parts.append(f"Changes:\n{redact(changes[: 2 * MAX_GOING_ON_CHARACTERS])}")
-    return "\n\n".join(parts)[:MAX_GOING_ON_CHARACTERS]
+        parts.append(f"Changes:\n{redact(changes[: 2 * MAX_ACTIVITY_CHARACTERS])}")
+    return "\n\n".join(parts)[:MAX_ACTIVITY_CHARACTERS]
 
 
 def _shorten(text: str, most: int) -> str:

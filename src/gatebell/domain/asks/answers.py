@@ -19,7 +19,7 @@ from gatebell.domain.asks.requirements import Vote, count, deciders, why_not
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import digest, keyed_digest
 from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, NoticeKind
-from gatebell.domain.people.logins import door
+from gatebell.domain.people.logins import session_prefix
 from gatebell.domain.permissions.rules import Rule, Scope, build_grant, build_made_event
 from gatebell.domain.records import NamedTuple
 from gatebell.errors import (
@@ -283,11 +283,11 @@ def _refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:
             return AgentRefusedError(_only_people(ask, caller.agent.because))
         if caller.agent.may_be(origin.session):
             return AgentRefusedError(f"{ask.id} was asked by this session: it cannot answer itself")
-    if caller.token_id and origin.session.startswith(door(caller.token_id)):
+    if caller.token_id and origin.session.startswith(session_prefix(caller.token_id)):
         return AgentRefusedError(
             f"{ask.id} was asked with this very token: whoever asks does not answer themselves"
         )
-    if reason := why_not(question.requirement, origin.sponsor, origin.session, caller):
+    if reason := why_not(question.requirement, origin.started_by, origin.session, caller):
         return RefusedError(reason)
     return None
 

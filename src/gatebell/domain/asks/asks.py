@@ -11,7 +11,7 @@ from gatebell.domain.asks.deadlines import (
     hold,
     remind,
 )
-from gatebell.domain.asks.requirements import ANYBODY, Requirement
+from gatebell.domain.asks.requirements import ANY_PERSON, Requirement
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import canonical, digest
 from gatebell.domain.enums import AskKind, AskStatus, Decision, NoticeKind, Priority
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.permissions.rules import Rule
     from gatebell.domain.runs.runs import Turn
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
 
 
 MAX_PROMPT_CHARACTERS = 200_000
 MAX_CONTEXT_CHARACTERS = 4_000_000
-MAX_GOING_ON_CHARACTERS = 256_000
+MAX_ACTIVITY_CHARACTERS = 256_000
 
 # No look-alikes: neither 0 and o, nor 1, i and l.
 ID_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -55,7 +55,7 @@ class Question(NamedTuple):
     default: Any = None
     """Takes effect on timeout; never for an approval."""
     secret: bool = False
-    requirement: Requirement = ANYBODY
+    requirement: Requirement = ANY_PERSON
     call: Call | None = None
     """The tool call that a host holds until this approval is decided."""
     session: Terms | None = None
@@ -87,7 +87,7 @@ class Origin(NamedTuple):
     session: str = ""
     """CLI/SESSION of the asking agent; empty when no agent asks."""
     tool_use_id: str = ""
-    sponsor: str = ""
+    started_by: str = ""
     """The person who started the asker."""
     owner: str = ""
     """The run that becomes ready when the ask settles."""
@@ -105,7 +105,7 @@ class Ask(NamedTuple):
     digest: str
     priority: Priority = Priority.NORMAL
     confidence: float | None = None
-    going_on: str = ""
+    activity: str = ""
     """What was going on when the agent asked."""
     token_digest: str = ""
     """Whoever presents this token may receive the secret answer."""
@@ -161,7 +161,7 @@ class Change(NamedTuple):
     message: Message | None = None
     erase_secret: bool = False
     grant: Rule | None = None
-    sitting: Sitting | None = None
+    visit: Visit | None = None
     """Somebody's stay in its session, as it is now."""
     turn: Turn | None = None
     """A person's turn in a run that ends with this step."""
@@ -176,7 +176,7 @@ def make_question(
     multiple: bool = False,
     schema: dict[str, Any] | None = None,
     secret: bool = False,
-    requirement: Requirement = ANYBODY,
+    requirement: Requirement = ANY_PERSON,
     call: Call | None = None,
     session: Terms | None = None,
 ) -> Question:
@@ -262,7 +262,7 @@ def question_digest(question: Question, origin: Origin) -> str:
 def record_digest(ask: Ask) -> str:
     """Of all else that is fixed when an ask opens, so that a later change of it shows."""
     clock = ask.deadlines
-    fixed = [ask.priority, ask.confidence, ask.going_on, ask.token_digest, clock.hard]
+    fixed = [ask.priority, ask.confidence, ask.activity, ask.token_digest, clock.hard]
     timing = [iso(ask.opened_at), clock.remind_every_seconds, clock.escalations]
     call = ask.question.call
     # Asks that were opened before there were tasks keep their digest.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gatebell.domain.audit.events import Entry
     from gatebell.domain.people.logins import Token
     from gatebell.domain.runs.runs import FlowCall, Run, Turn
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
     from gatebell.domain.tasks.tasks import Task
 
 
@@ -24,7 +24,7 @@ def ask_document(ask: Ask) -> dict[str, Any]:
         "kind": question.kind,
         "prompt": question.prompt,
         "context": question.context,
-        "going_on": ask.going_on,
+        "activity": ask.activity,
         "options": list(question.option_labels),
         "multiple": question.multiple,
         "schema": question.schema,
@@ -42,7 +42,7 @@ def ask_document(ask: Ask) -> dict[str, Any]:
         "agent": origin.agent,
         "session": origin.session,
         "tool_use_id": origin.tool_use_id,
-        "sponsor": origin.sponsor,
+        "started_by": origin.started_by,
         "owner": origin.owner,
         "task": origin.task,
         "opened_at": iso(ask.opened_at),
@@ -70,8 +70,8 @@ def message_document(message: Message) -> dict[str, Any]:
     return message._asdict() | {"sent_at": iso(message.sent_at)}
 
 
-def sitting_document(sitting: Sitting) -> dict[str, Any]:
-    document = sitting._asdict()
+def visit_document(visit: Visit) -> dict[str, Any]:
+    document = visit._asdict()
     times = ("started_at", "ended_at", "expires_at")
     return document | {name: iso(document[name]) for name in times}
 
@@ -94,7 +94,7 @@ def token_document(token: Token) -> dict[str, Any]:
 def run_document(run: Run) -> dict[str, Any]:
     """A run; who drives it, and until when, is nobody's business."""
     document = run._asdict()
-    for name in ("claim", "owner", "lease_until", "falls"):
+    for name in ("claim", "owner", "lease_until", "crash_count"):
         del document[name]
     times = ("created_at", "ready_at", "waiting_since", "ended_at")
     return document | {name: iso(document[name]) for name in times}

@@ -16,7 +16,7 @@ from gatebell.errors import CancelledError, NotAnsweredError, TimedOutError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
 
 
 class SessionOutcome(StrEnum):
@@ -131,16 +131,16 @@ class Visits(NamedTuple):
     duration_ms: int = 0
 
 
-def sum_up(ask: Ask, sittings: Sequence[Sitting]) -> Visits:
+def sum_up(ask: Ask, visits: Sequence[Visit]) -> Visits:
     """The visits of an ask as its asker gets them; final once the last visit has ended."""
-    words = "\n".join(one.transcript for one in sittings if one.transcript)
+    words = "\n".join(one.transcript for one in visits if one.transcript)
     captures = ask.question.session and ask.question.session.capture_transcript
     now = ask.settled_at or ask.opened_at
     return Visits(
-        attempts=len(sittings),
-        session_id=next((one.conversation for one in reversed(sittings) if one.session), ""),
+        attempts=len(visits),
+        session_id=next((one.conversation for one in reversed(visits) if one.session), ""),
         transcript=words if captures else None,
-        duration_ms=round(seconds_used(sittings, now) * 1000),
+        duration_ms=round(seconds_used(visits, now) * 1000),
     )
 
 

@@ -30,7 +30,7 @@ class Requirement(NamedTuple):
     @property
     def personal(self) -> bool:
         """It tells people apart, so a claimed name is not enough."""
-        return self != ANYBODY
+        return self != ANY_PERSON
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class Requirement(NamedTuple):
         return text
 
 
-ANYBODY = Requirement()
+ANY_PERSON = Requirement()
 
 
 def make_requirement(
@@ -65,7 +65,7 @@ def make_requirement(
 ) -> Requirement:
     """Read a requirement written as data: `{n, of}` or `{all}`, with veto, not_author, reject."""
     if not data:
-        return ANYBODY
+        return ANY_PERSON
     unknown = set(data) - {"n", "of", "all", "veto", "not_author", "reject"}
     if unknown:
         raise UsageError(f"a requirement has no {min(unknown)!r}; see docs/asks.md")
@@ -140,7 +140,7 @@ def deciders(votes: Iterable[Vote], decision: Decision) -> list[str]:
     return [who for who, said in last.items() if said == decision]
 
 
-def why_not(requirement: Requirement, sponsor: str, session: str, caller: Caller) -> str | None:
+def why_not(requirement: Requirement, started_by: str, session: str, caller: Caller) -> str | None:
     """Why this caller may not answer, as a sentence; None when they may."""
     if not requirement.personal:
         return None
@@ -149,7 +149,7 @@ def why_not(requirement: Requirement, sponsor: str, session: str, caller: Caller
             f"this ask is for {requirement}, so it needs your personal token: "
             "answer with --as NAME (made by `gate person add NAME`)"
         )
-    if requirement.not_author and caller.principal == sponsor:
+    if requirement.not_author and caller.principal == started_by:
         return "you started the agent that asks, and this ask excludes its author"
     if requirement.not_author and caller.agent and caller.agent.may_be(session):
         return "this is the session that asks, and this ask excludes its author"

@@ -33,7 +33,7 @@ _BIRTHS: dict[str, tuple[str, ...]] = {
     EventKind.ASK_CANCELLED: ("wakes", "outbox", "deliveries"),
     EventKind.ASK_TIMED_OUT: ("wakes", "outbox", "deliveries"),
     EventKind.ASK_ESCALATED: ("outbox", "deliveries"),
-    EventKind.SESSION_OPENED: ("sittings",),
+    EventKind.SESSION_OPENED: ("visits",),
     EventKind.PERSON_ADDED: ("people",),
     EventKind.TOKEN_MADE: ("tokens",),
     EventKind.GROUP_SET: ("group_members",),
@@ -47,6 +47,8 @@ _BIRTHS: dict[str, tuple[str, ...]] = {
     EventKind.TASK_CREATED: ("tasks", "task_needs"),
     EventKind.TASK_CHANGED: ("task_needs",),
 }
+# Tables that were renamed: older events have the old name.
+_RENAMED = {"sittings": "visits"}
 _DEATHS: dict[str, str] = {EventKind.PERSON_REMOVED: "people", EventKind.RUN_DELETED: "runs"}
 # One event may tell of many such rows, or of none.
 _MANY = (
@@ -117,10 +119,11 @@ class Told:
             return
         # The first event with seals seals these; from then on no unsealed one is older.
         del self._births[_TRAITS]
-        for table, rows in entry.rows.items():
+        for written, rows in entry.rows.items():
+            table = _RENAMED.get(written, written)
             for key, parts in rows.items():
-                if trouble := self._follow_row(table, key, parts):
-                    yield f"{table} {key}: this row was {trouble} without an event, before event {entry.seq}"
+                if problem := self._follow_row(table, key, parts):
+                    yield f"{table} {key}: this row was {problem} without an event, before event {entry.seq}"
 
     def _follow_row(self, table: str, key: str, parts: list[str]) -> str:
         before = self._rows.pop((table, key), None)

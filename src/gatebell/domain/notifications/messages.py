@@ -66,7 +66,7 @@ class Delivery(NamedTuple):
     kind: NoticeKind
     ask_id: str
     to: str
-    road: str
+    route: str
     written_at: datetime
     due_at: datetime
     attempts: int = 0
@@ -74,7 +74,7 @@ class Delivery(NamedTuple):
     claimed_until: datetime | None = None
     sent_at: datetime | None = None
     given_up_at: datetime | None = None
-    trouble: str = ""
+    problem: str = ""
 
 
 class NotificationMessage(NamedTuple):

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 KEYS = {
     "to": 'where it leads: "desktop", an Apprise address, "command: …" or "webhook: https://…"',
-    "person": "whose road it is; without it, everybody's",
+    "person": "the person who gets the notices; without it, everybody",
     "priority": "only asks at least this urgent: urgent, high, normal, low or backlog (all)",
     "quiet": 'when only urgent asks are sent: "22:00-07:00", in local time',
-    "secret": "what a webhook is signed with: whsec_…",
+    "secret": "the key that signs a webhook: whsec_…",
 }
 MACHINES = (ChannelKind.COMMAND, ChannelKind.WEBHOOK)
 

@@ -21,7 +21,7 @@ def listed_as(token_digest: str) -> str:
     return token_digest[:8]
 
 
-def door(token_id: str) -> str:
+def session_prefix(token_id: str) -> str:
     """What stands before the session of every ask that was opened with this token."""
     return f"http-{token_id}/"
 

@@ -224,7 +224,7 @@ def _starts(words: list[str]) -> Iterator[int]:
     before = ""
     starts = 0
     for at, word in enumerate(words):
-        if not _stands_before(word):
+        if not _precedes_program(word):
             yield at
             starts += 1
             if not before.startswith("-") or starts == _MAX_STARTS:
@@ -232,7 +232,7 @@ def _starts(words: list[str]) -> Iterator[int]:
         before = word
 
 
-def _stands_before(word: str) -> bool:
+def _precedes_program(word: str) -> bool:
     """An assignment, a keyword, a program that starts another, or an option of one."""
     name, equals, _ = word.partition("=")
     assigns = bool(equals) and name.isidentifier()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TYPES = (AskKind.APPROVAL, AskKind.CHOICE)
 MORE = (
-    *("context", "going_on", "priority", "confidence", "requirement", "expires_seconds"),
+    *("context", "activity", "priority", "confidence", "requirement", "expires_seconds"),
     *("hard", "remind_every_seconds", "escalations"),
 )
 """What the ask of a phase may carry beside its question."""

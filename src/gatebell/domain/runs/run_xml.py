@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import FlowCall, Run, Turn
-    from gatebell.domain.sessions.visits import Sitting, Terms
+    from gatebell.domain.sessions.visits import Terms, Visit
 
 # What no XML document may hold, not even escaped.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -36,12 +36,12 @@ def plan(
     calls: Sequence[FlowCall],
     turns: Sequence[Turn],
     asks: Sequence[Ask],
-    sittings: Sequence[Sitting] = (),
+    visits: Sequence[Visit] = (),
 ) -> dict[str, Any]:
     """The run as JSON. `asks` are those that its calls opened, `sittings` the stays in their sessions."""
     made: dict[str, dict[str, Any]] = {}
     for call in calls:
-        made[call.path] = _call(call, turns, asks, sittings)
+        made[call.path] = _call(call, turns, asks, visits)
     top = []
     for path, one in made.items():
         parts = path.split(".")
@@ -65,7 +65,7 @@ def plan(
 
 
 def _call(
-    call: FlowCall, turns: Sequence[Turn], asks: Sequence[Ask], sittings: Sequence[Sitting]
+    call: FlowCall, turns: Sequence[Turn], asks: Sequence[Ask], visits: Sequence[Visit]
 ) -> dict[str, Any]:
     return {
         "path": call.path,
@@ -76,7 +76,7 @@ def _call(
         "ended_at": iso(call.ended_at),
         "turns": [_turn(turn) for turn in turns if turn.path == call.path],
         "interactions": [
-            _interaction(ask, sittings)
+            _interaction(ask, visits)
             for ask in asks
             if ask.origin.owner.partition("/")[2] == call.path
         ],
@@ -100,10 +100,10 @@ def _turn(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _interaction(ask: Ask, sittings: Sequence[Sitting]) -> dict[str, Any]:
+def _interaction(ask: Ask, visits: Sequence[Visit]) -> dict[str, Any]:
     waited = ask.settled_at and (ask.settled_at - ask.opened_at).total_seconds()
     terms = ask.question.session
-    session = terms and _session(ask, terms, [one for one in sittings if one.ask_id == ask.id])
+    session = terms and _session(ask, terms, [one for one in visits if one.ask_id == ask.id])
     return {
         "id": ask.id,
         "kind": ask.question.kind,
@@ -119,8 +119,8 @@ def _interaction(ask: Ask, sittings: Sequence[Sitting]) -> dict[str, Any]:
     }
 
 
-def _session(ask: Ask, terms: Terms, sittings: Sequence[Sitting]) -> dict[str, Any]:
-    came = Session(ask, ask.value, sum_up(ask, sittings))
+def _session(ask: Ask, terms: Terms, visits: Sequence[Visit]) -> dict[str, Any]:
+    came = Session(ask, ask.value, sum_up(ask, visits))
     seconds = terms.session_seconds
     return {
         "outcome": came.outcome,

@@ -37,7 +37,7 @@ class Run(NamedTuple):
     prompt: str
     project: str
     """Where the flow, its roles and its rules are read from; never a folder that agents edit."""
-    sponsor: str
+    started_by: str
     """Who started it."""
     created_at: datetime
     folder: str = ""
@@ -53,7 +53,7 @@ class Run(NamedTuple):
     result: Any = None
     agent: str = ""
     """The role that works or waits."""
-    at_path: str = ""
+    stopped_at: str = ""
     """The calls at which it stopped, with blanks between, for whoever takes it up again."""
     ready_at: datetime | None = None
     """A ready run sleeps until then."""
@@ -67,7 +67,7 @@ class Run(NamedTuple):
     """The process that drives it, or keeps it between two drives."""
     lease_until: datetime | None = None
     """Until when the owner drives it; an owner without a lease keeps it while its process lives."""
-    falls: int = 0
+    crash_count: int = 0
     """How many of its drivers died one after another without getting any further."""
     task: str = ""
     """The task that it works on."""
@@ -205,7 +205,7 @@ def claim(run: Run, owner: str, lease_until: datetime | None) -> RunChange:
     """
     after = run._replace(
         state=RunState.RUNNING, owner=owner, claim=run.claim + 1, lease_until=lease_until, ready_at=None,
-        reason="", falls=run.falls + 1 if run.state == RunState.RUNNING else 0,
+        reason="", crash_count=run.crash_count + 1 if run.state == RunState.RUNNING else 0,
     )  # fmt: skip
     return RunChange(after)
 
@@ -249,7 +249,7 @@ def park(
         state=RunState.WAITING_HUMAN,
         reason=_reason("; ".join(ask.question.prompt for ask in asks)),
         agent=agents[0] if agents else "",
-        at_path=" ".join(call.path for call in waiting),
+        stopped_at=" ".join(call.path for call in waiting),
         waiting_since=min((ask.opened_at for ask in asks), default=None),
         ready_at=wake_at,
         **_between_drives(run),
@@ -282,13 +282,13 @@ def complete(run: Run, result: Any, now: datetime) -> RunChange:
 
 def give_up(run: Run, reason: str, path: str, now: datetime) -> RunChange:
     """The flow itself, or a person's silence, ends the run as stuck."""
-    after = _end_run(run, RunState.STUCK, reason, now)._replace(at_path=path)
+    after = _end_run(run, RunState.STUCK, reason, now)._replace(stopped_at=path)
     return RunChange(after, events=(event(EventKind.RUN_STUCK, run, DRIVER, reason=after.reason),))
 
 
 def break_down(run: Run, reason: str, traceback: str, path: str, now: datetime) -> RunChange:
     after = _end_run(run, RunState.FAILED, reason, now)._replace(
-        error=storable(traceback), at_path=path
+        error=storable(traceback), stopped_at=path
     )
     return RunChange(after, events=(event(EventKind.RUN_FAILED, run, DRIVER, reason=after.reason),))
 
@@ -300,7 +300,7 @@ def stop(
     if run.has_ended:
         raise RefusedError(f"run {run.id} has ended already ({run.state})")
     after = _end_run(run, RunState.STUCK, reason, now)._replace(
-        claim=run.claim + 1, agent=run.agent, at_path=run.at_path
+        claim=run.claim + 1, agent=run.agent, stopped_at=run.stopped_at
     )
     content = {"reason": after.reason, "via": caller.via, "evidence": caller.evidence}
     told = Event(EventKind.RUN_STOPPED, run.name, caller.actor, content)
@@ -328,7 +328,7 @@ def resume(
     unanswered = set(settled)
     again = []
     for call in calls:
-        stopped_here = any(is_beneath(path, call.path) for path in run.at_path.split())
+        stopped_here = any(is_beneath(path, call.path) for path in run.stopped_at.split())
         if call.path == accept:
             _must_be_acceptable(call)
             again.append(call._replace(accepted=True))
@@ -390,7 +390,7 @@ def _between_drives(run: Run) -> dict[str, Any]:
 
 def _end_run(run: Run, state: RunState, reason: str, now: datetime) -> Run:
     return run._replace(
-        state=state, reason=_reason(reason), ended_at=now, ready_at=None, agent="", at_path="",
+        state=state, reason=_reason(reason), ended_at=now, ready_at=None, agent="", stopped_at="",
         **_RELEASED,
     )  # fmt: skip
 

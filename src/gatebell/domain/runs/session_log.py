@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class StepKind(StrEnum):
-    """What a step in the log of an agent's session is; `trouble` is its service's."""
+    """What a step in the log of an agent's session is; `problem` is its service's."""
 
     PROMPT = "prompt"
     WORDS = "words"
-    TROUBLE = "trouble"
+    PROBLEM = "problem"
     CALL = "call"
     RESULT = "result"
 

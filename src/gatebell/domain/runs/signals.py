@@ -195,7 +195,7 @@ def judge(
     file_text: str | None,
     ended_ok: bool,
     words: str,
-    trouble: str,
+    problem: str,
 ) -> Signal:
     """What a turn has come to.
 
@@ -205,7 +205,7 @@ def judge(
     if given := explicit(offered, file_text):
         return given
     if not ended_ok:
-        return Signal(SignalStatus.ERROR, reason=storable(trouble) or "the agent ended badly")
+        return Signal(SignalStatus.ERROR, reason=storable(problem) or "the agent ended badly")
     return last_signal(words) or _missing(words, file_text or "")
 
 

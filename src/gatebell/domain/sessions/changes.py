@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.deadlines import Deadlines
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.runs.runs import Turn
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
 
 
-def open_visit(ask: Ask, sitting: Sitting, caller: Caller, seconds: float) -> Change:
+def open_visit(ask: Ask, visit: Visit, caller: Caller, seconds: float) -> Change:
     """Somebody takes the session of an ask, and may stay so long."""
     must_be_pending(ask)
     content = {
-        "sitting": sitting.id,
-        "session": sitting.conversation,
+        "visit": visit.id,
+        "session": visit.conversation,
         "via": caller.via,
         "evidence": caller.evidence,
     }
     event = Event(EventKind.SESSION_OPENED, ask.id, caller.actor, content)
-    clock = stay(ask.deadlines, sitting.started_at, seconds)
+    clock = stay(ask.deadlines, visit.started_at, seconds)
     after = ask._replace(deadlines=clock, version=ask.version + 1)
-    return Change(after, (event,), sitting=sitting)
+    return Change(after, (event,), visit=visit)
 
 
 def hold_open(ask: Ask, turn: Turn, seconds: float) -> Change | None:
@@ -61,25 +61,25 @@ def _move_deadlines(ask: Ask, clock: Deadlines, turn: Turn, more: dict[str, Any]
     return Change(after, (Event(EventKind.ASK_HELD, ask.id, turn.by, content),))
 
 
-def update_visit(ask: Ask, sitting: Sitting) -> Change:
+def update_visit(ask: Ask, visit: Visit) -> Change:
     """What is known of a sitting now, while it goes on."""
-    return Change(ask._replace(version=ask.version + 1), (), sitting=sitting)
+    return Change(ask._replace(version=ask.version + 1), (), visit=visit)
 
 
-def close_visit(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Change:
+def close_visit(ask: Ask, visit: Visit, actor: str, *, given_up: bool) -> Change:
     """The session given back. Its time may be up with it, or the last attempt has failed."""
-    content = {"sitting": sitting.id, "end": sitting.end, "trouble": sitting.trouble}
+    content = {"visit": visit.id, "end": visit.end, "problem": visit.problem}
     event = Event(EventKind.SESSION_CLOSED, ask.id, actor, content)
-    at = sitting.ended_at
+    at = visit.ended_at
     assert at, "a sitting that was ended has an end"
-    if not ask.pending or not (given_up or sitting.end == VisitEnd.TIME):
-        clock = go_away(ask.deadlines, sitting.expires_at, at)
+    if not ask.pending or not (given_up or visit.end == VisitEnd.TIME):
+        clock = go_away(ask.deadlines, visit.expires_at, at)
         after = ask._replace(deadlines=clock, version=ask.version + 1)
         # Settled while they were in it, it is handed over now.
         woken = () if ask.pending else wakes(ask)
-        return Change(after, (event,), woken, sitting=sitting)
+        return Change(after, (event,), woken, visit=visit)
     if given_up:
-        note = f"the last attempt failed: {sitting.trouble}"
+        note = f"the last attempt failed: {visit.problem}"
         after = expire(ask, at, FAILED).ask._replace(
             status=AskStatus.CANCELLED, note=note, settled_by="gate"
         )
@@ -91,5 +91,5 @@ def close_visit(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Ch
         events=(event, *change.events),
         wakes=wakes(ask),
         notices=(Notice(NoticeKind.SETTLED, ask.id),),
-        sitting=sitting,
+        visit=visit,
     )

@@ -26,7 +26,7 @@ When you have gathered all necessary information and the human is ready to concl
 ```"""
 
 
-class Brief(NamedTuple):
+class SessionFiles(NamedTuple):
     """The papers of a session."""
 
     prompt: str
@@ -48,7 +48,7 @@ def first_words(ask_id: str, prompt_file: str) -> str:
     )
 
 
-def brief(question: Question, papers: str) -> Brief:
+def session_files(question: Question, files_folder: str) -> SessionFiles:
     """The question with its context, for files in this folder."""
     text = _text(question.context)
     parts = [question.prompt]
@@ -57,17 +57,17 @@ def brief(question: Question, papers: str) -> Brief:
         is_words = isinstance(question.context, str)
         if len(text) > _MAX_CONTEXT_CHARACTERS:
             context_file = "context.txt" if is_words else "context.json"
-            shown = f"It is long. Read or search what you need of it: {papers}/{context_file}"
+            shown = f"It is long. Read or search what you need of it: {files_folder}/{context_file}"
         else:
             shown = _fence(text, "" if is_words else "json")
         parts.append(f"## Context\n{shown}")
     parts.append(_ending(question))
-    return Brief("\n\n".join(parts), context_file, text if context_file else "")
+    return SessionFiles("\n\n".join(parts), context_file, text if context_file else "")
 
 
-def list_injected(question: Question, papers: str, first: str) -> tuple[str, ...]:
+def list_injected(question: Question, files_folder: str, first: str) -> tuple[str, ...]:
     """All that the agent was told by us: whoever repeats it has decided nothing."""
-    made = brief(question, papers)
+    made = session_files(question, files_folder)
     return tuple(text for text in (first, made.prompt, question.prompt, made.context) if text)
 
 

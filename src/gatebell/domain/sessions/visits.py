@@ -72,7 +72,7 @@ class Terms(NamedTuple):
     """After so many sittings that failed nobody tries again; 0: a person decides that."""
 
 
-class Sitting(NamedTuple):
+class Visit(NamedTuple):
     """One person's stay in the session of an ask."""
 
     id: str
@@ -92,7 +92,7 @@ class Sitting(NamedTuple):
     end: VisitEnd | Literal[""] = ""
     """`left`; `time`: it was up; `failed`: the program did not do it; `lost`: whoever opened it
     died; `stopped`: the ask was settled meanwhile."""
-    trouble: str = ""
+    problem: str = ""
     """Why it failed, or why a lost one has no transcript."""
     transcript: str = ""
     expires_at: datetime | None = None
@@ -121,19 +121,19 @@ def make_terms(terms: Terms) -> Terms:
     return terms._replace(answer=AskKind(terms.answer))
 
 
-def seconds_used(sittings: Sequence[Sitting], now: datetime) -> float:
+def seconds_used(visits: Sequence[Visit], now: datetime) -> float:
     """How long people have been in the session so far; of one who died in it nobody knows.
 
     Nobody was in it for less than no time, however the clock was set meanwhile.
     """
-    known = [one for one in sittings if one.end != LOST]
+    known = [one for one in visits if one.end != LOST]
     lasted = (((one.ended_at or now) - one.started_at).total_seconds() for one in known)
     return sum((max(0.0, seconds) for seconds in lasted), 0.0)
 
 
-def untold_since(sittings: Sequence[Sitting]) -> datetime:
+def untold_since(visits: Sequence[Visit]) -> datetime:
     """Since when what was said stands in no transcript: the last, or who died just before it."""
-    *earlier, last = sittings
+    *earlier, last = visits
     since = last.started_at
     for one in reversed(earlier):
         if one.end != LOST:
@@ -142,15 +142,15 @@ def untold_since(sittings: Sequence[Sitting]) -> datetime:
     return since
 
 
-def seconds_left(terms: Terms, sittings: Sequence[Sitting], now: datetime) -> float | None:
+def seconds_left(terms: Terms, visits: Sequence[Visit], now: datetime) -> float | None:
     if terms.session_seconds is None:
         return None
-    return max(0.0, terms.session_seconds - seconds_used(sittings, now))
+    return max(0.0, terms.session_seconds - seconds_used(visits, now))
 
 
-def conversation(terms: Terms, sittings: Sequence[Sitting], cli: str) -> tuple[str, str] | None:
+def conversation(terms: Terms, visits: Sequence[Visit], cli: str) -> tuple[str, str] | None:
     """(program, session) that a new sitting goes on with, if there is one."""
-    for one in reversed(sittings):
+    for one in reversed(visits):
         if one.session:
             return one.cli, one.session
     if not terms.resume_session:
@@ -159,12 +159,12 @@ def conversation(terms: Terms, sittings: Sequence[Sitting], cli: str) -> tuple[s
     return (named, session) if slash else (cli, named)
 
 
-def failures(sittings: Sequence[Sitting]) -> int:
-    return sum(one.end == FAILED for one in sittings)
+def failures(visits: Sequence[Visit]) -> int:
+    return sum(one.end == FAILED for one in visits)
 
 
 def describe_holder(
-    holder: Sitting | Turn, ask_id: str, orphans: Sequence[str], now: datetime
+    holder: Visit | Turn, ask_id: str, orphans: Sequence[str], now: datetime
 ) -> str:
     """Who is in a session, and what to do about it.
 
@@ -208,25 +208,25 @@ def facts(terms: Terms, folder: str) -> list[tuple[str, str]]:
     told += [("Folder", terms.cwd or folder), ("More tools", terms.mcp_config)]
     told.append(("Goes on with", terms.resume_session))
     if terms.session_seconds is not None:
-        told.append(("Time", f"{age(terms.session_seconds)}, all sittings together"))
+        told.append(("Time", f"{age(terms.session_seconds)}, all visits together"))
     told.append(("Transcript", "what is said is kept" if terms.capture_transcript else ""))
     if terms.max_attempts:
         told.append(("Attempts", f"given up after {terms.max_attempts} that failed"))
     return [(name, text) for name, text in told if text]
 
 
-def stay(sitting: Sitting, now: datetime, orphans: Sequence[str] = ()) -> str:
+def stay(visit: Visit, now: datetime, orphans: Sequence[str] = ()) -> str:
     """One sitting as a sentence: who, with what, for how long, and how it ended.
 
     No process recorded when a lost one ended, so only its begin is told. `orphans` name the
     processes that live in it though its holder's own is gone.
     """
-    lasted = f"for {age(((sitting.ended_at or now) - sitting.started_at).total_seconds())}"
-    since = f"since {sitting.started_at:%Y-%m-%d %H:%M:%S} UTC"
-    who = f"{inert_line(sitting.by, 80)} with {inert_line(sitting.cli, 40)}"
+    lasted = f"for {age(((visit.ended_at or now) - visit.started_at).total_seconds())}"
+    since = f"since {visit.started_at:%Y-%m-%d %H:%M:%S} UTC"
+    who = f"{inert_line(visit.by, 80)} with {inert_line(visit.cli, 40)}"
     if orphans:
         return f"{who}, {since}: {ENDS[LOST]}, but {_living(orphans)}: end that"
-    if not sitting.end:
+    if not visit.end:
         return f"{who}, in it now, {lasted}"
-    why = f": {inert_line(sitting.trouble, 200)}" if sitting.trouble else ""
-    return f"{who}, {since if sitting.end == LOST else lasted}: {ENDS[sitting.end]}{why}"
+    why = f": {inert_line(visit.problem, 200)}" if visit.problem else ""
+    return f"{who}, {since if visit.end == LOST else lasted}: {ENDS[visit.end]}{why}"

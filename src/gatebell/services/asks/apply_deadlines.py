@@ -38,7 +38,7 @@ def sweep(store: Store, most: int = _AT_ONCE) -> int:
     Visits whose holders died are closed. Says how many asks were due: whoever asks for a page must
     not wait for all of them.
     """
-    if store.asks.open_sittings() or store.runs.list_joined_turns():
+    if store.asks.open_visits() or store.runs.list_joined_turns():
         # Imported here: most inboxes have no open visit.
         from gatebell.services.sessions.lost_visits import close_all_lost
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def ask_back(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:
     """Send the asker a message; the ask stays pending. UsageError where nobody would reply."""
     ask = get(store, ask_id)
-    if ask.pending and nobody_replies(ask):
+    if ask.pending and has_no_replier(ask):
         number = run_of(ask.origin.owner)
         raise UsageError(
             f"{ask.id} is asked by the code of run {number}, which cannot reply: say it to the "
@@ -34,7 +34,7 @@ def ask_back(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:
     return _say(store, ask_id, caller, text, messages.ask_back)
 
 
-def nobody_replies(ask: Ask) -> bool:
+def has_no_replier(ask: Ask) -> bool:
     """Whether a flow's own code asks: a gate, a question of its own, a step in doubt."""
     return run_of(ask.origin.owner) is not None and not ask.origin.session
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gatebell.domain.asks import deadlines
 from gatebell.domain.asks.answers import with_default
 from gatebell.domain.asks.asks import (
-    MAX_GOING_ON_CHARACTERS,
+    MAX_ACTIVITY_CHARACTERS,
     Ask,
     Origin,
     cancel as cancelled,
@@ -22,7 +22,7 @@ from gatebell.domain.asks.asks import (
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.owners import task_of
-from gatebell.domain.asks.requirements import ANYBODY, make_requirement
+from gatebell.domain.asks.requirements import ANY_PERSON, make_requirement
 from gatebell.domain.digests import token_digest
 from gatebell.domain.enums import AskKind, Priority
 from gatebell.domain.people.principals import must_be_a_person
@@ -58,7 +58,7 @@ class Request(NamedTuple):
     multiple: bool = False
     schema: dict[str, Any] | None = None
     context: Any = None
-    going_on: str = ""
+    activity: str = ""
     priority: int | str = Priority.NORMAL
     confidence: float | None = None
     default: Any = None
@@ -149,7 +149,7 @@ def _new(request: Request, question: Question, origin: Origin, now: datetime, to
         # The store gives fractions back, and a digest tells 1 from 1.0.
         confidence=None if request.confidence is None else float(request.confidence),
         deferred=request.deferred,
-        going_on=_without_secrets(request.going_on),
+        activity=_without_secrets(request.activity),
         token_digest=token_digest(token) if token else "",
         deadlines=deadlines.start(
             now,
@@ -161,15 +161,15 @@ def _new(request: Request, question: Question, origin: Origin, now: datetime, to
     )
 
 
-def _without_secrets(going_on: str) -> str:
+def _without_secrets(activity: str) -> str:
     """What was going on, as all faces may show it, from wherever it came."""
-    if not going_on:
+    if not activity:
         return ""
     # Imported here: most asks do not need it, and asking is fast.
     from gatebell.domain.text.redaction import hide_secrets
 
-    most = MAX_GOING_ON_CHARACTERS
-    return hide_secrets(storable(going_on)[: 2 * most])[:most]
+    most = MAX_ACTIVITY_CHARACTERS
+    return hide_secrets(storable(activity)[: 2 * most])[:most]
 
 
 def _asked_by_hand(store: Store, new: Ask, caller: Caller) -> Ask | None:
@@ -193,7 +193,7 @@ def _asked_by_hand(store: Store, new: Ask, caller: Caller) -> Ask | None:
 
 def _must_be_words(request: Request) -> None:
     """A program may hand in anything; say so here, not deep inside."""
-    texts = (request.prompt, request.kind, request.going_on, *request.options)
+    texts = (request.prompt, request.kind, request.activity, *request.options)
     if not all(isinstance(text, str) for text in texts):
         raise UsageError("question, kind and options are texts")
     times = (request.expires_seconds, request.remind_every_seconds, request.confidence)
@@ -217,7 +217,7 @@ def _must_know(store: Store, escalations: tuple[Escalation, ...]) -> None:
 
 def _requirement(store: Store, request: Request, caller: Caller) -> Requirement:
     if not request.requirement:
-        return ANYBODY
+        return ANY_PERSON
     requirement = make_requirement(request.requirement, store.people.groups())
     if requirement.not_author and caller.name not in {one.name for one in store.people.all()}:
         raise RefusedError(

@@ -141,7 +141,7 @@ def outcome(store: Store, ask: Ask, value: Any, hosts: Hosts | None = None) -> O
     if ask.question.kind != AskKind.SESSION:
         return outcome_of(ask, value)
     if not is_ready(store, ask):
-        return outcome_of(asks.hide_settlement(ask), None, sum_up(ask, store.asks.sittings(ask.id)))
+        return outcome_of(asks.hide_settlement(ask), None, sum_up(ask, store.asks.visits(ask.id)))
     if hosts is None:
-        return outcome_of(ask, value, sum_up(ask, store.asks.sittings(ask.id)))
+        return outcome_of(ask, value, sum_up(ask, store.asks.visits(ask.id)))
     return outcome_of(ask, value, visits.summary(store, ask, hosts))

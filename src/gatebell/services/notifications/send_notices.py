@@ -37,8 +37,8 @@ _log = logging.getLogger(__name__)
 class Tried(NamedTuple):
     """What came of a test message."""
 
-    road: str
-    trouble: str
+    route: str
+    problem: str
 
 
 def spread(store: Store, post: Post) -> None:
@@ -59,10 +59,10 @@ def _keep_last(late: dict[Posted, list[Delivery]], post: Post) -> dict[Posted, l
 
     A webhook is for a program, which gets each event.
     """
-    last = {each.road: each for deliveries in late.values() for each in deliveries}
+    last = {each.route: each for deliveries in late.values() for each in deliveries}
     programs = {route.name for route in post.routes if route.via == ChannelKind.WEBHOOK}
     return {
-        one: [each for each in deliveries if each.road in programs or last[each.road] is each]
+        one: [each for each in deliveries if each.route in programs or last[each.route] is each]
         for one, deliveries in late.items()
     }
 
@@ -106,14 +106,14 @@ def send_next(store: Store, post: Post, route: Route) -> bool:
         return True
     waiting = sum(number for _, number in store.asks.waiting_counts())
     message = compose(delivery, post.url, ask, _words(store, delivery), waiting)
-    trouble = _try(post, route, message)
-    if not trouble:
+    problem = _try(post, route, message)
+    if not problem:
         store.outbox.sent(delivery)
         return True
     again_at = routes.retry_at(delivery.attempts, store.now())
     if again_at:
         again_at = routes.send_at(route, ask, again_at, post.zone)
-    store.outbox.record_failure(delivery, trouble, again_at)
+    store.outbox.record_failure(delivery, problem, again_at)
     return False
 
 
@@ -131,13 +131,13 @@ def _words(store: Store, delivery: Delivery) -> Note | None:
 
 def _try(post: Post, route: Route, message: NotificationMessage) -> str:
     """Send a message; what went wrong, or nothing. What takes too long is left to itself."""
-    troubles: list[str] = []
+    problems: list[str] = []
     thread = threading.Thread(
-        target=lambda: troubles.append(_send(post, route, message)), daemon=True
+        target=lambda: problems.append(_send(post, route, message)), daemon=True
     )
     thread.start()
     thread.join(_SENDS_WITHIN_SECONDS)
-    return troubles[0] if troubles else f"it took longer than {_SENDS_WITHIN_SECONDS:g} seconds"
+    return problems[0] if problems else f"it took longer than {_SENDS_WITHIN_SECONDS:g} seconds"
 
 
 def _send(post: Post, route: Route, message: NotificationMessage) -> str:
@@ -178,10 +178,10 @@ class Sender:
         self._post = post
         self._source = source
         # Daemons: whatever a route does, the process can end.
-        self._crew: dict[str, threading.Thread] = {}
+        self._threads: dict[str, threading.Thread] = {}
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
-        self._trouble = ""
+        self._problem = ""
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._run, name="gatebell-sender", daemon=True)
@@ -194,7 +194,7 @@ class Sender:
         """
         self._stopped.set()
         until = self._store.monotonic() + _ENDS_WITHIN_SECONDS
-        for thread in (self._thread, *list(self._crew.values())):
+        for thread in (self._thread, *list(self._threads.values())):
             if thread:
                 thread.join(max(0.0, until - self._store.monotonic()))
 
@@ -209,9 +209,9 @@ class Sender:
 
     def _complain(self, error: Exception) -> None:
         """Say what went wrong; what goes wrong again and again is said once."""
-        trouble = repr(error)
-        if trouble != self._trouble:
-            self._trouble = trouble
+        problem = repr(error)
+        if problem != self._problem:
+            self._problem = problem
             _log.warning("sending goes on after trouble", exc_info=error)
 
     def drain(self, lives_for_seconds: float = LIVES_FOR_SECONDS) -> None:
@@ -224,7 +224,7 @@ class Sender:
                 spread(self._store, self._post)
                 self._send_due()
                 # Before the look at what is due: a route that comes back meanwhile is seen there.
-                busy = any(thread.is_alive() for thread in self._crew.values())
+                busy = any(thread.is_alive() for thread in self._threads.values())
                 left = due_in(self._store, self._post, otherwise=lives_for_seconds)
                 if left >= lives_for_seconds < _FOREVER and not busy:
                     return
@@ -241,10 +241,10 @@ class Sender:
             if due_at and due_at <= now and not self._is_busy(route):
                 thread = threading.Thread(target=self._send_all, args=(route,), daemon=True)
                 thread.start()
-                self._crew[route.name] = thread
+                self._threads[route.name] = thread
 
     def _is_busy(self, route: Route) -> bool:
-        return route.name in self._crew and self._crew[route.name].is_alive()
+        return route.name in self._threads and self._threads[route.name].is_alive()
 
     def _send_all(self, route: Route) -> None:
         try:

@@ -261,7 +261,7 @@ def _answer_questions(store: Store, held: Held, caller: Caller, until: float) ->
 
 def _requests(held: Held) -> list[Request]:
     """The host's questions as asks, if they have the form that is known."""
-    questions, going_on = held.call.input.get("questions"), held.host.describe_activity()
+    questions, activity = held.call.input.get("questions"), held.host.describe_activity()
     try:
         return [
             Request(
@@ -270,7 +270,7 @@ def _requests(held: Held) -> list[Request]:
                 options=(*(option["label"] for option in one["options"]), OTHER),
                 multiple=bool(one.get("multiSelect")),
                 context={o["label"]: o.get("description", "") for o in one["options"]},
-                going_on=going_on,
+                activity=activity,
                 expires_seconds=held.patience_seconds,
                 hard=True,
                 remind_every_seconds=held.remind_every_seconds,
@@ -292,7 +292,7 @@ def _open(store: Store, held: Held, caller: Caller, seconds: float | None) -> As
         kind=AskKind.APPROVAL,
         call=held.call,
         deferred=seconds is None,
-        going_on=held.host.describe_activity(),
+        activity=held.host.describe_activity(),
         expires_seconds=seconds,
         hard=seconds is not None,
         remind_every_seconds=held.remind_every_seconds,

@@ -173,7 +173,7 @@ class Abandoned:
         return [run for run in self._store.runs.list_kept() if not is_kept(self._store, run)]
 
 
-class Heart:
+class Heartbeat:
     """Keeps the claims of this process while their drives are busy with long calls."""
 
     def __init__(self, store: Store) -> None:

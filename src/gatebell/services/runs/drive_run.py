@@ -13,7 +13,7 @@ from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import StepFailedError
 from gatebell.services.asks.create_ask import withdrawals
 from gatebell.services.runs import claims
-from gatebell.services.runs.claims import Heart
+from gatebell.services.runs.claims import Heartbeat
 from gatebell.services.runs.error_lines import describe, format_traceback
 from gatebell.services.runs.journal_values import plain
 from gatebell.services.runs.parallel_branches import Stuck
@@ -29,7 +29,7 @@ from gatebell.services.runs.run_journal import (
     waiting_asks,
 )
 from gatebell.services.runs.source_check import FLOW, must_be_seen
-from gatebell.services.runs.workspace_setup import ask_after_falls, settle_in
+from gatebell.services.runs.workspace_setup import ask_after_crashes, settle_in
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -45,7 +45,7 @@ class Driver:
     """Drives runs in this process, one on each thread that calls `drive`."""
 
     def __init__(self, store: Store, needs: RunDependencies) -> None:
-        self._store, self._needs, self._heart = store, needs, Heart(store)
+        self._store, self._needs, self._heartbeat = store, needs, Heartbeat(store)
         self._drives: dict[int, Drive] = {}
         self._closing = False
 
@@ -68,7 +68,7 @@ class Driver:
         drive = Drive(self._store, self._needs, claimed, FlowTerms())
         self._drives[claimed.id] = drive
         if not claimed.is_kept:
-            self._heart.hold(claimed)
+            self._heartbeat.hold(claimed)
         try:
             if self._closing:
                 drive.closing.set()
@@ -77,11 +77,11 @@ class Driver:
         except Overtaken:
             pass
         except Unwritable as unwritable:
-            raise unwritable.trouble from None
+            raise unwritable.problem from None
         finally:
             # Threads that the flow's code left behind may begin nothing any more.
             drive.lost = True
-            self._heart.let_go(claimed)
+            self._heartbeat.let_go(claimed)
             del self._drives[claimed.id]
         return self._store.runs.get(claimed.id) or drive.run
 
@@ -94,7 +94,7 @@ class Driver:
         branch = Branch(drive)
         current.set(branch)
         try:
-            ask_after_falls(branch)
+            ask_after_crashes(branch)
             work = self._load(branch)
             settle_in(branch)
             result = work(drive.run.prompt)
@@ -172,7 +172,7 @@ class Driver:
             for turn in list(drive.agents.values()):
                 if process := drive.turns[turn.id].process:
                     self._store.machine.end(parse_identity(process), ("GATE_TURN", turn.id))
-        self._heart.stop()
+        self._heartbeat.stop()
 
 
 def end_agents(drive: Drive) -> None:

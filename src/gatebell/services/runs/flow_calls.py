@@ -108,7 +108,7 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
         Request(
             f"Did {journals.describe_call(CallName.STEP, call.label)} happen? It was begun and interrupted.",
             AskKind.FORM,
-            going_on=f"Its arguments: {canonical(to_json_value(arguments))}\n"
+            activity=f"Its arguments: {canonical(to_json_value(arguments))}\n"
             + (f"The process that began it ({begun_by}) may still be at work." if lives else ""),
             schema={
                 "type": "object",
@@ -171,8 +171,8 @@ def pause(branch: Branch, message: str, more: dict[str, Any]) -> Outcome:
     """A gate: true when, and only when, a person approves."""
     call = branch.begin(CallName.PAUSE, message, to_json_value([message, more]))
     request = Request(message, AskKind.APPROVAL, **more)
-    if call.state == CallState.OPEN and not request.going_on:
-        request = request._replace(going_on=_look_at(branch, call))
+    if call.state == CallState.OPEN and not request.activity:
+        request = request._replace(activity=_look_at(branch, call))
     return _ask(branch, call, request)
 
 
@@ -268,11 +268,11 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
         cwd=run.folder,
         agent=call.label if call.name == CallName.RUN else run.flow,
         session=session,
-        sponsor=run.sponsor,
+        started_by=run.started_by,
         owner=owner_of(run.id, call.path),
         task=run.task,
     )
-    author = drive.needs.caller._replace(principal=run.sponsor)
+    author = drive.needs.caller._replace(principal=run.started_by)
     while True:
         key = f"{call.key}/{call.asked}"
         opened = create_ask.ask(drive.store, request, origin, author, key).ask

@@ -56,7 +56,7 @@ class RunRequest(NamedTuple):
 def start(
     store: Store,
     workspace: Workspace,
-    wish: RunRequest,
+    request: RunRequest,
     caller: Caller,
     keeper: Keeper | None = None,
 ) -> tuple[Run, Place]:
@@ -64,30 +64,30 @@ def start(
 
     With a keeper only this process drives it, while the process lives.
     """
-    for path in (wish.project, wish.source):
+    for path in (request.project, request.source):
         if storable(path) != path:
             raise UsageError(
                 f"{storable(path)} is no text in UTF-8, so it could not be found again: rename it"
             )
     new = Run(
         id=0,
-        flow=storable(wish.flow),
-        source=wish.source,
-        source_digest=wish.source_digest,
-        prompt=storable(wish.prompt),
-        project=wish.project,
-        sponsor=caller.principal,
+        flow=storable(request.flow),
+        source=request.source,
+        source_digest=request.source_digest,
+        prompt=storable(request.prompt),
+        project=request.project,
+        started_by=caller.principal,
         created_at=store.now(),
         state=RunState.STUCK,
         reason=_BEING_MADE,
     )
-    run = store.runs.add(new, [runs.build_started_event(new, caller, wish.seen)], Carried())
+    run = store.runs.add(new, [runs.build_started_event(new, caller, request.seen)], Carried())
     try:
         place = (
-            in_place(wish.project)
-            if wish.in_place
+            in_place(request.project)
+            if request.in_place
             else workspace.make(
-                wish.project, run.id, with_changes=wish.with_changes, token=_token(run)
+                request.project, run.id, with_changes=request.with_changes, token=_token(run)
             )
         )
     except GateError as error:
@@ -96,7 +96,7 @@ def start(
         if isinstance(error, NoWorktreeError):
             raise NoWorktreeError(f"{error} {_IN_PLACE}") from None
         raise
-    return _open(store, run, place, begin=wish.begin, keeper=keeper), place
+    return _open(store, run, place, begin=request.begin, keeper=keeper), place
 
 
 def in_place(project: str) -> Place:
@@ -224,7 +224,7 @@ def fork(
         source_digest=run.source_digest,
         prompt=run.prompt,
         project=run.project,
-        sponsor=caller.principal,
+        started_by=caller.principal,
         created_at=store.now(),
         state=RunState.STUCK,
         reason=_BEING_MADE,

@@ -68,9 +68,9 @@ class Overtaken(BaseException):
 class Unwritable(BaseException):
     """The store cannot be written, so nothing may be done that would have to be recorded."""
 
-    def __init__(self, trouble: StoreTroubleError) -> None:
-        super().__init__(str(trouble))
-        self.trouble = trouble
+    def __init__(self, problem: StoreTroubleError) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
 
 
 class Closing(BaseException):
@@ -100,9 +100,9 @@ class Drive:
             after = change.run
             if after.state == RunState.RUNNING:
                 # Whoever writes down a call has got further than those who died before.
-                falls = 0 if change.calls else after.falls
+                crash_count = 0 if change.calls else after.crash_count
                 lease = None if after.is_kept else self.store.now() + LEASE
-                after = after._replace(lease_until=lease, falls=falls)
+                after = after._replace(lease_until=lease, crash_count=crash_count)
             self.lost = not self.store.runs.change(change._replace(run=after), self.run)
             if self.lost:
                 raise Overtaken

@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from gatebell.services.runs.run_journal import Branch
 
 _PATH = "0"
-_FALLS = "00"
-_MAX_FALLS = 10
+_CRASHES = "00"
+_MAX_CRASHES = 10
 _AGAIN = "Try again"
 _WITHOUT = "Go on without it"
 _STOP = "Stop the run"
 
 
-def ask_after_falls(branch: Branch) -> None:
+def ask_after_crashes(branch: Branch) -> None:
     """A run at which one driver after another dies must not take all of them with it."""
     drive, run = branch.drive, branch.drive.run
-    call = drive.calls.get(_FALLS) or FlowCall(
-        run.id, _FALLS, CallName.DRIVER, "", "", drive.store.now()
+    call = drive.calls.get(_CRASHES) or FlowCall(
+        run.id, _CRASHES, CallName.DRIVER, "", "", drive.store.now()
     )
-    if run.falls < _MAX_FALLS and call.state != CallState.WAITING:
+    if run.crash_count < _MAX_CRASHES and call.state != CallState.WAITING:
         return
     request = Request(
-        f"{_MAX_FALLS} processes that drove this run died one after another at the same place. "
+        f"{_MAX_CRASHES} processes that drove this run died one after another at the same place. "
         "Does its code end the process? Look at it, then say what now.",
         AskKind.CHOICE,
         options=(_AGAIN, _STOP),
@@ -52,14 +52,14 @@ def settle_in(branch: Branch) -> None:
     )
     if call.over:
         return
-    trouble = ""
-    while call.state == CallState.WAITING or (trouble := _trouble(branch)):
+    problem = ""
+    while call.state == CallState.WAITING or (problem := _problem(branch)):
         request = Request(
             "The folder of this run could not be set up. What now?",
             AskKind.CHOICE,
             options=(_AGAIN, _WITHOUT, _STOP),
             # Not as its context: asked again after a crash, the trouble may read otherwise.
-            going_on=trouble,
+            activity=problem,
         )
         what = decided_by_person(branch, call, request)
         call = drive.calls[_PATH]
@@ -70,7 +70,7 @@ def settle_in(branch: Branch) -> None:
     drive.record(call, None)
 
 
-def _trouble(branch: Branch) -> str:
+def _problem(branch: Branch) -> str:
     run = branch.drive.run
     return branch.drive.needs.workspace.set_up(run.project, place_of(run))
 

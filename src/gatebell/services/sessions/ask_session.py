@@ -12,7 +12,7 @@ from gatebell.domain.asks.requirements import why_not
 from gatebell.domain.enums import AskKind, VisitEnd
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.sessions import changes, session_prompt, visits as rules
-from gatebell.domain.sessions.visits import FAILED, GRACE_SECONDS, Sitting, Terms
+from gatebell.domain.sessions.visits import FAILED, GRACE_SECONDS, Terms, Visit
 from gatebell.domain.text.display import storable
 from gatebell.errors import AlreadySettledError, RefusedError, TimedOutError, UsageError
 from gatebell.ports.results import Done
@@ -40,7 +40,7 @@ class AskVisit(NamedTuple):
     """The session of an ask in a person's hands."""
 
     ask: Ask
-    sitting: Sitting
+    visit: Visit
     terms: Terms
     goes_on: bool
     """There is a conversation already, and it is resumed."""
@@ -64,9 +64,9 @@ class AskSession:
         self._new, self._goes_on = (cli, session), False
         self._seconds_left: float | None = None
 
-    def find(self, store: Store, ask: Ask, caller: Caller) -> Sitting | None:
+    def find(self, store: Store, ask: Ask, caller: Caller) -> Visit | None:
         terms = _find_terms(ask, caller)
-        now, earlier = store.now(), store.asks.sittings(ask.id)
+        now, earlier = store.now(), store.asks.visits(ask.id)
         if earlier and not earlier[-1].ended_at:
             visit_session.must_be_left(store, earlier[-1], ask.id)
             return None
@@ -76,7 +76,7 @@ class AskSession:
         begun = rules.conversation(terms, earlier, self._new[0])
         self._goes_on = begun is not None
         cli, session = begun or self._new
-        return Sitting(
+        return Visit(
             id=make_id(12, os.urandom(16), "t-"),
             ask_id=ask.id,
             number=len(earlier) + 1,
@@ -88,13 +88,13 @@ class AskSession:
             expires_at=ask.deadlines.expires_at,
         )
 
-    def enter(self, store: Store, ask: Ask, visit: Sitting, caller: Caller) -> AskVisit | None:
+    def enter(self, store: Store, ask: Ask, ask_visit: Visit, caller: Caller) -> AskVisit | None:
         left, terms = self._seconds_left, _find_terms(ask, caller)
         seconds = GRACE_SECONDS + (MAY_STAY_SECONDS if left is None else left)
-        change = changes.open_visit(ask, visit, caller, seconds)
+        change = changes.open_visit(ask, ask_visit, caller, seconds)
         if not isinstance(store.asks.change(change, ask.version), Done):
             return None
-        return AskVisit(change.ask, visit, terms, self._goes_on, left)
+        return AskVisit(change.ask, ask_visit, terms, self._goes_on, left)
 
 
 def _find_terms(ask: Ask, caller: Caller) -> Terms:
@@ -103,7 +103,7 @@ def _find_terms(ask: Ask, caller: Caller) -> Terms:
         raise UsageError(f"{ask.id} is no session: answer it with gate answer {ask.id}")
     if not ask.pending:
         raise AlreadySettledError(settled_sentence(ask))
-    if reason := why_not(question.requirement, origin.sponsor, origin.session, caller):
+    if reason := why_not(question.requirement, origin.started_by, origin.session, caller):
         raise RefusedError(reason)
     return question.session
 
@@ -116,20 +116,20 @@ def open_visit(store: Store, ask_id: str, caller: Caller, cli: str, session: str
     return visit_session.open_visit(store, ask_id, caller, AskSession(cli, session))
 
 
-def note_program(store: Store, sitting: Sitting, program: str) -> Sitting:
+def note_program(store: Store, visit: Visit, program: str) -> Visit:
     """Record that the agent's program runs, as this process."""
-    after = sitting._replace(program=program)
-    _write(store, sitting.ask_id, lambda ask: changes.update_visit(ask, after))
+    after = visit._replace(program=program)
+    _write(store, visit.ask_id, lambda ask: changes.update_visit(ask, after))
     return after
 
 
 def close_visit(
     store: Store,
-    sitting: Sitting,
+    visit: Visit,
     caller: Caller,
     end: VisitEnd,
     *,
-    trouble: str = "",
+    problem: str = "",
     transcript: str = "",
     session: str = "",
     seconds: float | None = None,
@@ -139,29 +139,29 @@ def close_visit(
     `seconds` is how long it was, where the visitor's program measured that.
     """
     now = store.now()
-    closed = sitting._replace(
-        started_at=sitting.started_at if seconds is None else now - timedelta(seconds=seconds),
+    closed = visit._replace(
+        started_at=visit.started_at if seconds is None else now - timedelta(seconds=seconds),
         ended_at=now,
         end=end,
-        trouble=storable(trouble),
+        problem=storable(problem),
         transcript=storable(transcript)[-_MAX_TRANSCRIPT_CHARACTERS:],
-        session=session or sitting.session,
+        session=session or visit.session,
     )
 
     def close(ask: Ask) -> Change | None:
-        kept = store.asks.sitting(sitting.id)
+        kept = store.asks.visit(visit.id)
         if kept and kept.ended_at:
             # Another process found it lost and closed it: its asker may have it by now.
             return None
         terms = ask.question.session
         assert terms, "a sitting is one of a session ask"
-        earlier = [one for one in store.asks.sittings(ask.id) if one.id != sitting.id]
+        earlier = [one for one in store.asks.visits(ask.id) if one.id != visit.id]
         failed = rules.failures([*earlier, closed])
         given_up = end == FAILED and 0 < terms.max_attempts <= failed
         return changes.close_visit(ask, closed, caller.actor, given_up=given_up)
 
-    after = _write(store, sitting.ask_id, close)
-    store.machine.leave_visit(sitting.id)
+    after = _write(store, visit.ask_id, close)
+    store.machine.leave_visit(visit.id)
     return after
 
 
@@ -177,45 +177,43 @@ def _write(store: Store, ask_id: str, step: Callable[[Ask], Change | None]) -> A
 
 def leave(
     store: Store,
-    visit: AskVisit,
+    ask_visit: AskVisit,
     caller: Caller,
     host: Host,
     ended: ProgramEnd | None,
-    trouble: str,
+    problem: str,
     seconds: float,
-) -> tuple[Ask, Sitting]:
+) -> tuple[Ask, Visit]:
     """Close a visit in one of our programs, with what its log tells; the ask and the visit then.
 
     `ended` is None where the program could not be opened; `trouble` says why. `seconds` is how
     long it lasted.
     """
-    sitting, mark = visit.sitting, session_prompt.mark(visit.ask.id)
-    session = sitting.session or host.found_session(mark, sitting.started_at)
-    talk = visits.talk(store, host, session, sitting.ask_id, sitting.started_at)
+    visit, mark = ask_visit.visit, session_prompt.mark(ask_visit.ask.id)
+    session = visit.session or host.found_session(mark, visit.started_at)
+    talk = visits.talk(store, host, session, visit.ask_id, visit.started_at)
     # A command has no log that tells what was said in it.
     said = bool(talk.said) if talk else seconds > _SOON_SECONDS
-    end = FAILED if trouble else VisitEnd.LEFT
+    end = FAILED if problem else VisitEnd.LEFT
     if ended:
-        end, trouble = _judge_end(ended, talk, said, sitting.cli)
-    if end == FAILED and not said and not visit.goes_on:
+        end, problem = _judge_end(ended, talk, said, visit.cli)
+    if end == FAILED and not said and not ask_visit.goes_on:
         # Nothing was begun, so the next attempt may take another program.
-        sitting, session = sitting._replace(session=""), ""
+        visit, session = visit._replace(session=""), ""
     words = ""
-    if visit.terms.capture_transcript:
-        since = rules.untold_since(store.asks.sittings(sitting.ask_id))
-        words = visits.transcript(visits.talk(store, host, session, sitting.ask_id, since))
-    ask = close_visit(
-        store, sitting, caller, end, trouble=trouble, transcript=words, session=session
-    )
-    return ask, sitting._replace(end=end, trouble=trouble, session=session)
+    if ask_visit.terms.capture_transcript:
+        since = rules.untold_since(store.asks.visits(visit.ask_id))
+        words = visits.transcript(visits.talk(store, host, session, visit.ask_id, since))
+    ask = close_visit(store, visit, caller, end, problem=problem, transcript=words, session=session)
+    return ask, visit._replace(end=end, problem=problem, session=session)
 
 
 def _judge_end(ended: ProgramEnd, talk: Talk | None, said: bool, cli: str) -> tuple[VisitEnd, str]:
     """How the visit ended, and why if it failed."""
     if ended.why or ended.told:
         return VisitEnd(ended.why) if ended.why else VisitEnd.LEFT, ""
-    if talk and talk.trouble:
-        return FAILED, f"{cli} could not talk: {talk.trouble}"
+    if talk and talk.problem:
+        return FAILED, f"{cli} could not talk: {talk.problem}"
     if ended.code in _INTERRUPTED:
         return VisitEnd.LEFT, ""
     if ended.code < 0:
@@ -227,11 +225,11 @@ def _judge_end(ended: ProgramEnd, talk: Talk | None, said: bool, cli: str) -> tu
 
 def find_proposal(store: Store, ask: Ask, host: Host) -> Proposal | None:
     """What the conversation suggests, from all visits of the ask."""
-    sittings = store.asks.sittings(ask.id)
-    session = next((one.session for one in reversed(sittings) if one.session), "")
-    talk = visits.talk(store, host, session, ask.id, sittings[0].started_at)
-    papers, first = visits.papers(store.path, ask.id), visits.first_words(store, ask.id)
-    ours = session_prompt.list_injected(ask.question, papers, first)
+    earlier = store.asks.visits(ask.id)
+    session = next((one.session for one in reversed(earlier) if one.session), "")
+    talk = visits.talk(store, host, session, ask.id, earlier[0].started_at)
+    files_folder, first = visits.files_folder(store.path, ask.id), visits.first_words(store, ask.id)
+    ours = session_prompt.list_injected(ask.question, files_folder, first)
     return visits.propose_answer(ask.question, talk, ours)
 
 

@@ -16,7 +16,7 @@ from gatebell.services.sessions import presence
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import Turn
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
     from gatebell.ports.store import Store
 
 
@@ -25,44 +25,44 @@ def is_visited(store: Store, ask: Ask) -> bool:
     return bool(open_visits(store, ask))
 
 
-def open_visits(store: Store, ask: Ask) -> list[Sitting | Turn]:
+def open_visits(store: Store, ask: Ask) -> list[Visit | Turn]:
     """The visits in the session of an ask that are not closed, whether or not they are lost."""
-    return [*_sittings(store, ask), *_turns(store, ask)]
+    return [*_visits(store, ask), *_turns(store, ask)]
 
 
-def open_visits_of_run(store: Store, run_id: int) -> list[Sitting | Turn]:
+def open_visits_of_run(store: Store, run_id: int) -> list[Visit | Turn]:
     """The visits in the sessions of a run that are not closed, whether or not they are lost."""
-    found = [(one, store.asks.get(one.ask_id)) for one in store.asks.open_sittings()]
-    sittings = [one for one, ask in found if ask and run_of(ask.origin.owner) == run_id]
-    return [*sittings, *(turn for turn in store.runs.list_joined_turns() if turn.run == run_id)]
+    found = [(one, store.asks.get(one.ask_id)) for one in store.asks.open_visits()]
+    visits = [one for one, ask in found if ask and run_of(ask.origin.owner) == run_id]
+    return [*visits, *(turn for turn in store.runs.list_joined_turns() if turn.run == run_id)]
 
 
 def close_lost(store: Store, ask: Ask) -> Ask:
     """The ask after its lost visit was closed, if there is one."""
     # Read after the ask: if the holder leaves meanwhile, the version of the ask does not fit.
-    sittings, turns = _sittings(store, ask), _turns(store, ask)
-    for sitting in sittings:
-        _close_if_lost(store, ask, sitting)
+    visits, turns = _visits(store, ask), _turns(store, ask)
+    for visit in visits:
+        _close_if_lost(store, ask, visit)
     take_back_lost(store, turns)
-    return (store.asks.get(ask.id) or ask) if sittings or turns else ask
+    return (store.asks.get(ask.id) or ask) if visits or turns else ask
 
 
 def close_all_lost(store: Store) -> None:
     """Close the lost visits of all asks."""
-    for sitting in store.asks.open_sittings():
-        if ask := store.asks.get(sitting.ask_id):
+    for visit in store.asks.open_visits():
+        if ask := store.asks.get(visit.ask_id):
             close_lost(store, ask)
     take_back_lost(store, store.runs.list_joined_turns())
 
 
-def _close_if_lost(store: Store, ask: Ask, sitting: Sitting) -> None:
+def _close_if_lost(store: Store, ask: Ask, visit: Visit) -> None:
     """Close a visit in the session of an ask; what was said stays in the agent's log."""
-    if presence.holds(store, sitting):
+    if presence.holds(store, visit):
         return
-    lost = sitting._replace(ended_at=store.now(), end=LOST)
+    lost = visit._replace(ended_at=store.now(), end=LOST)
     # After a conflict the next look closes it.
     store.asks.change(changes.close_visit(ask, lost, "gate", given_up=False), ask.version)
-    store.machine.leave_visit(sitting.id)
+    store.machine.leave_visit(visit.id)
 
 
 def take_back_lost(store: Store, turns: list[Turn]) -> None:
@@ -76,10 +76,10 @@ def take_back_lost(store: Store, turns: list[Turn]) -> None:
             run_session.take_back(store, turn)
 
 
-def _sittings(store: Store, ask: Ask) -> list[Sitting]:
+def _visits(store: Store, ask: Ask) -> list[Visit]:
     if ask.question.kind != AskKind.SESSION:
         return []
-    return [one for one in store.asks.open_sittings() if one.ask_id == ask.id]
+    return [one for one in store.asks.open_visits() if one.ask_id == ask.id]
 
 
 def _turns(store: Store, ask: Ask) -> list[Turn]:

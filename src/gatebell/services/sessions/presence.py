@@ -13,11 +13,11 @@ from gatebell.domain.runs.identities import parse_identity
 
 if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Turn
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
     from gatebell.ports.store import Store
 
 
-def lives(store: Store, visit: Sitting | Turn) -> bool:
+def lives(store: Store, visit: Visit | Turn) -> bool:
     """Whether the process that opened a visit lives, in this container or another one."""
     identity, machine = parse_identity(visit.process), store.machine
     if machine.is_elsewhere(identity):
@@ -25,12 +25,12 @@ def lives(store: Store, visit: Sitting | Turn) -> bool:
     return machine.lives(identity)
 
 
-def holds(store: Store, visit: Sitting | Turn) -> bool:
+def holds(store: Store, visit: Visit | Turn) -> bool:
     """Whether an open visit has its holder, or processes that the holder left behind."""
     return lives(store, visit) or bool(store.machine.find_marked(("GATE_TURN", visit.id)))
 
 
-def orphans(store: Store, visit: Sitting | Turn) -> list[str]:
+def orphans(store: Store, visit: Visit | Turn) -> list[str]:
     """The number and command of each process that outlives the holder of an open visit."""
     if visit.ended_at or lives(store, visit):
         return []
@@ -39,7 +39,7 @@ def orphans(store: Store, visit: Sitting | Turn) -> list[str]:
     ]
 
 
-def sits_in(store: Store, cli: str, session: str) -> Sitting | None:
+def sits_in(store: Store, cli: str, session: str) -> Visit | None:
     """The visit that has this conversation open through a session ask."""
     found = store.asks.holder(cli, session)
     return found if found and holds(store, found) else None

@@ -53,7 +53,7 @@ class Left(NamedTuple):
     """As it is now."""
     signal: Signal | None = None
     """What the agent signalled in the session."""
-    trouble: GateError | None = None
+    problem: GateError | None = None
     """Why the signal did not settle the ask."""
 
 

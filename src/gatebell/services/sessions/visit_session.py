@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.runs.identities import Identity
     from gatebell.domain.runs.runs import Turn
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
     from gatebell.ports.store import Store
 
     Opened_co = TypeVar("Opened_co", covariant=True)
-    Visit = TypeVar("Visit", Sitting, Turn)
+    EitherVisit = TypeVar("EitherVisit", Visit, Turn)
 
-    class Session(Protocol[Visit, Opened_co]):
+    class Session(Protocol[EitherVisit, Opened_co]):
         """The session of an ask, or of a run's agent."""
 
-        def find(self, store: Store, ask: Ask, caller: Caller) -> Visit | None:
+        def find(self, store: Store, ask: Ask, caller: Caller) -> EitherVisit | None:
             """The visit that this person would begin; None: look at the ask once more.
 
             Raises:
@@ -40,7 +40,9 @@ if TYPE_CHECKING:
             """
             ...
 
-        def enter(self, store: Store, ask: Ask, visit: Visit, caller: Caller) -> Opened_co | None:
+        def enter(
+            self, store: Store, ask: Ask, visit: EitherVisit, caller: Caller
+        ) -> Opened_co | None:
             """Write the visit; None where another process was faster."""
             ...
 
@@ -62,7 +64,7 @@ class ProgramEnd(NamedTuple):
 
 
 def open_visit(
-    store: Store, ask_id: str, caller: Caller, session: Session[Visit, Opened_co]
+    store: Store, ask_id: str, caller: Caller, session: Session[EitherVisit, Opened_co]
 ) -> Opened_co:
     """Take a session for a person.
 
@@ -93,9 +95,9 @@ def _has_closed_lost(store: Store, ask_id: str, cli: str, session: str) -> bool:
 
     A conversation has one holder, be it through an ask or in a run.
     """
-    if sitting := store.asks.holder(cli, session):
-        must_be_left(store, sitting, sitting.ask_id)
-        close_lost(store, create_ask.get(store, sitting.ask_id))
+    if visit := store.asks.holder(cli, session):
+        must_be_left(store, visit, visit.ask_id)
+        close_lost(store, create_ask.get(store, visit.ask_id))
         return True
     if turn := store.runs.holder(cli, session):
         if not turn.by:
@@ -106,7 +108,7 @@ def _has_closed_lost(store: Store, ask_id: str, cli: str, session: str) -> bool:
     return False
 
 
-def must_be_left(store: Store, holder: Sitting | Turn, ask_id: str) -> None:
+def must_be_left(store: Store, holder: Visit | Turn, ask_id: str) -> None:
     """RefusedError names the holder of a session, or the processes that outlive the holder."""
     orphans = presence.orphans(store, holder)
     if orphans or presence.lives(store, holder):

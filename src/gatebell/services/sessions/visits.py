@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask, Question
     from gatebell.domain.sessions.proposals import Proposal
-    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.sessions.visits import Visit
     from gatebell.ports.agents import Host, Hosts, Talk
     from gatebell.ports.store import Store
 
@@ -34,14 +34,12 @@ def is_open(store: Store, ask: Ask) -> bool:
     """Whether a person is in the session of an ask now."""
     if ask.question.kind != AskKind.SESSION:
         return False
-    return any(
-        not one.ended_at and presence.holds(store, one) for one in store.asks.sittings(ask.id)
-    )
+    return any(not one.ended_at and presence.holds(store, one) for one in store.asks.visits(ask.id))
 
 
-def list_visits(store: Store, ask_id: str) -> list[Sitting]:
+def list_visits(store: Store, ask_id: str) -> list[Visit]:
     """Every visit in the session of an ask; one whose process died is lost, closed or not."""
-    found = store.asks.sittings(ask_id)
+    found = store.asks.visits(ask_id)
     return [
         one if one.ended_at or presence.holds(store, one) else one._replace(end=LOST)
         for one in found
@@ -51,7 +49,7 @@ def list_visits(store: Store, ask_id: str) -> list[Sitting]:
 def summary(store: Store, ask: Ask, hosts: Hosts) -> Visits:
     """What the visits of a settled ask came to; a killed harness is made up for here."""
     _close_lost(store, ask, hosts)
-    return sum_up(ask, store.asks.sittings(ask.id))
+    return sum_up(ask, store.asks.visits(ask.id))
 
 
 def _close_lost(store: Store, ask: Ask, hosts: Hosts) -> None:
@@ -65,28 +63,28 @@ def _close_lost(store: Store, ask: Ask, hosts: Hosts) -> None:
 
     while True:
         ask = close_lost(store, get(store, ask.id))
-        found = store.asks.sittings(ask.id)
+        found = store.asks.visits(ask.id)
         if not found or not _is_untold(ask, found[-1]):
             return
         session, words = read_log(store, ask, found, hosts)
-        trouble = "" if words else _NOTHING_SAID
-        told = found[-1]._replace(session=session, transcript=words, trouble=trouble)
+        problem = "" if words else _NOTHING_SAID
+        told = found[-1]._replace(session=session, transcript=words, problem=problem)
         if isinstance(store.asks.change(changes.update_visit(ask, told), ask.version), Done):
             return
 
 
-def _is_untold(ask: Ask, last: Sitting) -> bool:
+def _is_untold(ask: Ask, last: Visit) -> bool:
     """Whether the log of a lost visit was not read yet."""
-    return last.end == LOST and not (last.transcript or last.trouble) and _is_captured(ask)
+    return last.end == LOST and not (last.transcript or last.problem) and _is_captured(ask)
 
 
 def _is_captured(ask: Ask) -> bool:
     return bool(ask.question.session and ask.question.session.capture_transcript)
 
 
-def read_log(store: Store, ask: Ask, sittings: Sequence[Sitting], hosts: Hosts) -> tuple[str, str]:
+def read_log(store: Store, ask: Ask, visits: Sequence[Visit], hosts: Hosts) -> tuple[str, str]:
     """The conversation of the last visit, and what was said since the last transcript."""
-    last = sittings[-1]
+    last = visits[-1]
     if not _is_captured(ask):
         return last.session, ""
     try:
@@ -97,10 +95,10 @@ def read_log(store: Store, ask: Ask, sittings: Sequence[Sitting], hosts: Hosts) 
     from gatebell.domain.sessions import session_prompt
 
     session = last.session or host.found_session(session_prompt.mark(ask.id), last.started_at)
-    return session, transcript(talk(store, host, session, ask.id, untold_since(sittings)))
+    return session, transcript(talk(store, host, session, ask.id, untold_since(visits)))
 
 
-def papers(store_path: str, ask_id: str) -> str:
+def files_folder(store_path: str, ask_id: str) -> str:
     """Where the files of a session ask are kept: beside the store, for the user alone."""
     return os.path.join(f"{os.path.abspath(store_path)}-sessions", ask_id)
 
@@ -110,7 +108,7 @@ def first_words(store: Store, ask_id: str) -> str:
     from gatebell.domain.sessions import session_prompt
 
     return session_prompt.first_words(
-        ask_id, os.path.join(papers(store.path, ask_id), session_prompt.PROMPT_FILE)
+        ask_id, os.path.join(files_folder(store.path, ask_id), session_prompt.PROMPT_FILE)
     )
 
 

@@ -213,7 +213,7 @@ def take_up(store: Store, project: str, digest: str) -> Run | None:
             source_digest=digest,
             prompt=prompt_of(store, task),
             project=task.project,
-            sponsor=task.created_by,
+            started_by=task.created_by,
             created_at=now,
             task=task.id,
             priority=task.priority,

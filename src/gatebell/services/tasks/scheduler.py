@@ -43,13 +43,13 @@ class TaskScheduler:
         if self._store.monotonic() < self._rests_until:
             return None
         for project in self.projects:
-            waits = self._store.tasks.next(project) and not self._find_trouble(project)
+            waits = self._store.tasks.next(project) and not self._find_problem(project)
             if waits and (taken := backlog.take_up(self._store, project, self._digest)):
                 return taken
         return None
 
-    def _find_trouble(self, project: str) -> str:
-        why = self._backlogs.trouble(project)
+    def _find_problem(self, project: str) -> str:
+        why = self._backlogs.problem(project)
         if why and self._logged.get(project) != why:
             _log.warning("no task is taken up before this is mended: %s", why)
         self._logged[project] = why

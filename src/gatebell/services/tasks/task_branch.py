@@ -40,7 +40,7 @@ def move_in(branch: Branch) -> None:
             AskKind.CHOICE,
             options=(_AGAIN, _MARKERS, _STOP),
             # Not as its context: asked again after a crash, the trouble may read otherwise.
-            going_on=conflict,
+            activity=conflict,
         )
         what = decided_by_person(branch, call, request)
         call = drive.calls[PATH]

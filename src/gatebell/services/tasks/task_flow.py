@@ -151,12 +151,12 @@ class _Work:
             if test is None:
                 status = "nobody said whether its test may be run"
                 return report._replace(state=self._plan.unanswered, status=status)
-            if trouble := self._run_test(test):
+            if problem := self._run_test(test):
                 failures += 1
                 if failures >= self._plan.test_tries:
-                    status = f"its test failed {failures} times. {trouble}"
+                    status = f"its test failed {failures} times. {problem}"
                     return report._replace(state=TaskState.FAILED, status=status)
-                words = f"Your work does not pass its test. Mend it.\n{prompts.quote(trouble)}"
+                words = f"Your work does not pass its test. Mend it.\n{prompts.quote(problem)}"
                 continue
             # Who said no wants to see what comes of it, however sure the agent is now.
             doubt = reports.doubt(signal, self._plan.sure) or earlier

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from gatebell.domain.asks.asks import Ask
-    from gatebell.web.context import Visit
+    from gatebell.web.context import WebRequest
 
 _MAX_WAIT_SECONDS = 60.0
 # Of a request; a list that many of them stand in must still come up at once.
@@ -49,92 +49,96 @@ _MAX_STREAM_SECONDS = 900.0
 _ADMISSION_CHANGED = (EventKind.LOGIN_ENDED, EventKind.TOKEN_REVOKED, EventKind.PERSON_REMOVED)
 
 
-def list_asks(visit: Visit) -> Response:
-    sweep(visit.store)
-    limit, query = int(visit.query.get("limit", 100)), visit.query
+def list_asks(web_request: WebRequest) -> Response:
+    sweep(web_request.store)
+    limit, query = int(web_request.query.get("limit", 100)), web_request.query
     if query.get("status", AskStatus.PENDING) == AskStatus.PENDING:
-        found = visit.store.asks.pending(limit, query.get("project"))
+        found = web_request.store.asks.pending(limit, query.get("project"))
     else:
-        found = visit.store.asks.list_settled(limit, query.get("search", ""))
+        found = web_request.store.asks.list_settled(limit, query.get("search", ""))
     return JSONResponse([ask_document(ask) for ask in found])
 
 
-def count_asks(visit: Visit) -> Response:
-    counts = visit.store.asks.waiting_counts()
+def count_asks(web_request: WebRequest) -> Response:
+    counts = web_request.store.asks.waiting_counts()
     return JSONResponse([{"project": project, "waiting": number} for project, number in counts])
 
 
-def open_ask(visit: Visit) -> Response:
-    given: dict[str, Any] = dict(visit.body)
-    session = visit.session(given.pop("session", ""))
+def open_ask(web_request: WebRequest) -> Response:
+    given: dict[str, Any] = dict(web_request.body)
+    session = web_request.session(given.pop("session", ""))
     origin = Origin(
         project=given.pop("project", ""),
         cwd=given.pop("cwd", ""),
-        agent=given.pop("agent", "") or visit.who.person,
+        agent=given.pop("agent", "") or web_request.who.person,
         session=session,
-        sponsor=person(visit.who.person),
+        started_by=person(web_request.who.person),
     )
     steps = tuple(Escalation(**step) for step in given.pop("escalations", ()))
     options = tuple(given.pop("options", ()))
     request = Request(options=options, escalations=steps, **given)
-    door, _, name = session.partition("/")
+    session_prefix, _, name = session.partition("/")
     # Whatever the token may do else, whoever asks here is the asker, not a person at a screen.
-    caller = visit.caller._replace(verified=False, agent=Sighting(door, name, "it asked over HTTP"))
+    caller = web_request.caller._replace(
+        verified=False, agent=Sighting(session_prefix, name, "it asked over HTTP")
+    )
     if len(json.dumps(request.context)) > _LARGEST_CONTEXT:
         raise Problem(413, f"a context has at most {_LARGEST_CONTEXT} characters here")
-    opened = create_ask.ask(visit.store, request, origin, caller, _key(visit, "ask"))
+    opened = create_ask.ask(web_request.store, request, origin, caller, _key(web_request, "ask"))
     document = {
-        "ask": _shown(visit, opened.ask),
+        "ask": _shown(web_request, opened.ask),
         "token": opened.token,
         "attached": opened.attached,
     }
     return JSONResponse(document, 200 if opened.attached else 201)
 
 
-def _key(visit: Visit, kind: str = "") -> str:
+def _key(web_request: WebRequest, kind: str = "") -> str:
     """The idempotency key; that of an ask belongs to the one who sent it, as answers' do anyway."""
-    key = visit.headers.get("idempotency-key", "")
+    key = web_request.headers.get("idempotency-key", "")
     if len(key) > 200:
         raise Problem(400, "an idempotency key has at most 200 characters")
-    whose = visit.who.token_id or visit.who.person
+    whose = web_request.who.token_id or web_request.who.person
     return f"{kind} {whose} {key}" if key and kind else key
 
 
-def find(visit: Visit) -> Ask:
+def find(web_request: WebRequest) -> Ask:
     """The ask of the path, as time has left it. Whoever may only ask sees only their own."""
-    if {"read", "answer"} & set(visit.who.scopes):
-        return fall_due(visit.store, create_ask.get(visit.store, visit.path["id"]))
-    ask = visit.store.asks.get(visit.path["id"].lower())
-    if ask is None or not visit.is_own_ask(ask):
-        raise Problem(404, f"there is no ask {visit.path['id']} of yours")
-    return fall_due(visit.store, ask)
+    if {"read", "answer"} & set(web_request.who.scopes):
+        return fall_due(
+            web_request.store, create_ask.get(web_request.store, web_request.path["id"])
+        )
+    ask = web_request.store.asks.get(web_request.path["id"].lower())
+    if ask is None or not web_request.is_own_ask(ask):
+        raise Problem(404, f"there is no ask {web_request.path['id']} of yours")
+    return fall_due(web_request.store, ask)
 
 
-def show_ask(visit: Visit) -> Response:
-    return JSONResponse(_shown(visit, find(visit)))
+def show_ask(web_request: WebRequest) -> Response:
+    return JSONResponse(_shown(web_request, find(web_request)))
 
 
-def _shown(visit: Visit, ask: Ask) -> dict[str, Any]:
+def _shown(web_request: WebRequest, ask: Ask) -> dict[str, Any]:
     """The ask; its asker is told that it is answered, and gets the answer by taking it.
 
     Otherwise one yes, read again and again, would serve for every later request like it.
     """
     document = ask_document(ask)
-    if visit.is_own_ask(ask) and ask.status == AskStatus.ANSWERED and not ask.delivered_at:
+    if web_request.is_own_ask(ask) and ask.status == AskStatus.ANSWERED and not ask.delivered_at:
         return document | {"decision": None, "value": None, "note": ""}
     return document
 
 
-async def wait(visit: Visit) -> Response:
+async def wait(web_request: WebRequest) -> Response:
     """The ask once it is settled or somebody asked back; after a while, as it is then."""
-    loop, hub = asyncio.get_running_loop(), visit.desk.hub
-    seconds = min(float(visit.query.get("seconds", 30)), _MAX_WAIT_SECONDS)
-    hears = visit.query.get("hears", "false") == "true"
+    loop, hub = asyncio.get_running_loop(), web_request.web_context.hub
+    seconds = min(float(web_request.query.get("seconds", 30)), _MAX_WAIT_SECONDS)
+    hears = web_request.query.get("hears", "false") == "true"
     until = loop.time() + seconds
-    with hub.watch(visit.path["id"].lower()) as changed:
+    with hub.watch(web_request.path["id"].lower()) as changed:
         while True:
             changed.clear()
-            ask = await run_in_threadpool(find, visit)
+            ask = await run_in_threadpool(find, web_request)
             left = until - loop.time()
             called = hears and ask.asked_back > ask.heard
             if not ask.pending or called or left <= 0 or not hub.open:
@@ -144,37 +148,39 @@ async def wait(visit: Visit) -> Response:
                 await asyncio.wait_for(changed.wait(), left)
             except TimeoutError:
                 continue
-    if not await run_in_threadpool(_still_admitted, visit):
+    if not await run_in_threadpool(_still_admitted, web_request):
         raise Problem(401, "the token was revoked while you waited")
-    said = await run_in_threadpool(wait_for_ask.new_messages, visit.store, ask) if called else ""
-    return JSONResponse({"ask": _shown(visit, ask), "asked_back": said})
+    said = (
+        await run_in_threadpool(wait_for_ask.new_messages, web_request.store, ask) if called else ""
+    )
+    return JSONResponse({"ask": _shown(web_request, ask), "asked_back": said})
 
 
-def take(visit: Visit) -> Response:
+def take(web_request: WebRequest) -> Response:
     """Hand the answer over, and record that once it is sent."""
-    ask = find(visit)
-    if not visit.is_own_ask(ask):
+    ask = find(web_request)
+    if not web_request.is_own_ask(ask):
         raise Problem(403, f"{ask.id} was opened by somebody else: its answer is not yours to take")
-    value = wait_for_ask.reveal(visit.store, ask, visit.body.get("token", ""))
-    done = BackgroundTask(wait_for_ask.take, visit.store, ask, visit.caller.actor)
+    value = wait_for_ask.reveal(web_request.store, ask, web_request.body.get("token", ""))
+    done = BackgroundTask(wait_for_ask.take, web_request.store, ask, web_request.caller.actor)
     return JSONResponse(ask_document(ask) | {"value": value}, background=done)
 
 
-def give_answer(visit: Visit) -> Response:
-    body = visit.body
+def give_answer(web_request: WebRequest) -> Response:
+    body = web_request.body
     scope = Scope(body["for"], body.get("pattern", "")) if "for" in body else None
-    key = _key(visit)
+    key = _key(web_request)
     given = Given(body["value"], body.get("note", ""), body.get("digest"), key, scope)
-    _, ask = answer_ask.answer(visit.store, find(visit).id, visit.caller, given)
+    _, ask = answer_ask.answer(web_request.store, find(web_request).id, web_request.caller, given)
     return JSONResponse(ask_document(ask), 201)
 
 
-def give_answers(visit: Visit) -> Response:
+def give_answers(web_request: WebRequest) -> Response:
     """One answer to several asks that are the same question."""
-    shown = [(one["id"], one["digest"]) for one in visit.body["asks"]]
-    key = _key(visit)
-    given = Given(visit.body["value"], visit.body.get("note", ""), None, key)
-    results = answer_ask.answer_alike(visit.store, shown, visit.caller, given)
+    shown = [(one["id"], one["digest"]) for one in web_request.body["asks"]]
+    key = _key(web_request)
+    given = Given(web_request.body["value"], web_request.body.get("note", ""), None, key)
+    results = answer_ask.answer_alike(web_request.store, shown, web_request.caller, given)
     return JSONResponse(
         [
             {
@@ -187,66 +193,72 @@ def give_answers(visit: Visit) -> Response:
     )
 
 
-def list_answers(visit: Visit) -> Response:
-    found = visit.store.asks.answers(find(visit).id)
+def list_answers(web_request: WebRequest) -> Response:
+    found = web_request.store.asks.answers(find(web_request).id)
     return JSONResponse([answer_document(answer) for answer in found])
 
 
-def list_messages(visit: Visit) -> Response:
-    found = visit.store.asks.messages(find(visit).id)
+def list_messages(web_request: WebRequest) -> Response:
+    found = web_request.store.asks.messages(find(web_request).id)
     return JSONResponse([message_document(message) for message in found])
 
 
-def say(visit: Visit) -> Response:
+def say(web_request: WebRequest) -> Response:
     """A person asks back, or the asker replies."""
-    ask, text = find(visit), visit.body["text"]
-    if visit.is_own_ask(ask):
-        ask_messages.reply(visit.store, ask.id, visit.caller, text)
-        wait_for_ask.hear(visit.store, ask)
-    elif "answer" in visit.who.scopes:
-        ask_messages.ask_back(visit.store, ask.id, visit.caller, text)
+    ask, text = find(web_request), web_request.body["text"]
+    if web_request.is_own_ask(ask):
+        ask_messages.reply(web_request.store, ask.id, web_request.caller, text)
+        wait_for_ask.hear(web_request.store, ask)
+    elif "answer" in web_request.who.scopes:
+        ask_messages.ask_back(web_request.store, ask.id, web_request.caller, text)
     else:
         raise Problem(403, f"{ask.id} was opened by somebody else")
-    return list_messages(visit)
+    return list_messages(web_request)
 
 
-def get_draft(visit: Visit) -> Response:
-    return JSONResponse({"text": answer_ask.draft(visit.store, find(visit).id, visit.caller)})
+def get_draft(web_request: WebRequest) -> Response:
+    return JSONResponse(
+        {"text": answer_ask.draft(web_request.store, find(web_request).id, web_request.caller)}
+    )
 
 
-def put_draft(visit: Visit) -> Response:
-    answer_ask.save_draft(visit.store, find(visit).id, visit.caller, visit.body["text"])
+def put_draft(web_request: WebRequest) -> Response:
+    answer_ask.save_draft(
+        web_request.store, find(web_request).id, web_request.caller, web_request.body["text"]
+    )
     return Response(status_code=204)
 
 
-def cancel(visit: Visit) -> Response:
-    ask = find(visit)
-    if "answer" not in visit.who.scopes and not visit.is_own_ask(ask):
+def cancel(web_request: WebRequest) -> Response:
+    ask = find(web_request)
+    if "answer" not in web_request.who.scopes and not web_request.is_own_ask(ask):
         raise Problem(403, f"{ask.id} was opened by somebody else")
-    reason = visit.body.get("reason", "")
-    return JSONResponse(ask_document(create_ask.cancel(visit.store, ask.id, visit.caller, reason)))
+    reason = web_request.body.get("reason", "")
+    return JSONResponse(
+        ask_document(create_ask.cancel(web_request.store, ask.id, web_request.caller, reason))
+    )
 
 
-def ask_events(visit: Visit) -> Response:
-    found = visit.store.audit.of_subject(find(visit).id)
+def ask_events(web_request: WebRequest) -> Response:
+    found = web_request.store.audit.of_subject(find(web_request).id)
     return JSONResponse([entry_document(entry) for entry in found])
 
 
-def list_events(visit: Visit) -> Response:
+def list_events(web_request: WebRequest) -> Response:
     """The audit trail after a number, oldest first."""
-    after, limit = int(visit.query.get("after", 0)), int(visit.query.get("limit", 100))
+    after, limit = int(web_request.query.get("after", 0)), int(web_request.query.get("limit", 100))
     found: list[dict[str, Any]] = []
-    for entry in visit.store.audit.entries(after):
+    for entry in web_request.store.audit.entries(after):
         if len(found) == limit:
             break
         found.append(entry_document(entry))
     return JSONResponse(found)
 
 
-async def stream(visit: Visit) -> Response:
+async def stream(web_request: WebRequest) -> Response:
     """What happens, as it happens; a client that comes back says what it saw last."""
-    hub, loop = visit.desk.hub, asyncio.get_running_loop()
-    last = visit.headers.get("last-event-id", "")
+    hub, loop = web_request.web_context.hub, asyncio.get_running_loop()
+    last = web_request.headers.get("last-event-id", "")
 
     async def send_events() -> AsyncIterator[dict[str, Any]]:
         until = loop.time() + _MAX_STREAM_SECONDS
@@ -254,7 +266,7 @@ async def stream(visit: Visit) -> Response:
             seen = hub.seq
             yield {"event": "hello", "data": "{}", "id": str(seen), "retry": 1000}
             if last.isdecimal() and len(last) < 16 and int(last) < seen:
-                for entry in await run_in_threadpool(_list_missed, visit, int(last), seen):
+                for entry in await run_in_threadpool(_list_missed, web_request, int(last), seen):
                     yield {"id": str(entry.seq), "data": event_data(entry)}
             while loop.time() < until:
                 try:
@@ -264,7 +276,7 @@ async def stream(visit: Visit) -> Response:
                 if message is None:
                     return
                 admission = any(kind in message.data for kind in _ADMISSION_CHANGED)
-                if admission and not await run_in_threadpool(_still_admitted, visit):
+                if admission and not await run_in_threadpool(_still_admitted, web_request):
                     return
                 if message.seq is None:
                     yield {"data": message.data}
@@ -276,58 +288,58 @@ async def stream(visit: Visit) -> Response:
     )
 
 
-def _list_missed(visit: Visit, last: int, seen: int) -> list[Any]:
+def _list_missed(web_request: WebRequest, last: int, seen: int) -> list[Any]:
     """What came while nobody listened; whoever missed more than that looks at everything anyway."""
-    entries = visit.store.audit.entries(max(last, seen - MAX_BEHIND))
+    entries = web_request.store.audit.entries(max(last, seen - MAX_BEHIND))
     return [entry for entry in entries if entry.seq <= seen and entry.is_news]
 
 
-def _still_admitted(visit: Visit) -> bool:
-    if visit.csrf:
-        return manage_logins.whose_login(visit.store, visit.secret) is not None
-    return any(token.id == visit.who.token_id for token in visit.store.people.tokens())
+def _still_admitted(web_request: WebRequest) -> bool:
+    if web_request.csrf:
+        return manage_logins.whose_login(web_request.store, web_request.secret) is not None
+    return any(token.id == web_request.who.token_id for token in web_request.store.people.tokens())
 
 
-def list_people(visit: Visit) -> Response:
-    people = [{"name": one.name, "tokens": one.tokens} for one in visit.store.people.all()]
-    tokens = [token_document(token) for token in visit.store.people.tokens()]
-    groups = visit.store.people.groups()
+def list_people(web_request: WebRequest) -> Response:
+    people = [{"name": one.name, "tokens": one.tokens} for one in web_request.store.people.all()]
+    tokens = [token_document(token) for token in web_request.store.people.tokens()]
+    groups = web_request.store.people.groups()
     return JSONResponse({"people": people, "tokens": tokens, "groups": groups})
 
 
-def add_person(visit: Visit) -> Response:
-    name, scopes = visit.body["name"], visit.body.get("scopes", PERSONAL)
-    label = visit.body.get("label", "")
-    token = manage_people.add(visit.store, visit.caller, name, scopes, label)
+def add_person(web_request: WebRequest) -> Response:
+    name, scopes = web_request.body["name"], web_request.body.get("scopes", PERSONAL)
+    label = web_request.body.get("label", "")
+    token = manage_people.add(web_request.store, web_request.caller, name, scopes, label)
     return JSONResponse({"name": name, "token": token}, 201)
 
 
-def add_token(visit: Visit) -> Response:
-    name, scopes = visit.path["name"], visit.body.get("scopes", PERSONAL)
-    label = visit.body.get("label", "")
-    token = manage_people.token(visit.store, visit.caller, name, scopes, label)
+def add_token(web_request: WebRequest) -> Response:
+    name, scopes = web_request.path["name"], web_request.body.get("scopes", PERSONAL)
+    label = web_request.body.get("label", "")
+    token = manage_people.token(web_request.store, web_request.caller, name, scopes, label)
     return JSONResponse({"name": name, "token": token}, 201)
 
 
-def remove_person(visit: Visit) -> Response:
-    manage_people.remove(visit.store, visit.caller, visit.path["name"])
+def remove_person(web_request: WebRequest) -> Response:
+    manage_people.remove(web_request.store, web_request.caller, web_request.path["name"])
     return Response(status_code=204)
 
 
-def revoke_token(visit: Visit) -> Response:
-    manage_people.revoke(visit.store, visit.caller, visit.path["id"])
+def revoke_token(web_request: WebRequest) -> Response:
+    manage_people.revoke(web_request.store, web_request.caller, web_request.path["id"])
     return Response(status_code=204)
 
 
-def health(visit: Visit) -> Response:
+def health(web_request: WebRequest) -> Response:
     """Whether the store can be read and everybody is told of changes."""
-    visit.store.audit.head()
-    if not visit.desk.hub.open:
+    web_request.store.audit.head()
+    if not web_request.web_context.hub.open:
         raise Problem(503, "nobody is told of changes any more: start gate up again")
     return JSONResponse({"status": "ok"})
 
 
-def describe(visit: Visit) -> Response:
+def describe(web_request: WebRequest) -> Response:
     # Imported here: the document is made of the route table, which names this function.
     from gatebell.web.api.openapi import DOCUMENT
 

@@ -27,34 +27,38 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.answers import Given
     from gatebell.domain.asks.asks import Ask
     from gatebell.web.asks.answer_fields import Typed
-    from gatebell.web.context import Visit
+    from gatebell.web.context import WebRequest
 
 _SETTLED_COUNTED = 2000
 _WAITING_COUNTED = 2000
 
 
-def inbox(visit: Visit) -> Response:
+def inbox(web_request: WebRequest) -> Response:
     """What is waiting, and what was just recorded."""
-    seq = visit.store.audit.head().seq
-    done = ask_views.done(visit, visit.query.get("done", "").split(","))
-    data = ask_views.inbox(visit) | {"ask": None, "done": done, "seq": seq}
-    return page(visit, "inbox.html", "gatebell", **data)
+    seq = web_request.store.audit.head().seq
+    done = ask_views.done(web_request, web_request.query.get("done", "").split(","))
+    data = ask_views.inbox(web_request) | {"ask": None, "done": done, "seq": seq}
+    return page(web_request, "inbox.html", "gatebell", **data)
 
 
-def ask(visit: Visit) -> Response:
-    seq = visit.store.audit.head().seq
-    found = fall_due(visit.store, create_ask.look_up(visit.store, visit.path["id"]))
-    kept = answer_ask.draft(visit.store, found.id, visit.caller)
-    return _ask_page(visit, found, answer_fields.from_draft(found, kept), kept=bool(kept), seq=seq)
+def ask(web_request: WebRequest) -> Response:
+    seq = web_request.store.audit.head().seq
+    found = fall_due(
+        web_request.store, create_ask.look_up(web_request.store, web_request.path["id"])
+    )
+    kept = answer_ask.draft(web_request.store, found.id, web_request.caller)
+    return _ask_page(
+        web_request, found, answer_fields.from_draft(found, kept), kept=bool(kept), seq=seq
+    )
 
 
 def _ask_page(
-    visit: Visit,
+    web_request: WebRequest,
     found: Ask,
     what: Typed,
     status: int = 200,
     *,
-    trouble: str = "",
+    problem: str = "",
     late: bool = False,
     kept: bool = False,
     seq: int = 0,
@@ -67,7 +71,7 @@ def _ask_page(
     form = forms.render(schema, what.value, wrong) if schema is not None else None
     fields = {
         "typed": what,
-        "trouble": trouble,
+        "problem": problem,
         "faults": form.wrong if form else [],
         "late": late,
         "unsaid": unsaid,
@@ -79,8 +83,13 @@ def _ask_page(
         "reaches": _reaches(found),
         "OTHER": answer_fields.OTHER,
     }
-    data = ask_views.inbox(visit) | ask_views.ask(visit, found) | fields | {"done": [], "seq": seq}
-    return page(visit, "inbox.html", "gatebell", status, **data)
+    data = (
+        ask_views.inbox(web_request)
+        | ask_views.ask(web_request, found)
+        | fields
+        | {"done": [], "seq": seq}
+    )
+    return page(web_request, "inbox.html", "gatebell", status, **data)
 
 
 def _reaches(found: Ask) -> list[tuple[str, str]]:
@@ -97,36 +106,36 @@ def _reaches(found: Ask) -> list[tuple[str, str]]:
     return [*reaches, ("hour", "for an hour"), ("times", "for a number of times")]
 
 
-def _find(visit: Visit) -> tuple[Ask, FormData]:
-    assert visit.form is not None
-    return create_ask.get(visit.store, visit.path["id"]), visit.form
+def _find(web_request: WebRequest) -> tuple[Ask, FormData]:
+    assert web_request.form is not None
+    return create_ask.get(web_request.store, web_request.path["id"]), web_request.form
 
 
-def answer(visit: Visit) -> Response:
-    found, form = _find(visit)
+def answer(web_request: WebRequest) -> Response:
+    found, form = _find(web_request)
     what = answer_fields.read_typed(found, form)
     if forms.wants_more(form):
-        return _ask_page(visit, found, what)
+        return _ask_page(web_request, found, what)
     try:
-        ids = _give(visit, found, answer_fields.read_given(found, form), what.also)
+        ids = _give(web_request, found, answer_fields.read_given(found, form), what.also)
     except AlreadySettledError as error:
-        current = create_ask.get(visit.store, found.id)
-        return _ask_page(visit, current, what, 409, trouble=str(error), late=True)
+        current = create_ask.get(web_request.store, found.id)
+        return _ask_page(web_request, current, what, 409, problem=str(error), late=True)
     except GateError as error:
         status = 422 if isinstance(error, UsageError) else problem_of(error).status
-        return _ask_page(visit, found, what, status, trouble=str(error))
+        return _ask_page(web_request, found, what, status, problem=str(error))
     return RedirectResponse(f"/?done={','.join(ids)}", 303)
 
 
-def _give(visit: Visit, found: Ask, given: Given, also: Sequence[str]) -> list[str]:
+def _give(web_request: WebRequest, found: Ask, given: Given, also: Sequence[str]) -> list[str]:
     """Answer this ask and those that were ticked; returns the ids of all of them."""
     if not also:
-        answer_ask.answer(visit.store, found.id, visit.caller, given)
+        answer_ask.answer(web_request.store, found.id, web_request.caller, given)
         return [found.id]
     if given.scope:
         raise UsageError("a yes that reaches further is given to one ask: untick the others")
     shown = [(found.id, given.digest or ""), *(_pair(one) for one in also)]
-    results = answer_ask.answer_alike(visit.store, shown, visit.caller, given)
+    results = answer_ask.answer_alike(web_request.store, shown, web_request.caller, given)
     error = results[0][1]
     if error and not isinstance(error, AlreadySettledError):
         raise error
@@ -138,53 +147,60 @@ def _pair(also: str) -> tuple[str, str]:
     return ask_id, digest
 
 
-def message(visit: Visit) -> Response:
+def message(web_request: WebRequest) -> Response:
     """Ask back: words to the asker that settle nothing."""
-    found, form = _find(visit)
+    found, form = _find(web_request)
     text = field(form, "text")
     try:
-        ask_messages.ask_back(visit.store, found.id, visit.caller, text)
+        ask_messages.ask_back(web_request.store, found.id, web_request.caller, text)
     except (AlreadySettledError, UsageError) as error:
-        return _unsaid(visit, found, error, text)
+        return _unsaid(web_request, found, error, text)
     return RedirectResponse(f"/asks/{found.id}#talk", 303)
 
 
-def _unsaid(visit: Visit, found: Ask, error: GateError, text: str) -> Response:
+def _unsaid(web_request: WebRequest, found: Ask, error: GateError, text: str) -> Response:
     """The ask as it is now, with the words that reached nobody."""
-    current = create_ask.get(visit.store, found.id)
-    kept = answer_fields.from_draft(current, answer_ask.draft(visit.store, found.id, visit.caller))
+    current = create_ask.get(web_request.store, found.id)
+    kept = answer_fields.from_draft(
+        current, answer_ask.draft(web_request.store, found.id, web_request.caller)
+    )
     status = 422 if isinstance(error, UsageError) else problem_of(error).status
-    return _ask_page(visit, current, kept, status, trouble=str(error), unsaid=text)
+    return _ask_page(web_request, current, kept, status, problem=str(error), unsaid=text)
 
 
-def draft(visit: Visit) -> Response:
-    found, form = _find(visit)
+def draft(web_request: WebRequest) -> Response:
+    found, form = _find(web_request)
     text = answer_fields.draft(found, answer_fields.read_typed(found, form))
-    answer_ask.save_draft(visit.store, found.id, visit.caller, text)
+    answer_ask.save_draft(web_request.store, found.id, web_request.caller, text)
     return Response(status_code=204)
 
 
-def cancel(visit: Visit) -> Response:
-    found, form = _find(visit)
+def cancel(web_request: WebRequest) -> Response:
+    found, form = _find(web_request)
     reason = field(form, "reason")
     try:
-        create_ask.cancel(visit.store, found.id, visit.caller, reason)
+        create_ask.cancel(web_request.store, found.id, web_request.caller, reason)
     except AlreadySettledError as error:
-        return _unsaid(visit, found, error, reason)
+        return _unsaid(web_request, found, error, reason)
     return RedirectResponse(f"/asks/{found.id}", 303)
 
 
-def history(visit: Visit) -> Response:
-    limit, search = number(visit.query.get("limit", ""), 100, 1000), visit.query.get("q", "")
-    apply_due(visit.store)
-    found = visit.store.asks.list_settled(limit + 1, search)
+def history(web_request: WebRequest) -> Response:
+    limit, search = (
+        number(web_request.query.get("limit", ""), 100, 1000),
+        web_request.query.get("q", ""),
+    )
+    apply_due(web_request.store)
+    found = web_request.store.asks.list_settled(limit + 1, search)
     more = min(1000, limit * 4) if len(found) > limit and limit < 1000 else 0
     past = ask_views.past(found[:limit])
-    return page(visit, "history.html", "History · gatebell", past=past, more=more, search=search)
+    return page(
+        web_request, "history.html", "History · gatebell", past=past, more=more, search=search
+    )
 
 
-def numbers(visit: Visit) -> Response:
-    store, now = visit.store, visit.store.now()
+def numbers(web_request: WebRequest) -> Response:
+    store, now = web_request.store, web_request.store.now()
     apply_due(store)
     waiting: list[Any] = [
         (project or "no project", float(number)) for project, number in store.asks.waiting_counts()
@@ -196,4 +212,4 @@ def numbers(visit: Visit) -> Response:
         charts.bars(by_age, "Waiting now, by age", "asks"),
         charts.over_time(times, "Median time to an answer, by day", "minutes"),
     ]
-    return page(visit, "numbers.html", "Numbers · gatebell", charts=made)
+    return page(web_request, "numbers.html", "Numbers · gatebell", charts=made)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.tasks.tasks import Task
     from gatebell.ports.store import Store
-    from gatebell.web.context import Visit
+    from gatebell.web.context import WebRequest
 
 MAX_LISTED = 200
 URGENCIES = tuple(priority.word for priority in Priority)
@@ -83,14 +83,14 @@ class Long(NamedTuple):
     rest: str
 
 
-def inbox(visit: Visit) -> dict[str, Any]:
+def inbox(web_request: WebRequest) -> dict[str, Any]:
     """The list that stands beside everything."""
-    store, now = visit.store, visit.store.now()
-    if "read" not in visit.who.scopes:
+    store, now = web_request.store, web_request.store.now()
+    if "read" not in web_request.who.scopes:
         return {"listed": [], "shown": 0, "notes": [], "urgencies": URGENCIES}
     apply_due(store)
     pending = store.asks.pending(MAX_LISTED)
-    writing = _answering(store, visit.caller, now)
+    writing = _answering(store, web_request.caller, now)
     listed = [
         (
             project,
@@ -126,11 +126,11 @@ def _answering(store: Store, caller: Caller, now: datetime) -> dict[str, list[st
     return found
 
 
-def ask(visit: Visit, one: Ask) -> dict[str, Any]:
+def ask(web_request: WebRequest, one: Ask) -> dict[str, Any]:
     """One ask with all that is known of it."""
-    store, question = visit.store, one.question
+    store, question = web_request.store, one.question
     answers = store.asks.answers(one.id)
-    words, diff = diffs.find(one.going_on)
+    words, diff = diffs.find(one.activity)
     pending = store.asks.pending(MAX_LISTED) if one.pending else []
     return {
         "ask": one,
@@ -151,10 +151,10 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
         "default": None if question.default is None else answer_text(one, question.default),
         "votes": _votes(answers) if question.requirement.personal else [],
         "barred": why_not(
-            question.requirement, one.origin.sponsor, one.origin.session, visit.caller
+            question.requirement, one.origin.started_by, one.origin.session, web_request.caller
         ),
         "trust": TRUST,
-        "answering": _answering(store, visit.caller, store.now()).get(one.id, []),
+        "answering": _answering(store, web_request.caller, store.now()).get(one.id, []),
         "alike": alike(one, pending),
         "outcome": _outcome(one, answers),
         "uncounted": [
@@ -280,12 +280,16 @@ def _step(entry: Entry) -> dict[str, str]:
     }
 
 
-def done(visit: Visit, ids: Sequence[str]) -> list[dict[str, Any]]:
+def done(web_request: WebRequest, ids: Sequence[str]) -> list[dict[str, Any]]:
     """What became of the answers this person has just given."""
     lines = []
     for ask_id in ids[:MAX_LISTED]:
-        found = visit.store.asks.get(ask_id)
-        mine = [a for a in visit.store.asks.answers(ask_id) if a.principal == visit.caller.actor]
+        found = web_request.store.asks.get(ask_id)
+        mine = [
+            a
+            for a in web_request.store.asks.answers(ask_id)
+            if a.principal == web_request.caller.actor
+        ]
         if found and mine:
             said = "" if found.value is None else answer_text(found, found.value)
             lines.append(
@@ -294,7 +298,7 @@ def done(visit: Visit, ids: Sequence[str]) -> list[dict[str, Any]]:
                     "answer": mine[-1],
                     "word": settled_word(found),
                     "said": said,
-                    "unheard": describe_unheard(visit.store, found),
+                    "unheard": describe_unheard(web_request.store, found),
                 }
             )
     return lines

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.responses import HTMLResponse
 
     from gatebell.domain.people.logins import Login
-    from gatebell.web.context import Visit
+    from gatebell.web.context import WebRequest
     from gatebell.web.problems import Problem
 
 # One slash, then nothing that a browser could read as the name of another host.
@@ -31,61 +31,65 @@ def local(path: str) -> str:
     return path if _LOCAL.fullmatch(path) else "/"
 
 
-def login_page(visit: Visit) -> Response:
-    goes_on = local(visit.query.get("next", "/"))
-    return _login_page(visit, 200, goes_on)
+def login_page(web_request: WebRequest) -> Response:
+    goes_on = local(web_request.query.get("next", "/"))
+    return _login_page(web_request, 200, goes_on)
 
 
-def login(visit: Visit) -> Response:
-    assert visit.form is not None
-    goes_on = local(field(visit.form, "next"))
+def login(web_request: WebRequest) -> Response:
+    assert web_request.form is not None
+    goes_on = local(field(web_request.form, "next"))
     try:
-        token, seal = field(visit.form, "token"), field(visit.form, "seal")
-        secret = manage_logins.enter_by_token(visit.store, token, visit.evidence, seal)
+        token, seal = field(web_request.form, "token"), field(web_request.form, "seal")
+        secret = manage_logins.enter_by_token(web_request.store, token, web_request.evidence, seal)
     except RefusedError as error:
         # Only what was wrong is counted: nobody keeps others from coming in.
-        visit.desk.limits.count("login", visit.address)
-        return _login_page(visit, 403, goes_on, trouble=str(error))
-    return _enter(visit, secret, goes_on)
+        web_request.web_context.limits.count("login", web_request.address)
+        return _login_page(web_request, 403, goes_on, problem=str(error))
+    return _enter(web_request, secret, goes_on)
 
 
-def link_page(visit: Visit) -> Response:
+def link_page(web_request: WebRequest) -> Response:
     """Says who would come in. Only its button uses the link up, so scanners may look at it."""
-    found = manage_logins.find_link(visit.store, visit.path["secret"])
-    goes_on = local(visit.query.get("next", "/"))
+    found = manage_logins.find_link(web_request.store, web_request.path["secret"])
+    goes_on = local(web_request.query.get("next", "/"))
     if found is None:
-        return _login_page(visit, 404, goes_on, "Old link", trouble=_OLD_LINK)
-    if not _may_enter(visit, found):
-        return _login_page(visit, 403, goes_on, trouble=_sentence(manage_logins.PERSONAL_ONLY))
-    return bare_page("link.html", "Come in · gatebell", csrf=visit.csrf, found=found, next=goes_on)
+        return _login_page(web_request, 404, goes_on, "Old link", problem=_OLD_LINK)
+    if not _may_enter(web_request, found):
+        return _login_page(
+            web_request, 403, goes_on, problem=_sentence(manage_logins.PERSONAL_ONLY)
+        )
+    return bare_page(
+        "link.html", "Come in · gatebell", csrf=web_request.csrf, found=found, next=goes_on
+    )
 
 
-def link(visit: Visit) -> Response:
-    assert visit.form is not None
-    seal = field(visit.form, "seal")
-    found = manage_logins.find_link(visit.store, visit.path["secret"])
-    if found and not _may_enter(visit, found):
+def link(web_request: WebRequest) -> Response:
+    assert web_request.form is not None
+    seal = field(web_request.form, "seal")
+    found = manage_logins.find_link(web_request.store, web_request.path["secret"])
+    if found and not _may_enter(web_request, found):
         # Before it is used up: at a private address the same link is worth something.
         raise RefusedError(manage_logins.PERSONAL_ONLY)
     try:
         secret = manage_logins.enter_by_link(
-            visit.store, visit.path["secret"], visit.evidence, seal
+            web_request.store, web_request.path["secret"], web_request.evidence, seal
         )
     except RefusedError:
-        visit.desk.limits.count("login", visit.address)
+        web_request.web_context.limits.count("login", web_request.address)
         raise
-    return _enter(visit, secret, local(field(visit.form, "next")))
+    return _enter(web_request, secret, local(field(web_request.form, "next")))
 
 
-def _may_enter(visit: Visit, found: Login) -> bool:
-    return found.verified or not visit.desk.site.personal
+def _may_enter(web_request: WebRequest, found: Login) -> bool:
+    return found.verified or not web_request.web_context.site.personal
 
 
 def _login_page(
-    visit: Visit, status: int, goes_on: str, title: str = "Log in", **more: str
+    web_request: WebRequest, status: int, goes_on: str, title: str = "Log in", **more: str
 ) -> Response:
-    personal = visit.desk.site.personal
-    data: dict[str, Any] = {"csrf": visit.csrf, "next": goes_on, "personal": personal, **more}
+    personal = web_request.web_context.site.personal
+    data: dict[str, Any] = {"csrf": web_request.csrf, "next": goes_on, "personal": personal, **more}
     return bare_page("login.html", f"{title} · gatebell", status, **data)
 
 
@@ -93,22 +97,22 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _enter(visit: Visit, secret: str, goes_on: str) -> Response:
+def _enter(web_request: WebRequest, secret: str, goes_on: str) -> Response:
     response = RedirectResponse(goes_on, 303)
     response.set_cookie(
         COOKIE,
         secret,
         max_age=int(manage_logins.LOGINS_LIVE.total_seconds()),
         path="/",
-        secure=visit.desk.site.secure,
+        secure=web_request.web_context.site.secure,
         httponly=True,
         samesite="strict",
     )
     return response
 
 
-def logout(visit: Visit) -> Response:
-    manage_logins.leave(visit.store, visit.secret, visit.who)
+def logout(web_request: WebRequest) -> Response:
+    manage_logins.leave(web_request.store, web_request.secret, web_request.who)
     response = RedirectResponse("/login", 303)
     response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
     return response

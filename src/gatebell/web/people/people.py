@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from starlette.datastructures import FormData
 
-    from gatebell.web.context import Visit
+    from gatebell.web.context import WebRequest
 
 _MEANINGS = {
     "ask": "open asks, and take their answers",
@@ -27,66 +27,74 @@ _MEANINGS = {
 }
 
 
-def people(visit: Visit) -> Response:
-    return _people(visit)
+def people(web_request: WebRequest) -> Response:
+    return _people(web_request)
 
 
-def _people(visit: Visit, status: int = 200, **more: Any) -> Response:
-    tokens = visit.store.people.tokens()
+def _people(web_request: WebRequest, status: int = 200, **more: Any) -> Response:
+    tokens = web_request.store.people.tokens()
     listed = [
         (person, [token for token in tokens if token.person == person.name])
-        for person in visit.store.people.all()
+        for person in web_request.store.people.all()
     ]
     data = {
         "people": listed,
-        "groups": visit.store.people.groups(),
+        "groups": web_request.store.people.groups(),
         "meanings": [(scope, _MEANINGS[scope]) for scope in SCOPES],
         "usual": PERSONAL,
         "made": None,
-        "trouble": "",
+        "problem": "",
         "name": "",
     }
-    return page(visit, "people.html", "People · gatebell", status, **data | more)
+    return page(web_request, "people.html", "People · gatebell", status, **data | more)
 
 
-def _form(visit: Visit) -> FormData:
-    assert visit.form is not None
-    return visit.form
+def _form(web_request: WebRequest) -> FormData:
+    assert web_request.form is not None
+    return web_request.form
 
 
-def add_person(visit: Visit) -> Response:
-    return _create(visit, field(_form(visit), "name").strip(), manage_people.add)
+def add_person(web_request: WebRequest) -> Response:
+    return _create(web_request, field(_form(web_request), "name").strip(), manage_people.add)
 
 
-def add_token(visit: Visit) -> Response:
-    return _create(visit, visit.path["name"], manage_people.token)
+def add_token(web_request: WebRequest) -> Response:
+    return _create(web_request, web_request.path["name"], manage_people.token)
 
 
-def _create(visit: Visit, name: str, make: Callable[..., str]) -> Response:
+def _create(web_request: WebRequest, name: str, make: Callable[..., str]) -> Response:
     """The token is on this page and nowhere else, so there is no redirect."""
-    scopes, label = several(_form(visit), "scopes"), field(_form(visit), "label")
+    scopes, label = several(_form(web_request), "scopes"), field(_form(web_request), "label")
     try:
-        token = make(visit.store, visit.caller, name, scopes, label)
+        token = make(web_request.store, web_request.caller, name, scopes, label)
     except UsageError as error:
-        return _people(visit, 422, trouble=str(error), name=name)
-    return _people(visit, made=(name, token))
+        return _people(web_request, 422, problem=str(error), name=name)
+    return _people(web_request, made=(name, token))
 
 
-def remove_person(visit: Visit) -> Response:
-    name = visit.path["name"]
+def remove_person(web_request: WebRequest) -> Response:
+    name = web_request.path["name"]
     sentence = f"Remove {name}, with all their tokens and logins?"
-    return _sure(visit, sentence, lambda: manage_people.remove(visit.store, visit.caller, name))
+    return _sure(
+        web_request,
+        sentence,
+        lambda: manage_people.remove(web_request.store, web_request.caller, name),
+    )
 
 
-def revoke_token(visit: Visit) -> Response:
-    token = visit.path["id"]
+def revoke_token(web_request: WebRequest) -> Response:
+    token = web_request.path["id"]
     sentence = f"Make the token {token} worthless, with every login that was made with it?"
-    return _sure(visit, sentence, lambda: manage_people.revoke(visit.store, visit.caller, token))
+    return _sure(
+        web_request,
+        sentence,
+        lambda: manage_people.revoke(web_request.store, web_request.caller, token),
+    )
 
 
-def _sure(visit: Visit, sentence: str, act: Callable[[], None]) -> Response:
+def _sure(web_request: WebRequest, sentence: str, act: Callable[[], None]) -> Response:
     """Once more to the person, then done."""
-    if field(_form(visit), "sure") != "yes":
-        return page(visit, "sure.html", "Are you sure? · gatebell", sentence=sentence)
+    if field(_form(web_request), "sure") != "yes":
+        return page(web_request, "sure.html", "Are you sure? · gatebell", sentence=sentence)
     act()
     return RedirectResponse("/people", 303)

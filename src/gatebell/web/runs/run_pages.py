@@ -25,7 +25,7 @@ from gatebell.web.runs import timeline
 
 if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Run
-    from gatebell.web.context import Visit
+    from gatebell.web.context import WebRequest
 
 _LISTED = 100
 _MAX_LISTED = 1000
@@ -45,45 +45,51 @@ class Document(JSONResponse):
 class Changes(NamedTuple):
     """What the agents of a run have changed."""
 
-    trouble: str
+    problem: str
     """Why there is nothing to show."""
     diff: Markup = Markup()
 
 
-def find(visit: Visit) -> Run:
+def find(web_request: WebRequest) -> Run:
     """The run of the path."""
-    given = visit.path["id"]
+    given = web_request.path["id"]
     if not (given.isascii() and given.isdecimal() and len(given) <= _MAX_DIGITS):
         raise Problem(404, f"{given[:100]!r} is no run: runs have numbers")
-    apply_due(visit.store)
-    return manage_runs.get(visit.store, int(given))
+    apply_due(web_request.store)
+    return manage_runs.get(web_request.store, int(given))
 
 
-def list_page(visit: Visit) -> Response:
+def list_page(web_request: WebRequest) -> Response:
     """The active runs, then the others."""
-    seq = visit.store.audit.head().seq
-    limit = number(visit.query.get("limit", ""), _LISTED, _MAX_LISTED)
-    apply_due(visit.store)
-    active, ended, more = timeline.list_runs(visit.store, limit)
+    seq = web_request.store.audit.head().seq
+    limit = number(web_request.query.get("limit", ""), _LISTED, _MAX_LISTED)
+    apply_due(web_request.store)
+    active, ended, more = timeline.list_runs(web_request.store, limit)
     data: dict[str, Any] = {
         "active": active,
         "ended": ended,
         "more": min(_MAX_LISTED, limit * 4) if more and limit < _MAX_LISTED else 0,
         "left_out": more and limit == _MAX_LISTED,
     }
-    return page(visit, "runs.html", "Runs · gatebell", seq=seq, **data)
+    return page(web_request, "runs.html", "Runs · gatebell", seq=seq, **data)
 
 
-def run_page(visit: Visit) -> Response:
+def run_page(web_request: WebRequest) -> Response:
     """One run; what its agents have changed only if that is asked for, for git may take long."""
-    seq = visit.store.audit.head().seq
-    return _page(visit, find(visit), seq=seq)
+    seq = web_request.store.audit.head().seq
+    return _page(web_request, find(web_request), seq=seq)
 
 
 def _page(
-    visit: Visit, run: Run, status: int = 200, *, seq: int = 0, trouble: str = "", unsaid: str = ""
+    web_request: WebRequest,
+    run: Run,
+    status: int = 200,
+    *,
+    seq: int = 0,
+    problem: str = "",
+    unsaid: str = "",
 ) -> Response:
-    store, at = visit.store, visit.query.get("call", "")
+    store, at = web_request.store, web_request.query.get("call", "")
     data: dict[str, Any] = {
         "run": run,
         "standing": timeline.standing(run, task_runs.end_of(store, run)),
@@ -96,82 +102,92 @@ def _page(
         "error": timeline.last_words(run.error),
         "timeline": timeline.timeline(store, run, at),
         "at": at,
-        "changes": _changes(visit, run) if visit.query.get("changes") == "shown" else None,
-        "trouble": trouble,
+        "changes": _changes(web_request, run)
+        if web_request.query.get("changes") == "shown"
+        else None,
+        "problem": problem,
         "unsaid": unsaid,
     }
     title = f"Run {run.id} · gatebell"
-    return page(visit, "run.html", title, status, seq=seq, **data)
+    return page(web_request, "run.html", title, status, seq=seq, **data)
 
 
-def _changes(visit: Visit, run: Run) -> Changes:
+def _changes(web_request: WebRequest, run: Run) -> Changes:
     if not os.path.isdir(run.folder):
         return Changes("Its folder is not there any more, or not yet.")
     try:
-        diff = runtime.workspace(visit.store).diff(place_of(run))
+        diff = runtime.workspace(web_request.store).diff(place_of(run))
     except GateError as error:
         return Changes(str(error))
     return Changes("", diffs.render(diff)) if diff else Changes("Nothing has changed.")
 
 
-def stop(visit: Visit) -> Response:
-    run, form = find(visit), visit.form
+def stop(web_request: WebRequest) -> Response:
+    run, form = find(web_request), web_request.form
     assert form is not None
     reason = field(form, "reason")
     try:
-        manage_runs.stop(visit.store, run.id, visit.caller, reason)
+        manage_runs.stop(web_request.store, run.id, web_request.caller, reason)
     except RefusedError as error:
-        current = manage_runs.get(visit.store, run.id)
-        return _page(visit, current, 409, trouble=str(error), unsaid=reason)
+        current = manage_runs.get(web_request.store, run.id)
+        return _page(web_request, current, 409, problem=str(error), unsaid=reason)
     return RedirectResponse(f"/runs/{run.id}", 303)
 
 
-def resume(visit: Visit) -> Response:
-    run = find(visit)
+def resume(web_request: WebRequest) -> Response:
+    run = find(web_request)
     try:
-        manage_runs.resume(visit.store, run.id, visit.caller)
+        manage_runs.resume(web_request.store, run.id, web_request.caller)
     except RefusedError as error:
-        return _page(visit, manage_runs.get(visit.store, run.id), 409, trouble=str(error))
+        return _page(
+            web_request, manage_runs.get(web_request.store, run.id), 409, problem=str(error)
+        )
     return RedirectResponse(f"/runs/{run.id}", 303)
 
 
-def list_runs(visit: Visit) -> Response:
-    limit = int(visit.query.get("limit", 100))
-    active = visit.query.get("active", "false") == "true"
-    apply_due(visit.store)
-    found = visit.store.runs.newest(limit, active=active)
-    return Document([_document(visit, run) for run in found])
+def list_runs(web_request: WebRequest) -> Response:
+    limit = int(web_request.query.get("limit", 100))
+    active = web_request.query.get("active", "false") == "true"
+    apply_due(web_request.store)
+    found = web_request.store.runs.newest(limit, active=active)
+    return Document([_document(web_request, run) for run in found])
 
 
-def show_run(visit: Visit) -> Response:
+def show_run(web_request: WebRequest) -> Response:
     """A run with its whole journal."""
-    run = find(visit)
+    run = find(web_request)
     journal = {
-        "calls": [call_document(call) for call in visit.store.runs.calls(run.id)],
-        "turns": [turn_document(turn) for turn in visit.store.runs.turns(run.id)],
+        "calls": [call_document(call) for call in web_request.store.runs.calls(run.id)],
+        "turns": [turn_document(turn) for turn in web_request.store.runs.turns(run.id)],
     }
-    return Document(_document(visit, run) | journal)
+    return Document(_document(web_request, run) | journal)
 
 
-def stop_run(visit: Visit) -> Response:
-    run, reason = find(visit), visit.body.get("reason", "")
+def stop_run(web_request: WebRequest) -> Response:
+    run, reason = find(web_request), web_request.body.get("reason", "")
     try:
         return Document(
-            _document(visit, manage_runs.stop(visit.store, run.id, visit.caller, reason))
+            _document(
+                web_request, manage_runs.stop(web_request.store, run.id, web_request.caller, reason)
+            )
         )
     except RefusedError as error:
         raise Problem(409, str(error)) from None
 
 
-def resume_run(visit: Visit) -> Response:
-    run = find(visit)
+def resume_run(web_request: WebRequest) -> Response:
+    run = find(web_request)
     try:
-        return Document(_document(visit, manage_runs.resume(visit.store, run.id, visit.caller)))
+        return Document(
+            _document(
+                web_request, manage_runs.resume(web_request.store, run.id, web_request.caller)
+            )
+        )
     except RefusedError as error:
         raise Problem(409, str(error)) from None
 
 
-def _document(visit: Visit, run: Run) -> dict[str, Any]:
+def _document(web_request: WebRequest, run: Run) -> dict[str, Any]:
     """As `gate list --json` and `gate status --json` print it."""
-    asks = [] if run.has_ended else visit.store.asks.pending_of_run(run.id)
+    asks = [] if run.has_ended else web_request.store.asks.pending_of_run(run.id)
     return run_document(run) | {"waiting_for": [ask.id for ask in asks]}

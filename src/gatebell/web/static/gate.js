@@ -284,7 +284,7 @@ document.addEventListener("keydown", (event) => {
 
 find("keys-button").hidden = false;
 find("keys-button").addEventListener("click", () => find("keys").showModal());
-find("trouble")?.focus();
+find("problem")?.focus();
 tick();
 setInterval(tick, 1000);
 setInterval(() => { if (!document.hidden && document.querySelector("[data-fleeting]")) refreshSoon(); }, FLEETING);

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from gatebell.ports.store import Store
-    from gatebell.web.context import Visit
+    from gatebell.web.context import WebRequest
 
 _LISTED = 50
 _MAX_LISTED = 1000
 
 
-def tree_page(visit: Visit) -> Response:
+def tree_page(web_request: WebRequest) -> Response:
     """The tasks of one project as a tree, with what waits."""
-    store, query = visit.store, visit.query
+    store, query = web_request.store, web_request.query
     seq = store.audit.head().seq
     projects = store.tasks.projects()
     waiting = [one for one in projects if store.tasks.page(one, "awaiting", 1)]
@@ -46,7 +46,7 @@ def tree_page(visit: Visit) -> Response:
         if tree.left and limit < _MAX_LISTED
         else "",
     }
-    return page(visit, "tasks.html", "Tasks · gatebell", seq=seq, **data)
+    return page(web_request, "tasks.html", "Tasks · gatebell", seq=seq, **data)
 
 
 def _first(projects: Sequence[str], waiting: Sequence[str]) -> str:
@@ -65,11 +65,11 @@ def _address(project: str, limit: int, *, closed: bool) -> str:
     return f"/tasks?{urlencode(wanted, errors='replace')}"
 
 
-def task_page(visit: Visit) -> Response:
+def task_page(web_request: WebRequest) -> Response:
     """One task with its history, runs and neighbours."""
-    store = visit.store
+    store = web_request.store
     seq = store.audit.head().seq
-    task = backlog.get(store, visit.path["id"])
+    task = backlog.get(store, web_request.path["id"])
     asks, runs = store.asks.of_task(task.id), store.runs.of_task(task.id)
     asked, before = task_views.list_asked(asks)
     data: dict[str, Any] = {
@@ -85,12 +85,12 @@ def task_page(visit: Visit) -> Response:
         "last": runs[-1] if runs else None,
         "tree_of": _address(task.project, _LISTED, closed=False),
     }
-    return page(visit, "task.html", f"{task.id} · gatebell", seq=seq, **data)
+    return page(web_request, "task.html", f"{task.id} · gatebell", seq=seq, **data)
 
 
-def list_tasks(visit: Visit) -> Response:
+def list_tasks(web_request: WebRequest) -> Response:
     """One of the lists, of a project or of one after the other."""
-    store, query = visit.store, visit.query
+    store, query = web_request.store, web_request.query
     limit, which = int(query.get("limit", 100)), query.get("which", "unfinished")
     projects = [query["project"]] if "project" in query else store.tasks.projects()
     found: list[dict[str, Any]] = []
@@ -100,5 +100,7 @@ def list_tasks(visit: Visit) -> Response:
     return Document(found)
 
 
-def show_task(visit: Visit) -> Response:
-    return Document(recount_all(visit.store, backlog.get(visit.store, visit.path["id"])))
+def show_task(web_request: WebRequest) -> Response:
+    return Document(
+        recount_all(web_request.store, backlog.get(web_request.store, web_request.path["id"]))
+    )

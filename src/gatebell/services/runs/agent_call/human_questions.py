@@ -64,7 +64,7 @@ class People:
             options=options,
             context=signal.context or None,
             confidence=signal.confidence,
-            going_on=self._drive.needs.activity.summary(self._agent.origin(turn)),
+            activity=self._drive.needs.activity.summary(self._agent.origin(turn)),
         )
         open_ask(self._agent.branch, self._agent.call, request, session)
 
@@ -87,8 +87,8 @@ class People:
         was_gone = not os.path.isdir(run.folder)
         told = workspace.restore(place_of(run), run.id, f"{self._agent.path}-ask")
         # What is ignored was not kept.
-        trouble = workspace.set_up(run.project, place_of(run)) if was_gone else ""
-        return [*told, *([trouble] if trouble else [])]
+        problem = workspace.set_up(run.project, place_of(run)) if was_gone else ""
+        return [*told, *([problem] if problem else [])]
 
     def take_answer(self) -> Turn | None:
         """What people said to the open ask, taken into the session; parks until they do.

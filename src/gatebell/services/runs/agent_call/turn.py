@@ -235,7 +235,7 @@ class Agent:
             self.signal_text(turn_id),
             ended.ok,
             ended.words,
-            ended.trouble,
+            ended.problem,
         )
         if ended.structured is not None and signal.value is None:
             signal = signal._replace(value=ended.structured)
@@ -271,7 +271,7 @@ class Agent:
             cwd=run.folder,
             agent=self.role.name,
             session=f"{turn.cli}/{turn.session}",
-            sponsor=run.sponsor,
+            started_by=run.started_by,
             owner=owner_of(run.id, self.path),
             task=run.task,
         )
