@@ -267,7 +267,7 @@ def test_successor_of_a_killed_driver_finds_nothing_running(desk):
 
 
 @pytest.mark.proves("RUN-137")
-@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("how", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.matrix)])
 def test_killed_turn_is_not_taken_for_its_end(desk, how):
     def ruling(*_):
         os.kill(parse_identity(desk.started[-1]).pid, getattr(signal, how))

@@ -81,6 +81,17 @@ def complete(summary="Did it", **more):
     return {"status": "completed", "summary": summary, **more}
 
 
+def make_first_merge_conflict(work, monkeypatch):
+    """The first merge meets a conflict; the next ones succeed."""
+    merge = work.folders.merge
+
+    def conflict(*_words, **_named):
+        monkeypatch.setattr(work.folders, "merge", merge)
+        raise MergeConflictError(("main", "task/x"), ["a.txt"])
+
+    monkeypatch.setattr(work.folders, "merge", conflict)
+
+
 @pytest.mark.proves("TASK-176", "S3-18", "S3-48", "S3-53", "S3-P5")
 def test_completed_task_is_committed_and_closed(work):
     agent = work.house.agent("code", complete(details="All of it", confidence=0.9))
@@ -351,14 +362,7 @@ def test_work_that_was_let_pass_goes_on(work, monkeypatch):
     work.terms(strategy="merge")
     work.house.agent("code", complete())
     work.create()
-    conflicts, merge = [1], work.folders.merge
-
-    def conflicting(*given, **more):
-        if conflicts and conflicts.pop():
-            raise MergeConflictError(("main", "task/x"), ["a.txt"])
-        return merge(*given, **more)
-
-    monkeypatch.setattr(work.folders, "merge", conflicting)
+    make_first_merge_conflict(work, monkeypatch)
     with monkeypatch.context() as older:
         older.setattr(task_flow.reports, "doubt", lambda *_: "")
         assert work.work().state == "awaiting_input"
@@ -411,14 +415,7 @@ def test_sure_work_that_was_let_pass_goes_on(work, monkeypatch):
     work.house.agent("code", complete(confidence=0.2), complete("Better", confidence=1.0))
     work.create()
     work.work()
-    conflicts, merge = [1], work.folders.merge
-
-    def conflicting(*given, **more):
-        if conflicts and conflicts.pop():
-            raise MergeConflictError(("main", "task/x"), ["a.txt"])
-        return merge(*given, **more)
-
-    monkeypatch.setattr(work.folders, "merge", conflicting)
+    make_first_merge_conflict(work, monkeypatch)
     with monkeypatch.context() as older:
         older.setattr(task_flow, "_NOT_ACCEPTED", "")
         assert work.respond("no", "too long").state == "awaiting_input"
@@ -524,15 +521,7 @@ def test_checked_out_or_missing_base_is_left_and_reported(work, monkeypatch):
 def test_work_that_conflicts_with_the_base_is_a_question(work, monkeypatch, again):
     work.terms(strategy="merge")
     work.house.agent("code", complete())
-    merge, tries = work.folders.merge, []
-
-    def conflict(*words, **named):
-        tries.append(words)
-        if len(tries) == 1:
-            raise MergeConflictError(("main", "task/x"), ["a.txt"])
-        return merge(*words, **named)
-
-    monkeypatch.setattr(work.folders, "merge", conflict)
+    make_first_merge_conflict(work, monkeypatch)
     work.create()
     assert work.work().state == "awaiting_input"
     assert "a.txt" in work.house.ask().question.context
