@@ -1,8 +1,10 @@
 # `make run` shows a demo; `make test` runs the tests.
 PYTHON ?= python3
 BIN := .venv/bin
+# Where the environment forbids it, each of a thousand processes would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup run test check counted driven lint docs pictures bench crash slow matrix mutate lock system clean
+.PHONY: setup run test check collected counted driven lint docs pictures bench crash slow matrix mutate lock system clean
 
 setup: .venv/ready
 
@@ -35,21 +37,26 @@ check: setup
 	$(BIN)/coverage report --include='src/gatebell/domain/*' --fail-under=100
 	$(BIN)/coverage report --include='src/gatebell/services/*' --fail-under=95
 
+# Compiles the tests once, while ruff and mypy run; if it fails, the next two say why.
+collected:
+	-$(BIN)/pytest --collect-only $(ITS_CACHE) >/dev/null
+
 # In one process, with line coverage.
-counted:
+counted: collected
 	$(BIN)/coverage run -m pytest $(ITS_CACHE) tests/test_*.py tests/contract tests/domain tests/service
 
 # Real programs: more workers than processors, because these tests mostly wait.
 # The files run in this order: short ones come last, so that all workers end together.
-driven:
+driven: collected
 	$(BIN)/pytest -n 5 --dist loadfile --no-loadscope-reorder $(ITS_CACHE) tests/agents tests/crash tests/security tests/journeys tests/faces
 
 # Programs that some tests need. If one cannot be installed, its tests are skipped with a message.
 system:
-	@for wanted in strace tmux patch jq npm git-lfs chromium chromium-headless-shell dunst dbus-run-session:dbus notify-send:libnotify-bin Xvfb:xvfb xdotool zenity; do \
+	@updated=; for wanted in strace tmux patch jq npm git-lfs chromium chromium-headless-shell dunst dbus-run-session:dbus notify-send:libnotify-bin Xvfb:xvfb xdotool zenity; do \
 	  program=$${wanted%%:*}; package=$${wanted##*:}; \
 	  command -v $$program >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
-	    && apt-get update -qq && apt-get install -y -qq $$package >/dev/null; } \
+	    && { test "$$updated" || { apt-get update -qq && updated=1; }; } \
+	    && apt-get install -y -qq $$package >/dev/null; } \
 	  || echo "!! $$program is missing: tests that need it will be skipped"; done
 	@$(PYTHON) -c 'import tkinter' 2>/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	  && apt-get install -y -qq python3-tk >/dev/null && $(PYTHON) -c 'import tkinter'; } \

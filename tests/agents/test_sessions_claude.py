@@ -83,7 +83,7 @@ def test_conversation_continues_after_a_kill_at_any_stage(desk, terminal, tmp_pa
     desk.open(ask)
     terminal.until(NO_SCRIPT, 40)
     bob = Screen(desk.house.bob, "continue", ask.id, "--as", "bob", PATH=desk.house.environ["PATH"])
-    assert bob.end() == 7 and "person:ada has this session open" in bob.seen
+    assert bob.end() == 7 and "person:ada has had this session open" in bob.seen
     bob.close()
     desk.say(f"Go on. {script([text('One.'), text('Two.'), text('Three.')])}", "● One.")
     desk.until_logged(ask, "One.")
@@ -142,7 +142,7 @@ def test_claude_without_login_missing_or_broken_fails_the_attempt(desk, terminal
     desk.open(ask, "-u", "ANTHROPIC_API_KEY")
     terminal.until("Not logged in", 40)
     desk.leave("ended 1")
-    assert "claude could not talk: Not logged in" in terminal.screen()
+    assert "claude could not start a conversation: Not logged in" in terminal.screen()
     assert f"Try again: gate continue {ask.id}" in terminal.screen()
     desk.put("sh -c 'echo broken; exit 3'")
     desk.open(ask)

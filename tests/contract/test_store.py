@@ -9,13 +9,8 @@ from tests.support.people import a_person
 
 from gatebell.domain.asks import asks, deadlines, messages
 from gatebell.domain.asks.answers import Given, answer
-from gatebell.domain.asks.asks import (
-    Ask,
-    Change,
-    Origin,
-    make_question,
-    question_digest,
-)
+from gatebell.domain.asks.asks import Ask, Change, Origin, question_digest
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import Requirement
 from gatebell.domain.audit.events import Event, Head, verify
 from gatebell.domain.digests import GENESIS

@@ -14,8 +14,9 @@ from gatebell.domain.asks.answers import (
     interpret,
     with_default,
 )
-from gatebell.domain.asks.asks import Ask, Origin, iso, make_question, question_digest
+from gatebell.domain.asks.asks import Ask, Origin, iso, question_digest
 from gatebell.domain.asks.documents import token_document
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import Requirement, Vote
 from gatebell.domain.people.logins import Token, session_prefix
 from gatebell.domain.sessions.visits import Terms
@@ -165,11 +166,11 @@ def test_default_is_checked_like_an_answer_and_never_approves():
     with pytest.raises(UsageError, match="does not answer"):
         with_default(an_ask("choice", options=("A", "B")).question, "C")
     for gate in (an_ask("approval"), an_ask("session", terms=Terms("text"))):
-        with pytest.raises(UsageError, match="silence never decides"):
+        with pytest.raises(UsageError, match="a timeout never decides"):
             with_default(gate.question, "yes")
-    with pytest.raises(UsageError, match="a secret has no default"):
+    with pytest.raises(UsageError, match="a secret cannot have a default"):
         with_default(an_ask("text", secret=True).question, "x")
-    with pytest.raises(UsageError, match="not a JSON Schema"):
+    with pytest.raises(UsageError, match="not a valid JSON Schema"):
         with_default(an_ask("form", schema={"type": "nonsense"}).question, None)
 
 
@@ -219,7 +220,7 @@ def test_agent_may_answer_another_session_under_its_own_name():
     assert give(ask, "use tabs", an_agent("s2")).change.ask.settled_by == "agent:claude/s2"
     assert give(ask, "use tabs", an_agent("s1", "codex")).error is None
     verdict = give(ask, "use tabs", an_agent("s1"))
-    assert isinstance(verdict.error, AgentRefusedError) and "cannot answer itself" in str(
+    assert isinstance(verdict.error, AgentRefusedError) and "which cannot answer it" in str(
         verdict.error
     )
 
@@ -264,7 +265,7 @@ def test_fields_marked_write_only_are_hidden():
     assert verdict.change.ask.value["user"] == "ada"
     assert list(verdict.change.ask.value["pass"]) == ["secret"]
     assert "hunter2" not in repr(verdict._replace(secret=None))
-    with pytest.raises(UsageError, match="a secret has no default"):
+    with pytest.raises(UsageError, match="a secret cannot have a default"):
         with_default(an_ask("form", schema=schema).question, {"user": "x"})
 
 
@@ -298,6 +299,8 @@ def test_asker_with_a_token_cannot_answer_with_it():
     ask = an_ask("text", session=f"{session_prefix('tk-1')}s")
     caller = a_person("sue", verified=True)._replace(token_id="tk-1")
     verdict = answer(ask, (), caller, Given("me"), NOW, b"k" * 32)
-    assert isinstance(verdict.error, AgentRefusedError) and "this very token" in str(verdict.error)
+    assert isinstance(
+        verdict.error, AgentRefusedError
+    ) and "with this token, which cannot answer" in str(verdict.error)
     document = token_document(Token("tk-1", "sue", made_at=NOW))
     assert (document["id"], document["made_at"]) == ("tk-1", iso(NOW))

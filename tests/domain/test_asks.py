@@ -14,10 +14,10 @@ from gatebell.domain.asks.asks import (
     Origin,
     iso,
     make_id,
-    make_question,
     parse_priority,
     question_digest,
 )
+from gatebell.domain.asks.questions import Question, make_question
 from gatebell.domain.asks.requirements import Requirement
 from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import AlreadySettledError, UsageError
@@ -41,13 +41,13 @@ def an_ask(kind="text", default=None, owner="", **clock):
 @pytest.mark.parametrize(
     ("kind", "prompt", "more", "sentence"),
     [
-        ("poll", "Q", {}, "no kind"),
-        ("text", " \n", {}, "needs a question"),
+        ("poll", "Q", {}, "a kind of ask"),
+        ("text", " \n", {}, "question is empty"),
         ("text", "x" * 200_001, {}, "--context"),
         ("choice", "Q", {}, "needs options"),
-        ("text", "Q", {"options": ("A",)}, "needs options"),
+        ("text", "Q", {"options": ("A",)}, "has no options"),
         ("form", "Q", {}, "needs a schema"),
-        ("text", "Q", {"schema": {}}, "needs a schema"),
+        ("text", "Q", {"schema": {}}, "has no schema"),
         ("text", "Q", {"multiple": True}, "only a choice"),
         ("approval", "Q", {"secret": True}, "only a text"),
         ("choice", "Q", {"options": ("A", "A")}, "differ"),
@@ -71,7 +71,7 @@ def test_only_approvals_are_decided_by_more_than_one_person(kind, in_a_session, 
     if decided:
         assert make_question(kind, "Q", requirement=Requirement(**rule), **more)
     else:
-        with pytest.raises(UsageError, match="more than one person"):
+        with pytest.raises(UsageError, match="several people"):
             make_question(kind, "Q", requirement=Requirement(**rule), **more)
     assert make_question(kind, "Q", requirement=Requirement(of=("ada",)), **more)
 
@@ -81,7 +81,7 @@ def test_bare_ask_has_only_its_question():
     question = make_question("text", "Q")
     nothing = (None, (), False, False, None, None, False, Requirement(), None, None)
     assert question == ("text", "Q", *nothing)
-    assert asks.Question("text", "Q") == question
+    assert Question("text", "Q") == question
     assert Origin() == ("", "", "", "", "", "", "", "")
     ask = Ask("a-2", question, Origin(), NOW, "d")
     assert ask[5:10] == (2, None, "", "", deadlines.NO_DEADLINES)

@@ -46,7 +46,7 @@ def test_time_limit_is_a_positive_number(seconds):
     with pytest.raises(UsageError):
         start(NOW, escalations=(Escalation(seconds, "x"),))
     assert start(NOW, 999_999_999).expires_at
-    with pytest.raises(UsageError, match="once a second"):
+    with pytest.raises(UsageError, match="at least 1 second"):
         start(NOW, remind_every_seconds=0.99)
     assert start(NOW, remind_every_seconds=1).remind_at
 

@@ -132,7 +132,7 @@ def test_deletion_insertion_and_reordering_are_found(index):
 def test_cut_tail_is_found_against_a_kept_head():
     kept = Head(6, chain()[5].hash)
     assert list(verify(chain()[:4], kept)) == [
-        "the log ends at event 4, but a head of event 6 was kept"
+        "the log ends at event 4, but the head that was kept is of event 6"
     ]
     assert list(verify([], kept))
     assert list(verify(chain(), Head(6, "1" * 64))) == [

@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question, question_digest
+from gatebell.domain.asks.asks import Ask, Origin, question_digest
 from gatebell.domain.asks.deadlines import Deadlines
 from gatebell.domain.asks.duplicates import alike, groups, likeness
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.permissions.calls import Call
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

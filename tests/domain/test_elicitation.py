@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given as whatever, strategies as st
 
 from gatebell.domain.asks.answers import interpret
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.asks.elicitation import (
     NOT_YET,
     Elicitation,
@@ -16,6 +16,7 @@ from gatebell.domain.asks.elicitation import (
     elicitation,
     read_given,
 )
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.sessions.visits import Terms
 from gatebell.domain.text.display import inert
 
@@ -100,7 +101,7 @@ def test_words_of_an_agent_are_quoted(words, reason, prompt):
     assert inert(form.message) == form.message
     assert first.startswith("a-1: ") and said.startswith("claude proposes: “")
     assert said.endswith("”") and said.count("”") == (2 if reason else 1)
-    assert last == "You decide. Leave this form, and nothing is decided."
+    assert last == "You decide. If you leave this form, nothing is decided."
     assert form.schema == shown(ask_of()).schema, "it fills nothing in"
 
 
@@ -229,7 +230,7 @@ def test_host_without_empty_fields_gets_required_text_only():
 
 MESSAGE = (
     "a-1: Is it good?\nclaude proposes: “APPROVED”, because: “it is small”\n"
-    "You decide. Leave this form, and nothing is decided."
+    "You decide. If you leave this form, nothing is decided."
 )
 
 
@@ -282,7 +283,7 @@ def test_form_of_a_text_is_whole():
     assert said.reason == ""
     assert shown(ask_of("text"), said) == Elicitation(
         "a-1: Is it good?\nclaude proposes: “files”\n"
-        "You decide. Leave this form, and nothing is decided.",
+        "You decide. If you leave this form, nothing is decided.",
         an_object(["text"], text=text_field("Your answer", minLength=1)),
         {},
         {},

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gatebell.domain.asks import file_questions
-from gatebell.domain.asks.asks import Ask, Origin, Question
+from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.asks.file_questions import (
     answer_file,
     foreign,
@@ -20,6 +20,7 @@ from gatebell.domain.asks.file_questions import (
     shorten,
     told_ask,
 )
+from gatebell.domain.asks.questions import Question
 from gatebell.errors import UsageError
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -77,10 +78,12 @@ def test_original_timestamp_of_a_mac_is_read():
     name = parse_name("q_agent_12345_1767225600N_1767225600N_12345_12345.json")
     content = written(id=name.id).replace(b"1767225600,", b"1767225600N,", 1)
     assert parse_question(name, content).content == "Which database?"
-    assert "no whole JSON" in why_not(content.replace(b"600N,", b"601N,", 1), name)
-    assert "no whole JSON" in why_not(written().replace(b"1767225600,", b"1767225600N,", 1))
+    assert "one JSON object in UTF-8" in why_not(content.replace(b"600N,", b"601N,", 1), name)
+    assert "one JSON object in UTF-8" in why_not(
+        written().replace(b"1767225600,", b"1767225600N,", 1)
+    )
     plain = parse_name("q_agent_12345_1767225600_1767225600N.json")
-    assert "no whole JSON" in why_not(content, plain)
+    assert "one JSON object in UTF-8" in why_not(content, plain)
 
 
 @pytest.mark.proves("FILE-61")
@@ -156,11 +159,11 @@ def test_select_has_distinct_options_and_others_have_none():
     select = written(type="select", options=[" A, with comma ", "B", "B", " "])
     assert parse_question(NAME, select).options == ("A, with comma", "B")
     assert parse_question(NAME, written(type="yesno", options=["A", "B"])).options == ()
-    assert "2 or more" in why_not(written(type="select", options=["A"]))
-    assert "needs options" in why_not(written(type="select"))
-    assert "needs options" in why_not(written(type="select", options=[" "]))
-    assert "no list of texts" in why_not(written(type="select", options=["A", 1]))
-    assert "no list of texts" in why_not(written(type="select", options="A,B"))
+    assert "at least 2" in why_not(written(type="select", options=["A"]))
+    assert "needs at least 2 options" in why_not(written(type="select"))
+    assert "needs at least 2 options" in why_not(written(type="select", options=[" "]))
+    assert "a list of texts" in why_not(written(type="select", options=["A", 1]))
+    assert "a list of texts" in why_not(written(type="select", options="A,B"))
     assert "more than 100" in why_not(written(type="select", options=[str(n) for n in range(101)]))
 
 
@@ -168,37 +171,37 @@ def test_select_has_distinct_options_and_others_have_none():
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "no whole JSON"),
-        (written()[:-3], "no whole JSON"),
-        (written() + written(), "no whole JSON"),
-        (b'\xff\xfe"', "no whole JSON"),
-        (b"[]", "no JSON object"),
-        (b"null", "no JSON object"),
+        (b"", "one JSON object in UTF-8"),
+        (written()[:-3], "one JSON object in UTF-8"),
+        (written() + written(), "one JSON object in UTF-8"),
+        (b'\xff\xfe"', "one JSON object in UTF-8"),
+        (b"[]", "a JSON object"),
+        (b"null", "a JSON object"),
         (b"[" * 10_000, "nested too deeply"),
         (b'{"a":' * 10_000, "nested too deeply"),
         (written()[:-1] + b', "content": "other"}', "twice"),
         (written()[:-1] + b', "x": {"a": 1, "a": 2}}', "twice"),
-        (written()[:-1] + b', "x": NaN}', "no whole JSON"),
-        (written()[:-1] + b', "x": -Infinity}', "no whole JSON"),
-        (written()[:-1] + b', "x": ' + b"9" * 5_000 + b"}", "no whole JSON"),
+        (written()[:-1] + b', "x": NaN}', "one JSON object in UTF-8"),
+        (written()[:-1] + b', "x": -Infinity}', "one JSON object in UTF-8"),
+        (written()[:-1] + b', "x": ' + b"9" * 5_000 + b"}", "one JSON object in UTF-8"),
         (written(id="another-id"), "its id"),
         (written(id=...), "its id"),
         (written(agent_id="agent_2"), "its agent_id"),
-        (written(type="approval"), "its type"),
-        (written(type=["text"]), "its type"),
-        (written(content=""), "asks nothing"),
-        (written(content=" \n "), "asks nothing"),
-        (written(content=...), "asks nothing"),
-        (written(content=5), "its content"),
-        (written(content="a" * 200_001), "its content"),
-        (written(agent_name="a" * 201), "its agent_name"),
-        (written(working_dir=None), "its working_dir"),
+        (written(type="approval"), "a type from"),
+        (written(type=["text"]), "a type from"),
+        (written(content=""), "its content is empty"),
+        (written(content=" \n "), "its content is empty"),
+        (written(content=...), "its content is empty"),
+        (written(content=5), "for content"),
+        (written(content="a" * 200_001), "for content"),
+        (written(agent_name="a" * 201), "for agent_name"),
+        (written(working_dir=None), "for working_dir"),
         (written(priority="at once"), "priority"),
-        (written(timeout=0), "its timeout"),
-        (written(timeout=True), "its timeout"),
-        (written(timeout=1.5), "its timeout"),
-        (written(timeout=604_801), "its timeout"),
-        (written(timeout="300"), "its timeout"),
+        (written(timeout=0), "expected a timeout"),
+        (written(timeout=True), "expected a timeout"),
+        (written(timeout=1.5), "expected a timeout"),
+        (written(timeout=604_801), "expected a timeout"),
+        (written(timeout="300"), "expected a timeout"),
     ],
 )
 def test_invalid_question_is_refused_with_the_reason(content, why):
@@ -299,13 +302,14 @@ def test_queue_shows_the_start_of_a_question():
 )
 def test_field_is_taken_up_to_its_limit(field, fits, too_long):
     assert fits in parse_question(NAME, written(**{field: fits}))
-    assert f"its {field} is no" in why_not(written(**{field: too_long}))
+    problem = why_not(written(**{field: too_long}))
+    assert problem.startswith("expected a") and field in problem
 
 
 @pytest.mark.proves("FILE-63")
 def test_long_priority_is_not_repeated():
     assert why_not(written(priority="x" * 21)) == (
-        "its priority is no text of at most 20 characters"
+        "expected a text of at most 20 characters for priority"
     )
 
 

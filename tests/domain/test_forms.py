@@ -199,14 +199,14 @@ def test_schema_with_doubling_work_is_refused(schema):
     for _ in range(40):
         value = {"a": value}
     for check in (check_schema, lambda one: check_form(one, value), lambda one: faults(one, value)):
-        with pytest.raises(UsageError, match="several ways"):
+        with pytest.raises(UsageError, match="several times"):
             check(schema)
 
 
 @pytest.mark.proves("ASK-5")
 @pytest.mark.parametrize("schema", [BACK, {"allOf": [BACK]}, {"anyOf": [{"not": BACK}, {}]}])
 def test_schema_that_only_refers_to_itself_is_refused(schema):
-    with pytest.raises(UsageError, match="never to a part"):
+    with pytest.raises(UsageError, match="without a part of the answer"):
         check_schema(schema)
 
 

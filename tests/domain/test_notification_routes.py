@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gatebell.domain.asks.asks import Ask, Notice, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Notice, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import ANY_PERSON, Requirement
 from gatebell.domain.enums import Priority
 from gatebell.domain.notifications import messages, routes
@@ -51,20 +52,20 @@ def test_routes_are_read_from_the_settings():
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ("desktop", "is a table"),
-        ({}, 'to is "desktop"'),
-        ({"to": "carrier pigeon"}, 'to is "desktop"'),
-        ({"to": "command:  "}, 'to is "desktop"'),
+        ("desktop", "is not a table: write [[notify]]"),
+        ({}, 'expected for to: "desktop"'),
+        ({"to": "carrier pigeon"}, 'expected for to: "desktop"'),
+        ({"to": "command:  "}, 'expected for to: "desktop"'),
         ({"to": "webhook: ftp://x"}, "webhook: https://HOST"),
         ({"to": "webhook: https://me:hunter2@x/"}, "without user@"),
-        ({"to": "desktop", "form": "x"}, "sets 'form'; there are only to, person"),
-        ({"to": "desktop", "person": 7}, "person is a text"),
-        ({"to": "desktop", "priority": "soon"}, "priority is urgent, high"),
-        ({"to": "desktop", "quiet": "late"}, 'quiet is "22:00-07:00"'),
-        ({"to": "desktop", "quiet": "22:00-25:00"}, 'quiet is "22:00-07:00"'),
-        ({"to": "desktop", "quiet": "22:00-22:00"}, "never begin"),
-        ({"to": "desktop", "secret": "c2VjcmV0"}, "belongs to a webhook"),
-        ({"to": "webhook: https://x", "secret": "whsec_hunter2!"}, "secret is base64"),
+        ({"to": "desktop", "form": "x"}, "sets 'form'; a route has only to, person"),
+        ({"to": "desktop", "person": 7}, "a text in quotes for person"),
+        ({"to": "desktop", "priority": "soon"}, "a priority from urgent, high"),
+        ({"to": "desktop", "quiet": "late"}, 'such as "22:00-07:00" for quiet'),
+        ({"to": "desktop", "quiet": "22:00-25:00"}, 'such as "22:00-07:00" for quiet'),
+        ({"to": "desktop", "quiet": "22:00-22:00"}, "at the same time"),
+        ({"to": "desktop", "secret": "c2VjcmV0"}, "only a webhook"),
+        ({"to": "webhook: https://x", "secret": "whsec_hunter2!"}, "expected base64 for secret"),
     ],
 )
 def test_bad_routes_are_refused_without_showing_passwords(table, sentence):
@@ -247,9 +248,9 @@ def test_message_says_who_asks_and_where():
         for kind in ("reminder", "escalated", "replied", "settled")
     }
     assert titles == {
-        "reminder": "Still waiting, asked by somebody",
-        "escalated": "Escalated to bob: asked by somebody",
-        "replied": "Reply from somebody",
+        "reminder": "Still waiting, asked by an unnamed asker",
+        "escalated": "Escalated to bob: asked by an unnamed asker",
+        "replied": "Reply from an unnamed asker",
         "settled": "Settled: a-222 is pending",
     }
     over = an_ask(status="answered", decision="rejected")
@@ -284,7 +285,7 @@ def test_note_is_sent_with_its_author():
     assert (told.title, told.body) == ("Note from coder", "half way\nshop")
     assert told.link == "https://gate.example.org/" and told.document["type"] == "note.sent"
     gone = letter("note")
-    assert (gone.title, gone.body) == ("Note from somebody", "")
+    assert (gone.title, gone.body) == ("Note from an unnamed asker", "")
     tried = messages.compose_test(Delivery("i", "test", "", "", "x", NOW, NOW), "")
     assert tried.document["type"] == "gate.tested" and tried.title == "Test from gate"
 
@@ -332,7 +333,7 @@ def test_letter_of_a_test_is_whole():
     delivery = Delivery("i", "test", "", "", "x", NOW, NOW)
     assert delivery[7:] == (0, None, None, None, "")
     assert messages.compose_test(delivery, "https://gate.example.org") == (
-        "i", "test", "Test from gate", "This road works: you will hear here when something waits.",
+        "i", "test", "Test from gate", "This route works: you will get a message here when something waits for you.",
         "https://gate.example.org/", Priority.NORMAL, "",
         {"type": "gate.tested", "timestamp": WHEN, "data": {}},
     )  # fmt: skip

@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple
 
 import pytest
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.phases import diagrams
 from gatebell.domain.phases.phases import (
     OURS,
@@ -79,9 +80,9 @@ def test_unknown_next_phase_names_the_phase_and_the_answer():
     table = Phase("plan", human=WHICH, next={"Fast": "fast"})
     with pytest.raises(UsageError, match="phase 'plan' was answered 'Slow', and its table"):
         route(table, State({}, response=build_response("Slow")), None, ["plan"])
-    with pytest.raises(UsageError, match="phase 'plan' asked nobody, and its table"):
+    with pytest.raises(UsageError, match="phase 'plan' asked no person, and its table"):
         route(table, State({}), None, ["plan"])
-    with pytest.raises(UsageError, match="phase 'plan' leads to None, and there is no such phase"):
+    with pytest.raises(UsageError, match="phase 'plan' leads to None, which does not exist"):
         route(Phase("plan", next=lambda _s, _o: None), State({}), None, ["plan"])
 
 
@@ -235,7 +236,7 @@ def test_values_become_json():
         "7": {"mode": "json"},
     }
     for odd in (object(), Whole):
-        with pytest.raises(UsageError, match="JSON has no word for"):
+        with pytest.raises(UsageError, match="cannot be written as JSON"):
             as_json(odd)
 
 

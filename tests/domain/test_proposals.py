@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 from tests.support.transcripts import person, value
 
-from gatebell.domain.asks.asks import Question
+from gatebell.domain.asks.questions import Question
 from gatebell.domain.sessions.proposals import AGENT, PERSON, Proposal, Said, propose
 from gatebell.domain.sessions.session_prompt import list_injected, session_files
 from gatebell.domain.sessions.visits import Terms

@@ -47,11 +47,11 @@ def test_unclosed_task_has_a_reason():
 def test_unknown_status_is_a_failure_with_the_agents_words():
     found = read(status="purple", summary="odd", extra=[1, 2])
     assert found.status == (
-        "the agent reported PURPLE; a task knows completed, failed, blocked, needs_input. "
+        "the agent reported PURPLE, expected completed, failed, blocked, needs_input. "
         "It said: {'status': 'PURPLE', 'summary': 'odd', 'more': {'extra': [1, 2]}}"
     )
     long = read(status="p" * 61, summary="s" * 3_000).status
-    assert long.startswith(f"the agent reported {'P' * 59}…; a task knows ")
+    assert long.startswith(f"the agent reported {'P' * 59}…, expected ")
     assert len(long.partition(" It said: ")[2]) == 2_000
 
 

@@ -65,16 +65,16 @@ def test_requirement_is_read_and_groups_become_names():
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        ({"many": 2, "zoo": 1}, "no 'many'"),
-        ({"all": ["a"], "n": 1}, "not both"),
-        ({"all": ["a"], "of": ["a"]}, "not both"),
-        ({"n": 0}, "'n' is a whole number"),
-        ({"n": 1}, "names people, or asks for more"),
-        ({"all": []}, "names people, or asks for more"),
-        ({"all": [None]}, "a list of texts"),
-        ({"of": 5}, "a list of texts"),
-        ({"n": True}, "'n' is a whole number"),
-        ({"reject": 0}, "'reject' is a whole number"),
+        ({"many": 2, "zoo": 1}, "no key 'many'"),
+        ({"all": ["a"], "n": 1}, "use one of them"),
+        ({"all": ["a"], "of": ["a"]}, "use one of them"),
+        ({"n": 0}, "a whole number of at least 1 for 'n'"),
+        ({"n": 1}, "the requirement is empty"),
+        ({"all": []}, "the requirement is empty"),
+        ({"all": [None]}, "a list of names"),
+        ({"of": 5}, "a list of names"),
+        ({"n": True}, "a whole number of at least 1 for 'n'"),
+        ({"reject": 0}, "a whole number of at least 1 for 'reject'"),
         ({"n": 3, "of": ["a", "b"]}, "only a, b may"),
     ],
 )
@@ -89,7 +89,7 @@ def test_command_line_spelling_is_read():
     assert parse_requirement("2:ops") == {"n": 2, "of": ["ops"]}
     assert parse_requirement("all:ada, bob") == {"all": ["ada", "bob"]}
     for wrong in ("all", "all:", "x", "", "0", "0:a", "1:", "2: ,", "-1:a", "2.5", "two:ops"):
-        with pytest.raises(UsageError, match="--require takes"):
+        with pytest.raises(UsageError, match="expected --require"):
             parse_requirement(wrong)
 
 
@@ -117,7 +117,7 @@ def test_who_may_answer():
 @pytest.mark.parametrize(
     ("rule", "text"),
     [
-        ({}, "anybody"),
+        ({}, "any person"),
         ({"n": 2}, "2 people"),
         ({"not_author": True}, "1 person; not the author"),
         ({"n": 1, "of": ("a", "b")}, "1 of a, b"),
@@ -127,4 +127,4 @@ def test_who_may_answer():
 )
 def test_requirement_is_described_in_words(rule, text):
     assert str(Requirement(**rule)) == text
-    assert Requirement(**rule).personal == (text != "anybody")
+    assert Requirement(**rule).personal == (text != "any person")

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.support.people import a_person
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question, question_digest
+from gatebell.domain.asks.asks import Ask, Origin, question_digest
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.digests import digest
 from gatebell.domain.permissions import rules
 from gatebell.domain.permissions.calls import Call, headline, make_call, shown
@@ -97,7 +98,7 @@ def test_misspelt_tool_is_named_with_the_right_one(tool):
     assert check_pattern(f"{tool}(x)") == f"{tool}(x)"
     with pytest.raises(UsageError) as caught:
         check_pattern(f"{tool.lower()}(x)")
-    assert str(caught.value) == f"there is no tool {tool.lower()}; did you mean {tool}?"
+    assert str(caught.value) == f"there is no tool {tool.lower()}: did you mean {tool}?"
 
 
 def ask_about(call):
@@ -124,7 +125,7 @@ def test_grant_is_for_two_to_thousand_times(word, left):
     if left:
         assert build_grant(ask_about(call), call, Scope(word), "person:ada", NOW).uses_left == left
         return
-    with pytest.raises(UsageError, match="2 to 1000 times"):
+    with pytest.raises(UsageError, match="a number from 2 to 1000"):
         build_grant(ask_about(call), call, Scope(word), "person:ada", NOW)
 
 

@@ -96,7 +96,7 @@ def test_answer_is_never_kept_for_another_question(name):
     with pytest.raises(RefusedError) as refused:
         runs.resume(a_run("stuck"), [a_call("2", name, "recorded")], [], ADA, accept="2")
     assert str(refused.value) == (
-        "an answer counts for what was asked, and call 2 asks something else now: "
+        "call 2 asks another question now, so its old answer cannot be kept: "
         "gate resume 42 --from 2 asks again, in a new run"
     )
 

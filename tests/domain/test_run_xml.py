@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.support.people import a_person
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.runs import run_xml
 from gatebell.domain.runs.changes import Changed, list_changed_files
 from gatebell.domain.runs.runs import FlowCall, Run, Turn
@@ -243,7 +244,7 @@ def test_session_is_that_of_the_asking_or_last_agent():
     with pytest.raises(NotFoundError, match="a Python function has no session"):
         joined_sessions.find_session(asked, calls, [a_turn(cli="python", session="")])
     assert joined_sessions.run_of(asked) == 42
-    with pytest.raises(UsageError, match="a-7k2 belongs to no run"):
+    with pytest.raises(UsageError, match="a-7k2 does not belong to a run"):
         joined_sessions.run_of(asked._replace(origin=Origin(project="/p")))
 
 
@@ -252,10 +253,10 @@ def test_who_holds_a_session_is_said():
     now = NOW + timedelta(minutes=10)
     ada = a_turn(by="person:ada", process="boot/77/5")
     told = visits.describe_holder(ada, "a-7k2", [], now)
-    assert "person:ada has this session open since 2026-05-04 12:30:01 UTC (9m ago)" in told
+    assert "person:ada has had this session open since 2026-05-04 12:30:01 UTC (9m ago)" in told
     assert "in process 77: wait until they leave" in told and "gate answer a-7k2" in told
     left = visits.describe_holder(ada, "a-7k2", ["8", "9"], now)
-    assert "its gate continue is gone, but process 8, 9 of it lives: end that" in left
+    assert "its gate continue has ended, but process 8, 9 of it still runs: end that" in left
     busy = visits.agent_at_work(a_turn(process="boot/77/5"), "a-7k2")
     assert busy.startswith("coder is at work in this session now (process 77)")
     assert "gate stop 42, or answer without it: gate answer a-7k2" in busy

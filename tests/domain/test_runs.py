@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.support.people import a_person
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.asks.owners import owner_of, run_of
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.runs import journals, runs
 from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, Turn
@@ -192,7 +193,7 @@ def test_only_a_run_that_goes_on_is_stopped():
     assert (after.agent, after.stopped_at) == ("coder", "3")
     assert change.events[0].actor == "person:ada" and change.events[0].kind == "run.stopped"
     for state in runs.ENDED:
-        with pytest.raises(RefusedError, match="ended already"):
+        with pytest.raises(RefusedError, match="already ended"):
             runs.stop(a_run(state), a_person(), "", NOW)
     runs.must_be_ended(a_run("stuck"))
     with pytest.raises(RefusedError, match="gate stop 42"):

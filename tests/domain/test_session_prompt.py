@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gatebell.domain.asks.asks import make_question
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.sessions.session_prompt import (
     SessionFiles,
     first_words,

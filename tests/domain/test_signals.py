@@ -196,7 +196,7 @@ def test_tool_counts_before_file_and_file_before_words():
 def test_torn_or_broken_signal_file_is_not_a_signal(file_text):
     found = judge(None, file_text, True, "", "")
     assert found.status == "ERROR"
-    broken = ": its signal file holds no whole JSON object with a status" if file_text else ""
+    broken = ": its signal file has no complete JSON object with a status" if file_text else ""
     assert found.reason == f"the agent gave no signal{broken} and said nothing"
     assert judge(None, file_text, True, '{"status": "DONE"}', "").status == "DONE"
 

@@ -9,7 +9,7 @@ import pytest
 
 from gatebell.domain.audit.events import Entry, Event, EventKind
 from gatebell.domain.audit.seals import seal, seal_shortly
-from gatebell.domain.audit.trails import Columns, Row, Told, differing
+from gatebell.domain.audit.trails import Columns, RecordedRows, Row, differing
 
 NOTICES = "ask.opened ask.answered ask.replied ask.cancelled ask.timed_out ask.escalated note.sent"
 # Older versions wrote these events with a row of each table; their stores are still read.
@@ -41,7 +41,7 @@ COLUMNS["calls"] = Columns((), ("state",))
 
 
 def tell(*events):
-    found = Told(COLUMNS)
+    found = RecordedRows(COLUMNS)
     said = [fault for event in events for fault in found.follow(event)]
     return found, said
 
@@ -64,7 +64,7 @@ def test_differing_column_is_named():
     sealed = seal(("a", 1, None))
     assert differing(sealed, ("x", "y", "z"), ("a", 1, None)) == []
     assert differing(sealed, ("x", "y", "z"), ("a", 2, "")) == ["y", "z"]
-    assert differing("0" * 64 + sealed[64:], ("x",), ("a", 1, None)) == ["that cannot be told"]
+    assert differing("0" * 64 + sealed[64:], ("x",), ("a", 1, None)) == ["(unknown)"]
     assert seal(()) == ""
 
 

@@ -8,7 +8,8 @@ import pytest
 from tests.support.people import a_person
 
 from gatebell.domain.asks import deadlines
-from gatebell.domain.asks.asks import Ask, Change, Notice, Origin, iso, make_question
+from gatebell.domain.asks.asks import Ask, Change, Notice, Origin, iso
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.runs.runs import Run, RunChange, Turn
 from gatebell.domain.runs.signals import Signal
 from gatebell.domain.sessions import changes, joined_sessions, visits
@@ -141,7 +142,7 @@ def test_last_sent_turn_names_the_signal_file():
         ("left", "left"),
         ("time", "its time was up"),
         ("failed", "it failed"),
-        ("stopped", "it was settled or stopped meanwhile"),
+        ("stopped", "the ask was settled or stopped"),
     ],
 )
 def test_end_of_a_visit_is_described_in_words(end, words):
@@ -162,8 +163,8 @@ def test_lost_visit_is_recorded_with_its_start():
 def test_long_names_of_processes_are_cut():
     told = visits.left_behind("a-222", ["p" * 100, "q" * 101, *"abcd"])
     assert told == (
-        f"the visitor of a-222 is gone, but process {'p' * 100}, {'q' * 99}…, a, b, c and 1 more "
-        "of it lives: end that, or wait for its end"
+        f"the visitor of a-222 has left, but process {'p' * 100}, {'q' * 99}…, a, b, c and 1 more "
+        "of it still runs: end that, or wait for it"
     )
 
 
@@ -173,13 +174,13 @@ def test_long_names_of_processes_are_cut():
     [
         ("approval", "approve or reject"),
         ("choice", "one of the options"),
-        ("text", "words"),
-        ("form", "a form filled in"),
+        ("text", "a text"),
+        ("form", "a completed form"),
     ],
 )
 def test_facts_of_a_session_name_its_result(answer, words):
     assert visits.facts(Terms(answer), "/p") == [
-        ("Comes of it", words), ("Model", "sonnet"), ("Folder", "/p")
+        ("Result", words), ("Model", "sonnet"), ("Folder", "/p")
     ]  # fmt: skip
 
 

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gatebell.domain.asks import deadlines, outcomes
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.people.principals import Caller, person
 from gatebell.domain.runs.runs import Turn
 from gatebell.domain.sessions import changes, visits
@@ -39,7 +40,7 @@ def end(visit, seconds, end="left", **more):
     ("more", "sentence"),
     [
         ({"answer": "poll"}, "approval, selection, freeform, structured"),
-        ({"model": 3}, "are texts"),
+        ({"model": 3}, "expected texts"),
         ({"session_seconds": 0}, "above 0"),
         ({"session_seconds": "1"}, "above 0"),
         ({"session_seconds": 1e9}, "above 0"),
@@ -144,7 +145,7 @@ def test_new_visit_continues_the_existing_conversation():
 @pytest.mark.proves("SES-126")
 def test_holder_and_next_step_are_shown():
     assert "in process 7: wait" in visits.describe_holder(OPEN, "a-222", [], later(90))
-    assert "process 8, 9 of it lives" in visits.describe_holder(
+    assert "process 8, 9 of it still runs" in visits.describe_holder(
         OPEN, "a-222", ["8", "9"], later(90)
     )
     assert "gate answer a-222" in visits.describe_holder(OPEN, "a-222", [], later(90))

@@ -292,7 +292,7 @@ def test_answer_that_could_not_be_printed_is_not_taken(world):
         (["ask", "Q", "--schema", "{}", "--default", "{"], "must be valid JSON"),
         (["ask", "Q", "--timeout", "soon"], "300, 90s"),
         (["ask", "Q", "--priority", "soon"], "urgent"),
-        (["ask", "Q", "--kind", "approval", "--default", "yes"], "silence never decides"),
+        (["ask", "Q", "--kind", "approval", "--default", "yes"], "a timeout never decides"),
         (["ask", "Q", "--secret", "--no-wait", "--to-file", "x"], "gate wait"),
         (["ask", "Q", "--to-file", "x"], "add --secret"),
         (["ask", "Q", "--secret", "--no-wait"], "needs --json"),

@@ -204,11 +204,14 @@ def test_gates_and_denials_are_listed_and_denials_are_final(world, session):
     assert "There are no gates" in world.plain.gate("gates").out
     assert world.claude.gate("gates", "deny", "Bash(git push *)").code == 0
     assert world.plain.gate("gates", "add", "Write(/etc/*)", "--project", ".").code == 0
-    for wrong in (("no pattern",), ("bash(x)",), ("Write", "--project", "/nowhere")):
+    for wrong in (("expected a pattern",), ("bash(x)",), ("Write", "--project", "/nowhere")):
         assert world.plain.gate("gates", "add", *wrong).code == 2
     assert world.plain.gate("gates", "add").code == 2
     told = decision(session.hook(session.event("PermissionRequest")).out)
-    assert told == {"behavior": "deny", "message": "A person has ruled this out: Bash(git push *)"}
+    assert told == {
+        "behavior": "deny",
+        "message": "A person denied this by a rule: Bash(git push *)",
+    }
     listed = {one["kind"]: one for one in json.loads(world.plain.gate("gates", "--json").out)}
     assert listed["deny"]["project"] == "" and listed["ask"]["project"].endswith("project")
     assert "deny  Bash(git push *)" in world.plain.gate("gates", "list").out

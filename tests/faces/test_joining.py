@@ -36,7 +36,8 @@ def feature(prompt):
     return bool(pause("Ship it?"))
 """
 BRANCHES = """
-from gatebell import flow, run, parallel
+from gatebell import flow, run
+from gatebell.api.flows import parallel
 @flow
 def feature(prompt):
     both = parallel(lambda: run("coder", "One.").summary, lambda: run("slow", "Two.").summary)
@@ -144,7 +145,7 @@ def test_two_people_cannot_hold_one_session(world, desk, screens):
     pid_in(ada)
     bob = screens(Screen.joining(world.bob, run.id))
     assert bob.end() == 7
-    assert "person:ada has this session open since 20" in bob.seen
+    assert "person:ada has had this session open since 20" in bob.seen
     assert f"in process {ada.pid}" in bob.seen and "gate answer a-" in bob.seen
     ada.type("exit\n")
     assert ada.end() == 11
@@ -163,7 +164,7 @@ def test_killed_holders_leftovers_are_waited_for(world, desk, screens):
     assert ada.end() == -signal.SIGKILL
     bob = screens(Screen.joining(world.bob, run.id))
     assert bob.end() == 7
-    assert f"its gate continue is gone, but process {program} (" in bob.seen
+    assert f"its gate continue has ended, but process {program} (" in bob.seen
     assert desk.drive(run).state == "waiting_human"
     assert not desk.store.runs.turns(run.id)[-1].ended_at
     os.kill(program, signal.SIGKILL)
@@ -186,9 +187,9 @@ def test_waiting_run_names_orphans_and_continues(world, desk, screens):
     os.kill(ada.pid, signal.SIGKILL)
     assert ada.end() == -signal.SIGKILL
     waits = screens(Screen(world.bob, "resume", str(run.id), "--as", "bob"))
-    waits.until(f"is gone, but process {program} (")
+    waits.until(f"has left, but process {program} (")
     os.kill(program, signal.SIGKILL)
-    assert waits.end() == 0 and waits.seen.count("is gone, but process") == 1
+    assert waits.end() == 0 and waits.seen.count("has left, but process") == 1
     assert desk.store.runs.get(run.id).result == ["DONE", "talked over"]
 
 
@@ -333,13 +334,13 @@ def test_run_that_cannot_be_joined_says_why(world, screens):
     told = world.ada.gate("continue", str(run.id), "--as", "ada")
     assert told.code == 2 and "without a terminal" in told.err
     ada = screens(Screen.joining(world.ada, run.id))
-    assert ada.end() == 2 and "nobody can join coder: write the words" in ada.seen
+    assert ada.end() == 2 and "coder has no session to join: add the command" in ada.seen
     assert len(desk.store.runs.turns(run.id)) == 1, "nobody holds what could not be opened"
     lonely, answered = world.ask("Why?"), world.ask("How?")
     assert world.bob.gate("answer", answered, "so").code == 0
     for named, code, words in (
         ("101", 5, "there is no run 101"),
-        (lonely, 2, f"{lonely} belongs to no run"),
+        (lonely, 2, f"{lonely} does not belong to a run"),
         (answered, 6, f"{answered} was already answered by person:bob"),
     ):
         one = screens(Screen.joining(world.ada, named))

@@ -67,7 +67,7 @@ def test_impossible_session_is_closed_as_failed(desk):
     assert (desk.outcome(ask).outcome, desk.outcome(ask).note) == ("failed", "no laptop")
     text = desk.world.ada.gate("ask", "Why?", "--no-wait").out.split()[0]
     refused = desk.world.ada.gate("cancel", text, "--failed")
-    assert refused.code == 2 and "is no session" in refused.err
+    assert refused.code == 2 and "is not a session" in refused.err
 
 
 @pytest.mark.proves("SES-139", "S0-19", "S0-103")

@@ -162,7 +162,7 @@ def test_return_from_ctrl_z_after_the_limit_warns_first(monkeypatch, capfd):
 def test_many_threads_complete_a_session_once(world):
     human = Gate(world.path, token=world.tokens["ada"]).human
     for _ in range(5):
-        ask_id = human.request_interactive("Q?", {"outcome": Approval()})
+        ask_id = human.request_interactive("Q?", {"returns": Approval})
         human.claim(ask_id)
         at_once = threading.Barrier(6, timeout=20)
 

@@ -82,7 +82,7 @@ def test_projects_templates_come_first(world, project, users):
     assert f"the template later is in {users / 'later.md'}" in ran.err
     (users / "bad.md").mkdir()
     ran = template(world)
-    assert "later" in ran.out and "bad.md is not a file" in ran.err
+    assert "later" in ran.out and "bad.md is not a regular file" in ran.err
 
 
 @pytest.mark.proves("TASK-47", "LAW-10")
@@ -93,7 +93,7 @@ def test_invalid_template_changes_nothing(world, project, users):
         (("set", "later", "  "), 2, "the template is empty"),
         (("set", "later", "a", "--file", "-"), 2, "not both"),
         (("set", "later", "--edit"), 2, "needs a terminal"),
-        (("set", "../later", "x"), 2, "is not a template's name"),
+        (("set", "../later", "x"), 2, "is not a name for a template"),
         (("set",), 2, "need a NAME"),
         (("list", "later"), 2, "need a NAME"),
         (("show", "later", "text"), 2, "takes no text"),

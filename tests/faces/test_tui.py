@@ -14,7 +14,7 @@ from gatebell.app.wiring import open_throwaway_store
 from gatebell.cli.main import main
 from gatebell.domain.enums import RunState
 from gatebell.domain.sessions.visits import Terms
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.services.asks import answer_ask
 from gatebell.services.people import manage_people
 from gatebell.services.runs import manage_runs
@@ -85,7 +85,7 @@ def test_empty_list_says_how_to_start_a_run(store):
         lone_ask(store, "Which database?")
         await played.until("Which database?")
         await played.press("c")
-        await played.until("belongs to no run: answer it with gate answer")
+        await played.until("does not belong to a run: answer it with gate answer")
 
     play(store, look)
 
@@ -319,7 +319,7 @@ def test_run_is_stopped_for_a_typed_reason_only(store):
         await played.until("Run 1 marked as stuck: wrong branch", "Status: ■ Stuck")
         await played.press("s")
         await played.type("again", "enter")
-        await played.until("run 1 has ended already (stuck)")
+        await played.until("run 1 has already ended (stuck)")
 
     play(store, act)
     assert store.asks.get(ask.id).status == "cancelled"
@@ -404,15 +404,15 @@ def test_store_error_is_shown_until_the_store_works_again(store, monkeypatch):
 
     async def act(played):
         def problem(*_, **__):
-            raise StoreTroubleError("the store gives trouble: look at the disk")
+            raise StoreError("the store has a problem: look at the disk")
 
         with monkeypatch.context() as away:
             for name in ("newest", "get"):
                 away.setattr(store.runs, name, problem)
             played.app.on_changed()
-            await played.until("the store gives trouble: look at the disk", "OAuth or API keys?")
+            await played.until("the store has a problem: look at the disk", "OAuth or API keys?")
             await played.press("c", "a", "enter")
-            await played.until("the store gives trouble")
+            await played.until("the store has a problem")
         await played.press("escape")
         played.app.on_changed()
         await played.until("[q] Quit")
@@ -422,7 +422,7 @@ def test_store_error_is_shown_until_the_store_works_again(store, monkeypatch):
             away.setattr(store.asks, "change", problem)
             away.setattr(store.asks, "save_draft", problem)
             await played.press("ctrl+s")
-            await played.until("the store gives trouble", "OAuth")
+            await played.until("the store has a problem", "OAuth")
         await played.press("ctrl+s")
         await played.until(f"Recorded: {ask.id}")
 

@@ -301,7 +301,7 @@ def test_runs_over_http_are_listed_shown_stopped_and_resumed(inbox):
 def test_impossible_run_action_over_http_is_a_problem_document(inbox):
     over = add_run(inbox.store, state="completed", ended_at=inbox.store.now())
     client = inbox.client("read", "answer")
-    for act, words in (("stop", "has ended already"), ("resume", "is completed")):
+    for act, words in (("stop", "has already ended"), ("resume", "is completed")):
         response = client.post(f"/api/runs/{over.id}/{act}", json={})
         assert response.status_code == 409 and words in response.json()["detail"]
         assert response.headers["content-type"] == "application/problem+json"
@@ -336,7 +336,7 @@ def test_changes_that_cannot_be_shown_are_explained(inbox, tmp_path):
     assert "Its folder does not exist" in shown(inbox, f"/runs/{gone.id}?changes=shown")
     more = {"folder": str(tmp_path), "root": str(tmp_path), "branch": "gate/run-2"}
     foreign = add_run(inbox.store, **more)
-    assert "is no worktree of a run" in shown(inbox, f"/runs/{foreign.id}?changes=shown")
+    assert "is not a worktree of a run" in shown(inbox, f"/runs/{foreign.id}?changes=shown")
 
 
 @pytest.mark.proves("WEB-88")

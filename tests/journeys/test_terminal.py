@@ -45,7 +45,7 @@ def test_answering_one_after_the_other_with_skip(world, terminal):
     ):
         terminal.until(field)
         terminal.type(value, "Enter")
-    terminal.until("Refused, but kept: this does not fit the form: age")
+    terminal.until("Refused, but kept: the answer does not fit the form: age")
     terminal.until("age (integer): x")
     terminal.type("", "C-u", "3", "6", "Enter", "Enter", "Enter")
     terminal.until("No more asks. You looked at 4.")

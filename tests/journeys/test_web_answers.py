@@ -243,7 +243,7 @@ def test_approval_can_last_longer_or_change_the_input(web, tab):
     page.get_by_text("Approve more than this once").click()
     page.get_by_label("For how long").select_option(label="for a number of times")
     button(page, "Approve").click()
-    expect(page.get_by_role("alert")).to_contain_text("2 to 1000 times")
+    expect(page.get_by_role("alert")).to_contain_text("a number from 2 to 1000")
     page.get_by_label("Number of times").fill("3")
     page.get_by_label("For which calls").fill("Bash(git push *)")
     button(page, "Approve").click()

@@ -8,7 +8,8 @@ import pyte
 import pytest
 
 from gatebell.cli.screen import ask_lines, inbox_lines
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.text.display import _width
 from gatebell.testing import MemoryStore
 

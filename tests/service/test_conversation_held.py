@@ -34,7 +34,7 @@ def test_who_sits_in_an_agents_conversation_has_it_alone(desk):
     ask = create_ask.ask(desk.store, request, Origin(), desk.caller()).ask
     seated = ask_session.open_visit(desk.store, ask.id, desk.caller("bob"), "claude", "new")
     assert (seated.visit.cli, seated.visit.session) == (turn.cli, turn.session)
-    with pytest.raises(RefusedError, match="person:bob has this session open"):
+    with pytest.raises(RefusedError, match="person:bob has had this session open"):
         run_session.open_visit(desk.store, build_dependencies(desk.store), asked.id, desk.caller())
     answer_ask.answer(desk.store, asked.id, desk.caller(), Given("left"))
     held = desk.drive(run)
@@ -60,9 +60,9 @@ def test_visitor_of_run_is_named_to_others(desk):
     needs = build_dependencies(desk.store)
     visit = run_session.open_visit(desk.store, needs, asked.id, desk.caller())
     ask = ask_about(desk, visit.turn)
-    with pytest.raises(RefusedError, match="person:ada has this session open") as by_ask:
+    with pytest.raises(RefusedError, match="person:ada has had this session open") as by_ask:
         ask_session.open_visit(desk.store, ask.id, desk.caller("bob"), "claude", "new")
-    with pytest.raises(RefusedError, match="person:ada has this session open") as by_run:
+    with pytest.raises(RefusedError, match="person:ada has had this session open") as by_run:
         run_session.open_visit(desk.store, needs, asked.id, desk.caller("bob"))
     sentences = [str(one.value) for one in (by_ask, by_run)]
     assert len({re.sub("ago.*in|a-.*", "", one) for one in sentences}) == 1

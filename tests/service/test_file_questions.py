@@ -385,7 +385,7 @@ def test_torn_file_is_waited_for_and_then_refused(project):
     project.look()
     project.look(1.5)
     assert project.read_answer(other) == ("refused", "")
-    assert "no whole JSON" in project.answer_of(other)["reason"]
+    assert "one JSON object in UTF-8" in project.answer_of(other)["reason"]
     assert len(project.words("refused")) == 1
     project.look(10)
     assert len(project.words("refused")) == 1
@@ -401,7 +401,7 @@ def test_select_without_options_is_refused_to_its_asker(project):
     project.look()
     project.look(1.5)
     assert project.read_answer(question) == ("refused", "")
-    assert "needs options" in project.answer_of(question)["reason"]
+    assert "needs at least 2 options" in project.answer_of(question)["reason"]
 
 
 @pytest.mark.proves("S4-B34", "FILE-76", "LAW-3")

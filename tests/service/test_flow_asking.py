@@ -9,11 +9,12 @@ import pytest
 from tests.support.flow_harness import Crash, done, house, needs
 from tests.support.people import a_person
 
-from gatebell import MissingAgentError, flow, run
+from gatebell import flow, run
 from gatebell.adapters.agents import session_logs
 from gatebell.adapters.agents.python_function import PythonDriver
 from gatebell.api.flows import Flow
 from gatebell.domain.runs.flow_terms import FlowTerms
+from gatebell.errors import MissingAgentError
 from gatebell.ports.agents import Ended
 from gatebell.services.asks import ask_messages
 from gatebell.services.permissions import permit_call
@@ -23,7 +24,7 @@ from gatebell.testing import ScriptedAgent
 __all__ = ["house"]
 
 DENIED = Permission(allow=False, message="no")
-ALL_AGAIN = "The session in which you worked before is gone."
+ALL_AGAIN = "The session in which you worked before is lost."
 
 
 def one_run(**more):
@@ -141,7 +142,7 @@ def test_number_of_questions_of_an_agent_is_limited(house):
     house.answer_and_drive("one")
     status, reason, _ = house.answer_and_drive("two").result
     assert (status, house.pending()) == ("ERROR", [])
-    assert reason == "it has asked 2 times and may not again; now it asked: Question 3?"
+    assert reason == "it may ask 2 times and has done so; now it asked: Question 3?"
 
 
 @pytest.mark.proves("TASK-27")
@@ -216,7 +217,7 @@ def test_answer_for_a_lost_session_has_the_whole_history(house):
     assert first.session == second.session != third.session and third.fresh
     told = third.text
     parts = [
-        ALL_AGAIN, "You are the coder.", "Add login", "Write it", "What you asked before:", "> Which flow?", "> OAuth",
+        ALL_AGAIN, "You are the coder.", "Add login", "Write it", "Your earlier questions:", "> Which flow?", "> OAuth",
         "(of person:ada, ", "> PKCE", "How to report:", "## Human Response", "> Which port?", "> 8080", "Please continue",
     ]  # fmt: skip
     places = [told.index(part) for part in parts]
@@ -233,7 +234,7 @@ def test_lost_session_may_be_known_only_to_its_program(house):
     house.go(one_run())
     assert house.answer_and_drive("PKCE").result == ["DONE", "", "ok"]
     told = coder.sent[2]
-    assert ALL_AGAIN in told and told.count("PKCE") == 1 and "asked before" not in told
+    assert ALL_AGAIN in told and told.count("PKCE") == 1 and "earlier questions" not in told
     lost = house.turns("1")[1]
     assert lost.ended_at and not lost.process and lost.signal is None
     assert coder.orders[2].fresh
@@ -321,7 +322,7 @@ def test_interrupted_answer_is_sent_again_in_a_fresh_session(house):
     assert house.drive().result == ["DONE", "", "ok"]
     told = coder.sent[2]
     assert ALL_AGAIN in told and "You were interrupted in the turn" in told
-    assert told.count("PKCE") == 1 and "What you asked before:" in told
+    assert told.count("PKCE") == 1 and "Your earlier questions:" in told
     assert coder.orders[2].fresh and coder.orders[2].session != coder.orders[1].session
     assert house.store.asks.get(house.turns("1")[2].ask_id).delivered_at
 
@@ -393,7 +394,7 @@ def test_unsent_answer_is_sent_with_the_next_attempt(house):
     assert house.answer_and_drive("PKCE").state == "failed"
     assert house.resume().result == ["DONE", "", "used"]
     told = coder.sent[2]
-    assert "What you asked before:\n**Question asked:**\n> Which?" in told and "> PKCE" in told
+    assert "Your earlier questions:\n**Question asked:**\n> Which?" in told and "> PKCE" in told
     assert house.store.asks.get(house.turns("1")[2].ask_id).delivered_at
 
 

@@ -22,7 +22,7 @@ from gatebell.adapters.system import processes, visit_locks
 from gatebell.app import runtime
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs.identities import parse_identity
-from gatebell.errors import GateError, RefusedError, StoreTroubleError
+from gatebell.errors import GateError, RefusedError, StoreError
 from gatebell.services.asks import answer_ask, apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.sessions import ask_session, presence, run_session
 
@@ -82,7 +82,7 @@ def test_killed_container_gives_its_session_back(gate):
     container = Container(VISIT, gate.store.path, ask_id)
     try:
         assert processes.is_elsewhere(parse_identity(container.said))
-        with pytest.raises(RefusedError, match="person:ada has this session open"):
+        with pytest.raises(RefusedError, match="person:ada has had this session open"):
             ask_session.open_visit(gate.store, ask_id, BOB, "claude", "s2")
         apply_deadlines.sweep(gate.store)
         assert ends(gate, ask_id) == [""]
@@ -101,7 +101,7 @@ def test_killed_container_gives_joined_session_back(desk):
     container = Container(JOIN, desk.store.path, ask.id)
     try:
         assert processes.is_elsewhere(parse_identity(container.said))
-        with pytest.raises(RefusedError, match="person:ada has this session open"):
+        with pytest.raises(RefusedError, match="person:ada has had this session open"):
             run_session.open_visit(
                 desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller("bob")
             )
@@ -196,7 +196,7 @@ def test_visit_without_lock_is_refused_with_advice(gate):
     ask_id = ask_for_session(gate)
     with open(f"{gate.store.path}-visits", "x", encoding="utf-8"):
         pass
-    with pytest.raises(StoreTroubleError, match=r"cannot be locked .* no session is opened: make"):
+    with pytest.raises(StoreError, match=r"cannot be locked .* no session was opened: make"):
         ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1")
     assert gate.store.asks.visits(ask_id) == []
 
@@ -213,7 +213,7 @@ LOOKS = {
 @pytest.mark.proves("SES-171")
 @pytest.mark.parametrize("look", LOOKS)
 def test_lost_visit_gives_deadline_back(gate, look):
-    ask_id = ask_for_session(gate, expires=600)
+    ask_id = ask_for_session(gate, timeout=600)
     before = create_ask.get(gate.store, ask_id).deadlines.expires_at
     visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     held = create_ask.get(gate.store, ask_id).deadlines.expires_at
@@ -273,7 +273,7 @@ def test_orphan_is_named_with_its_command(gate, orphan):
     child = orphan(visited.id)
     (named,) = presence.orphans(gate.store, visited)
     assert named.startswith(f"{child.pid} (") and named.endswith("…)")
-    with pytest.raises(RefusedError, match=rf"process {child.pid} \(.* of it lives: end that"):
+    with pytest.raises(RefusedError, match=rf"process {child.pid} \(.* of it still runs: end that"):
         ask_session.open_visit(gate.store, ask_id, BOB, "claude", "s2")
     answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
     with closing(wait_for_ask.follow(gate.store, ask_id, 60)) as looks:

@@ -185,7 +185,10 @@ def test_test_not_allowed_in_time_closes_nothing(desk):
     sweep(desk.store)
     desk.work()
     done = desk.get(task)
-    assert (done.state, done.status) == ("deferred", "nobody said whether its test may be run")
+    assert (done.state, done.status) == (
+        "deferred",
+        "no person answered whether its test may be run",
+    )
     assert project.commits(f"task/{task.id}") == []
 
 
@@ -202,7 +205,7 @@ def test_project_test_runs_when_the_agent_test_is_rejected(desk):
 @pytest.mark.parametrize("command", ["", "true"])
 def test_agent_cannot_remove_the_test_of_a_person(store, command):
     task = add_task(store, test_command="make test")
-    with pytest.raises(AgentRefusedError, match="which a person named"):
+    with pytest.raises(AgentRefusedError, match="which a person set"):
         backlog.update(store, task.id, an_agent(), {"test_command": command})
     assert backlog.update(store, task.id, an_agent(), {"title": "Other"}).title == "Other"
     agents = backlog.create(store, "/p", an_agent(), {"title": "A", "test_command": "x"})
@@ -253,7 +256,7 @@ def test_run_of_a_task_is_not_forked(store):
 @pytest.mark.proves("TASK-258")
 @pytest.mark.parametrize("seconds", [0.0, -1.0, 1e9, 1e300])
 def test_invalid_wait_is_refused_before_any_work(store, seconds):
-    with pytest.raises(UsageError, match="cannot be waited for"):
+    with pytest.raises(UsageError, match="expected a time for the answer"):
         add_task(store, answer_within_seconds=seconds)
 
 

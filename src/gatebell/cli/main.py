@@ -81,7 +81,7 @@ _COMMANDS = {
     "hook": ("hooks.command", "decide about an agent's tool call (hosts run this)"),
     "notify": (
         "cli.notifications.notify",
-        "the roads by which you hear that something waits: list, test, send",
+        "notifications that something waits: list the routes, test them, send",
     ),
     "dialog": (
         "cli.asks.dialog",

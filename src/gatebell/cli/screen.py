@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gatebell.domain.asks.owners import owner_in_words
 from gatebell.domain.enums import Priority
 from gatebell.domain.text.display import age, cell, inert, inert_line
-from gatebell.services.asks.waiters import is_waiter_gone
+from gatebell.services.asks.waiters import mark_prompt
 from gatebell.terminal import asks as terminal
 
 if TYPE_CHECKING:
@@ -72,9 +72,8 @@ def _inbox_line(store: Store, ask: Ask, width: int) -> str:
     waited = age((store.now() - ask.opened_at).total_seconds())
     urgent = _URGENT.get(ask.priority, "cyan")
     mark = f"[{ask.priority.word}] " if ask.priority != Priority.NORMAL else ""
-    mark += "[asker is gone] " if is_waiter_gone(store, ask) else ""
     head = f"{add_colour(f'{ask.id:8}', urgent)} {waited:>4}  "
-    prompt = f"{mark}{ask.question.prompt}"
+    prompt = f"{mark}{mark_prompt(store, ask)}"
     if width < 80:
         return f"{head}{inert_line(prompt, width - 15)}"
     owner = owner_in_words(ask.origin.owner)

@@ -228,10 +228,9 @@ def describe_recorded(ask: Ask, width: int) -> str:
     """Return the message for a person whose answer was recorded."""
     if ask.pending:
         return f"Recorded. {ask.id} is not settled yet: it needs {ask.question.requirement}"
-    chosen = (
-        f": {inert_line(answer_text(ask, ask.value), max(20, width - 40))}"
-        if ask.question.answered_as == AskKind.CHOICE
-        else ""
-    )
+    chosen = ""
+    if ask.question.answered_as == AskKind.CHOICE:
+        words = answer_text(ask, ask.value).replace("\n", ", ")
+        chosen = f": {inert_line(words, max(20, width - 40))}"
     edited = " as edited" if ask.question.call and ask.value else ""
     return f"Recorded: {ask.id} is {ask.decision or 'answered'}{edited}{chosen}"

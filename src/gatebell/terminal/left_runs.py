@@ -39,7 +39,7 @@ def is_driven(store: Store, run: Run) -> bool:
         run.state == RunState.RUNNING and store.machine.lives(parse_identity(run.owner))
     ):
         return True
-    if locks.is_worked_at(store.path) or is_kept(store, run):
+    if locks.has_worker(store.path) or is_kept(store, run):
         return True
     # The run may have ended between the two reads.
     now = store.runs.get(run.id)

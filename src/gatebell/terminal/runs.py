@@ -23,6 +23,7 @@ from gatebell.domain.enums import (
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import RefusedError
+from gatebell.services.asks.waiters import mark_prompt
 from gatebell.terminal import task_runs
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ def agent_of(run: Run) -> str:
 
 
 def waiting_for(store: Store, run: Run) -> str:
-    """Return the questions that a run waits for."""
-    return "; ".join(ask.question.prompt for ask in pending_asks(store, run))
+    """Return the questions that a run waits for, with a mark where the asker is gone."""
+    return "; ".join(mark_prompt(store, ask) for ask in pending_asks(store, run))
 
 
 def state_lines(

@@ -13,7 +13,8 @@ from textual.widgets.option_list import Option
 from textual.widgets.selection_list import Selection
 
 from gatebell.domain.asks.answers import DECISIONS, Given
-from gatebell.domain.asks.asks import OTHER, settled_sentence
+from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.asks.questions import OTHER
 from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, InvalidAnswerError
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.widget import Widget
 
-    from gatebell.domain.asks.asks import Ask, Question
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.questions import Question
     from gatebell.tui.context import TuiContext
 
 _SAVE_EVERY_SECONDS = 1.0

@@ -8,6 +8,7 @@ from rich.text import Text
 from textual.widgets import DataTable, Static
 
 from gatebell.domain.text.display import age, inert_line
+from gatebell.services.asks.waiters import mark_prompt
 from gatebell.tui import run_rows
 from gatebell.tui.live_screen import Following
 from gatebell.tui.run_screen import (
@@ -117,7 +118,8 @@ class ListScreen(Following):
         self._runs.fill(columns, rows)
 
     def _fill_asks(self, asks: Sequence[Ask]) -> None:
-        now = self.tui_context.store.now()
+        store = self.tui_context.store
+        now = store.now()
         ids = max([4, *(len(ask.id) for ask in asks)])
         room = max(8, self.size.width - _EDGES - ids - 4 - 14 - 8 - 5 * _PADDING)
         columns = {"ID": ids, "AGE": 4, "FROM": 14, "KIND": 8, "QUESTION": room}
@@ -127,7 +129,7 @@ class ListScreen(Following):
                 Text(age((now - ask.opened_at).total_seconds()), justify="right"),
                 Text(inert_line(ask.origin.agent, 14)),
                 Text(ask.question.kind),
-                Text(inert_line(ask.question.prompt, room)),
+                Text(inert_line(mark_prompt(store, ask), room)),
             ]
             for ask in asks
         }

@@ -67,7 +67,7 @@ class RunScreen(Following):
     def look(self) -> None:
         store = self.tui_context.store
         run, now = manage_runs.get(store, self._number), store.now()
-        driven = locks.is_worked_at(store.path)
+        driven = locks.has_worker(store.path)
         lines = run_rows.run_lines(store, run, now, self.room, driven=driven)
         # As a Text: a str would be read as markup.
         self._state.border_title = Text(f"Run {run.id}: {inert_line(about(store, run), 60)}")

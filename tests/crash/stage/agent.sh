@@ -7,13 +7,14 @@ case $text in
 *finish-it*) task=finish-it ;;
 *way-2*) task=second-answer ;;
 *way-1*) task=first-answer ;;
-*) task=${text##*What you are to do now:?} && task=${task%%[!a-z-]*} ;;
+*) task=${text##*Your work now:?} && task=${task%%[!a-z-]*} ;;
 esac
 case $task in
 make-a-plan | first-answer) signal='{"status": "NEEDS_HUMAN", "question": "Which way?"}' ;;
 *) signal='{"status": "DONE", "summary": "'$task' is done"}' ;;
 esac
 echo "start $task $GATE_SESSION" >>../starts
+[ ! -e ../held ] || flock ../held true
 [ -z "$CHAOS_SLOW" ] || sleep "$CHAOS_SLOW"
 # What it did before it was interrupted, an agent sees from what is there.
 grep -qx "$task" work.txt 2>/dev/null || echo "$task" >>work.txt

@@ -16,13 +16,13 @@ from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import can_prompt, describe_recorded, print_json
 from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import settled_sentence
-from gatebell.domain.asks.documents import ask_document
 from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.permissions.rules import Scope
 from gatebell.errors import AlreadySettledError, InvalidAnswerError, UsageError
 from gatebell.services.asks.answer_ask import answer
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.asks.create_ask import find
+from gatebell.services.asks.waiters import make_ask_document
 
 if TYPE_CHECKING:
     import argparse
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     )
     _, after = answer(store, ask.id, who, given)
     if args.json:
-        print_json(ask_document(after))
+        print_json(make_ask_document(store, after))
     else:
         print(describe_recorded(after))
         if given.scope:

@@ -28,7 +28,7 @@ from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.requirements import parse_requirement
 from gatebell.domain.enums import AskKind
 from gatebell.domain.sessions.visits import Terms
-from gatebell.errors import StoreTroubleError, UsageError
+from gatebell.errors import StoreError, UsageError
 from gatebell.services.asks.create_ask import Request, ask
 
 if TYPE_CHECKING:
@@ -118,11 +118,11 @@ def run(args: argparse.Namespace) -> int:
     try:
         store = wiring.open_store()
         caller = wiring.caller(store, "cli")
-        origin = wiring.in_its_project(wiring.origin(caller, args.asker, _find_owner(args.task)))
+        origin = wiring.move_to_project(wiring.origin(caller, args.asker, _find_owner(args.task)))
         if caller.agent:
             request = request._replace(activity=wiring.summarise_activity(origin))
         opened = ask(store, request, origin, caller)
-    except StoreTroubleError as problem:
+    except StoreError as problem:
         if args.task or args.no_wait or args.json or handing.routes:
             raise
         # Imported here: only a sandbox cannot reach the store.

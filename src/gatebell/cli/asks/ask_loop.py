@@ -11,11 +11,11 @@ from gatebell.cli.asks.listen import AT_PROMPT
 from gatebell.cli.asks.prompts import prompt_for
 from gatebell.cli.screen import columns
 from gatebell.domain.asks.answers import Given
-from gatebell.domain.asks.asks import OTHER
+from gatebell.domain.asks.questions import OTHER
 from gatebell.domain.enums import AskKind
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.text.display import frame, inert_line
-from gatebell.errors import GateError, StoreTroubleError
+from gatebell.errors import GateError, StoreError
 from gatebell.ports.dialogs import TERMINAL, VALUE, Reply, Showing
 from gatebell.services.asks import answer_ask
 from gatebell.services.asks.apply_deadlines import fall_due
@@ -80,7 +80,7 @@ class Bringer:
             ask = self.next()
             if ask:
                 self.bring_up(ask)
-        except StoreTroubleError as error:
+        except StoreError as error:
             if self._problem != str(error):
                 self._problem = str(error)
                 self._screen.say(inert_line(self._problem, 500))
@@ -145,7 +145,7 @@ class Bringer:
             self._screen.go_on()
         try:
             self._apply_reply(ask, reply)
-        except StoreTroubleError:
+        except StoreError:
             self._unsaved[ask.id] = reply.value or reply.typed
             self._screen.say(f"Not recorded; {ask.id} is shown again with your text.")
             raise
@@ -212,7 +212,7 @@ class Bringer:
         try:
             now = self._store.asks.get(ask.id)
             return now is not None and fall_due(self._store, now).pending
-        except StoreTroubleError:
+        except StoreError:
             # The store cannot be read just now; the person's typing must not be lost.
             return True
 
@@ -240,7 +240,7 @@ class Bringer:
         try:
             value = {"other": reply.value} if reply.is_other else reply.value
             answer_ask.answer(self._store, ask.id, who, Given(value, digest=reply.digest))
-        except StoreTroubleError:
+        except StoreError:
             raise
         except GateError as error:
             self._screen.say(f"Refused, but kept: {inert_line(str(error), 500)}")

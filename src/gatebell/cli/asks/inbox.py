@@ -12,11 +12,10 @@ from gatebell.app.environment import project
 from gatebell.cli.asks.values import parse_count
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import add_colour, inbox_lines, print_json, short
-from gatebell.domain.asks.documents import ask_document
 from gatebell.domain.text.display import age, cell, storable
 from gatebell.errors import UsageError
 from gatebell.services.asks.apply_deadlines import sweep
-from gatebell.services.asks.waiters import is_waiter_gone
+from gatebell.services.asks.waiters import make_ask_document
 
 if TYPE_CHECKING:
     import argparse
@@ -52,8 +51,7 @@ def run(args: argparse.Namespace) -> int:
     asks = store.asks.pending(args.limit + 1, where)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
-        gone = [{"asker_gone": is_waiter_gone(store, ask)} for ask in asks]
-        print_json([ask_document(ask) | one for ask, one in zip(asks, gone, strict=True)])
+        print_json([make_ask_document(store, ask) for ask in asks])
     elif args.ids:
         for ask in asks:
             print(ask.id)

@@ -108,7 +108,7 @@ def _listen(
 def _find_project() -> str:
     """Return the nearest folder above that is set up, else the project."""
     here = os.getcwd()
-    return environment.set_up_above(here) or environment.project(here)
+    return environment.find_set_up_project(here) or environment.project(here)
 
 
 def _list_projects(everywhere: bool) -> Callable[[], list[str]]:

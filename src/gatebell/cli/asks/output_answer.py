@@ -16,7 +16,7 @@ from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AskStatus, Decision
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.text.display import inert, inert_line
-from gatebell.errors import GateError, StoreTroubleError, UsageError
+from gatebell.errors import GateError, StoreError, UsageError
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.asks.create_ask import get
 
@@ -106,7 +106,7 @@ def wait_and_hand_over(
         ask = _wait(store, ask_id, seconds)
     except KeyboardInterrupt:
         ask = get(store, ask_id)
-    except StoreTroubleError as problem:
+    except StoreError as problem:
         if handing.as_json:
             raise
         # The ask still waits. An asker that took this for a failure would ask again.

@@ -15,7 +15,8 @@ from gatebell.cli.asks.values import build_edited_call, find_option
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import ask_lines, describe_recorded, short
 from gatebell.domain.asks.answers import DECISIONS, Given
-from gatebell.domain.asks.asks import means_other, settled_sentence
+from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.asks.questions import means_other
 from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.text.display import inert

@@ -12,7 +12,6 @@ from gatebell.app import wiring
 from gatebell.cli.screen import ask_lines, columns, print_json, short
 from gatebell.domain.asks.documents import (
     answer_document,
-    ask_document,
     entry_document,
     message_document,
     visit_document,
@@ -23,7 +22,7 @@ from gatebell.domain.text.display import frame
 from gatebell.services.asks.apply_deadlines import fall_due, sweep
 from gatebell.services.asks.ask_messages import has_no_replier
 from gatebell.services.asks.create_ask import MAX_DIGITS, look_up
-from gatebell.services.asks.waiters import is_waiter_gone
+from gatebell.services.asks.waiters import make_ask_document
 from gatebell.services.sessions.visits import list_visits
 
 if TYPE_CHECKING:
@@ -86,8 +85,7 @@ def _has_no_waiter(store: Store, named: str) -> bool:
 
 
 def _build_document(store: Store, ask: Ask) -> dict[str, object]:
-    return ask_document(ask) | {
-        "asker_gone": is_waiter_gone(store, ask),
+    return make_ask_document(store, ask) | {
         "messages": [message_document(one) for one in store.asks.messages(ask.id)],
         "answers": [answer_document(one) for one in store.asks.answers(ask.id)],
         "visits": [visit_document(one) for one in list_visits(store, ask.id)],

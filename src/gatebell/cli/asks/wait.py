@@ -15,7 +15,7 @@ from gatebell.cli.asks.output_answer import (
 )
 from gatebell.cli.identity import read_text
 from gatebell.domain.asks.deadlines import parse_duration
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.services.asks.create_ask import find
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     token = read_text(args.token_file).strip() if args.token_file else ""
     try:
         store = wiring.open_store()
-    except StoreTroubleError as problem:
+    except StoreError as problem:
         # Imported here: only a sandbox cannot reach the store.
         from gatebell.cli.asks import file_fallback
 

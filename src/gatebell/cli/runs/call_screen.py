@@ -39,7 +39,7 @@ def show_calls(store: Store, args: argparse.Namespace) -> int:
         print_json(build_document(store, run) | {"calls": [call_document(call) for call in calls]})
         return 0
     now = store.now()
-    lines = status_lines(store, run, now, locks.is_worked_at(store.path))
+    lines = status_lines(store, run, now, locks.has_worker(store.path))
     listed = ["", "Calls", *call_lines(calls, now)] if calls else []
     print("\n".join([*lines, *([where_line(run)] if run.folder else []), *listed]))
     if calls:

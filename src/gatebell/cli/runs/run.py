@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     request = RunRequest(
         flow, source, digest, prompt, project,
         in_place=args.in_place, with_changes=args.with_changes, begin=not args.no_exec,
-        seen=project_files.seen(project, source) if args.in_place else None,
+        seen=project_files.read_digests(project, source) if args.in_place else None,
     )  # fmt: skip
     keeper = None if args.detach else Keeper(store)
     made, place = manage_runs.start(store, runtime.workspace(store), request, who, keeper)

@@ -52,7 +52,7 @@ def _leave(store: Store, run: Run, as_json: bool) -> int:
         print(f"Run {run.id} waits for a person: gate status {run.id}")
     elif words := describe_other_driver(store, run):
         print(f"{words[0].upper()}{words[1:]}: gate watch {run.id}")
-    elif run.state == RunState.RUNNING or locks.is_worked_at(store.path):
+    elif run.state == RunState.RUNNING or locks.has_worker(store.path):
         print(f"Run {run.id} goes on in the background: gate watch {run.id}")
     else:
         print(f"Run {run.id} is ready.")
@@ -174,6 +174,6 @@ def describe_interrupt(store: Store, number: int) -> str:
     if words := describe_other_driver(store, run):
         return f"Run {number} stays waiting: {words}"
     waits = f"Run {number} stays waiting. Once it is answered"
-    if locks.is_worked_at(store.path):
+    if locks.has_worker(store.path):
         return f"{waits} it goes on in the background: gate watch {number}"
     return f"{waits} it goes on with: gate resume {number} (or gate up)"

@@ -9,6 +9,7 @@ from gatebell.cli.screen import add_colour, columns
 from gatebell.domain.enums import RunState, TaskState
 from gatebell.domain.text.display import age, cell, inert_line
 from gatebell.errors import NotFoundError, UsageError
+from gatebell.services.asks.waiters import make_waiting_document
 from gatebell.terminal import task_runs
 from gatebell.terminal.runs import (
     COLOURS,
@@ -205,7 +206,7 @@ def build_document(store: Store, run: Run) -> dict[str, Any]:
     # Imported here: only --json needs it.
     from gatebell.domain.asks.documents import run_document
 
-    return run_document(run) | {"waiting_for": [ask.id for ask in pending_asks(store, run)]}
+    return run_document(run) | make_waiting_document(store, pending_asks(store, run))
 
 
 def find_project(folder: str) -> str:

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     _check_web_packages()
     store, path = wiring.open_store(), settings.store_path(os.environ)
     manage_logins.must_be_let_in(store, wiring.caller(store, "cli"))
-    daemon.must_be_alone(path)
+    daemon.refuse_second(path)
     site = _choose_site(store, args)
     if args.detach:
         up = daemon.start(path, _build_options(args, site))
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     # Imported here: --help must not load a web server.
     from gatebell.web.server import serve
 
-    lock = daemon.become(path, site.url, personal=site.personal)
+    lock = daemon.register(path, site.url, personal=site.personal)
     try:
         post, source = wiring.post(store), wiring.post_source(store, site.url)
         sender = Sender(store, post._replace(url=post.url or site.url), source)

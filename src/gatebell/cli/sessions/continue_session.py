@@ -111,7 +111,7 @@ def _hand_over(store: Store, visit: TerminalVisit, editor: str) -> None:
         sys.stdout.flush()
         if editor:
             _edit(editor, cwd)
-        environ = wiring.agent_environ(environ)
+        environ = wiring.build_agent_environ(environ)
         with store.machine.visit_proof(visit.id) as proof:
             ended = terminal_handover.run(words, environ, cwd, visit.attend, proof)
         # Processes that the session leaves would still write in it during the next visit.

@@ -121,9 +121,10 @@ def _check_routes(store: Store) -> Iterator[Finding]:
     )
     yield Finding(True, told)
     for delivery in store.outbox.problems(_MAX_PROBLEMS):
-        hint = "; repair the route (gate notify test tries it), then: gate notify send --again"
-        given_up = delivery.given_up_at is not None
-        yield Finding(not given_up and None, problem_line(delivery) + (hint if given_up else ""))
+        what, given_up = f"notification not sent: {problem_line(delivery)}", delivery.given_up_at
+        if given_up:
+            what += "; repair the route (gate notify test tries it), then: gate notify send --again"
+        yield Finding(False if given_up else None, what)
 
 
 def _check_hosts() -> Iterator[Finding]:

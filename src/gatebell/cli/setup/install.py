@@ -17,7 +17,7 @@ from gatebell.cli.screen import add_colour, can_prompt, print_json
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.text.display import inert
-from gatebell.errors import AgentRefusedError, CancelledError, UsageError
+from gatebell.errors import AgentRefusedError, AskCancelledError, UsageError
 from gatebell.install import plans
 from gatebell.install.default_gates import Rules, choose
 from gatebell.install.places import Place
@@ -152,7 +152,7 @@ def _ask_and_write(
     args: argparse.Namespace, place: Place, program: str, rules: Rules, plan: Plan
 ) -> None:
     if not plan.changes_nothing and not args.yes and not _ask_agreement():
-        raise CancelledError("nothing was written")
+        raise AskCancelledError("nothing was written")
     if plans.host(args.cli).HAS_GATES:
         set_gates(args, place, rules.gates)
     # Planned again: the CLI may have written its settings while the person read the plan.

@@ -216,7 +216,7 @@ def _record(store: Store, who: Caller, waiting: Waiting, given: Given, *, as_jso
         _report_recorded(store, after)
         return 0
     task = backlog.get(store, waiting.task.id) if waiting.task else None
-    worker = locks.is_worked_at(store.path)
+    worker = locks.has_worker(store.path)
     document = {"ask": ask_document(after), "task": task and task_document(task)}
     print_json(document | {"worker": worker})
     return 0
@@ -234,7 +234,7 @@ def _report_recorded(store: Store, ask: Ask) -> None:
         print(f"  Task has another question: gate respond {task.id}")
     elif not task.run:
         print("  The person or agent that claimed the task goes on with it")
-    elif locks.is_worked_at(store.path):
+    elif locks.has_worker(store.path):
         print("  Task returned to 'open' state and will be picked up by worker")
     else:
         print("  Task returned to 'open' state; no worker is running. Start one: gate worker")

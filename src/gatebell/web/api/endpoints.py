@@ -16,7 +16,6 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.asks.documents import (
     answer_document,
-    ask_document,
     entry_document,
     message_document,
     token_document,
@@ -29,6 +28,7 @@ from gatebell.domain.permissions.rules import Scope
 from gatebell.services.asks import answer_ask, ask_messages, create_ask, wait_for_ask
 from gatebell.services.asks.apply_deadlines import fall_due, sweep
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.asks.waiters import make_ask_document
 from gatebell.services.people import manage_logins, manage_people
 from gatebell.web.live import MAX_BEHIND, event_data
 from gatebell.web.problems import Problem, problem_of
@@ -56,7 +56,7 @@ def list_asks(web_request: WebRequest) -> Response:
         found = web_request.store.asks.pending(limit, query.get("project"))
     else:
         found = web_request.store.asks.list_settled(limit, query.get("search", ""))
-    return JSONResponse([ask_document(ask) for ask in found])
+    return JSONResponse([make_ask_document(web_request.store, ask) for ask in found])
 
 
 def count_asks(web_request: WebRequest) -> Response:
@@ -123,7 +123,7 @@ def _shown(web_request: WebRequest, ask: Ask) -> dict[str, Any]:
 
     Otherwise one yes could be read again and again, for every similar request.
     """
-    document = ask_document(ask)
+    document = make_ask_document(web_request.store, ask)
     if web_request.is_own_ask(ask) and ask.status == AskStatus.ANSWERED and not ask.delivered_at:
         return document | {"decision": None, "value": None, "note": ""}
     return document
@@ -163,7 +163,9 @@ def take(web_request: WebRequest) -> Response:
         raise Problem(403, f"another client opened {ask.id}: only that client can take its answer")
     value = wait_for_ask.reveal(web_request.store, ask, web_request.body.get("token", ""))
     done = BackgroundTask(wait_for_ask.take, web_request.store, ask, web_request.caller.actor)
-    return JSONResponse(ask_document(ask) | {"value": value}, background=done)
+    return JSONResponse(
+        make_ask_document(web_request.store, ask) | {"value": value}, background=done
+    )
 
 
 def give_answer(web_request: WebRequest) -> Response:
@@ -172,7 +174,7 @@ def give_answer(web_request: WebRequest) -> Response:
     key = _key(web_request)
     given = Given(body["value"], body.get("note", ""), body.get("digest"), key, scope)
     _, ask = answer_ask.answer(web_request.store, find(web_request).id, web_request.caller, given)
-    return JSONResponse(ask_document(ask), 201)
+    return JSONResponse(make_ask_document(web_request.store, ask), 201)
 
 
 def give_answers(web_request: WebRequest) -> Response:
@@ -234,9 +236,8 @@ def cancel(web_request: WebRequest) -> Response:
     if "answer" not in web_request.who.scopes and not web_request.is_own_ask(ask):
         raise Problem(403, f"another client opened {ask.id}: only that client can withdraw it")
     reason = web_request.body.get("reason", "")
-    return JSONResponse(
-        ask_document(create_ask.cancel(web_request.store, ask.id, web_request.caller, reason))
-    )
+    after = create_ask.cancel(web_request.store, ask.id, web_request.caller, reason)
+    return JSONResponse(make_ask_document(web_request.store, after))
 
 
 def ask_events(web_request: WebRequest) -> Response:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.answers import Given
-from gatebell.domain.asks.asks import means_other
+from gatebell.domain.asks.questions import means_other
 from gatebell.domain.enums import AskKind
 from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.text.display import inert, plain

@@ -13,6 +13,7 @@ from gatebell.app import locks, runtime
 from gatebell.domain.asks.documents import call_document, run_document, turn_document
 from gatebell.errors import GateError, RefusedError
 from gatebell.services.asks.apply_deadlines import apply_due
+from gatebell.services.asks.waiters import make_waiting_document
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.claims import is_kept
 from gatebell.services.runs.run_journal import place_of
@@ -95,9 +96,9 @@ def _page(
         "standing": timeline.standing(run, task_runs.end_of(store, run)),
         "task": task_runs.task_of(store, run),
         "prompt": timeline.prompt(run),
-        "asks": [] if run.has_ended else store.asks.pending_of_run(run.id),
+        "asks": timeline.list_waiting(store, run),
         "working": timeline.working(store, run),
-        "driven": locks.is_worked_at(store.path) or is_kept(store, run),
+        "driven": locks.has_worker(store.path) or is_kept(store, run),
         "result": timeline.result(run),
         "error": timeline.last_words(run.error),
         "timeline": timeline.timeline(store, run, at),
@@ -190,4 +191,4 @@ def resume_run(web_request: WebRequest) -> Response:
 def _document(web_request: WebRequest, run: Run) -> dict[str, Any]:
     """Return a run as `gate list --json` and `gate status --json` print it."""
     asks = [] if run.has_ended else web_request.store.asks.pending_of_run(run.id)
-    return run_document(run) | {"waiting_for": [ask.id for ask in asks]}
+    return run_document(run) | make_waiting_document(web_request.store, asks)

@@ -14,6 +14,7 @@ from gatebell.domain.runs.signals import parse_signal
 from gatebell.domain.sessions.joined_sessions import path_of
 from gatebell.domain.text.display import SHOWN_CHARACTERS
 from gatebell.domain.text.redaction import hide_secrets
+from gatebell.services.asks.waiters import is_waiter_gone
 from gatebell.terminal import task_runs
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ class Listed(NamedTuple):
     """One line of the list of runs."""
 
     run: Run
-    asks: list[Ask]
-    """The asks for which it waits."""
+    asks: list[tuple[Ask, bool]]
+    """The asks for which it waits, and whether the asker of each is gone."""
     task: Task | None
     """The task on which it works."""
     standing: Standing
@@ -137,13 +138,17 @@ def list_runs(store: Store, limit: int) -> tuple[list[Listed], list[Listed], boo
     newest = store.runs.newest(limit + 1)
     ended = [run for run in newest if run.has_ended][: max(0, limit - len(active))]
     more = len(active) > limit or len(newest) > limit
-    waiting = [
-        _build_listed(store, run, store.asks.pending_of_run(run.id)) for run in active[:limit]
-    ]
+    waiting = [_build_listed(store, run, list_waiting(store, run)) for run in active[:limit]]
     return waiting, [_build_listed(store, run, []) for run in ended], more
 
 
-def _build_listed(store: Store, run: Run, asks: list[Ask]) -> Listed:
+def list_waiting(store: Store, run: Run) -> list[tuple[Ask, bool]]:
+    """What a run waits for, and whether the asker of that is gone."""
+    asks = [] if run.has_ended else store.asks.pending_of_run(run.id)
+    return [(ask, is_waiter_gone(store, ask)) for ask in asks]
+
+
+def _build_listed(store: Store, run: Run, asks: list[tuple[Ask, bool]]) -> Listed:
     end = task_runs.end_of(store, run)
     return Listed(run, asks, task_runs.task_of(store, run), standing(run, end))
 
