@@ -169,7 +169,7 @@ def test_doctor_looks_at_everything(world):
     os.chmod(os.path.dirname(world.path), 0o755)
     ran = world.plain.gate("doctor", "--json")
     assert ran.code == 1 and any(
-        "a folder of its own" in f["what"] for f in json.loads(ran.out)["findings"]
+        "in its own folder" in f["what"] for f in json.loads(ran.out)["findings"]
     )
 
 

@@ -125,7 +125,7 @@ def test_waiting_began_when_the_question_was_asked(world, project):
         (7200, "2 hours ago"),
         (86400, "1 day ago"),
     ):
-        assert run_lines.ago(seconds) == words
+        assert run_lines.format_ago(seconds) == words
 
 
 @pytest.mark.proves("RUN-303", "S2-39", "S2-40", "S2-53", "LAW-8")
@@ -401,7 +401,7 @@ def test_wrong_arguments_are_explained(world, project):
         (["stop", "9" * 30], 2, "expected the number of a run"),
         (["run", "nothing"], 5, "there is no flow 'nothing'"),
         (["run", "nowhere.py"], 5, "there is no flow file"),
-        (["run", "simple", "-r", "/nowhere"], 2, "there is no folder /nowhere"),
+        (["run", "simple", "-r", "/nowhere"], 2, "/nowhere is not a folder"),
         (["resume", "7"], 5, "there is no run 7"),
         (["watch", "7"], 5, "there is no run 7"),
         (["logs", "7"], 5, "there is no run 7"),

@@ -92,7 +92,7 @@ def test_abandoned_flow_continues_from_its_last_question(world, project, started
     world.ada.gate("stop", "2", "--reason", "later")
     assert "Use 'gate resume 2' to continue where it stopped." in world.ada.gate("status", "2").out
     world.ada.gate("run", "lost")
-    assert "Use 'gate resume 3' to take it up" in world.ada.gate("status", "3").out, (
+    assert "Use 'gate resume 3' to continue where" in world.ada.gate("status", "3").out, (
         "it has no call"
     )
 

@@ -103,9 +103,9 @@ def _read_value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -
         return build_other(ask, args.other)
     if args.edit:
         # Imported here: only --edit needs it.
-        from gatebell.cli.asks.editor import in_editor
+        from gatebell.cli.asks.editor import write_in_editor
 
-        value = in_editor(store, who, ask, " ".join(args.value))
+        value = write_in_editor(store, who, ask, " ".join(args.value))
         if value is None:
             raise InvalidAnswerError("no text below the line, so nothing was recorded")
         return value

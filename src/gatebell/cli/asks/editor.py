@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 
-def in_editor(
+def write_in_editor(
     store: Store, caller: Caller, ask: Ask, start: str = "", proposed: str = "", title: str = ""
 ) -> Any:
     """Return the answer that the person wrote, or None; keep it as a draft until it is recorded.

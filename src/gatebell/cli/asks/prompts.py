@@ -10,7 +10,7 @@ import termios
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gatebell.cli.asks.editor import in_editor
+from gatebell.cli.asks.editor import write_in_editor
 from gatebell.cli.asks.values import build_edited_call, find_option
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import ask_lines, describe_recorded, short
@@ -198,7 +198,7 @@ def _ask_form(store: Store, caller: Caller, ask: Ask, proposed: Any) -> Any:
     else:
         input("Enter opens the form in your editor, Ctrl+C leaves it: ")
         begin = "" if proposed is None else json.dumps(proposed, indent=2)
-        value = in_editor(store, caller, ask, proposed=begin)
+        value = write_in_editor(store, caller, ask, proposed=begin)
     if value is None or (_is_only_proposed(value, proposed) and not _confirm_proposal()):
         raise NotYet
     return value

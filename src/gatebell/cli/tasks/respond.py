@@ -197,9 +197,9 @@ def _fill_template(store: Store, who: Caller, waiting: Waiting, args: argparse.N
 
 
 def _edit_answer(store: Store, who: Caller, waiting: Waiting, start: str) -> Any:
-    from gatebell.cli.asks.editor import in_editor
+    from gatebell.cli.asks.editor import write_in_editor
 
-    value = in_editor(store, who, waiting.ask, start, title=waiting.title)
+    value = write_in_editor(store, who, waiting.ask, start, title=waiting.title)
     if value is None:
         raise InvalidAnswerError(_EMPTY)
     return value
@@ -286,14 +286,14 @@ def _list_waiting(store: Store, project: str) -> list[Waiting]:
 
 
 def _answer_one(store: Store, who: Caller, waiting: Waiting, *, edit: bool) -> bool:
-    from gatebell.cli.asks.editor import in_editor
+    from gatebell.cli.asks.editor import write_in_editor
     from gatebell.cli.asks.prompts import prompt_for
 
     if not edit or not _is_plain_text(waiting.ask):
         return prompt_for(store, who, waiting.ask, leave=_STOP, tell=_report_recorded)
     before = draft(store, waiting.ask.id, who)
     try:
-        value = in_editor(store, who, waiting.ask, title=waiting.title)
+        value = write_in_editor(store, who, waiting.ask, title=waiting.title)
     except InvalidAnswerError as error:
         print(f"gate: {error}", file=sys.stderr)
         value = None
