@@ -1,4 +1,4 @@
-"""What every test shares: clean surroundings, and an honest account of ids, skips and time."""
+"""Shared by all tests: a clean environment, and reports of ids, skips and time."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from gatebell.testing import FakeClock
 from tests.support.gate_forks import FORKS
 
 HERE = Path(__file__).parent
-# CPU seconds of each folder, with those of the programs it starts. A third more than on a quiet
-# machine: a folder over its budget fails the run.
+# CPU seconds of each folder, with the programs it starts: a third more than on a quiet machine. A
+# folder over its budget fails the run.
 CPU_BUDGET = {
     "agents": 220,
     "contract": 40,
@@ -29,7 +29,7 @@ CPU_BUDGET = {
     "security": 140,
     "service": 105,
 }
-# The same browser without its windows takes a third of the time, where it is installed.
+# The same browser without windows takes a third of the time, if it is installed.
 CHROMIUM = next(filter(os.path.exists, ["/usr/bin/chromium-headless-shell"]), "/usr/bin/chromium")
 _MEMORY = "/dev/shm"
 _MEMORY_NEEDED = 4 << 30
@@ -37,9 +37,9 @@ _QUIET = [
     *("--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
 ]
-# How long an example takes depends on what else runs; budgets count CPU seconds instead.
+# The time of an example depends on other processes; budgets count CPU seconds instead.
 hypothesis.settings.register_profile("default", deadline=None)
-# Whoever is started in the background, or by nohup, is deaf to these, and so is all that it starts.
+# A process in the background or under nohup ignores these signals, and so do its children.
 for _signal in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(_signal) is signal.SIG_IGN:
         signal.signal(_signal, signal.SIG_DFL)
@@ -55,7 +55,7 @@ def pytest_addoption(parser):
 
 
 def split_matrix(items):
-    """The cases of the usual run, and the further ones; no test has further ones alone."""
+    """Return the cases of the usual run, and the further ones; each test has a usual case."""
     further = [item for item in items if item.get_closest_marker("matrix")]
     usual = [item for item in items if not item.get_closest_marker("matrix")]
     tests = {item.nodeid.partition("[")[0] for item in usual}
@@ -74,7 +74,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def holds_programs(folder, needed):
-    """Whether so many bytes fit into a folder, and programs may be started there."""
+    """Return whether this number of bytes fits into a folder where programs may start."""
     if not os.access(folder, os.W_OK):
         return False
     seen = os.statvfs(folder)
@@ -82,17 +82,17 @@ def holds_programs(folder, needed):
 
 
 def pytest_configure(config):
-    # Git and the store wait for the disk after each write, which is most of the time of many tests.
-    # The long runs stay on the disk, and TMPDIR is obeyed where it is set.
+    # Git and the store wait for the disk after each write, which takes most of the time of many
+    # tests. The long runs use the disk, and TMPDIR is respected if it is set.
     stays = "TMPDIR" in os.environ or config.option.whole
     if not stays and holds_programs(_MEMORY, _MEMORY_NEEDED):
         os.environ["TMPDIR"] = tempfile.tempdir = _MEMORY
-    # A test that is run from an agent's shell must not look like an agent's own.
+    # A test in an agent's shell must not look like an agent.
     for sign in SIGNS:
         for variable in sign.variables:
             os.environ.pop(variable, None)
     os.environ.pop("GATE_TOKEN", None)
-    # Nor may it tell people anything by their own roads. Browsers keep settings there, too.
+    # It must not notify people by their own routes either. Browsers keep settings there, too.
     os.environ.pop("GATE_NOTIFY_CMD", None)
     settings = tempfile.TemporaryDirectory(prefix="gate-tests-", ignore_cleanup_errors=True)
     config.add_cleanup(settings.cleanup)
@@ -102,7 +102,7 @@ def pytest_configure(config):
 
 
 def used_cpu():
-    """CPU seconds of this process and of the children that it has waited for."""
+    """Return the CPU seconds of this process and of its awaited children."""
     return sum(os.times()[:4]) + FORKS.cpu_seconds
 
 
@@ -119,7 +119,7 @@ def pytest_runtest_makereport(item, call):
 
 
 def over_budget(spent):
-    """The folders that used more CPU than they may."""
+    """Return the folders over their budget of CPU."""
     return [name for name, used in sorted(spent.items()) if used > CPU_BUDGET.get(name, used)]
 
 
@@ -131,19 +131,19 @@ def pytest_runtest_logreport(report):
         _cpu_of_tests[report.nodeid] = used
     if report.skipped:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        # What a program said may have many lines.
+        # The output of a program may have many lines.
         _skipped[report.nodeid] = " ".join(reason.removeprefix("Skipped: ").split())
 
 
 def describe_skips(skipped):
-    """A line for each skipped test, and one with their number."""
+    """Return a line for each skipped test, and one with their number."""
     lines = [f"!! SKIPPED {name}: {reason}" for name, reason in skipped.items()]
     hint = "; `make system` installs missing programs" if skipped else ""
     return [*lines, f"skipped tests: {len(skipped)}{hint}"]
 
 
 def allowed_skips() -> dict[str, str]:
-    """Test ids (or their beginnings) that may be skipped in CI, each with its reason."""
+    """Return the test ids (or their beginnings) that may be skipped in CI, with reasons."""
     lines = (HERE / "allowed_skips.txt").read_text(encoding="utf-8").splitlines()
     pairs = [line.split("  ", 1) for line in lines if line and not line.startswith("#")]
     return dict(pairs)
@@ -182,13 +182,13 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.fixture
 def whole(request):
-    """Whether this is the long run behind `make crash`."""
+    """Return whether this is the long run of `make crash`."""
     return request.config.option.whole
 
 
 @pytest.fixture
 def uncounted():
-    """No line is counted meanwhile: on long texts, counting takes most of the time."""
+    """Count no lines here: on long texts, counting takes most of the time."""
     counting = sys.gettrace()
     sys.settrace(None)
     yield

@@ -1,4 +1,4 @@
-"""How plain the words of the code are: `python -m tests.language` prints the figures.
+"""Counts of dialect words and bare participles: `python -m tests.language` prints them.
 
 Dialect words are counted in docstrings, comments and pages, bare participles among the names of
 functions.
@@ -17,7 +17,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md")
 PLACES = ("src", "tests", "bench", "docs", "examples")
-# A program of others, kept as it is.
+# A foreign program, kept unchanged.
 _FOREIGN = "original_file_protocol"
 _WORST = 15
 DIALECT = re.compile(
@@ -69,7 +69,7 @@ def read_prose(source: str) -> list[str]:
 
 
 def join_comments(source: str) -> list[str]:
-    """Return the comments, lines above one another as one: a sentence may go on in the next line."""
+    """Return the comments, adjacent lines as one: a sentence may span two lines."""
     joined: list[str] = []
     last_row = 0
     for token in tokenize.generate_tokens(io.StringIO(source).readline):

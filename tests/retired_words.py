@@ -1,4 +1,4 @@
-"""Words that are not used any more: `python -m tests.retired_words` prints how often they still are.
+"""Retired words: `python -m tests.retired_words` prints how often they are still used.
 
 With `--lower` it lowers the ceilings of tests/retired_words.txt to the present counts.
 """
@@ -15,9 +15,9 @@ LIST = Path(__file__).with_suffix(".txt")
 _FOLDERS = ("src", "docs", "examples", "bench")
 _PAGES = ("README.md", "CONTRIBUTING.md", "AGENTS.md", "SECURITY.md")
 _ENDINGS = (".py", ".md", ".html", ".sql", ".js", ".css", ".sh")
-# Decisions tell how it was, and a migration that was released is never edited.
+# Decisions describe the past, and a released migration is never edited.
 _HISTORY = {ROOT / "docs" / "decisions", ROOT / "src/gatebell/adapters/sqlite/migrations"}
-# So that HighRoad is two words.
+# HighRoad counts as two words.
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -30,7 +30,7 @@ class Retired(NamedTuple):
     allowed: tuple[str, ...] = ()
 
     def count(self, text: str) -> int:
-        """Return how often the words are used, inside of names too, allowed uses left out."""
+        """Return how often the words are used, also inside of names, without the allowed uses."""
         if self.allowed:
             uses = "|".join(map(re.escape, self.allowed))
             text = re.sub(rf"(?i)(?<![a-z])(?:{uses})", "", text)

@@ -1,4 +1,4 @@
-"""Closed sets of words: the type checker finds typos, and no literal stands for a member."""
+"""Closed sets of words: the type checker finds typos, and no literal replaces a member."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def classes():
 
 
 def holder(node):
-    """The name of the field or variable that is compared."""
+    """Return the name of the compared field or variable."""
     if isinstance(node, ast.Attribute):
         is_call = node.attr == "name" and ast.unparse(node.value).endswith("call")
         return "call.name" if is_call else node.attr
@@ -78,7 +78,7 @@ def is_word_comparison(left, operator, right):
 
 
 def compared_words(source):
-    """Each comparison of a holder with a literal, as (line, code)."""
+    """Yield each comparison of a holder with a literal, as (line, code)."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
@@ -91,7 +91,7 @@ def compared_words(source):
 
 
 def list_enums():
-    """Each enum of the package that others may import, by the module it is in."""
+    """Return each public enum of the package, by its module."""
     for path in SOURCE.rglob("*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             bases = [ast.unparse(base) for base in getattr(node, "bases", ())]
@@ -168,5 +168,5 @@ def test_enums_that_users_meet_are_exported():
     assert set(exported.__all__) <= set(classes())
     wanted = {"AskStatus", "AskKind", "Decision", "AnswerOutcome", "RunState", "CallState"}
     assert wanted | {"TaskState", "Priority", "SessionOutcome"} <= set(exported.__all__)
-    # One module holds them all, so the names of the package stay few.
+    # One module holds them, so the package has few names.
     assert not set(exported.__all__) & set(gatebell.__all__)

@@ -36,7 +36,7 @@ def test_fence_says_why_a_block_is_not_run():
 
 @pytest.mark.proves("DOC-1")
 def test_no_block_hides_without_a_fence():
-    """A block that is only indented would not be found."""
+    """An indented block would not be found."""
     found = []
     for page, text in read_pages().items():
         before, in_fence = "", False
@@ -85,7 +85,7 @@ def test_no_wrapped_line_begins_a_list_or_heading(word):
 
 @pytest.mark.proves("DOC-3")
 def test_prose_wraps_at_one_hundred_columns():
-    """Left out are code blocks, tables, headings, pictures, and what cannot break."""
+    """Code blocks, tables, headings, pictures and unbreakable text are left out."""
     found = []
     for page in WRAP["pages"]():
         in_fence = False

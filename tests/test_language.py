@@ -22,7 +22,7 @@ from tests.retired_words import Retired
 
 # (dialect words per 1,000, functions named by a bare participle in per cent) as counted when this
 # test was written. Lower them as the figures fall; the target is (2, 1).
-CEILINGS = {"src": (28.5, 7.4), "tests": (24.0, 3.6), "bench": (18.5, 7.5)}
+CEILINGS = {"src": (28.5, 7.4), "tests": (2.0, 1.0), "bench": (18.5, 7.5)}
 # Dialect words per 1,000 words of prose in each page. Pages that are not listed have the limit.
 PAGE_LIMIT = 2.0
 PAGE_CEILINGS: dict[str, float] = {}
@@ -92,7 +92,7 @@ def test_plain_source_counts_nothing():
 
 
 @pytest.mark.proves("LANG-2")
-def test_bare_participles_are_told_from_verbs():
+def test_bare_participles_are_distinguished_from_verbs():
     bare = ("told", "_kept", "__made__", "settled", "gone")
     verbs = ("tell", "settled_asks", "is_settled", "edit", "held_calls", "read")
     assert all(map(is_bare_participle, bare)) and not any(map(is_bare_participle, verbs))
@@ -136,7 +136,7 @@ def test_ordinary_uses_are_allowed(text):
 
 
 @pytest.mark.proves("LANG-3")
-def test_every_retired_word_says_what_to_write():
+def test_every_retired_word_has_a_replacement():
     listed = retired_words.read_list()
     words = [one for word in listed for one in word.words]
     assert len(words) == len(set(words)) and all(word.instead for word in listed)

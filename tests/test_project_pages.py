@@ -11,7 +11,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 TOPS = (ROOT, ROOT / "src" / "gatebell")
-# Decisions and the changelog tell how it was.
+# Decisions and the changelog describe the past.
 PAGES = [
     page
     for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("src/**/*.md"))
@@ -29,7 +29,7 @@ def find_file(name, page):
 
 
 def read_workflow(name):
-    """The jobs and the rest; `on` is a boolean to YAML."""
+    """Return the jobs and the rest; YAML reads `on` as a boolean."""
     text = (ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8")
     workflow = yaml.safe_load(text)
     return {"on" if key is True else key: value for key, value in workflow.items()}

@@ -1,4 +1,4 @@
-"""Both directions: tests name only promised behaviours, and the unproven ones are printed."""
+"""Tests name only promised behaviours, and unproven promises are printed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_tests_name_only_promised_behaviours():
 
 
 @pytest.mark.proves("PROJ-2")
-def test_what_no_test_proves_is_printed(pytestconfig):
+def test_unproven_promises_are_printed(pytestconfig):
     done = proven()
     missing = [name for name in list_promises() if name not in done]
     ours = [name for name in missing if not re.match(r"S\d|X-", name)]

@@ -1,4 +1,4 @@
-"""The tests themselves: where their shared code is, and what a skipped one says."""
+"""The test files: their imports, their names and their skips."""
 
 from __future__ import annotations
 
@@ -18,13 +18,24 @@ from tests.conftest import describe_skips, split_matrix
 HERE = Path(__file__).parent
 FILES = [path for path in sorted(HERE.rglob("*.py")) if "original_file_protocol" not in path.parts]
 _TEST_FILE = re.compile(r"\b(from|import) tests\.\w+\.(test_\w+|conftest)\b")
-# What is missing, then what was not tested.
+# The missing part, then the untested behaviour.
 _REASON = re.compile(r"[^:\n]+: [^\n]+")
+MOST_WORDS = 9
+_DIALECT = re.compile(
+    r"""
+    (?:^|_)(?:
+        whoever | (?:some|no|any)body | stands? | stood | told | troubles? | roads? | anew | afresh
+        | meanwhile | all_(?:that|of_it|of_that) | (?:is|are|was)_no
+        | what_(?:is|was|are|were|has|had|it|they|an|a|the|people|agents?|others)
+    )(?:_|$)
+    """,
+    re.VERBOSE,
+)
 _SKIPS = {"pytest.skip", "pytest.mark.skip", "pytest.mark.skipif", "pytest.importorskip"}
 
 
 def find_reasons(path):
-    """The reason of each skip in a file; where a value is put into it, there is a `…`."""
+    """Yield the reason of each skip in a file, with `…` for each inserted value."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in _SKIPS:
             named = [word.value for word in node.keywords if word.arg == "reason"]
@@ -38,7 +49,7 @@ def read_text(node):
 
 @pytest.mark.proves("TEST-1")
 def test_no_test_file_imports_another():
-    """Also not in the text of a program that a test starts."""
+    """The text of a program that a test starts counts too."""
     found = [
         f"{path.relative_to(HERE)}: {match.group()}"
         for path in FILES
@@ -53,6 +64,36 @@ def test_names_of_test_files_are_unique():
     assert [name for name, number in counted.items() if number > 1] == []
 
 
+def find_odd_names(source):
+    """Yield the names of tests with too many words or with dialect, without `test_`."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            prefix, _, name = node.name.partition("_")
+            is_odd = name.count("_") >= MOST_WORDS or _DIALECT.search(name)
+            if prefix == "test" and is_odd:
+                yield name
+
+
+@pytest.mark.proves("LANG-6")
+@pytest.mark.parametrize(
+    "folder", sorted({path.parent for path in FILES}), ids=lambda one: one.name
+)
+def test_names_of_tests_are_short_and_plain(folder):
+    paths = [path for path in FILES if path.parent == folder and path.name.startswith("test_")]
+    found = [name for path in paths for name in find_odd_names(path.read_text(encoding="utf-8"))]
+    assert found == []
+
+
+@pytest.mark.proves("LANG-6")
+def test_odd_names_of_tests_are_found():
+    names = ("test_ask_is_sent", "test_nobody_asks", "test_what_was_said", "test_it_is_no_answer",
+             "test_one_two_three_four_five_six_seven_eight_nine", "test_what_to_do", "nobody")  # fmt: skip
+    assert list(find_odd_names("\n".join(f"def {name}(): ..." for name in names))) == [
+        "nobody_asks", "what_was_said", "it_is_no_answer"
+    ]  # fmt: skip
+    assert list(find_odd_names(f"async def test_{'a_' * 9}b(): ...")) == [f"{'a_' * 9}b"]
+
+
 @pytest.mark.proves("TEST-5")
 def test_matrix_keeps_a_usual_case():
     usual, further, alone = (
@@ -65,7 +106,7 @@ def test_matrix_keeps_a_usual_case():
 
 
 @pytest.mark.proves("TEST-3")
-def test_skip_reasons_say_what_is_missing():
+def test_skip_reasons_name_the_missing_part():
     reasons = [(path.name, reason) for path in FILES for reason in find_reasons(path)]
     assert len(reasons) > 5
     assert [one for one in reasons if not _REASON.fullmatch(one[1])] == []
@@ -73,7 +114,7 @@ def test_skip_reasons_say_what_is_missing():
 
 @pytest.mark.proves("TEST-3", "TEST-4")
 def test_missing_program_is_named_and_counted(tmp_path):
-    """With the tests of a real terminal, and a path on which tmux is not."""
+    """It runs tests of a real terminal with a path without tmux."""
     environ = {name: value for name, value in os.environ.items() if name != "CI"}
     words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     file = "tests/journeys/test_listen_terminal.py"

@@ -184,8 +184,8 @@ def test_person_decides_gate_after_leaving_claude(project, terminal):
     assert "Passed on as a proposal: CONTINUE. It decides nothing" in last
     leave(terminal, "yes or no (Enter: not yet): ")
     screen = terminal.screen()
-    assert "The session suggests, by the agent's words: CONTINUE" in screen
-    assert "ship it, it is small" in screen and "Only what you type here counts." in screen
+    assert "The session proposes, in the agent's words: CONTINUE" in screen
+    assert "ship it, it is small" in screen and "Only your input here counts." in screen
     assert project.store.asks.get(asked.id).pending
     terminal.type("no", "Enter")
     terminal.until("Reason (optional): ")

@@ -127,7 +127,7 @@ def test_undecided_call_is_denied_in_time(house):
     (ask,) = house.wait_for_asks()
     agent.result()
     assert not house.ran() and house.get(ask.id).status == "timed_out"
-    assert "Nobody decided in time" in house.wait_for_results()[0]
+    assert "No person decided in time" in house.wait_for_results()[0]
 
 
 @pytest.mark.proves("AGT-73")

@@ -56,7 +56,7 @@ def test_question_is_worked_out_in_claudes_own_screen(desk, terminal):
     desk.leave()
     desk.keep("decision")
     assert desk.flags() == PLAIN
-    assert re.search("The session suggests, by .* words: approved", terminal.screen())
+    assert re.search("The session proposes, in .* words: approved", terminal.screen())
     terminal.type("yes", "Enter")
     terminal.until("Note (optional): ")
     terminal.type("", "Enter")
@@ -83,14 +83,14 @@ def test_conversation_continues_after_a_kill_at_any_stage(desk, terminal, tmp_pa
     desk.open(ask)
     terminal.until(NO_SCRIPT, 40)
     bob = Screen(desk.house.bob, "continue", ask.id, "--as", "bob", PATH=desk.house.environ["PATH"])
-    assert bob.end() == 7 and "person:ada has this session open" in bob.seen
+    assert bob.end() == 7 and "person:ada has had this session open" in bob.seen
     bob.close()
     desk.say(f"Go on. {script([text('One.'), text('Two.'), text('Three.')])}", "● One.")
     desk.until_logged(ask, "One.")
     os.kill(desk.harness(), signal.SIGKILL)
     eventually(lambda: not desk.house.processes(desk.house.programs.claude))
     desk.open(ask)
-    assert "where it was left" in terminal.screen()
+    assert ", continued" in terminal.screen()
     terminal.until("● One.", 40)
     desk.say("and then?", "● Two.")
     desk.until_logged(ask, "Two.")
@@ -124,12 +124,12 @@ def test_claude_is_ended_politely_at_its_limit(desk, terminal):
     desk.open(ask, hasty=True)
     terminal.until(NO_SCRIPT, 40)
     titled = "#{pane_title} #{window_bell_flag}"
-    eventually(lambda: "Time is up" in terminal.tmux("display-message", "-p", titled))
+    eventually(lambda: "Time is over" in terminal.tmux("display-message", "-p", titled))
     desk.keep("time")
     assert "No response" not in terminal.screen() and desk.house.processes(
         desk.house.programs.claude
     )
-    assert desk.wait_for_end() == 3 and "the time of the session was up" in terminal.screen()
+    assert desk.wait_for_end() == 3 and "the time of the session is over" in terminal.screen()
     assert desk.flags() == PLAIN and desk.ends(ask) == ["time"]
     came = desk.outcome(ask)
     assert (came.outcome, came.decision) == ("timeout", None)
@@ -142,7 +142,7 @@ def test_claude_without_login_missing_or_broken_fails_the_attempt(desk, terminal
     desk.open(ask, "-u", "ANTHROPIC_API_KEY")
     terminal.until("Not logged in", 40)
     desk.leave("ended 1")
-    assert "claude could not talk: Not logged in" in terminal.screen()
+    assert "claude could not start a conversation: Not logged in" in terminal.screen()
     assert f"Try again: gate continue {ask.id}" in terminal.screen()
     desk.put("sh -c 'echo broken; exit 3'")
     desk.open(ask)
@@ -163,7 +163,7 @@ def test_question_of_claude_in_a_new_folder_is_announced(desk, terminal, tmp_pat
     worktree.mkdir()
     ask = desk.ask(Terms("text"), cwd=worktree)
     desk.open(ask)
-    assert "whether you trust this folder: its default is No" in terminal.screen()
+    assert "whether you trust this folder; the default is No" in terminal.screen()
     trust(terminal)
     terminal.until(NO_SCRIPT, 40)
     assert str(worktree) in terminal.screen(), "where it was asked, not where ada stands"
@@ -187,7 +187,7 @@ def test_another_ask_continues_a_named_conversation(desk, terminal):
     terminal.until("● Decision: REJECTED", 40)
     assert "● One." in terminal.screen(), "all that was said before is there"
     desk.leave()
-    assert "The session suggests, by the agent's words: rejected" in terminal.screen()
+    assert "The session proposes, in the agent's words: rejected" in terminal.screen()
     terminal.type("no", "Enter")
     terminal.until("Reason (optional): ")
     terminal.type("", "Enter")

@@ -86,7 +86,7 @@ def test_session_without_its_log_restarts_with_the_whole_history(project, cli, h
     assert sessions[0] == sessions[1] != sessions[-1]
     assert len(turns) == (4 if how == "torn" else 3)
     last = read_request(project, turns[-1])
-    assert "The session in which you worked before is gone." in last
+    assert "The session in which you worked before is lost." in last
     for part in ("You are the coder of this project.", "> Which host?", "> There are two.",
                  "> a.example", "Human Response to Your Question", "> Which port?", "> use 8080"):  # fmt: skip
         assert last.count(part) == 1, part

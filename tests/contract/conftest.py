@@ -1,4 +1,4 @@
-"""Every store there is, behind the same door."""
+"""Each kind of store, through the same interface."""
 
 from __future__ import annotations
 

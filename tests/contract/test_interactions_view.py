@@ -49,14 +49,14 @@ def open_ask(store, terms=None, kind="session", **more):
 
 
 def sat(store, ask, seconds, end="left", transcript=""):
-    """Somebody opens it, and stays so long."""
+    """Open a visit of this duration."""
     seated = ask_session.open_visit(store, ask.id, a_person(), "claude", "s1")
     store.clock.advance(seconds)
     ask_session.close_visit(store, seated.visit, a_person(), end, transcript=transcript)
 
 
 def row(path, ask):
-    """Read by somebody who knows nothing of us."""
+    """Read the view as a foreign program does."""
     with closing(apsw.Connection(str(path))) as raw:
         sql = "SELECT * FROM human_interactions WHERE id = ?"
         cursor = raw.execute(sql, (ask.id,))
@@ -66,7 +66,7 @@ def row(path, ask):
 
 
 @pytest.mark.proves("S0-34", "S0-35", "S0-39", "S0-42", "S0-93", "S0-94")
-def test_a_session_is_shown_with_its_settings(store, path):
+def test_session_is_shown_with_its_settings(store, path):
     terms = Terms("form", "Be careful", "opus", "/w", "more.json", 1800.5, True)
     ask = open_ask(store, terms, context={"files": ["a.py"]}, schema=SCHEMA)
     shown = row(path, ask)
@@ -100,7 +100,7 @@ def test_a_session_is_shown_with_its_settings(store, path):
         ("text", {}, "freeform"),
     ],
 )
-def test_what_was_not_said_is_null_or_its_default(store, path, answer, more, word):
+def test_missing_fields_are_null_or_default(store, path, answer, more, word):
     config = json.loads(row(path, open_ask(store, Terms(answer), **more))["session_config"])
     assert (config["model"], config["cwd"], config["timeout"]) == ("sonnet", "/p", None)
     assert (config["captureTranscript"], config["context"]) == (False, None)
@@ -134,7 +134,7 @@ def test_transcript_and_duration_are_those_of_all_visits(store, path):
     ],
     ids=["rejected", "cancelled", "failed", "timeout"],
 )
-def test_the_status_of_a_session_is_never_approved_by_its_end_alone(store, path, settle, status):
+def test_session_status_is_never_approved_by_its_end_alone(store, path, settle, status):
     ask = open_ask(store, Terms("approval", session_seconds=10))
     settle(store, ask)
     assert row(path, ask)["status"] == status
@@ -153,13 +153,13 @@ def test_view_plan_and_session_have_one_word(store, path):
 
 
 @pytest.mark.proves("S0-38", "S0-B31", "S0-P8")
-def test_an_older_store_gains_the_columns_and_keeps_what_it_holds(store, path):
+def test_older_store_gains_the_columns_and_keeps_its_rows(store, path):
     plain = open_ask(store, kind="text")
     answer_ask.answer(store, plain.id, a_person(), Given("so"))
     before = row(path, plain)
     store.close()
     with closing(apsw.Connection(str(path))) as raw:
-        # As the version before sessions left it.
+        # The state of the version before sessions.
         raw.execute(
             "DROP TABLE task_needs; DROP TABLE tasks; DROP INDEX asks_of_task; ALTER TABLE asks DROP COLUMN task;"
             "DROP INDEX runs_of_task; DROP INDEX runs_ready; ALTER TABLE runs DROP COLUMN task;"
@@ -186,7 +186,7 @@ def test_an_older_store_gains_the_columns_and_keeps_what_it_holds(store, path):
 
 
 @pytest.mark.proves("S0-37", "S0-96")
-def test_while_somebody_is_in_it_its_duration_is_not_known(store, path):
+def test_duration_is_unknown_during_a_visit(store, path):
     ask = open_ask(store, Terms("text"))
     ask_session.open_visit(store, ask.id, a_person(), "claude", "s1")
     store.clock.advance(5)

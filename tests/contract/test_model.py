@@ -1,4 +1,4 @@
-"""One model of the ask's life; the store must agree with it after every step."""
+"""A model of the ask's life; the store must agree with it after each step."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NUMBERS = st.integers(0, 99)
 
 
 class Model(RuleBasedStateMachine):
-    """Steps on a store, and what must come of them; another connection looks on."""
+    """Steps on a store and their expected results, checked by a second connection."""
 
     def __init__(self):
         super().__init__()
@@ -145,7 +145,7 @@ class Model(RuleBasedStateMachine):
         self.expected[ask_id] = ("cancelled", None)
 
     def is_due(self, ask_id):
-        """Whether its time is over; None when it does not wait any more."""
+        """Return whether its time is over; None when it no longer waits."""
         if self.expected[ask_id][0] != "pending":
             return None
         expires_at = self.store.asks.get(ask_id).deadlines.expires_at

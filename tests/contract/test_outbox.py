@@ -1,4 +1,4 @@
-"""What the outbox of every store must do: each delivery goes out once, after a crash once more."""
+"""The outbox of each store sends each delivery once, after a crash once more."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def spread(store, *deliveries):
 
 
 @pytest.mark.proves("NTF-10", "STORE-1")
-def test_a_notice_is_spread_once(store):
+def test_notice_is_spread_once(store):
     first = read_last_posted(store)
     assert first == Posted(1, Notice("opened", first.notice.ask_id), store.now())
     store.outbox.spread({first: [a_delivery(store), a_delivery(store, "d2", "other")]})
@@ -41,7 +41,7 @@ def test_a_notice_is_spread_once(store):
 
 
 @pytest.mark.proves("NTF-10", "STORE-1")
-def test_a_later_notice_is_not_taken_for_one_that_was_spread(store):
+def test_later_notice_is_not_taken_for_a_spread_one(store):
     first = read_last_posted(store)
     store.outbox.spread({first: []})
     store.clock.advance(1)
@@ -65,7 +65,7 @@ def test_first_written_delivery_goes_out_first(store):
 
 
 @pytest.mark.proves("NTF-11", "STORE-1")
-def test_a_claim_lasts_a_minute_and_then_the_same_delivery_can_be_claimed_again(store):
+def test_delivery_can_be_claimed_again_after_a_minute(store):
     spread(store)
     claimed = store.outbox.claim("desktop")
     until = store.now() + timedelta(seconds=60)
@@ -82,7 +82,7 @@ def test_a_claim_lasts_a_minute_and_then_the_same_delivery_can_be_claimed_again(
 
 
 @pytest.mark.proves("NTF-11", "STORE-1")
-def test_what_failed_is_due_later_and_what_was_given_up_never(store):
+def test_failed_delivery_is_due_later_and_given_up_never(store):
     spread(store)
     again_at = store.now() + timedelta(seconds=10)
     store.outbox.record_failure(store.outbox.claim("desktop"), "a trouble", again_at)
@@ -103,7 +103,7 @@ def test_what_failed_is_due_later_and_what_was_given_up_never(store):
 
 
 @pytest.mark.proves("NTF-11", "STORE-1")
-def test_a_sender_that_was_too_slow_changes_nothing(store):
+def test_sender_that_was_too_slow_changes_nothing(store):
     spread(store)
     slow = store.outbox.claim("desktop")
     store.clock.advance(60)
@@ -119,7 +119,7 @@ def test_a_sender_that_was_too_slow_changes_nothing(store):
 
 
 @pytest.mark.proves("NTF-11", "STORE-1")
-def test_a_delivery_can_be_put_off_or_dropped(store):
+def test_delivery_can_be_delayed_or_dropped(store):
     spread(store, a_delivery(store), a_delivery(store, "d2", "other"))
     until = store.now() + timedelta(hours=9)
     store.outbox.put_off(store.outbox.claim("desktop"), until)
@@ -131,7 +131,7 @@ def test_a_delivery_can_be_put_off_or_dropped(store):
 
 
 @pytest.mark.proves("NTF-11", "STORE-1")
-def test_the_oldest_due_goes_first_and_troubles_come_newest_first(store):
+def test_oldest_due_comes_first_and_newest_failures_first(store):
     later = a_delivery(store)._replace(due_at=store.now() + timedelta(seconds=5))
     spread(store, later, a_delivery(store, "d2"))
     assert store.outbox.claim("desktop").id == "d2" and store.outbox.claim("desktop") is None
@@ -174,7 +174,7 @@ def test_of_an_asks_reminders_one_waits_to_be_spread(store):
 
 
 @pytest.mark.proves("NTF-26", "STORE-1")
-def test_of_an_asks_reminders_one_waits_on_each_road(store):
+def test_one_reminder_of_an_ask_waits_on_each_route(store):
     def remind(name, route="desktop", ask_id="a-222"):
         spread(store, a_delivery(store, name, route)._replace(kind="reminder", ask_id=ask_id))
 
@@ -222,7 +222,7 @@ def test_of_many_senders_at_once_one_gets_each_delivery(tmp_path):
 
 
 @pytest.mark.proves("NTF-13")
-def test_news_is_told_after_the_commit_and_never_of_a_throwaway_store(tmp_path, monkeypatch):
+def test_news_follows_the_commit_and_never_a_throwaway_store(tmp_path, monkeypatch):
     seen = []
     path = str(tmp_path / "gate.db")
 

@@ -1,4 +1,4 @@
-"""What every store must do with runs, their calls and their turns."""
+"""Each store keeps runs, their calls and their turns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def a_turn(run, turn_id="t-1", session="s-1", **more):
 
 
 @pytest.mark.proves("RUN-400")
-def test_a_run_its_calls_and_turns_come_back_as_they_went_in(store):
+def test_run_calls_and_turns_are_read_as_written(store):
     whole = a_run(
         folder="/w", root="/w/..", branch="gate/1", base="c0", state="stuck", reason="é 日本 🙂\0",
         error="Traceback", result={"a": [1, None]}, agent="coder", stopped_at="1 2.1.1", ready_at=LATER,
@@ -63,7 +63,7 @@ def test_a_run_its_calls_and_turns_come_back_as_they_went_in(store):
 
 
 @pytest.mark.proves("RUN-401", "LAW-9")
-def test_a_step_is_written_only_by_whoever_has_the_newest_claim(store):
+def test_only_the_newest_claim_writes_a_step(store):
     run = claim(store, add_run(store))
     late = run
     run = claim(store, run, "b/2/2")
@@ -80,7 +80,7 @@ def test_a_step_is_written_only_by_whoever_has_the_newest_claim(store):
 
 
 @pytest.mark.proves("RUN-401")
-def test_what_changes_nothing_but_calls_is_fenced_all_the_same(store):
+def test_write_of_calls_only_is_fenced_too(store):
     run = claim(store, add_run(store))
     claim(store, run, "b/2/2")
     extended = run._replace(lease_until=LATER)
@@ -100,7 +100,7 @@ def test_people_write_beside_a_run_that_waits_or_runs(store):
 
 
 @pytest.mark.proves("RUN-402")
-def test_ready_runs_come_in_order_and_sleeping_ones_when_their_time_comes(store):
+def test_ready_runs_are_ordered_and_sleepers_come_due(store):
     asleep = add_run(store, ready_at=NOW + timedelta(seconds=10))
     sooner = add_run(store, ready_at=NOW + timedelta(seconds=5))
     first, second = add_run(store), add_run(store)
@@ -125,7 +125,7 @@ def test_without_sleepers_nothing_wakes(store):
 
 
 @pytest.mark.proves("RUN-402")
-def test_runs_are_listed_newest_first_and_those_in_somebodys_hands(store):
+def test_runs_are_listed_newest_first_or_running(store):
     made = [add_run(store) for _ in range(3)]
     ended = runs.give_up(made[1], "why", "", NOW).run
     assert store.runs.change(RunChange(ended), made[1])
@@ -136,7 +136,7 @@ def test_runs_are_listed_newest_first_and_those_in_somebodys_hands(store):
 
 
 @pytest.mark.proves("RUN-403", "S2-36", "LAW-1")
-def test_settling_an_ask_makes_its_run_ready_in_the_same_transaction(store):
+def test_settled_ask_makes_its_run_ready_in_one_transaction(store):
     run = claim(store, add_run(store))
     ask = an_ask(store, run)
     parked = runs.park(run, [a_call(run)], [ask], LATER).run
@@ -145,13 +145,13 @@ def test_settling_an_ask_makes_its_run_ready_in_the_same_transaction(store):
     assert store.runs.get(run.id).state == "waiting_human" and store.runs.ready(9) == []
     settle(store, ask)
     woken = store.runs.get(run.id)
-    # It waited for a time as well; the answer does not wait for that.
+    # It also waited for a time; the answer does not wait for that.
     assert (woken.state, woken.ready_at) == ("ready", None) and store.runs.ready(9) == [run.id]
     assert store.asks.woken() == []
 
 
 @pytest.mark.proves("RUN-403")
-def test_an_answer_to_a_run_that_does_not_wait_changes_nothing_of_it(store):
+def test_answer_does_not_change_a_running_run(store):
     run = claim(store, add_run(store))
     settle(store, an_ask(store, run))
     assert store.runs.get(run.id) == run
@@ -159,7 +159,7 @@ def test_an_answer_to_a_run_that_does_not_wait_changes_nothing_of_it(store):
 
 
 @pytest.mark.proves("RUN-403")
-def test_what_was_answered_while_a_run_was_about_to_park_makes_it_ready(store):
+def test_answer_during_parking_makes_the_run_ready(store):
     run = claim(store, add_run(store))
     ask = an_ask(store, run)
     settle(store, ask)
@@ -174,7 +174,7 @@ def test_what_was_answered_while_a_run_was_about_to_park_makes_it_ready(store):
 @pytest.mark.parametrize(
     ("name", "heard", "state"), [("run", 0, "ready"), ("run", 1, "waiting_human"), ("ask", 0, "waiting_human")]
 )  # fmt: skip
-def test_whoever_asks_an_agent_back_wakes_it_too(store, name, heard, state):
+def test_asking_an_agent_back_wakes_its_run(store, name, heard, state):
     run = claim(store, add_run(store))
     ask = an_ask(store, run, asked_back=1, heard=heard)
     call = a_call(run, name=name, state="waiting", ask_id=ask.id)
@@ -185,7 +185,7 @@ def test_whoever_asks_an_agent_back_wakes_it_too(store, name, heard, state):
 
 
 @pytest.mark.proves("RUN-404", "S2-B18")
-def test_a_session_has_one_holder(store):
+def test_session_has_one_holder(store):
     first, second = claim(store, add_run(store)), claim(store, add_run(store))
     assert store.runs.change(RunChange(first, turns=(a_turn(first),)), first)
     assert store.runs.holder("claude", "s-1") == a_turn(first)
@@ -202,7 +202,7 @@ def test_a_session_has_one_holder(store):
 
 
 @pytest.mark.proves("RUN-404")
-def test_a_session_passes_from_one_turn_to_the_next_in_one_step(store):
+def test_session_passes_between_turns_in_one_step(store):
     run = claim(store, add_run(store))
     assert store.runs.change(RunChange(run, turns=(a_turn(run),)), run)
     over, then = a_turn(run, ended_at=LATER), a_turn(run, "t-2", number=2)
@@ -211,7 +211,7 @@ def test_a_session_passes_from_one_turn_to_the_next_in_one_step(store):
 
 
 @pytest.mark.proves("RUN-404")
-def test_what_has_no_session_is_held_by_nobody(store):
+def test_empty_session_has_no_holder(store):
     run = claim(store, add_run(store))
     for turn_id in ("t-1", "t-2"):
         assert store.runs.change(RunChange(run, turns=(a_turn(run, turn_id, ""),)), run)
@@ -219,7 +219,7 @@ def test_what_has_no_session_is_held_by_nobody(store):
 
 
 @pytest.mark.proves("RUN-405")
-def test_an_agent_signals_only_while_its_turn_is_open_and_nobody_else_writes_that(store):
+def test_agent_signals_only_while_its_turn_is_open(store):
     run = claim(store, add_run(store))
     assert not store.runs.offer("t-1", {"status": "DONE"})
     assert store.runs.change(RunChange(run, turns=(a_turn(run),)), run)
@@ -276,7 +276,7 @@ def test_answer_and_end_of_joined_turn_are_one_write(store):
 
 
 @pytest.mark.proves("RUN-406")
-def test_turns_come_in_the_order_they_began_and_calls_by_their_paths(store):
+def test_turns_are_ordered_by_start_and_calls_by_path(store):
     run = claim(store, add_run(store))
     calls = tuple(a_call(run, path) for path in ("10", "2", "2.10.1", "2.2.1", "2.1.1"))
     early = a_turn(run, "t-9", "s-9", number=2)
@@ -288,7 +288,7 @@ def test_turns_come_in_the_order_they_began_and_calls_by_their_paths(store):
 
 
 @pytest.mark.proves("RUN-407")
-def test_a_forked_run_takes_records_along_as_its_own(store):
+def test_forked_run_copies_records_as_its_own(store):
     first = claim(store, add_run(store))
     call = a_call(first, state="recorded", value=1)
     turn = a_turn(first, ended_at=LATER, signal={"status": "DONE"})
@@ -323,7 +323,7 @@ def test_deleting_a_run_leaves_its_audit_and_its_number(store):
 
 
 @pytest.mark.proves("RUN-409")
-def test_a_claim_is_kept_for_longer_by_its_holder_only(store):
+def test_claim_is_extended_by_its_holder_only(store):
     run = claim(store, add_run(store))
     assert store.runs.extend(run, LATER)
     assert store.runs.get(run.id) == run._replace(lease_until=LATER)
@@ -333,7 +333,7 @@ def test_a_claim_is_kept_for_longer_by_its_holder_only(store):
 
 
 @pytest.mark.proves("RUN-410")
-def test_the_asks_of_a_run_are_its_own_and_no_longer_numbers(store):
+def test_asks_of_a_run_exclude_longer_numbers(store):
     run, eleventh = Run(*a_run())._replace(id=1), Run(*a_run())._replace(id=10)
     mine = an_ask(store, run, "2.1.1", "a-222")
     an_ask(store, eleventh, "1", "a-333")
@@ -344,7 +344,7 @@ def test_the_asks_of_a_run_are_its_own_and_no_longer_numbers(store):
 
 @pytest.mark.proves("PHASE-54", "RUN-461")
 def test_kept_runs_are_listed_apart(store):
-    """Those that could go on; none of them makes a worker wake up earlier."""
+    """Runs that could continue; none of them wakes a worker earlier."""
     kept = [
         add_run(store, owner="b/1/1", state=state, ready_at=at)
         for state, at in (("ready", None), ("ready", NOW), ("waiting_human", NOW))

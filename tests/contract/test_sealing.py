@@ -1,4 +1,4 @@
-"""Every row that a transaction writes is noticed, however SQLite came to write it."""
+"""Each row that a transaction writes is noticed, in every way of writing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def write(store):
-    """Runs SQL in a transaction of the store; gives the rows that its event seals."""
+    """Run SQL in a transaction of the store; return the rows that its event seals."""
 
     def written(*statements):
         with store.quiet_transaction():

@@ -1,4 +1,4 @@
-"""What only the embedded store has to prove."""
+"""Behaviours of the embedded store only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gatebell.domain.asks import asks
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.sessions.visits import Terms
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 
@@ -35,7 +35,7 @@ def open_ask(store, kind="text", **more):
 
 
 @pytest.mark.proves("STORE-5", "S0-34", "S0-39", "S0-40", "S0-93")
-def test_the_view_shows_asks_in_their_older_shape_and_words(path):
+def test_view_shows_asks_in_their_older_shape_and_words(path):
     store = open_throwaway_store(path)
     approved, rejected, chosen, text, late = (
         open_ask(store, "approval"), open_ask(store, "approval"), open_ask(store, "choice", options=("A", "B")),
@@ -65,16 +65,16 @@ def test_the_view_shows_asks_in_their_older_shape_and_words(path):
 
 
 @pytest.mark.proves("STORE-3", "LAW-10")
-def test_a_database_of_somebody_else_is_left_alone(path):
+def test_foreign_database_is_left_as_it_is(path):
     raw = apsw.Connection(path)
     raw.execute("CREATE TABLE theirs (x)")
     raw.close()
-    with pytest.raises(StoreTroubleError, match="no gatebell store"):
+    with pytest.raises(StoreError, match="not a gatebell store"):
         open_store(path)
 
 
 @pytest.mark.proves("STORE-3")
-def test_a_second_store_in_the_same_process_keeps_the_locks_of_the_first(path):
+def test_second_store_in_a_process_keeps_the_first_locks(path):
     first = open_store(path)
     with first.transaction():
         open_store(path).close()
@@ -86,12 +86,12 @@ def test_a_second_store_in_the_same_process_keeps_the_locks_of_the_first(path):
 
 
 @pytest.mark.proves("STORE-2", "LAW-10")
-def test_a_store_of_a_newer_version_is_refused(path):
+def test_store_of_a_newer_version_is_refused(path):
     open_store(path).close()
     raw = apsw.Connection(path)
     raw.execute("PRAGMA user_version = 99")
     raw.close()
-    with pytest.raises(StoreTroubleError, match="newer gatebell: upgrade"):
+    with pytest.raises(StoreError, match="newer gatebell: upgrade"):
         open_store(path)
 
 
@@ -102,7 +102,7 @@ def test_no_named_query_reads_a_whole_table():
 
 
 @pytest.mark.proves("STORE-9")
-def test_a_store_in_use_cannot_become_a_throwaway_one(path):
+def test_store_in_use_cannot_become_a_throwaway_one(path):
     store = open_store(path)
     assert not store.throwaway
     open_ask(store)
@@ -112,7 +112,7 @@ def test_a_store_in_use_cannot_become_a_throwaway_one(path):
 
 @pytest.mark.proves("STORE-10")
 @pytest.mark.parametrize("make", [bell.KernelBell, bell.LookingBell])
-def test_a_bell_wakes_its_waiter(path, make):
+def test_bell_wakes_its_waiter(path, make):
     bell.ring(f"{path}-bell")
     waiter = make(f"{path}-bell")
     woken = threading.Event()
@@ -128,7 +128,7 @@ def test_a_bell_wakes_its_waiter(path, make):
 
 
 @pytest.mark.proves("STORE-10", "LAW-1")
-def test_a_waiter_finds_out_by_itself_when_nobody_rings(path, monkeypatch):
+def test_waiter_notices_by_itself_without_a_bell(path, monkeypatch):
     asker, person = open_throwaway_store(path), open_store(path)
     ask = open_ask(asker)
     monkeypatch.setattr("gatebell.adapters.sqlite.connection.ring", lambda _: None)
@@ -141,7 +141,7 @@ def test_a_waiter_finds_out_by_itself_when_nobody_rings(path, monkeypatch):
 
 
 @pytest.mark.proves("STORE-10")
-def test_without_a_kernel_that_tells_the_file_is_looked_at(path, monkeypatch):
+def test_file_is_polled_without_kernel_notices(path, monkeypatch):
     monkeypatch.setattr(bell, "KernelBell", _raise)
     found = bell.listen(f"{path}-bell")
     assert isinstance(found, bell.LookingBell)
@@ -162,7 +162,7 @@ def _raise(_):
         (apsw.FullError("x"), "disk is full"),
         (apsw.BusyError("x"), "busy for 30 seconds"),
         (apsw.ReadOnlyError("x"), "GATE_STORE=PATH"),
-        (apsw.CorruptError("x"), "put back a copy"),
+        (apsw.CorruptError("x"), "restore a copy"),
         (apsw.IOError("disk I/O error"), "disk I/O error"),
     ],
 )
@@ -173,19 +173,19 @@ def test_database_errors_become_sentences(path, error, sentence):
 
 
 @pytest.mark.proves("STORE-3", "LAW-10")
-def test_a_broken_rule_of_the_store_is_an_error_not_an_endless_retry(path):
+def test_broken_constraint_is_an_error_not_an_endless_retry(path):
     store = open_store(path)
     ask = open_ask(store)
     broken = ask._replace(id="a-zzz", priority="soon")
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         store.asks.open(asks.open_ask(broken, "person:ada"))
     change = asks.cancel(ask, a_person(), "", store.now())
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         store.asks.change(change._replace(ask=change.ask._replace(status="flying")), 1)
 
 
 @pytest.mark.proves("STORE-3")
-def test_an_error_inside_a_transaction_undoes_it(path):
+def test_error_inside_a_transaction_undoes_it(path):
     store = open_store(path)
 
     def break_off():
@@ -193,9 +193,9 @@ def test_an_error_inside_a_transaction_undoes_it(path):
             store.connection.write("INSERT INTO people VALUES ('x', 'now')")
             store.connection.write("INSERT INTO nowhere VALUES (1)")
 
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         break_off()
     assert store.people.all() == []
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         store.connection.rows("SELECT * FROM nowhere")
     assert store.problems() == []

@@ -1,4 +1,4 @@
-"""What every store must do, whatever it is made of."""
+"""Behaviours that each store has."""
 
 from __future__ import annotations
 
@@ -9,13 +9,8 @@ from tests.support.people import a_person
 
 from gatebell.domain.asks import asks, deadlines, messages
 from gatebell.domain.asks.answers import Given, answer
-from gatebell.domain.asks.asks import (
-    Ask,
-    Change,
-    Origin,
-    make_question,
-    question_digest,
-)
+from gatebell.domain.asks.asks import Ask, Change, Origin, question_digest
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import Requirement
 from gatebell.domain.audit.events import Event, Head, verify
 from gatebell.domain.digests import GENESIS
@@ -49,7 +44,7 @@ def settle(store, ask, value="because", caller=None, **more):
 
 
 @pytest.mark.proves("STORE-1", "LAW-1")
-def test_an_ask_comes_back_as_it_went_in(store):
+def test_ask_is_read_as_written(store):
     question = make_question(
         "choice", "Quoi? \x1b[1m 日本 🙂", context={"a": [1, None, "é"]}, options=("A", "B", "Other…"),
         multiple=True,
@@ -82,7 +77,7 @@ def test_abbreviations_find_ids_in_order(store):
 
 
 @pytest.mark.proves("STORE-1", "ASK-7")
-def test_a_taken_id_is_a_conflict_and_changes_nothing(store):
+def test_taken_id_is_a_conflict_and_changes_nothing(store):
     first = open_ask(store)
     again = an_ask(store, prompt="Other?")
     assert store.asks.open(asks.open_ask(again, "person:ada")) == Conflict(None)
@@ -91,7 +86,7 @@ def test_a_taken_id_is_a_conflict_and_changes_nothing(store):
 
 
 @pytest.mark.proves("STORE-1", "ASK-24", "LAW-4")
-def test_the_same_question_of_the_same_session_attaches(store):
+def test_same_question_of_the_same_session_attaches(store):
     first = open_ask(store, session="claude/1")
     again = an_ask(store, "a-333", session="claude/1")
     assert store.asks.open(asks.open_ask(again, "x")) == Conflict(first)
@@ -103,7 +98,7 @@ def test_the_same_question_of_the_same_session_attaches(store):
 
 @pytest.mark.proves("STORE-1", "ASK-25")
 @pytest.mark.parametrize("end", ["taken", "cancelled", "timed_out"])
-def test_what_is_taken_or_over_is_not_attached_to(store, end):
+def test_taken_or_settled_ask_is_not_attached_to(store, end):
     ask = open_ask(store, session="claude/1", deadlines=deadlines.start(store.now(), 1))
     if end == "taken":
         ask, _ = settle(store, ask)
@@ -117,7 +112,7 @@ def test_what_is_taken_or_over_is_not_attached_to(store, end):
 
 
 @pytest.mark.proves("STORE-1")
-def test_nobody_attaches_without_a_session_or_to_a_secret(store):
+def test_attaching_needs_a_session_and_no_secret(store):
     open_ask(store)
     open_ask(store, "a-333")
     secret = make_question("text", "S", secret=True)
@@ -126,7 +121,7 @@ def test_nobody_attaches_without_a_session_or_to_a_secret(store):
 
 
 @pytest.mark.proves("STORE-1", "CLI-8")
-def test_the_inbox_is_ordered_by_priority_then_age(store):
+def test_inbox_is_ordered_by_priority_then_age(store):
     for ask_id, priority, project in (
         ("a-222", 2, "/p"),
         ("a-333", 0, "/q"),
@@ -141,7 +136,7 @@ def test_the_inbox_is_ordered_by_priority_then_age(store):
 
 
 @pytest.mark.proves("WEB-81")
-def test_all_that_a_run_ever_asked_is_found_settled_or_not(store):
+def test_every_ask_of_a_run_is_found(store):
     for ask_id, owner in [("a-444", "run:7/1"), ("a-222", "run:7/2.1.1"), ("a-333", "run:70/1")]:
         open_ask(store, ask_id, origin=Origin(owner=owner))
     open_ask(store, "a-555", origin=Origin(owner="somebody"))
@@ -153,7 +148,7 @@ def test_all_that_a_run_ever_asked_is_found_settled_or_not(store):
 
 
 @pytest.mark.proves("STORE-1", "LAW-2")
-def test_a_change_is_written_only_from_the_version_it_was_decided_on(store):
+def test_change_is_written_only_from_its_version(store):
     ask = open_ask(store, origin=Origin(owner="job:7"))
     after, result = settle(store, ask, note="n")
     assert result == Done() and store.asks.get(ask.id) == after
@@ -169,7 +164,7 @@ def test_a_change_is_written_only_from_the_version_it_was_decided_on(store):
 
 
 @pytest.mark.proves("STORE-1", "LAW-9", "ASK-28", "ASK-29")
-def test_a_change_carries_events_notices_and_wakes(store):
+def test_change_carries_events_notices_and_wakes(store):
     ask = open_ask(store, origin=Origin(owner="run:7"))
     settle(store, ask)
     assert [entry.event.kind for entry in store.audit.entries()] == ["ask.opened", "ask.answered"]
@@ -191,7 +186,7 @@ def test_refused_answers_are_kept_with_everything(store):
 
 
 @pytest.mark.proves("STORE-1", "ASK-22")
-def test_a_key_is_used_once_by_one_principal_on_one_ask(store):
+def test_key_is_used_once_by_one_principal_and_ask(store):
     ask = open_ask(store)
     verdict = answer(ask, (), a_person(), Given("", key="k1"), store.now(), b"k" * 32)
     assert store.asks.keep_answer(verdict.answer, verdict.events) == Done()
@@ -222,7 +217,7 @@ def test_messages_keep_their_order(store):
 
 
 @pytest.mark.proves("STORE-1", "LAW-6", "ASK-19")
-def test_drafts_are_kept_per_person_and_dropped_by_their_answer(store):
+def test_drafts_are_kept_per_person_until_the_answer(store):
     ask = open_ask(store, deadlines=deadlines.start(store.now(), 10))
     change = asks.hold_deadlines(ask, "person:ada", store.now())
     held = change.ask
@@ -255,7 +250,7 @@ def test_secrets_are_erased_when_taken_or_old(store):
 
 
 @pytest.mark.proves("STORE-1", "ASK-18")
-def test_what_is_due_is_found_in_order(store):
+def test_due_asks_are_found_in_order(store):
     now = store.now()
     open_ask(store, "a-222", deadlines=deadlines.start(now, 20))
     open_ask(store, "a-333", deadlines=deadlines.start(now, remind_every_seconds=10))
@@ -280,7 +275,7 @@ def test_history_is_newest_first_and_can_be_searched(store):
 
 
 @pytest.mark.proves("WEB-3", "WEB-4")
-def test_a_token_keeps_its_scopes_and_label_and_takes_its_logins_with_it(store):
+def test_token_keeps_scopes_and_label_and_removes_its_logins(store):
     store.people.add("ada", [EVENT])
     token = Token("", "ada", ("ask",), "for the night shift")
     assert store.people.add_token(token, "0123456789", [EVENT])
@@ -306,7 +301,7 @@ def test_a_token_keeps_its_scopes_and_label_and_takes_its_logins_with_it(store):
 
 
 @pytest.mark.proves("WEB-1", "WEB-2")
-def test_a_link_is_exchanged_once_and_everything_ends_in_time(store):
+def test_link_is_exchanged_once_and_everything_expires(store):
     link = Login("ada", False, ("read",), store.now() + timedelta(minutes=15))
     store.logins.add_link("k1", link, [EVENT])
     store.logins.add_link("k2", link, [EVENT])
@@ -329,7 +324,7 @@ def test_a_link_is_exchanged_once_and_everything_ends_in_time(store):
 
 
 @pytest.mark.proves("WEB-22")
-def test_an_ask_opened_under_a_key_is_found_again_even_when_it_was_taken(store):
+def test_ask_opened_under_a_key_is_found_when_taken(store):
     first = an_ask(store)
     assert isinstance(store.asks.open(asks.open_ask(first, "x"), "t:1"), Done)
     again = store.asks.open(asks.open_ask(an_ask(store, "a-333"), "x"), "t:1")
@@ -373,7 +368,7 @@ def test_people_tokens_and_groups(store):
 
 
 @pytest.mark.proves("STORE-1", "STORE-6", "LAW-9")
-def test_the_audit_trail_is_one_verifiable_chain(store):
+def test_audit_trail_is_one_verifiable_chain(store):
     assert store.audit.head() == Head(0, GENESIS)
     first, second = open_ask(store, "a-222"), open_ask(store, "a-333")
     settle(store, first)
@@ -392,7 +387,7 @@ def test_the_audit_trail_is_one_verifiable_chain(store):
 
 
 @pytest.mark.proves("STORE-1")
-def test_a_store_tells_the_time_of_its_clock(store):
+def test_store_gives_the_time_of_its_clock(store):
     before, mark = store.now(), store.monotonic()
     store.clock.advance(5)
     assert (store.now() - before).total_seconds() == store.monotonic() - mark == 5
@@ -405,7 +400,7 @@ def a_rule(rule_id="g-222222", kind="grant", **more):
 
 
 @pytest.mark.proves("AGT-1", "STORE-1")
-def test_a_held_call_comes_back_as_it_went_in(store):
+def test_held_call_is_read_as_written(store):
     call = Call("Bash", {"command": "é\n", "n": [1, None]}, "/p", "main", "/p/x", "said")
     ask = open_ask(store, question=make_question("approval", "Q", call=call), deferred=True)
     assert store.asks.get(ask.id) == ask
@@ -416,7 +411,7 @@ def test_a_held_call_comes_back_as_it_went_in(store):
 
 
 @pytest.mark.proves("AGT-6", "LAW-9")
-def test_a_grant_is_written_with_the_answer_that_makes_it(store):
+def test_grant_is_written_with_its_answer(store):
     call = Call("Bash", {"command": "x"}, "/p", "main")
     ask = open_ask(store, question=make_question("approval", "Q", call=call))
     _, result = settle(store, ask, "yes", a_person(verified=True), scope=Scope("3"))
@@ -429,7 +424,7 @@ def test_a_grant_is_written_with_the_answer_that_makes_it(store):
 
 
 @pytest.mark.proves("AGT-8", "STORE-1")
-def test_a_rule_comes_back_as_it_went_in(store):
+def test_rule_is_read_as_written(store):
     whole = a_rule(
         identity="d", project="/p", session="s", owner="o", branch="b", ask_id="a-222",
         expires_at=store.now() + timedelta(hours=1), uses_left=2,
@@ -452,7 +447,7 @@ def test_store_remembers_that_it_had_gates(store, kind):
 
 
 @pytest.mark.proves("AGT-8")
-def test_a_grant_is_used_no_more_often_than_it_says(store):
+def test_grant_has_a_limited_number_of_uses(store):
     store.rules.add([a_rule(uses_left=2), a_rule("g-3")], [EVENT])
     assert [store.rules.use("g-222222", [EVENT]) for _ in range(3)] == [True, True, False]
     assert all(store.rules.use("g-3", []) for _ in range(5))
@@ -461,7 +456,7 @@ def test_a_grant_is_used_no_more_often_than_it_says(store):
 
 
 @pytest.mark.proves("AGT-8")
-def test_a_grant_ends_by_time_or_by_a_person(store):
+def test_grant_ends_by_time_or_by_a_person(store):
     store.rules.add(
         [a_rule(expires_at=store.now() + timedelta(seconds=60)), a_rule("g-3")], [EVENT]
     )
@@ -475,7 +470,7 @@ def test_a_grant_ends_by_time_or_by_a_person(store):
 
 
 @pytest.mark.proves("AGT-15")
-def test_a_session_has_one_deferred_ask_at_most(store):
+def test_session_has_one_deferred_ask_at_most(store):
     first = open_ask(store, "a-222", "claude/1", "one", deferred=True)
     other = an_ask(store, "a-333", "claude/1", "two", deferred=True)
     assert store.asks.open(asks.open_ask(other, "person:ada")) == Conflict(first)
@@ -489,7 +484,7 @@ def test_a_session_has_one_deferred_ask_at_most(store):
 
 
 @pytest.mark.proves("AGT-14")
-def test_what_a_session_waits_for(store):
+def test_waits_of_a_session_are_listed(store):
     first = open_ask(store, "a-222", "claude/1", "one")
     second = open_ask(store, "a-333", "claude/1", "two")
     open_ask(store, "a-444", "claude/2", "one")

@@ -1,4 +1,4 @@
-"""What every store must know of the levels of a tree of tasks."""
+"""Each store finds the levels of a tree of tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gatebell.services.tasks import backlog
 
 
 @pytest.mark.proves("TASK-120")
-def test_a_level_of_the_tree_is_found_and_counted_with_closed_ones_or_without(store):
+def test_level_of_the_tree_is_found_and_counted(store):
     top, urgent = add_task(store, "top"), add_task(store, "urgent", priority=0)
     done, last = add_task(store, "done", priority=0), add_task(store, "last", priority=4)
     part, over = add_task(store, parent=top.id), add_task(store, parent=top.id, priority=0)

@@ -1,4 +1,4 @@
-"""What every store must do with tasks, and how they follow their runs."""
+"""Each store keeps tasks, and they follow their runs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def park(store, run, ask_id="a-222"):
 
 
 @pytest.mark.proves("TASK-150")
-def test_a_task_comes_back_as_it_went_in(store):
+def test_task_is_read_as_written(store):
     whole = a_task(
         "tm-abc", description="All of it", role="docs", priority=0, size="large", type="bug",
         parent="tm-par", needs=("tm-dep",), test_command="make", test_from="agent:claude/s",
@@ -75,7 +75,7 @@ def test_several_tasks_are_added_whole_or_not_at_all(store):
 
 
 @pytest.mark.proves("TASK-152", "S3-B12", "S3-B13")
-def test_whoever_decided_on_an_older_version_writes_nothing(store):
+def test_write_from_an_older_version_is_refused(store):
     [task] = add_tasks(store, "tm-aaa")
     assert store.tasks.change(TaskChange(task._replace(title="One", version=2)), task)
     assert not store.tasks.change(TaskChange(task._replace(title="Two", version=2)), task)
@@ -100,7 +100,7 @@ def test_lists_have_answered_ones_first_then_priority_then_age(store):
 
 
 @pytest.mark.proves("TASK-154", "S3-B21")
-def test_a_task_is_ready_once_all_it_needs_is_closed_and_not_before(store):
+def test_task_is_ready_once_its_dependencies_are_closed(store):
     first, second = add_tasks(store, "tm-one", "tm-two")
     [last] = add_tasks(store, "tm-las", needs=("tm-one", "tm-two"))
     assert (last.unmet, last.ready) == (2, False)
@@ -125,7 +125,7 @@ def test_of_a_tree_the_parts_are_found(store):
 
 
 @pytest.mark.proves("TASK-156")
-def test_a_task_is_taken_up_by_one_run_however_many_try(store):
+def test_task_is_taken_by_one_run_of_many(store):
     [task] = add_tasks(store, "tm-aaa", priority=1)
     now, run = taken_up(store)
     assert (now.run, now.state, run.task, run.priority) == (run.id, "open", task.id, 1)
@@ -136,7 +136,7 @@ def test_a_task_is_taken_up_by_one_run_however_many_try(store):
 
 
 @pytest.mark.proves("TASK-157", "S3-9", "S3-10", "S3-30", "S3-33", "LAW-9")
-def test_a_task_follows_its_run_in_the_same_transaction(store):
+def test_task_follows_its_run_in_the_same_transaction(store):
     add_tasks(store, "tm-aaa")
     task, run = taken_up(store)
     run = claim(store, run)
@@ -163,7 +163,7 @@ def test_a_task_follows_its_run_in_the_same_transaction(store):
 
 
 @pytest.mark.proves("TASK-158")
-def test_an_answer_that_comes_while_the_run_is_about_to_park_opens_the_task_again(store):
+def test_answer_during_parking_opens_the_task_again(store):
     add_tasks(store, "tm-aaa")
     _, run = taken_up(store)
     run = claim(store, run)
@@ -175,7 +175,7 @@ def test_an_answer_that_comes_while_the_run_is_about_to_park_opens_the_task_agai
 
 @pytest.mark.proves("TASK-159")
 @pytest.mark.parametrize("result", ["failed", "blocked", "deferred", "closed", "nonsense", 7])
-def test_what_the_run_says_at_its_end_is_what_becomes_of_the_task(store, result):
+def test_end_of_the_run_decides_the_task_state(store, result):
     add_tasks(store, "tm-aaa")
     _, run = taken_up(store)
     run = claim(store, run)
@@ -185,7 +185,7 @@ def test_what_the_run_says_at_its_end_is_what_becomes_of_the_task(store, result)
 
 
 @pytest.mark.proves("TASK-160")
-def test_a_run_that_breaks_or_is_stopped_fails_its_task_and_taken_up_again_opens_it(store):
+def test_failed_run_fails_its_task_and_resuming_opens_it(store):
     add_tasks(store, "tm-aaa")
     _, run = taken_up(store)
     run = claim(store, run)
@@ -196,7 +196,7 @@ def test_a_run_that_breaks_or_is_stopped_fails_its_task_and_taken_up_again_opens
 
 
 @pytest.mark.proves("TASK-161", "S3-B22")
-def test_closing_what_waits_ends_its_run_and_its_ask_in_one_transaction(store):
+def test_closing_a_waiting_task_ends_its_run_and_ask(store):
     add_tasks(store, "tm-aaa")
     _, run = taken_up(store)
     run = claim(store, run)
@@ -212,7 +212,7 @@ def test_closing_what_waits_ends_its_run_and_its_ask_in_one_transaction(store):
 
 
 @pytest.mark.proves("TASK-162")
-def test_an_older_run_of_a_task_leaves_it_alone(store):
+def test_older_run_of_a_task_does_not_change_it(store):
     add_tasks(store, "tm-aaa")
     task, old = taken_up(store)
     manage_runs.stop(store, old.id, ADA, "enough")
@@ -229,7 +229,7 @@ def test_an_older_run_of_a_task_leaves_it_alone(store):
 
 
 @pytest.mark.proves("TASK-163", "S3-P4")
-def test_of_runs_that_are_ready_the_more_urgent_task_goes_first(store):
+def test_ready_run_of_the_more_urgent_task_comes_first(store):
     add_tasks(store, "tm-aaa", priority=3)
     add_tasks(store, "tm-bbb", priority=4)
     (_, third), (_, fourth) = taken_up(store), taken_up(store)
@@ -239,7 +239,7 @@ def test_of_runs_that_are_ready_the_more_urgent_task_goes_first(store):
 
 
 @pytest.mark.proves("TASK-164")
-def test_tasks_in_progress_are_listed_for_whoever_looks_for_the_stale(store):
+def test_tasks_in_progress_are_listed_to_find_stale_ones(store):
     add_tasks(store, "tm-aaa", "tm-bbb")
     backlog.claim(store, "tm-bbb", ADA)
     assert [task.id for task in store.tasks.list_claimed()] == ["tm-bbb"]

@@ -1,4 +1,4 @@
-"""Whatever is written into the store by hand, `gate audit verify` finds and names."""
+"""`gate audit verify` finds and names each change by hand in the store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.support import rich_store
 from tests.support.rich_store import ADA, answer, open_ask
 
-from gatebell.adapters.sqlite.columns import TABLES, apart
+from gatebell.adapters.sqlite.columns import TABLES, list_apart
 from gatebell.adapters.sqlite.rows import list_compared_columns
 from gatebell.app.wiring import open_store
 from gatebell.cli import main
@@ -23,10 +23,10 @@ from gatebell.services.audit import Checked
 from gatebell.services.permissions import manage_rules
 from gatebell.services.tasks import backlog
 
-# Columns that an index keeps unique beside the key, so a copied row needs others.
+# Columns with a unique index besides the key: a copied row needs other values.
 UNIQUE = {"asks": ("seq", "session"), "visits": ("number",), "tasks": ("seq",)}
 ENDED = "state IN ('completed', 'stuck', 'failed')"
-# A key is used once by each person for an ask: a copied row without one breaks no rule of the table.
+# Each person uses a key once per ask: a copied row without one breaks no table rule.
 ROW = {"runs": ENDED, "calls": "state <> 'open'", "answers": "key = ''"}
 
 
@@ -41,7 +41,7 @@ def filled(tmp_path_factory):
 
 @pytest.fixture
 def forge(filled, tmp_path):
-    """Writes plain SQL into a copy of that file; gives the faults that are then found."""
+    """Write plain SQL into a copy of that file; return the faults that are found."""
     copy = str(tmp_path / "gate.db")
 
     def write_forged(sql, parameters=()):
@@ -78,14 +78,14 @@ def columns_of(path, table):
 
 
 def another(column, kind):
-    """SQL for a value other than the one that is there."""
+    """Return SQL for another value than the present one."""
     if kind == "TEXT":
         return f"coalesce(\"{column}\", '') || 'x'"
     return f'coalesce("{column}", 0) + 1000'
 
 
 def row_of(path, table):
-    """The SQL condition for one row, and how faults name it."""
+    """Return the SQL condition for one row, and its name in faults."""
     key = TABLES[table].key
     names = ", ".join(f'"{column}"' for column in key)
     found = read(path, f"SELECT {names} FROM {table} WHERE {ROW.get(table, '1')} LIMIT 1")[0]
@@ -173,8 +173,8 @@ def test_columns_outside_the_trail_are_listed(filled, forge, capsys, monkeypatch
     monkeypatch.setenv("GATE_STORE", filled)
     assert main.main(["audit", "verify", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["not_compared"] == apart() and told["faults"] == [] and told["older"] == {}
-    for table, column in (name.split(".") for name in apart()):
+    assert told["not_compared"] == list_apart() and told["faults"] == [] and told["older"] == {}
+    for table, column in (name.split(".") for name in list_apart()):
         if table == "events" or column in ("*", *TABLES[table].changing):
             continue
         kind = columns_of(filled, table)[column]
@@ -192,7 +192,7 @@ def test_columns_outside_the_trail_are_listed(filled, forge, capsys, monkeypatch
                 "UPDATE asks SET delivered_at = settled_at, delivered_to = 'x' "
                 "WHERE status = 'answered' AND delivered_at IS NULL"
             ),
-            "in a state that no event brought about",
+            "in a state that no event explains",
         ),
         ("UPDATE rules SET pattern = 'Bash(*)', identity = ''", "the column pattern was changed"),
         ("UPDATE rules SET uses_left = 1000", "the column uses_left was changed"),
@@ -249,7 +249,7 @@ def test_forged_row_is_found_after_its_use(filled, tmp_path):
 def test_changed_schema_is_named(forge):
     trigger = "CREATE TRIGGER yes AFTER UPDATE ON asks BEGIN SELECT 1; END"
     wrote = "; INSERT INTO drafts SELECT id, 'x', '', '' FROM asks"
-    assert forge(trigger + wrote) == ["the trigger yes is no part of a store"]
+    assert forge(trigger + wrote) == ["the trigger yes does not belong to a store"]
     assert forge(f"DROP INDEX asks_attachable{wrote}") == ["the index asks_attachable is missing"]
     view = "DROP VIEW human_interactions; CREATE VIEW human_interactions AS SELECT 1"
     assert forge(view + wrote) == ["the view human_interactions was changed"]
@@ -269,7 +269,7 @@ def test_verify_sees_one_moment_of_a_busy_store(filled, tmp_path):
 
 
 def age(path):
-    """Make of a store one that an older version wrote: its events seal no rows."""
+    """Turn a store into one of an older version: its events seal no rows."""
     with closing(apsw.Connection(path)) as raw:
         events = raw.execute("SELECT * FROM events ORDER BY seq").fetchall()
         raw.execute("DELETE FROM events")
@@ -368,7 +368,7 @@ def test_older_store_stays_clean_in_use(aged, clock):
                 "UPDATE asks SET delivered_at = settled_at, delivered_to = 'x' "
                 "WHERE status = 'answered' AND delivered_at IS NULL"
             ),
-            "in a state that no event brought about",
+            "in a state that no event explains",
         ),
     ],
 )

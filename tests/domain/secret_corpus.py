@@ -1,4 +1,4 @@
-"""Fake secrets for tests, made of the files beside this one, which say how."""
+"""Fake secrets for tests, made from the text files of this folder."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Sample(NamedTuple):
     name: str
     text: str
     expected: str
-    """The text with nothing but the secrets hidden."""
+    """The text with only the secrets hidden."""
     secrets: list[str]
 
     def leaks(self, shown: str) -> list[str]:
-        """The secrets of which a piece can still be read."""
+        """Return the secrets of which a part is still readable."""
         rest = self.expected.replace(HIDDEN, "\n")
         found = []
         for secret in self.secrets:
@@ -42,7 +42,7 @@ class Sample(NamedTuple):
 
 
 def read_corpus(file: str = "secret_formats.txt") -> list[Sample]:
-    """Every sample of a file; a format is put into each of the surroundings."""
+    """Return each sample of a file; each format is put into each context."""
     section, surroundings, samples = "", [], []
     for line in (Path(__file__).parent / file).read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
@@ -71,7 +71,7 @@ def _make(name: str, marked: str) -> Sample:
 
 
 def _fill(seed: str, found: re.Match[str]) -> str:
-    """Characters that look random and are the same in every run."""
+    """Return characters that look random but are equal in each run."""
     alphabet, number = ALPHABETS[found[1]], int(found[2])
     stream = b""
     while len(stream) < number:

@@ -1,4 +1,4 @@
-"""What was going on: bounded, in a useful order, and without secrets."""
+"""Activity summaries: bounded, in a useful order, and without secrets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECRETS = (
 
 @pytest.mark.proves("AGT-17")
 @pytest.mark.parametrize("secret", SECRETS)
-def test_a_secret_is_hidden_wherever_it_stands(secret):
+def test_secret_is_hidden_in_every_place(secret):
     assert redact(f"see {secret} there") == f"see {HIDDEN} there"
 
 
@@ -41,7 +41,7 @@ def test_a_secret_is_hidden_wherever_it_stands(secret):
         ("-----BEGIN PRIVATE KEY-----\nbm8gZW5k", HIDDEN),
     ],
 )
-def test_a_value_is_hidden_by_its_name(text, left):
+def test_value_is_hidden_by_its_name(text, left):
     assert redact(text) == left
 
 
@@ -49,12 +49,12 @@ def test_a_value_is_hidden_by_its_name(text, left):
 @pytest.mark.parametrize(
     "text", ["max_tokens: 4096", "def token(store):", "http://host:80/a@b", "sk-short", "a = b"]
 )
-def test_what_is_no_secret_stays(text):
+def test_harmless_text_stays(text):
     assert redact(text) == text
 
 
 @pytest.mark.proves("TASK-321")
-def test_what_a_flow_says_to_its_agent_is_left_out():
+def test_messages_of_the_flow_are_left_out():
     ours = Step("prompt", first("t-1", role="code", run_prompt="# Task: Add login"))
     words = Step("words", "Which one?")
     assert explain([ours, words], "") == "It last said:\nWhich one?"
@@ -62,7 +62,7 @@ def test_what_a_flow_says_to_its_agent_is_left_out():
 
 
 @pytest.mark.proves("AGT-17")
-def test_the_explanation_is_ordered_and_bounded():
+def test_explanation_is_ordered_and_bounded():
     steps = [
         Step("prompt", "first"),
         Step("prompt", "p" * 2000),
@@ -83,7 +83,7 @@ def test_the_explanation_is_ordered_and_bounded():
 @pytest.mark.proves("RED-1", "RED-4")
 @pytest.mark.parametrize("most", [300, 1_500, 2_500])
 def test_secret_at_a_bound_is_hidden(most):
-    """The bounds of commands, prompts and words; the secret would be cut in its middle."""
+    """The bounds of commands, prompts and words cut the secret in its middle."""
     for before in range(most - 60, most + 1, 7):
         text = "x" * (before - 1) + " DB_PASS=hunter2-" + "a1" * 20 + " more" * 10
         steps = [
@@ -103,7 +103,7 @@ def test_key_at_a_bound_is_hidden():
 
 
 @pytest.mark.proves("AGT-14")
-def test_a_call_is_found_by_its_missing_result():
+def test_call_is_found_by_its_missing_result():
     steps = [
         Step("call", "", "Bash", {"command": "ls", "description": "a"}, "t1"),
         Step("result", "", call_id="t1"),
@@ -118,7 +118,7 @@ def test_a_call_is_found_by_its_missing_result():
     assert open_call(steps, Call("Read", {"file_path": "y"})) == ""
     twice = [*steps, Step("call", "", "Bash", {"command": "ls"}, "t5")]
     assert open_call(twice, ls) == ""
-    # A command counts alone; of all other tools the whole input does.
+    # For a command only its text counts, for other tools the whole input.
     assert open_call(steps, make_call("Bash", {"command": "ls -a"}, "", "")) == ""
     assert open_call(steps, Call("Exit", {"code": 1})) == ""
     assert Step("words", "w")[2:] == ("", None, "", "")
@@ -126,7 +126,7 @@ def test_a_call_is_found_by_its_missing_result():
 
 
 @pytest.mark.proves("AGT-26")
-def test_a_note_is_audited():
+def test_note_is_audited():
     note = Note("claude", "/p", "done", datetime(2026, 1, 1, tzinfo=UTC))
     assert build_sent_event(note, an_agent()) == (
         "note.sent", "claude", "agent:claude/s1", {"text": "done", "via": "cli"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gatebell.domain.asks.answers import interpret
-from gatebell.domain.asks.asks import make_question
+from gatebell.domain.asks.questions import make_question
 from gatebell.errors import InvalidAnswerError
 
 

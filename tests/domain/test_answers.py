@@ -1,4 +1,4 @@
-"""What fits a question, who may say it, and which answer settles."""
+"""Valid answers, permitted people, and the answer that settles."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from gatebell.domain.asks.answers import (
     interpret,
     with_default,
 )
-from gatebell.domain.asks.asks import Ask, Origin, iso, make_question, question_digest
+from gatebell.domain.asks.asks import Ask, Origin, iso, question_digest
 from gatebell.domain.asks.documents import token_document
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import Requirement, Vote
 from gatebell.domain.people.logins import Token, session_prefix
 from gatebell.domain.sessions.visits import Terms
@@ -59,7 +60,7 @@ def test_only_the_closed_words_decide_an_approval(words):
 
 
 @pytest.mark.proves("ASK-1", "X-6")
-def test_the_words_of_an_approval():
+def test_approval_words_are_read():
     approving, rejecting = ("yes", "y", "approve", "approved"), ("no", "n", "reject", "rejected")
     assert dict.fromkeys(approving, "approved") | dict.fromkeys(rejecting, "rejected") == DECISIONS
     for word, decision in DECISIONS.items():
@@ -69,7 +70,7 @@ def test_the_words_of_an_approval():
 
 
 @pytest.mark.proves("ASK-9", "X-8", "X-9", "X-31")
-def test_a_rejection_is_answered_with_a_reason_and_a_name():
+def test_rejection_is_answered_with_a_reason_and_a_name():
     change = give(an_ask(), "no", note="not on a Friday").change
     after = change.ask
     assert (after.status, after.decision, after.note) == ("answered", "rejected", "not on a Friday")
@@ -81,7 +82,7 @@ def test_a_rejection_is_answered_with_a_reason_and_a_name():
 
 
 @pytest.mark.proves("ASK-28", "LAW-9", "ASK-29")
-def test_settling_wakes_the_owner_and_tells_the_outbox_and_the_audit():
+def test_settling_wakes_the_owner_and_writes_outbox_and_audit():
     verdict = give(an_ask(), "yes", note="go")
     assert verdict.change.wakes == ("run:1",)
     assert [(notice.kind, notice.ask_id) for notice in verdict.change.notices] == [
@@ -97,7 +98,7 @@ def test_settling_wakes_the_owner_and_tells_the_outbox_and_the_audit():
 
 
 @pytest.mark.proves("ASK-2", "S0-7", "S1-B15")
-def test_a_choice_takes_one_of_its_options():
+def test_choice_takes_one_of_its_options():
     question = an_ask("choice", options=("Red", "Blue", "blue ")).question
     assert interpret(question, "Red") == (None, "Red")
     assert interpret(question, "red") == (None, "Red")
@@ -108,7 +109,7 @@ def test_a_choice_takes_one_of_its_options():
 
 
 @pytest.mark.proves("ASK-2")
-def test_two_options_that_differ_only_in_case_must_be_named_exactly():
+def test_options_that_differ_in_case_must_be_exact():
     question = an_ask("choice", options=("go", "GO")).question
     assert interpret(question, "GO") == (None, "GO")
     with pytest.raises(InvalidAnswerError, match=r"the options are 'go', 'GO'$"):
@@ -137,7 +138,7 @@ def test_other_carries_words(spelling):
 
 
 @pytest.mark.proves("ASK-4")
-def test_a_text_is_not_empty():
+def test_text_is_not_empty():
     question = an_ask("text").question
     assert interpret(question, " hi ") == (None, " hi ")
     for wrong in ("", " \n", None, 3, ["x"]):
@@ -149,7 +150,7 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 
 
 @pytest.mark.proves("ASK-5", "ASK-6")
-def test_a_form_fits_its_schema():
+def test_form_fits_its_schema():
     question = an_ask("form", schema=SCHEMA).question
     assert interpret(question, {"n": 3}) == (None, {"n": 3})
     with pytest.raises(InvalidAnswerError, match=r"n: .*integer"):
@@ -159,22 +160,22 @@ def test_a_form_fits_its_schema():
 
 
 @pytest.mark.proves("ASK-18", "LAW-3")
-def test_a_default_is_judged_like_an_answer_and_never_approves():
+def test_default_is_checked_like_an_answer_and_never_approves():
     assert with_default(an_ask("choice", options=("A", "B")).question, "b").default == "B"
     assert with_default(an_ask("text").question, None).default is None
     with pytest.raises(UsageError, match="does not answer"):
         with_default(an_ask("choice", options=("A", "B")).question, "C")
     for gate in (an_ask("approval"), an_ask("session", terms=Terms("text"))):
-        with pytest.raises(UsageError, match="silence never decides"):
+        with pytest.raises(UsageError, match="a timeout never decides"):
             with_default(gate.question, "yes")
-    with pytest.raises(UsageError, match="a secret has no default"):
+    with pytest.raises(UsageError, match="a secret cannot have a default"):
         with_default(an_ask("text", secret=True).question, "x")
-    with pytest.raises(UsageError, match="not a JSON Schema"):
+    with pytest.raises(UsageError, match="not a valid JSON Schema"):
         with_default(an_ask("form", schema={"type": "nonsense"}).question, None)
 
 
 @pytest.mark.proves("ASK-23", "LAW-2", "S3-B13")
-def test_a_late_answer_is_kept_and_told_who_won():
+def test_late_answer_is_kept_and_names_the_winner():
     after = give(an_ask(), "yes").change.ask
     verdict = give(after, "no", a_person("bob"), note="stop!")
     assert isinstance(verdict.error, AlreadySettledError)
@@ -187,7 +188,7 @@ def test_a_late_answer_is_kept_and_told_who_won():
 
 
 @pytest.mark.proves("ASK-27", "LAW-4")
-def test_an_answer_is_bound_to_what_was_shown():
+def test_answer_is_bound_to_the_shown_ask():
     ask = an_ask()
     assert give(ask, "yes", digest=ask.digest).error is None
     verdict = give(ask, "yes", digest="0" * 64)
@@ -196,7 +197,7 @@ def test_an_answer_is_bound_to_what_was_shown():
 
 @pytest.mark.proves("WHO-2", "LAW-3", "X-16")
 @pytest.mark.parametrize("terms", [None, Terms("approval"), Terms("text")])
-def test_an_agent_cannot_decide_what_lets_something_happen(terms):
+def test_agent_cannot_answer_an_approval(terms):
     ask = an_ask("session" if terms else "approval", terms=terms)
     verdict = give(ask, "yes", an_agent())
     assert isinstance(verdict.error, AgentRefusedError)
@@ -206,7 +207,7 @@ def test_an_agent_cannot_decide_what_lets_something_happen(terms):
 
 
 @pytest.mark.proves("WHO-3")
-def test_a_personal_token_is_accepted_from_an_agents_shell():
+def test_personal_token_is_accepted_from_an_agent_shell():
     caller = an_agent()._replace(verified=True)
     verdict = give(an_ask(), "yes", caller)
     assert verdict.error is None and verdict.change.ask.settled_by == "person:ada"
@@ -214,12 +215,12 @@ def test_a_personal_token_is_accepted_from_an_agents_shell():
 
 
 @pytest.mark.proves("WHO-4", "WHO-5", "S3-B20")
-def test_an_agent_may_answer_another_sessions_question_under_its_own_name():
+def test_agent_may_answer_another_session_under_its_own_name():
     ask = an_ask("text", session="claude/s1")
     assert give(ask, "use tabs", an_agent("s2")).change.ask.settled_by == "agent:claude/s2"
     assert give(ask, "use tabs", an_agent("s1", "codex")).error is None
     verdict = give(ask, "use tabs", an_agent("s1"))
-    assert isinstance(verdict.error, AgentRefusedError) and "cannot answer itself" in str(
+    assert isinstance(verdict.error, AgentRefusedError) and "which cannot answer it" in str(
         verdict.error
     )
 
@@ -238,7 +239,7 @@ def test_votes_are_counted_until_the_requirement_is_fulfilled():
 
 
 @pytest.mark.proves("ASK-10", "ASK-14")
-def test_a_claimed_name_is_not_enough_where_people_are_told_apart():
+def test_claimed_name_is_insufficient_for_a_requirement():
     ask = an_ask(requirement=Requirement(n=2, of=("ada", "bob")))
     verdict = give(ask, "yes", a_person())
     assert isinstance(verdict.error, RefusedError) and "personal token" in str(verdict.error)
@@ -246,7 +247,7 @@ def test_a_claimed_name_is_not_enough_where_people_are_told_apart():
 
 
 @pytest.mark.proves("ASK-30", "LAW-6")
-def test_a_secret_stands_nowhere_but_in_its_own_place():
+def test_secret_is_only_in_its_own_place():
     verdict = give(an_ask("text", secret=True), "hunter2", key="k1")
     assert verdict.secret == "hunter2"
     assert "hunter2" not in repr(verdict._replace(secret=None))
@@ -264,7 +265,7 @@ def test_fields_marked_write_only_are_hidden():
     assert verdict.change.ask.value["user"] == "ada"
     assert list(verdict.change.ask.value["pass"]) == ["secret"]
     assert "hunter2" not in repr(verdict._replace(secret=None))
-    with pytest.raises(UsageError, match="a secret has no default"):
+    with pytest.raises(UsageError, match="a secret cannot have a default"):
         with_default(an_ask("form", schema=schema).question, {"user": "x"})
 
 
@@ -283,7 +284,7 @@ def test_nothing_of_a_refused_secret_is_kept_or_said(value):
 
 
 @pytest.mark.proves("ASK-22")
-def test_the_fingerprint_tells_a_retry_from_another_answer():
+def test_fingerprint_distinguishes_a_retry_from_another_answer():
 
     def fingerprint(value, note, key="k"):
         return give(an_ask("text"), value, note=note, key=key).answer.fingerprint
@@ -294,10 +295,12 @@ def test_the_fingerprint_tells_a_retry_from_another_answer():
 
 
 @pytest.mark.proves("LAW-3")
-def test_whoever_asked_with_a_token_does_not_answer_with_it():
+def test_asker_with_a_token_cannot_answer_with_it():
     ask = an_ask("text", session=f"{session_prefix('tk-1')}s")
     caller = a_person("sue", verified=True)._replace(token_id="tk-1")
     verdict = answer(ask, (), caller, Given("me"), NOW, b"k" * 32)
-    assert isinstance(verdict.error, AgentRefusedError) and "this very token" in str(verdict.error)
+    assert isinstance(
+        verdict.error, AgentRefusedError
+    ) and "with this token, which cannot answer" in str(verdict.error)
     document = token_document(Token("tk-1", "sue", made_at=NOW))
     assert (document["id"], document["made_at"]) == ("tk-1", iso(NOW))

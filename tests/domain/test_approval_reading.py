@@ -1,4 +1,4 @@
-"""How one message is read: its limits, its signs of doubt, and what a choice may be made of."""
+"""Reading of one message: limits, signs of doubt, and choices."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_eastern_letter_beside_latin_ones_is_plain(letter):
 
 
 @pytest.mark.proves("SES-2")
-def test_tilde_is_no_question():
+def test_tilde_is_not_a_question():
     assert [asks("about ~5"), asks("about 5?"), asks("5？")] == [False, True, True]
     assert read("Looks good, all ~5 parts. Approved.").value == "approved"
 

@@ -16,13 +16,13 @@ from gatebell.domain.asks.asks import (
     Origin,
     hide_settlement,
     iso,
-    make_question,
     question_digest,
     record_digest,
     settled_sentence,
 )
 from gatebell.domain.asks.context_text import context_text, is_plain
 from gatebell.domain.asks.documents import entry_document
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import Requirement, parse_requirement, why_not
 from gatebell.domain.audit.events import Entry, Event
 from gatebell.domain.digests import digest
@@ -33,10 +33,10 @@ from gatebell.domain.sessions.visits import Terms, Visit
 from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
-    CancelledError,
+    AskCancelledError,
+    AskExpiredError,
     InvalidAnswerError,
     NotAnsweredError,
-    TimedOutError,
     UsageError,
 )
 
@@ -82,7 +82,7 @@ def test_late_answer_is_kept_without_a_decision():
 
 
 @pytest.mark.proves("WEB-75")
-def test_token_answers_what_others_asked():
+def test_token_answers_asks_of_others():
     ada = a_person(verified=True)._replace(token_id="t9")
     assert give(an_ask(), "x", ada).error is None
     own = an_ask(origin=ORIGIN._replace(session="http-t9/1"))
@@ -97,17 +97,52 @@ def test_grant_has_an_id_of_its_own():
     assert re.fullmatch("g-[2-9a-z]{6}", granted.id)
 
 
-@pytest.mark.proves("ASK-2", "ASK-6")
+@pytest.mark.proves("ASK-2", "ASK-6", "EASE-25")
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "given", "sentence"),
     [
-        (("A", "B"), "the options are 'A', 'B'"),
-        (("A", "Other…"), "the options are 'A', and Other… with words of your own"),
+        (("A", "B"), "C", "'C' is not an option; the options are 'A', 'B'"),
+        (("A", "B"), 7, "7 is not an option; the options are 'A', 'B'"),
+        (("A", "B"), "x" * 50, f"'{'x' * 39}… is not an option; the options are 'A', 'B'"),
+        (
+            ("Red", "Blue"),
+            "Rde",
+            "'Rde' is not an option; the options are 'Red', 'Blue'; did you mean 'Red'?",
+        ),
+        (
+            ("A", "Other…"),
+            "C",
+            "'C' is not an option; the options are 'A', and Other… with words of your own",
+        ),
     ],
 )
-def test_wrong_option_is_refused_with_the_right_ones(options, sentence):
+def test_wrong_option_is_refused_with_the_right_ones(options, given, sentence):
     with pytest.raises(InvalidAnswerError) as caught:
-        interpret(make_question("choice", "Q?", options=options), "C")
+        interpret(make_question("choice", "Q?", options=options), given)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.proves("EASE-28")
+@pytest.mark.parametrize(
+    ("kind", "more", "sentence"),
+    [
+        ("choice", {}, "a choice needs options: give two or more"),
+        (
+            "approval",
+            {"options": ("A", "B")},
+            "an ask of kind approval has no options: leave them out, or ask for a choice",
+        ),
+        ("form", {}, "a form needs a schema: give a JSON Schema"),
+        (
+            "text",
+            {"schema": {"type": "object"}},
+            "an ask of kind text has no schema: leave it out, or ask for a form",
+        ),
+    ],
+)
+def test_options_and_schema_belong_to_their_kind(kind, more, sentence):
+    with pytest.raises(UsageError) as caught:
+        make_question(kind, "Q?", **more)
     assert str(caught.value) == sentence
 
 
@@ -207,7 +242,7 @@ def test_one_person_may_be_required():
     assert parse_requirement("1:ada") == {"n": 1, "of": ["ada"]}
     assert parse_requirement("1") == {"n": 1}
     for text in ("0", "0:ada"):
-        with pytest.raises(UsageError, match="--require takes"):
+        with pytest.raises(UsageError, match="expected --require"):
             parse_requirement(text)
 
 
@@ -215,8 +250,12 @@ def test_one_person_may_be_required():
 @pytest.mark.parametrize(
     ("status", "error", "sentence"),
     [
-        ("timed_out", TimedOutError, "a-222 timed out before anybody answered"),
-        ("cancelled", CancelledError, "a-222 was cancelled: no reason given"),
+        (
+            "timed_out",
+            AskExpiredError,
+            "a-222 timed out without an answer: ask again, or give it more time",
+        ),
+        ("cancelled", AskCancelledError, "a-222 was cancelled: no reason given"),
         ("pending", NotAnsweredError, "a-222 is not answered yet: gate wait a-222"),
     ],
 )
@@ -232,9 +271,9 @@ def test_response_of_a_session_has_the_wanted_shape():
     visits = outcomes.Visits(2, "claude/s1", None, 7000)
     result = outcomes.outcome(ask, "7", visits)
     assert result.visits == visits and result.response == "7"
-    assert result.convert_response(int) is result and result.response == 7
+    assert result.convert_by(int) is result and result.response == 7
     nothing = outcomes.outcome(an_ask("session", session=Terms("text")), None)
-    assert nothing.convert_response(int).response is None and nothing.visits == (0, "", None, 0)
+    assert nothing.convert_by(int).response is None and nothing.visits == (0, "", None, 0)
 
 
 @pytest.mark.proves("SES-124")
@@ -248,11 +287,16 @@ def test_open_visit_lasts_until_the_ask_is_settled():
 @pytest.mark.proves("SES-23", "LAW-3")
 def test_approval_of_nothing_approves_nothing():
     wanted = outcomes.Approval()
-    assert (wanted.id, wanted.status, wanted.decision, bool(wanted)) == ("", "pending", None, False)
+    assert (wanted.ask_id, wanted.status, wanted.decision, bool(wanted)) == (
+        "",
+        "pending",
+        None,
+        False,
+    )
 
 
 @pytest.mark.proves("AGT-17")
-def test_last_eight_calls_are_told_whole():
+def test_last_eight_calls_are_shown_whole():
     calls = [Step("call", "", "Bash", {"command": f"ls {n}"}) for n in range(9)]
     done = "\n".join(f"Bash: ls {n}" for n in range(1, 9))
     assert explain([Step("words", "w" * 2_501), *calls], "M a.py") == (
@@ -269,7 +313,7 @@ def test_unread_rest_of_a_text_is_counted():
 
 
 @pytest.mark.proves("TASK-282")
-def test_context_of_names_is_told_in_lines():
+def test_context_of_names_is_shown_in_lines():
     context = {"Flows": ["a", "b"], "Why": "one\ntwo\n", "Port": "80", "Home": "~", "Left": ""}
     assert context_text(context) == "Flows:\n- a\n- b\nWhy:\none\ntwo\nPort: 80\nHome: ~"
     assert [is_plain(one) for one in (context, {}, {"a": 1}, "a", {"a": [1]})] == [

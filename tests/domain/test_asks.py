@@ -1,4 +1,4 @@
-"""The life of an ask, but for its answer."""
+"""The life of an ask without its answer."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gatebell.domain.asks.asks import (
     Origin,
     iso,
     make_id,
-    make_question,
     parse_priority,
     question_digest,
 )
+from gatebell.domain.asks.questions import Question, make_question
 from gatebell.domain.asks.requirements import Requirement
 from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import AlreadySettledError, UsageError
@@ -41,20 +41,20 @@ def an_ask(kind="text", default=None, owner="", **clock):
 @pytest.mark.parametrize(
     ("kind", "prompt", "more", "sentence"),
     [
-        ("poll", "Q", {}, "no kind"),
-        ("text", " \n", {}, "needs a question"),
+        ("poll", "Q", {}, "a kind of ask"),
+        ("text", " \n", {}, "question is empty"),
         ("text", "x" * 200_001, {}, "--context"),
         ("choice", "Q", {}, "needs options"),
-        ("text", "Q", {"options": ("A",)}, "needs options"),
+        ("text", "Q", {"options": ("A",)}, "has no options"),
         ("form", "Q", {}, "needs a schema"),
-        ("text", "Q", {"schema": {}}, "needs a schema"),
+        ("text", "Q", {"schema": {}}, "has no schema"),
         ("text", "Q", {"multiple": True}, "only a choice"),
         ("approval", "Q", {"secret": True}, "only a text"),
         ("choice", "Q", {"options": ("A", "A")}, "differ"),
         ("choice", "Q", {"options": ("A", " ")}, "differ"),
     ],
 )
-def test_a_question_that_makes_no_sense_is_refused(kind, prompt, more, sentence):
+def test_invalid_question_is_refused(kind, prompt, more, sentence):
     with pytest.raises(UsageError, match=sentence):
         make_question(kind, prompt, **more)
 
@@ -71,17 +71,17 @@ def test_only_approvals_are_decided_by_more_than_one_person(kind, in_a_session, 
     if decided:
         assert make_question(kind, "Q", requirement=Requirement(**rule), **more)
     else:
-        with pytest.raises(UsageError, match="more than one person"):
+        with pytest.raises(UsageError, match="several people"):
             make_question(kind, "Q", requirement=Requirement(**rule), **more)
     assert make_question(kind, "Q", requirement=Requirement(of=("ada",)), **more)
 
 
 @pytest.mark.proves("ASK-9")
-def test_a_bare_ask_has_nothing_but_its_question():
+def test_bare_ask_has_only_its_question():
     question = make_question("text", "Q")
     nothing = (None, (), False, False, None, None, False, Requirement(), None, None)
     assert question == ("text", "Q", *nothing)
-    assert asks.Question("text", "Q") == question
+    assert Question("text", "Q") == question
     assert Origin() == ("", "", "", "", "", "", "", "")
     ask = Ask("a-2", question, Origin(), NOW, "d")
     assert ask[5:10] == (2, None, "", "", deadlines.NO_DEADLINES)
@@ -89,12 +89,12 @@ def test_a_bare_ask_has_nothing_but_its_question():
 
 
 @pytest.mark.proves("LAW-10")
-def test_the_longest_question_fits():
+def test_longest_question_fits():
     assert make_question("text", "x" * 200_000).prompt
 
 
 @pytest.mark.proves("LAW-4", "ASK-27")
-def test_the_digest_covers_all_that_is_shown_and_decided():
+def test_digest_covers_everything_shown_and_decided():
     base = make_question("choice", "Q", options=("A", "B", "Other…"))
     origin = Origin(project="/p")
     variants = [
@@ -124,7 +124,7 @@ def test_one_scale_of_priorities():
 
 
 @pytest.mark.proves("ASK-7")
-def test_ids_grow_when_a_tenth_of_the_space_is_used():
+def test_ids_grow_when_a_tenth_is_used():
     size = len(asks.ID_ALPHABET)
     assert not set("01ilo") & set(asks.ID_ALPHABET)
     assert [asks.id_length(n) for n in (0, size**3 // 10, size**3 // 10 + 1)] == [3, 3, 4]
@@ -168,7 +168,7 @@ def test_cancelling_names_who_and_why():
 
 
 @pytest.mark.proves("ASK-18", "LAW-3", "X-11")
-def test_an_ask_expires_at_its_time_and_not_before():
+def test_ask_expires_at_its_time_and_not_before():
     ask = an_ask("choice", "B", owner="run:1", expires_seconds=10)
     assert asks.fall_due(ask, later(9.999)) is None
     change = asks.fall_due(ask, later(10))
@@ -186,13 +186,13 @@ def test_an_ask_expires_at_its_time_and_not_before():
 
 
 @pytest.mark.proves("ASK-18", "LAW-3")
-def test_an_expired_approval_is_not_a_decision():
+def test_expired_approval_is_not_a_decision():
     after = asks.fall_due(an_ask("approval", expires_seconds=1), later(9)).ask
     assert (after.status, after.decision, after.value) == ("timed_out", None, None)
 
 
 @pytest.mark.proves("ASK-16", "ASK-29")
-def test_reminders_repeat_and_missed_ones_are_not_made_up_for():
+def test_reminders_repeat_and_missed_ones_are_skipped():
     ask = an_ask(remind_every_seconds=10)
     assert asks.fall_due(ask, later(9)) is None
     change = asks.fall_due(ask, later(10))
@@ -218,7 +218,7 @@ def test_escalation_goes_along_its_list_each_step_once():
 
 
 @pytest.mark.proves("ASK-16", "ASK-17", "ASK-18")
-def test_what_is_due_first_in_rank_happens_first():
+def test_due_events_happen_in_order_of_rank():
     ask = an_ask(
         expires_seconds=10, remind_every_seconds=10, escalations=(deadlines.Escalation(10, "x"),)
     )
@@ -229,7 +229,7 @@ def test_what_is_due_first_in_rank_happens_first():
 
 
 @pytest.mark.proves("ASK-19", "ASK-20")
-def test_a_draft_holds_only_a_pending_ask_with_a_soft_deadline():
+def test_draft_holds_only_a_pending_soft_deadline():
     soft = an_ask(expires_seconds=10)
     change = asks.hold_deadlines(soft, "person:ada", NOW)
     assert (change.ask.deadlines.expires_at, change.ask.version) == (later(120), 2)
@@ -240,7 +240,7 @@ def test_a_draft_holds_only_a_pending_ask_with_a_soft_deadline():
 
 
 @pytest.mark.proves("LAW-4", "S0-B20")
-def test_an_answer_is_taken_once():
+def test_answer_is_taken_once():
     ask = an_ask()
     assert asks.take(ask, "agent:x", NOW) is None
     answered = ask._replace(status="answered", value="because")
@@ -256,7 +256,7 @@ def test_an_answer_is_taken_once():
     ("owner", "session", "wakes"),
     [("run:4/2", "claude/s", ("run:4/2",)), ("run:4/2", "", ()), ("job:4", "claude/s", ()), ("", "claude/s", ())],
 )  # fmt: skip
-def test_asking_back_wakes_the_run_whose_agent_is_to_reply(owner, session, wakes):
+def test_asking_back_wakes_the_run_of_the_agent(owner, session, wakes):
     ask = an_ask()._replace(origin=Origin(owner=owner, session=session))
     assert messages.ask_back(ask, a_person(), "which one?", NOW).wakes == wakes
 
@@ -297,7 +297,7 @@ def test_messages_are_heard_once():
 
 
 @pytest.mark.proves("LAW-9", "ASK-29")
-def test_opening_is_told_to_the_outbox_and_the_audit():
+def test_opening_writes_outbox_and_audit():
     change = asks.open_ask(an_ask(), "agent:claude/1")
     assert change.notices == (asks.Notice("opened", "a-222"),)
     content = {"digest": "d", "kind": "text", "record": asks.record_digest(an_ask())}
@@ -313,7 +313,7 @@ def test_opening_is_told_to_the_outbox_and_the_audit():
      {"deadlines": deadlines.start(NOW, 5, hard=True)},
      {"deadlines": deadlines.start(NOW, escalations=(deadlines.Escalation(5, "x"),))}],
 )  # fmt: skip
-def test_the_record_covers_all_else_that_is_fixed_when_an_ask_opens(change):
+def test_record_covers_every_other_fixed_field(change):
     assert asks.record_digest(an_ask()._replace(**change)) != asks.record_digest(an_ask())
     moving = an_ask()._replace(status="answered", deadlines=deadlines.start(NOW, 5))
     assert asks.record_digest(moving) == asks.record_digest(an_ask())

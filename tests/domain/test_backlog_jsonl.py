@@ -63,7 +63,7 @@ def one(**record):
 
 
 @pytest.mark.proves("TASK-70", "S3-P1", "S3-P2", "S3-87")
-def test_a_line_comes_back_as_it_was_with_all_its_keys():
+def test_line_is_returned_unchanged_with_all_its_keys():
     (line,) = backlog_jsonl.read(json.dumps(WHOLE))
     task = as_task(line)
     at = datetime(2026, 1, 1, 9, tzinfo=UTC)
@@ -83,7 +83,7 @@ def test_a_line_comes_back_as_it_was_with_all_its_keys():
 
 
 @pytest.mark.proves("TASK-70")
-def test_what_was_asked_since_stands_in_the_place_of_what_the_file_said():
+def test_newer_question_replaces_the_one_of_the_file():
     (line,) = backlog_jsonl.read(json.dumps(WHOLE))
     said = {"question": "Which key?", "sessionId": "s-2"}
     record = json.loads(backlog_jsonl.written(as_task(line), said))
@@ -92,7 +92,7 @@ def test_what_was_asked_since_stands_in_the_place_of_what_the_file_said():
 
 
 @pytest.mark.proves("TASK-71", "S3-P2")
-def test_lines_and_arrays_are_read_and_only_the_title_is_needed():
+def test_lines_and_arrays_are_read_and_need_only_titles():
     text = '\ufeff{"title": "A"}\r\n\n  {"title": "B", "description": null}\n'
     assert [(line.where, line.title) for line in backlog_jsonl.read(text)] == [
         ("line 1", "A"),
@@ -117,7 +117,7 @@ def test_ids_of_three_or_more_plain_characters_are_kept():
 
 
 @pytest.mark.proves("TASK-72")
-def test_what_was_being_worked_on_begins_anew_with_a_remark_and_keeps_its_question():
+def test_task_in_progress_starts_again_with_a_remark():
     for state in ("in_progress", "awaiting_input"):
         line = one(state=state, question="Q?", humanResponse="A")
         assert line.fields["state"] == "open" and state in line.remark
@@ -134,7 +134,7 @@ def test_numbers_at_their_limits_are_read():
 @pytest.mark.proves("TASK-71")
 def test_times_are_read_with_or_without_a_zone(monkeypatch):
     at = datetime(2026, 1, 1, 9, tzinfo=UTC)
-    # Where this machine stands makes no difference.
+    # The time zone of the machine makes no difference.
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("TZ", "Asia/Tokyo")
         time.tzset()
@@ -152,40 +152,43 @@ def test_times_are_read_with_or_without_a_zone(monkeypatch):
     [
         ('{"title": "A"}\n{"title": ', "line 2: this is not JSON"),
         ('{"title": "A"}\n\nnonsense', "line 3: this is not JSON"),
-        ('[{"title": "A"},\n{"title": 7}]', "task 2: title is a text, not 7"),
+        ('[{"title": "A"},\n{"title": 7}]', "task 2: expected a text for title, got 7"),
         ('[{"title": "A"},\n{', "line 2: this is not JSON"),
-        ("7", "line 1: a task is a JSON object"),
-        ('{"description": "x"}', "line 1: it has no title"),
-        ('{"title": "  "}', "line 1: it has no title"),
-        ('{"title": "A", "priority": 9}', "line 1: '9' is no priority"),
-        ('{"title": "A", "priority": true}', "line 1: 'true' is no priority"),
+        ("7", "line 1: expected a JSON object"),
+        ('{"description": "x"}', "line 1: the title is missing: add one"),
+        ('{"title": "  "}', "line 1: the title is missing: add one"),
+        (
+            '{"title": "A", "priority": 9}',
+            "line 1: expected critical, high, normal, low or backlog, or P0 to P4, got '9'",
+        ),
+        ('{"title": "A", "priority": true}', "or P0 to P4, got 'true'"),
         (
             '{"title": "A", "state": "done"}',
-            "line 1: 'done' is no state: open, in_progress, awaiting_input, blocked, deferred, failed, closed",
+            "line 1: expected a state from open, in_progress, awaiting_input, blocked, deferred, failed, closed, got 'done'",
         ),
         (
             '{"title": "A", "answerWithinSeconds": 1000000001}',
-            "answerWithinSeconds cannot be 1000000001",
+            "for answerWithinSeconds, got 1000000001",
         ),
-        ('{"title": "A", "dependencies": "tm-abc"}', "dependencies is a list of ids"),
-        ('{"title": "A", "dependencies": [7]}', "dependencies is a list of ids"),
-        ('{"title": "A", "confidence": "high"}', "confidence is a number"),
-        ('{"title": "A", "confidence": true}', "confidence is a number"),
-        ('{"title": "A", "confidence": 2}', "confidence cannot be 2"),
-        ('{"title": "A", "answerWithinSeconds": -1}', "answerWithinSeconds cannot be -1"),
+        ('{"title": "A", "dependencies": "tm-abc"}', "a list of ids for dependencies"),
+        ('{"title": "A", "dependencies": [7]}', "a list of ids for dependencies"),
+        ('{"title": "A", "confidence": "high"}', "a number for confidence"),
+        ('{"title": "A", "confidence": true}', "a number for confidence"),
+        ('{"title": "A", "confidence": 2}', "a number from 0 to 1 for confidence, got 2"),
+        ('{"title": "A", "answerWithinSeconds": -1}', "for answerWithinSeconds, got -1"),
         (
             '{"title": "A", "answerWithinSeconds": 1' + "0" * 400 + "}",
-            f"answerWithinSeconds cannot be 1{'0' * 38}…: confidence is from 0 to 1",
+            f"for answerWithinSeconds, got 1{'0' * 38}…",
         ),
-        ('{"title": "A", "createdAt": "yesterday"}', "createdAt is a time like"),
-        ('{"title": "A", "createdAt": "0001-01-01T00:00:00+10:00"}', "createdAt is a time like"),
-        ('{"title": "A", "x": NaN}', "line 1: this is not JSON that can be kept"),
-        ('{"title": "A", "x": ' + "[" * 150 + "]" * 150 + "}", "that can be kept"),
+        ('{"title": "A", "createdAt": "yesterday"}', "Z for createdAt"),
+        ('{"title": "A", "createdAt": "0001-01-01T00:00:00+10:00"}', "Z for createdAt"),
+        ('{"title": "A", "x": NaN}', "line 1: this JSON cannot be stored"),
+        ('{"title": "A", "x": ' + "[" * 150 + "]" * 150 + "}", "cannot be stored"),
         (
             '{"title": "A", "id": "tm-abc"}\n{"title": "B", "id": "TM-ABC"}',
-            "line 2: tm-abc stands in line 1, too",
+            "line 2: tm-abc is also in line 1: remove one of them",
         ),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(text, told):
+def test_fault_is_named_with_its_line(text, told):
     assert told in read_refusal(text)

@@ -1,4 +1,4 @@
-"""What a project's backlog file says, and what is refused in it."""
+"""The backlog file of a project: its keys and its errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def parse(**written):
 
 
 @pytest.mark.proves("TASK-44")
-def test_a_file_says_how_tasks_are_worked_on():
+def test_file_says_how_tasks_are_worked_on():
     assert parse() == BacklogTerms()
     assert parse(**WHOLE) == BacklogTerms(
         strategy="review",
@@ -54,7 +54,7 @@ def test_a_file_says_how_tasks_are_worked_on():
 
 
 @pytest.mark.proves("TASK-44")
-def test_what_no_file_says_is_usual():
+def test_missing_keys_have_defaults():
     assert parse() == ("branch", "", "code", "", 3, 5, None, None, "defer")
 
 
@@ -77,35 +77,37 @@ def test_what_no_file_says_is_usual():
         ("on_timeout", ["close", "", None], "one of defer, fail"),
     ],
 )
-def test_a_wrong_value_is_named_with_what_is_allowed(key, wrong, allowed):
+def test_wrong_value_is_named_with_the_allowed_ones(key, wrong, allowed):
     for value in wrong:
         with pytest.raises(UsageError) as caught:
             parse(**{key: value})
-        assert str(caught.value).startswith(f"/p/.gate/backlog.toml: {key} is {allowed}"), value
+        assert str(caught.value).startswith(f"/p/.gate/backlog.toml: {key}: expected {allowed}"), (
+            value
+        )
 
 
 @pytest.mark.proves("TASK-44", "LAW-10")
-def test_an_unknown_key_is_named_with_those_that_exist():
+def test_unknown_key_is_named_with_the_known_ones():
     with pytest.raises(UsageError) as caught:
         parse(stategy="branch")
     assert str(caught.value) == (
-        f"/p/.gate/backlog.toml sets 'stategy'; there are only {', '.join(KEYS)}"
+        f"/p/.gate/backlog.toml has an unknown key 'stategy': use {', '.join(KEYS)}"
     )
 
 
 @pytest.mark.proves("TASK-44", "TASK-48")
-def test_a_first_file_holds_every_key_and_sets_none():
+def test_first_file_holds_every_key_and_sets_none():
     text = first_file()
     assert text.startswith(
-        "# How the tasks of this project are worked on. Take away a # to set a key.\n\n"
-        "# What becomes of a task's work: branch (it stays on"
+        "# Settings for the tasks of this project. Remove a # to set a key.\n\n"
+        "# Where a task's finished work goes: branch (it stays on"
     )
     assert parse(**tomllib.loads(text)) == BacklogTerms()
     lines = text.splitlines()
     taken = "\n".join(line[1:] if line[:1] == "#" and line[:2] != "# " else line for line in lines)
     written = tomllib.loads(taken)
     assert list(written) == list(KEYS)
-    # Where a key has a default, it is the one that is shown.
+    # The shown value of a key is its default.
     shown, usual = parse(**written), BacklogTerms()
     for name in ("strategy", "role", "test_tries", "most_asks", "on_timeout"):
         assert getattr(shown, name) == getattr(usual, name)
@@ -122,9 +124,9 @@ def test_strategy_is_one_of_four(strategy):
 def test_every_key_and_every_variable_is_documented():
     page = (DOCS / "roles.md").read_text(encoding="utf-8")
     assert [key for key in KEYS if f"| `{key}` |" not in page] == []
-    # The first file says the same as the page.
+    # The first file begins each meaning like the page; the page may give more details.
     plain = page.replace("`", "")
-    sentences = re.findall(r"# (.*)\.\n#", first_file())
+    sentences = re.findall(r"# (.*?)(?:[:;].*)?\.\n#", first_file())
     assert len(sentences) == len(KEYS)
     assert [one for one in sentences if f" | {one[0].lower()}{one[1:]}" not in plain] == []
     assert [name for name in VARIABLES if f"`{{{{{name}}}}}`" not in page] == []

@@ -1,4 +1,4 @@
-"""Tool calls, and the rules about them: strict ones read widely, grants narrowly."""
+"""Tool calls and their rules: strict rules match widely, grants narrowly."""
 
 from __future__ import annotations
 
@@ -8,14 +8,9 @@ import pytest
 from tests.support.people import a_person
 
 from gatebell.domain.asks.answers import Given, answer
-from gatebell.domain.asks.asks import (
-    Ask,
-    Origin,
-    make_question,
-    question_digest,
-    record_digest,
-)
+from gatebell.domain.asks.asks import Ask, Origin, question_digest, record_digest
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import Requirement
 from gatebell.domain.permissions import rules
 from gatebell.domain.permissions.calls import Call, ended_without_us, headline, make_call, shown
@@ -54,7 +49,7 @@ def rule(kind, pattern, **more):
 
 
 @pytest.mark.proves("AGT-1")
-def test_a_call_shows_what_it_would_do():
+def test_call_shows_its_effect():
     assert headline(PUSH) == "Run this command? git push origin main"
     assert headline(Call("Write", {"file_path": "/etc/x", "content": "y"})) == "Change /etc/x?"
     assert headline(Call("Edit", {"file_path": "../x"}, "/p", "", "/x")) == "Change /x?"
@@ -76,7 +71,7 @@ def test_no_value_can_pass_for_another_name():
 
 
 @pytest.mark.proves("AGT-1", "LAW-4")
-def test_the_digest_covers_the_call_but_not_what_the_agent_says_about_it():
+def test_digest_covers_the_call_without_the_agent_description():
     first = an_approval()
     again = an_approval(PUSH._replace(remark="said otherwise"))
     assert PUSH.remark == "share it" and "description" not in PUSH.input
@@ -95,7 +90,7 @@ def test_the_digest_covers_the_call_but_not_what_the_agent_says_about_it():
 @pytest.mark.parametrize(
     "given", [None, "text", ["rm -rf /"], {"command": "rm f\udc80"}, {"command": "a\0b"}]
 )
-def test_what_cannot_be_shown_as_it_is_is_not_asked_about(given):
+def test_call_that_cannot_be_shown_exactly_is_not_asked(given):
     with pytest.raises(UsageError, match="cannot be shown"):
         make_call("Bash", given, "", "")
 
@@ -105,7 +100,7 @@ def test_what_cannot_be_shown_as_it_is_is_not_asked_about(given):
     "tool", ["", " ", "Bash ", "two words", "Ba\u200bsh", "Bash\udc80", "a\nb"]
 )
 def test_call_without_one_word_as_tool_is_refused(tool):
-    with pytest.raises(UsageError, match="names its tool in one word"):
+    with pytest.raises(UsageError, match="name of a tool in one word"):
         make_call(tool, {"command": "ls"})
 
 
@@ -116,7 +111,7 @@ def test_only_an_approval_holds_a_call():
 
 
 @pytest.mark.proves("AGT-2")
-def test_a_yes_may_carry_another_input():
+def test_approval_may_carry_another_input():
     edited = {"input": {"command": "git push --dry-run"}}
     after = give(an_approval(), edited).change.ask
     assert after.decision == "approved" and after.value == edited
@@ -136,7 +131,7 @@ def test_a_yes_may_carry_another_input():
         ("5", {"uses_left": 4}),
     ],
 )  # fmt: skip
-def test_a_yes_becomes_a_grant_with_its_reach(word, reach):
+def test_approval_becomes_a_grant_with_its_reach(word, reach):
     change = give(an_approval(), "yes", scope=Scope(word)).change
     grant = change.grant
     assert grant == Rule(
@@ -150,7 +145,7 @@ def test_a_yes_becomes_a_grant_with_its_reach(word, reach):
 
 
 @pytest.mark.proves("AGT-6")
-def test_a_reach_that_means_nothing_is_refused():
+def test_invalid_reach_is_refused():
     nowhere = an_approval(PUSH._replace(branch=""), Origin("/p", session="claude/"))
     for word in ("session", "task", "branch"):
         with pytest.raises(UsageError, match=f"no {word}"):
@@ -158,12 +153,12 @@ def test_a_reach_that_means_nothing_is_refused():
     with pytest.raises(UsageError, match="no project"):
         give(an_approval(PUSH, Origin()), "yes", scope=Scope("hour"))
     for word in ("for ever", "0", "1", "1001", ""):
-        with pytest.raises(UsageError, match="can be for"):
+        with pytest.raises(UsageError, match="expected a scope"):
             give(an_approval(), "yes", scope=Scope(word))
 
 
 @pytest.mark.proves("AGT-6", "LAW-3")
-def test_only_one_persons_plain_yes_to_a_call_reaches_further():
+def test_only_a_plain_single_approval_reaches_further():
     scope = Scope("session")
     question = Ask("a-2", make_question("approval", "Q"), ORIGIN, NOW, "d")
     two = an_approval(requirement=Requirement(2))
@@ -176,7 +171,7 @@ def test_only_one_persons_plain_yes_to_a_call_reaches_further():
 
 
 @pytest.mark.proves("AGT-7")
-def test_an_exact_grant_covers_this_call_alone():
+def test_exact_grant_covers_this_call_alone():
     star = bash("rm *.txt")
     exact = rule("grant", star.pattern, identity=star.identity)
     assert covers(exact, star) and covers(exact, bash("rm *.txt", timeout=9))
@@ -193,7 +188,7 @@ def test_an_exact_grant_covers_this_call_alone():
 
 
 @pytest.mark.proves("AGT-7")
-def test_a_wider_grant_covers_one_plain_command():
+def test_wider_grant_covers_one_plain_command():
     tests = rule("grant", "Bash(npm test *)")
     for command in ("npm test", "npm test unit", "npm test a b"):
         assert covers(tests, bash(command))
@@ -217,8 +212,8 @@ def test_a_wider_grant_covers_one_plain_command():
 
 
 @pytest.mark.proves("AGT-7")
-def test_a_path_is_what_it_really_is():
-    """However it is written, with links and dots: wiring finds out where it leads."""
+def test_path_is_resolved_before_matching():
+    """The path may have links and dots; wiring resolves it."""
     source, etc = rule("grant", "Edit(/p/src/*)"), rule("deny", "Edit(/etc/*)")
     inside = Call("Edit", {"file_path": "src/a.py"}, "/p", "", "/p/src/a.py")
     outside = Call("Edit", {"file_path": "/p/src/../../etc/x"}, "/p", "", "/etc/x")
@@ -229,7 +224,7 @@ def test_a_path_is_what_it_really_is():
 
 
 @pytest.mark.proves("AGT-10")
-def test_a_strict_rule_holds_for_every_part():
+def test_strict_rule_applies_to_every_part():
     push = rule("deny", "Bash(git push *)")
     for command in (
         "git push", "git push origin", "cd x && git push", "true; git push -f", "ls | git push",
@@ -271,7 +266,7 @@ def test_no_command_takes_long_to_compare():
 
 
 @pytest.mark.proves("AGT-7")
-def test_a_rule_is_about_its_own_project_session_task_and_branch():
+def test_rule_applies_to_its_project_session_task_and_branch():
     assert in_scope(rule("grant", "Bash"), ORIGIN, PUSH)
     whole = {"project": "/p", "session": "claude/s1", "owner": "tm-7", "branch": "main"}
     assert in_scope(rule("grant", "Bash", **whole), ORIGIN, PUSH)
@@ -284,7 +279,7 @@ def test_a_rule_is_about_its_own_project_session_task_and_branch():
 
 
 @pytest.mark.proves("AGT-6")
-def test_the_reach_is_told_in_words():
+def test_reach_is_described_in_words():
     assert rules.scope_words(rule("ask", "Bash")) == "in every project"
     assert rules.scope_words(rule("grant", "Bash", uses_left=1)) == "once more, in every project"
     told = rules.scope_words(
@@ -297,7 +292,7 @@ def test_the_reach_is_told_in_words():
 
 
 @pytest.mark.proves("AGT-8")
-def test_the_events_say_who_did_what():
+def test_events_name_actor_and_action():
     grant = rule("grant", "Bash(x)")
     assert rules.build_used_event(grant, PUSH, "agent:claude/s1") == (
         "grant.used", "g-1", "agent:claude/s1",
@@ -310,8 +305,8 @@ def test_the_events_say_who_did_what():
 
 @pytest.mark.proves("AGT-7")
 @pytest.mark.parametrize("pattern", ["", "git push", "Bash()", "Bash(x", "9(x)", "(x)", "bash(x)"])
-def test_what_is_no_pattern_is_refused(pattern):
-    with pytest.raises(UsageError, match=r"no pattern|did you mean Bash"):
+def test_invalid_pattern_is_refused(pattern):
+    with pytest.raises(UsageError, match=r"expected a pattern|did you mean Bash"):
         check_pattern(pattern)
 
 

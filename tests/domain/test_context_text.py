@@ -1,4 +1,4 @@
-"""Contexts of questions in words."""
+"""Contexts of questions as text."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ from gatebell.domain.asks.context_text import context_text
         (["ä"], '[\n  "ä"\n]'),
     ],
 )  # fmt: skip
-def test_names_with_texts_are_lines_and_the_rest_is_json(context, words):
+def test_text_values_are_lines_and_the_rest_is_json(context, words):
     assert context_text(context) == words

@@ -1,4 +1,4 @@
-"""Digests, the chain, and everything that can be done to it."""
+"""Digests, the audit chain, and attacks on it."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def chain(length=6):
 
 
 @pytest.mark.proves("WEB-89")
-def test_events_that_only_seal_rows_are_no_news():
+def test_events_that_only_seal_rows_are_not_news():
     first = chain(1)[0]
     sealing = first._replace(event=first.event._replace(kind="runs.written"))
     assert (first.is_news, sealing.is_news) == (True, False)
 
 
-# Chains of events hold these words for ever: a change would break each stored one.
+# Stored chains hold these words: a change would break each of them.
 KINDS = """
     ask.opened ask.held ask.reminded ask.escalated ask.asked_back ask.replied ask.voted ask.answered
     ask.timed_out ask.cancelled ask.taken answer.refused ask.made ask.ended deny.made deny.ended
@@ -84,7 +84,7 @@ def test_one_canonical_form():
 
 
 @pytest.mark.proves("ASK-30", "WHO-7")
-def test_a_keyed_digest_needs_its_key():
+def test_keyed_digest_needs_its_key():
     assert keyed_digest("x", b"1" * 32) != keyed_digest("x", b"2" * 32)
     assert keyed_digest("x", b"1" * 32) != keyed_digest("y", b"1" * 32)
     assert len(keyed_digest("\ud800", b"1" * 32)) == 64
@@ -92,7 +92,7 @@ def test_a_keyed_digest_needs_its_key():
 
 
 @pytest.mark.proves("STORE-6")
-def test_an_untouched_chain_verifies():
+def test_untouched_chain_verifies():
     assert list(verify(chain())) == []
     assert list(verify([])) == []
     assert list(verify(chain(), Head(3, chain()[2].hash))) == []
@@ -129,10 +129,10 @@ def test_deletion_insertion_and_reordering_are_found(index):
 
 
 @pytest.mark.proves("STORE-7")
-def test_a_cut_tail_is_found_against_a_kept_head():
+def test_cut_tail_is_found_against_a_kept_head():
     kept = Head(6, chain()[5].hash)
     assert list(verify(chain()[:4], kept)) == [
-        "the log ends at event 4, but a head of event 6 was kept"
+        "the log ends at event 4, but the head that was kept is of event 6"
     ]
     assert list(verify([], kept))
     assert list(verify(chain(), Head(6, "1" * 64))) == [

@@ -1,4 +1,4 @@
-"""Untrusted text cannot do anything but be read."""
+"""Untrusted text is inert when it is shown."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_whatever_comes_in_only_printable_text_comes_out(text):
         ("\u2800\uffa0\u115f\u1160", "‹U+2800›‹U+FFA0›‹U+115F›‹U+1160›"),
     ],
 )
-def test_what_is_hidden_becomes_visible(raw, shown):
+def test_hidden_characters_become_visible(raw, shown):
     assert inert(raw) == shown
 
 
@@ -73,7 +73,7 @@ def test_every_line_stays_behind_its_bar(text, columns):
 
 
 @pytest.mark.proves("LAW-8", "ASK-26")
-def test_what_is_not_shown_is_announced():
+def test_omitted_text_is_announced():
     text = "x" * 30 + "\n" + "y\n" * 3
     assert frame(text, 40, most=31)[-1] == "│ … 6 more characters on 4 lines"
     assert frame(text, 40, most=len(text)) == frame(text, 40)
@@ -101,7 +101,7 @@ def test_wide_and_combining_characters_count_as_they_show():
 
 
 @pytest.mark.proves("LAW-6", "LAW-8")
-def test_only_what_no_store_can_hold_is_replaced():
+def test_only_unstorable_characters_are_replaced():
     assert storable("plain") == "plain"
     assert storable("héllo\x1b\n") == "héllo\x1b\n"
     assert "\0" not in storable("a\0b") and storable("a\0b") == "a\ufffdb"
@@ -135,7 +135,7 @@ def test_only_json_that_every_store_can_hold_is_taken():
 
 @pytest.mark.proves("LAW-8", "CLI-8")
 @given(st.text(), st.integers(2, 30))
-def test_a_cell_is_exactly_as_wide_as_it_should_be(text, columns):
+def test_cell_has_the_exact_width(text, columns):
     assert sum(map(_width, cell(text, columns))) == columns
 
 

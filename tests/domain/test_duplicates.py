@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question, question_digest
+from gatebell.domain.asks.asks import Ask, Origin, question_digest
 from gatebell.domain.asks.deadlines import Deadlines
 from gatebell.domain.asks.duplicates import alike, groups, likeness
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.permissions.calls import Call
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -23,7 +24,7 @@ def an_ask(ask_id, kind="text", prompt="Which?", origin=HERE, call=None, **more)
 
 @pytest.mark.proves("WEB-23")
 @pytest.mark.parametrize("kind", ["text", "choice"])
-def test_the_same_question_of_different_agents_is_alike(kind):
+def test_same_question_of_different_agents_is_alike(kind):
     one = an_ask("a-1", kind)
     elsewhere = HERE._replace(project="/web", cwd="/web", agent="tester", session="codex/9")
     two = an_ask("a-2", kind, origin=elsewhere, activity="much", priority=0)
@@ -69,7 +70,7 @@ def test_approvals_that_differ_in_anything_shown_are_not_alike():
 
 
 @pytest.mark.proves("WEB-23")
-def test_secrets_and_approvals_somebody_spoke_about_are_alike_to_nothing():
+def test_secrets_and_discussed_approvals_are_alike_to_nothing():
     secret = an_ask("a-1", token_digest="d")
     assert alike(secret, [secret._replace(id="a-2"), an_ask("a-3")]) == []
     gate = an_ask("a-1", "approval")
@@ -80,7 +81,7 @@ def test_secrets_and_approvals_somebody_spoke_about_are_alike_to_nothing():
 
 
 @pytest.mark.proves("WEB-31")
-def test_asks_are_grouped_by_project_then_by_question_in_their_order():
+def test_asks_are_grouped_by_project_then_question():
     web = HERE._replace(project="/web")
     asks = [
         an_ask("a-1", prompt="X?"),

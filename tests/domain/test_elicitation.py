@@ -1,4 +1,4 @@
-"""A question as a host's form: nothing chosen beforehand, and nothing but a choice decides."""
+"""A question as a form of a host: nothing is preselected, and only a choice decides."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given as whatever, strategies as st
 
 from gatebell.domain.asks.answers import interpret
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.asks.elicitation import (
     NOT_YET,
     Elicitation,
@@ -16,6 +16,7 @@ from gatebell.domain.asks.elicitation import (
     elicitation,
     read_given,
 )
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.sessions.visits import Terms
 from gatebell.domain.text.display import inert
 
@@ -36,7 +37,7 @@ def everything(schema):
 
 
 @pytest.mark.proves("SES-90", "LAW-3")
-def test_an_approval_begins_with_no_decision():
+def test_approval_starts_without_a_decision():
     form = shown(ask_of())
     fields = form.schema["properties"]
     assert fields["decision"]["enum"] == [NOT_YET, "approve", "reject"]
@@ -53,7 +54,7 @@ def test_an_approval_begins_with_no_decision():
         ({"decision": "approve", "reason": 7}, "approve", ""),
     ],
 )
-def test_what_was_chosen_is_the_answer(content, value, note):
+def test_chosen_value_is_the_answer(content, value, note):
     ask = ask_of()
     answer = read_given(ask, shown(ask), content)
     assert (answer.value, answer.note, answer.digest) == (value, note, "the-digest")
@@ -71,7 +72,7 @@ def test_what_was_chosen_is_the_answer(content, value, note):
         {"decision": "approve "}, {"choice": "approve"}, {"text": "approve"},
     ],
 )  # fmt: skip
-def test_whatever_is_no_choice_decides_nothing(content):
+def test_invalid_choice_decides_nothing(content):
     ask = ask_of()
     assert read_given(ask, shown(ask), content) is None
 
@@ -94,13 +95,13 @@ def test_only_the_word_itself_approves(content):
 
 @pytest.mark.proves("SES-92", "LAW-8")
 @whatever(st.text(), st.text(), st.text(min_size=1).filter(str.strip))
-def test_what_an_agent_says_stands_in_its_own_quotation(words, reason, prompt):
+def test_words_of_an_agent_are_quoted(words, reason, prompt):
     form = shown(ask_of(prompt=prompt), Quotation("claude", words, reason))
     first, said, last = form.message.split("\n")
     assert inert(form.message) == form.message
     assert first.startswith("a-1: ") and said.startswith("claude proposes: “")
     assert said.endswith("”") and said.count("”") == (2 if reason else 1)
-    assert last == "You decide. Leave this form, and nothing is decided."
+    assert last == "You decide. If you leave this form, nothing is decided."
     assert form.schema == shown(ask_of()).schema, "it fills nothing in"
 
 
@@ -112,7 +113,7 @@ def test_escapes_and_line_ends_of_an_agent_are_seen():
 
 
 @pytest.mark.proves("SES-93")
-def test_a_choice_is_one_of_the_options_or_words_of_ones_own():
+def test_choice_is_an_option_or_free_text():
     ask = ask_of("choice", options=("Postgres", "SQL\u202eite", "Other…"))
     form = shown(ask)
     assert form.schema["properties"]["choice"]["enum"] == [
@@ -134,12 +135,12 @@ def test_a_choice_is_one_of_the_options_or_words_of_ones_own():
         {"options": ("A" * 90, "A" * 91)},
     ],
 )
-def test_a_choice_that_no_list_can_show_is_made_after_leaving(more):
+def test_choice_unfit_for_a_list_is_made_after_leaving(more):
     assert shown(ask_of("choice", **more)) is None
 
 
 @pytest.mark.proves("SES-93")
-def test_a_text_is_typed():
+def test_text_is_typed():
     ask = ask_of("text")
     form = shown(ask, Quotation("claude", "use Postgres"))
     assert form.schema["properties"] == {
@@ -160,7 +161,7 @@ FLAT = {
 
 
 @pytest.mark.proves("SES-94")
-def test_a_flat_form_is_shown_with_nothing_filled_in():
+def test_flat_form_is_shown_with_nothing_filled_in():
     ask = ask_of("form", schema=everything(FLAT))
     form = shown(ask)
     assert form.schema["properties"] == {
@@ -206,12 +207,12 @@ def test_a_flat_form_is_shown_with_nothing_filled_in():
         everything(FLAT) | {"additionalProperties": {"type": "string"}},
     ],
 )
-def test_a_form_that_is_not_flat_is_filled_in_after_leaving(schema):
+def test_nested_form_is_filled_in_after_leaving(schema):
     assert shown(ask_of("form", schema=schema)) is None
 
 
 @pytest.mark.proves("SES-93", "SES-94")
-def test_where_no_text_can_be_left_empty_there_is_none_that_may_be():
+def test_host_without_empty_fields_gets_required_text_only():
     form = elicitation(ask_of(), PROPOSED, skips=False)
     assert list(form.schema["properties"]) == ["decision"]
     assert read_given(ask_of(), form, {"decision": "reject"}).value == "reject"
@@ -229,7 +230,7 @@ def test_where_no_text_can_be_left_empty_there_is_none_that_may_be():
 
 MESSAGE = (
     "a-1: Is it good?\nclaude proposes: “APPROVED”, because: “it is small”\n"
-    "You decide. Leave this form, and nothing is decided."
+    "You decide. If you leave this form, nothing is decided."
 )
 
 
@@ -282,7 +283,7 @@ def test_form_of_a_text_is_whole():
     assert said.reason == ""
     assert shown(ask_of("text"), said) == Elicitation(
         "a-1: Is it good?\nclaude proposes: “files”\n"
-        "You decide. Leave this form, and nothing is decided.",
+        "You decide. If you leave this form, nothing is decided.",
         an_object(["text"], text=text_field("Your answer", minLength=1)),
         {},
         {},

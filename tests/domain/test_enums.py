@@ -1,4 +1,4 @@
-"""The light enums that run, held to the enums of the standard library that type checkers see."""
+"""The light enums behave like the standard enums that type checkers see."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_each_enum_equals_its_standard_twin(light):
     assert all(str(one) == str(twin(one.value)) for one in light)
 
 
-# Rows, events and other programs hold these: a member may come, and none may change.
+# Rows, events and other programs hold these words: members may be added, none may change.
 KEPT = {
     enums.AskStatus: "pending answered timed_out cancelled",
     enums.AskKind: "approval choice text form session",

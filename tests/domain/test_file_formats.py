@@ -1,4 +1,4 @@
-"""The formats of questions and answers in files: what is taken, what is refused, and why."""
+"""Formats of questions and answers in files, and the reasons of refusals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gatebell.domain.asks import file_questions
-from gatebell.domain.asks.asks import Ask, Origin, Question
+from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.asks.file_questions import (
     answer_file,
     foreign,
@@ -20,6 +20,7 @@ from gatebell.domain.asks.file_questions import (
     shorten,
     told_ask,
 )
+from gatebell.domain.asks.questions import Question
 from gatebell.errors import UsageError
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -51,7 +52,7 @@ def why_not(content, name=NAME):
 
 
 @pytest.mark.proves("S4-9", "S4-10", "S4-B9", "FILE-60")
-def test_a_files_name_tells_agent_time_and_id_and_the_answer_has_the_same():
+def test_file_name_holds_agent_time_and_id():
     assert NAME == (FILE, "agent_12345", 1767225600, "0f8fad5b-d9cb-469f-a165-70867728950e")
     assert NAME.answer == f"a_{FILE[2:]}"
     assert parse_answer_name(NAME.answer) == NAME
@@ -77,10 +78,12 @@ def test_original_timestamp_of_a_mac_is_read():
     name = parse_name("q_agent_12345_1767225600N_1767225600N_12345_12345.json")
     content = written(id=name.id).replace(b"1767225600,", b"1767225600N,", 1)
     assert parse_question(name, content).content == "Which database?"
-    assert "no whole JSON" in why_not(content.replace(b"600N,", b"601N,", 1), name)
-    assert "no whole JSON" in why_not(written().replace(b"1767225600,", b"1767225600N,", 1))
+    assert "one JSON object in UTF-8" in why_not(content.replace(b"600N,", b"601N,", 1), name)
+    assert "one JSON object in UTF-8" in why_not(
+        written().replace(b"1767225600,", b"1767225600N,", 1)
+    )
     plain = parse_name("q_agent_12345_1767225600_1767225600N.json")
-    assert "no whole JSON" in why_not(content, plain)
+    assert "one JSON object in UTF-8" in why_not(content, plain)
 
 
 @pytest.mark.proves("FILE-61")
@@ -117,7 +120,7 @@ def test_original_timestamp_of_a_mac_is_read():
         "",
     ],
 )
-def test_names_that_are_no_questions_are_none(file):
+def test_other_file_names_are_not_questions(file):
     assert parse_name(file) is None
 
 
@@ -133,7 +136,7 @@ def test_no_name_leads_anywhere_else(text):
 @pytest.mark.proves(
     "S4-15", "S4-16", "S4-17", "S4-18", "S4-19", "S4-20", "S4-21", "S4-77", "FILE-60"
 )
-def test_a_question_is_read_with_all_its_fields():
+def test_question_is_read_with_all_its_fields():
     question = parse_question(NAME, written(priority="urgent", timeout=60))
     assert question.agent_name == "Claude-Terminal-1"
     assert question.folder == "/projects/shop"
@@ -143,7 +146,7 @@ def test_a_question_is_read_with_all_its_fields():
 
 
 @pytest.mark.proves("S4-23", "S4-25", "S4-43", "S4-B20", "FILE-60")
-def test_what_is_left_out_has_its_default():
+def test_omitted_fields_have_defaults():
     left_out = ("agent_id", "agent_name", "working_dir", "type", "priority", "timeout", "timestamp")
     question = parse_question(NAME, written(**dict.fromkeys(left_out, ...)))
     assert question.agent_name == "agent_12345"
@@ -152,15 +155,15 @@ def test_what_is_left_out_has_its_default():
 
 
 @pytest.mark.proves("S4-22", "FILE-62")
-def test_a_select_has_options_that_differ_and_others_have_none():
+def test_select_has_distinct_options_and_others_have_none():
     select = written(type="select", options=[" A, with comma ", "B", "B", " "])
     assert parse_question(NAME, select).options == ("A, with comma", "B")
     assert parse_question(NAME, written(type="yesno", options=["A", "B"])).options == ()
-    assert "2 or more" in why_not(written(type="select", options=["A"]))
-    assert "needs options" in why_not(written(type="select"))
-    assert "needs options" in why_not(written(type="select", options=[" "]))
-    assert "no list of texts" in why_not(written(type="select", options=["A", 1]))
-    assert "no list of texts" in why_not(written(type="select", options="A,B"))
+    assert "at least 2" in why_not(written(type="select", options=["A"]))
+    assert "needs at least 2 options" in why_not(written(type="select"))
+    assert "needs at least 2 options" in why_not(written(type="select", options=[" "]))
+    assert "a list of texts" in why_not(written(type="select", options=["A", 1]))
+    assert "a list of texts" in why_not(written(type="select", options="A,B"))
     assert "more than 100" in why_not(written(type="select", options=[str(n) for n in range(101)]))
 
 
@@ -168,57 +171,57 @@ def test_a_select_has_options_that_differ_and_others_have_none():
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "no whole JSON"),
-        (written()[:-3], "no whole JSON"),
-        (written() + written(), "no whole JSON"),
-        (b'\xff\xfe"', "no whole JSON"),
-        (b"[]", "no JSON object"),
-        (b"null", "no JSON object"),
+        (b"", "one JSON object in UTF-8"),
+        (written()[:-3], "one JSON object in UTF-8"),
+        (written() + written(), "one JSON object in UTF-8"),
+        (b'\xff\xfe"', "one JSON object in UTF-8"),
+        (b"[]", "a JSON object"),
+        (b"null", "a JSON object"),
         (b"[" * 10_000, "nested too deeply"),
         (b'{"a":' * 10_000, "nested too deeply"),
         (written()[:-1] + b', "content": "other"}', "twice"),
         (written()[:-1] + b', "x": {"a": 1, "a": 2}}', "twice"),
-        (written()[:-1] + b', "x": NaN}', "no whole JSON"),
-        (written()[:-1] + b', "x": -Infinity}', "no whole JSON"),
-        (written()[:-1] + b', "x": ' + b"9" * 5_000 + b"}", "no whole JSON"),
+        (written()[:-1] + b', "x": NaN}', "one JSON object in UTF-8"),
+        (written()[:-1] + b', "x": -Infinity}', "one JSON object in UTF-8"),
+        (written()[:-1] + b', "x": ' + b"9" * 5_000 + b"}", "one JSON object in UTF-8"),
         (written(id="another-id"), "its id"),
         (written(id=...), "its id"),
         (written(agent_id="agent_2"), "its agent_id"),
-        (written(type="approval"), "its type"),
-        (written(type=["text"]), "its type"),
-        (written(content=""), "asks nothing"),
-        (written(content=" \n "), "asks nothing"),
-        (written(content=...), "asks nothing"),
-        (written(content=5), "its content"),
-        (written(content="a" * 200_001), "its content"),
-        (written(agent_name="a" * 201), "its agent_name"),
-        (written(working_dir=None), "its working_dir"),
+        (written(type="approval"), "a type from"),
+        (written(type=["text"]), "a type from"),
+        (written(content=""), "its content is empty"),
+        (written(content=" \n "), "its content is empty"),
+        (written(content=...), "its content is empty"),
+        (written(content=5), "for content"),
+        (written(content="a" * 200_001), "for content"),
+        (written(agent_name="a" * 201), "for agent_name"),
+        (written(working_dir=None), "for working_dir"),
         (written(priority="at once"), "priority"),
-        (written(timeout=0), "its timeout"),
-        (written(timeout=True), "its timeout"),
-        (written(timeout=1.5), "its timeout"),
-        (written(timeout=604_801), "its timeout"),
-        (written(timeout="300"), "its timeout"),
+        (written(timeout=0), "expected a timeout"),
+        (written(timeout=True), "expected a timeout"),
+        (written(timeout=1.5), "expected a timeout"),
+        (written(timeout=604_801), "expected a timeout"),
+        (written(timeout="300"), "expected a timeout"),
     ],
 )
-def test_what_is_no_question_is_refused_with_the_reason(content, why):
+def test_invalid_question_is_refused_with_the_reason(content, why):
     assert why in why_not(content)
 
 
 @pytest.mark.proves("FILE-63")
-def test_a_byte_order_mark_is_no_fault():
+def test_byte_order_mark_is_accepted():
     assert parse_question(NAME, b"\xef\xbb\xbf" + written()).content == "Which database?"
 
 
 @pytest.mark.proves("FILE-63")
 @given(st.binary(max_size=200))
-def test_whatever_stands_in_a_file_is_a_question_or_refused(content):
+def test_any_file_is_a_question_or_refused(content):
     with pytest.raises(UsageError):
         parse_question(NAME, content)
 
 
 @pytest.mark.proves("FILE-64")
-def test_time_runs_from_the_files_timestamp_and_a_clock_ahead_gains_nothing():
+def test_time_runs_from_the_timestamp_and_never_ahead():
     question = parse_question(NAME, written(timeout=100))
     assert question.left(AT) == 100
     assert question.left(AT + timedelta(seconds=40)) == 60
@@ -257,7 +260,7 @@ def test_only_an_answer_has_content_and_nothing_is_null():
 
 
 @pytest.mark.proves("FILE-66")
-def test_an_answers_file_names_its_ask_or_tells_that_nobody_was_asked():
+def test_answer_file_names_its_ask_or_denies_one():
     assert told_ask(answer_file(NAME, settle("answered"), "x")) == "a-7k2"
     assert told_ask(refusal_file(NAME, "no", AT)) == ""
     assert told_ask(refusal_file(NAME, "no", AT, "timed_out")) == ""
@@ -273,7 +276,7 @@ def test_an_answers_file_names_its_ask_or_tells_that_nobody_was_asked():
 
 
 @pytest.mark.proves("FILE-66")
-def test_a_foreign_file_is_told_apart_by_its_stamp_and_its_name_can_be_stored():
+def test_foreign_file_is_known_by_its_stamp():
     event = foreign("/p/.helpers/answers/\udcff", (1, 2, 3))
     assert event.kind == "file.foreign"
     assert event.content == {"stamp": [1, 2, 3]}
@@ -281,7 +284,7 @@ def test_a_foreign_file_is_told_apart_by_its_stamp_and_its_name_can_be_stored():
 
 
 @pytest.mark.proves("S4-44")
-def test_the_queue_shows_the_beginning_of_a_question():
+def test_queue_shows_the_start_of_a_question():
     assert shorten("a" * 100) == "a" * 100
     assert shorten("a" * 101) == "a" * 100 + "..."
     assert file_questions.document({"a": "\ud800"}).decode() == '{\n  "a": "?"\n}\n'
@@ -299,13 +302,14 @@ def test_the_queue_shows_the_beginning_of_a_question():
 )
 def test_field_is_taken_up_to_its_limit(field, fits, too_long):
     assert fits in parse_question(NAME, written(**{field: fits}))
-    assert f"its {field} is no" in why_not(written(**{field: too_long}))
+    problem = why_not(written(**{field: too_long}))
+    assert problem.startswith("expected a") and field in problem
 
 
 @pytest.mark.proves("FILE-63")
 def test_long_priority_is_not_repeated():
     assert why_not(written(priority="x" * 21)) == (
-        "its priority is no text of at most 20 characters"
+        "expected a text of at most 20 characters for priority"
     )
 
 

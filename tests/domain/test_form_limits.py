@@ -1,4 +1,4 @@
-"""Schemas at their limits: how much is checked, how deep is hidden, what a reference finds."""
+"""Schemas at their limits: size, depth of hiding, and references."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def is_taken(schema):
 
 @pytest.mark.proves("ASK-5")
 @pytest.mark.parametrize("schema", [[], "x", True, None])
-def test_schema_that_is_no_object_is_refused(schema):
+def test_schema_that_is_not_an_object_is_refused(schema):
     with pytest.raises(UsageError) as caught:
         check_schema(schema)
-    assert str(caught.value) == "a form's schema is a JSON object"
+    assert str(caught.value) == "expected a JSON object as the schema of a form"
 
 
 @pytest.mark.proves("ASK-5")
@@ -37,7 +37,7 @@ def test_schema_is_taken_up_to_its_largest_size():
 
 
 @pytest.mark.proves("ASK-5")
-def test_followed_reference_weighs_what_it_leads_to():
+def test_followed_reference_weighs_as_much_as_its_target():
     def build_sized(size):
         return {"properties": {"a": BACK, "b": BACK}, "allOf": [{}] * size}
 
@@ -59,7 +59,7 @@ def test_doubling_below_any_keyword_is_refused(word):
         word: {"a": held} if word == "patternProperties" else held,
         "$defs": {"x": {"allOf": [down, down | {"title": "b"}]}},
     }
-    with pytest.raises(UsageError, match="several ways"):
+    with pytest.raises(UsageError, match="several times"):
         check_schema(schema)
 
 
@@ -70,7 +70,7 @@ def test_further_items_count_as_items():
         "$schema": "http://json-schema.org/draft-07/schema#",
         "allOf": [further, {"items": BACK}],
     }
-    with pytest.raises(UsageError, match="several ways"):
+    with pytest.raises(UsageError, match="several times"):
         check_schema(schema)
 
 
@@ -96,7 +96,7 @@ def test_part_in_another_language_is_refused_and_hidden():
 def test_refused_form_names_places_and_reasons(value, sentence):
     with pytest.raises(InvalidAnswerError) as caught:
         check_form(NUMBERS, value)
-    assert str(caught.value) == f"this does not fit the form{sentence}"
+    assert str(caught.value) == f"the answer does not fit the form{sentence}"
 
 
 @pytest.mark.proves("ASK-32")
@@ -107,7 +107,7 @@ def test_fault_of_a_secret_names_only_its_rule(rule):
     assert place == "/q" and reason.startswith("does not fit '") and "hush" not in reason
     with pytest.raises(InvalidAnswerError) as caught:
         check_form(schema, {"q": "hush"})
-    assert str(caught.value) == f"this does not fit the form: q: {reason}"
+    assert str(caught.value) == f"the answer does not fit the form: q: {reason}"
 
 
 NESTS = {

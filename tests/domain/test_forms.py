@@ -1,4 +1,4 @@
-"""Schemas: refused when they make no sense or reach outside; writeOnly parts hidden."""
+"""Schemas: invalid or external ones are refused, and writeOnly parts are hidden."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def hidden(schema, value):
 
 
 @pytest.mark.proves("ASK-5")
-def test_a_schema_reaches_nothing_outside():
+def test_schema_reaches_nothing_outside():
     for schema in ({"$ref": "http://127.0.0.1:1/x"}, {"$ref": "file:///etc/passwd"}, [], "x"):
         with pytest.raises(UsageError):
             check_schema(schema)
@@ -89,7 +89,7 @@ def test_write_only_parts_are_hidden_wherever_they_are(schema, value, shown):
 
 
 @pytest.mark.proves("ASK-32")
-def test_what_lies_too_deep_to_follow_is_hidden():
+def test_values_too_deep_to_follow_are_hidden():
     schema, value = {}, "deep"
     for _ in range(50):
         schema, value = {"properties": {"p": schema}}, {"p": value}
@@ -110,7 +110,7 @@ def test_what_lies_too_deep_to_follow_is_hidden():
         {"contains": SECRET}, {"items": [SECRET]}, {"$dynamicRef": "#x", "else": SECRET},
     ],
 )  # fmt: skip
-def test_a_secret_at_a_place_that_is_not_followed_hides_everything(schema):
+def test_secret_at_an_unfollowed_place_hides_everything(schema):
     assert hidden(schema, {"p": 1}) == "###"
 
 
@@ -124,7 +124,7 @@ def test_a_secret_at_a_place_that_is_not_followed_hides_everything(schema):
         "unheard",
     ],
 )  # fmt: skip
-def test_a_secret_behind_a_reference_that_is_not_followed_hides_everything(word, secret):
+def test_secret_behind_an_unfollowed_reference_hides_everything(word, secret):
     definitions = {"s": SECRET, "t": {"properties": {"q": {"$ref": "#/$defs/s"}}}}
     for held in (secret, {"p": secret}, [secret]):
         schema = {"properties": {"o": {word: held}}, "$defs": definitions}
@@ -157,7 +157,7 @@ ASTRAY = [
 
 @pytest.mark.proves("ASK-5", "ASK-32")
 @pytest.mark.parametrize("schema", ASTRAY)
-def test_references_that_mean_something_else_than_they_seem_are_refused_and_hide_all(schema):
+def test_ambiguous_references_are_refused_and_hide_everything(schema):
     with pytest.raises(UsageError):
         check_schema(schema)
     assert hidden(schema | {"required": [], "unheard": {}}, {"a": 1}) == "###"
@@ -194,19 +194,19 @@ def test_words_that_only_look_like_references_are_taken(schema):
         {"$schema": "http://json-schema.org/draft-07/schema#", **DOWN, "dependencies": {"a": DOWN}},
     ],
 )  # fmt: skip
-def test_a_schema_that_doubles_its_work_with_every_level_is_refused(schema):
+def test_schema_with_doubling_work_is_refused(schema):
     value = 1
     for _ in range(40):
         value = {"a": value}
     for check in (check_schema, lambda one: check_form(one, value), lambda one: faults(one, value)):
-        with pytest.raises(UsageError, match="several ways"):
+        with pytest.raises(UsageError, match="several times"):
             check(schema)
 
 
 @pytest.mark.proves("ASK-5")
 @pytest.mark.parametrize("schema", [BACK, {"allOf": [BACK]}, {"anyOf": [{"not": BACK}, {}]}])
-def test_a_schema_that_only_refers_to_itself_is_refused(schema):
-    with pytest.raises(UsageError, match="never to a part"):
+def test_schema_that_only_refers_to_itself_is_refused(schema):
+    with pytest.raises(UsageError, match="without a part of the answer"):
         check_schema(schema)
 
 
@@ -223,7 +223,7 @@ def test_a_schema_that_only_refers_to_itself_is_refused(schema):
         {"$ref": "#/$defs/x", **DOWN, "$defs": {"x": {"properties": {"a": {"type": ["object", "integer"]}}}}},
     ],
 )  # fmt: skip
-def test_a_schema_that_goes_down_once_for_each_part_is_taken_and_quick(schema):
+def test_schema_with_one_level_per_part_is_quick(schema):
     check_schema(schema)
     for leaf in (1, {}, "x"):
         value = leaf
@@ -235,14 +235,14 @@ def test_a_schema_that_goes_down_once_for_each_part_is_taken_and_quick(schema):
 
 
 @pytest.mark.proves("ASK-5")
-def test_a_schema_whose_references_go_too_deep_is_refused():
+def test_schema_with_too_deep_references_is_refused():
     chain = {f"d{n}": {"items": {"$ref": f"#/$defs/d{n + 1}"}} for n in range(2_000)}
     with pytest.raises(UsageError, match="too deep"):
         check_schema({"$ref": "#/$defs/d0", "$defs": {**chain, "d2000": {}}})
 
 
 @pytest.mark.proves("ASK-5")
-def test_a_schema_that_explodes_is_refused():
+def test_schema_that_explodes_is_refused():
     bomb = {"$defs": {"d0": {"type": "string"}}, "$ref": "#/$defs/d30"}
     for n in range(1, 31):
         bomb["$defs"][f"d{n}"] = {
@@ -263,7 +263,7 @@ def test_whether_anything_is_hidden():
 
 
 @pytest.mark.proves("WEB-71")
-def test_each_fault_has_its_place_and_of_what_is_missing_the_place_it_should_have():
+def test_each_fault_has_its_place():
     schema = {
         "required": ["a/b"],
         "properties": {"n~": {"required": ["z"]}, "l": {"items": {"type": "integer"}}},
@@ -279,6 +279,6 @@ def test_each_fault_has_its_place_and_of_what_is_missing_the_place_it_should_hav
 
 
 @pytest.mark.proves("ASK-32")
-def test_a_fault_of_a_form_with_secrets_never_repeats_the_value():
+def test_fault_of_a_secret_form_never_repeats_the_value():
     schema = {"properties": {"p": {"type": "string", "writeOnly": True, "maxLength": 3}}}
     assert faults(schema, {"p": "hush hush"}) == [("/p", "does not fit 'maxLength'")]

@@ -1,4 +1,4 @@
-"""Lists that a program hands in, and what is none."""
+"""Lists from a program, and values that are not lists."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def test_list_and_tuple_are_taken(given):
 
 @pytest.mark.proves("ORDER-1")
 @pytest.mark.parametrize("given", [{"a"}, frozenset(), {}, {}.keys(), iter("ab"), b"ab", None, 3])
-def test_what_has_no_order_is_refused(given):
+def test_unordered_collection_is_refused(given):
     kind = type(given).__name__
     with pytest.raises(UsageError, match=f"expected a list for options, got {kind}: use a list"):
         as_list(given, "options")
 
 
 @pytest.mark.proves("ORDER-1")
-def test_one_text_is_no_list():
+def test_single_text_is_not_a_list():
     with pytest.raises(UsageError, match="got one text: use a list of texts"):
         as_list("ab", "options")
 

@@ -1,4 +1,4 @@
-"""How far the `*` of a grant reaches: one field of an input, one host, one project."""
+"""The reach of `*` in a grant: one field of an input, one host, one project."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question, question_digest
+from gatebell.domain.asks.asks import Ask, Origin, question_digest
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.permissions.calls import Call, headline
 from gatebell.domain.permissions.rules import (
     Rule,

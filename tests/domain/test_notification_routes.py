@@ -1,4 +1,4 @@
-"""Roads and letters: whom a notice reaches, when, and what it says."""
+"""Routes and messages: recipients, times and texts of a notice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gatebell.domain.asks.asks import Ask, Notice, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Notice, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import ANY_PERSON, Requirement
 from gatebell.domain.enums import Priority
 from gatebell.domain.notifications import messages, routes
@@ -35,7 +36,7 @@ def letter(kind="opened", ask=None, words=None, to="", url="https://gate.example
 
 
 @pytest.mark.proves("NTF-1")
-def test_roads_are_read_from_the_settings():
+def test_routes_are_read_from_the_settings():
     assert parse_route({"to": "desktop"}, WHERE) == Route("desktop", "")
     assert parse_route({"to": "command: ./ring.sh"}, WHERE) == Route("command", "./ring.sh")
     whole = {"to": "webhook: https://h.example/x?y=1", "person": "ada", "priority": "high",
@@ -51,23 +52,23 @@ def test_roads_are_read_from_the_settings():
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ("desktop", "is a table"),
-        ({}, 'to is "desktop"'),
-        ({"to": "carrier pigeon"}, 'to is "desktop"'),
-        ({"to": "command:  "}, 'to is "desktop"'),
+        ("desktop", "is not a table: write [[notify]]"),
+        ({}, 'expected for to: "desktop"'),
+        ({"to": "carrier pigeon"}, 'expected for to: "desktop"'),
+        ({"to": "command:  "}, 'expected for to: "desktop"'),
         ({"to": "webhook: ftp://x"}, "webhook: https://HOST"),
         ({"to": "webhook: https://me:hunter2@x/"}, "without user@"),
-        ({"to": "desktop", "form": "x"}, "sets 'form'; there are only to, person"),
-        ({"to": "desktop", "person": 7}, "person is a text"),
-        ({"to": "desktop", "priority": "soon"}, "priority is urgent, high"),
-        ({"to": "desktop", "quiet": "late"}, 'quiet is "22:00-07:00"'),
-        ({"to": "desktop", "quiet": "22:00-25:00"}, 'quiet is "22:00-07:00"'),
-        ({"to": "desktop", "quiet": "22:00-22:00"}, "never begin"),
-        ({"to": "desktop", "secret": "c2VjcmV0"}, "belongs to a webhook"),
-        ({"to": "webhook: https://x", "secret": "whsec_hunter2!"}, "secret is base64"),
+        ({"to": "desktop", "form": "x"}, "sets 'form'; a route has only to, person"),
+        ({"to": "desktop", "person": 7}, "a text in quotes for person"),
+        ({"to": "desktop", "priority": "soon"}, "a priority from urgent, high"),
+        ({"to": "desktop", "quiet": "late"}, 'such as "22:00-07:00" for quiet'),
+        ({"to": "desktop", "quiet": "22:00-25:00"}, 'such as "22:00-07:00" for quiet'),
+        ({"to": "desktop", "quiet": "22:00-22:00"}, "at the same time"),
+        ({"to": "desktop", "secret": "c2VjcmV0"}, "only a webhook"),
+        ({"to": "webhook: https://x", "secret": "whsec_hunter2!"}, "expected base64 for secret"),
     ],
 )
-def test_bad_roads_are_refused_with_a_sentence_and_without_their_passwords(table, sentence):
+def test_bad_routes_are_refused_without_showing_passwords(table, sentence):
     with pytest.raises(UsageError) as caught:
         parse_route(table, WHERE)
     assert sentence in str(caught.value) and str(caught.value).startswith(WHERE)
@@ -91,7 +92,7 @@ def test_bad_roads_are_refused_with_a_sentence_and_without_their_passwords(table
         ("command", "'hunter2 x'", "command"),
     ],
 )  # fmt: skip
-def test_a_road_is_shown_by_a_name_that_holds_no_password(via, target, name):
+def test_shown_name_of_a_route_holds_no_password(via, target, name):
     route = Route(via, target, "ada", secret="hunter2")
     assert route.name.startswith(f"{name} #") and route.name.endswith(" of ada")
     assert "hunter2" not in repr(route)
@@ -139,7 +140,7 @@ ALL = [DESKTOP, ADA, BOB, HOOK, COMMAND]
 
 
 @pytest.mark.proves("NTF-3")
-def test_a_notice_takes_the_roads_of_those_it_is_for():
+def test_notice_takes_the_routes_of_its_people():
     def list_reached(kind, ask=None, to="", ways=ALL):
         return routes.routes_for(Notice(kind, "a-222", to), ask, ways, {"ops": ("bob", "cy")})
 
@@ -157,7 +158,7 @@ def test_a_notice_takes_the_roads_of_those_it_is_for():
 
 
 @pytest.mark.proves("NTF-3")
-def test_a_road_takes_only_what_is_urgent_enough():
+def test_route_takes_only_urgent_enough_notices():
     high = Route("desktop", "", priority=1)
     taken = [
         routes.routes_for(Notice("opened", "a-222"), an_ask(priority=p), [high], {}) != []
@@ -169,7 +170,7 @@ def test_a_road_takes_only_what_is_urgent_enough():
 
 
 @pytest.mark.proves("NTF-4")
-def test_what_nobody_needs_to_hear_any_more_is_known():
+def test_outdated_notices_are_recognized():
     over = an_ask(status="answered")
     assert [
         kind
@@ -203,7 +204,7 @@ def local(day, hour, minute=0, fold=0):
         ("12:00-14:00", local((1, 10), 11, 59), None),
         ("12:00-14:00", local((1, 10), 13), local((1, 10), 14)),
         ("12:00-14:00", local((1, 10), 14), None),
-        # The night in which an hour is missing, and the one in which an hour comes twice.
+        # One night lacks an hour, and one has an hour twice.
         ("22:00-07:00", local((3, 28), 23), datetime(2026, 3, 29, 5, tzinfo=UTC)),
         ("22:00-07:00", local((10, 24), 23), datetime(2026, 10, 25, 6, tzinfo=UTC)),
         ("22:00-02:30", local((3, 28), 23), datetime(2026, 3, 29, 1, 30, tzinfo=UTC)),
@@ -211,7 +212,7 @@ def local(day, hour, minute=0, fold=0):
         ("22:00-02:30", local((10, 25), 2, 10, 1), datetime(2026, 10, 25, 1, 30, tzinfo=UTC)),
     ],
 )
-def test_quiet_hours_put_off_what_is_not_urgent(hours, at, until):
+def test_quiet_hours_delay_notices_that_are_not_urgent(hours, at, until):
     assert routes.send_at(quiet(hours), an_ask(), at, BERLIN) == (until or at)
     assert routes.send_at(quiet(hours), None, at, BERLIN) == (until or at)
     assert routes.send_at(quiet(hours), an_ask(priority=Priority.URGENT), at, BERLIN) == at
@@ -219,7 +220,7 @@ def test_quiet_hours_put_off_what_is_not_urgent(hours, at, until):
 
 
 @pytest.mark.proves("NTF-5")
-def test_without_a_zone_quiet_hours_are_those_of_this_machine(monkeypatch):
+def test_quiet_hours_without_a_zone_use_local_time(monkeypatch):
     at = datetime(2026, 7, 1, 10, tzinfo=UTC)
     here = at.astimezone()
     hours = f"{here:%H}:00-{here:%H}:30"
@@ -236,7 +237,7 @@ def test_retries_come_later_and_later_and_end():
 
 
 @pytest.mark.proves("NTF-7")
-def test_a_letter_says_who_asks_what_and_where():
+def test_message_says_who_asks_and_where():
     told = letter(ask=an_ask(priority=Priority.URGENT))
     assert told.title == "Asked by coder (urgent)"
     assert told.body == "Deploy?\na-222 · approval · shop"
@@ -247,9 +248,9 @@ def test_a_letter_says_who_asks_what_and_where():
         for kind in ("reminder", "escalated", "replied", "settled")
     }
     assert titles == {
-        "reminder": "Still waiting, asked by somebody",
-        "escalated": "Escalated to bob: asked by somebody",
-        "replied": "Reply from somebody",
+        "reminder": "Still waiting, asked by an unnamed asker",
+        "escalated": "Escalated to bob: asked by an unnamed asker",
+        "replied": "Reply from an unnamed asker",
         "settled": "Settled: a-222 is pending",
     }
     over = an_ask(status="answered", decision="rejected")
@@ -279,12 +280,12 @@ def test_reply_has_the_name_of_its_author(author, session, title):
 
 
 @pytest.mark.proves("NTF-7")
-def test_a_note_is_told_with_its_author():
+def test_note_is_sent_with_its_author():
     told = letter("note", words=Note("coder", "/projects/shop/", "half way", NOW))
     assert (told.title, told.body) == ("Note from coder", "half way\nshop")
     assert told.link == "https://gate.example.org/" and told.document["type"] == "note.sent"
     gone = letter("note")
-    assert (gone.title, gone.body) == ("Note from somebody", "")
+    assert (gone.title, gone.body) == ("Note from an unnamed asker", "")
     tried = messages.compose_test(Delivery("i", "test", "", "", "x", NOW, NOW), "")
     assert tried.document["type"] == "gate.tested" and tried.title == "Test from gate"
 
@@ -332,7 +333,7 @@ def test_letter_of_a_test_is_whole():
     delivery = Delivery("i", "test", "", "", "x", NOW, NOW)
     assert delivery[7:] == (0, None, None, None, "")
     assert messages.compose_test(delivery, "https://gate.example.org") == (
-        "i", "test", "Test from gate", "This road works: you will hear here when something waits.",
+        "i", "test", "Test from gate", "This route works: you will get a message here when something waits for you.",
         "https://gate.example.org/", Priority.NORMAL, "",
         {"type": "gate.tested", "timestamp": WHEN, "data": {}},
     )  # fmt: skip
@@ -347,7 +348,7 @@ def test_long_words_of_a_letter_are_cut():
 
 
 @pytest.mark.proves("NTF-8")
-def test_no_letter_holds_what_is_nobodys_business():
+def test_message_holds_no_secret_context_or_activity():
     secret = an_ask("Deploy with password=hunter2x9 now?", status="answered", value="hunter2x9",
                     note="hunter2x9 is it")  # fmt: skip
     for kind in ("opened", "settled", "replied"):
@@ -361,7 +362,7 @@ def test_no_letter_holds_what_is_nobodys_business():
     "hostile",
     ["a\r\nBcc: x@y\r\n\r\nbody", "\x1b]0;title\x07", "a\x00b", "--help", "\u202egnp", "x" * 200_000],
 )  # fmt: skip
-def test_what_agents_write_is_inert_and_short(hostile):
+def test_words_of_agents_are_inert_and_short(hostile):
     ask = an_ask(hostile, agent=hostile)._replace(
         origin=Origin(project=f"/p/{hostile}", agent=hostile)
     )
@@ -376,7 +377,7 @@ def test_what_agents_write_is_inert_and_short(hostile):
 
 @pytest.mark.proves("NTF-8")
 @pytest.mark.usefixtures("uncounted")
-def test_a_prompt_of_a_megabyte_takes_no_time():
+def test_prompt_of_a_megabyte_takes_no_time():
     ask = an_ask()
     ask = ask._replace(question=ask.question._replace(prompt="token: x" * 131_072))
     assert len(letter(ask=ask).body) < 400

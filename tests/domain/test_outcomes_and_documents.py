@@ -1,4 +1,4 @@
-"""What askers and machines get back."""
+"""Results for askers and programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from gatebell.domain.asks import outcomes
 from gatebell.domain.asks.answers import Answer
-from gatebell.domain.asks.asks import Ask, Message, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Message, Origin
 from gatebell.domain.asks.deadlines import start
 from gatebell.domain.asks.documents import (
     answer_document,
@@ -21,11 +21,12 @@ from gatebell.domain.asks.documents import (
     turn_document,
     visit_document,
 )
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.audit.events import Entry, Event
 from gatebell.domain.runs import run_xml
 from gatebell.domain.runs.runs import FlowCall, Run, Turn
 from gatebell.domain.sessions.visits import Terms, Visit
-from gatebell.errors import CancelledError, NotAnsweredError, TimedOutError
+from gatebell.errors import AskCancelledError, AskExpiredError, NotAnsweredError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -43,14 +44,14 @@ def outcome(kind, value=None, **state):
     [("answered", "approved", True), ("answered", "rejected", False), ("timed_out", None, False),
      ("cancelled", None, False), ("pending", None, False), ("timed_out", "approved", False)],
 )  # fmt: skip
-def test_an_approval_is_true_only_when_approved(status, decision, truth):
+def test_approval_is_true_only_when_approved(status, decision, truth):
     result = outcome("approval", status=status, decision=decision)
     assert isinstance(result, outcomes.Approval)
     assert bool(result) is truth
 
 
 @pytest.mark.proves("PY-1")
-def test_an_approval_has_a_reason_always():
+def test_approval_always_has_a_reason():
     assert outcome("approval", status="answered", decision="rejected", note="late").reason == "late"
     assert outcome("approval", status="answered", decision="approved").reason == "approved"
     assert outcome("approval", status="timed_out").reason == "timed out"
@@ -58,7 +59,7 @@ def test_an_approval_has_a_reason_always():
 
 
 @pytest.mark.proves("S2-35")
-def test_an_approval_has_the_message_of_whoever_gave_it():
+def test_approval_has_the_message_of_its_person():
     approved = outcome("approval", status="answered", decision="approved", note="but gently")
     assert (approved.message, approved.reason) == ("but gently", "but gently")
     assert outcome("approval", status="answered", decision="approved").message == ""
@@ -72,7 +73,7 @@ def test_only_an_approval_can_be_tested_for_truth(kind):
 
 
 @pytest.mark.proves("PY-1", "ASK-3")
-def test_a_choice_gives_the_option_or_the_persons_words():
+def test_choice_gives_the_option_or_the_persons_words():
     assert outcome("choice", "A", status="answered").value == "A"
     assert not outcome("choice", "A", status="answered").is_other
     other = outcome("choice", {"other": "mine"}, status="answered")
@@ -82,19 +83,19 @@ def test_a_choice_gives_the_option_or_the_persons_words():
 
 
 @pytest.mark.proves("PY-2", "ASK-18")
-def test_what_nobody_answered_has_no_value_but_its_default():
+def test_unanswered_ask_has_no_value_but_its_default():
     assert outcome("text", "so", status="answered").value == "so"
     assert outcome("form", {"a": 1}, status="answered").value == {"a": 1}
     assert type(outcome("form", {"a": 1}, status="answered")) is outcomes.Form
     assert outcome("text", "default", status="timed_out").value == "default"
     for status, error in (
-        ("timed_out", TimedOutError),
-        ("cancelled", CancelledError),
+        ("timed_out", AskExpiredError),
+        ("cancelled", AskCancelledError),
         ("pending", NotAnsweredError),
     ):
         with pytest.raises(error):
             _ = outcome("text", status=status).value
-    with pytest.raises(CancelledError, match="no reason given"):
+    with pytest.raises(AskCancelledError, match="no reason given"):
         _ = outcome("text", "x", status="cancelled").value
     assert repr(outcome("text", status="pending")) == "<Text a-222 pending>"
 
@@ -103,7 +104,7 @@ AT = "2026-01-01T00:00:00.000000+00:00"
 
 
 @pytest.mark.proves("CLI-3")
-def test_the_whole_shape_of_an_ask():
+def test_ask_document_has_every_field():
     question = make_question(
         "choice", "Q", context={"c": 1}, options=("A", "B", "Other…"), multiple=True
     )
@@ -171,7 +172,7 @@ def test_every_field_of_a_run_is_described():
 
 
 @pytest.mark.proves("CLI-3")
-def test_the_shapes_of_answers_messages_and_events():
+def test_answers_messages_and_events_have_their_fields():
     answer = Answer(
         "a-222", "person:ada", True, "cli", "A", None, "n", NOW, "settled", "", "k", "f"
     )
@@ -195,7 +196,7 @@ def test_the_shapes_of_answers_messages_and_events():
 
 
 @pytest.mark.proves("CLI-1")
-def test_an_answer_as_plain_text():
+def test_answer_is_shown_as_plain_text():
     text = Ask("a-2", make_question("text", "Q"), Origin(), NOW, "d")
     choice = Ask("a-2", make_question("choice", "Q", options=("A", "B")), Origin(), NOW, "d")
     form = Ask("a-2", make_question("form", "Q", schema={}), Origin(), NOW, "d")

@@ -1,4 +1,4 @@
-"""Phases: what may be built, where it leads, what its functions see, and what is told of it."""
+"""Phases: building, targets, visible state, and events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple
 
 import pytest
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.phases import diagrams
 from gatebell.domain.phases.phases import (
     OURS,
@@ -48,7 +49,7 @@ def to_end(_state, _output) -> Literal["end"]:
     return "end"
 
 
-def unreadable(_state, _output) -> Unknown:  # noqa: F821 - nobody can read this annotation
+def unreadable(_state, _output) -> Unknown:  # noqa: F821 - this annotation cannot be evaluated
     return "end"
 
 
@@ -57,7 +58,7 @@ def maybe(_state, _output) -> str | None:
 
 
 @pytest.mark.proves("PHASE-3", "S1-24", "S1-14", "S1-B5")
-def test_the_way_goes_by_name_by_table_or_by_function():
+def test_next_phase_comes_from_name_table_or_function():
     names = ["plan", "fast", "own", "end"]
     plain = State({})
     assert route(Phase("plan", next="end"), plain, None, names) == "end"
@@ -75,18 +76,18 @@ def test_the_way_goes_by_name_by_table_or_by_function():
 
 
 @pytest.mark.proves("PHASE-3", "S1-B5")
-def test_a_way_to_nowhere_names_the_phase_and_what_was_answered():
+def test_unknown_next_phase_names_the_phase_and_the_answer():
     table = Phase("plan", human=WHICH, next={"Fast": "fast"})
     with pytest.raises(UsageError, match="phase 'plan' was answered 'Slow', and its table"):
         route(table, State({}, response=build_response("Slow")), None, ["plan"])
-    with pytest.raises(UsageError, match="phase 'plan' asked nobody, and its table"):
+    with pytest.raises(UsageError, match="phase 'plan' asked no person, and its table"):
         route(table, State({}), None, ["plan"])
-    with pytest.raises(UsageError, match="phase 'plan' leads to None, and there is no such phase"):
+    with pytest.raises(UsageError, match="phase 'plan' leads to None, which does not exist"):
         route(Phase("plan", next=lambda _s, _o: None), State({}), None, ["plan"])
 
 
 @pytest.mark.proves("PHASE-4", "S1-54", "S1-55", "S1-B2", "S1-B3", "S1-B4")
-def test_functions_see_the_users_fields_and_what_people_answered():
+def test_functions_see_user_fields_and_answers():
     first, second = (
         build_response(phase="plan"),
         build_response("no", approved=False, phase="write"),
@@ -105,7 +106,7 @@ def test_functions_see_the_users_fields_and_what_people_answered():
 
 
 @pytest.mark.proves("PHASE-5")
-def test_where_a_function_leads_is_read_from_its_annotation_or_its_code():
+def test_targets_are_read_from_annotation_or_code():
     names = ["plan", "fast", "end"]
 
     def choose(state, _output):
@@ -145,7 +146,7 @@ def a_call(path, name, label="", **more):
 
 
 @pytest.mark.proves("PHASE-6", "S1-41", "S1-42", "S1-43", "S1-44", "S1-B21")
-def test_the_journal_tells_events_in_their_order():
+def test_journal_gives_events_in_their_order():
     settled = {
         "status": "answered", "decision": "rejected", "note": "too long",
         "settled_by": "person:ada", "settled_at": AT,
@@ -188,7 +189,7 @@ def test_the_journal_tells_events_in_their_order():
     assert [one.key for one in told[:3]] == [
         ("agent:completed", "2", ""), ("input:requested", "3", "a-1"), ("input:received", "3", "a-1"),
     ]  # fmt: skip
-    # The beginning and the end of a run come from no call.
+    # The start and the end of a run belong to no call.
     assert PhaseEvent("run:started", "", AT, {}).key == ("run:started", "", "")
     # Runs of every store hold this line.
     assert mark("plan") == "phase plan"
@@ -235,7 +236,7 @@ def test_values_become_json():
         "7": {"mode": "json"},
     }
     for odd in (object(), Whole):
-        with pytest.raises(UsageError, match="JSON has no word for"):
+        with pytest.raises(UsageError, match="cannot be written as JSON"):
             as_json(odd)
 
 
@@ -252,7 +253,7 @@ def many(count):
 
 
 @pytest.mark.proves("PHASE-8")
-def test_a_workflow_of_fifty_phases_draws_itself():
+def test_workflow_of_fifty_phases_draws_itself():
     phases = many(50)
     edges = sum(2 if one.human else 1 for one in phases[:-1])
     text = diagrams.mermaid("fifty", phases)
@@ -262,7 +263,7 @@ def test_a_workflow_of_fifty_phases_draws_itself():
 
 
 @pytest.mark.proves("PHASE-8", "LAW-8")
-def test_a_picture_tells_what_happens_and_nothing_in_it_is_markup():
+def test_picture_of_phases_escapes_markup():
     phases = check_phases([
         Phase('a"]<b>', agent="x", for_each=lambda _: [], human=lambda _s, _o: None, next=lambda _s, _o: "end"),
         Phase("b", agent=len, until=lambda _s, _o: True, human=HumanInput("Really? <script>", "approval"),

@@ -54,7 +54,7 @@ def test_no_other_sign_is_looked_for():
 
 
 @pytest.mark.proves("WHO-1")
-def test_the_session_comes_from_its_variable():
+def test_session_comes_from_its_variable():
     found = find_agent({"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "abc"}, [])
     assert found.principal == "agent:claude/abc"
     assert (
@@ -65,7 +65,7 @@ def test_the_session_comes_from_its_variable():
 
 
 @pytest.mark.proves("WHO-1")
-def test_an_ancestor_is_a_sign_by_its_name_or_its_program():
+def test_ancestor_is_a_sign_by_name_or_program():
     assert (
         find_agent({}, [SHELL, Process(7, "claude", "x")]).because
         == "process 7 above this one is claude"
@@ -76,7 +76,7 @@ def test_an_ancestor_is_a_sign_by_its_name_or_its_program():
 
 
 @pytest.mark.proves("WHO-5")
-def test_a_session_that_cannot_be_told_apart_may_be_the_same():
+def test_session_without_a_number_may_be_the_same():
     seen = find_agent({"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s1"}, [])
     assert [seen.may_be(s) for s in ("claude/s1", "claude/", "claude/s2", "codex/s1", "")] == [
         True,
@@ -136,9 +136,7 @@ def test_scopes_are_known_and_in_their_order():
     for wrong in ([], ["read", "write"], ["write"]):
         with pytest.raises(UsageError) as caught:
             check_scopes(wrong)
-        assert str(caught.value) == (
-            "a token has one or more of the scopes ask, answer, read, admin"
-        )
+        assert str(caught.value) == ("expected one or more of the scopes ask, answer, read, admin")
 
 
 @pytest.mark.proves("WHO-7", "WEB-3")

@@ -1,4 +1,4 @@
-"""What is sent to agents: who said what stays clear, and nothing of ours is taken for a signal."""
+"""Texts for agents: each author is clear, and none of our texts is a signal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def first(**more) -> str:
 
 
 def every_text(words: str) -> list[str]:
-    """Every kind of text, with somebody else's words wherever they can stand."""
+    """Return each kind of text, with foreign words in every possible place."""
     exchange = Exchange(words, words or "x", words, words, NOW)
     return [
         first(since=[Said("1", words, words)], schema={"const": words}),
@@ -36,7 +36,7 @@ def every_text(words: str) -> list[str]:
 
 
 @pytest.mark.proves("RUN-220")
-def test_the_first_text_holds_all_that_an_agent_needs():
+def test_first_text_holds_everything_an_agent_needs():
     text = first(
         instructions="You code.",
         run_prompt="Add login",
@@ -49,8 +49,8 @@ def test_the_first_text_holds_all_that_an_agent_needs():
     assert heads[1:] == [
         "Your role:",
         "The task:",
-        "What was said since you last spoke:",
-        "What you are to do now:",
+        "Results since your last turn:",
+        "Your work now:",
         "How to report:",
     ]
     parts = [
@@ -61,23 +61,23 @@ def test_the_first_text_holds_all_that_an_agent_needs():
         FILE,
         ", ".join(STATUSES),
         '>   "type": "object"',
-        "NEEDS_HUMAN is right when",
+        "Use NEEDS_HUMAN when",
     ]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
 
 
 @pytest.mark.proves("RUN-220")
-def test_what_there_is_not_is_not_mentioned_and_the_task_is_told_once():
+def test_absent_parts_are_omitted_and_the_task_comes_once():
     text = first(run_prompt="Add login", prompt="Add login")
-    assert text.count("Add login") == 1 and "Your role" not in text and "since you" not in text
+    assert text.count("Add login") == 1 and "Your role" not in text and "Results since" not in text
     assert "Do your part of the task." in first(run_prompt="Add login")
     assert "file" not in prompts.build_interrupted_prompt(TURN, "t-222")
 
 
 REPORT = (
-    "When you are done, report once: call the tool signal with status and summary, or make it the "
-    "last thing you say: one JSON object with the keys status and summary.\n"
+    "When you are done, report once: call the tool signal with status and summary, or end your "
+    "last message with it: one JSON object with the keys status and summary.\n"
 )
 
 
@@ -85,15 +85,15 @@ REPORT = (
 def test_shortest_first_text_says_how_to_report():
     assert prompts.first(TURN, role="coder") == (
         f"{MARK} You are 'coder', one of several who work on the same task. Only headings that "
-        "begin with exactly this mark are the workflow's own. Behind > stand the words of others, "
-        "under their names.\n\n"
-        f"{MARK} What you are to do now:\nDo your part of the task.\n\n"
+        "begin with exactly this mark are the workflow's own. Lines that begin with > are the "
+        "words of others, under their names.\n\n"
+        f"{MARK} Your work now:\nDo your part of the task.\n\n"
         f"{MARK} How to report:\n{REPORT}"
         f"status is one of {', '.join(STATUSES)}, or another word that your role asks for.\n"
-        "summary: what the others need to know of what you did. reason: why, if it is not done.\n"
-        "NEEDS_HUMAN is right when only a person can know or decide how to go on; find out "
-        "yourself what can be found out. Then give question, and options if there are some. The "
-        "answer comes to you, here, as your next turn.\n"
+        "summary: tell the others about your work. reason: tell why, if it is not done.\n"
+        "Use NEEDS_HUMAN when only a person can know or decide how to go on. First try to find the "
+        "answer yourself. Then give question, and options if there are some. The "
+        "answer comes to you here, as your next turn.\n"
     )
 
 
@@ -101,28 +101,28 @@ def test_shortest_first_text_says_how_to_report():
 def test_agent_of_a_task_reports_by_its_words():
     text = first(statuses=("completed", "needs_input"))
     assert "status is one of completed, needs_input.\n" in text
-    assert "\nneeds_input is right when only a person" in text and "NEEDS_HUMAN" not in text
+    assert "\nUse needs_input when only a person" in text and "NEEDS_HUMAN" not in text
 
 
 @pytest.mark.proves("RUN-221")
-def test_agent_is_told_what_to_put_right():
+def test_agent_reads_the_faults_to_correct():
     assert prompts.try_again(TURN, ["", "/n: 'x' is no number"]) == (
         f"{MARK} Your value does not fit:\n> \n> /n: 'x' is no number\n\n"
-        f"{MARK} Report again, with the whole value put right.\n{REPORT}"
+        f"{MARK} Report again, with the whole value corrected.\n{REPORT}"
     )
     assert prompts.asked_back(TURN, "are tests green?", "person:ada") == (
         f"{MARK} Before your question is answered, you are asked:\n"
         "From person:ada:\n> are tests green?\n\n"
         f"{MARK} Reply, and do nothing else: your question is still open.\n"
-        "Report NEEDS_HUMAN once more, with your reply as its message and the question as it "
-        f"stands now.\n{REPORT}"
+        "Report NEEDS_HUMAN once more, with your reply as its message, and with the current "
+        f"question.\n{REPORT}"
     )
     asked = Exchange("Which?", "", "this", "person:ada", NOW)
     assert prompts.build_answer_prompt(TURN, asked).endswith(f"using this guidance.\n{REPORT}")
 
 
 @pytest.mark.proves("RUN-221", "TASK-20", "S3-47", "S3-B5")
-def test_an_answer_comes_with_its_question_context_time_and_who():
+def test_answer_has_its_question_context_time_and_person():
     asked = Exchange("Which?", "two\nflows", "use PKCE\nplease", "person:ada", NOW)
     assert prompts.build_answer_prompt(TURN, asked, FILE).startswith(
         f"{MARK} ## Human Response to Your Question\n"
@@ -139,28 +139,28 @@ def test_an_answer_comes_with_its_question_context_time_and_who():
 
 
 @pytest.mark.proves("TASK-21", "S3-B18")
-def test_who_is_told_everything_again_reads_all_questions_and_answers():
+def test_full_text_holds_all_questions_and_answers():
     said = [
         Exchange("Which?", "two flows", "PKCE", "person:ada", NOW),
         Exchange("Port?", "", "80", "person:bob", NOW),
     ]
     text = first(instructions="You code.", prompt="Write", exchanges=said, again=True)
     parts = [
-        "The session in which you worked before is gone.\nSo you are told everything again. ",
-        " What you had begun may be done, half done or not done: look before you do anything again.\n",
+        "The session in which you worked before is lost.\nSo here is everything again. ",
+        " The work that you had begun may be done, half done or not done: check before you do ",
         "You code.",
-        f"{MARK} What you asked before:\n**Question asked:**\n> Which?\n**Context:**\n> two flows",
+        f"{MARK} Your earlier questions:\n**Question asked:**\n> Which?\n**Context:**\n> two flows",
         "**Human's answer:** (of person:ada, 2026-01-01T12:00:00Z)\n> PKCE\n**Question asked:**",
         "> Port?\n**Human's answer:** (of person:bob, 2026-01-01T12:00:00Z)\n> 80\n",
         "How to report:",
     ]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
-    assert "gone" not in first() and "asked before" not in first()
+    assert "gone" not in first() and "earlier questions" not in first()
 
 
 @pytest.mark.proves("RUN-221")
-def test_messages_and_interruptions_say_what_they_are():
+def test_messages_and_interruptions_say_their_kind():
     text = prompts.asked_back(TURN, "are tests green?", "person:ada", FILE)
     assert "From person:ada:\n> are tests green?" in text and "still open" in text
     text = prompts.build_interrupted_prompt(TURN, "t-222", FILE)
@@ -173,7 +173,7 @@ def test_messages_and_interruptions_say_what_they_are():
 def test_long_accounts_are_cut_and_the_newest_are_kept():
     since = [Said(str(number), "coder", f"word {number} " + "x" * 3_000) for number in range(30)]
     text = first(since=since, context_path=".agents/context.md")
-    assert "(17 earlier ones are left out. Everything stands in .agents/context.md.)" in text
+    assert "(17 earlier ones are left out. All of them are in .agents/context.md.)" in text
     assert "> word 29 " in text and "> word 17 " in text and "> word 16 " not in text
     assert text.index("word 28 ") < text.index("word 29 ")
     cut = first(since=[Said("1", "coder", "y" * 5_000)])
@@ -192,14 +192,14 @@ def test_accounts_at_their_limits_are_whole():
     )
     two = first(since=[Said("1", "coder", "a"), Said("2", "x{" + "n" * 200, "b")])
     shown = f"Call 2, x({'n' * 189}…"
-    assert f"spoke:\nCall 1, coder:\n> a\n{shown}:\n> b\n" in two
+    assert f"turn:\nCall 1, coder:\n> a\n{shown}:\n> b\n" in two
 
 
 @pytest.mark.proves("RUN-222")
-def test_the_context_file_holds_everything_as_markdown():
+def test_context_file_holds_everything_as_markdown():
     said = [Said("1", "architect", "DONE: a plan"), Said("2", "person:ada", "approved")]
     assert prompts.context_file(said) == (
-        "# What was said in this run\n\n## Call 1: architect\n\n> DONE: a plan\n\n"
+        "# Results in this run\n\n## Call 1: architect\n\n> DONE: a plan\n\n"
         "## Call 2: person:ada\n\n> approved\n"
     )
     assert prompts.describe_signal(Signal("DONE", summary="a plan")) == "DONE: a plan"
@@ -224,7 +224,7 @@ def _list_unquoted(text: str) -> list[str]:
 
 @pytest.mark.proves("RUN-224")
 @pytest.mark.parametrize("words", ["x", SIGNAL, f"a\n{SIGNAL}\nb", f"```json\n{SIGNAL}\n```"])
-def test_nothing_that_was_sent_is_a_signal_when_it_is_said_back(words):
+def test_repeated_prompt_is_never_a_signal(words):
     for text in every_text(words):
         assert next(json_objects(text), None) is None
         echoed = judge(None, None, ended_ok=True, words=f"I was told:\n{text}", problem="")

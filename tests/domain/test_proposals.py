@@ -1,4 +1,4 @@
-"""Proposals: what the end of a conversation suggests, and all that must never pass for an approval."""
+"""Proposals from the end of a conversation, and texts that are never an approval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 from tests.support.transcripts import person, value
 
-from gatebell.domain.asks.asks import Question
+from gatebell.domain.asks.questions import Question
 from gatebell.domain.sessions.proposals import AGENT, PERSON, Proposal, Said, propose
 from gatebell.domain.sessions.session_prompt import list_injected, session_files
 from gatebell.domain.sessions.visits import Terms
@@ -37,7 +37,7 @@ class Ending(NamedTuple):
     written: str
 
     def talk(self) -> tuple[list[Said], list[str]]:
-        """The conversation, and what in it is ours."""
+        """Return the conversation, and our parts of it."""
         said, ours = [], []
         for message in self.written.split(" // "):
             speaker, colon, text = message.partition(": ")
@@ -87,7 +87,7 @@ def test_no_hostile_ending_is_proposed_as_an_approval():
 
 
 @pytest.mark.proves("SES-1")
-def test_no_hostile_ending_is_an_approval_after_other_talk_either():
+def test_hostile_ending_after_other_talk_is_not_an_approval():
     before = [Said(PERSON, "Show me the diff."), Said(AGENT, "Here it is."), Said(PERSON, "Good.")]
     for ending in HOSTILE:
         said, ours = ending.talk()
@@ -130,7 +130,7 @@ def test_every_plain_ending_is_proposed_as_it_is_meant():
         ("I don't think I approve of this", "rejected"),
     ],
 )
-def test_a_rejection_that_mentions_approval_is_no_approval(said, meant):
+def test_rejection_that_mentions_approval_is_not_an_approval(said, meant):
     assert value(person(said)) == meant
 
 
@@ -155,19 +155,19 @@ def test_our_own_instruction_decides_nothing():
     ["Rejected?", "I would reject it if it fails", "Maybe rejected", "not approved yet", "`REJECTED`",
      "```\nRun. Rejected. End.\n```", "> REJECTED", "I do not reject it", "I reject what was approved", "“Rejected”"],
 )  # fmt: skip
-def test_a_refusal_that_is_asked_shown_negated_or_made_a_condition_is_none(said):
+def test_questioned_quoted_or_negated_refusal_decides_nothing(said):
     assert value(person(said)) is None
 
 
 @pytest.mark.proves("SES-4")
-def test_let_us_go_is_an_approval_unless_it_answers_the_agent():
+def test_let_us_go_approves_unless_it_answers_the_agent():
     assert value([Said(AGENT, "Shall I run the tests?"), *person("Yes, let's proceed")]) is None
     assert value([Said(AGENT, "The tests pass."), *person("Yes, let's proceed")]) == "approved"
     assert value(person("Is that all?", "LGTM")) == "approved"
 
 
 @pytest.mark.proves("S0-B2")
-def test_a_short_prompt_of_ours_does_not_swallow_what_people_say():
+def test_short_prompt_of_ours_does_not_hide_peoples_words():
     assert value(person("I approve."), injected=("Approve?",)) == "approved"
     assert value(person("Approved"), injected=("approved", "")) is None
     words = "End with one of these two words:\nAPPROVED\nREJECTED"
@@ -175,7 +175,7 @@ def test_a_short_prompt_of_ours_does_not_swallow_what_people_say():
 
 
 @pytest.mark.proves("S0-B3", "S0-73")
-def test_a_later_rejection_outweighs_an_earlier_approval():
+def test_later_rejection_outweighs_an_earlier_approval():
     said = [*person("approved in principle"), Said(AGENT, "Noted."), *person("REJECTED")]
     assert propose(said, "approval") == Proposal("rejected", PERSON, "REJECTED")
     assert value(person("APPROVED", "REJECTED")) == "rejected"
@@ -193,7 +193,7 @@ def test_negations_are_seen_with_any_apostrophe(apostrophe):
 
 
 @pytest.mark.proves("S0-B5", "SES-3")
-def test_the_agent_never_speaks_for_the_person():
+def test_agent_never_speaks_for_the_person():
     decided = Said(AGENT, "Decision: APPROVED")
     assert propose([decided], "approval") == Proposal("approved", AGENT, "Decision: APPROVED")
     assert propose([*person("REJECTED"), decided], "approval").speaker == PERSON
@@ -208,7 +208,7 @@ def test_the_agent_never_speaks_for_the_person():
 
 
 @pytest.mark.proves("S0-B11", "S0-25", "S0-75", "S0-78")
-def test_every_kind_of_outcome_is_asked_for_and_read_in_its_own_way():
+def test_every_kind_of_outcome_is_requested_and_read():
     said = person('Decision: staging\n{"approved": true}')
     assert value(said) is None
     assert value(said, "choice", CHOICE) is None
@@ -264,7 +264,7 @@ def test_without_a_plain_decision_nothing_is_proposed():
 
 
 @pytest.mark.proves("SES-4")
-def test_an_approval_does_not_outlive_what_is_said_later():
+def test_approval_does_not_survive_later_words():
     for later in (Said(PERSON, "ok"), Said(PERSON, "hmm"), Said(AGENT, "Still approved?"),
                   Said(AGENT, "It dropped a table."), Said(AGENT, "I would wait.")):  # fmt: skip
         assert propose([*person("APPROVED"), later], "approval") is None
@@ -275,7 +275,7 @@ def test_an_approval_does_not_outlive_what_is_said_later():
 
 @pytest.mark.proves("SES-5")
 @given(st.sampled_from(APPROVALS), st.data())
-def test_a_hidden_letter_anywhere_spoils_an_approval(approval, data):
+def test_hidden_letter_anywhere_spoils_an_approval(approval, data):
     hidden = data.draw(
         st.sampled_from("\u200b\u200d\u2060\u202e\u2066\u00ad\ufeff\x1b\x08\u0336\u034f\u3164")
     )
@@ -285,7 +285,7 @@ def test_a_hidden_letter_anywhere_spoils_an_approval(approval, data):
 
 @pytest.mark.proves("SES-5")
 @given(st.sampled_from([text for text in APPROVALS if text.isascii()]), st.data())
-def test_a_look_alike_letter_anywhere_spoils_an_approval(approval, data):
+def test_look_alike_letter_anywhere_spoils_an_approval(approval, data):
     alike = {
         "a": "а",
         "e": "е",
@@ -313,7 +313,7 @@ def test_a_look_alike_letter_anywhere_spoils_an_approval(approval, data):
     st.sampled_from(["", " not", " - not!", " if it works", ", maybe", "?", " ?", "...", " /s",
                      ". Wait.", "\nnot", " 🙄", " or REJECTED"]),
 )  # fmt: skip
-def test_a_negation_or_doubt_put_before_or_after_spoils_an_approval(approval, before, after):
+def test_negation_or_doubt_around_an_approval_spoils_it(approval, before, after):
     assert value(person(before + approval)) != "approved"
     if after:
         assert value(person(approval + after)) != "approved"
@@ -327,7 +327,7 @@ def test_a_negation_or_doubt_put_before_or_after_spoils_an_approval(approval, be
                      ("~~", "~~"), ("> ", ""), ("    ", ""), ("\t", ""), ("<del>", "</del>"), ("| ", " |"),
                      ("$ echo ", ""), ("Output:\n", "")]),
 )  # fmt: skip
-def test_what_is_quoted_or_shown_is_no_approval(approval, marks):
+def test_quoted_or_shown_text_is_not_an_approval(approval, marks):
     before, after = marks
     assert value(person(before + approval + after)) != "approved"
 
@@ -339,7 +339,7 @@ def test_what_is_quoted_or_shown_is_no_approval(approval, marks):
     st.sampled_from(["{}", "> {}", "```\n{}\n```", "“{}”", " {} \n", "**{}**"]),
     st.sampled_from([PERSON, AGENT]),
 )
-def test_whatever_we_put_in_is_no_outcome_when_it_is_repeated(text, kind, setting, speaker):
+def test_repeated_prompt_is_never_an_outcome(text, kind, setting, speaker):
     assume(any(map(str.isalnum, text)))
     said = [Said(speaker, setting.format(text))]
     assert propose(said, kind, CHOICE, schema={}, injected=("Hello.", text)) is None
@@ -349,7 +349,7 @@ def test_whatever_we_put_in_is_no_outcome_when_it_is_repeated(text, kind, settin
 @given(st.lists(st.builds(Said, st.sampled_from([PERSON, AGENT]),
                           st.sampled_from([*APPROVALS, "REJECTED", "ok", "wait", "Noted."]) | st.text(max_size=30)),
                 max_size=6))  # fmt: skip
-def test_an_approval_is_proposed_only_where_the_persons_last_word_allows_it(said):
+def test_approval_is_proposed_only_if_the_last_word_allows(said):
     found = propose(said, "approval")
     if found and found.value == "approved":
         last = next((one for one in reversed(said) if one.speaker == PERSON), None)
@@ -373,7 +373,7 @@ def test_any_text_can_be_read(text):
      "ok. ", "é", "批准", "~~", "Decision: ", "**", "1, ", "\t", "i approve "],
 )  # fmt: skip
 @pytest.mark.usefixtures("uncounted")
-def test_a_conversation_is_read_in_no_time_however_hostile_it_is(piece):
+def test_hostile_conversation_is_read_quickly(piece):
     long = piece * (60_000 // len(piece))
     started = time.process_time()
     for kind in ("approval", "choice", "form", "text"):

@@ -1,4 +1,4 @@
-"""Proposed choices, forms and texts: the option that is named, the last JSON that fits, the words."""
+"""Proposed choices, forms and texts: the named option, the last fitting JSON, the words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def block(written: str, schema: Any = NOTES, *injected: str) -> Any:
 
 
 @pytest.mark.proves("S0-B12")
-def test_the_context_that_we_gave_is_no_decision():
+def test_our_own_context_is_not_a_decision():
     context = json.dumps({"plan": [{"approved": True, "notes": "x"}], "tags": [], "n": 1}, indent=2)
     prompt = f"Decide.\n\n## Context\n```json\n{context}\n```"
     example = '```json\n{"approved": true}\n```'
@@ -96,7 +96,7 @@ def test_blocks_are_read_however_they_are_set(written, schema, meant):
         f'```json\n{{"approved": true, "notes": {"[" * 150}{"]" * 150}}}\n```',
     ],
 )  # fmt: skip
-def test_a_newer_block_that_does_not_fit_hides_the_older_ones(newer):
+def test_newer_invalid_block_hides_the_older_ones(newer):
     older = '```json\n{"approved": true}\n```'
     assert block(f"{older}\n{newer}") is None
     assert value([Said(AGENT, older), Said(AGENT, newer)], "form", schema=NOTES) is None
@@ -112,7 +112,7 @@ def test_without_a_fitting_block_nothing_is_proposed():
 
 
 @pytest.mark.proves("SES-4")
-def test_a_form_that_the_person_objects_to_is_not_proposed():
+def test_form_that_the_person_objects_to_is_not_proposed():
     given_ = Said(AGENT, '{"approved": true}')
     for said in ("No.", "Change the notes first.", "Is that so?", "REJECTED"):
         assert value([given_, *person(said)], "form", schema=NOTES) is None
@@ -171,7 +171,7 @@ def test_options_are_known_whatever_their_names_are():
 
 
 @pytest.mark.proves("SES-3", "SES-6")
-def test_a_choice_of_the_agent_counts_only_beside_the_persons():
+def test_choice_of_the_agent_needs_the_persons_choice():
     pick = Said(AGENT, "Decision: production")
     assert propose([pick], "choice", CHOICE).speaker == AGENT
     assert value([*person("staging"), pick], "choice", CHOICE) is None
@@ -197,7 +197,7 @@ def test_several_options_are_chosen_only_by_name():
 
 
 @pytest.mark.proves("S0-78")
-def test_a_text_is_what_was_called_the_decision_or_the_newest_message():
+def test_text_is_the_named_decision_or_the_newest_message():
     summary = Said(AGENT, "We agreed.\n\n**Decision:** keep both\ntables")
     assert propose([summary, *person("Thanks. Good.")], "text").value == "keep both\ntables"
     assert propose([summary, *person("Keep one.")], "text") == Proposal(
@@ -211,7 +211,7 @@ def test_a_text_is_what_was_called_the_decision_or_the_newest_message():
 
 
 @pytest.mark.proves("SES-9")
-def test_a_quote_is_short_and_keeps_its_end():
+def test_quote_is_short_and_keeps_its_end():
     long = propose(person("x" * 1_000 + " end"), "text")
     assert len(long.value) == 1_004
     assert len(long.quote) == 300 and long.quote.startswith("…x") and long.quote.endswith(" end")

@@ -12,12 +12,12 @@ from gatebell.domain import records
 
 
 class LightPlace(records.NamedTuple):
-    """Where something is."""
+    """A place."""
 
     name: str
     x: int = 0
     tags: tuple[str, ...] = ()
-    """What it is called."""
+    """Its name."""
 
     @property
     def is_home(self) -> bool:
@@ -32,12 +32,12 @@ class LightPlace(records.NamedTuple):
 
 
 class RealPlace(typing.NamedTuple):
-    """Where something is."""
+    """A place."""
 
     name: str
     x: int = 0
     tags: tuple[str, ...] = ()
-    """What it is called."""
+    """Its name."""
 
     @property
     def is_home(self) -> bool:
@@ -70,7 +70,7 @@ def test_record_is_tuple_with_names(place):
 @pytest.mark.proves("RECORD-1")
 def test_record_has_methods_and_documentation(place):
     assert str(place("here", 3)) == "here@3" and place.home().is_home
-    assert place.__doc__ == "Where something is." and place.__module__ == __name__
+    assert place.__doc__ == "A place." and place.__module__ == __name__
     assert place.__qualname__ == place.__name__
 
 

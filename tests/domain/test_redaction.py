@@ -1,4 +1,4 @@
-"""Hiding secrets: how many formats are known, what is hidden by mistake, and how long it takes."""
+"""Hiding of secrets: known formats, false positives, and time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gatebell.domain.text.redaction import HIDDEN, hide_secrets, redact
 CORPUS = read_corpus()
 PLAIN = (Path(__file__).parent / "plain_logs.txt").read_text(encoding="utf-8")
 MISSED = {"without any name"}
-# Modules of Python that are about passwords, tokens and keys all the time.
+# Modules of Python that deal with passwords, tokens and keys.
 WORDY = (
     "ftplib",
     "getpass",
@@ -93,7 +93,7 @@ def test_escaped_json_hides_as_much_as_plain_text():
     """Measured: 99.6 % at every depth; without reading the strings 99.0, 98.3 and 96.3 %."""
     shown = [(one, hide_secrets(escape(one.text, 3))) for one in CORPUS]
     assert sum(bool(one.leaks(text)) for one, text in shown) / len(shown) < 0.005
-    # A few rules hide up to the next blank, and with it the end of the string.
+    # A few rules hide up to the next blank, including the end of the string.
     whole = sum(unescape(text, 3) == one.expected for one, text in shown)
     assert whole / len(shown) > 0.985
 
@@ -142,7 +142,7 @@ def test_cut_secret_is_still_hidden():
     assert len(known) > 100
     cut = [one.secrets[0][: len(one.secrets[0]) * 3 // 4] for one in known]
     shown = [one for one in cut if len(one) > 30 and HIDDEN not in hide_secrets(f"see {one}")]
-    # These have an exact length, or end in what gives them away.
+    # These have an exact length or a characteristic end.
     assert len(shown) < 8, shown
 
 
@@ -171,7 +171,7 @@ def test_few_words_of_source_are_hidden_by_mistake():
 @pytest.mark.parametrize("word", SLOW)
 @pytest.mark.usefixtures("uncounted")
 def test_time_grows_with_the_length_only(word):
-    """Ten times what it takes on a slow machine; with backtracking it would take minutes."""
+    """Ten times the time on a slow machine; with backtracking it would take minutes."""
     text = word * (100_000 // len(word))
     begun = time.process_time()
     redact(text)

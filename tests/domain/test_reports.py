@@ -1,4 +1,4 @@
-"""What the agent of a task reports, and what the task comes to by it."""
+"""Reports of the agent of a task, and the resulting task states."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def read(**given):
         ("approved", "failed"), ("closed", "failed"),
     ],
 )  # fmt: skip
-def test_a_status_leads_to_one_state(status, state):
+def test_status_leads_to_one_state(status, state):
     assert read(status=status, summary="so").state == state
 
 
@@ -38,25 +38,25 @@ def test_summary_details_issues_and_confidence_are_taken_over():
 
 
 @pytest.mark.proves("TASK-166")
-def test_what_is_not_closed_says_why():
+def test_unclosed_task_has_a_reason():
     assert read(status="failed", reason="no network", summary="tried").status == "no network"
     assert read(status="blocked", summary="needs a key").status == "needs a key"
 
 
 @pytest.mark.proves("TASK-166")
-def test_an_unknown_status_is_a_clear_failure_with_what_the_agent_said():
+def test_unknown_status_is_a_failure_with_the_agents_words():
     found = read(status="purple", summary="odd", extra=[1, 2])
     assert found.status == (
-        "the agent reported PURPLE; a task knows completed, failed, blocked, needs_input. "
+        "the agent reported PURPLE, expected completed, failed, blocked, needs_input. "
         "It said: {'status': 'PURPLE', 'summary': 'odd', 'more': {'extra': [1, 2]}}"
     )
     long = read(status="p" * 61, summary="s" * 3_000).status
-    assert long.startswith(f"the agent reported {'P' * 59}…; a task knows ")
+    assert long.startswith(f"the agent reported {'P' * 59}…, expected ")
     assert len(long.partition(" It said: ")[2]) == 2_000
 
 
 @pytest.mark.proves("TASK-165")
-def test_report_has_only_what_was_said():
+def test_report_has_only_the_given_fields():
     assert read(status="completed") == reports.Report("closed")
     assert read(status="completed")._asdict() == {
         "state": "closed", "summary": "", "details": "", "status": "", "confidence": None,

@@ -1,4 +1,4 @@
-"""Who must agree, and what their votes come to."""
+"""Requirements of approval, and the results of votes."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def votes(*pairs):
         ({"n": 2, "of": ("a", "b"), "veto": ("v",)}, [("v", YES), ("a", YES)], None),
     ],
 )
-def test_what_votes_come_to(rule, given, outcome):
+def test_votes_give_a_result(rule, given, outcome):
     assert count(Requirement(**rule), votes(*given)) == outcome
 
 
 @pytest.mark.proves("ASK-14")
-def test_a_requirement_is_read_from_data_and_groups_become_names():
+def test_requirement_is_read_and_groups_become_names():
     groups = {"ops": ("ada", "bob")}
     assert make_requirement(None, groups) is ANY_PERSON
     assert make_requirement({}, groups) is ANY_PERSON
@@ -65,31 +65,31 @@ def test_a_requirement_is_read_from_data_and_groups_become_names():
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        ({"many": 2, "zoo": 1}, "no 'many'"),
-        ({"all": ["a"], "n": 1}, "not both"),
-        ({"all": ["a"], "of": ["a"]}, "not both"),
-        ({"n": 0}, "'n' is a whole number"),
-        ({"n": 1}, "names people, or asks for more"),
-        ({"all": []}, "names people, or asks for more"),
-        ({"all": [None]}, "a list of texts"),
-        ({"of": 5}, "a list of texts"),
-        ({"n": True}, "'n' is a whole number"),
-        ({"reject": 0}, "'reject' is a whole number"),
+        ({"many": 2, "zoo": 1}, "no key 'many'"),
+        ({"all": ["a"], "n": 1}, "use one of them"),
+        ({"all": ["a"], "of": ["a"]}, "use one of them"),
+        ({"n": 0}, "a whole number of at least 1 for 'n'"),
+        ({"n": 1}, "the requirement is empty"),
+        ({"all": []}, "the requirement is empty"),
+        ({"all": [None]}, "a list of names"),
+        ({"of": 5}, "a list of names"),
+        ({"n": True}, "a whole number of at least 1 for 'n'"),
+        ({"reject": 0}, "a whole number of at least 1 for 'reject'"),
         ({"n": 3, "of": ["a", "b"]}, "only a, b may"),
     ],
 )
-def test_a_requirement_that_makes_no_sense_is_refused(data, sentence):
+def test_invalid_requirement_is_refused(data, sentence):
     with pytest.raises(UsageError, match=sentence):
         make_requirement(data, {})
 
 
 @pytest.mark.proves("CLI-12")
-def test_the_command_lines_spelling():
+def test_command_line_spelling_is_read():
     assert parse_requirement("2") == {"n": 2}
     assert parse_requirement("2:ops") == {"n": 2, "of": ["ops"]}
     assert parse_requirement("all:ada, bob") == {"all": ["ada", "bob"]}
     for wrong in ("all", "all:", "x", "", "0", "0:a", "1:", "2: ,", "-1:a", "2.5", "two:ops"):
-        with pytest.raises(UsageError, match="--require takes"):
+        with pytest.raises(UsageError, match="expected --require"):
             parse_requirement(wrong)
 
 
@@ -117,7 +117,7 @@ def test_who_may_answer():
 @pytest.mark.parametrize(
     ("rule", "text"),
     [
-        ({}, "anybody"),
+        ({}, "any person"),
         ({"n": 2}, "2 people"),
         ({"not_author": True}, "1 person; not the author"),
         ({"n": 1, "of": ("a", "b")}, "1 of a, b"),
@@ -125,6 +125,6 @@ def test_who_may_answer():
         ({"veto": ("v", "w")}, "1 person; veto: v, w"),
     ],
 )
-def test_a_requirement_in_words(rule, text):
+def test_requirement_is_described_in_words(rule, text):
     assert str(Requirement(**rule)) == text
-    assert Requirement(**rule).personal == (text != "anybody")
+    assert Requirement(**rule).personal == (text != "any person")

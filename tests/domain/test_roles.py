@@ -1,4 +1,4 @@
-"""Roles: what a Markdown file with front matter makes of an agent."""
+"""Roles: agents that are defined by a Markdown file with front matter."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ You review.
 ---
 Not front matter.
 """
-# As Claude Code writes and reads them, with keys that are none of ours.
+# As Claude Code writes and reads them, with keys that we do not use.
 CLAUDE = """\
 ---
 name: code-reviewer
@@ -57,7 +57,7 @@ def role(front: str, **more) -> Role:
 
 
 @pytest.mark.proves("RUN-200")
-def test_a_role_is_markdown_with_front_matter():
+def test_role_is_markdown_with_front_matter():
     found = parse_role("reviewer", WHOLE, "/p/reviewer.md")
     assert found == Role(
         "reviewer",
@@ -74,7 +74,7 @@ def test_a_role_is_markdown_with_front_matter():
 
 
 @pytest.mark.proves("RUN-200")
-def test_a_file_without_front_matter_is_all_instructions():
+def test_file_without_front_matter_is_all_instructions():
     assert parse_role("coder", "\ufeffYou code.\r\n", "f")[:4] == (
         "coder",
         "You code.",
@@ -86,7 +86,7 @@ def test_a_file_without_front_matter_is_all_instructions():
 
 
 @pytest.mark.proves("RUN-200")
-def test_role_has_only_what_its_file_says():
+def test_role_has_only_the_fields_of_its_file():
     found = parse_role("coder", "", "")
     assert {name: part for name, part in found._asdict().items() if part} == {
         "name": "coder", "cli": "claude", "digest": text_digest("")
@@ -117,7 +117,7 @@ def test_every_way_to_write_a_text_and_a_list():
 
 
 @pytest.mark.proves("RUN-201")
-def test_a_command_makes_an_agent_of_ones_own():
+def test_command_defines_a_custom_agent():
     found = role('command: ["./agent", --x]\njoin: ["./agent", "--talk"]\ncli: command')
     assert found[2:7] == ("command", "", (), ("./agent", "--x"), ("./agent", "--talk"))
     assert role("command:\n  - ./agent").cli == "command"
@@ -150,44 +150,47 @@ def test_key_of_claude_code_is_passed_over(key):
 @pytest.mark.parametrize(
     ("front", "sentence"),
     [
-        ("limit_second: 3", "line 2: there is no 'limit_second'; there are description, cli"),
-        ("cli: claude\ncli: codex", "line 3: cli stands here a second time"),
-        ("\ncli: codex\nno colon here", "line 4: a line here is `key: value`"),
-        ("cli:codex", "line 2: a line here is `key: value`"),
-        ("cli: codex\n~x", "line 3: a line here is `key: value`; indent what goes on below it"),
+        ("limit_second: 3", "line 2: unknown key 'limit_second', use description, cli"),
+        ("cli: claude\ncli: codex", "line 3: the key cli is set a second time: remove one"),
+        ("\ncli: codex\nno colon here", "line 4: expected `key: value`"),
+        ("cli:codex", "line 2: expected `key: value`"),
+        ("cli: codex\n~x", "line 3: expected `key: value`; indent the lines that continue a value"),
         ("tools: [a]b", "nothing may follow the closing bracket"),
-        ("  - stray", "line 2: this belongs to no key"),
-        ("cli: gemini", "line 2: cli is claude or codex; any other program is a command"),
-        ("cli: ''", "line 2: cli is claude or codex"),
-        ("cli: command", 'line 2: say which: command: ["./agent"]'),
-        ("command: []", "line 2: command is a list"),
-        ("command: ./agent --x", "line 2: command is a list"),
-        ("command: [x]\ncli: claude", "line 3: a role has a command or a cli, not both"),
-        ("limit_seconds: soon", "line 2: limit_seconds is a number of seconds above 0"),
-        ("limit_seconds: 0", "limit_seconds is a number"),
-        ("limit_seconds: -3", "limit_seconds is a number"),
-        ("limit_seconds: 1e3", "limit_seconds is a number"),
-        ("limit_seconds:", "limit_seconds is a number"),
+        ("  - stray", "line 2: expected `key: value` before this line"),
+        (
+            "cli: gemini",
+            "line 2: expected claude or codex for cli; for another program, write command",
+        ),
+        ("cli: ''", "line 2: expected claude or codex for cli"),
+        ("cli: command", 'line 2: the command is missing: add command: ["./agent"]'),
+        ("command: []", "line 2: expected a list for command"),
+        ("command: ./agent --x", "line 2: expected a list for command"),
+        ("command: [x]\ncli: claude", "line 3: a role has both a command and a cli: remove one"),
+        ("limit_seconds: soon", "line 2: expected seconds above 0 for limit_seconds"),
+        ("limit_seconds: 0", "seconds above 0 for limit_seconds"),
+        ("limit_seconds: -3", "seconds above 0 for limit_seconds"),
+        ("limit_seconds: 1e3", "seconds above 0 for limit_seconds"),
+        ("limit_seconds:", "seconds above 0 for limit_seconds"),
         ("model: [a]", "line 2: put the model into quotation marks"),
         ("model: |2\n  x", "put the model into quotation marks"),
         ("description: |\n- x", "line 2: indent the lines of description"),
-        ('model: "a', "line 2: the quotation does not end"),
-        ('model: "\\q"', "the quotation does not end, or holds an unknown"),
-        ("model: 'a", "the quotation does not end"),
+        ('model: "a', "line 2: the closing quotation mark is missing"),
+        ('model: "\\q"', "the closing quotation mark is missing, or a"),
+        ("model: 'a", "the closing quotation mark is missing"),
         ('model: "a" b', "nothing may follow the closing quotation mark"),
         ('model: "a"\n  b', "nothing may follow the closing quotation mark"),
         ("tools:\n  - 'a' b", "nothing may follow the closing quotation mark"),
-        ("tools:\n  Read", "line 2: tools is a list, each line below it `- word`"),
-        ("tools:\n  -", "each line below it `- word`"),
+        ("tools:\n  Read", "line 2: expected lines `- word` below tools"),
+        ("tools:\n  -", "expected lines `- word`"),
         ("tools: Read, Bash(ls", "line 2: write these tools as a list"),
-        ("tools: [Read, [Edit]]", "line 2: tools is a list on one line"),
-        ("tools: [Read", "tools is a list on one line"),
-        ("tools: [,]", "tools is a list on one line"),
+        ("tools: [Read, [Edit]]", "line 2: expected a list on one line for tools"),
+        ("tools: [Read", "expected a list on one line for tools"),
+        ("tools: [,]", "expected a list on one line for tools"),
         ("tools: [a] b", "nothing may follow the closing bracket"),
         ("tools: [a]\n  - b", "nothing may follow the closing bracket"),
     ],
 )
-def test_what_is_wrong_in_a_role_is_told_with_file_and_line(front, sentence):
+def test_fault_in_a_role_names_file_and_line(front, sentence):
     with pytest.raises(UsageError) as caught:
         role(front)
     assert sentence in str(caught.value)
@@ -195,10 +198,10 @@ def test_what_is_wrong_in_a_role_is_told_with_file_and_line(front, sentence):
 
 
 @pytest.mark.proves("RUN-203")
-def test_front_matter_without_an_end_and_what_is_no_text_are_refused():
+def test_unclosed_front_matter_and_binary_files_are_refused():
     with pytest.raises(UsageError, match="f, line 1: the front matter has no end"):
         parse_role("coder", "---\ncli: codex\n", "f")
-    with pytest.raises(UsageError, match="f holds a NUL character"):
+    with pytest.raises(UsageError, match="f has a NUL character"):
         parse_role("coder", "a\0b", "f")
 
 
@@ -208,9 +211,9 @@ def test_front_matter_without_an_end_and_what_is_no_text_are_refused():
     ["", ".", "..", "../x", "a/b", "/etc/passwd", ".hidden", "-rf", "a b", "a\n", "a\0", "x" * 129,
      "\ud800", "a\\b", "~"],
 )  # fmt: skip
-def test_a_role_name_is_never_a_path(name):
+def test_role_name_is_never_a_path(name):
     assert not is_role_name(name)
-    with pytest.raises(UsageError, match="is not a role's name"):
+    with pytest.raises(UsageError, match="is not a name for a role"):
         parse_role(name, "", "f")
 
 
@@ -233,10 +236,12 @@ def test_no_front_matter_breaks_the_reading(text, foreign):
 
 
 @pytest.mark.proves("TASK-42", "TASK-327")
-def test_a_role_says_how_sure_it_must_be():
+def test_role_has_a_minimum_confidence():
     assert role("model: opus").confidence is None
     for text, sure in (("0.8", 0.8), ("0", 0.0), ("1", 1.0), ('"0.75"', 0.75), ("1.0 # all", 1.0)):
         assert role(f"confidence: {text}").confidence == sure
     for wrong in ("1.1", "80%", "-0.1", "high", "", ".5", "2", "nan", "inf", "1e-1", "true"):
-        with pytest.raises(UsageError, match=r"line 2: confidence is a number from 0 to 1"):
+        with pytest.raises(
+            UsageError, match=r"line 2: expected a number from 0 to 1 for confidence"
+        ):
             role(f"confidence: {wrong}")

@@ -1,4 +1,4 @@
-"""Calls and rules at their edges: spellings of commands, limits of grants, whole events."""
+"""Edge cases of calls and rules: spellings of commands, limits of grants, whole events."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.support.people import a_person
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question, question_digest
+from gatebell.domain.asks.asks import Ask, Origin, question_digest
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.digests import digest
 from gatebell.domain.permissions import rules
 from gatebell.domain.permissions.calls import Call, headline, make_call, shown
@@ -97,7 +98,7 @@ def test_misspelt_tool_is_named_with_the_right_one(tool):
     assert check_pattern(f"{tool}(x)") == f"{tool}(x)"
     with pytest.raises(UsageError) as caught:
         check_pattern(f"{tool.lower()}(x)")
-    assert str(caught.value) == f"there is no tool {tool.lower()}; did you mean {tool}?"
+    assert str(caught.value) == f"there is no tool {tool.lower()}: did you mean {tool}?"
 
 
 def ask_about(call):
@@ -107,7 +108,7 @@ def ask_about(call):
 
 
 @pytest.mark.proves("AGT-6")
-def test_grant_holds_all_that_the_answer_said():
+def test_grant_holds_every_field_of_the_answer():
     call = bash("ls")
     made = build_grant(ask_about(call), call, Scope("hour"), "person:ada", NOW)
     assert made == Rule(
@@ -124,7 +125,7 @@ def test_grant_is_for_two_to_thousand_times(word, left):
     if left:
         assert build_grant(ask_about(call), call, Scope(word), "person:ada", NOW).uses_left == left
         return
-    with pytest.raises(UsageError, match="2 to 1000 times"):
+    with pytest.raises(UsageError, match="a number from 2 to 1000"):
         build_grant(ask_about(call), call, Scope(word), "person:ada", NOW)
 
 
@@ -150,7 +151,7 @@ def test_gate_of_outside_writes_keeps_its_stored_name():
 
 
 @pytest.mark.proves("AGT-1")
-def test_call_is_made_of_what_its_host_says():
+def test_call_has_the_fields_of_its_host():
     assert make_call("Read", {}) == ("Read", {}, "", "", "", "")
     assert Call("Read", {}) == make_call("Read", {})
     told = {"command": "ls", "description": "look"}
@@ -181,7 +182,7 @@ def test_call_without_input_is_its_tool():
 
 
 @pytest.mark.proves("AGT-7", "LAW-4")
-def test_identity_covers_all_that_a_call_does():
+def test_identity_covers_every_effect_of_a_call():
     ls, file = bash("ls"), Call("MultiEdit", {"file_path": "x"}, "/p", "", "/p/x")
     assert ls.identity == digest(["Bash", {"command": "ls"}, "/p"])
     assert file.identity == digest(["MultiEdit", {"file_path": "x"}, "/p", "/p/x"])
@@ -192,7 +193,7 @@ def test_identity_covers_all_that_a_call_does():
 
 
 @pytest.mark.proves("AGT-7")
-def test_field_without_a_name_is_no_path():
+def test_field_without_a_name_is_not_a_path():
     call = Call("mcp__db__query", {"": "read", "sql": "DROP TABLE users"})
     assert call.path == "" and call.subject == '{"":"read","sql":"DROP TABLE users"}'
     assert covers(rule("grant", "mcp__db__query(read)"), call) is False

@@ -1,4 +1,4 @@
-"""Steps of a run: what each leaves in the run, and what the audit trail keeps of it."""
+"""Steps of a run: their records in the run and in the audit trail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gatebell.errors import RefusedError
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
 ADA = a_person("ada")
-# Where a step came from, as the audit trail keeps it.
+# The origin of a step in the audit trail.
 BY_ADA = {"via": "cli", "evidence": {"uid": 1000}}
 
 
@@ -30,7 +30,7 @@ def a_call(path="1", name="step", state="open", **more):
 
 
 @pytest.mark.proves("RUN-413", "LAW-9")
-def test_trail_tells_what_a_run_started_with():
+def test_trail_records_the_start_of_a_run():
     seen = {"flow": "d1"}
     told = {
         "seen": seen, "flow": "feature", "source": "d1", "prompt": text_digest("Add"), "parent": 41,
@@ -41,7 +41,7 @@ def test_trail_tells_what_a_run_started_with():
 
 
 @pytest.mark.proves("RUN-413", "LAW-9")
-def test_trail_tells_what_a_turn_was_sent():
+def test_trail_records_the_message_of_a_turn():
     turn = Turn("t-1", 42, "3", 1, "coder", "claude", "s1", "Do it", NOW)
     told = {
         "call": "3", "turn": "t-1", "role": "coder", "role_digest": "r1", "session": "claude/s1",
@@ -96,13 +96,13 @@ def test_answer_is_never_kept_for_another_question(name):
     with pytest.raises(RefusedError) as refused:
         runs.resume(a_run("stuck"), [a_call("2", name, "recorded")], [], ADA, accept="2")
     assert str(refused.value) == (
-        "an answer counts for what was asked, and call 2 asks something else now: "
+        "call 2 asks another question now, so its old answer cannot be kept: "
         "gate resume 42 --from 2 asks again, in a new run"
     )
 
 
 @pytest.mark.proves("RUN-422")
-def test_call_whose_ask_is_done_asks_anew():
+def test_call_whose_ask_is_done_asks_again():
     after = runs.close_ask(a_call(state="waiting", ask_id="a-1", asked=1))
     assert after == a_call(state="open", ask_id="", asked=2)
 
@@ -112,7 +112,7 @@ def list_filled(record):
 
 
 @pytest.mark.proves("RUN-400")
-def test_new_records_have_only_what_was_given():
+def test_new_records_have_only_the_given_fields():
     run = Run(42, "feature", "f.py", "d1", "Add", "/p", "person:ada", NOW)
     assert list_filled(run) == [*Run._fields[:8], "state", "priority"] and not run.is_kept
     call = FlowCall(42, "1", "step", "l", "digest", NOW)

@@ -1,4 +1,4 @@
-"""A run as XML, a diff counted, and who holds a session: pure, whatever the texts hold."""
+"""A run as XML, a counted diff, and the holder of a session, with any text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.support.people import a_person
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.runs import run_xml
 from gatebell.domain.runs.changes import Changed, list_changed_files
 from gatebell.domain.runs.runs import FlowCall, Run, Turn
@@ -44,7 +45,7 @@ def parse(run, calls=(), turns=(), asks=()):
 
 
 @pytest.mark.proves("RUN-362")
-def test_calls_stand_in_order_with_branches_inside():
+def test_calls_are_in_order_with_branches_inside():
     calls = [
         a_call("1", "run", "coder", state="recorded", value={"status": "DONE"}),
         a_call("2", "parallel", "2 branches"),
@@ -91,7 +92,7 @@ anything = st.text(st.characters(exclude_categories=())) | st.sampled_from(
 
 
 def keep_legal(text):
-    """What can stand in XML at all."""
+    """The characters that XML allows."""
     fine = "\t\n\r"
     return "".join(
         sign
@@ -203,7 +204,7 @@ new file mode 100644
 
 
 @pytest.mark.proves("RUN-363")
-def test_a_diff_is_counted_by_file():
+def test_diff_is_counted_by_file():
     assert list_changed_files(DIFF) == [
         Changed("new name.py", 3, 2),
         Changed('"t\\303\\244b"', 1, 0),
@@ -222,7 +223,7 @@ def test_a_diff_is_counted_by_file():
 
 
 @pytest.mark.proves("RUN-351")
-def test_the_session_of_the_agent_that_asks_or_the_last_of_the_run():
+def test_session_is_that_of_the_asking_or_last_agent():
     calls = [a_call("1", "run", state="waiting", ask_id="a-7k2"), a_call("2", "pause")]
     mine, other = a_turn(number=1), a_turn("3", number=9, session="s2")
     asked = an_ask("1", "text", session="claude/s1")
@@ -243,7 +244,7 @@ def test_the_session_of_the_agent_that_asks_or_the_last_of_the_run():
     with pytest.raises(NotFoundError, match="a Python function has no session"):
         joined_sessions.find_session(asked, calls, [a_turn(cli="python", session="")])
     assert joined_sessions.run_of(asked) == 42
-    with pytest.raises(UsageError, match="a-7k2 belongs to no run"):
+    with pytest.raises(UsageError, match="a-7k2 does not belong to a run"):
         joined_sessions.run_of(asked._replace(origin=Origin(project="/p")))
 
 
@@ -252,10 +253,10 @@ def test_who_holds_a_session_is_said():
     now = NOW + timedelta(minutes=10)
     ada = a_turn(by="person:ada", process="boot/77/5")
     told = visits.describe_holder(ada, "a-7k2", [], now)
-    assert "person:ada has this session open since 2026-05-04 12:30:01 UTC (9m ago)" in told
+    assert "person:ada has had this session open since 2026-05-04 12:30:01 UTC (9m ago)" in told
     assert "in process 77: wait until they leave" in told and "gate answer a-7k2" in told
     left = visits.describe_holder(ada, "a-7k2", ["8", "9"], now)
-    assert "its gate continue is gone, but process 8, 9 of it lives: end that" in left
+    assert "its gate continue has ended, but process 8, 9 of it still runs: end that" in left
     busy = visits.agent_at_work(a_turn(process="boot/77/5"), "a-7k2")
     assert busy.startswith("coder is at work in this session now (process 77)")
     assert "gate stop 42, or answer without it: gate answer a-7k2" in busy
@@ -263,7 +264,7 @@ def test_who_holds_a_session_is_said():
 
 
 @pytest.mark.proves("RUN-355", "RUN-356")
-def test_joining_and_leaving_are_told_and_only_news_settles():
+def test_joining_and_leaving_are_listed_and_only_results_settle():
     turn, ada = a_turn(by="person:ada"), a_person()
     joined = joined_sessions.join(RUN, turn, ada)
     (told,) = joined.events
@@ -303,7 +304,7 @@ def answer_fields(**more):
 
 
 def drawn(ask, visits=()):
-    """The lines of its element, without what stands around it."""
+    """Return the lines of its element only."""
     lines = run_xml.to_xml(run_xml.plan(RUN, [a_call("1")], [], [ask], visits)).split("\n")
     first = next(i for i, line in enumerate(lines) if "<human-interaction" in line)
     last = next(i for i, line in enumerate(lines) if "</human-interaction" in line)
@@ -311,7 +312,7 @@ def drawn(ask, visits=()):
 
 
 @pytest.mark.proves("S0-79", "S0-109")
-def test_a_session_that_waits_in_the_shape_that_others_read():
+def test_waiting_session_has_the_documented_shape():
     assert drawn(a_session()) == [
         '<human-interaction type="interactive_session" status="pending">',
         "  <prompt>Is the schema good?</prompt>",
@@ -331,7 +332,7 @@ def test_a_session_that_waits_in_the_shape_that_others_read():
 
 
 @pytest.mark.proves("S0-80", "S0-109")
-def test_a_session_that_was_completed_in_the_shape_that_others_read():
+def test_completed_session_has_the_documented_shape():
     ask = a_session(**answer_fields(decision="approved"))
     others = a_sitting(3)._replace(ask_id="a-other")
     assert drawn(ask, [a_sitting(), a_sitting(2), others]) == [
@@ -368,9 +369,7 @@ def test_a_session_that_was_completed_in_the_shape_that_others_read():
         ("approval", answer_fields(status="cancelled", settled_via="failed"), "failed", None),
     ],
 )
-def test_the_status_tells_how_it_ended_and_the_outcome_what_was_decided(
-    answer, more, status, outcome
-):
+def test_status_and_outcome_give_end_and_decision(answer, more, status, outcome):
     ask = a_session(answer, **more)
     (element,) = parse(RUN, [a_call("1")], asks=[ask]).iter("human-interaction")
     assert (element.get("status"), element.findtext("outcome")) == (status, outcome)
@@ -381,7 +380,7 @@ def test_the_status_tells_how_it_ended_and_the_outcome_what_was_decided(
 
 @pytest.mark.proves("S0-79", "S0-80", "S0-B8", "S0-P1")
 @given(st.text(min_size=1).filter(str.strip), st.text(), st.text())
-def test_a_session_is_well_formed_whatever_its_texts_hold(prompt, value, note):
+def test_session_is_well_formed_whatever_its_texts_hold(prompt, value, note):
     for more in ({}, answer_fields(value=value, note=note)):
         ask = a_session("text", prompt, **more)
         (element,) = parse(RUN, [a_call("1")], asks=[ask]).iter("human-interaction")

@@ -1,4 +1,4 @@
-"""The rules about runs: paths, records that fit, taking up again, forking."""
+"""Rules of runs: paths, fitting records, resuming and forking."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.support.people import a_person
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.asks.owners import owner_of, run_of
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.runs import journals, runs
 from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, Turn
@@ -52,7 +53,7 @@ paths = st.lists(st.integers(1, 4), min_size=0, max_size=2).flatmap(
         ("4.1.1.1.1", "4.1.2", True), ("4.1.1.1.1", "4.1.1.2.1", False), ("4.1.1.1.1", "4.2.1", False),
     ],
 )  # fmt: skip
-def test_a_call_is_before_another_only_if_it_was_over_when_that_began(first, second, before):
+def test_call_precedes_another_only_if_it_ended_before(first, second, before):
     assert journals.is_before(first, second) is before
 
 
@@ -83,18 +84,18 @@ def test_paths_sort_as_numbers_and_contain_those_beneath():
     ("owner", "run"),
     [("run:42/3", 42), ("run:42", 42), ("job:42", None), ("run:x/1", None), ("run:²", None), ("", None), ("42/1", None)],
 )  # fmt: skip
-def test_an_owner_names_the_run_that_its_answer_wakes(owner, run):
+def test_owner_names_the_run_its_answer_wakes(owner, run):
     assert run_of(owner) == run
 
 
 @pytest.mark.proves("RUN-412")
-def test_an_owner_is_read_as_it_is_written():
+def test_owner_is_read_as_it_is_written():
     assert run_of(owner_of(7, "4.1.2")) == 7
     assert a_run().name == "run:42"
 
 
 @pytest.mark.proves("RUN-413", "S2-37", "S2-38", "S2-39", "S2-40")
-def test_a_run_lives_from_claim_to_its_end():
+def test_run_goes_from_claim_to_end():
     run = a_run("ready", ready_at=LATER, reason="x")
     held = runs.claim(run, "b/1/1", LATER).run
     assert (held.state, held.owner, held.claim, held.ready_at, held.reason) == (
@@ -142,7 +143,7 @@ def test_kept_run_stays_with_its_owner():
 
 
 @pytest.mark.proves("RUN-413", "S2-9", "S2-10")
-def test_a_parked_run_says_what_it_waits_for_since_when():
+def test_parked_run_says_the_reason_and_time_of_waiting():
     calls = [
         a_call("2"),
         a_call("3.1.1", "run", label="coder"),
@@ -160,7 +161,7 @@ def test_a_parked_run_says_what_it_waits_for_since_when():
 
 
 @pytest.mark.proves("RUN-413")
-def test_reasons_are_bounded_and_can_be_kept_by_every_store():
+def test_reasons_are_bounded_and_storable():
     change = runs.break_down(a_run(), "x\udc80" * 9_000, "Trace\udc80back\0", "", NOW)
     assert len(change.run.reason) < 5_000 and change.run.reason.endswith("…")
     for text in (
@@ -172,7 +173,7 @@ def test_reasons_are_bounded_and_can_be_kept_by_every_store():
 
 
 @pytest.mark.proves("RUN-414")
-def test_a_call_is_recorded_or_fails_with_its_event():
+def test_call_is_recorded_or_fails_with_its_event():
     recorded = runs.record(a_run(), a_call(state="open"), [1], NOW)
     failed = runs.fail(a_run(), a_call(state="waiting"), {"kind": "E", "message": "m"}, NOW)
     assert recorded.calls[0] == a_call(value=[1], ended_at=NOW)
@@ -192,7 +193,7 @@ def test_only_a_run_that_goes_on_is_stopped():
     assert (after.agent, after.stopped_at) == ("coder", "3")
     assert change.events[0].actor == "person:ada" and change.events[0].kind == "run.stopped"
     for state in runs.ENDED:
-        with pytest.raises(RefusedError, match="ended already"):
+        with pytest.raises(RefusedError, match="already ended"):
             runs.stop(a_run(state), a_person(), "", NOW)
     runs.must_be_ended(a_run("stuck"))
     with pytest.raises(RefusedError, match="gate stop 42"):
@@ -200,7 +201,7 @@ def test_only_a_run_that_goes_on_is_stopped():
 
 
 @pytest.mark.proves("RUN-416")
-def test_taking_up_again_reopens_what_failed_there_or_was_not_answered():
+def test_resuming_reopens_failed_and_unanswered_calls():
     run = a_run("failed", stopped_at="4 4.1.2", claim=3, error="T", ended_at=NOW)
     calls = [
         a_call("1", "step", "failed"), a_call("2", "step"), a_call("3", state="waiting", ask_id="a-1"),
@@ -218,14 +219,14 @@ def test_taking_up_again_reopens_what_failed_there_or_was_not_answered():
 
 
 @pytest.mark.proves("RUN-416", "RUN-440")
-def test_taking_up_again_does_not_forget_that_a_dangerous_step_was_begun():
+def test_resuming_remembers_a_started_dangerous_step():
     call = a_call("1", "step", "waiting", ask_id="a-1", dangerous=True, owner="b/1/1")
     (again,) = runs.resume(a_run("stuck"), [call], ["a-1"], a_person()).calls
     assert again.owner == "b/1/1"
 
 
 @pytest.mark.proves("RUN-416")
-def test_only_what_has_ended_without_a_result_is_taken_up_again():
+def test_only_runs_ended_without_a_result_are_resumed():
     with pytest.raises(RefusedError, match="--from"):
         runs.resume(a_run("completed"), [], [], a_person())
     with pytest.raises(RefusedError, match="not ended"):
@@ -233,7 +234,7 @@ def test_only_what_has_ended_without_a_result_is_taken_up_again():
 
 
 @pytest.mark.proves("RUN-417")
-def test_a_person_keeps_a_record_although_its_arguments_are_others():
+def test_person_keeps_a_record_despite_changed_arguments():
     run = a_run("stuck", stopped_at="2")
     change = runs.resume(run, [a_call("1"), a_call("2", "step")], [], a_person(), "2")
     assert [(call.path, call.accepted) for call in change.calls] == [("2", True)]
@@ -243,7 +244,7 @@ def test_a_person_keeps_a_record_although_its_arguments_are_others():
 
 
 @pytest.mark.proves("RUN-417")
-def test_a_record_that_does_not_fit_says_why_and_what_to_do():
+def test_record_that_does_not_fit_says_how_to_continue():
     call = a_call("3", "run", label="coder")
     assert journals.misfit(call, "run", "coder", "digest") == ""
     other_name = journals.misfit(call, "pause", "Go\x1b?", "digest")
@@ -261,14 +262,14 @@ def test_a_record_that_does_not_fit_says_why_and_what_to_do():
 
 
 @pytest.mark.proves("RUN-418")
-def test_a_fork_shares_what_came_before_but_no_approval_that_was_used():
+def test_fork_shares_earlier_records_but_no_used_approval():
     calls = [
         a_call("0", "setup"), a_call("1", "run"), a_call("2", "pause"), a_call("3", "run"),
         a_call("4", "parallel"), a_call("4.1.1", "step"), a_call("4.2.1", "pause"), a_call("4.2.2", "run"),
         a_call("5", "parallel"), a_call("5.1.1", "step"), a_call("6", "run", "open"),
     ]  # fmt: skip
     shared = [call.path for call in journals.list_shared(calls, "6")]
-    # Its folder is a new one, approvals are asked again, and so is whatever holds one.
+    # Its folder is new, and calls with an approval are asked again.
     assert shared == ["1", "3", "4.1.1", "4.2.2", "5", "5.1.1"]
     assert [call.path for call in journals.list_shared(calls, "2")] == ["1"]
     for path in ("4.1.1", "x", "-1", ""):
@@ -279,7 +280,7 @@ def test_a_fork_shares_what_came_before_but_no_approval_that_was_used():
 
 
 @pytest.mark.proves("RUN-418")
-def test_an_approval_that_nothing_came_after_counts_in_the_fork():
+def test_approval_followed_by_nothing_counts_in_the_fork():
     calls = [
         a_call("1", "parallel"),
         a_call("1.1.1", "pause"),
@@ -292,7 +293,7 @@ def test_an_approval_that_nothing_came_after_counts_in_the_fork():
 
 
 @pytest.mark.proves("RUN-418")
-def test_a_fork_shares_no_call_that_is_not_over():
+def test_fork_shares_no_unfinished_call():
     calls = [
         a_call("1", "parallel", "failed"),
         a_call("1.1.1", "ask", "waiting"),
@@ -302,7 +303,7 @@ def test_a_fork_shares_no_call_that_is_not_over():
 
 
 @pytest.mark.proves("RUN-418", "RUN-407")
-def test_turns_are_taken_along_with_their_calls_once_they_are_over():
+def test_finished_turns_are_copied_with_their_calls():
     turns = [a_turn("1"), a_turn("2", "t-2"), a_turn("1", "t-3", None)]
     carried = journals.build_carried([a_call("1")], turns)
     assert carried == Carried((a_call("1"),), (turns[0],))
@@ -313,7 +314,7 @@ def test_turns_are_taken_along_with_their_calls_once_they_are_over():
 
 
 @pytest.mark.proves("RUN-419")
-def test_the_key_of_a_call_changes_only_with_its_attempt():
+def test_key_of_a_call_changes_only_with_its_attempt():
     call = a_call("4.1.2")
     assert call.key == "run-42/4.1.2/1" == call._replace(asked=3, state="open").key
     assert call._replace(attempt=2).key == "run-42/4.1.2/2"

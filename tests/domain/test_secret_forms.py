@@ -1,4 +1,4 @@
-"""A form with a secret names its fields, and never a value."""
+"""A form with a secret shows its field names, never a value."""
 
 from __future__ import annotations
 

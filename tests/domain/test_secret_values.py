@@ -1,4 +1,4 @@
-"""Which values count as secrets, at the edges of each rule."""
+"""Values that count as secrets, at the limits of each rule."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def test_mark_for_a_secret_is_always_the_same():
 
 @pytest.mark.proves("RED-1")
 @pytest.mark.parametrize("value", [*("", "$X", "${X}", "<x>", "***", "xxx", "a(", "None"), HIDDEN])
-def test_filler_stands_for_a_secret(value):
+def test_filler_is_recognized(value):
     assert is_filler(value)
 
 
 @pytest.mark.proves("RED-1")
 @pytest.mark.parametrize("value", ["Salbei", "xx", "a$b", "hunter2"])
-def test_word_is_no_filler(value):
+def test_ordinary_word_is_not_a_filler(value):
     assert not is_filler(value)
 
 
@@ -55,7 +55,7 @@ def test_word_is_no_filler(value):
         ("x1" + "abcdefghijklmnopq", False),
     ],
 )
-def test_random_values_are_told_from_words(value, expected):
+def test_random_values_are_distinguished_from_words(value, expected):
     assert is_random(value) is expected
 
 

@@ -1,4 +1,4 @@
-"""What the agent of a session is told."""
+"""The prompt of the agent of a session."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gatebell.domain.asks.asks import make_question
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.sessions.session_prompt import (
     SessionFiles,
     first_words,
@@ -22,7 +22,7 @@ def question(answer="text", prompt="Use PKCE?", **more):
 
 
 @pytest.mark.proves("SES-80", "S0-66", "S0-67")
-def test_an_approval_is_question_context_and_the_word_to_end_with():
+def test_approval_has_question_context_and_closing_word():
     made = session_files(question("approval", context={"a": [1, "ä"]}), "/p")
     assert made.prompt == (
         'Use PKCE?\n\n## Context\n```json\n{\n  "a": [\n    1,\n    "ä"\n  ]\n}\n```'
@@ -44,7 +44,7 @@ def test_an_approval_is_question_context_and_the_word_to_end_with():
     ],
     ids=["choice", "text", "form"],
 )
-def test_what_is_to_come_of_it_stands_at_the_end(more, end):
+def test_expected_result_is_at_the_end(more, end):
     assert session_files(question(**more), "/p").prompt.endswith(end)
 
 
@@ -56,7 +56,7 @@ def test_nothing_in_a_context_ends_its_block():
 
 @pytest.mark.proves("SES-81", "S0-B30")
 @pytest.mark.parametrize("context", ["x" * 100_001, {"x": "y" * 1_000_000}], ids=["text", "json"])
-def test_a_long_context_has_a_file_of_its_own(context):
+def test_long_context_has_a_file_of_its_own(context):
     made = session_files(question(context=context), "/p")
     name = "context.txt" if isinstance(context, str) else "context.json"
     assert made.context_file == name and f"what you need of it: /p/{name}" in made.prompt
@@ -65,13 +65,13 @@ def test_a_long_context_has_a_file_of_its_own(context):
 
 
 @pytest.mark.proves("SES-82", "S0-B30")
-def test_the_first_words_are_short_and_are_no_option():
+def test_first_words_are_short_and_not_an_option():
     said = first_words("a-7k2", "/p/a-7k2/prompt.md")
     assert mark("a-7k2") in said and len(said) < 300 and not said.startswith("-")
 
 
 @pytest.mark.proves("SES-82")
-def test_all_that_we_say_ourselves_is_known_as_such():
+def test_our_own_words_are_known_as_such():
     asked = question("approval", context="x" * 100_001)
     said = list_injected(asked, "/p", "first")
     assert said == ("first", session_files(asked, "/p").prompt, "Use PKCE?", "x" * 100_001)
@@ -98,6 +98,6 @@ def test_brief_of_a_form_is_whole():
 
 
 @pytest.mark.proves("SES-81")
-def test_context_at_its_limit_stands_in_the_prompt():
+def test_context_at_its_limit_is_in_the_prompt():
     made = session_files(question(context="x" * 100_000), "/p")
     assert made.context_file == "" and f"```\n{'x' * 100_000}\n```" in made.prompt

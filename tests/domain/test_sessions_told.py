@@ -1,4 +1,4 @@
-"""What people are told of a session and of those who have been in it."""
+"""Facts about a session and its visits, as people see them."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def a_sitting(end="left", **more):
 
 
 @pytest.mark.proves("SES-105")
-def test_only_what_was_said_of_a_session_is_told():
-    assert facts(Terms(model=""), "") == [("Comes of it", "words")]
+def test_only_given_terms_of_a_session_are_shown():
+    assert facts(Terms(model=""), "") == [("Result", "a text")]
     terms = Terms("form", "Be kind", "opus", "/w", "more.json", 1800, True, "claude/s0", 3)
     assert dict(facts(terms, "/p")) == {
-        "Comes of it": "a form filled in",
+        "Result": "a completed form",
         "Model": "opus",
         "Folder": "/w",
         "More tools": "more.json",
-        "Goes on with": "claude/s0",
+        "Continues": "claude/s0",
         "Time": "30m, all visits together",
-        "Transcript": "what is said is kept",
-        "Attempts": "given up after 3 that failed",
+        "Transcript": "the conversation is kept",
+        "Attempts": "given up after 3 failed ones",
     }
     assert ("Folder", "/p") in facts(Terms(), "/p")
 
@@ -58,9 +58,9 @@ def test_time_of_a_lost_visit_does_not_grow():
 
 
 @pytest.mark.proves("SES-106", "LAW-8")
-def test_who_is_in_it_now_and_why_it_failed_is_told():
+def test_present_visitor_and_reason_of_failure_are_shown():
     now = NOW + timedelta(seconds=30)
-    assert stay(a_sitting(""), now) == "person:ada with claude, in it now, for 30s"
+    assert stay(a_sitting(""), now) == "person:ada with claude, open now, for 30s"
     failed = stay(a_sitting("failed", problem="not \x1b[2J\nfound"), now)
     assert failed == "person:ada with claude, for 5m: it failed: not ␛[2J ⏎ found"
 
@@ -70,9 +70,9 @@ def test_processes_that_outlive_a_visit_are_named():
     now = NOW + timedelta(seconds=30)
     told = stay(a_sitting(""), now, ["7 (claude \x1b[2J)", "8"])
     died = "person:ada with claude, since 2026-01-01 00:00:00 UTC: their gate continue died"
-    assert told == f"{died}, but process 7 (claude ␛[2J), 8 of it lives: end that"
+    assert told == f"{died}, but process 7 (claude ␛[2J), 8 of it still runs: end that"
     assert left_behind("a-222", ["7 (claude)"]) == (
-        "the visitor of a-222 is gone, but process 7 (claude) of it lives: end that, or wait for its end"
+        "the visitor of a-222 has left, but process 7 (claude) of it still runs: end that, or wait for it"
     )
     many = left_behind("a-222", [str(number) for number in range(9)])
-    assert "process 0, 1, 2, 3, 4 and 4 more of it lives" in many
+    assert "process 0, 1, 2, 3, 4 and 4 more of it still runs" in many

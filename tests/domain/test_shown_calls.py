@@ -1,4 +1,4 @@
-"""A call is shown so that no part of it looks like something else."""
+"""No part of a shown call looks like another part."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_text_that_looks_like_a_value_is_quoted(text, seen):
 @example('"true"', "true")
 @example('{"a": 1}', {"a": 1})
 def test_different_values_look_different(one, other):
-    """Line ends aside: a text of several lines is shown as it is."""
+    """Except line ends: a text of several lines is shown unchanged."""
     if json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True):
         return
     if one == other or "\n" in f"{one}{other}":

@@ -1,4 +1,4 @@
-"""Signals: what an agent reports, wherever it says it, and what never counts as a report."""
+"""Signals of agents in every place, and texts that are not signals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )  # fmt: skip
-# Pieces that JSON is made of, put together by somebody who means no good.
+# Pieces of JSON that an attacker combines.
 PIECES = st.lists(
     st.sampled_from(["{", "}", '"', ":", ",", "[", "]", "1", "-", "\\", '"a":', '{"', '":"', "\n", " ",
                      "true", "\\u0041", "{}", '{"b":2}', "x"]),
@@ -45,7 +45,7 @@ def judge_words(words: str) -> Signal:
 
 
 @pytest.mark.proves("S2-8", "S2-19", "RUN-210")
-def test_a_signal_is_a_json_object_with_a_status():
+def test_signal_is_a_json_object_with_a_status():
     asked = {
         "status": "NEEDS_HUMAN",
         "reason": "unclear",
@@ -73,7 +73,7 @@ def test_a_signal_is_a_json_object_with_a_status():
         ("x" * 64, "X" * 64),
     ],
 )
-def test_a_status_is_one_word_in_capitals_and_any_word_is_passed_through(given_, status):
+def test_status_is_any_single_word_in_capitals(given_, status):
     assert parse_signal({"status": given_}) == Signal(status)
 
 
@@ -84,13 +84,13 @@ def test_a_status_is_one_word_in_capitals_and_any_word_is_passed_through(given_,
      {"status": "x" * 65}, {"status": "a\x07b"}, {"Status": "DONE"},
      {"status": "DONE", "value": float("inf")}],
 )  # fmt: skip
-def test_what_has_no_status_is_no_signal(given_):
+def test_object_without_status_is_not_a_signal(given_):
     assert parse_signal(given_) is None
 
 
 @pytest.mark.proves("S2-B9", "RUN-212")
 @pytest.mark.parametrize("reason", [None, 3, ["a"], {"b": "ü"}, "", "why", True])
-def test_the_reason_is_always_a_text(reason):
+def test_reason_is_always_a_text(reason):
     found = parse_signal({"status": "BLOCKED", "reason": reason})
     assert "rejected: " + found.reason == "rejected: " + (
         ""
@@ -113,7 +113,7 @@ def test_options_are_texts_that_differ():
 
 
 @pytest.mark.proves("RUN-212")
-def test_what_a_person_is_asked_is_what_the_agent_said_best():
+def test_question_text_falls_back_to_reason_and_summary():
     assert Signal("NEEDS_HUMAN", "r", "s", "q", message="m").question_text == "q"
     assert Signal("NEEDS_HUMAN", "r", "s").question_text == "r"
     assert Signal("NEEDS_HUMAN", summary="s").question_text == "s"
@@ -123,7 +123,7 @@ def test_what_a_person_is_asked_is_what_the_agent_said_best():
 
 
 @pytest.mark.proves("TASK-25", "S3-14", "S3-21")
-def test_the_context_of_a_question_comes_before_all_else():
+def test_context_of_a_question_comes_first():
     more = {"questionContext": "c"}
     assert Signal("NEEDS_HUMAN", question="q", summary="s", more=more).context == "c\n\ns"
     assert Signal("NEEDS_HUMAN", question="q", more={"question_context": ["c"]}).context == '["c"]'
@@ -132,7 +132,7 @@ def test_the_context_of_a_question_comes_before_all_else():
 
 
 @pytest.mark.proves("TASK-29", "S3-19")
-def test_what_was_kept_as_it_was_given_is_the_same_signal_again():
+def test_stored_raw_signal_reads_as_the_same_signal():
     told = {"status": "done", "summary": "s", "details": "d", "issues": ["i"], "confidence": 1}
     signal = parse_signal(told)
     assert signal.more == {"details": "d", "issues": ["i"], "confidence": 1}
@@ -144,7 +144,7 @@ def test_what_was_kept_as_it_was_given_is_the_same_signal_again():
 
 @pytest.mark.proves("RUN-212")
 @given(st.dictionaries(st.text(max_size=6) | st.sampled_from(Signal._fields), JSON, max_size=6))
-def test_a_signal_comes_back_from_the_journal_as_it_was(given_):
+def test_signal_returns_unchanged_from_the_journal(given_):
     found = parse_signal(given_ | {"status": "ok"})
     assert from_json(json.loads(json.dumps(to_json(found)))) == found
     assert to_json(Signal("DONE")) == {"status": "DONE"}
@@ -180,7 +180,7 @@ def test_agents_find_their_signal_file_by_its_name():
 
 
 @pytest.mark.proves("RUN-213")
-def test_the_tool_counts_before_the_file_and_the_file_before_the_words():
+def test_tool_counts_before_file_and_file_before_words():
     by_file, by_words = '{"status": "BLOCKED"}', '{"status": "APPROVED"}'
     assert judge({"status": "DONE"}, by_file, True, by_words, "").status == "DONE"
     assert judge(None, "\ufeff" + by_file, True, by_words, "").status == "BLOCKED"
@@ -193,16 +193,16 @@ def test_the_tool_counts_before_the_file_and_the_file_before_the_words():
     ['{"status": "APPRO', '{"status": "APPROVED"', '{"status": "APPROVED"} {', "", "APPROVED", "[]",
      '{"status": "APPROVED", "value": NaN}', '{"a":' * 99_999, '[{"status": "APPROVED"}]'],
 )  # fmt: skip
-def test_a_torn_or_broken_signal_file_is_no_signal(file_text):
+def test_torn_or_broken_signal_file_is_not_a_signal(file_text):
     found = judge(None, file_text, True, "", "")
     assert found.status == "ERROR"
-    broken = ": its signal file holds no whole JSON object with a status" if file_text else ""
+    broken = ": its signal file has no complete JSON object with a status" if file_text else ""
     assert found.reason == f"the agent gave no signal{broken} and said nothing"
     assert judge(None, file_text, True, '{"status": "DONE"}', "").status == "DONE"
 
 
 @pytest.mark.proves("S2-P7", "RUN-215")
-def test_without_a_signal_it_is_an_error_with_the_last_words():
+def test_missing_signal_is_an_error_with_the_last_words():
     assert judge_words("I am\ndone.\n") == Signal(
         "ERROR", "the agent gave no signal; its last words: I am\ndone."
     )
@@ -216,7 +216,7 @@ def test_without_a_signal_it_is_an_error_with_the_last_words():
 
 
 @pytest.mark.proves("RUN-216")
-def test_after_a_crash_older_words_do_not_count_but_a_given_signal_does():
+def test_older_words_do_not_count_after_a_crash():
     words = '{"status": "APPROVED"}'
     assert judge(None, None, False, words, "it was killed") == Signal("ERROR", "it was killed")
     assert judge(None, '{"status": "APPR', False, words, "").reason == "the agent ended badly"
@@ -256,7 +256,7 @@ def deep(depth: int) -> list:
         ('{"a":' * 200 + "1" + "}" * 200, None),
     ],
 )
-def test_the_last_complete_json_object_is_found_in_any_text(text, found):
+def test_last_complete_json_object_is_found_in_any_text(text, found):
     if found is ...:
         found = {"a": [1, -2500.0, 'x"}', {"b": None}], "c": {}}
     assert next(json_objects(text), None) == found
@@ -266,7 +266,7 @@ def test_the_last_complete_json_object_is_found_in_any_text(text, found):
 @pytest.mark.parametrize(
     "words",
     [
-        # The quotation marks inside of the reason are not escaped, so the whole is no JSON.
+        # The quotation marks in the reason are not escaped, so the text is not JSON.
         '{"status": "REJECTED", "reason": "it says "no"", "items": [{"status": "APPROVED"}]}',
         '{"status": "REJECTED", "items": [{"status": "APPROVED"}],}',
         '{"items": {"status": "APPROVED"}',
@@ -276,7 +276,7 @@ def test_the_last_complete_json_object_is_found_in_any_text(text, found):
         'I could say {"status": "APPROVED"}, but I do not.',
     ],
 )
-def test_a_part_of_something_bigger_and_a_quotation_are_no_signal(words):
+def test_fragment_or_quotation_is_not_a_signal(words):
     assert judge_words(words).status == "ERROR"
 
 
@@ -299,7 +299,7 @@ def test_places_of_whole_objects_are_found(text, places):
 
 
 @pytest.mark.proves("RUN-217")
-def test_the_last_json_with_a_status_counts():
+def test_last_json_with_a_status_counts():
     words = '{"status": "DONE", "summary": "s"}\nIt prints {"code": 0} and {"status": 200}.'
     assert judge_words(words) == Signal("DONE", summary="s")
 
@@ -314,7 +314,7 @@ def test_json_is_found_behind_whatever_was_said(value, before, pretty):
 
 @pytest.mark.proves("RUN-217")
 @given(PIECES)
-def test_whatever_is_found_is_json_that_stands_in_the_text(text):
+def test_found_signal_is_json_from_the_text(text):
     found = next(json_objects(text), None)
     starts = [i for i, sign in enumerate(text) if sign == "{"]
     complete = []
@@ -343,13 +343,13 @@ def test_reading_hostile_words_takes_time_by_their_length_only(piece):
         judge_words(words)
         return time.process_time() - begun
 
-    # Ten times the length: a hundred times the time if every brace were tried to the end.
+    # With ten times the length, a quadratic search would take a hundred times as long.
     small = max(min(seconds(3_000) for _ in range(3)), 0.001)
     assert min(seconds(30_000) for _ in range(2)) < 40 * small
 
 
 @pytest.mark.proves("S2-B22", "RUN-210")
-def test_every_status_and_every_key_of_a_role_is_documented():
+def test_every_status_and_key_of_a_role_is_documented():
     page = (Path(__file__).parents[2] / "docs/roles.md").read_text(encoding="utf-8")
     missing = [word for word in (*STATUSES, *Signal._fields[:-1], *KEYS) if f"`{word}`" not in page]
     assert missing == []

@@ -1,4 +1,4 @@
-"""A task as a form in somebody's editor."""
+"""A task as a form in an editor."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TASK = Task(
 
 
 @pytest.mark.proves("TASK-74")
-def test_only_what_was_changed_in_the_form_is_changed():
+def test_only_fields_changed_in_the_form_change():
     shown = form(TASK)
     assert changes(TASK, shown) == changes(TASK, shown.replace("\n", "\r\n")) == {}
     assert changes(TASK, shown.replace("P2", "P0")) == {"priority": "P0"}
@@ -52,7 +52,7 @@ def test_form_has_fields_above_and_description_below():
 
 
 @pytest.mark.proves("TASK-74", "TASK-283")
-def test_the_form_has_how_long_questions_wait_and_what_happens_then():
+def test_form_has_the_wait_and_the_action_after_it():
     assert "\nanswer-within:\non-timeout:\n" in form(TASK)
     limited = TASK._replace(answer_within_seconds=7200.0, on_timeout="fail")
     shown = form(limited)
@@ -60,12 +60,12 @@ def test_the_form_has_how_long_questions_wait_and_what_happens_then():
     later = shown.replace("2h", "90m").replace("fail", "defer")
     assert changes(limited, later) == {"answer_within_seconds": 5400.0, "on_timeout": "defer"}
     assert changes(limited, shown.replace("2h", "")) == {"answer_within_seconds": None}
-    with pytest.raises(UsageError, match="not a time limit"):
+    with pytest.raises(UsageError, match="expected a time limit"):
         changes(limited, shown.replace("2h", "soon"))
 
 
 @pytest.mark.proves("TASK-74", "LAW-8")
-def test_hostile_text_is_inert_in_the_form_and_stays_as_it_is_when_left_alone():
+def test_hostile_text_is_inert_and_unchanged_in_the_form():
     hostile = TASK._replace(
         title='"odd', description=f"a\x1b[2J\n{LINE}\nb", test_command="one\ntwo\x1b"
     )
@@ -82,20 +82,20 @@ def test_hostile_text_is_inert_in_the_form_and_stays_as_it_is_when_left_alone():
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        (LINE, "## Something else", "is gone"),
-        ("role: code", "roel: code", "'roel: code' is no field"),
-        ("role: code", "nonsense", "'nonsense' is no field"),
-        ("role: code", "size: large", "the field size stands there twice"),
+        (LINE, "## Something else", "is missing"),
+        ("role: code", "roel: code", "got 'roel: code'"),
+        ("role: code", "nonsense", "got 'nonsense'"),
+        ("role: code", "size: large", "the field size is there twice: remove one"),
         ("role: code\n", "", "the field role is missing"),
     ],
 )
-def test_a_form_that_cannot_be_read_says_why(old, new, told):
+def test_unreadable_form_says_why(old, new, told):
     with pytest.raises(UsageError, match=told):
         changes(TASK, form(TASK).replace(old, new))
 
 
 @pytest.mark.proves("TASK-75")
-def test_a_new_task_is_written_with_its_title_first():
+def test_new_task_is_written_with_its_title_first():
     assert title_and_description(blank()) == ("", "")
     hint = "The title on the first line, the description below it; this line is left out."
     assert blank() == f"\n\n<!-- {hint} -->\n"

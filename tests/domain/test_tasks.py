@@ -1,4 +1,4 @@
-"""Tasks: seven states, the moves between them, and who may make them."""
+"""Tasks: seven states, their moves, and the people who may make them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ from gatebell.errors import AgentRefusedError, GateError, RefusedError, UsageErr
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
 ADA = a_person("ada")
-# Where a step came from, as the audit trail keeps it.
+# The origin of a step in the audit trail.
 BY_ADA = {"via": "cli", "evidence": {"uid": 1000}}
-ONE_LINE = "a title is one line of at most 500 characters: the rest is its description"
-NO_WAIT = "an answer cannot be waited for {} seconds: 90s, 5m, 2h, 3d …"
+ONE_LINE = (
+    "expected a title of one line and at most 500 characters: move the rest to the description"
+)
+NO_WAIT = "expected a time for the answer such as 90s, 5m, 2h or 3d, got {} seconds"
 
 
 def a_task(**more):
@@ -46,8 +48,8 @@ def test_every_legal_move_works_and_no_other(before, after):
         assert (moved.state, moved.status, moved.version) == (after, "why", 2)
         assert (moved.closed_at is not None) == (after == "closed")
     else:
-        told = f"is {before}, and cannot become {after}"
-        told = f"is {after} already" if before == after else told
+        told = f"is {before} and cannot become {after}"
+        told = f"is already {after}" if before == after else told
         with pytest.raises(RefusedError, match=told) as refused:
             tasks.move(task, after, ADA, LATER)
         is_over = before in ("blocked", "deferred", "failed", "closed")
@@ -56,7 +58,7 @@ def test_every_legal_move_works_and_no_other(before, after):
 
 
 @pytest.mark.proves("TASK-167")
-def test_the_moves_are_these():
+def test_task_states_have_their_moves():
     assert MOVES["closed"] == ("open",)
     assert MOVES["deferred"] == ("open", "closed")
     assert "awaiting_input" not in (*MOVES["open"], *MOVES["failed"], *MOVES["blocked"])
@@ -93,13 +95,13 @@ def test_however_a_run_lives_its_task_can_follow(steps):
 
 
 @pytest.mark.proves("TASK-168")
-def test_what_does_not_change_is_not_told():
+def test_unchanged_fields_are_not_reported():
     assert tasks.follow(a_task(run=4), a_run(), NOW) is None
     assert tasks.follow(a_task(run=5), a_run("failed"), NOW) is None
 
 
 @pytest.mark.proves("TASK-169", "S3-B22")
-def test_where_a_person_brings_a_task_whose_run_they_end_counts():
+def test_person_who_ends_a_run_chooses_the_state():
     stopped = a_run("stuck", reason="enough", ended_at=NOW)
     change = tasks.follow(a_task(run=4, state="awaiting_input"), stopped, LATER, "closed")
     assert (change.task.state, change.task.status) == ("closed", "enough")
@@ -107,7 +109,7 @@ def test_where_a_person_brings_a_task_whose_run_they_end_counts():
 
 
 @pytest.mark.proves("TASK-318", "LAW-9")
-def test_why_a_run_leaves_its_task_so_is_told_in_the_trail():
+def test_trail_says_why_a_run_left_its_task():
     why = {"state": "failed", "status": "nobody answered in time" + "." * 9_000}
     change = tasks.follow(a_task(run=4, state="in_progress"), a_run("completed", result=why), LATER)
     assert change.task.status == why["status"]
@@ -123,11 +125,11 @@ def test_result_that_cannot_be_read_closes_nothing(result):
 
 @pytest.mark.proves("TASK-170", "S3-P9", "S3-B3")
 @pytest.mark.parametrize("more", [{"state": "awaiting_input"}, {"state": "in_progress"}, {}])
-def test_what_a_run_works_on_or_waits_with_no_agent_moves(more):
+def test_agent_cannot_move_a_task_that_a_run_holds(more):
     task = a_task(run=4, **more)
     with pytest.raises(AgentRefusedError) as refused:
         tasks.move(task, "closed", an_agent(), NOW)
-    waits = "waits for a person" if "awaiting_input" in more.values() else "is worked on"
+    waits = "waits for a person" if "awaiting_input" in more.values() else "is in progress"
     assert str(refused.value) == (
         f"tm-abc {waits}, and an agent seems to be at work here (the variable CLAUDECODE is set): "
         "agents may propose, people decide"
@@ -139,7 +141,7 @@ def test_what_a_run_works_on_or_waits_with_no_agent_moves(more):
 
 
 @pytest.mark.proves("TASK-170")
-def test_an_agent_moves_what_it_claimed_itself_and_nobody_elses():
+def test_agent_moves_only_tasks_it_claimed():
     agent = an_agent("s1")
     mine = tasks.claim(a_task(), agent, NOW).task
     assert (mine.state, mine.claimed_by) == ("in_progress", "agent:claude/s1")
@@ -150,10 +152,10 @@ def test_an_agent_moves_what_it_claimed_itself_and_nobody_elses():
 
 
 @pytest.mark.proves("TASK-171")
-def test_only_a_ready_task_that_nobody_has_is_claimed():
-    with pytest.raises(RefusedError, match="worked on already: run 4"):
+def test_only_a_ready_unclaimed_task_is_claimed():
+    with pytest.raises(RefusedError, match="already in progress by run 4"):
         tasks.claim(a_task(run=4, state="in_progress"), ADA, NOW)
-    with pytest.raises(RefusedError, match="worked on already: person:bob"):
+    with pytest.raises(RefusedError, match="already in progress by person:bob"):
         tasks.claim(a_task(state="in_progress", claimed_by="person:bob"), ADA, NOW)
     with pytest.raises(RefusedError, match="needs tm-x first"):
         tasks.claim(a_task(needs=("tm-x",), unmet=1), ADA, NOW)
@@ -164,12 +166,12 @@ def test_only_a_ready_task_that_nobody_has_is_claimed():
 @pytest.mark.proves("TASK-172", "S3-B8")
 @pytest.mark.parametrize("state", [one for one in TaskState if one != "in_progress"])
 def test_only_who_has_claimed_a_task_asks_for_it(state):
-    with pytest.raises(RefusedError, match="only who has claimed it asks"):
+    with pytest.raises(RefusedError, match="only a task that was claimed by hand"):
         tasks.ask_by_hand(a_task(state=state), NOW)
 
 
 @pytest.mark.proves("TASK-172")
-def test_a_claimed_task_waits_and_goes_on():
+def test_claimed_task_waits_and_continues():
     claimed = tasks.claim(a_task(), ADA, NOW).task
     asked = tasks.ask_by_hand(claimed, LATER)
     waiting = asked.task
@@ -197,7 +199,7 @@ def test_priorities_are_read_in_every_spelling(given, number):
 
 @pytest.mark.proves("TASK-173")
 @pytest.mark.parametrize("given", ["P5", "p", "-1", "", "highest", "p00", "phigh", 9])
-def test_what_is_no_priority_is_refused(given):
+def test_invalid_priority_is_refused(given):
     with pytest.raises(UsageError):
         tasks.parse_task_priority(given)
 
@@ -209,19 +211,28 @@ def test_what_is_no_priority_is_refused(given):
         ({"title": "  "}, "a task needs a title: gate task create TITLE"),
         ({"title": "a\nb"}, ONE_LINE),
         ({"title": "a" * 501}, ONE_LINE),
-        ({"description": "a" * 200_001}, "the description is longer than 200000 signs"),
-        ({"test_command": "a" * 200_001}, "the test command is longer than 200000 signs"),
-        ({"size": "huge"}, "'huge' is no size: small, medium, large"),
-        ({"type": "epic"}, "'epic' is no type: task, bug, chore"),
-        ({"on_timeout": "explode"}, "'explode' is no on timeout: fail, defer"),
-        ({"priority": 5}, "5 is no priority: 0 is critical, 4 the backlog"),
-        ({"needs": tuple(map(str, range(201)))}, "a task needs at most 200 others"),
+        (
+            {"description": "a" * 200_001},
+            "the description is longer than 200000 characters: shorten it",
+        ),
+        (
+            {"test_command": "a" * 200_001},
+            "the test command is longer than 200000 characters: shorten it",
+        ),
+        ({"size": "huge"}, "expected small or medium or large for size, got 'huge'"),
+        ({"type": "epic"}, "expected task or bug or chore for type, got 'epic'"),
+        ({"on_timeout": "explode"}, "expected fail or defer for on timeout, got 'explode'"),
+        ({"priority": 5}, "expected a priority from 0 (critical) to 4 (backlog), got 5"),
+        (
+            {"needs": tuple(map(str, range(201)))},
+            "a task can need at most 200 other tasks: remove some",
+        ),
         ({"answer_within_seconds": 0}, NO_WAIT.format("0")),
         ({"answer_within_seconds": -1.0}, NO_WAIT.format("-1")),
         ({"answer_within_seconds": 1e9}, NO_WAIT.format("1e+09")),
     ],
 )
-def test_what_may_not_stand_in_a_task_is_refused(more, words):
+def test_invalid_task_fields_are_refused(more, words):
     with pytest.raises(UsageError) as refused:
         tasks.check_task(a_task(**more))
     assert str(refused.value) == words
@@ -244,7 +255,7 @@ def test_task_at_its_limits_is_taken(more):
 
 
 @pytest.mark.proves("TASK-174")
-def test_what_was_changed_is_told_by_its_name():
+def test_change_is_reported_by_its_name():
     change = tasks.change_task(a_task(), a_task(title="New", role="docs"), ADA, LATER)
     told = {"changed": ["title", "role"], **BY_ADA}
     assert change.events == (Event("task.changed", "tm-abc", "person:ada", told),)
@@ -291,7 +302,7 @@ def test_taking_up_a_task_ends_its_claim():
 
 
 @pytest.mark.proves("TASK-157", "TASK-233")
-def test_task_that_follows_its_run_is_told():
+def test_task_that_follows_its_run_is_reported():
     waits = a_task(run=4, state="awaiting_input", status="old")
     opened = tasks.follow(waits, a_run("ready", reason="Which?"), LATER)
     assert opened.task == waits._replace(
@@ -318,8 +329,8 @@ def test_result_of_a_run_becomes_its_tasks():
 
 
 @pytest.mark.proves("TASK-150", "TASK-157")
-def test_new_task_has_only_what_was_given():
-    # The flow's name stands in the runs of every store.
+def test_new_task_has_only_the_given_fields():
+    # The runs of each store hold the name of the flow.
     assert tasks.FLOW == "work_task"
     bare = tasks.create_task(a_task(), ADA).task
     assert {name for name, value in bare._asdict().items() if value} == {
@@ -329,14 +340,14 @@ def test_new_task_has_only_what_was_given():
 
 
 @pytest.mark.proves("TASK-261")
-def test_long_circle_is_told_by_both_ends():
+def test_long_circle_is_shown_by_both_ends():
     way = [f"tm-{number}" for number in range(13)]
     assert tasks.way_in_words(way[:12]) == " → ".join(way[:12])
     assert tasks.way_in_words(way) == " → ".join([*way[:10], "…", "tm-11", "tm-12"])
 
 
 @pytest.mark.proves("TASK-175")
-def test_a_circle_is_found_however_long_it_is():
+def test_circle_of_any_length_is_found():
     needs = {"a": ("b", "c"), "b": (), "c": ("d", "b"), "d": ("a",)}
     assert tasks.circle("a", needs.__getitem__) == ["a", "c", "d", "a"]
     assert tasks.circle("b", needs.__getitem__) == []
@@ -344,13 +355,13 @@ def test_a_circle_is_found_however_long_it_is():
 
 
 @pytest.mark.proves("TASK-175")
-def test_a_circle_beside_the_way_ends_the_search():
+def test_circle_beside_the_path_ends_the_search():
     needs = {"a": ("b",), "b": ("c",), "c": ("b",)}
     assert tasks.circle("a", needs.__getitem__) == []
 
 
 @pytest.mark.proves("TASK-157", "CLI-3")
-def test_a_task_as_json_has_its_fields_with_times_and_whether_it_is_ready():
+def test_task_as_json_has_fields_times_and_readiness():
     document = task_document(a_task(needs=("tm-x",), more={"odd": 1}))
     assert (document["id"], document["needs"], document["ready"]) == ("tm-abc", ["tm-x"], True)
     assert (document["created_at"], document["closed_at"]) == (iso(NOW), None)

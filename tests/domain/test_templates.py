@@ -1,4 +1,4 @@
-"""Answers written beforehand: their variables, and what is refused."""
+"""Answer templates: their variables and their errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_variables_are_replaced_by_their_values():
 
 
 @pytest.mark.proves("TASK-45")
-def test_what_is_put_in_is_never_looked_at_again():
+def test_inserted_text_is_never_expanded_again():
     hostile = {"question": "{{person}} \\g<0> \\1 {{nothing}}", "person": "ada"}
     assert fill("{{question}}", hostile) == hostile["question"]
     assert fill("{{question}}{{person}}", hostile) == hostile["question"] + "ada"
@@ -32,16 +32,16 @@ def test_what_is_put_in_is_never_looked_at_again():
 
 
 @pytest.mark.proves("TASK-45", "LAW-10")
-def test_an_unknown_variable_is_named_with_those_that_exist():
+def test_unknown_variable_is_named_with_the_known_ones():
     with pytest.raises(UsageError) as caught:
         fill("{{title}} {{titel}}", {"title": "x", "id": "y"})
     assert str(caught.value) == (
-        "there is no variable {{titel}}; there are id, title, and --set titel=… makes one"
+        "there is no variable {{titel}}: use id, title, or set it with --set titel=…"
     )
 
 
 @pytest.mark.proves("TASK-45")
-def test_what_is_no_plain_name_stays_as_it_is():
+def test_text_that_is_not_a_plain_name_stays():
     text = "${{ secrets.KEY }} {{}} {{ a b }} {title} {{title\n}} {{1}}"
     assert fill(text, {}) == text and variables_in(text) == []
 
@@ -53,17 +53,17 @@ def test_people_give_variables_of_their_own():
     }  # fmt: skip
     assert own_variables([]) == {}
     for word in ("reason", "=x", "a b=c", "1=2"):
-        with pytest.raises(UsageError, match="--set takes NAME=VALUE"):
+        with pytest.raises(UsageError, match="expected --set NAME=VALUE"):
             own_variables([word])
     for words in (["title=x"], ["a=1", "a=2"]):
-        with pytest.raises(UsageError, match="has its value already"):
+        with pytest.raises(UsageError, match="already has a value"):
             own_variables(words)
     assert set(VARIABLES) == {"title", "id", "question", "context", "role", "person", "date"}
 
 
 @pytest.mark.proves("TASK-46", "LAW-10")
-def test_a_template_is_named_like_a_role():
+def test_template_is_named_like_a_role():
     check_name("not-now.2")
     for name in ("", "../x", "a/b", ".hidden", "a b"):
-        with pytest.raises(UsageError, match="is not a template's name"):
+        with pytest.raises(UsageError, match="is not a name for a template"):
             check_name(name)

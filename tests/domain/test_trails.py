@@ -1,4 +1,4 @@
-"""Rows that events tell of, compared with rows as they are."""
+"""The rows that events describe, compared with the present rows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 from gatebell.domain.audit.events import Entry, Event, EventKind
 from gatebell.domain.audit.seals import seal, seal_shortly
-from gatebell.domain.audit.trails import Columns, Row, Told, differing
+from gatebell.domain.audit.trails import Columns, RecordedRows, Row, differing
 
 NOTICES = "ask.opened ask.answered ask.replied ask.cancelled ask.timed_out ask.escalated note.sent"
-# Of older versions: which events came with a row of each table. Their stores are still read.
+# Older versions wrote these events with a row of each table; their stores are still read.
 CAME_WITH = {
     "asks": "ask.opened",
     "ask_keys": "ask.opened",
@@ -34,14 +34,14 @@ CAME_WITH = {
     "tasks": "task.created",
     "task_needs": "task.created task.changed",
 }
-# One event came with any number of these, and with one row of each other table.
+# One event belongs to any number of these rows, and to one row of each other table.
 MANY = "ask_keys outbox deliveries wakes group_members calls turns task_needs"
 COLUMNS = {table: Columns(("id",), ("status", "note")) for table in (*CAME_WITH, "traits")}
 COLUMNS["calls"] = Columns((), ("state",))
 
 
 def tell(*events):
-    found = Told(COLUMNS)
+    found = RecordedRows(COLUMNS)
     said = [fault for event in events for fault in found.follow(event)]
     return found, said
 
@@ -64,7 +64,7 @@ def test_differing_column_is_named():
     sealed = seal(("a", 1, None))
     assert differing(sealed, ("x", "y", "z"), ("a", 1, None)) == []
     assert differing(sealed, ("x", "y", "z"), ("a", 2, "")) == ["y", "z"]
-    assert differing("0" * 64 + sealed[64:], ("x",), ("a", 1, None)) == ["that cannot be told"]
+    assert differing("0" * 64 + sealed[64:], ("x",), ("a", 1, None)) == ["(unknown)"]
     assert seal(()) == ""
 
 
@@ -93,7 +93,7 @@ def test_row_is_compared_with_its_last_event():
 
 
 @pytest.mark.proves("STORE-15")
-def test_event_shows_what_was_changed_before_it():
+def test_event_shows_changes_made_before_it():
     after = entry({"asks": {"a-2": ["", seal(("answered", "")), seal_shortly(("pending", "x"))]}})
     _, said = tell(build_opened("pending", ""), after)
     assert said == ["asks a-2: this row was changed without an event, before event 7"]

@@ -1,4 +1,4 @@
-"""Sessions: whole events and sentences of people who come, stay and leave."""
+"""Sessions: whole events and sentences of visits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 from tests.support.people import a_person
 
 from gatebell.domain.asks import deadlines
-from gatebell.domain.asks.asks import Ask, Change, Notice, Origin, iso, make_question
+from gatebell.domain.asks.asks import Ask, Change, Notice, Origin, iso
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.runs.runs import Run, RunChange, Turn
 from gatebell.domain.runs.signals import Signal
 from gatebell.domain.sessions import changes, joined_sessions, visits
@@ -33,7 +34,7 @@ def an_ask(expires=None, **more):
 
 
 @pytest.mark.proves("SES-122", "LAW-9")
-def test_opened_visit_is_told_whole():
+def test_opened_visit_is_recorded_whole():
     came = changes.open_visit(an_ask(60), OPEN, ADA, 3600)
     content = {"visit": "t-1", "session": "claude/s1", "via": "cli", "evidence": {"uid": 1000}}
     assert came.events == (("session.opened", "a-222", "person:ada", content),)
@@ -49,7 +50,7 @@ def test_visit_that_goes_on_is_kept_with_its_ask():
 
 
 @pytest.mark.proves("RUN-391", "LAW-9")
-def test_held_deadline_is_told_whole():
+def test_held_deadline_is_recorded_whole():
     held = changes.hold_open(an_ask(60, version=3), TURN, 3600)
     content = {"until": iso(later(3600)), "turn": "t-1", "before": iso(later(60))}
     assert held.events == (("ask.held", "a-222", "person:ada", content),)
@@ -61,7 +62,7 @@ def test_held_deadline_is_told_whole():
 
 
 @pytest.mark.proves("SES-123", "LAW-9")
-def test_closed_visit_is_told_whole():
+def test_closed_visit_is_recorded_whole():
     left = OPEN._replace(ended_at=later(5), end="left")
     event = (
         "session.closed", "a-222", "gate", {"visit": "t-1", "end": "left", "problem": ""}
@@ -74,7 +75,7 @@ def test_closed_visit_is_told_whole():
 
 
 @pytest.mark.proves("SES-123", "LAW-9")
-def test_given_up_session_is_told_whole():
+def test_given_up_session_is_recorded_whole():
     failed = OPEN._replace(ended_at=later(5), end="failed", problem="no claude")
     gave = changes.close_visit(an_ask(), failed, "person:ada", given_up=True)
     note = "the last attempt failed: no claude"
@@ -90,7 +91,7 @@ def test_given_up_session_is_told_whole():
 
 
 @pytest.mark.proves("RUN-352", "LAW-9")
-def test_joined_and_left_session_is_told_whole():
+def test_joined_and_left_session_is_recorded_whole():
     content = {
         "turn": "t-1", "call": "1", "session": "claude/s1", "ask": "a-222", "via": "cli",
         "evidence": {"uid": 1000},
@@ -141,10 +142,10 @@ def test_last_sent_turn_names_the_signal_file():
         ("left", "left"),
         ("time", "its time was up"),
         ("failed", "it failed"),
-        ("stopped", "it was settled or stopped meanwhile"),
+        ("stopped", "the ask was settled or stopped"),
     ],
 )
-def test_end_of_a_visit_is_told_in_words(end, words):
+def test_end_of_a_visit_is_described_in_words(end, words):
     over = OPEN._replace(ended_at=later(5), end=end)
     assert visits.stay(over, later(9)) == f"person:ada with claude, for 5s: {words}"
     told = visits.stay(over._replace(problem="no claude"), later(9))
@@ -152,7 +153,7 @@ def test_end_of_a_visit_is_told_in_words(end, words):
 
 
 @pytest.mark.proves("SES-126", "FLT-6")
-def test_lost_visit_is_told_with_its_begin():
+def test_lost_visit_is_recorded_with_its_start():
     over = OPEN._replace(ended_at=later(5), end="lost")
     words = "since 2026-01-01 00:00:00 UTC: their gate continue died"
     assert visits.stay(over, later(9)) == f"person:ada with claude, {words}"
@@ -162,8 +163,8 @@ def test_lost_visit_is_told_with_its_begin():
 def test_long_names_of_processes_are_cut():
     told = visits.left_behind("a-222", ["p" * 100, "q" * 101, *"abcd"])
     assert told == (
-        f"the visitor of a-222 is gone, but process {'p' * 100}, {'q' * 99}…, a, b, c and 1 more "
-        "of it lives: end that, or wait for its end"
+        f"the visitor of a-222 has left, but process {'p' * 100}, {'q' * 99}…, a, b, c and 1 more "
+        "of it still runs: end that, or wait for it"
     )
 
 
@@ -173,13 +174,13 @@ def test_long_names_of_processes_are_cut():
     [
         ("approval", "approve or reject"),
         ("choice", "one of the options"),
-        ("text", "words"),
-        ("form", "a form filled in"),
+        ("text", "a text"),
+        ("form", "a completed form"),
     ],
 )
-def test_facts_of_a_session_name_what_comes_of_it(answer, words):
+def test_facts_of_a_session_name_its_result(answer, words):
     assert visits.facts(Terms(answer), "/p") == [
-        ("Comes of it", words), ("Model", "sonnet"), ("Folder", "/p")
+        ("Result", words), ("Model", "sonnet"), ("Folder", "/p")
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Session asks: their terms, their clock, and what came of them."""
+"""Session asks: their terms, their clock and their results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gatebell.domain.asks import deadlines, outcomes
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.people.principals import Caller, person
 from gatebell.domain.runs.runs import Turn
 from gatebell.domain.sessions import changes, visits
@@ -39,7 +40,7 @@ def end(visit, seconds, end="left", **more):
     ("more", "sentence"),
     [
         ({"answer": "poll"}, "approval, selection, freeform, structured"),
-        ({"model": 3}, "are texts"),
+        ({"model": 3}, "expected texts"),
         ({"session_seconds": 0}, "above 0"),
         ({"session_seconds": "1"}, "above 0"),
         ({"session_seconds": 1e9}, "above 0"),
@@ -53,13 +54,13 @@ def test_terms_that_make_no_sense_are_refused(more, sentence):
 
 
 @pytest.mark.proves("SES-120", "S0-18", "S0-26")
-def test_terms_that_nobody_changed():
+def test_terms_have_defaults():
     assert make_terms(Terms()) == ("text", "", "sonnet", "", "", None, False, "", 0)
     assert make_terms(Terms(session_seconds=0.5, max_attempts=2)).session_seconds == 0.5
 
 
 @pytest.mark.proves("SES-121", "S0-22", "S0-23", "S0-24")
-def test_a_session_is_answered_by_what_comes_of_it():
+def test_session_is_answered_as_its_expected_kind():
     assert an_ask("approval").question.answered_as == "approval"
     assert make_question("text", "Q").answered_as == "text"
     with pytest.raises(UsageError, match="needs terms"):
@@ -75,7 +76,7 @@ def test_a_session_is_answered_by_what_comes_of_it():
 
 
 @pytest.mark.proves("SES-122", "S0-B28")
-def test_who_comes_is_left_time_by_a_soft_deadline_only():
+def test_visitor_is_given_time_by_a_soft_deadline_only():
     sat = changes.open_visit(an_ask(expires=60), OPEN._replace(expires_at=later(60)), ADA, 3600)
     assert sat.ask.deadlines.expires_at == later(3600) and sat.ask.version == 2
     assert sat.events[0][:3] == ("session.opened", "a-222", "person:ada")
@@ -86,7 +87,7 @@ def test_who_comes_is_left_time_by_a_soft_deadline_only():
     hard = deadlines.start(NOW, 60, hard=True)
     assert deadlines.stay(hard, NOW, 3600) == hard
     assert deadlines.go_away(hard, later(5), NOW) == hard
-    # Who leaves again leaves the deadline as it was, but for two minutes in which to answer.
+    # Leaving restores the deadline, with at least two minutes to answer.
     gone = changes.close_visit(sat.ask, end(sat.visit, 5), "person:ada", given_up=False)
     assert gone.ask.deadlines.expires_at == later(125)
     long = changes.open_visit(an_ask(expires=600), OPEN._replace(expires_at=later(600)), ADA, 3600)
@@ -101,7 +102,7 @@ def test_who_comes_is_left_time_by_a_soft_deadline_only():
 
 
 @pytest.mark.proves("SES-123", "S0-104", "S0-111", "LAW-3")
-def test_only_time_and_the_last_failure_settle_a_session_that_is_left():
+def test_only_time_and_last_failure_settle_a_left_session():
     ask = an_ask(owner="run:1/2")
     left = changes.close_visit(ask, end(OPEN, 5), "person:ada", given_up=False)
     assert left.ask.pending and left.ask.version == 2 and not left.wakes
@@ -131,7 +132,7 @@ def test_time_is_counted_over_all_sittings_but_the_lost():
 
 
 @pytest.mark.proves("SES-125", "S0-114")
-def test_a_new_sitting_goes_on_with_the_conversation_there_is():
+def test_new_visit_continues_the_existing_conversation():
     other = OPEN._replace(session="s2", cli="codex")
     assert visits.conversation(Terms(), [], "claude") is None
     assert visits.conversation(Terms(), [OPEN, other], "claude") == ("codex", "s2")
@@ -142,9 +143,9 @@ def test_a_new_sitting_goes_on_with_the_conversation_there_is():
 
 
 @pytest.mark.proves("SES-126")
-def test_who_has_it_and_what_to_do():
+def test_holder_and_next_step_are_shown():
     assert "in process 7: wait" in visits.describe_holder(OPEN, "a-222", [], later(90))
-    assert "process 8, 9 of it lives" in visits.describe_holder(
+    assert "process 8, 9 of it still runs" in visits.describe_holder(
         OPEN, "a-222", ["8", "9"], later(90)
     )
     assert "gate answer a-222" in visits.describe_holder(OPEN, "a-222", [], later(90))
@@ -163,7 +164,7 @@ def test_who_has_it_and_what_to_do():
         ("pending", "", None, "pending"),
     ],
 )
-def test_what_came_of_a_session(status, via, decision, word):
+def test_session_result_has_outcome_and_duration(status, via, decision, word):
     ask = an_ask()._replace(status=status, settled_via=via, decision=decision)
     result = outcomes.outcome(ask, None, outcomes.sum_up(ask, [end(OPEN, 3), end(OPEN, 4)]))
     assert (result.outcome, result.decision, result.response) == (word, decision, decision)
@@ -174,7 +175,7 @@ def test_what_came_of_a_session(status, via, decision, word):
 
 
 @pytest.mark.proves("S0-29", "S0-28", "S0-41", "S0-110")
-def test_what_was_said_only_when_it_was_wanted():
+def test_transcript_is_stored_only_when_requested():
     terms = Terms("choice", capture_transcript=True)
     ask = an_ask(terms=terms, options=("A", "Other…"))._replace(status="answered")
     said = [end(OPEN, 1, transcript="one"), end(OPEN, 1), end(OPEN, 2, transcript="two")]
@@ -186,7 +187,7 @@ def test_what_was_said_only_when_it_was_wanted():
 
 
 @pytest.mark.proves("SES-125", "S0-117")
-def test_the_words_of_killed_sittings_stand_in_the_next_transcript():
+def test_words_of_killed_visits_are_in_the_next_transcript():
     first = end(OPEN, 5)
     lost = end(OPEN._replace(started_at=later(10)), 20, "lost")
     again = end(OPEN._replace(started_at=later(30)), 40, "lost")

@@ -12,7 +12,7 @@ def test_command_takes_y_for_yes(world):
     assert world.get(ask_id).value == "Yes"
 
 
-@pytest.mark.proves("EASE-21")
+@pytest.mark.proves("EASE-21", "EASE-26")
 @pytest.mark.parametrize("words", [
     ("Red,Blue",), ("red, blue",), ("1,3",), ("Red", "3"), ('["Red", "Blue"]',), ("[1, 3]",), ("Red,", "Blue"),
 ])  # fmt: skip
@@ -23,6 +23,7 @@ def test_several_options_are_written_as_suggested(world, words):
     answered = world.ada.gate("answer", ask_id, *words)
     assert answered.code == 0, answered.err
     assert world.get(ask_id).value == ["Red", "Blue"]
+    assert answered.out == f"Recorded: {ask_id} is answered: Red, Blue\n"
 
 
 @pytest.mark.proves("EASE-21", "LAW-6")

@@ -101,7 +101,7 @@ def test_answer_that_is_not_text_is_refused_not_changed(world):
     path = world.folder / "binary"
     for content in (b"\xff\xfe", b"a\0b"):
         path.write_bytes(content)
-        assert "not text in UTF-8" in world.ada.gate("answer", ask_id, "--file", str(path)).err
+        assert "not UTF-8 text" in world.ada.gate("answer", ask_id, "--file", str(path)).err
     assert world.get(ask_id).pending
 
 
@@ -171,11 +171,11 @@ def test_agents_shell_cannot_approve_without_a_personal_token(world):
         and "CLAUDECODE" in evidence["variables"]
     )
     text = world.ask("Tabs?", shell=world.claude)
-    assert "cannot answer itself" in world.claude.gate("answer", text, "tabs").err
+    assert "cannot answer it" in world.claude.gate("answer", text, "tabs").err
     unnamed = world.claude.gate("answer", text, "tabs", CLAUDE_CODE_SESSION_ID="")
-    assert "cannot answer itself" in unnamed.err
+    assert "cannot answer it" in unnamed.err
     inherited = world.claude.gate("answer", text, "tabs", GATE_TOKEN=world.tokens["ada"])
-    assert "cannot answer itself" in inherited.err
+    assert "cannot answer it" in inherited.err
     assert world.claude.gate("answer", text, "tabs", CLAUDE_CODE_SESSION_ID="s2").code == 0
     assert world.get(text).settled_by == "agent:claude/s2"
 

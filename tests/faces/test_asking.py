@@ -192,7 +192,7 @@ def test_secret_goes_to_a_private_file_or_a_command(world):
     assert world.plain.gate(*wait, "--to-file", str(target)).code == 2
     assert target.read_text() == "old" and not world.get(opened["id"]).delivered_at
     nowhere = world.plain.gate(*wait, "--to-file", str(world.folder / "no" / "where"))
-    assert nowhere.code == 1 and "get it again: gate wait" in nowhere.err
+    assert nowhere.code == 1 and "not handed over; run: gate wait" in nowhere.err
     target.unlink()
     ran = world.plain.gate(*wait, "--to-file", str(target))
     assert ran.code == 0 and "hunter2" not in ran.out
@@ -287,18 +287,18 @@ def test_answer_that_could_not_be_printed_is_not_taken(world):
         (["ask"], "question"),
         (["ask", "Q", "--kind", "poll"], "poll"),
         (["ask", "Q", "--kind", "choice"], "needs options"),
-        (["ask", "Q", "--schema", "{no"], "not JSON"),
-        (["ask", "Q", "--schema", "/none"], "cannot be read"),
-        (["ask", "Q", "--schema", "{}", "--default", "{"], "is JSON"),
+        (["ask", "Q", "--schema", "{no"], "not valid JSON"),
+        (["ask", "Q", "--schema", "/none"], "cannot read"),
+        (["ask", "Q", "--schema", "{}", "--default", "{"], "must be valid JSON"),
         (["ask", "Q", "--timeout", "soon"], "300, 90s"),
         (["ask", "Q", "--priority", "soon"], "urgent"),
-        (["ask", "Q", "--kind", "approval", "--default", "yes"], "silence never decides"),
+        (["ask", "Q", "--kind", "approval", "--default", "yes"], "a timeout never decides"),
         (["ask", "Q", "--secret", "--no-wait", "--to-file", "x"], "gate wait"),
         (["ask", "Q", "--to-file", "x"], "add --secret"),
         (["ask", "Q", "--secret", "--no-wait"], "needs --json"),
         (["ask", "Q", "--timeout", ""], "300, 90s"),
         (["ask", "Q", "--default", "x"], "give it a timeout"),
-        (["inbox", "--limit", "0"], "is not how many"),
+        (["inbox", "--limit", "0"], "expected a number from 1 to"),
         (["wait", "a-zzz", "--timeout", "x"], "300, 90s"),
         (["answer"], "id"),
         (["flarp"], "gate --help"),

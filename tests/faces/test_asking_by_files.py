@@ -65,7 +65,7 @@ def test_gate_ask_uses_files_where_the_store_is_unreachable(world, collect):
 )
 def test_by_files_only_texts_and_choices_are_asked(world, collect, words):
     ran = world.plain.gate("ask", "Go?", *words, **NOWHERE)
-    assert ran.code == 7 and "no approvals" in ran.err and ran.out == ""
+    assert ran.code == 7 and "not for an approval" in ran.err and ran.out == ""
     assert os.listdir(world.plain.folder / ".helpers" / "questions") == []
 
 

@@ -8,7 +8,7 @@ import pytest
 @pytest.mark.proves("EASE-16")
 def test_inbox_of_missing_folder_is_refused(world):
     told = world.ada.gate("inbox", "--project", "/nope")
-    assert told.code == 2 and "--project: there is no folder /nope" in told.err
+    assert told.code == 2 and "--project: /nope is not a folder" in told.err
     assert world.ada.gate("inbox", "--project", ".").code == 0
 
 

@@ -55,7 +55,7 @@ def test_persons_choice_in_the_form_settles(room):
     assert form["params"]["message"].split("\n") == [
         f"{room.ask.id}: Is the schema good?",
         "claude proposes: “APPROVED”, because: “it is small”",
-        "You decide. Leave this form, and nothing is decided.",
+        "You decide. If you leave this form, nothing is decided.",
     ]
     assert room.now().pending, "a proposal decides nothing"
     content = {"decision": "reject", "reason": "no index"}

@@ -192,7 +192,7 @@ def test_yes_for_the_session_is_not_asked_again(world, session):
     (grant,) = json.loads(world.plain.gate("grants", "--json").out)
     assert world.plain.gate("grants", "revoke").code == 2
     assert world.plain.gate("grants", "revoke", grant["id"]).code == 0
-    assert "Nothing is granted" in world.plain.gate("grants").out
+    assert "There are no grants" in world.plain.gate("grants").out
     again = session.start(session.event("PermissionRequest"))
     assert the_ask(world).id != ask.id
     again.kill()
@@ -201,14 +201,17 @@ def test_yes_for_the_session_is_not_asked_again(world, session):
 
 @pytest.mark.proves("AGT-9", "AGT-11")
 def test_gates_and_denials_are_listed_and_denials_are_final(world, session):
-    assert "Nothing is gated" in world.plain.gate("gates").out
+    assert "There are no gates" in world.plain.gate("gates").out
     assert world.claude.gate("gates", "deny", "Bash(git push *)").code == 0
     assert world.plain.gate("gates", "add", "Write(/etc/*)", "--project", ".").code == 0
-    for wrong in (("no pattern",), ("bash(x)",), ("Write", "--project", "/nowhere")):
+    for wrong in (("expected a pattern",), ("bash(x)",), ("Write", "--project", "/nowhere")):
         assert world.plain.gate("gates", "add", *wrong).code == 2
     assert world.plain.gate("gates", "add").code == 2
     told = decision(session.hook(session.event("PermissionRequest")).out)
-    assert told == {"behavior": "deny", "message": "A person has ruled this out: Bash(git push *)"}
+    assert told == {
+        "behavior": "deny",
+        "message": "A person denied this by a rule: Bash(git push *)",
+    }
     listed = {one["kind"]: one for one in json.loads(world.plain.gate("gates", "--json").out)}
     assert listed["deny"]["project"] == "" and listed["ask"]["project"].endswith("project")
     assert "deny  Bash(git push *)" in world.plain.gate("gates", "list").out

@@ -36,7 +36,8 @@ def feature(prompt):
     return bool(pause("Ship it?"))
 """
 BRANCHES = """
-from gatebell import flow, run, parallel
+from gatebell import flow, run
+from gatebell.api.flows import parallel
 @flow
 def feature(prompt):
     both = parallel(lambda: run("coder", "One.").summary, lambda: run("slow", "Two.").summary)
@@ -105,7 +106,7 @@ def test_leaving_without_a_signal_keeps_the_run_waiting(world, desk, screens):
     assert ada.end() == 11
     (asked,) = desk.store.asks.pending_of_run(run.id)
     for line in (
-        f"The agent gave no new signal: run {run.id} keeps waiting",
+        f"The agent gave no new signal, so run {run.id} keeps waiting",
         f"gate continue {run.id} ",
         f"gate answer {asked.id} TEXT",
         f"gate signal {run.id} --status DONE",
@@ -144,7 +145,7 @@ def test_two_people_cannot_hold_one_session(world, desk, screens):
     pid_in(ada)
     bob = screens(Screen.joining(world.bob, run.id))
     assert bob.end() == 7
-    assert "person:ada has this session open since 20" in bob.seen
+    assert "person:ada has had this session open since 20" in bob.seen
     assert f"in process {ada.pid}" in bob.seen and "gate answer a-" in bob.seen
     ada.type("exit\n")
     assert ada.end() == 11
@@ -163,7 +164,7 @@ def test_killed_holders_leftovers_are_waited_for(world, desk, screens):
     assert ada.end() == -signal.SIGKILL
     bob = screens(Screen.joining(world.bob, run.id))
     assert bob.end() == 7
-    assert f"its gate continue is gone, but process {program} (" in bob.seen
+    assert f"its gate continue has ended, but process {program} (" in bob.seen
     assert desk.drive(run).state == "waiting_human"
     assert not desk.store.runs.turns(run.id)[-1].ended_at
     os.kill(program, signal.SIGKILL)
@@ -186,9 +187,9 @@ def test_waiting_run_names_orphans_and_continues(world, desk, screens):
     os.kill(ada.pid, signal.SIGKILL)
     assert ada.end() == -signal.SIGKILL
     waits = screens(Screen(world.bob, "resume", str(run.id), "--as", "bob"))
-    waits.until(f"is gone, but process {program} (")
+    waits.until(f"has left, but process {program} (")
     os.kill(program, signal.SIGKILL)
-    assert waits.end() == 0 and waits.seen.count("is gone, but process") == 1
+    assert waits.end() == 0 and waits.seen.count("has left, but process") == 1
     assert desk.store.runs.get(run.id).result == ["DONE", "talked over"]
 
 
@@ -235,8 +236,8 @@ def test_person_at_a_gate_looks_first_and_then_decides(world, desk, screens):
     ada.type("APPROVED\n")
     ada.until("signalled")
     ada.type("exit\n")
-    quoted = ada.until("The session suggests, by the agent's words: APPROVED")
-    ada.until("Only what you type here counts.", after=quoted)
+    quoted = ada.until("The session proposes, in the agent's words: APPROVED")
+    ada.until("Only your input here counts.", after=quoted)
     ada.until("yes or no (Enter: not yet): ", after=quoted)
     ada.type("\n")
     assert ada.end() == 11 and f"gate answer {asked.id}" in ada.seen
@@ -251,7 +252,7 @@ def test_person_at_a_gate_looks_first_and_then_decides(world, desk, screens):
     pid_in(again)
     again.type("exit\n")
     again.until("yes or no (Enter: not yet): ")
-    assert "The session suggests" not in again.seen, "it gave no signal this time"
+    assert "The session proposes" not in again.seen, "it gave no signal this time"
     again.type("yes\n")
     again.until("Note (optional): ")
     again.type("\n")
@@ -331,15 +332,15 @@ def test_run_that_cannot_be_joined_says_why(world, screens):
     desk = Desk(world, join=None)
     run = desk.run(NEEDS)
     told = world.ada.gate("continue", str(run.id), "--as", "ada")
-    assert told.code == 2 and "there is no terminal here" in told.err
+    assert told.code == 2 and "without a terminal" in told.err
     ada = screens(Screen.joining(world.ada, run.id))
-    assert ada.end() == 2 and "nobody can join coder: write the words" in ada.seen
+    assert ada.end() == 2 and "coder has no session to join: add the command" in ada.seen
     assert len(desk.store.runs.turns(run.id)) == 1, "nobody holds what could not be opened"
     lonely, answered = world.ask("Why?"), world.ask("How?")
     assert world.bob.gate("answer", answered, "so").code == 0
     for named, code, words in (
         ("101", 5, "there is no run 101"),
-        (lonely, 2, f"{lonely} belongs to no run"),
+        (lonely, 2, f"{lonely} does not belong to a run"),
         (answered, 6, f"{answered} was already answered by person:bob"),
     ):
         one = screens(Screen.joining(world.ada, named))
@@ -448,7 +449,7 @@ def test_editor_is_opened_at_the_folder_first(world, desk, screens):
     editor.write_text('#!/bin/sh\npwd > edited\necho "$1" >> edited\nread line\n')
     editor.chmod(0o755)
     nothing = screens(Screen.joining(world.ada, run.id, "--editor", PATH="/usr/bin:/bin"))
-    assert nothing.end() == 2 and "name yours in $VISUAL or $EDITOR" in nothing.seen
+    assert nothing.end() == 2 and "set $VISUAL or $EDITOR" in nothing.seen
     ada = screens(Screen.joining(world.ada, run.id, "--editor", VISUAL=str(editor)))
     ada.until("Reason: ")
     ada.type("a line for the editor\n")

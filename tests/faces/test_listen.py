@@ -50,7 +50,7 @@ def test_listener_prints_its_place_questions_and_answers(world, listen):
         f"  Project: {project}",
         "  Supporting multiple agent sessions",
         f"  Watching: {project}/.helpers/questions",
-        "  Asking: nobody: gate inbox answers",
+        "  Asking: not here; answer in gate inbox",
         "Press Ctrl+C to stop",
     ]
     with open(f"{project}/.helpers/.listener.pid", encoding="utf-8") as file:
@@ -207,20 +207,20 @@ def test_gate_up_listens_everywhere_and_doctor_names_listeners(world, listen):
     project = str(world.plain.folder)
     init(world, project)
     ran = world.plain.gate("doctor")
-    assert f"nobody listens to questions in files of {project}" in ran.out
+    assert f"no listener for questions in files of {project}" in ran.out
     up = world.plain.start("up", "--port=0", "--no-worker")
     try:
         line = ""
         while not line.startswith("Files"):
             line = up.stdout.readline()
-        assert "questions in files of 1 project are listened to" in line
+        assert "questions in files of 1 project are collected" in line
         agent = Agent(project, "agent_7")
         question = agent.ask("Is somebody up?")
         one = listen("--no-prompt")
         assert "(collected by gate up)" in one.until("Watching")
         one.until("Question queued: Is somebody up?")
         doctor = world.plain.gate("doctor").out
-        assert f"process {up.pid} listens to questions in files of {project}" in doctor
+        assert f"process {up.pid} listens for questions in files of {project}" in doctor
         answer(world, "yes", "Is somebody up?")
         assert agent.wait(question) == ("answered", "yes")
         up.terminate()
@@ -305,7 +305,7 @@ def test_ask_that_no_window_can_show_is_named_once(world, listen, hand):
     hand("here")
     several = world.ask("Which of them?", "--option", "A", "--option", "B", "--multiple")
     one = listen("--dialog", "zenity")
-    one.until(f"Which of them? (a window cannot show it: gate answer {several})")
+    one.until(f"Which of them? (a window cannot show it; run: gate answer {several})")
     world.ask("And this?")
     one.until("Answer: here")
     assert sum("cannot show it" in line for line in one.lines) == 1

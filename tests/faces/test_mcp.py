@@ -18,6 +18,7 @@ from mcp.types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter
 from tests.support.mcp_client import DISCOVERY, Client
 from tests.support.people import a_person
+from tests.support.waiting import eventually
 
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of
@@ -144,6 +145,22 @@ def test_several_questions_come_back_together(world, client):
     for ask in pending(world, 2):
         world.plain.gate("answer", ask.id, "A")
     assert client.text(number) == ("One?\nA\n\nTwo?\nA", False)
+
+
+@pytest.mark.proves("EASE-27", "LAW-6")
+def test_answered_questions_come_back_beside_unanswered_ones(world, client):
+    asked = [{"question": "One?", "default": "1"}, {"question": "Two?"}, {"question": "Three?"}]
+    number = client.call("ask_human", questions=asked, timeout=3)
+    three = next(one for one in pending(world, 3) if one.question.prompt == "Three?")
+    world.plain.gate("answer", three.id, "3")
+    text, failed = client.text(number)
+    one, two, answered = text.split("\n\n")
+    assert one == "One?\n1 (the default: no person answered)"
+    assert two.startswith("Two?\nNOT ANSWERED: a-") and answered == "Three?\n3"
+    assert not failed and eventually(lambda: world.get(three.id).delivered_at)
+    number = client.call("ask_human", questions=asked[1:], timeout=0.1)
+    text, failed = client.text(number)
+    assert failed and text.count("NOT ANSWERED") == 2
 
 
 @pytest.mark.proves("AGT-22")

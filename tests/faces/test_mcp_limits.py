@@ -55,7 +55,7 @@ def test_each_question_has_its_own_default(world, client):
     ({"timeout": "soon"}, "timeout must be a number of seconds above 0, got 'soon'"),
     ({"timeout": True}, "timeout must be a number of seconds above 0, got True"),
     ({"options": ["A", "B"], "default": "C", "timeout": 9}, "the default does not answer"),
-    ({"kind": "approval", "default": "yes", "timeout": 9}, "silence never decides it"),
+    ({"kind": "approval", "default": "yes", "timeout": 9}, "a timeout never decides it"),
 ])  # fmt: skip
 def test_limits_that_mean_nothing_are_refused(world, client, given, told):
     text, failed = client.text(client.call("ask_human", question="Q?", **given))

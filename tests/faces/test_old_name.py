@@ -44,7 +44,7 @@ _PLACES = (".ci", "bench", "docs", "examples", "src", "tests")
 _BINARY = {".pyc", ".gz", ".png"}
 CLIS = ("claude", "codex", "gemini", "opencode")
 GATE = str(Path(sys.executable).parent / "gate")
-KEPT = "kept the old name and will be used as before"
+KEPT = "has the old name and is used as before"
 
 
 @pytest.fixture
@@ -282,7 +282,7 @@ def test_doctor_names_an_old_install(old):
     for cli in CLIS:
         assert f"{cli}: it was installed under the old name" in said
         assert f"gate install {cli} writes it under the new one" in said
-    assert f"{old.data} kept the old name and is used as before" in said
+    assert f"{old.data} has the old name and is used as before" in said
     install(old, "gemini")
     assert "gemini: it was installed under the old name" not in gate(old, "doctor", code=1).out
 
@@ -301,7 +301,7 @@ def test_init_rewrites_its_old_lines(old):
 @pytest.mark.proves("NAME-4")
 def test_old_folder_is_mentioned_in_a_terminal_only(old):
     link = old.data.with_name("gatebell")
-    sentence = f"gate: {old.data} {KEPT}; to end this line: ln -s humangate {link}"
+    sentence = f"gate: {old.data} {KEPT}; to stop this message: ln -s humangate {link}"
     assert in_terminal(old, "inbox").count(sentence) == 1
     for words in (("inbox", "--json"), ("hook", "claude"), ("completion", "bash")):
         assert KEPT not in in_terminal(old, *words)
@@ -347,7 +347,10 @@ def test_new_folder_wins_and_doctor_names_the_other(old):
     (old.data.with_name("gatebell")).mkdir(mode=0o700)
     assert ids(old) == {}
     said = gate(old, "doctor").out
-    assert f"{old.data}, of the old name, is not used: {old.data.with_name('gatebell')} is" in said
+    assert (
+        f"{old.data} has the old name and is not used; {old.data.with_name('gatebell')} is used"
+        in said
+    )
 
 
 class Stopwatch:

@@ -179,7 +179,7 @@ def test_our_script_is_answered_by_the_original_listener(original, way):
         listener.type(value)
         code, out, err = wait_for_end(asking)
         assert (code, out) == (0, f"{value}\n".encode()), err
-        assert "Nobody seems to listen" not in err
+        assert "No listener seems to run" not in err
         assert project.names() == project.names("answers") == []
 
 
@@ -286,7 +286,7 @@ def test_our_files_are_seen_whole_as_creations(world, listening):
 
 
 @pytest.mark.proves("FILE-194")
-def test_where_links_are_not_to_be_had_files_are_renamed(tmp_path):
+def test_files_are_renamed_without_hard_links(tmp_path):
     project = Project(tmp_path / "project")
     project.tool("ln", "exit 1")
     asking = project.start("Which?")

@@ -115,7 +115,7 @@ def test_process_that_takes_over_a_run_finds_its_workflow(world, project):
     project.is_in(1, "waiting_human")
     program.kill()
     said = program.communicate()[1]
-    assert f"gate: {ask.id} waits in the inbox" in said
+    assert f"{ask.id} waits in the inbox" in said
     world.ada.gate("answer", ask.id, "yes")
     resumed = world.ada.gate("resume", "1")
     assert resumed.code == 0, resumed.err
@@ -163,7 +163,7 @@ def test_cli_prompt_notices_answer_from_elsewhere(world, project):
     os.close(inner)
     seen = read_until(outer, b"yes or no: ")
     answered = world.bob.gate("answer", project.ask(1).id, "no", "--note", "not now")
-    assert answered.code == 0 and "Nobody drives" not in answered.out + answered.err
+    assert answered.code == 0 and "No process drives" not in answered.out + answered.err
     seen = read_until(outer, b"approved: False person:bob not now")
     assert b"was already answered by person:bob" in seen
     assert program.wait(30) == 0

@@ -17,7 +17,7 @@ from gatebell.services.tasks import backlog
 JWT = "Should the API use JWT tokens or session cookies?"
 CONTEXT = "JWT is better for stateless APIs, sessions for web apps..."
 TITLE = "Implement user authentication"
-NO_WORKER = "  Task returned to 'open' state; no worker is running: gate worker goes on with it"
+NO_WORKER = "  Task returned to 'open' state; no worker is running. Start one: gate worker"
 
 
 class Desk:
@@ -75,12 +75,12 @@ def test_documented_example_works(desk):
 @pytest.mark.proves("TASK-100", "TASK-312", "S3-45", "S3-B23")
 def test_activity_and_worker_state_are_shown(desk):
     desk.let_ask(activity="Changes:\n?? half-done.py")
-    worker = locks.work_at(desk.store.path)
+    worker = locks.register_worker(desk.store.path)
     try:
         ran = desk.respond(desk.id, "Use JWT")
     finally:
         os.close(worker)
-    assert "\nWhat was going on\n│ Changes:\n│ ?? half-done.py\n" in ran.out
+    assert "\nActivity\n│ Changes:\n│ ?? half-done.py\n" in ran.out
     assert ran.out.endswith("  Task returned to 'open' state and will be picked up by worker\n")
 
 
@@ -263,7 +263,7 @@ def test_claimed_task_mentions_no_worker(desk):
     ask_id = desk.world.ask("Which?", "--task", desk.id)
     assert desk.state == "awaiting_input"
     ran = desk.respond(desk.id, "left")
-    assert ran.code == 0 and "Whoever has claimed the task goes on with it" in ran.out
+    assert ran.code == 0 and "The person or agent that claimed the task goes on with it" in ran.out
     assert desk.store.asks.get(ask_id).value == "left"
 
 
@@ -298,8 +298,8 @@ def test_approver_sees_the_activity_and_context_lines(desk):
         "│ - one",
         "│ - two␛[2J",
     ]
-    assert "What was going on" in lines and "│ + a new line of the work" in lines
-    assert f"All of it: gate show {ask_id} --all   What has changed: gate diff 1" in lines
+    assert "Activity" in lines and "│ + a new line of the work" in lines
+    assert f"In full: gate show {ask_id} --all   Changes: gate diff 1" in lines
     assert ran.code == 0 and len(ran.out) < 12_000 and "\x1b" not in ran.out
 
 

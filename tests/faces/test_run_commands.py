@@ -95,9 +95,9 @@ def test_waiting_run_says_so_and_continues_by_itself(world, project, started):
     out = shown + out
     for line in (
         f"⏸ {ask.id}  Which ␛[1mway?",
-        f"  Answer: gate answer {ask.id} TEXT   all that waits: gate inbox",
+        f"  Answer: gate answer {ask.id} TEXT   all asks: gate inbox",
         f"✓ {ask.id} answered by person:ada",
-        f"  Answer: gate answer {gate.id} yes|no   all that waits: gate inbox",
+        f"  Answer: gate answer {gate.id} yes|no   all asks: gate inbox",
         f"✓ {gate.id} approved by person:ada: go",
         "Run 1: completed",
         "Result: deployed",
@@ -137,7 +137,7 @@ def test_stuck_and_failed_runs_have_exit_codes_and_resume(world, project):
     status = world.ada.gate("status", "2").out
     assert status.startswith("Run 2: failed\nReason: StepFailedError: FileNotFoundError")
     assert "│ " in status and "step(lambda: open(path).read()" in status
-    assert "\nUse 'gate resume 2' to take it up where it stopped.\n" in status
+    assert "\nUse 'gate resume 2' to continue where it stopped.\n" in status
     (project.stage / "mended").write_text("done")
     code, out, _ = world.ada.gate("resume", "2")
     assert code == 0 and out.endswith("Run 2: completed\nResult: done\n")
@@ -160,7 +160,7 @@ def test_stopping_a_run_ends_its_agent_and_asks(world, project, started):
     assert world.ada.gate("kill", "2").out == "Run 2 marked as stuck: stopped\n"
     assert world.get(ask.id).status == "cancelled" and wait_for_end(waiting)[0] == 13
     ran = world.ada.gate("stop", "2")
-    assert ran.code == 7 and "has ended already (stuck)" in ran.err
+    assert ran.code == 7 and "has already ended (stuck)" in ran.err
 
 
 @pytest.mark.proves("S2-37", "RUN-304")
@@ -198,7 +198,7 @@ def test_run_whose_driver_died_at_work_is_taken_over(world, project, started):
     process.communicate()
     assert world.ada.gate("status", "1").out.splitlines()[:2] == [
         "Run 1: running",
-        "Whoever drove it is gone.",
+        "The process that drove it has ended.",
     ]
     project.go()
     code, out, _ = world.ada.gate("resume", "1")
@@ -215,7 +215,7 @@ def test_interrupting_a_run_ends_the_agents_of_every_branch(world, project, star
     pids = [eventually(lambda role=role: project.pids(role))[0] for role in ("slow", "slower")]
     process.send_signal(signal.SIGINT)
     code, _, err = wait_for_end(process)
-    assert code == 130 and "Run 1: stuck: interrupted; go on with: gate resume 1" in err
+    assert code == 130 and "Run 1: stuck: interrupted. Continue with: gate resume 1" in err
     assert not any(map(lives, pids))
     project.go()
     assert world.ada.gate("resume", "1").out.endswith('Result: ["DONE", "DONE"]\n')
@@ -224,11 +224,11 @@ def test_interrupting_a_run_ends_the_agents_of_every_branch(world, project, star
 @pytest.mark.proves("RUN-306", "S2-B4")
 def test_worker_drives_runs_and_releases_them_at_its_end(world, project, started):
     out = world.ada.gate("run", "slow", "--detach").out
-    assert "Run 1 is ready.\nNobody drives runs now. Use 'gate resume 1'" in out
-    assert "Nobody drives runs now" in world.ada.gate("status", "1").out
+    assert "Run 1 is ready.\nNo process drives runs now. Use 'gate resume 1'" in out
+    assert "No process drives runs now" in world.ada.gate("status", "1").out
     worker = started("worker", "-j", "1")
     pid = eventually(project.pids)[0]
-    assert locks.is_worked_at(world.path)
+    assert locks.has_worker(world.path)
     out = world.ada.gate("run", "simple", "--detach").out
     assert "Run 2 goes on in the background: gate watch 2" in out
     assert world.ada.gate("status", "1").out.splitlines()[1] == "Agent: slow"
@@ -236,7 +236,7 @@ def test_worker_drives_runs_and_releases_them_at_its_end(world, project, started
     code, _, err = wait_for_end(worker)
     assert code == 0 and project.run(1).state == "ready" and not lives(pid)
     assert "run 1 (slow) is driven\n" in err and "run 1 (slow) is ready\n" in err
-    assert not locks.is_worked_at(world.path)
+    assert not locks.has_worker(world.path)
     project.go()
     second = started("worker")
     project.is_in(1, "completed")
@@ -249,9 +249,9 @@ def test_worker_drives_runs_and_releases_them_at_its_end(world, project, started
 def test_gate_up_drives_runs_unless_disabled(world, project, started):
     up = started("up", "--port=0", "--no-worker")
     lines = [up.stdout.readline() for _ in range(4)]
-    assert "Runs           left to others\n" in lines
+    assert "Runs           not driven here\n" in lines
     world.ada.gate("run", "simple", "--detach")
-    assert "Nobody drives runs now" in world.ada.gate("status", "1").out
+    assert "No process drives runs now" in world.ada.gate("status", "1").out
     up.send_signal(signal.SIGTERM)
     assert wait_for_end(up)[0] == 0 and project.run(1).state == "ready"
     up = started("up", "--port=0")
@@ -287,7 +287,7 @@ def test_watch_follows_a_run_that_others_drive(world, project, started):
 @pytest.mark.proves("RUN-308")
 def test_watcher_leaves_the_work_to_a_worker(world, project, started):
     started("worker")
-    eventually(lambda: locks.is_worked_at(world.path))
+    eventually(lambda: locks.has_worker(world.path))
     world.ada.gate("run", "slow", "--detach")
     eventually(project.pids)
     leaving = started("watch", "1")
@@ -336,14 +336,14 @@ def test_only_ended_runs_are_deleted_and_their_work_stays(world, project, starte
     assert world.ada.gate("audit", "verify").code == 0
     assert "run.deleted" in world.ada.gate("audit", "log").out
     kept = world.ada.gate("delete", "2")
-    assert kept.code == 7 and "its work would be lost" in kept.err and project.run(2)
+    assert kept.code == 7 and "work would be lost" in kept.err and project.run(2)
     world.ada.gate("run", "simple", "--detach")
     assert "gate stop 3 ends it" in world.ada.gate("delete", "3").err
 
 
 @pytest.mark.proves("RUN-311")
 def test_cleaning_removes_folders_where_no_work_is_lost(world, project):
-    assert "There is nothing to clean" in world.ada.gate("clean").out
+    assert "Nothing to clean" in world.ada.gate("clean").out
     for flow in ("simple", "worker", "lost"):
         world.ada.gate("run", flow)
     roots = [project.run(number).root for number in (1, 2, 3)]
@@ -352,7 +352,7 @@ def test_cleaning_removes_folders_where_no_work_is_lost(world, project):
     out = world.ada.gate("clean").out.splitlines()
     assert out[0] == f"Removed run 1: {roots[0]}"
     assert out[1].startswith("Kept run 2:") and "not committed" in out[1]
-    assert out[2].startswith("Kept run 3: it is stuck and can be taken up again")
+    assert out[2].startswith("Kept run 3: it is stuck and can go on")
     assert [os.path.exists(root) for root in roots] == [False, True, True]
     assert len(world.ada.gate("clean").out.splitlines()) == 2
 
@@ -361,17 +361,17 @@ def test_cleaning_removes_folders_where_no_work_is_lost(world, project):
 def test_folder_of_a_run_is_shown(world, project):
     (project.folder / "new.txt").write_text("x")
     ran = world.ada.gate("run", "simple", "--no-exec")
-    assert ran.code == 0 and "It is not started yet: gate resume 1\n" in ran.out
+    assert ran.code == 0 and "The run is not started. Start it: gate resume 1\n" in ran.out
     assert (
         ran.err
-        == "gate: Changes to 1 file are not committed and were left out; --with-changes takes them.\n"
+        == "gate: Changes to 1 file are not committed and were left out; include them with --with-changes.\n"
     )
     assert not os.path.exists(os.path.join(project.run(1).folder, "new.txt"))
     assert project.run(1).state == "stuck" and world.ada.gate("resume", "1").code == 0
     assert world.ada.gate("run", "simple", "--with-changes").err == ""
     assert os.path.exists(os.path.join(project.run(2).folder, "new.txt"))
     ran = world.ada.gate("run", "simple", "--in-place", "--no-exec", "--json")
-    assert ran.err.count("\n") == 1 and "cannot be taken back" in ran.err
+    assert ran.err.count("\n") == 1 and "cannot be undone" in ran.err
     assert json.loads(ran.out)["folder"] == str(project.folder)
 
 
@@ -396,9 +396,9 @@ def test_run_that_cannot_be_made_leaves_nothing_behind(world, project):
 @pytest.mark.proves("RUN-314", "LAW-10")
 def test_wrong_arguments_are_explained(world, project):
     for words, code, sentence in (
-        (["status", "7"], 5, "there is no run 7: gate list shows them"),
-        (["status", "a-7k2"], 2, "'a-7k2' is no run: runs have numbers"),
-        (["stop", "9" * 30], 2, "is no run"),
+        (["status", "7"], 5, "there is no run 7; gate list shows the runs"),
+        (["status", "a-7k2"], 2, "expected the number of a run, got 'a-7k2'"),
+        (["stop", "9" * 30], 2, "expected the number of a run"),
         (["run", "nothing"], 5, "there is no flow 'nothing'"),
         (["run", "nowhere.py"], 5, "there is no flow file"),
         (["run", "simple", "-r", "/nowhere"], 2, "there is no folder /nowhere"),
@@ -520,7 +520,7 @@ def test_joining_an_agent_is_offered_first(world, project):
     asked = Follower(world.store, 1, from_now=True).look()[0]
     assert asked.line == (
         f"⏸ {ask.id}  Which way?\n  Answer: gate answer {ask.id} TEXT   "
-        "with the agent: gate continue 1   all that waits: gate inbox"
+        "with the agent: gate continue 1   all asks: gate inbox"
     )
 
 

@@ -22,7 +22,8 @@ from tests.support.waiting import eventually
 from gatebell.app import locks
 from gatebell.cli.runs.run_view import Follower
 from gatebell.cli.screen import inbox_lines
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.services.runs import claims
 
 FLOWS = {
@@ -173,12 +174,12 @@ def test_path_that_is_not_text_works_or_is_explained(world, project):
 
     for words in (["simple"], ["simple", "--in-place"]):
         ran = gate("run", *words)
-        assert ran.returncode == 2 and "is no text in UTF-8" in ran.stderr, ran.stderr
+        assert ran.returncode == 2 and "is not valid UTF-8" in ran.stderr, ran.stderr
     assert world.store.runs.newest(9) == []
     ask_id = gate("ask", "--no-wait", "Why?").stdout.strip()
     assert gate("inbox", "--ids", "--project", ".").stdout.strip() == ask_id
     elsewhere = gate("list", GATE_STORE=os.fsdecode(there + b"/gate.db"))
-    assert elsewhere.returncode == 2 and "GATE_STORE=PATH names another" in elsewhere.stderr
+    assert elsewhere.returncode == 2 and "set GATE_STORE to another path" in elsewhere.stderr
 
 
 @pytest.mark.proves("RUN-334", "RUN-306", "RUN-307")
@@ -190,14 +191,14 @@ def test_worker_ends_despite_endless_code(world, project, started, words):
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0 and time.monotonic() - began < ENDS_WITHIN_SECONDS
-    assert "run 1 was left in the middle" in process.stderr.read()
+    assert "run 1 was interrupted" in process.stderr.read()
     assert project.run(1).state == "running"
-    assert "Whoever drove it is gone." in world.ada.gate("status", "1").out
+    assert "The process that drove it has ended." in world.ada.gate("status", "1").out
 
 
 @pytest.mark.proves("RUN-335")
 def test_answering_warns_when_no_process_drives_the_run(world, project, started):
-    hint = "Nobody drives runs now. Use 'gate resume {}' to drive it here"
+    hint = "No process drives runs now. Use 'gate resume {}' to drive it here"
     waiting = started("run", "asks")
     ask = project.ask(1)
     kept = project.run(1)
@@ -215,7 +216,7 @@ def test_answering_warns_when_no_process_drives_the_run(world, project, started)
             told = world.ada.gate("answer", ask.id, "yes", *words[1:]).out
         assert (hint.format(number) in told) == (words[-1] != "--json"), told
     worker = started("worker")
-    eventually(lambda: locks.is_worked_at(world.path))
+    eventually(lambda: locks.has_worker(world.path))
     world.ada.gate("run", "asks", "--detach")
     assert "Nobody" not in world.ada.gate("answer", project.ask(5).id, "no").out
     worker.terminate()
@@ -252,6 +253,6 @@ def test_ask_answered_between_two_looks_is_reported(world):
     for ask in (first, second):
         answer(world.store, ask, "left")
     follower = Follower(world.store, run.id, from_now=True)
-    told = [news.told["ask"] for news in follower.look() if news.what == "settled"]
+    told = [news.document["ask"] for news in follower.look() if news.what == "settled"]
     assert told == [first.id, second.id]
     assert [news for news in follower.look() if news.what == "settled"] == []

@@ -60,13 +60,13 @@ def test_watch_says_once_that_no_process_drives_the_run(world, more, started):
     world.ada.gate("run", "simple", "--detach")
     leaving = started("watch", "1")
     assert complaint(leaving) == (
-        "Nobody drives runs now. Use 'gate resume 1' to drive it here, or 'gate up' or "
-        "'gate worker' to drive all that are ready.\n"
+        "No process drives runs now. Use 'gate resume 1' to drive it here, or 'gate up' or "
+        "'gate worker' to drive all runs that are ready.\n"
     )
     leaving.send_signal(signal.SIGINT)
     assert wait_for_end(leaving)[0] == 130 and more.run(1).state == "ready"
     watching = started("watch", "1", "--json")
-    assert "Nobody drives" in complaint(watching)
+    assert "No process drives" in complaint(watching)
     assert world.ada.gate("resume", "1").code == 0
     code, out, err = wait_for_end(watching)
     assert (code, err) == (0, "") and json.loads(out.splitlines()[-1])["state"] == "completed"
@@ -75,7 +75,7 @@ def test_watch_says_once_that_no_process_drives_the_run(world, more, started):
     watching = started("watch", "2")
     seen(watching, "▸ 2 slow")
     os.kill(driving.pid, signal.SIGKILL)
-    assert "Nobody drives runs now. Use 'gate resume 2'" in complaint(watching)
+    assert "No process drives runs now. Use 'gate resume 2'" in complaint(watching)
     assert more.run(2).state == "running" and len(more.pids()) == 1
 
 
@@ -84,15 +84,13 @@ def test_abandoned_flow_continues_from_its_last_question(world, project, started
     stuck_at_the_gate(world, project, started)
     said = (
         "Use 'gate resume 1 --from 2' to go on from call 2 in a new run; 'gate resume 1' would end "
-        "like this again."
+        "in the same way."
     )
     assert said in world.ada.gate("status", "1").out.splitlines()
     started("resume", "1", "--from", "2")
     assert project.ask(2).question.prompt == "Deploy?"
     world.ada.gate("stop", "2", "--reason", "later")
-    assert (
-        "Use 'gate resume 2' to take it up where it stopped." in world.ada.gate("status", "2").out
-    )
+    assert "Use 'gate resume 2' to continue where it stopped." in world.ada.gate("status", "2").out
     world.ada.gate("run", "lost")
     assert "Use 'gate resume 3' to take it up" in world.ada.gate("status", "3").out, (
         "it has no call"
@@ -118,7 +116,8 @@ def test_reason_with_a_next_step_gets_no_other(world, more):
     told = world.ada.gate("resume", "1", "--accept", "2")
     assert (
         told.code == 2
-        and "run 1 stopped at call 1, not at call 2: gate resume 1 --accept 1" in told.err
+        and "run 1 stopped at call 1, not at call 2; to keep the record of call 1: gate resume 1 --accept 1"
+        in told.err
     )
     assert more.run(1).state == "stuck"
     assert world.ada.gate("resume", "1", "--accept", "1").code == 0
@@ -143,7 +142,7 @@ def test_calls_of_a_run_are_listed(world, more):
     shown = world.ada.gate("show", "1")
     lines = shown.out.splitlines()
     assert shown.code == 0 and lines[0] == "Run 1: completed"
-    assert lines[2].startswith("Folder: ") and lines[-1] == "One of them: gate show 1 --call 2"
+    assert lines[2].startswith("Folder: ") and lines[-1] == "One call: gate show 1 --call 2"
     calls = lines[lines.index("Calls") + 1 : -2]
     assert [line.split()[:3] for line in calls] == [
         ["✓", "0", "setup"], ["✓", "1", "run"], ["✓", "2", "log"]
@@ -154,7 +153,7 @@ def test_calls_of_a_run_are_listed(world, more):
     assert told["id"] == 1 and [call["path"] for call in told["calls"]] == ["0", "1", "2"]
     world.ada.gate("run", "long")
     lines = world.ada.gate("status", "2").out.splitlines()
-    assert lines[-1] == "All 15 of them: gate show 2 --calls" and lines[-12] == "Calls"
+    assert lines[-1] == "All 15 calls: gate show 2 --calls" and lines[-12] == "Calls"
     assert len(world.ada.gate("show", "2", "--calls").out.splitlines()) > 15
     told = world.ada.gate("resume", "2", "--from", "99")
     assert told.code == 2 and "gate show" in told.err
@@ -206,7 +205,9 @@ def test_asker_that_cannot_reply_is_not_asked_back(world, project, started):
 def test_missing_call_or_folder_is_reported(world, more):
     world.ada.gate("run", "simple")
     told = world.ada.gate("logs", "1", "--call", "4.9")
-    assert told.code == 5 and "run 1 has no call 4.9: gate show 1 --calls lists them" in told.err
+    assert (
+        told.code == 5 and "run 1 has no call 4.9; gate show 1 --calls lists the calls" in told.err
+    )
     assert world.ada.gate("logs", "1", "--call", "0") == (0, "", "")
     assert "Removed run 1" in world.ada.gate("clean").out
     told = world.ada.gate("diff", "1")
@@ -224,14 +225,14 @@ def test_kept_folder_is_shown_with_its_commands(world, project):
     kept = world.ada.gate("delete", "1")
     ways = (
         f"To keep them: git -C {run.root} add -A && git -C {run.root} commit, then "
-        f"git -C {project.folder} merge gate/run-1. To drop it: gate delete 1 --force"
+        f"git -C {project.folder} merge gate/run-1. To delete it anyway: gate delete 1 --force"
     )
     assert kept.code == 7 and ways in kept.err and ways in world.ada.gate("clean").out
     refused = world.claude.gate("delete", "1", "--force")
     assert refused.code == 7 and "only a person" in refused.err and project.run(1)
     dropped = world.ada.gate("delete", "1", "--force", "--as", "ada")
     assert dropped.code == 0 and dropped.out == (
-        f"This goes, with the branch gate/run-1: {run.root}\n"
+        f"Deleting the branch gate/run-1 and the folder {run.root}\n"
         "written.txt           +1 -0\n1 changed, +1 -0 lines\nDeleted run 1\n"
     )
     assert not os.path.exists(run.root) and project.run(1) is None

@@ -33,7 +33,7 @@ from gatebell.testing import FakeClock, MemoryStore
 NESTED = {"type": "object", "properties": {"port": {"type": "object"}}, "required": ["port"]}
 # A program that prints the time from which its conversation is requested.
 SINCE = TALKATIVE.replace("lambda *_: Talk(said)", "lambda *g: Talk([Said('agent', str(g[-1]))])")
-SEND = "This is what was suggested. Type yes to send it (Enter: not yet): "
+SEND = "This is the proposed answer. Type yes to send it (Enter: not yet): "
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_suggestion_is_not_a_draft(desk, left):
     ask, ada = left({"port": 8080})
     ada.until("port (integer): 8080")
     interrupt(ada)
-    assert ada.end() == 130 and "What you typed is kept" not in ada.seen
+    assert ada.end() == 130 and "Your text is kept as a draft" not in ada.seen
     assert draft(desk, ask) == ""
 
 
@@ -162,7 +162,7 @@ def test_return_from_ctrl_z_after_the_limit_warns_first(monkeypatch, capfd):
 def test_many_threads_complete_a_session_once(world):
     human = Gate(world.path, token=world.tokens["ada"]).human
     for _ in range(5):
-        ask_id = human.request_interactive("Q?", {"outcome": Approval()})
+        ask_id = human.request_interactive("Q?", {"returns": Approval})
         human.claim(ask_id)
         at_once = threading.Barrier(6, timeout=20)
 
@@ -228,7 +228,7 @@ def test_foreign_terminal_opens_no_session(desk):
         start_new_session=True,
     )  # fmt: skip
     assert opened.wait(20) == 2
-    assert b"there is no terminal here" in os.read(main, 10_000) and desk.visits(ask) == []
+    assert b"without a terminal" in os.read(main, 10_000) and desk.visits(ask) == []
     os.close(main)
     os.close(side)
 

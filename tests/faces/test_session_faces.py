@@ -46,21 +46,21 @@ def test_gate_show_describes_a_session_and_its_visitors(world):
     assert ran.code == 0 and "\x1b" not in ran.out and "\u202e" not in ran.out
     for line in (
         "The session",
-        "  Comes of it: approve or reject",
+        "  Result: approve or reject",
         "  Model: opus",
         "  Folder: /p",
         "  More tools: more.json",
         "  Time: 30m, all visits together",
-        "  Transcript: what is said is kept",
-        "  Attempts: given up after 3 that failed",
-        "  The agent is told:",
+        "  Transcript: the conversation is kept",
+        "  Attempts: given up after 3 failed ones",
+        "  System prompt:",
         "  │ Be ␛[2Jcareful",
         "  │ ‹U+202E›<b>now</b>",
         "  1. person:ada with claude, for 0s: it failed: claude is ␛[2J not found",
         f"Answer: gate answer {ask.id}   With an agent: gate continue {ask.id}",
     ):
         assert f"\n{line}" in ran.out, line
-    assert "\n  2. person:bob with claude, in it now, for " in ran.out, (
+    assert "\n  2. person:bob with claude, open now, for " in ran.out, (
         "the conversation is claude's"
     )
 
@@ -73,7 +73,7 @@ def test_participant_who_died_is_not_shown_in_the_session(world, inbox):
     ):
         ask = open_ask(store)
         ask_session.open_visit(store, ask.id, a_person("bob"), "claude", "s1")
-        assert "in it now" in look(ask)
+        assert "open now" in look(ask)
         with store.transaction():
             store.connection.write("UPDATE visits SET process = ?", ("before/1/1",))
         died = r"person:bob with claude, since [-0-9: ]+ UTC: their gate continue died"
@@ -91,7 +91,9 @@ def test_orphan_of_a_session_is_shown_with_its_command(world, inbox, orphan):
         kill_harness(store, seated.visit)
         pid = orphan(seated.visit.id).pid
         shown = " ".join(look(ask).split())
-        assert re.search(rf"their gate continue died, but process {pid} \(.*\) of it lives", shown)
+        assert re.search(
+            rf"their gate continue died, but process {pid} \(.*\) of it still runs", shown
+        )
         assert "\x1b" not in shown
 
 
@@ -104,7 +106,7 @@ def test_waiting_asker_hears_of_an_orphan(world, orphan):
     answer_ask.answer(world.store, ask.id, a_person("bob"), Given("yes"))
     ran = world.ada.gate("wait", ask.id, "--timeout", "1.5")
     assert ran.code == 11 and ran.err.count("the visitor of") == 1
-    assert f"gate: the visitor of {ask.id} is gone, but process {pid} (" in ran.err
+    assert f"gate: the visitor of {ask.id} has left, but process {pid} (" in ran.err
 
 
 @pytest.mark.proves("SES-66")
@@ -160,7 +162,7 @@ def test_page_of_a_session_shows_the_same(inbox):
         "30m, all visits together",
         "Be ␛[2Jcareful",
         "person:ada with claude, for 0s: left",
-        "person:bob with claude, in it now, for 0s",
+        "person:bob with claude, open now, for 0s",
         "person: <i>hm</i> ␛[2J",
         "proposes: APPROVED",
     ):
@@ -206,7 +208,7 @@ FLOW = """
 from gatebell import Approval, ask_interactive, flow
 @flow
 def review(prompt):
-    came = ask_interactive("Is <it> good?", outcome=Approval(), session_seconds=1800)
+    came = ask_interactive("Is <it> good?", returns=Approval, session_timeout=1800)
     return came.response
 """
 

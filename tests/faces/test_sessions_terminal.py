@@ -61,7 +61,7 @@ def test_session_runs_in_the_terminal_and_is_decided_afterwards(desk, opened):
     announced = ada.seen.splitlines()
     assert announced[0] == f"Opening the session for: {ask.id}"
     assert announced[1] == "Question: Is the schema good?"
-    assert "leave it as you always do" in announced[-2]
+    assert "Leave it as usual" in announced[-2]
     (visit,) = desk.store.asks.visits(ask.id)
     program = parse_identity(eventually(lambda: desk.store.asks.visit(visit.id).program))
     assert processes.lives(program)
@@ -115,7 +115,7 @@ def test_not_yet_keeps_it_waiting_and_the_next_continues(desk, opened):
     pid_in(ada)
     first = desk.around()["GATE_SESSION"]
     bob = opened(ask, desk.world.bob)
-    assert bob.end() == 7 and "person:ada has this session open since" in bob.seen
+    assert bob.end() == 7 and "person:ada has had this session open since" in bob.seen
     ada.type("exit\n")
     decide(ada, "", "a number or a name (Enter: not yet): ")
     assert ada.end() == 11 and f"Not answered; {ask.id} is still waiting." in ada.seen
@@ -167,10 +167,10 @@ def test_another_program_can_open_an_unstarted_session(desk, opened, first):
     ada.type("exit\n")
     decide(ada, "")
     assert ada.end() == 11
-    last = f"To go on there: gate continue {ask.id}   Without it: gate answer {ask.id}"
+    last = f"To open it again: gate continue {ask.id}   To answer: gate answer {ask.id}"
     assert ada.seen.splitlines()[-1] == last
     ada = opened(ask, None, "--with", "claude")
-    ada.until(f"{ask.id} was begun in command, and goes on there.")
+    ada.until(f"{ask.id} was started in command and continues there.")
     pid_in(ada)
     ada.type("exit\n")
     decide(ada, "")
@@ -191,7 +191,7 @@ def test_inbox_tells_the_way_into_a_session(desk):
 def test_leaving_with_ctrl_c_leads_to_the_decision(desk, opened, words):
     ask = desk.ask()
     ada = opened(ask, GATE_SESSION_COMMAND=words)
-    ada.until("leave it as you always do")
+    ada.until("Leave it as usual")
     ada.type("heard\n")
     ada.until("heard\nheard")
     ada.type("\x03")
@@ -209,7 +209,7 @@ def test_session_warns_at_its_time_limit_and_then_ends(desk, opened, stays):
     assert "You have 1 seconds; a bell rings" in ada.seen
     if stays:
         ada.type("stay\n")
-    ada.until("\a\x1b]0;Time is up: this session ends in 1 seconds\a")
+    ada.until("\a\x1b]0;Time is over: this session ends in 1 seconds\a")
     assert processes.identify(program), "there is some grace"
     assert GRACE_SECONDS == 60
     assert ada.end() == 3 and f"{ask.id} timed out at" in ada.seen
@@ -218,7 +218,7 @@ def test_session_warns_at_its_time_limit_and_then_ends(desk, opened, stays):
     came = desk.outcome(ask)
     assert (came.outcome, came.decision, came.response) == ("timeout", None, None)
     (note,) = desk.store.notes.newest(9)
-    assert f"{ask.id}: the time of this session is up" in note.text
+    assert f"{ask.id}: time is over" in note.text
     later = opened(ask)
     assert later.end() == 6
 
@@ -230,7 +230,7 @@ def test_session_ends_when_the_ask_is_settled_elsewhere(desk, opened):
     program = pid_in(ada)
     answer_ask.answer(desk.store, ask.id, desk.caller_of("bob"), Given("no"))
     assert ada.end() == 6
-    assert f"the session was ended, for {ask.id} was already answered by person:bob" in ada.seen
+    assert f"the session was ended because {ask.id} was already answered by person:bob" in ada.seen
     assert processes.identify(program) is None
     assert desk.visits(ask) == [("person:ada", "stopped")]
 
@@ -321,13 +321,18 @@ def test_terminated_session_is_left_and_asks_nothing(desk, opened, number):
 def test_failure_to_open_is_reported_before_the_visit_begins(desk, opened):
     ask, plain = desk.ask(), desk.world.get(desk.world.ask("Why?"))
     told = desk.world.ada.gate("continue", ask.id, "--as", "ada")
-    assert told.code == 2 and "there is no terminal here" in told.err
+    assert told.code == 2 and "without a terminal" in told.err
     for words, environ, code, said in (
-        (("--editor",), {"EDITOR": "true"}, 2, "a session ask has none"),
-        ((), {"GATE_SESSION_CLI": "vi"}, 2, "session_cli (GATE_SESSION_CLI) is one of claude,"),
+        (("--editor",), {"EDITOR": "true"}, 2, "has no run; omit it"),
+        (
+            (),
+            {"GATE_SESSION_CLI": "vi"},
+            2,
+            "session_cli (GATE_SESSION_CLI): expected one of claude,",
+        ),
         ((), {"GATE_SESSION_COMMAND": ""}, 2, "session_command is not set"),
-        ((), {"GATE_SESSION_COMMAND": "a 'b"}, 2, "is no command: No closing quotation"),
-        ((), {"GATE_SESSION_COMMAND": "./talk"}, 2, "begins with a name or a whole path"),
+        ((), {"GATE_SESSION_COMMAND": "a 'b"}, 2, "is not a command: No closing quotation"),
+        ((), {"GATE_SESSION_COMMAND": "./talk"}, 2, "must begin with a name or an absolute path"),
     ):
         ada = opened(ask, None, *words, **environ)
         assert ada.end() == code and said in ada.seen
@@ -339,7 +344,7 @@ def test_failure_to_open_is_reported_before_the_visit_begins(desk, opened):
     assert ada.end() == 2 and "no session can be opened in gemini" in ada.seen
     gone = desk.ask(Terms("approval", cwd="/nowhere"))
     ada = opened(gone)
-    assert ada.end() == 1 and "there is no folder /nowhere" in ada.seen
+    assert ada.end() == 1 and "cannot open the session in /nowhere" in ada.seen
     assert desk.visits(gone) == [("person:ada", "failed")]
 
 
@@ -350,8 +355,8 @@ def test_form_begins_with_the_proposal_for_the_person(desk, opened):
     pid_in(ada)
     ada.type("exit\n")
     ada.until("port (integer): ")
-    assert 'The session suggests, by the agent\'s words: {"port": 8080}\n│ ' in ada.seen
-    assert "Only what you type here counts." in ada.seen and desk.store.asks.get(ask.id).pending
+    assert 'The session proposes, in the agent\'s words: {"port": 8080}\n│ ' in ada.seen
+    assert "Only your input here counts." in ada.seen and desk.store.asks.get(ask.id).pending
     ada.until("port (integer): 8080")
     ada.type("\x7f1\n")
     assert ada.end() == 0, ada.seen

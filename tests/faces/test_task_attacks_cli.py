@@ -40,6 +40,6 @@ def test_shell_of_a_test_command_is_not_a_persons(world, waits):
 @pytest.mark.proves("TASK-265", "LAW-10")
 def test_changed_task_says_that_its_run_keeps_the_old(world, waits):
     run = backlog.get(world.store, waits).run
-    told = f"  Run {run} has begun and goes on with what the task said then\n"
+    told = f"  Run {run} has already started and keeps the earlier text\n"
     assert world.ada.gate("task", "update", waits, "--test", "make", *ADA).out.endswith(told)
     assert "goes on with" not in world.ada.gate("task", "update", waits, "-p", "P0", *ADA).out

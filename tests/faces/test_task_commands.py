@@ -87,17 +87,17 @@ def test_wrong_arguments_are_refused_with_a_sentence(tasks):
     for words, code, told in (
         (["create"], 2, "gate task create TITLE"),
         (["create", " "], 2, "needs a title"),
-        (["create", "T", "-p", "9"], 2, "no priority"),
+        (["create", "T", "-p", "9"], 2, "expected critical"),
         (["create", "T", "--dep", "tm-none"], 5, "no task tm-none"),
         (["create", "T", "-d", "x", "--file", "-"], 2, "not both"),
-        (["create", "T", "--project", "/nowhere"], 2, "no folder /nowhere"),
-        (["update", task], 2, "say what is to be changed"),
+        (["create", "T", "--project", "/nowhere"], 2, "/nowhere is not a folder"),
+        (["update", task], 2, "name a field to change"),
         (["update", task, "--parent", task], 7, "part of itself"),
         (["dep", task, other], 7, f"{task} → {other} → {task}"),
         (["show", "tm-none"], 5, "gate task list"),
         (["close", task, "tm-none"], 5, "no task tm-none"),
         (["release", task], 7, "not claimed by hand"),
-        (["reopen", task], 7, "nothing to reopen"),
+        (["reopen", task], 7, "cannot be reopened"),
     ):
         assert told in tasks(*words, code=code), words
     assert tasks.get(task).state == "open"
@@ -209,8 +209,8 @@ def test_list_is_in_work_order_and_shows_blockers(tasks):
 
 @pytest.mark.proves("TASK-83", "LAW-10")
 def test_empty_list_names_the_next_step_and_separates_projects(tasks):
-    assert f"No task is open in {tasks.folder}.\nOne is made" in tasks("list")
-    assert "gate task create TITLE makes one" in tasks("next", code=5)
+    assert f"No task is open in {tasks.folder}.\nTo create one: gate task create" in tasks("list")
+    assert "create one: gate task create TITLE" in tasks("next", code=5)
     assert tasks() == tasks("list") and "No task is open" in tasks("tree")
     assert "gate task list" in tasks("list", "--ready")
     assert "No task waits for an answer" in tasks.world.ada.gate("list", "--awaiting").out
@@ -234,11 +234,13 @@ def test_tasks_of_moved_folders_are_named_and_can_move(tasks):
     assert "gone" not in tasks("list")
     old.rename(tasks.world.folder / "new")
     told = tasks("list", "--ready").splitlines()[-2:]
-    assert told[0] == f"There are tasks of {old}, a folder that is gone. Was it moved here?"
-    assert told[1] == f"Bring them: gate task export - --project '{old}' | gate task import -"
+    assert (
+        told[0] == f"There are tasks of {old}, a folder that no longer exists. Was it moved here?"
+    )
+    assert told[1] == f"To import them: gate task export - --project '{old}' | gate task import -"
     assert tasks("list", "--ids", "--project", str(old)).split() == [far]
     lines = tasks("export", "-", "--project", str(old))
-    assert "there is no folder" in tasks("create", "x", "--project", str(old), code=2)
+    assert "is not a folder" in tasks("create", "x", "--project", str(old), code=2)
     assert "✓ Imported 1 task" in tasks("import", "-", *ADA, text=lines)
     assert "Far" in tasks("list") and "gone" not in tasks("list", "--awaiting")
     tasks("close", far, *ADA)
@@ -341,7 +343,7 @@ def test_show_has_the_history_of_questions_and_answers(tasks):
     proposed = tasks.world.claude.gate("respond", task_id, "JWT, says the agent")
     assert proposed.code == 7 and "agent" in proposed.err
     shown = tasks("show", task_id[:5])
-    assert "Nobody has answered yet." in shown and f"Answer: gate respond {task_id}" in shown
+    assert "Not answered yet." in shown and f"Answer: gate respond {task_id}" in shown
     tasks.world.ada.gate("respond", task_id, "Cookies.", *ADA)
     shown = tasks("show", task_id)
     for told in (
@@ -382,10 +384,10 @@ def test_show_and_list_have_options_limits_activity_and_agent(tasks):
     tasks.let_ask("Where?", activity="I looked at\x1b[2J both", **options)
     shown = tasks("show", task)
     assert "Choose one of:\n  │ 1. eu-1\n  │ 2. us-1␛\n" in shown
-    assert "What was going on\n│ I looked at␛[2J both\n" in shown
+    assert "Activity\n│ I looked at␛[2J both\n" in shown
     assert "           Options: eu-1 | us-1␛\n" in tasks("list", "--awaiting")
     tasks.world.ada.gate("respond", task, "eu-1", *ADA)
-    assert "What was going on" not in tasks("show", task)
+    assert "Activity" not in tasks("show", task)
     tasks("edit", task, *ADA, EDITOR="sed -i s/2h/3h/")
     assert tasks.get(task).answer_within_seconds == 10800
 
@@ -399,7 +401,7 @@ def test_task_is_edited_and_invalid_text_is_kept(tasks):
     tasks("edit", task, *ADA, EDITOR="sed -i s/login/logout/")
     assert (tasks.get(task).title, tasks.get(task).description) == ("Add logout", "With\x1b[2J JWT")
     for editor, code, told in (
-        ("sed -i s/P2/P9/", 2, "'p9' is no priority: write critical"),
+        ("sed -i s/P2/P9/", 2, "expected critical"),
         ("sed -i s/needs:/needs:nonsense/", 5, "no task nonsense"),
         ("sed -i s/Description/Nothing/", 2, "is gone"),
         ("sh -c 'echo more >> $0; exit 3'", 2, "exit code 3"),
@@ -410,7 +412,7 @@ def test_task_is_edited_and_invalid_text_is_kept(tasks):
         assert os.stat(path).st_mode & 0o777 == 0o600
     assert tasks.get(task).version == 2
     rival = f"sh -c '{sys.executable} -m gatebell task update {task} --title Faster; sed -i s/logout/in/ $0'"
-    assert "somebody has changed the title" in tasks("edit", task, *ADA, code=7, EDITOR=rival)
+    assert "has changed since you opened it" in tasks("edit", task, *ADA, code=7, EDITOR=rival)
     assert tasks.get(task).title == "Faster"
 
 
@@ -449,7 +451,7 @@ def test_backlog_is_exported_to_a_file_and_imported_again(tasks):
     path = tasks.world.folder / "backlog.jsonl"
     path.write_text("old")
     assert tasks("export", str(path)) == f"✓ Exported 2 tasks to {path}\n"
-    assert "there is no folder" in tasks("export", str(path.parent / "tpyo" / "f"), code=2)
+    assert "is not a folder" in tasks("export", str(path.parent / "tpyo" / "f"), code=2)
     assert not (path.parent / "tpyo").exists()
     assert tasks("export") == tasks("export", "-") == path.read_text(encoding="utf-8")
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -457,13 +459,13 @@ def test_backlog_is_exported_to_a_file_and_imported_again(tasks):
     assert records[0]["humanResponse"] == "JWT" and records[0]["questionContext"] == "or cookies"
     assert records[0]["sessionId"] == "s-1" and records[0]["humanRespondedAt"]
     assert sorted(tasks.world.folder.glob(".backlog*")) == []
-    assert tasks("import", str(path), *ADA) == "✓ Imported 0 tasks, 2 were there already\n"
+    assert tasks("import", str(path), *ADA) == "✓ Imported 0 tasks, skipped 2 that exist already\n"
     other = tasks.world.folder / "other"
     (other / ".gate").mkdir(parents=True)
     where = ("--project", str(other), *ADA)
     dry = tasks.world.ada.gate("task", "import", str(path), "--dry-run", *where)
     assert dry.out == "Would import 2 tasks\n"
-    taken = "is taken by another task: it gets a new id here"
+    taken = "is the id of another task: it gets a new id here"
     assert dry.err == f"Remark: {first} {taken}\nRemark: {second} {taken}\n"
     planned = json.loads(tasks("import", str(path), "--dry-run", "--json", *where))
     assert planned["imported"] == [None, None]
@@ -474,7 +476,7 @@ def test_backlog_is_exported_to_a_file_and_imported_again(tasks):
     assert here.needs == (done["imported"][0],) and here.title == "Later"
     path.write_text('{"title": "Good"}\n{"title": 7}\n')
     err = tasks("import", str(path), *ADA, code=2)
-    assert f"{path}, line 2: title is a text, not 7; nothing was imported" in err
+    assert f"{path}, line 2: expected a text for title, got 7; nothing was imported" in err
     path.write_text('{"title": "Good"}\n')
     assert tasks.world.claude.gate("task", "import", str(path)).code == 7
     assert len(tasks("list", "--ids").split()) == 2
@@ -525,7 +527,7 @@ def test_task_is_accepted_without_tm_where_asks_are_expected(tasks):
     tasks("import", "-", *ADA, text=f'{{"id": "tm-{ask_id[2:]}", "title": "Same"}}\n')
     assert create_ask.look_up(store, ask_id[2:]).id == ask_id
     tasks("import", "-", *ADA, text='{"id": "tm-111", "title": "Number"}\n')
-    assert "waits for nobody" in world.plain.gate("show", "111").err
+    assert "waits for no answer" in world.plain.gate("show", "111").err
 
 
 @pytest.mark.proves("TASK-90", "LAW-3", "S3-P9")
@@ -607,7 +609,10 @@ try gate ask --priority ''; try gate template sh; try gate task create -d ''
 @pytest.mark.proves("TASK-93")
 def test_task_means_the_ask_it_waits_for(tasks):
     world, task = tasks.world, tasks.create("One")
-    assert "waits for nobody (state: open): gate task show" in world.plain.gate("show", task).err
+    assert (
+        "waits for no answer (state: open). See: gate task show"
+        in world.plain.gate("show", task).err
+    )
     assert world.ada.gate("answer", "tm-none", "x").code == 5
     _, ask_id = tasks.let_ask(JWT)
     assert JWT in world.plain.gate("show", task[:5]).out

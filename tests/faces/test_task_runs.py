@@ -73,7 +73,7 @@ def test_gate_status_tells_why_a_task_failed(world):
         "Reason: there is no␛[2J network",
         "Summary: Tried twice",
         "",
-        f"Use 'gate task show {failed.task}' to see all of it, 'gate task reopen {failed.task}' to try it again.",
+        f"Use 'gate task show {failed.task}' to see the whole task, 'gate task reopen {failed.task}' to try it again.",
     ]
     assert "Summary: All of it" in status(closed) and "reopen" not in status(closed)
     assert status(by_ada).startswith(f"Run {by_ada.id}: ✓ closed\n")

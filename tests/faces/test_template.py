@@ -74,28 +74,28 @@ def test_projects_templates_come_first(world, project, users):
     template(world, "set", "later", "--project", "--file", "-", text="Here.\n\nReally.\n")
     assert own.read_text() == "Here.\n\nReally.\n"
     ran = template(world, "set", "later", "Everywhere.")
-    assert f"But here {own} comes first." in ran.out
+    assert f"But in this folder {own} has priority." in ran.out
     assert template(world, "show", "later").out == "Here.\n\nReally.\n"
     template(world, "delete", "later", "--project")
     assert template(world, "show", "later").out == "Everywhere.\n"
     ran = template(world, "delete", "later", "--project", code=5)
-    assert f"the template later stands in {users / 'later.md'}" in ran.err
+    assert f"the template later is in {users / 'later.md'}" in ran.err
     (users / "bad.md").mkdir()
     ran = template(world)
-    assert "later" in ran.out and "bad.md is not a file" in ran.err
+    assert "later" in ran.out and "bad.md is not a regular file" in ran.err
 
 
 @pytest.mark.proves("TASK-47", "LAW-10")
 def test_invalid_template_changes_nothing(world, project, users):
     template(world, "set", "later", "First.")
     for words, code, sentence in (
-        (("set", "later"), 2, "a text, --file F, or --edit"),
-        (("set", "later", "  "), 2, "cannot be empty"),
+        (("set", "later"), 2, "give TEXT, --file F or --edit"),
+        (("set", "later", "  "), 2, "the template is empty"),
         (("set", "later", "a", "--file", "-"), 2, "not both"),
         (("set", "later", "--edit"), 2, "needs a terminal"),
-        (("set", "../later", "x"), 2, "is not a template's name"),
-        (("set",), 2, "name one"),
-        (("list", "later"), 2, "name one"),
+        (("set", "../later", "x"), 2, "is not a name for a template"),
+        (("set",), 2, "need a NAME"),
+        (("list", "later"), 2, "need a NAME"),
         (("show", "later", "text"), 2, "takes no text"),
         (("delete", "later", "--edit"), 2, "takes no text"),
     ):
@@ -130,7 +130,7 @@ def test_agent_cannot_write_templates(world, project, users):
     template(world, "set", "later", "Mine.")
     for words in (("set", "later", "Yes to all."), ("set", "later", "x", "--project")):
         ran = world.claude.gate("template", *words)
-        assert ran.code == 7 and "only a person says what people answer" in ran.err
+        assert ran.code == 7 and "only a person changes prepared answers" in ran.err
     assert world.claude.gate("template", "delete", "later").code == 7
     assert world.claude.gate("template", "show", "later").out == "Mine.\n"
     assert not (project / ".gate").exists()

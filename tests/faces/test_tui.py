@@ -14,7 +14,7 @@ from gatebell.app.wiring import open_throwaway_store
 from gatebell.cli.main import main
 from gatebell.domain.enums import RunState
 from gatebell.domain.sessions.visits import Terms
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.services.asks import answer_ask
 from gatebell.services.people import manage_people
 from gatebell.services.runs import manage_runs
@@ -59,11 +59,15 @@ def test_list_shows_every_run_and_its_question(store, size):
             "2 feature ■ stuck -",
             "1 feature ✓ completed -",
         ]
-        for part in ("Asks of no run", "migrator", "[↑↓] Navigate  [Enter] Details  [c] Continue"):
+        for part in (
+            "Asks without a run",
+            "migrator",
+            "[↑↓] Navigate  [Enter] Details  [c] Continue",
+        ):
             assert part in seen
         assert lines[-1].rstrip().endswith("[q] Quit") and len(lines) == size[1]
         await played.press("down", "enter")
-        await played.until("Run 5: feature", "Status: ○ Ready", "Nobody drives runs now")
+        await played.until("Run 5: feature", "Status: ○ Ready", "No process drives runs now")
         await played.press("escape")
         await played.pilot.resize_terminal(45, 20)
         await played.until("⏸ waiting    OAuth or API k… │")
@@ -76,12 +80,12 @@ def test_list_shows_every_run_and_its_question(store, size):
 @pytest.mark.proves("RUN-540")
 def test_empty_list_says_how_to_start_a_run(store):
     async def look(played):
-        await played.until("There are no runs yet. One is started with: gate run FLOW PROMPT")
+        await played.until("There are no runs yet. To start one: gate run FLOW PROMPT")
         await played.press("enter", "c", "a")
         lone_ask(store, "Which database?")
         await played.until("Which database?")
         await played.press("c")
-        await played.until("belongs to no run: answer it with gate answer")
+        await played.until("does not belong to a run: answer it with gate answer")
 
     play(store, look)
 
@@ -118,15 +122,19 @@ def test_text_is_answered_in_place_or_kept_unsent(store):
         await played.press("a")
         await played.until(f"{ask.id}: text", "│ OAuth or API keys?", "[Ctrl+S] Send")
         await played.press("ctrl+s")
-        await played.until("Nothing is written yet")
+        await played.until("The answer is empty")
         await played.type("OAuth", "escape")
-        await played.until(f"Not answered; {ask.id} is still waiting. What you typed is kept.")
+        await played.until(
+            f"Not answered; {ask.id} is still waiting. Your text is kept as a draft."
+        )
         assert answer_ask.draft(store, ask.id, a_person()) == "OAuth"
         await played.press("a")
-        await played.until("Your draft from last time is filled in.")
+        await played.until("Your last draft is filled in.")
         await played.press("enter")
         await played.type("[b]PKCE", "ctrl+s")
-        await played.until(f"Recorded: {ask.id} is answered", "Nobody drives runs now", "○ ready")
+        await played.until(
+            f"Recorded: {ask.id} is answered", "No process drives runs now", "○ ready"
+        )
 
     play(store, act)
     settled = store.asks.get(ask.id)
@@ -163,7 +171,7 @@ def test_approval_is_typed_and_enter_means_not_yet(store):
         await played.press("enter")
         await played.until("still waiting", "Runs")
         await played.press("a", "ctrl+s")
-        await played.until("An approval is decided by approve or reject")
+        await played.until("Type approve or reject in full")
         await played.type("sure, go on", "enter", "ctrl+s")
         assert pending()
         played.app.screen.query_one("#decision", Input).value = ""
@@ -243,9 +251,9 @@ def test_ask_that_needs_more_than_fields_opens_gate_answer(store, monkeypatch):
     async def act(played):
         for ask in asks:
             await played.press("enter")
-            await played.until(f"{ask.id}: {ask.question.kind}", "by gate answer")
+            await played.until(f"{ask.id}: {ask.question.kind}", "run gate answer")
             await played.press("enter")
-            await played.until("Asks of no run")
+            await played.until("Asks without a run")
             await played.press("down")
         await played.press("enter", "ctrl+t")
 
@@ -266,7 +274,7 @@ def test_enter_opens_a_session_and_ctrl_t_answers(store, monkeypatch):
             await played.press("enter")
             await played.until("[Enter] gate continue", "[Ctrl+T] gate answer")
             await played.press(key)
-            await played.until("Asks of no run")
+            await played.until("Asks without a run")
 
     play(store, act)
     assert [words[-2:] for words in handed] == [["continue", ask.id], ["answer", ask.id]]
@@ -302,16 +310,16 @@ def test_run_is_stopped_for_a_typed_reason_only(store):
 
     async def act(played):
         await played.press("enter", "s")
-        await played.until("Stop Run 1", "Its agents are ended and its asks withdrawn")
+        await played.until("Stop Run 1", "This ends its agents and cancels its asks")
         await played.press("enter")
-        await played.until("A run is stopped for a reason")
+        await played.until("Type a reason to stop the run")
         await played.press("escape", "s")
         assert store.runs.get(run.id).state == "waiting_human"
         await played.type("wrong branch", "enter")
         await played.until("Run 1 marked as stuck: wrong branch", "Status: ■ Stuck")
         await played.press("s")
         await played.type("again", "enter")
-        await played.until("run 1 has ended already (stuck)")
+        await played.until("run 1 has already ended (stuck)")
 
     play(store, act)
     assert store.asks.get(ask.id).status == "cancelled"
@@ -342,7 +350,7 @@ def test_editor_key_opens_the_runs_folder_once(store, monkeypatch, tmp_path):
         monkeypatch.setenv("PATH", "/nowhere")
         monkeypatch.delenv("EDITOR", raising=False)
         await played.press("o")
-        await played.until("name yours in $VISUAL or $EDITOR")
+        await played.until("set $VISUAL or $EDITOR")
         assert len(opened) == 1
 
     play(store, act)
@@ -396,15 +404,15 @@ def test_store_error_is_shown_until_the_store_works_again(store, monkeypatch):
 
     async def act(played):
         def problem(*_, **__):
-            raise StoreTroubleError("the store gives trouble: look at the disk")
+            raise StoreError("the store has a problem: look at the disk")
 
         with monkeypatch.context() as away:
             for name in ("newest", "get"):
                 away.setattr(store.runs, name, problem)
             played.app.on_changed()
-            await played.until("the store gives trouble: look at the disk", "OAuth or API keys?")
+            await played.until("the store has a problem: look at the disk", "OAuth or API keys?")
             await played.press("c", "a", "enter")
-            await played.until("the store gives trouble")
+            await played.until("the store has a problem")
         await played.press("escape")
         played.app.on_changed()
         await played.until("[q] Quit")
@@ -414,7 +422,7 @@ def test_store_error_is_shown_until_the_store_works_again(store, monkeypatch):
             away.setattr(store.asks, "change", problem)
             away.setattr(store.asks, "save_draft", problem)
             await played.press("ctrl+s")
-            await played.until("the store gives trouble", "OAuth")
+            await played.until("the store has a problem", "OAuth")
         await played.press("ctrl+s")
         await played.until(f"Recorded: {ask.id}")
 
@@ -448,7 +456,7 @@ def test_run_without_a_session_says_so(store):
 
     async def act(played):
         await played.press("c")
-        await played.until("Run 2 waits for nobody.")
+        await played.until("Run 2 has no open question.")
         await played.press("down", "c")
         await played.until("there is no session to open in run 1")
         await played.press("enter")
@@ -460,7 +468,7 @@ def test_run_without_a_session_says_so(store):
 @pytest.mark.proves("RUN-552", "LAW-10")
 def test_tui_names_a_missing_terminal_or_textual(world, monkeypatch, capsys):
     ran = world.plain.gate("tui")
-    assert ran.code == 2 and "there is no terminal here: gate list and gate inbox" in ran.err
+    assert ran.code == 2 and "needs a terminal; use gate list and gate inbox" in ran.err
     monkeypatch.setenv("GATE_STORE", world.path)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert main(["tui"]) == 2

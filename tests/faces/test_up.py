@@ -81,14 +81,14 @@ def test_up_prints_its_address_is_unique_and_obeys_signals(up):
     process, link = up.start()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/link/[0-9a-f]{64}", link)
     lines = [process.stdout.readline() for _ in range(2)]
-    assert lines[0].startswith("Notifications  none set up")
-    assert lines[1] == "Deadlines      kept; 0 asks are waiting\n"
+    assert lines[0].startswith("Notifications  off;")
+    assert lines[1] == "Deadlines      on; 0 asks are waiting\n"
     url = link.partition("/link/")[0]
     assert fetch(f"{url}/api/health").read() == b'{"status":"ok"}'
     assert f"gate up runs at {url} (process {process.pid})" in up.gate("doctor").stdout
     taken = up.gate("up", f"--port={url.rpartition(':')[2]}")
-    assert taken.returncode == 2 and "gate link opens it" in taken.stderr
-    assert up.gate("up", "--port=99999").stderr.startswith("gate: '99999' is no port")
+    assert taken.returncode == 2 and "open it with gate link" in taken.stderr
+    assert up.gate("up", "--port=99999").stderr.startswith("gate: expected a port from 0")
     second = up.gate("up", "--port=0")
     assert second.returncode == 2 and url in second.stderr and "gate down" in second.stderr
     process.send_signal(signal.SIGTERM)
@@ -155,7 +155,7 @@ def test_down_spares_a_process_that_lacks_the_lock(up, stranger):
         json.dump({"pid": stranger.pid, "url": "http://127.0.0.1:1"}, file)
     starting = locks.hold(lock)
     refused = up.gate("down")
-    assert refused.returncode == 1 and "left alone" in refused.stderr
+    assert refused.returncode == 1 and "was not ended" in refused.stderr
     locks.release(starting)
     assert stranger.poll() is None
 
@@ -195,10 +195,10 @@ def test_gate_link_makes_a_login_but_not_for_agents(up):
 @pytest.mark.parametrize(
     ("words", "because"),
     [
-        (["--host=0.0.0.0"], "give it TLS"),
-        (["--host=::"], "give it TLS"),
-        (["--host=0.0.0.0", "--public-url=https://gate.example.org"], "give it TLS"),
-        (["--host=0.0.0.0", "--tls-cert=c.pem"], "go together"),
+        (["--host=0.0.0.0"], "use TLS"),
+        (["--host=::"], "use TLS"),
+        (["--host=0.0.0.0", "--public-url=https://gate.example.org"], "use TLS"),
+        (["--host=0.0.0.0", "--tls-cert=c.pem"], "need each other"),
         (["--public-url=http://gate.example.org"], "https://"),
         (["--public-url=https://gate.example.org"], "gate person add"),
         (

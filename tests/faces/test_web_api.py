@@ -108,7 +108,7 @@ def test_errors_are_problem_documents_with_next_steps(inbox):
     cases = [
         (client.get("/api/asks/a-zzz"), 404, "gate inbox"),
         (client.post(path, json={"value": "maybe"}), 422, "yes or no"),
-        (client.post(path, json={"value": "yes", "digest": "0"}), 403, "not what"),
+        (client.post(path, json={"value": "yes", "digest": "0"}), 403, "is not the question"),
         (client.post(path, json={"vaule": "yes"}), 400, "value"),
         (client.post(path, content="{"), 415, "JSON"),
         (client.post(path, content="{", headers={"content-type": "application/json"}), 400, "JSON"),
@@ -266,9 +266,9 @@ def test_token_that_asked_cannot_answer(inbox):
         ask = client.post("/api/asks", json={"prompt": "May I?", "kind": kind}).json()["ask"]
         shown = [{"id": ask["id"], "digest": ask["digest"]}]
         given = client.post(f"/api/asks/{ask['id']}/answers", json={"value": value})
-        assert given.status_code == 403 and "this very token" in given.json()["detail"]
+        assert given.status_code == 403 and "asked with this token" in given.json()["detail"]
         (batch,) = client.post("/api/answers", json={"asks": shown, "value": value}).json()
-        assert batch["status"] == "pending" and "this very token" in batch["problem"]
+        assert batch["status"] == "pending" and "asked with this token" in batch["problem"]
         secret = manage_logins.enter_by_token(inbox.store, token, {})
         page = inbox.browser()
         page.cookies.set(COOKIE, secret)

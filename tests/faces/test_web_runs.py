@@ -178,7 +178,7 @@ def test_run_page_shows_result_reason_or_traceback(inbox):
 def test_run_that_sleeps_or_has_no_driver_says_so(inbox):
     ready = add_run(inbox.store, state="ready")
     words = shown(inbox, f"/runs/{ready.id}")
-    in_order(words, "It can go on at once.", "Nobody drives runs now: gate up or gate worker does.")
+    in_order(words, "It can go on at once.", "No worker is running: start gate up or gate worker.")
     assert "It has not begun." in words
     inbox.clock.advance(60)
     later = add_run(inbox.store, state="ready", ready_at=inbox.store.now())
@@ -301,7 +301,7 @@ def test_runs_over_http_are_listed_shown_stopped_and_resumed(inbox):
 def test_impossible_run_action_over_http_is_a_problem_document(inbox):
     over = add_run(inbox.store, state="completed", ended_at=inbox.store.now())
     client = inbox.client("read", "answer")
-    for act, words in (("stop", "has ended already"), ("resume", "is completed")):
+    for act, words in (("stop", "has already ended"), ("resume", "is completed")):
         response = client.post(f"/api/runs/{over.id}/{act}", json={})
         assert response.status_code == 409 and words in response.json()["detail"]
         assert response.headers["content-type"] == "application/problem+json"
@@ -333,10 +333,10 @@ def test_changes_of_a_runs_agents_are_shown_on_request(inbox, project):  # noqa:
 @pytest.mark.proves("WEB-87")
 def test_changes_that_cannot_be_shown_are_explained(inbox, tmp_path):
     gone = add_run(inbox.store, folder=str(tmp_path / "gone"))
-    assert "Its folder is not there" in shown(inbox, f"/runs/{gone.id}?changes=shown")
+    assert "Its folder does not exist" in shown(inbox, f"/runs/{gone.id}?changes=shown")
     more = {"folder": str(tmp_path), "root": str(tmp_path), "branch": "gate/run-2"}
     foreign = add_run(inbox.store, **more)
-    assert "is no worktree of a run" in shown(inbox, f"/runs/{foreign.id}?changes=shown")
+    assert "is not a worktree of a run" in shown(inbox, f"/runs/{foreign.id}?changes=shown")
 
 
 @pytest.mark.proves("WEB-88")

@@ -41,7 +41,7 @@ def test_agents_are_answered_one_by_one_in_the_terminal(world, terminal, agents)
     assert agents[0].wait(first) == ("answered", "Koa")
     terminal.until("[Claude-2] Answer: yes")
     seen = terminal.until("[Claude-1] Answer: Koa")
-    assert "Enter goes on" not in seen
+    assert "press Enter" not in seen
     terminal.type("", "C-c")
     terminal.until("Listener stopped")
     assert "exit code 0" in terminal.until("exit code")
@@ -61,7 +61,7 @@ def test_enter_skips_and_an_answer_elsewhere_is_announced(world, terminal, agent
     ask = next(a for a in world.store.asks.pending(9) if a.question.prompt == "And this?")
     assert world.bob.gate("answer", ask.id, "by bob").code == 0
     assert agents[1].wait(other) == ("answered", "by bob")
-    terminal.until("[Claude-2] Answer: by bob (Enter goes on)")
+    terminal.until("[Claude-2] Answer: by bob (press Enter)")
     terminal.type("", "Enter")
     terminal.until("was already answered by person:bob")
     terminal.type("", "C-c")
@@ -80,9 +80,9 @@ def test_enter_after_an_answer_elsewhere_continues_with_the_next(world, terminal
     ask = world.store.asks.pending(9)[0]
     assert world.bob.gate("answer", ask.id, "by bob").code == 0
     agents[0].wait(first)
-    terminal.until("(Enter goes on)")
+    terminal.until("(press Enter)")
     terminal.type("", "Enter")
-    terminal.until("Not needed any more")
+    terminal.until("No answer needed any more")
     terminal.until("[Claude-2] Question:")
     terminal.until("Your answer (Enter: not yet):")
     terminal.type("mine", "Enter")
@@ -97,7 +97,7 @@ def test_ctrl_c_keeps_typed_text_and_ends_the_listener(world, terminal, agents):
     terminal.type("because of")
     terminal.until("because of")
     terminal.type("", "C-c")
-    terminal.until("What you typed is kept.")
+    terminal.until("Your text is kept as a draft.")
     terminal.until("Listener stopped")
     terminal.kill()
     terminal.run("listen", "--terminal", "--as", "ada")

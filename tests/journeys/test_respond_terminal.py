@@ -104,7 +104,7 @@ def test_choice_is_prompted_for_and_can_be_left(world, terminal, project):
 def test_task_is_written_in_the_editor(world, terminal, project):
     terminal.environ["EDITOR"] = "true"
     terminal.run("task", "create", *ADA)
-    assert "no task was made" in terminal.until("exit code 2")
+    assert "no task was created" in terminal.until("exit code 2")
     terminal.environ["EDITOR"] = "sh -c 'printf \"Add login\\n\\nWith JWT\\n\" > $0'"
     terminal.kill()
     terminal.run("task", "create", "-p", "high", *ADA)

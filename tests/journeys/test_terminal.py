@@ -45,10 +45,10 @@ def test_answering_one_after_the_other_with_skip(world, terminal):
     ):
         terminal.until(field)
         terminal.type(value, "Enter")
-    terminal.until("Refused, but kept: this does not fit the form: age")
+    terminal.until("Refused, but kept: the answer does not fit the form: age")
     terminal.until("age (integer): x")
     terminal.type("", "C-u", "3", "6", "Enter", "Enter", "Enter")
-    terminal.until("That was all of them: 4 looked at.")
+    terminal.until("No more asks. You looked at 4.")
     terminal.until("exit code 0")
     assert (world.get(approval).decision, world.get(approval).note) == (
         "rejected",
@@ -80,8 +80,8 @@ def test_half_typed_answer_is_offered_again(world, terminal, end):
     assert world.get(ask_id).deadlines.expires_at > before
     terminal.kill()
     terminal.run("answer", ask_id)
-    terminal.until("Your draft from last time is filled in.")
-    terminal.until("(Enter sends it; empty: not yet): because the döor")
+    terminal.until("Your last draft is filled in.")
+    terminal.until("(Enter: send; empty: not yet): because the döor")
     terminal.type(" is open", "Enter")
     terminal.until(f"Recorded: {ask_id} is answered")
     assert world.get(ask_id).value == "because the döor is open"
@@ -124,7 +124,7 @@ def test_ctrl_c_stops_going_through_the_inbox(world, terminal):
     terminal.type("half")
     terminal.until("(Enter: not yet): half")
     terminal.type("", "C-c")
-    terminal.until("What you typed is kept.")
+    terminal.until("Your text is kept as a draft.")
     terminal.until("Stopped.")
     assert all(world.get(ask_id).pending for ask_id in ids)
 

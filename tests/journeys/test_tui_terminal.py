@@ -77,8 +77,8 @@ def test_session_takes_the_terminal_and_the_tui_comes_back(world, terminal):
     terminal.tmux("resize-window", "-x", "100", "-y", "30")
     terminal.until("resized 100")
     terminal.type("exit", "Enter")
-    terminal.until("The agent gave no new signal: run 1 keeps waiting")
-    terminal.until("Enter brings you back.")
+    terminal.until("The agent gave no new signal, so run 1 keeps waiting")
+    terminal.until("Press Enter to go back.")
     terminal.type("", "Enter")
     terminal.until(f"╭─ Runs {'─' * 90}")
     assert desk.store.asks.get(asked.id).pending
@@ -102,7 +102,7 @@ def test_session_that_cannot_open_says_why_in_the_tui(world, terminal):
     open_tui(terminal, "tui", "--as", "ada")
     terminal.until("⏸ waiting")
     terminal.type("", "c")
-    seen = terminal.until("Enter brings you back.")
+    seen = terminal.until("Press Enter to go back.")
     assert "gate: " in seen and "Traceback" not in seen
     terminal.type("", "Enter")
     terminal.until("╭─ Runs ─")

@@ -176,7 +176,7 @@ def test_one_answer_wins_and_the_others_keep_their_words(web, tab, tmp_path):
         if winner == f"person:{who}":
             expect(page.locator(".banner.good")).to_contain_text(f"{asked.id} is approved")
         else:
-            expect(page.get_by_role("alert")).to_contain_text("Somebody was faster")
+            expect(page.get_by_role("alert")).to_contain_text("Another answer came first")
             expect(page.get_by_role("alert")).to_contain_text(f"already answered by {winner}")
             expect(page.get_by_role("alert")).to_contain_text("your answer is kept beside it")
             expect(page.get_by_label("Note (optional)")).to_have_value("in my own words")
@@ -243,7 +243,7 @@ def test_approval_can_last_longer_or_change_the_input(web, tab):
     page.get_by_text("Approve more than this once").click()
     page.get_by_label("For how long").select_option(label="for a number of times")
     button(page, "Approve").click()
-    expect(page.get_by_role("alert")).to_contain_text("2 to 1000 times")
+    expect(page.get_by_role("alert")).to_contain_text("a number from 2 to 1000")
     page.get_by_label("Number of times").fill("3")
     page.get_by_label("For which calls").fill("Bash(git push *)")
     button(page, "Approve").click()
@@ -318,7 +318,7 @@ def test_vote_counts_and_a_claimed_name_does_not(web, tab):
     for name, token in tokens.items():
         page = tab("/login", who="")
         page.get_by_label("personal token").fill(token)
-        button(page, "Log in").click()
+        button(page, "Sign in").click()
         expect(page).to_have_url(f"{web.url}/")
         page.goto(f"{web.url}/asks/{asked.id}")
         expect(page.locator("#terms")).to_contain_text("all of ada, bob")

@@ -43,7 +43,7 @@ def test_list_shows_asker_question_place_age_and_blocked_run(web, tab, size):
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("git push origin main"))
     expect(page.locator("nav.list")).to_be_visible(visible=size == WIDE)
     if size == PHONE:
-        page.get_by_role("link", name="All that waits").click()
+        page.get_by_role("link", name="Waiting for you").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("4 waiting for you")
 
 
@@ -216,7 +216,7 @@ def test_people_and_tokens_are_managed_and_removal_is_confirmed(web, tab, size):
     page = tab("/people", size=size)
     page.get_by_label("Name").fill("no name!")
     button(page, "Add").click()
-    expect(page.get_by_role("alert")).to_contain_text("is no name")
+    expect(page.get_by_role("alert")).to_contain_text("expected a name")
     page.get_by_label("Name").fill("bob")
     button(page, "Add").click()
     token = page.locator("#token").inner_text()
@@ -250,20 +250,20 @@ def test_people_log_in_by_link_or_token_and_leave(web, tab, size):
         "href", f"/asks/{asked.id}"
     )
     page.get_by_label("personal token").fill("gate_wrong")
-    button(page, "Log in").click()
-    expect(page.get_by_role("alert")).to_contain_text("does not know that token")
+    button(page, "Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("token is unknown")
     page.get_by_label("personal token").fill(token)
-    button(page, "Log in").click()
+    button(page, "Sign in").click()
     expect(page).to_have_url(f"{web.url}/asks/{asked.id}")
     expect(page.locator("#answer")).not_to_contain_text("as claimed")
-    button(page, "Log out").click()
+    button(page, "Sign out").click()
     heading = page.get_by_role("heading", level=1)
-    expect(heading).to_have_text("Log in")  # continuing at once would abort the request
+    expect(heading).to_have_text("Sign in")  # continuing at once would abort the request
     page.goto(web.url)
-    expect(heading).to_have_text("Log in")
+    expect(heading).to_have_text("Sign in")
     for _ in range(2):
         page.goto(f"{link}?next=/history")
-        expect(page.get_by_role("heading", level=1)).to_have_text("Come in as ada?")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Sign in as ada?")
     button(page, "Open the inbox").click()
     expect(page).to_have_url(f"{web.url}/history")
     (cookie,) = page.context.cookies()

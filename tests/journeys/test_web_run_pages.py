@@ -38,7 +38,7 @@ def test_run_page_is_live_and_keeps_focus_and_text(web, tab):
     run = a_run(web)
     page = tab(f"/runs/{run.id}")
     expect(page.locator("#live")).to_have_text("live")
-    sent = page.locator("#call-1 details", has_text="What it was sent")
+    sent = page.locator("#call-1 details", has_text="Prompt")
     sent.locator("summary").click()
     expect(sent.locator("summary")).to_be_focused()
     # One more turn before it, so that its number differs.

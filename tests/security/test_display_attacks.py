@@ -8,7 +8,8 @@ import pyte
 import pytest
 
 from gatebell.cli.screen import ask_lines, inbox_lines
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.text.display import _width
 from gatebell.testing import MemoryStore
 
@@ -76,7 +77,7 @@ def test_five_thousand_payloads_stay_in_their_frame(monkeypatch):
         assert lines[0].startswith("a-222  choice, asked 0s ago by n")
         theirs = ("│ ", "  │ ", "in ", "session s/", "for ", "a-222  choice")
         ours = {line for line in lines if not line.startswith(theirs)}
-        assert ours <= {"", "Choose one of:", "Context", "What was going on"}
+        assert ours <= {"", "Choose one of:", "Context", "Activity"}
         assert all(sum(map(_width, line)) <= WIDTH for line in lines)
 
 

@@ -125,7 +125,7 @@ def test_claimed_link_at_a_public_address_is_refused(public, page):
     assert manage_logins.find_link(public.store, secret) is not None
     # The form of the same page is the way in.
     page.get_by_label("token").fill(public.token)
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"{public.url}/")
     assert page.locator(".who").text_content() == "ada"
 
@@ -141,6 +141,6 @@ def test_claimed_login_at_a_public_address_does_not_loop(public, page):
     assert page.get_by_text("already logged in").count() == 0
     assert "gate link --as NAME" in page.locator("main").text_content()
     page.get_by_label("token").fill(public.token)
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"{public.url}/")
     assert page.locator(".who").text_content() == "ada"

@@ -74,7 +74,7 @@ def test_no_form_puts_the_seal_into_an_address(real, chromium):
                 must_hide(seal, real, page)
             real.desk.limits._buckets.clear()
     assert {"/history", "/tasks", "/people"} < submitted
-    page.get_by_role("button", name="Log out").click()
+    page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/login")
     must_hide(seal, real, page)
     posts = [one for one in real.seen if one.method == "POST"]

@@ -1,4 +1,4 @@
-"""Which table knows which agent's program; a new member of AgentCli fails here until it is judged."""
+"""A new member of AgentCli fails here until each table of agent programs covers it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TABLES = {
     "decision_form.ASK_PEOPLE": decision_form.ASK_PEOPLE,
     "runs.JOINABLE": runs.JOINABLE,
 }
-# A gap is a thing that gatebell cannot do with this program.
+# A gap is a function that gatebell does not have for this program.
 GAPS = {
     **{table: {GEMINI, OPENCODE, COMMAND, PYTHON} for table in TABLES},
     "settings_file.SESSION_CLIS": {GEMINI, OPENCODE, PYTHON},

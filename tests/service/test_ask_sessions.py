@@ -1,4 +1,4 @@
-"""Taking the session of an ask and giving it back, on every store."""
+"""Take the session of an ask and return it, on every store."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
+    AskExpiredError,
     RefusedError,
-    TimedOutError,
     UsageError,
 )
 from gatebell.ports.results import Conflict, Done
@@ -47,7 +47,7 @@ def test_one_person_at_a_time_has_the_session(store):
     ask = open_ask(store)
     seated = sit(store, ask)
     assert (seated.goes_on, seated.seconds_left, seated.visit.number) == (False, None, 1)
-    with pytest.raises(RefusedError, match="person:ada has this session open"):
+    with pytest.raises(RefusedError, match="person:ada has had this session open"):
         sit(store, ask, BOB, "s2")
     began = ask_session.note_program(store, seated.visit, "boot/9/1")
     assert store.asks.visit(began.id) == began and began.program == "boot/9/1"
@@ -62,7 +62,7 @@ def test_one_person_at_a_time_has_the_session(store):
 
 
 @pytest.mark.proves("SES-128", "S0-B23")
-def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
+def test_session_is_free_once_all_processes_are_gone(store):
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     dead = str(processes.identify(child.pid))
     child.communicate(b"\n")
@@ -79,10 +79,10 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
         stdout=subprocess.PIPE,
         env={"GATE_TURN": held.id},
     )
-    # While a program is being loaded, nobody sees what stands around it.
+    # While a program is being loaded, its environment cannot be read.
     orphan.stdout.readline()
     try:
-        with pytest.raises(RefusedError, match=rf"process {orphan.pid} \(.* of it lives"):
+        with pytest.raises(RefusedError, match=rf"process {orphan.pid} \(.* of it still runs"):
             sit(store, ask, BOB)
         assert [one.end for one in visits.list_visits(store, ask.id)] == [""]
     finally:
@@ -93,7 +93,7 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
 
 
 @pytest.mark.proves("SES-129", "S0-114", "LAW-2")
-def test_a_conversation_has_one_holder_whichever_ask_brought_them(store):
+def test_conversation_has_one_holder_across_asks(store):
     first = open_ask(store)
     held = sit(store, first)
     second = open_ask(store, Terms("text", resume_session="claude/s1"))
@@ -125,14 +125,14 @@ def test_whose_time_is_used_up_can_still_answer(store):
     seated = sit(store, ask)
     store.clock.advance(11)
     ask_session.close_visit(store, seated.visit, ADA, "left")
-    with pytest.raises(TimedOutError, match=f"gate answer {ask.id}"):
+    with pytest.raises(AskExpiredError, match=f"gate answer {ask.id}"):
         sit(store, ask)
     answer_ask.answer(store, ask.id, ADA, Given("no"))
     assert (result(store, ask).outcome, result(store, ask).response) == ("completed", "rejected")
 
 
 @pytest.mark.proves("SES-122", "S0-B28", "LAW-1")
-def test_a_deadline_waits_for_who_is_there_and_settles_when_nobody_comes(store):
+def test_deadline_waits_for_a_visitor_and_then_settles(store):
     alone = open_ask(store, expires_seconds=60)
     ask = open_ask(store, Terms("text", session_seconds=600), expires_seconds=60)
     seated = sit(store, ask)
@@ -163,7 +163,7 @@ def test_failed_attempts_are_kept_and_the_last_one_settles(store):
 
 
 @pytest.mark.proves("SES-131", "S0-B26", "LAW-3")
-def test_a_person_closes_it_as_failed(store):
+def test_person_closes_a_session_as_failed(store):
     ask = open_ask(store)
     agent = ADA._replace(agent=Sighting("claude", "s", "CLAUDECODE is set"))
     with pytest.raises(AgentRefusedError):
@@ -171,7 +171,7 @@ def test_a_person_closes_it_as_failed(store):
     ask_session.fail(store, ask.id, ADA, "it will not work")
     assert (result(store, ask).outcome, result(store, ask).note) == ("failed", "it will not work")
     text = create_ask.ask(store, Request("Why?"), Origin(), ADA).ask
-    with pytest.raises(UsageError, match="is no session"):
+    with pytest.raises(UsageError, match="is not a session"):
         ask_session.fail(store, text.id, ADA, "")
 
 
@@ -182,7 +182,7 @@ def test_who_may_not_decide_may_not_sit(store):
     with pytest.raises(AgentRefusedError, match="opens an agent's session"):
         sit(store, ask, agent)
     text = create_ask.ask(store, Request("Why?"), Origin(), ADA).ask
-    with pytest.raises(UsageError, match="is no session"):
+    with pytest.raises(UsageError, match="is not a session"):
         sit(store, text)
 
 
@@ -223,7 +223,7 @@ def test_result_names_all_whose_votes_decided(store, votes, names):
     assert audit.verify(store) == []
     forged = store.asks.get(ask.id)._replace(settled_by="person:eve, person:ada")
     store.asks.change(Change(forged._replace(version=forged.version + 1), ()), forged.version)
-    assert any("says otherwise" in fault for fault in audit.verify(store))
+    assert any("says something different" in fault for fault in audit.verify(store))
 
 
 @pytest.mark.proves("FLT-6")
@@ -239,7 +239,7 @@ def test_lost_visit_of_a_settled_ask_stays_the_same(store):
 
 
 @pytest.mark.proves("SES-134")
-def test_a_session_that_is_settled_elsewhere_can_be_left(store):
+def test_session_settled_elsewhere_can_be_left(store):
     ask = open_ask(store)
     seated = sit(store, ask)
     answer_ask.answer(store, ask.id, BOB, Given("yes"))
@@ -248,7 +248,7 @@ def test_a_session_that_is_settled_elsewhere_can_be_left(store):
 
 
 @pytest.mark.proves("SES-129", "LAW-2")
-def test_of_two_who_take_one_conversation_at_the_same_moment_one_gets_it(store):
+def test_conversation_taken_twice_at_once_has_one_holder(store):
     one, other = open_ask(store), open_ask(store, Terms("text"))
     held = sit(store, one).visit
     late = held._replace(id="t-late", ask_id=other.id)

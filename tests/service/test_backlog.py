@@ -1,4 +1,4 @@
-"""What people and agents do with tasks."""
+"""Create, edit, claim, ask about and close tasks as a person or an agent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ask_for(store, task, question="Which?", who=ADA):
 
 
 @pytest.mark.proves("TASK-190", "S3-P1", "S3-P2", "S3-35")
-def test_a_new_task_has_an_id_of_its_own_and_the_defaults(store):
+def test_new_task_has_an_id_and_the_defaults(store):
     task = create(store)
     assert task.id.startswith("tm-") and len(task.id) == 6
     assert (task.state, task.priority, task.size, task.type) == ("open", 2, "medium", "task")
@@ -56,7 +56,7 @@ def test_ids_are_taken_in_every_spelling(store):
     for spelling in (task.id, task.id.upper(), name, f" {name} "):
         assert backlog.get(store, spelling) == task
     assert backlog.look_up(store, task.id[:4]) == task
-    with pytest.raises(NotFoundError, match=f"not a whole id: write {task.id}"):
+    with pytest.raises(NotFoundError, match=f"not a complete id: write {task.id}"):
         backlog.get(store, task.id[:5])
     for nobody in ("tm-zzzzz", "", "tm-"):
         with pytest.raises(NotFoundError, match="there is no task"):
@@ -64,15 +64,15 @@ def test_ids_are_taken_in_every_spelling(store):
 
 
 @pytest.mark.proves("TASK-190")
-def test_an_abbreviation_that_fits_several_is_refused(store):
+def test_ambiguous_abbreviation_is_refused(store):
     for _ in range(40):
         create(store)
-    with pytest.raises(UsageError, match="may be tm-"):
+    with pytest.raises(UsageError, match="matches tm-"):
         backlog.look_up(store, "tm-")
 
 
 @pytest.mark.proves("TASK-191")
-def test_what_is_written_is_checked_and_known(store):
+def test_edit_of_a_task_is_checked_and_recorded(store):
     first, second = create(store), create(store, "Second", priority="P1")
     after = backlog.update(
         store, second.id, ADA, {"needs": [first.id, first.id.upper()], "parent": first.id}
@@ -86,7 +86,7 @@ def test_what_is_written_is_checked_and_known(store):
 
 
 @pytest.mark.proves("TASK-191")
-def test_no_task_waits_for_itself_or_is_part_of_itself(store):
+def test_task_cannot_depend_on_or_contain_itself(store):
     first, second, third = (create(store, name) for name in ("One", "Two", "Three"))
     backlog.depend(store, second.id, ADA, [first.id])
     backlog.depend(store, third.id, ADA, [second.id])
@@ -97,7 +97,7 @@ def test_no_task_waits_for_itself_or_is_part_of_itself(store):
     backlog.update(store, second.id, ADA, {"parent": first.id})
     with pytest.raises(RefusedError, match="be part of itself"):
         backlog.update(store, first.id, ADA, {"parent": second.id})
-    with pytest.raises(NotFoundError, match="does not need"):
+    with pytest.raises(NotFoundError, match="does not depend on"):
         backlog.free(store, third.id, ADA, [first.id])
 
 
@@ -110,7 +110,7 @@ def test_who_named_the_test_command_is_kept(store):
 
 
 @pytest.mark.proves("TASK-192")
-def test_what_is_claimed_by_hand_is_released_closed_and_reopened(store):
+def test_claim_by_hand_is_released_closed_and_reopened(store):
     task = create(store)
     assert backlog.claim(store, task.id, ADA).claimed_by == "person:ada"
     assert backlog.take_up(store, "/p", "d") is None
@@ -119,15 +119,15 @@ def test_what_is_claimed_by_hand_is_released_closed_and_reopened(store):
         backlog.release(store, task.id, ADA)
     assert backlog.defer(store, task.id, ADA, "later").status == "later"
     assert backlog.reopen(store, task.id, ADA).state == "open"
-    with pytest.raises(RefusedError, match="nothing to reopen"):
+    with pytest.raises(RefusedError, match="cannot be reopened"):
         backlog.reopen(store, task.id, ADA)
     assert backlog.close(store, task.id, ADA).closed_at is not None
-    with pytest.raises(RefusedError, match="is closed already"):
+    with pytest.raises(RefusedError, match="is already closed"):
         backlog.close(store, task.id, ADA)
 
 
 @pytest.mark.proves("TASK-170", "TASK-323", "S3-P9")
-def test_no_agent_ends_the_run_that_works_on_a_task(store):
+def test_agent_cannot_end_the_run_of_a_task(store):
     task = create(store)
     run = backlog.take_up(store, "/p", "d")
     claim(store, run)
@@ -141,7 +141,7 @@ def test_no_agent_ends_the_run_that_works_on_a_task(store):
 
 
 @pytest.mark.proves("TASK-172", "S3-29", "S3-30", "S3-31", "S3-33")
-def test_whoever_claimed_a_task_asks_for_it_and_goes_on_with_the_answer(store):
+def test_claimer_asks_about_a_task_and_gets_the_answer(store):
     task = create(store)
     backlog.claim(store, task.id, ADA)
     ask = ask_for(store, task).ask
@@ -162,22 +162,22 @@ def test_whoever_claimed_a_task_asks_for_it_and_goes_on_with_the_answer(store):
 
 
 @pytest.mark.proves("TASK-172")
-def test_asking_again_for_a_claimed_task_finds_the_first_ask_and_another_is_refused(store):
+def test_second_different_ask_for_a_task_is_refused(store):
     task = create(store)
     backlog.claim(store, task.id, ADA)
     first = ask_for(store, task)
     again = ask_for(store, task)
     assert (again.ask.id, again.attached) == (first.ask.id, True)
-    with pytest.raises(RefusedError, match=f"waits for an answer already: {first.ask.id}"):
+    with pytest.raises(RefusedError, match=f"already waits for an answer to {first.ask.id}"):
         ask_for(store, task, "And then?")
     create_ask.cancel(store, first.ask.id, ADA, "never mind")
     assert backlog.get(store, task.id).state == "in_progress"
 
 
 @pytest.mark.proves("TASK-172", "S3-B8")
-def test_nobody_asks_for_a_task_that_is_not_claimed(store):
+def test_ask_for_an_unclaimed_task_is_refused(store):
     task = create(store)
-    with pytest.raises(RefusedError, match="only who has claimed it"):
+    with pytest.raises(RefusedError, match="only a task that was claimed by hand"):
         ask_for(store, task)
     with pytest.raises(NotFoundError, match="no task tm-none"):
         ask_for(store, task._replace(id="tm-none"))
@@ -185,7 +185,7 @@ def test_nobody_asks_for_a_task_that_is_not_claimed(store):
 
 
 @pytest.mark.proves("TASK-172")
-def test_a_claimed_task_that_is_closed_takes_its_question_back(store):
+def test_closing_a_claimed_task_withdraws_its_question(store):
     task = create(store)
     backlog.claim(store, task.id, ADA)
     ask = ask_for(store, task).ask
@@ -195,7 +195,7 @@ def test_a_claimed_task_that_is_closed_takes_its_question_back(store):
 
 
 @pytest.mark.proves("TASK-164", "S3-P9", "S3-B22")
-def test_what_waits_for_a_person_is_never_stale(store):
+def test_task_waiting_for_a_person_is_never_stale(store):
     task, waiting = create(store), create(store, "Waits")
     backlog.claim(store, waiting.id, ADA)
     ask_for(store, waiting)
@@ -210,7 +210,7 @@ def test_what_waits_for_a_person_is_never_stale(store):
 
 
 @pytest.mark.proves("TASK-193", "S3-29", "S3-31", "S3-32")
-def test_a_program_makes_tasks_asks_for_them_and_answers(store):
+def test_program_creates_tasks_asks_and_answers(store):
     tasks = Gate(store).tasks
     task = tasks.create("Do it", priority="high")
     assert tasks.page() == [task] and tasks.get(task.id) == task
@@ -232,7 +232,7 @@ def test_a_program_makes_tasks_asks_for_them_and_answers(store):
 
 
 @pytest.mark.proves("TASK-156")
-def test_a_run_says_which_task_it_works_on(store):
+def test_run_names_the_task_it_works_on(store):
     task = create(store, "Title", description="Words", priority=0)
     run = backlog.take_up(store, "/p", "d")
     assert (run.prompt, run.started_by) == ("# Task: Title\n\nWords", "person:ada")
@@ -248,7 +248,7 @@ def over(store, state="completed", result=None):
 
 
 @pytest.mark.proves("TASK-194")
-def test_after_three_failures_in_a_row_no_task_is_taken_up_for_a_while(store, caplog):
+def test_three_failures_in_a_row_pause_taking_tasks(store, caplog):
     taking = scheduler(store, "/q", "/p")
     for _ in range(10):
         create(store)
@@ -260,13 +260,13 @@ def test_after_three_failures_in_a_row_no_task_is_taken_up_for_a_while(store, ca
     assert taking.take_up(), "a completed one in between has cleared the count"
     taking.note_end(over(store, "failed"))
     assert taking.take_up() is None
-    assert "no new ones are taken up for 5 minutes" in caplog.text
+    assert "no new task is started for 5 minutes" in caplog.text
     store.clock.advance(301)
     assert taking.take_up()
 
 
 @pytest.mark.proves("TASK-194")
-def test_runs_without_a_task_or_an_end_count_for_nothing(store):
+def test_runs_without_task_or_end_are_not_counted(store):
     taking = scheduler(store, "/p")
     create(store)
     run = over(store, "failed")
@@ -277,7 +277,7 @@ def test_runs_without_a_task_or_an_end_count_for_nothing(store):
 
 
 @pytest.mark.proves("TASK-195")
-def test_tasks_stay_open_while_the_projects_terms_cannot_be_read(store, caplog):
+def test_tasks_stay_open_while_project_settings_are_unreadable(store, caplog):
     problems = ["backlog.toml sets 'strategie'"]
     taking = scheduler(store, "/p", problem=lambda _: problems[0])
     create(store)

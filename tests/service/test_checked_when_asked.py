@@ -1,4 +1,4 @@
-"""What cannot mean anything is refused when it is asked, with the field and a suggestion."""
+"""Invalid arguments are refused when they are given, with the field and a suggestion."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 from tests.support.flow_harness import house
 from tests.support.people import a_person
 
-from gatebell import Gate, HumanInput, Phase, Selection, Structured, UnfinishedError, Workflow
+from gatebell import Gate, HumanInput, Phase, Selection, Structured, Workflow
 from gatebell.api.backlog import Backlog
-from gatebell.api.flows import ask, ask_interactive, flow
+from gatebell.api.flows import ask_interactive, choose, flow
 from gatebell.app import wiring
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.text.suggestions import suggest
-from gatebell.errors import NotFoundError, UsageError
+from gatebell.errors import NotFoundError, UnfinishedError, UsageError
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_people
@@ -75,9 +75,11 @@ def test_unknown_kind_is_refused(gate):
     ({"mcp_config": "tools.json"}, "mcp_config: there is no file .*/tools.json"),
     ({"resume_session": "claude/x"}, "resume_session: there is no conversation claude/x"),
     ({"resume_session": "claud/x"}, "resume_session: .*did you mean 'claude'"),
-    ({"resumesession": "x"}, "takes no resumesession; did you mean 'resume_session'"),
+    ({"resumesession": "x"}, "does not take 'resumesession'; did you mean 'resume_session'"),
 ])  # fmt: skip
-def test_session_refuses_what_is_not_there(gate, tmp_path, monkeypatch, options, told):
+def test_session_refuses_missing_folders_files_and_sessions(
+    gate, tmp_path, monkeypatch, options, told
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
@@ -87,7 +89,7 @@ def test_session_refuses_what_is_not_there(gate, tmp_path, monkeypatch, options,
 
 
 @pytest.mark.proves("EASE-11")
-def test_session_takes_what_is_there(gate, tmp_path, monkeypatch):
+def test_session_accepts_existing_folders_files_and_sessions(gate, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()
     (tmp_path / "tools.json").write_text("{}")
@@ -130,7 +132,7 @@ def test_agent_function_must_not_change_state(change):
 @pytest.mark.proves("EASE-13")
 def test_structured_needs_a_schema(gate):
     with pytest.raises(UsageError, match=r"Structured\(schema\) needs a schema, got None"):
-        gate.human.request_interactive("Q", {"outcome": Structured(None)})
+        gate.human.request_interactive("Q", {"returns": Structured(None)})
 
 
 @pytest.mark.proves("EASE-14")
@@ -154,14 +156,14 @@ def test_phase_after_a_function_may_be_reached():
 
 @pytest.mark.proves("EASE-15")
 def test_choice_needs_two_options(gate, house):
-    told = "a choice needs two options or more"
+    told = "a choice needs at least two options"
     with pytest.raises(UsageError, match=told):
         gate.choose("Which?", ["only"])
     with pytest.raises(UsageError, match=told):
-        gate.human.request_interactive("Q", {"outcome": Selection(["only"])})
+        gate.human.request_interactive("Q", {"returns": Selection(["only"])})
     with pytest.raises(UsageError, match=told):
         Workflow("w", phases=[Phase("a", human=HumanInput("?", "choice", ["x"]), terminal=True)])
-    assert told in house.go(lambda _: ask("Which?", options=["only"]).value).reason
+    assert told in house.go(lambda _: choose("Which?", ["only"]).value).reason
     create_ask.ask(gate.store, Request("?", "choice", ("A", "Other…")), Origin(), a_person())
 
 

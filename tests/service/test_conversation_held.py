@@ -1,4 +1,4 @@
-"""A conversation of a run that somebody has open through a session ask is not held twice."""
+"""A conversation that is open through a session ask cannot be opened a second time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_who_sits_in_an_agents_conversation_has_it_alone(desk):
     ask = create_ask.ask(desk.store, request, Origin(), desk.caller()).ask
     seated = ask_session.open_visit(desk.store, ask.id, desk.caller("bob"), "claude", "new")
     assert (seated.visit.cli, seated.visit.session) == (turn.cli, turn.session)
-    with pytest.raises(RefusedError, match="person:bob has this session open"):
+    with pytest.raises(RefusedError, match="person:bob has had this session open"):
         run_session.open_visit(desk.store, build_dependencies(desk.store), asked.id, desk.caller())
     answer_ask.answer(desk.store, asked.id, desk.caller(), Given("left"))
     held = desk.drive(run)
@@ -46,7 +46,7 @@ def test_who_sits_in_an_agents_conversation_has_it_alone(desk):
 
 
 def ask_about(desk, turn):
-    """An ask whose session goes on with the conversation of a turn."""
+    """Open an ask whose session continues the conversation of a turn."""
     terms = Terms("text", resume_session=f"{turn.cli}/{turn.session}")
     request = Request("Why so?", "session", session=terms)
     return create_ask.ask(desk.store, request, Origin(), desk.caller()).ask
@@ -54,15 +54,15 @@ def ask_about(desk, turn):
 
 @pytest.mark.proves("LAYER-4", "SES-129")
 def test_visitor_of_run_is_named_to_others(desk):
-    """Opened through the run, and wanted through the run and through an ask."""
+    """It is opened through the run, then requested through the run and through an ask."""
     run = desk.run(NEEDS, DONE)
     (asked,) = desk.store.asks.pending_of_run(run.id)
     needs = build_dependencies(desk.store)
     visit = run_session.open_visit(desk.store, needs, asked.id, desk.caller())
     ask = ask_about(desk, visit.turn)
-    with pytest.raises(RefusedError, match="person:ada has this session open") as by_ask:
+    with pytest.raises(RefusedError, match="person:ada has had this session open") as by_ask:
         ask_session.open_visit(desk.store, ask.id, desk.caller("bob"), "claude", "new")
-    with pytest.raises(RefusedError, match="person:ada has this session open") as by_run:
+    with pytest.raises(RefusedError, match="person:ada has had this session open") as by_run:
         run_session.open_visit(desk.store, needs, asked.id, desk.caller("bob"))
     sentences = [str(one.value) for one in (by_ask, by_run)]
     assert len({re.sub("ago.*in|a-.*", "", one) for one in sentences}) == 1

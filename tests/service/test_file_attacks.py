@@ -1,4 +1,4 @@
-"""Agents that try to harm others by their files, and machines that fail them."""
+"""Hostile files of agents, and machines that fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.people import a_person
 
 from gatebell.cli.asks import ask_loop
 from gatebell.cli.asks.ask_loop import Bringer
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.file_protocol import folders
 from gatebell.file_protocol.folders import Helpers
 from gatebell.file_protocol.listener import HeldError, Listener
@@ -39,7 +39,7 @@ def listener_in(project, *others):
 
 
 @pytest.mark.proves("FILE-141")
-def test_what_one_project_breaks_holds_up_no_other(project, tmp_path, monkeypatch):
+def test_fault_in_one_project_does_not_block_another(project, tmp_path, monkeypatch):
     (tmp_path / "other").mkdir()
     other = Project(tmp_path / "other", project.store)
     at = int(project.store.now().timestamp())
@@ -52,7 +52,7 @@ def test_what_one_project_breaks_holds_up_no_other(project, tmp_path, monkeypatc
     listener.look()
     assert sorted(ask.question.prompt for ask in project.pending) == ["One?", "Two?"]
     assert project.read("agents", "agent_1.json")["questions_asked"] == 1
-    # And what nobody has thought of.
+    # And a fault that no code expects.
     names = folders.Folder.names
 
     def broken(self):
@@ -70,7 +70,7 @@ def test_what_one_project_breaks_holds_up_no_other(project, tmp_path, monkeypatc
 
 
 @pytest.mark.proves("FILE-142")
-def test_a_question_among_very_many_files_is_not_withdrawn(project, monkeypatch):
+def test_question_among_very_many_files_is_not_withdrawn(project, monkeypatch):
     monkeypatch.setattr(folders, "MAX_NAMES", 3)
     question = project.ask()
     project.look()
@@ -86,7 +86,7 @@ def test_a_question_among_very_many_files_is_not_withdrawn(project, monkeypatch)
 
 
 @pytest.mark.proves("FILE-143", "LAW-4")
-def test_an_answer_that_nobody_fetched_in_time_answers_no_later_question(project):
+def test_stale_unfetched_answer_does_not_answer_a_later_question(project):
     killed, withdrawn = project.ask("Go on?", type="yesno"), project.ask("Delete?", type="yesno")
     project.look()
     asks = project.pending
@@ -103,14 +103,14 @@ def test_an_answer_that_nobody_fetched_in_time_answers_no_later_question(project
     project.look()
     assert [project.read_answer(one) for one in later] == [None, None]
     assert sorted(ask.question.prompt for ask in project.pending) == ["Delete?", "Go on?"]
-    # Their own agents still get what they were told.
+    # The agents still get their answers.
     assert project.read_answer(killed) == project.read_answer(at_once) == ("answered", "yes")
     assert {project.store.asks.get(ask.id).delivered_to for ask in asks} == {"nobody"}
     assert project.words("foreign") == []
 
 
 @pytest.mark.proves("FILE-146")
-def test_a_lock_that_was_removed_is_taken_again_by_one(project):
+def test_removed_lock_is_taken_again_by_one_process(project):
     first, told = listener_in(project)
     second, _ = listener_in(project)
     first.look()
@@ -123,7 +123,7 @@ def test_a_lock_that_was_removed_is_taken_again_by_one(project):
     first.look()
     with pytest.raises(HeldError):
         second.begin(project.path)
-    # Somebody is quicker.
+    # Another process is faster.
     os.unlink(project.at(".listener.lock"))
     helpers = Helpers(project.path)
     assert helpers.hold()
@@ -136,7 +136,7 @@ def test_a_lock_that_was_removed_is_taken_again_by_one(project):
 
 
 @pytest.mark.proves("FILE-149")
-def test_a_listener_may_have_many_files_open(project):
+def test_listener_may_have_many_files_open(project):
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, before[1]))
     try:
@@ -145,7 +145,7 @@ def test_a_listener_may_have_many_files_open(project):
         with open(os.devnull, "rb") as next_one:
             number = next_one.fileno()
         resource.setrlimit(resource.RLIMIT_NOFILE, (number, before[1]))
-        # Then nobody is told to remove a folder that is in order.
+        # The message must not ask to remove a valid folder.
         with pytest.raises(OSError, match="Too many open files"):
             Helpers(project.path)
     finally:
@@ -167,7 +167,7 @@ class Screen:
 
 
 class Windows:
-    """Answers each window with the same words, and remembers what was shown."""
+    """Answer each window with the same words, and record the shown text."""
 
     def __init__(self):
         self.shown = []
@@ -181,7 +181,7 @@ class Windows:
 
 
 @pytest.mark.proves("FILE-148", "LAW-6")
-def test_what_was_typed_while_the_store_gives_trouble_comes_up_again(project, monkeypatch):
+def test_typed_answer_is_shown_again_after_a_store_error(project, monkeypatch):
     project.ask("Which?")
     project.look()
     screen, windows = Screen(), Windows()
@@ -193,7 +193,7 @@ def test_what_was_typed_while_the_store_gives_trouble_comes_up_again(project, mo
     real = answer_ask.answer
 
     def broken(*_, **__):
-        raise StoreTroubleError("it was busy")
+        raise StoreError("it was busy")
 
     monkeypatch.setattr(answer_ask, "answer", broken)
     assert bringer._bring_up_next() is False

@@ -1,4 +1,4 @@
-"""Questions in files: asked once, answered to their own agents, and nothing else by a file."""
+"""Questions in files: each is asked once and answered to its own agent only."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_each_agent_gets_the_answer_to_its_own_question(project):
 
 
 @pytest.mark.proves("S4-20", "FILE-68")
-def test_yes_or_no_is_a_choice_and_never_an_approval(project):
+def test_yes_or_no_is_a_choice_never_an_approval(project):
     yesno = project.ask("Go on?", type="yesno")
     project.look()
     ask = project.pending[0]
@@ -76,7 +76,7 @@ def test_yes_or_no_is_a_choice_and_never_an_approval(project):
 
 
 @pytest.mark.proves("S4-B1", "FILE-69", "LAW-4")
-def test_an_answer_counts_as_taken_once_its_file_is_gone(project):
+def test_answer_is_taken_once_its_file_is_gone(project):
     question = project.ask()
     project.look()
     ask_id = project.say("Postgres")
@@ -93,7 +93,7 @@ def test_an_answer_counts_as_taken_once_its_file_is_gone(project):
 
 
 @pytest.mark.proves("FILE-69")
-def test_an_answer_is_taken_even_if_its_question_stays(project):
+def test_answer_is_taken_even_if_its_question_stays(project):
     question = project.ask()
     project.look()
     ask_id = project.say("Postgres")
@@ -106,7 +106,7 @@ def test_an_answer_is_taken_even_if_its_question_stays(project):
 
 
 @pytest.mark.proves("S4-B18", "FILE-70")
-def test_a_question_that_its_agent_takes_away_is_withdrawn(project):
+def test_question_removed_by_its_agent_is_withdrawn(project):
     question = project.ask()
     project.look()
     ask = project.pending[0]
@@ -118,7 +118,7 @@ def test_a_question_that_its_agent_takes_away_is_withdrawn(project):
 
 
 @pytest.mark.proves("FILE-70")
-def test_a_question_withdrawn_while_nobody_listened_is_withdrawn_at_the_start(project):
+def test_question_removed_while_unheard_is_withdrawn_at_start(project):
     question, other = project.ask(), project.ask("Other?", "agent_2")
     project.look()
     create_ask.ask(project.store, Request("By the shell?"), Origin(project.path), a_person())
@@ -131,7 +131,7 @@ def test_a_question_withdrawn_while_nobody_listened_is_withdrawn_at_the_start(pr
 
 
 @pytest.mark.proves("FILE-69", "FILE-71")
-def test_an_answer_taken_while_nobody_listened_is_taken_at_the_start(project):
+def test_answer_taken_while_unheard_is_recorded_at_start(project):
     question = project.ask()
     project.look()
     ask_id = project.say("Postgres")
@@ -153,10 +153,10 @@ def test_only_questions_directly_in_their_folder_are_read(project):
 
 
 @pytest.mark.proves("S4-86", "S4-B29", "FILE-182")
-def test_files_are_found_also_where_their_folders_time_does_not_tell_of_them(project):
+def test_files_are_found_without_a_change_of_folder_time(project):
     project.look()
     project.look()
-    # As on a network file system, which remembers a folder's time for a while.
+    # A network file system may return an old time of a folder.
     with expect_unchanged(project.at("questions")):
         question = project.ask("From afar?")
     project.look(0.5)
@@ -174,14 +174,14 @@ def test_files_are_found_also_where_their_folders_time_does_not_tell_of_them(pro
 
 @contextmanager
 def expect_unchanged(folder):
-    """Its time is what it was before."""
+    """Its modification time is unchanged."""
     before = os.stat(folder).st_mtime_ns
     yield
     os.utime(folder, ns=(before, before))
 
 
 @pytest.mark.proves("S4-B17", "FILE-71")
-def test_what_was_asked_and_answered_while_nobody_listened_is_found(project):
+def test_question_answered_while_unheard_is_found(project):
     early = project.ask("Before?")
     project.look()
     ask_id = project.say("yes, before")
@@ -196,7 +196,7 @@ def test_what_was_asked_and_answered_while_nobody_listened_is_found(project):
 
 
 @pytest.mark.proves("FILE-71", "S4-84")
-def test_a_question_is_asked_once_however_often_it_is_found(project):
+def test_question_found_repeatedly_is_asked_once(project):
     question = project.ask()
     for _ in range(4):
         project.start().look()
@@ -212,10 +212,8 @@ def test_a_question_is_asked_once_however_often_it_is_found(project):
 
 @pytest.mark.proves("FILE-71")
 @pytest.mark.parametrize("steps", range(1, 44, 2))
-def test_a_collector_killed_between_any_two_steps_leaves_nothing_undone(
-    project, steps, monkeypatch
-):
-    """Every call that leaves a mark is a step; after so many, nothing more happens."""
+def test_killed_collector_leaves_no_step_undone(project, steps, monkeypatch):
+    """Count each call that writes as a step; after the given number, stop."""
 
     class Killed(BaseException):
         pass
@@ -245,7 +243,7 @@ def test_a_collector_killed_between_any_two_steps_leaves_nothing_undone(
             first, second = _ask_and_answer(project)
         except Killed:
             first = second = None
-    # What the person and the agents do is theirs; here it is done once more from the start.
+    # The person and the agents act once; the collector starts from the beginning.
     project.start().look()
     if first is None:
         for file in os.listdir(project.at("questions")):
@@ -269,7 +267,7 @@ def _ask_and_answer(project):
 
 
 @pytest.mark.proves("S4-25", "S4-B19", "FILE-72")
-def test_time_over_is_told_and_a_late_answer_is_kept(project):
+def test_timeout_is_reported_and_a_late_answer_is_kept(project):
     question = project.ask(timeout=60)
     project.look()
     ask = project.pending[0]
@@ -284,7 +282,7 @@ def test_time_over_is_told_and_a_late_answer_is_kept(project):
 
 
 @pytest.mark.proves("FILE-72")
-def test_a_question_whose_time_was_over_before_anybody_listened_is_not_asked(project):
+def test_question_expired_before_listening_is_not_asked(project):
     question = project.ask(timeout=60)
     project.look(61)
     assert project.pending == []
@@ -295,7 +293,7 @@ def test_a_question_whose_time_was_over_before_anybody_listened_is_not_asked(pro
 
 
 @pytest.mark.proves("FILE-72")
-def test_a_question_that_timed_out_while_nobody_listened_is_told_so(project):
+def test_question_expired_while_unheard_is_reported_as_expired(project):
     question = project.ask(timeout=60)
     project.look()
     project.clock.advance(100)
@@ -305,7 +303,7 @@ def test_a_question_that_timed_out_while_nobody_listened_is_told_so(project):
 
 
 @pytest.mark.proves("FILE-73")
-def test_the_same_question_of_the_same_agent_is_one_ask_for_both_files(project):
+def test_same_question_of_one_agent_is_one_ask(project):
     first, second = project.ask("Same?"), project.ask("Same?")
     project.look()
     assert len(project.pending) == 1
@@ -324,7 +322,7 @@ def test_the_same_question_of_the_same_agent_is_one_ask_for_both_files(project):
 
 
 @pytest.mark.proves("FILE-73")
-def test_asking_again_what_was_answered_and_not_fetched_is_answered_at_once(project):
+def test_repeated_question_gets_the_unfetched_answer_at_once(project):
     project.ask("Same?")
     project.look()
     project.say("already")
@@ -335,7 +333,7 @@ def test_asking_again_what_was_answered_and_not_fetched_is_answered_at_once(proj
 
 
 @pytest.mark.proves("FILE-74")
-def test_the_same_id_with_another_content_or_agent_is_refused(project):
+def test_reused_id_with_other_content_or_agent_is_refused(project):
     first = project.ask("Which?", id="11111111-aaaa")
     project.look()
     other = project.ask("Something else?", id="11111111-aaaa", timestamp=1767225700)
@@ -350,7 +348,7 @@ def test_the_same_id_with_another_content_or_agent_is_refused(project):
 
 
 @pytest.mark.proves("FILE-74")
-def test_a_question_that_is_changed_in_its_file_is_withdrawn_and_refused(project):
+def test_question_changed_in_its_file_is_withdrawn_and_refused(project):
     question = project.ask("May I look?", id="11111111-aaaa")
     project.look()
     shown = project.pending[0]
@@ -363,7 +361,7 @@ def test_a_question_that_is_changed_in_its_file_is_withdrawn_and_refused(project
 
 
 @pytest.mark.proves("FILE-74")
-def test_a_file_that_is_only_touched_goes_on(project):
+def test_touched_file_stays_asked(project):
     question = project.ask()
     project.look()
     os.utime(project.at("questions", question), (1, 1))
@@ -374,7 +372,7 @@ def test_a_file_that_is_only_touched_goes_on(project):
 
 
 @pytest.mark.proves("S4-33", "S4-34", "FILE-75")
-def test_a_torn_file_is_waited_for_and_then_refused(project):
+def test_torn_file_is_waited_for_and_then_refused(project):
     name = "q_agent_1_1767225600_11111111.json"
     torn = project.write(name, b'{"id": "11111111", "content": "Whi')
     project.look()
@@ -387,7 +385,7 @@ def test_a_torn_file_is_waited_for_and_then_refused(project):
     project.look()
     project.look(1.5)
     assert project.read_answer(other) == ("refused", "")
-    assert "no whole JSON" in project.answer_of(other)["reason"]
+    assert "one JSON object in UTF-8" in project.answer_of(other)["reason"]
     assert len(project.words("refused")) == 1
     project.look(10)
     assert len(project.words("refused")) == 1
@@ -398,16 +396,16 @@ def test_a_torn_file_is_waited_for_and_then_refused(project):
 
 
 @pytest.mark.proves("FILE-62")
-def test_a_select_without_options_is_refused_to_its_asker(project):
+def test_select_without_options_is_refused_to_its_asker(project):
     question = project.ask(type="select")
     project.look()
     project.look(1.5)
     assert project.read_answer(question) == ("refused", "")
-    assert "needs options" in project.answer_of(question)["reason"]
+    assert "needs at least 2 options" in project.answer_of(question)["reason"]
 
 
 @pytest.mark.proves("S4-B34", "FILE-76", "LAW-3")
-def test_a_foreign_answer_settles_nothing_and_is_reported_and_audited_once(project):
+def test_foreign_answer_settles_nothing_and_is_audited_once(project):
     question = project.ask()
     project.look()
     ask = project.pending[0]
@@ -435,7 +433,7 @@ def test_a_foreign_answer_settles_nothing_and_is_reported_and_audited_once(proje
 
 
 @pytest.mark.proves("FILE-76")
-def test_an_answer_of_one_agent_is_foreign_in_the_file_of_another(project):
+def test_answer_of_another_agent_is_foreign(project):
     question = project.ask("Which?", "agent_1")
     project.look()
     project.say("secret plan")
@@ -450,7 +448,7 @@ def test_an_answer_of_one_agent_is_foreign_in_the_file_of_another(project):
 
 @pytest.mark.proves("FILE-76")
 @pytest.mark.parametrize("status", ["refused", "timed_out"])
-def test_that_nobody_is_asked_is_foreign_while_somebody_is(project, status):
+def test_forged_status_for_an_open_question_is_foreign(project, status):
     question = project.ask()
     project.look()
     forged = {"id": question[-41:-5], "agent_id": "agent_1", "content": "", "status": status}
@@ -464,7 +462,7 @@ def test_that_nobody_is_asked_is_foreign_while_somebody_is(project, status):
 
 
 @pytest.mark.proves("S4-B33", "FILE-77", "S4-B18")
-def test_an_answer_that_nobody_fetches_any_more_is_tidied_and_kept_in_the_store(project):
+def test_unfetched_answer_is_removed_and_kept_in_the_store(project):
     withdrawn, forgotten = project.ask("One?", "agent_1"), project.ask("Two?", "agent_2")
     project.look()
     ids = [project.say("x", ask) for ask in project.pending]
@@ -482,9 +480,7 @@ def test_an_answer_that_nobody_fetches_any_more_is_tidied_and_kept_in_the_store(
 
 
 @pytest.mark.proves("FILE-78")
-def test_no_more_than_so_many_questions_wait_at_once_and_the_rest_stays_in_its_files(
-    project, monkeypatch
-):
+def test_questions_over_the_limit_stay_in_their_files(project, monkeypatch):
     monkeypatch.setattr(collector, "MAX_WAITING", 3)
     for number in range(5):
         project.ask(f"Number {number}?", f"agent_{number}")
@@ -504,7 +500,7 @@ def test_no_more_than_so_many_questions_wait_at_once_and_the_rest_stays_in_its_f
 
 
 @pytest.mark.proves("S4-B27", "FILE-100")
-def test_a_flood_of_files_is_taken_in_by_and_by_and_answers_go_out_in_between(project):
+def test_flood_of_files_does_not_delay_answers(project):
     question = project.ask("First?")
     project.look()
     project.say("x")
@@ -521,7 +517,7 @@ def test_a_flood_of_files_is_taken_in_by_and_by_and_answers_go_out_in_between(pr
 
 
 @pytest.mark.proves("FILE-79")
-def test_an_answer_that_cannot_be_written_holds_up_no_other(project):
+def test_unwritable_answer_does_not_block_another(project):
     first, second = project.ask("One?", "agent_1"), project.ask("Two?", "agent_2")
     project.look()
     os.mkdir(project.at("answers", f"a_{first[2:]}"))
@@ -539,7 +535,7 @@ def test_an_answer_that_cannot_be_written_holds_up_no_other(project):
 @pytest.mark.proves(
     "S4-5", "S4-11", "S4-27", "S4-28", "S4-41", "S4-42", "S4-B10", "FILE-80", "FLT-15"
 )
-def test_the_registry_tells_who_asks_in_the_seeds_format(project):
+def test_registry_lists_askers_in_the_original_format(project):
     first = project.ask("One?", "agent_4711")
     project.look()
     project.say("x")
@@ -575,7 +571,7 @@ def test_the_registry_tells_who_asks_in_the_seeds_format(project):
 
 
 @pytest.mark.proves("S4-12", "S4-13", "S4-44", "S4-80", "S4-B20", "S4-B21", "FILE-80")
-def test_sessions_and_queue_are_told_in_files_of_their_own(project):
+def test_sessions_and_queue_have_files_of_their_own(project):
     project.ask("a" * 150, "agent_1", agent_name="")
     project.ask("Short?", "agent_2", type="yesno")
     project.look()
@@ -605,7 +601,7 @@ def test_sessions_and_queue_are_told_in_files_of_their_own(project):
 
 
 @pytest.mark.proves("FILE-81")
-def test_agents_that_were_silent_for_half_an_hour_leave_whoever_listened_to_them(project):
+def test_agents_silent_for_half_an_hour_leave_the_registry(project):
     question = project.ask("One?", "agent_1", timeout=7_200)
     project.ask("Two?", "agent_2", timeout=7_200)
     project.look()
@@ -620,7 +616,7 @@ def test_agents_that_were_silent_for_half_an_hour_leave_whoever_listened_to_them
 
 
 @pytest.mark.proves("FILE-81")
-def test_what_is_wrong_in_the_registry_is_left_alone(project):
+def test_invalid_registry_files_are_left_unchanged(project):
     project.write("agent_7.json", b'{"agent_id": "agent_8"}', "agents")
     project.write("agent_8.json", b"[" * 10_000, "agents")
     project.write("agent_9.json", {"agent_id": "agent_9", "started_at": "now"}, "agents")
@@ -636,7 +632,7 @@ def test_what_is_wrong_in_the_registry_is_left_alone(project):
 
 
 @pytest.mark.proves("S4-30", "S4-72", "S4-87", "S4-B22", "FILE-82")
-def test_folders_are_made_the_users_own_and_what_is_not_theirs_is_refused(project, tmp_path):
+def test_folders_are_private_and_foreign_ones_are_refused(project, tmp_path):
     os.chmod(project.at(), 0o755)
     os.chmod(project.at("questions"), 0o777)
     os.rmdir(project.at("queue"))
@@ -654,7 +650,7 @@ def test_folders_are_made_the_users_own_and_what_is_not_theirs_is_refused(projec
 
 
 @pytest.mark.proves("S4-48", "S4-B15", "S4-B16", "FILE-83")
-def test_one_listens_in_a_project_whatever_the_pid_file_says(project):
+def test_project_has_one_listener_whatever_the_pid_file_says(project):
     told = []
     with open(project.at(".listener.pid"), "w", encoding="utf-8") as file:
         file.write("1\n")
@@ -683,7 +679,7 @@ def test_one_listens_in_a_project_whatever_the_pid_file_says(project):
 
 
 @pytest.mark.proves("FILE-84")
-def test_a_lock_that_leads_elsewhere_is_not_followed(project, tmp_path):
+def test_lock_that_is_a_link_is_not_followed(project, tmp_path):
     os.symlink(tmp_path / "made-outside", project.at(".listener.lock"))
     with pytest.raises(UsageError, match="not a file of gate"):
         Helpers(project.path).hold()
@@ -726,7 +722,7 @@ def test_listener_writes_its_number_and_start(project):
 
 
 @pytest.mark.proves("FILE-85", "S4-35", "S4-40", "S4-50")
-def test_the_listener_tells_of_asks_by_whatever_door(project):
+def test_listener_shows_asks_from_every_source(project):
     told = []
     listener = Listener(
         project.store, lambda: [project.path], a_person(), lambda *one: told.append(one)
@@ -802,7 +798,7 @@ def test_projects_come_and_go_while_it_listens(project, tmp_path):
 
 
 @pytest.mark.proves("FILE-88")
-def test_whom_gate_up_collects_for_still_hears_and_takes_over(project):
+def test_listener_beside_gate_up_still_shows_and_takes_over(project):
     mine, theirs = [], []
 
     def make(told, helper):

@@ -1,4 +1,4 @@
-"""An agent's ERROR ends the run as stuck, unless the flow says that it looks at it itself."""
+"""The ERROR of an agent ends the run as stuck, unless the flow handles it."""
 
 from __future__ import annotations
 

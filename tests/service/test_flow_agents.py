@@ -1,4 +1,4 @@
-"""Agents in flows: what is sent to them, what counts as their signal, and what happens in between."""
+"""Agents in flows: their messages, their signals, and errors between them."""
 
 from __future__ import annotations
 
@@ -10,23 +10,15 @@ import pytest
 from tests.support.flow_harness import Crash, done, house, needs
 from tests.support.people import a_person
 
-from gatebell import (
-    MissingAgentError,
-    StepFailedError,
-    UsageError,
-    ask,
-    flow,
-    log,
-    pause,
-    run,
-    step,
-)
+from gatebell import ask, flow, pause, run
 from gatebell.adapters.system import processes
+from gatebell.api.flows import log, step
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.digests import text_digest
 from gatebell.domain.runs.runs import RunChange, Turn
+from gatebell.errors import MissingAgentError, StepFailedError, UsageError
 from gatebell.ports.agents import Ended
 from gatebell.services.asks import answer_ask, ask_messages, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
@@ -44,7 +36,7 @@ def one_run(**more):
 
 
 def writes(text, *, name=None):
-    """An agent that writes a file where its signal is looked for, and says nothing of use."""
+    """Return an agent that writes a signal file and prints no signal."""
 
     def line(order, _events):
         path = order.environ["GATE_SIGNAL_FILE"]
@@ -56,11 +48,11 @@ def writes(text, *, name=None):
     return line
 
 
-# What is sent
+# Messages to agents
 
 
 @pytest.mark.proves("RUN-447", "S2-69")
-def test_an_agent_is_sent_its_role_once_and_what_was_said_since_it_spoke(house):
+def test_agent_is_sent_its_role_once_and_new_messages(house):
     @flow
     def team(_):
         run("architect", "Draw it")
@@ -94,7 +86,7 @@ def test_an_agent_is_sent_its_role_once_and_what_was_said_since_it_spoke(house):
         assert words in second
     assert "no words" not in second and "nor these" not in second
     assert "written" in reviewer.sent[0] and "three layers" in reviewer.sent[0]
-    assert "What you are to do now" in reviewer.sent[0]
+    assert "Your work now" in reviewer.sent[0]
     with open(os.path.join(house.folder, ".agents", "context.md"), encoding="utf-8") as file:
         context = file.read()
     assert "three layers" in context and "written" in context and "no tests" in context
@@ -102,7 +94,7 @@ def test_an_agent_is_sent_its_role_once_and_what_was_said_since_it_spoke(house):
 
 
 @pytest.mark.proves("RUN-447")
-def test_a_new_session_knows_nothing_and_a_named_one_is_gone_on_with(house):
+def test_new_session_starts_empty_and_a_named_one_continues(house):
     coder = house.agent("coder", *[done()] * 4)
     house.go(
         lambda _: [run("coder", session=which).status for which in ("role", "new", "s-7", "role")]
@@ -111,12 +103,12 @@ def test_a_new_session_knows_nothing_and_a_named_one_is_gone_on_with(house):
     assert sessions[2] == "s-7" and sessions[0] != sessions[1]
     assert [order.fresh for order in coder.orders] == [True, True, False, False]
     assert ["You are the coder." in text for text in coder.sent] == [True, True, False, False]
-    # The role goes on where it spoke last.
+    # The role continues in its last session.
     assert sessions[3] == "s-7"
 
 
 @pytest.mark.proves("RUN-447")
-def test_an_agent_is_told_which_turn_it_works_in(house):
+def test_agent_knows_the_number_of_its_turn(house):
     coder = house.agent("coder", done())
     over = house.go(one_run())
     (turn,), (order,) = house.turns(), coder.orders
@@ -130,7 +122,7 @@ def test_an_agent_is_told_which_turn_it_works_in(house):
 
 
 @pytest.mark.proves("RUN-447")
-def test_who_looks_on_hears_what_an_agent_says(house):
+def test_observer_receives_the_words_of_an_agent(house):
     def talks(_order, events):
         events.said("I begin")
         return done()
@@ -141,7 +133,7 @@ def test_who_looks_on_hears_what_an_agent_says(house):
 
 
 @pytest.mark.proves("RUN-447")
-def test_a_session_that_the_agent_chooses_itself_is_kept(house):
+def test_session_chosen_by_the_agent_is_kept(house):
     def meets(order, events):
         events.met("chosen")
         return needs("Which?")
@@ -153,7 +145,7 @@ def test_a_session_that_the_agent_chooses_itself_is_kept(house):
 
 
 @pytest.mark.proves("RUN-447")
-def test_a_function_takes_the_place_of_an_agent(house):
+def test_function_replaces_an_agent(house):
     said = []
 
     def worker(text):
@@ -166,12 +158,12 @@ def test_a_function_takes_the_place_of_an_agent(house):
     assert house.calls()["1"].label == "worker"
 
 
-# What counts as a signal
+# Signals
 
 
 @pytest.mark.proves("RUN-425", "S2-B22", "S2-7")
 @pytest.mark.parametrize("status", ["DONE", "BLOCKED", "NEEDS_REVIEW", "ERROR", "PLEASED"])
-def test_a_signal_by_file_tool_or_words_reaches_the_flow(house, status):
+def test_signal_by_file_tool_or_words_reaches_the_flow(house, status):
     def offers(order, _events):
         assert house.store.runs.offer(order.turn_id, {"status": status, "reason": "tool"})
         return writes(json.dumps({"status": "OTHER"}))
@@ -192,21 +184,21 @@ def test_a_signal_by_file_tool_or_words_reaches_the_flow(house, status):
         writes('{"status": "DO'), writes("DONE"), writes('["DONE"]'), writes('{"state": "DONE"}'), writes("x" * 1_000_001),
     ],
 )  # fmt: skip
-def test_a_stale_torn_or_foreign_file_is_no_signal(house, line):
+def test_stale_torn_or_foreign_file_is_not_a_signal(house, line):
     house.agent("coder", line)
     status, reason, _ = house.go(one_run()).result
     assert status == "ERROR" and reason.startswith("the agent gave no signal") and "bye" in reason
 
 
 @pytest.mark.proves("RUN-425", "S2-B2")
-def test_the_file_of_the_turn_before_does_not_answer_for_the_next(house):
+def test_file_of_the_last_turn_is_not_reused(house):
     house.agent("coder", writes('{"status": "DONE"}'), "I forgot")
     over = house.go(lambda _: [run("coder", on_error="return").status for _ in range(2)])
     assert over.result == ["DONE", "ERROR"]
 
 
 @pytest.mark.proves("RUN-425")
-def test_a_link_in_the_place_of_a_file_is_not_followed(house, tmp_path):
+def test_link_instead_of_a_file_is_not_followed(house, tmp_path):
     (tmp_path / "victim").write_text('{"status": "DONE"}', encoding="utf-8")
 
     def links(order, _events):
@@ -236,13 +228,13 @@ def test_papers_are_not_written_through_a_link(house, tmp_path, where):
 
 
 @pytest.mark.proves("RUN-425")
-def test_an_agent_that_ends_badly_is_an_error_with_its_trouble(house):
+def test_failed_agent_is_an_error_with_its_reason(house):
     house.agent("coder", Ended(ok=False, words='{"status": "DONE"}', problem="it crashed"))
     assert house.go(one_run()).result == ["ERROR", "it crashed", ""]
 
 
 @pytest.mark.proves("RUN-425")
-def test_an_agent_that_cannot_be_started_is_told_and_leaves_nothing_open(house):
+def test_agent_that_cannot_start_is_reported_and_closed(house):
     @flow
     def patient(_):
         try:
@@ -253,12 +245,12 @@ def test_an_agent_that_cannot_be_started_is_told_and_leaves_nothing_open(house):
 
     coder = house.agent("coder", MissingAgentError("no such program"), done())
     assert house.go(patient).result == ["MissingAgentError", "DONE"]
-    # Nothing was said in that session: the second one is told everything.
+    # The first session is empty, so the second one gets everything.
     assert "You are the coder." in coder.sent[1] and coder.orders[1].fresh
 
 
 @pytest.mark.proves("RUN-425", "RUN-446")
-def test_an_agent_that_could_not_be_started_is_sent_the_same_when_it_can(house):
+def test_agent_that_could_not_start_gets_the_same_message(house):
     coder = house.agent("coder", MissingAgentError("no such program"), done("now"))
     assert house.go(one_run()).state == "failed"
     assert house.resume().result == ["DONE", "", "now"]
@@ -267,7 +259,7 @@ def test_an_agent_that_could_not_be_started_is_sent_the_same_when_it_can(house):
 
 
 @pytest.mark.proves("RUN-425")
-def test_a_role_that_is_not_there_fails_the_call(house):
+def test_missing_role_fails_the_call(house):
     over = house.go(lambda _: run("nobody").status)
     assert over.state == "failed" and "KeyError" in over.reason and house.turns() == []
 
@@ -278,7 +270,7 @@ NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 
 
 @pytest.mark.proves("RUN-426")
-def test_a_value_that_does_not_fit_is_asked_for_again(house):
+def test_value_that_does_not_fit_is_requested_again(house):
     coder = house.agent(
         "coder", {"status": "DONE", "value": {"n": "three"}}, done(), {"status": "DONE", "value": {"n": 3}}
     )  # fmt: skip
@@ -305,13 +297,13 @@ def test_who_cannot_do_it_owes_no_value(house, status):
 
 
 @pytest.mark.proves("RUN-426")
-def test_a_structured_result_of_the_program_is_the_value(house):
+def test_structured_result_of_the_program_is_the_value(house):
     house.agent("coder", Ended(ok=True, words='{"status": "DONE"}', structured={"n": 1}))
     assert house.go(lambda _: run("coder", returns=NUMBER).value).result == {"n": 1}
 
 
 @pytest.mark.proves("RUN-426")
-def test_people_in_between_are_no_tries(house):
+def test_questions_to_people_do_not_count_as_tries(house):
     good = {"status": "DONE", "value": {"n": 3}}
     house.agent("coder", done(), needs("Which?"), done(), needs("Which?"), good)
     house.go(lambda _: run("coder", returns=NUMBER, tries=3).value)
@@ -320,7 +312,7 @@ def test_people_in_between_are_no_tries(house):
 
 
 @pytest.mark.proves("RUN-426")
-def test_a_schema_that_is_none_is_refused_before_anybody_works(house):
+def test_invalid_schema_is_refused_before_any_work(house):
     coder = house.agent("coder", done())
     over = house.go(lambda _: run("coder", returns={"type": "nonsense"}).value)
     assert over.state == "failed" and coder.orders == []
@@ -331,7 +323,7 @@ def test_a_schema_that_is_none_is_refused_before_anybody_works(house):
 
 @pytest.mark.proves("RUN-448", "S2-14")
 @pytest.mark.parametrize("by_tool", [True, False])
-def test_a_person_asks_back_and_the_question_stays(house, by_tool):
+def test_person_asks_back_and_the_question_stays(house, by_tool):
     reply = needs("Which flow of OAuth?", message="I meant OAuth")
 
     def answers(order, _events):
@@ -355,7 +347,7 @@ def test_a_person_asks_back_and_the_question_stays(house, by_tool):
 
 
 @pytest.mark.proves("RUN-448")
-def test_whoever_asked_back_may_answer_while_the_agent_replies(house):
+def test_person_who_asked_back_may_answer_before_the_reply(house):
     def slowly(_order, _events):
         house.answer("PKCE")
         return needs("Which flow?", message="I meant OAuth")
@@ -371,7 +363,7 @@ def test_whoever_asked_back_may_answer_while_the_agent_replies(house):
 @pytest.mark.parametrize(
     "reply", [needs("Which OAuth flow?", message="I meant OAuth"), "just words"]
 )
-def test_a_crash_while_the_agent_replies_loses_nothing(house, reply):
+def test_crash_during_the_reply_loses_nothing(house, reply):
     coder = house.agent("coder", needs("Which flow?"), Crash(), reply, done("used"))
     house.go(one_run())
     asked = house.ask().id
@@ -385,7 +377,7 @@ def test_a_crash_while_the_agent_replies_loses_nothing(house, reply):
 
 
 @pytest.mark.proves("RUN-448")
-def test_an_agent_that_was_asked_back_may_find_out_by_itself(house):
+def test_agent_that_was_asked_back_may_continue_without_answer(house):
     house.agent("coder", needs("Which flow?"), done("I found it"))
     house.go(one_run())
     asked = house.ask().id
@@ -400,7 +392,7 @@ def test_an_agent_that_was_asked_back_may_find_out_by_itself(house):
 
 @pytest.mark.proves("RUN-449")
 @pytest.mark.parametrize(("answer", "allow"), [("yes", True), ("no", False)])
-def test_what_an_agent_wants_to_do_is_asked(house, answer, allow):
+def test_permission_request_of_an_agent_is_asked(house, answer, allow):
     rulings = []
 
     def wants(_order, events):
@@ -418,7 +410,7 @@ def test_what_an_agent_wants_to_do_is_asked(house, answer, allow):
 
 
 @pytest.mark.proves("RUN-449")
-def test_the_questions_of_the_agents_program_are_answered_too(house):
+def test_questions_of_the_agent_program_are_answered(house):
     rulings = []
     question = {"question": "Which colour?", "options": [{"label": "red"}, {"label": "blue"}]}
 
@@ -434,7 +426,7 @@ def test_the_questions_of_the_agents_program_are_answered_too(house):
 
 
 @pytest.mark.proves("RUN-449")
-def test_a_call_with_another_input_is_made_by_an_agent_that_takes_none(house):
+def test_changed_call_is_made_again_by_the_agent(house):
     rulings = []
 
     def wants(_order, events):
@@ -451,7 +443,7 @@ def test_a_call_with_another_input_is_made_by_an_agent_that_takes_none(house):
 
 
 @pytest.mark.proves("RUN-449")
-def test_what_an_agent_did_not_wait_for_is_withdrawn_with_its_turn(house):
+def test_unawaited_question_is_withdrawn_with_its_turn(house):
     def leaves(_order, _events):
         origin = Origin(owner=owner_of(house.run_id, "1"))
         for question in ("Run make?", "Which colour?"):
@@ -466,7 +458,7 @@ def test_what_an_agent_did_not_wait_for_is_withdrawn_with_its_turn(house):
 
 @pytest.mark.proves("RUN-449", "RUN-455")
 @pytest.mark.parametrize("what", ["closing", "turn is over"])
-def test_nobody_is_asked_for_a_process_that_closes_or_an_agent_that_is_gone(house, what):
+def test_closing_process_or_ended_agent_asks_nothing(house, what):
     permits = []
 
     def wants(_order, events):
@@ -489,7 +481,7 @@ def test_nobody_is_asked_for_a_process_that_closes_or_an_agent_that_is_gone(hous
 
 
 @pytest.mark.proves("RUN-450", "LAW-5", "S2-68")
-def test_a_turn_that_was_heard_goes_on_in_its_session(house):
+def test_turn_that_was_received_continues_in_its_session(house):
     coder = house.agent("coder", Crash(), done("went on"))
     house.start(one_run())
     house.crash()
@@ -501,7 +493,7 @@ def test_a_turn_that_was_heard_goes_on_in_its_session(house):
 
 
 @pytest.mark.proves("RUN-450", "LAW-5")
-def test_a_turn_that_was_never_heard_is_sent_again_as_it_was(house):
+def test_turn_that_was_never_received_is_sent_again(house):
     coder = house.agent("coder", Crash(), done("went on"))
     coder.was_turn_sent = lambda *_: False
     house.start(one_run())
@@ -513,7 +505,7 @@ def test_a_turn_that_was_never_heard_is_sent_again_as_it_was(house):
 
 
 @pytest.mark.proves("RUN-450", "LAW-5")
-def test_what_was_signalled_before_the_crash_counts(house):
+def test_signal_before_the_crash_counts(house):
     def dies(how):
         def line(order, events):
             if how == "file":
@@ -533,7 +525,7 @@ def test_what_was_signalled_before_the_crash_counts(house):
 
 
 @pytest.mark.proves("RUN-450")
-def test_what_is_signalled_while_the_run_is_taken_over_counts_too(house, monkeypatch):
+def test_signal_during_takeover_counts(house, monkeypatch):
     house.agent("coder", Crash())
     house.start(one_run())
     house.crash()
@@ -549,7 +541,7 @@ def test_what_is_signalled_while_the_run_is_taken_over_counts_too(house, monkeyp
 
 @pytest.mark.proves("RUN-450", "LAW-6")
 @pytest.mark.parametrize("function", [True, False])
-def test_an_answer_is_not_lost_between_its_coming_and_its_sending(house, monkeypatch, function):
+def test_answer_is_not_lost_before_it_is_sent(house, monkeypatch, function):
     said = []
 
     def worker(text):
@@ -572,7 +564,7 @@ def test_an_answer_is_not_lost_between_its_coming_and_its_sending(house, monkeyp
 
 
 @pytest.mark.proves("RUN-450", "LAW-4")
-def test_the_same_question_after_a_crash_is_another_ask(house, monkeypatch):
+def test_same_question_after_a_crash_is_another_ask(house, monkeypatch):
     house.agent("coder", needs("Which?"), needs("Which?"), done("ok"))
     house.go(one_run())
     first = house.ask().id
@@ -591,7 +583,7 @@ def test_the_same_question_after_a_crash_is_another_ask(house, monkeypatch):
 
 
 @pytest.mark.proves("RUN-450")
-def test_a_gates_answer_is_recorded_as_taken_even_after_a_crash(house, monkeypatch):
+def test_gate_answer_is_recorded_as_taken_after_a_crash(house, monkeypatch):
     house.go(lambda _: bool(pause("Go?")))
     asked = house.ask().id
     house.answer("yes")
@@ -609,7 +601,7 @@ def test_a_gates_answer_is_recorded_as_taken_even_after_a_crash(house, monkeypat
 
 
 @pytest.mark.proves("RUN-450")
-def test_an_answer_that_was_being_worked_on_is_not_said_twice(house):
+def test_answer_in_progress_is_not_sent_twice(house):
     coder = house.agent("coder", needs("Which?"), Crash(), done("used"))
     house.go(one_run())
     house.answer("PKCE")
@@ -623,7 +615,7 @@ def test_an_answer_that_was_being_worked_on_is_not_said_twice(house):
 @pytest.mark.parametrize(
     ("answer", "state"), [("It is gone: go on", "completed"), ("Stop the run", "stuck")]
 )
-def test_an_agent_that_cannot_be_proven_gone_is_a_question(house, monkeypatch, answer, state):
+def test_agent_not_proven_gone_is_a_question(house, monkeypatch, answer, state):
     coder = house.agent("coder", Crash(), done())
     house.start(one_run())
     house.crash()
@@ -642,7 +634,7 @@ def test_an_agent_that_cannot_be_proven_gone_is_a_question(house, monkeypatch, a
 
 
 @pytest.mark.proves("RUN-450", "RUN-446")
-def test_an_agent_that_broke_down_is_told_that_it_was_interrupted(house):
+def test_agent_that_crashed_reads_that_it_was_interrupted(house):
     coder = house.agent("coder", OSError("the pipe broke"), done("went on"))
     broken = house.go(one_run()).reason
     assert broken.startswith("StepFailedError: OSError: the pipe broke (")
@@ -650,7 +642,7 @@ def test_an_agent_that_broke_down_is_told_that_it_was_interrupted(house):
     assert "You were interrupted" in coder.sent[1] and not coder.orders[1].fresh
 
 
-# Sessions that somebody holds
+# Sessions that a person holds
 
 
 def held_turn(house, by="person:ada", **more):
@@ -665,7 +657,7 @@ def held_turn(house, by="person:ada", **more):
 
 
 @pytest.mark.proves("RUN-451", "S2-B18", "S2-63")
-def test_an_answer_waits_while_a_person_has_the_session_open(house):
+def test_answer_waits_while_a_person_has_the_session_open(house):
     coder = house.agent("coder", needs("Which?"), done("used"))
     house.go(one_run())
     turn = held_turn(house)
@@ -681,7 +673,7 @@ def test_an_answer_waits_while_a_person_has_the_session_open(house):
 
 
 @pytest.mark.proves("RUN-451")
-def test_the_session_of_somebody_who_died_is_free(house):
+def test_session_of_a_dead_holder_is_free(house):
     coder = house.agent("coder", needs("Which?"), done("used"))
     house.go(one_run())
     held_turn(house, process="an-earlier-boot/7/7")
@@ -690,7 +682,7 @@ def test_the_session_of_somebody_who_died_is_free(house):
 
 
 @pytest.mark.proves("RUN-451")
-def test_a_session_left_open_by_somebody_who_died_is_free_for_another_call(house):
+def test_session_of_dead_holder_is_free_for_another_call(house):
     coder = house.agent("coder", done(), done("second"))
     house.go(lambda _: [run("coder").status, bool(pause("Go?")), run("coder").summary])
     held_turn(house, process="an-earlier-boot/7/7")
@@ -699,7 +691,7 @@ def test_a_session_left_open_by_somebody_who_died_is_free_for_another_call(house
 
 
 @pytest.mark.proves("RUN-451")
-def test_a_person_who_looks_around_does_not_wake_a_call_that_waits_for_them(house):
+def test_visit_does_not_wake_a_call_that_waits(house):
     coder = house.agent("coder", needs("Which?"), done("used"))
     house.go(one_run())
     held_turn(house)
@@ -707,7 +699,7 @@ def test_a_person_who_looks_around_does_not_wake_a_call_that_waits_for_them(hous
 
 
 @pytest.mark.proves("RUN-451", "S2-16", "S2-43")
-def test_what_was_worked_out_in_the_session_is_the_calls_signal(house):
+def test_result_of_the_session_becomes_the_signal(house):
     house.agent("coder", needs("Which?"))
     house.go(one_run())
     held_turn(house, ended_at=house.clock.now(), signal=done("we found it together"))
@@ -717,7 +709,7 @@ def test_what_was_worked_out_in_the_session_is_the_calls_signal(house):
 
 
 @pytest.mark.proves("RUN-451")
-def test_another_run_waits_for_a_session_that_is_at_work(house):
+def test_another_run_waits_for_a_busy_session(house):
     inner = house.another_driver()
     states = []
 
@@ -739,7 +731,7 @@ def test_another_run_waits_for_a_session_that_is_at_work(house):
 
 
 @pytest.mark.proves("RUN-451")
-def test_a_session_that_is_taken_in_the_last_moment_is_waited_for(house, monkeypatch):
+def test_session_taken_at_the_last_moment_is_waited_for(house, monkeypatch):
     coder = house.agent("coder", needs("Which?"), done("used"))
     house.go(one_run())
     house.answer("PKCE")
@@ -767,7 +759,7 @@ def test_a_session_that_is_taken_in_the_last_moment_is_waited_for(house, monkeyp
 
 
 @pytest.mark.proves("RUN-445", "S2-B20", "S2-50")
-def test_a_stopped_agent_goes_on_in_its_session(house):
+def test_stopped_agent_continues_in_its_session(house):
     ended = []
 
     def is_stopped(order, _events):
@@ -784,7 +776,7 @@ def test_a_stopped_agent_goes_on_in_its_session(house):
 
 
 @pytest.mark.proves("RUN-445", "S2-B20", "S2-37", "S2-B7")
-def test_a_run_that_is_stopped_while_it_waits_asks_again_when_it_is_taken_up(house):
+def test_run_stopped_while_waiting_asks_again_when_resumed(house):
     coder = house.agent("coder", needs("Which?"), done("used"))
     house.go(one_run())
     first = house.ask().id
@@ -800,7 +792,7 @@ def test_a_run_that_is_stopped_while_it_waits_asks_again_when_it_is_taken_up(hou
 
 
 @pytest.mark.proves("RUN-445")
-def test_taking_up_what_goes_on_anyway_changes_nothing(house):
+def test_resuming_an_active_run_changes_nothing(house):
     house.go(lambda _: bool(pause("Go?")))
     before = house.run()
     assert manage_runs.resume(house.store, house.run_id, a_person()) == before
@@ -810,13 +802,13 @@ def test_taking_up_what_goes_on_anyway_changes_nothing(house):
 
 
 @pytest.mark.proves("RUN-459")
-def test_a_scripted_agent_says_what_stands_in_its_script(house):
+def test_scripted_agent_says_the_words_of_its_script(house):
     assert ScriptedAgent([]).new_session() != ScriptedAgent([]).new_session()
     house.agent("coder", "words", {"status": "DONE"}, Ended(ok=False, words="", problem="t"))
     over = house.go(lambda _: [run("coder", on_error="return").status for _ in range(3)])
     assert over.result == ["ERROR", "DONE", "ERROR"]
     over = house.go(lambda _: run("coder").status)
-    assert over.state == "failed" and "the script of coder is over" in over.reason
+    assert over.state == "failed" and "the script of coder has no line" in over.reason
     with pytest.raises(UsageError):
         house.agents["coder"].join(house.agents["coder"].orders[0])
     house.agent("coder", lambda order, _: done(order.role.name))
@@ -824,7 +816,7 @@ def test_a_scripted_agent_says_what_stands_in_its_script(house):
 
 
 @pytest.mark.proves("RUN-471", "LAW-9")
-def test_the_trail_tells_which_role_was_sent_what(house):
+def test_trail_records_the_message_sent_to_each_role(house):
     house.agent("coder", done("ok"))
     house.go(one_run())
     (turn,) = house.store.runs.turns(house.run_id)

@@ -1,4 +1,4 @@
-"""What the agent of a flow asks people, what it is told of their answers, and where its session is gone."""
+"""Questions of the agent of a flow, their answers, and lost sessions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import pytest
 from tests.support.flow_harness import Crash, done, house, needs
 from tests.support.people import a_person
 
-from gatebell import MissingAgentError, flow, run
+from gatebell import flow, run
 from gatebell.adapters.agents import session_logs
 from gatebell.adapters.agents.python_function import PythonDriver
 from gatebell.api.flows import Flow
 from gatebell.domain.runs.flow_terms import FlowTerms
+from gatebell.errors import MissingAgentError
 from gatebell.ports.agents import Ended
 from gatebell.services.asks import ask_messages
 from gatebell.services.permissions import permit_call
@@ -23,7 +24,7 @@ from gatebell.testing import ScriptedAgent
 __all__ = ["house"]
 
 DENIED = Permission(allow=False, message="no")
-ALL_AGAIN = "The session in which you worked before is gone."
+ALL_AGAIN = "The session in which you worked before is lost."
 
 
 def one_run(**more):
@@ -31,13 +32,13 @@ def one_run(**more):
 
 
 def on_terms(**terms):
-    """A flow of one call, on terms that no decorator offers."""
+    """Return a flow of one call with terms that no decorator offers."""
     work = lambda _: list(run("coder", "Write it", on_error="return")[:3])  # noqa: E731  a flow
     return Flow(work, FlowTerms(**terms))
 
 
 class Forgetful(ScriptedAgent):
-    """An agent whose program loses sessions, as a person does who tidies up their logs."""
+    """An agent whose sessions get lost, as when a person deletes the logs."""
 
     def __init__(self, *script):
         super().__init__(script)
@@ -58,12 +59,12 @@ def forgetful(house, *script, role="coder"):
     return house.agents[role]
 
 
-# What is asked
+# Questions
 
 
 @pytest.mark.proves("TASK-25", "S3-13", "S3-14", "S3-21", "S3-22", "S3-23", "S3-24")
 @pytest.mark.parametrize("name", ["question_context", "questionContext"])
-def test_a_question_is_asked_with_its_context_and_confidence(house, name):
+def test_question_has_its_context_and_confidence(house, name):
     house.agent(
         "coder",
         {
@@ -85,7 +86,7 @@ def test_a_question_is_asked_with_its_context_and_confidence(house, name):
 
 @pytest.mark.proves("TASK-25")
 @pytest.mark.parametrize("given", ["0.5", True, 1.5, -1, None, [0.5]])
-def test_a_confidence_that_is_no_number_from_0_to_1_is_ignored(house, given):
+def test_confidence_outside_0_to_1_is_ignored(house, given):
     house.agent("coder", needs("Which?", confidence=given))
     house.go(one_run())
     assert house.ask().confidence is None and house.ask().question.context is None
@@ -93,7 +94,7 @@ def test_a_confidence_that_is_no_number_from_0_to_1_is_ignored(house, given):
 
 @pytest.mark.proves("TASK-26", "S3-20", "S3-B7")
 @pytest.mark.parametrize("question", ["", " \n"])
-def test_needing_a_person_without_a_question_is_an_error_on_such_terms(house, question):
+def test_needing_a_person_without_a_question_is_an_error(house, question):
     said = "x" * 3_000 + 'I am unsure. {"status": "needs_input", "question": "%s"}'
     house.agent("coder", said % question.replace("\n", "\\n"))
     status, reason, _ = house.go(on_terms(asks_by_question=True)).result
@@ -134,18 +135,18 @@ def test_details_of_an_asking_report_are_its_context(house):
 
 
 @pytest.mark.proves("TASK-27", "S3-B19")
-def test_an_agent_asks_so_often_and_no_more(house):
+def test_number_of_questions_of_an_agent_is_limited(house):
     house.agent("coder", *[needs(f"Question {number}?") for number in (1, 2, 3)])
     house.go(on_terms(most_asks=2))
-    # Asking back is a part of the same question.
+    # A message back belongs to the same question.
     house.answer_and_drive("one")
     status, reason, _ = house.answer_and_drive("two").result
     assert (status, house.pending()) == ("ERROR", [])
-    assert reason == "it has asked 2 times and may not again; now it asked: Question 3?"
+    assert reason == "it may ask 2 times and has done so; now it asked: Question 3?"
 
 
 @pytest.mark.proves("TASK-27")
-def test_what_a_person_asks_back_does_not_count(house):
+def test_messages_of_people_are_not_counted_as_questions(house):
     reply = needs("Which flow of OAuth?", message="I meant OAuth")
     house.agent("coder", needs("Which flow?"), reply, needs("Which port?"), done("ok"))
     house.go(on_terms(most_asks=2))
@@ -169,7 +170,7 @@ def test_asks_without_a_deadline_remind_as_the_flow_says(house):
 
 
 @pytest.mark.proves("TASK-28")
-def test_an_agent_that_waits_for_a_permission_has_a_far_deadline_at_least(house, monkeypatch):
+def test_permission_without_a_limit_has_a_far_deadline(house, monkeypatch):
     held = []
     monkeypatch.setattr(permit_call, "decide", lambda *given: held.append(given[1]) or DENIED)
 
@@ -182,11 +183,11 @@ def test_an_agent_that_waits_for_a_permission_has_a_far_deadline_at_least(house,
     assert [one.limit_seconds for one in held] == [365 * 86_400, 60]
 
 
-# What is told
+# Answers
 
 
 @pytest.mark.proves("TASK-20", "S3-46", "S3-47", "S3-B5", "S3-28", "S3-15", "S3-16")
-def test_an_answer_comes_into_the_same_session_with_question_context_and_who(house):
+def test_answer_reaches_the_session_with_question_context_and_person(house):
     coder = house.agent("coder", needs("JWT?", question_context="A mobile app"), done("ok"))
     house.go(one_run())
     assert house.answer_and_drive("cookies", "no tokens").result == ["DONE", "", "ok"]
@@ -200,11 +201,11 @@ def test_an_answer_comes_into_the_same_session_with_question_context_and_who(hou
     assert coder.orders[0].session == coder.orders[1].session and not coder.orders[1].fresh
 
 
-# A session that is gone
+# Lost sessions
 
 
 @pytest.mark.proves("TASK-21", "S3-B18")
-def test_an_answer_for_a_session_that_is_gone_comes_with_the_whole_history(house):
+def test_answer_for_a_lost_session_has_the_whole_history(house):
     coder = forgetful(
         house, needs("Which flow?", question_context="OAuth"), needs("Which port?"), done("ok")
     )
@@ -216,7 +217,7 @@ def test_an_answer_for_a_session_that_is_gone_comes_with_the_whole_history(house
     assert first.session == second.session != third.session and third.fresh
     told = third.text
     parts = [
-        ALL_AGAIN, "You are the coder.", "Add login", "Write it", "What you asked before:", "> Which flow?", "> OAuth",
+        ALL_AGAIN, "You are the coder.", "Add login", "Write it", "Your earlier questions:", "> Which flow?", "> OAuth",
         "(of person:ada, ", "> PKCE", "How to report:", "## Human Response", "> Which port?", "> 8080", "Please continue",
     ]  # fmt: skip
     places = [told.index(part) for part in parts]
@@ -227,20 +228,20 @@ def test_an_answer_for_a_session_that_is_gone_comes_with_the_whole_history(house
 
 
 @pytest.mark.proves("TASK-21", "S3-B18")
-def test_that_a_session_is_gone_may_be_known_to_its_program_only(house):
+def test_lost_session_may_be_known_only_to_its_program(house):
     nothing = Ended(ok=False, words="", problem="no such session", gone=True)
     coder = house.agent("coder", needs("Which?"), nothing, done("ok"))
     house.go(one_run())
     assert house.answer_and_drive("PKCE").result == ["DONE", "", "ok"]
     told = coder.sent[2]
-    assert ALL_AGAIN in told and told.count("PKCE") == 1 and "asked before" not in told
+    assert ALL_AGAIN in told and told.count("PKCE") == 1 and "earlier questions" not in told
     lost = house.turns("1")[1]
     assert lost.ended_at and not lost.process and lost.signal is None
     assert coder.orders[2].fresh
 
 
 @pytest.mark.proves("TASK-21", "TASK-23")
-def test_killed_between_the_lost_session_and_the_fresh_one_the_answer_is_not_lost(house):
+def test_crash_between_lost_and_fresh_session_keeps_the_answer(house):
     nothing = Ended(ok=False, words="", problem="no such session", gone=True)
     coder = forgetful(house, needs("Which?"), nothing, done("ok"))
     house.go(one_run())
@@ -261,7 +262,7 @@ def test_killed_between_the_lost_session_and_the_fresh_one_the_answer_is_not_los
 
 @pytest.mark.proves("TASK-22")
 @pytest.mark.parametrize("gone", [True, False])
-def test_a_session_that_the_flow_named_is_not_replaced(house, gone):
+def test_session_named_by_the_flow_is_not_replaced(house, gone):
     problem = Ended(ok=False, words="", problem="no such session", gone=gone)
     coder = forgetful(house, problem)
     coder.lost.add("s-7")
@@ -270,7 +271,7 @@ def test_a_session_that_the_flow_named_is_not_replaced(house, gone):
 
 
 @pytest.mark.proves("TASK-21")
-def test_a_role_whose_session_is_gone_is_told_all_that_was_said_and_asked(house):
+def test_role_with_a_lost_session_reads_everything_again(house):
     coder = forgetful(house, needs("Which flow?"), done("written"), done("mended"))
 
     def forgets(_order, _events):
@@ -290,7 +291,7 @@ def test_a_role_whose_session_is_gone_is_told_all_that_was_said_and_asked(house)
 
 
 @pytest.mark.proves("TASK-21")
-def test_a_fork_of_a_session_that_is_gone_begins_with_everything(house):
+def test_fork_of_a_lost_session_starts_with_everything(house):
     coder = forgetful(house, done("written"), done("mended"), done("again"))
     house.go(lambda _: [run("coder", "a").summary, run("coder", "b").summary])
     coder.forget()
@@ -300,7 +301,7 @@ def test_a_fork_of_a_session_that_is_gone_begins_with_everything(house):
 
 
 @pytest.mark.proves("TASK-21")
-def test_who_asks_back_in_a_session_that_is_gone_reaches_a_fresh_one(house):
+def test_message_to_a_lost_session_reaches_a_fresh_one(house):
     coder = forgetful(house, needs("Which?"), needs("Which?", message="I meant OAuth"), done("ok"))
     house.go(one_run())
     coder.forget()
@@ -312,7 +313,7 @@ def test_who_asks_back_in_a_session_that_is_gone_reaches_a_fresh_one(house):
 
 
 @pytest.mark.proves("TASK-23", "S3-B18")
-def test_an_answer_that_was_interrupted_is_told_again_in_a_fresh_session(house):
+def test_interrupted_answer_is_sent_again_in_a_fresh_session(house):
     coder = forgetful(house, needs("Which?"), Crash(), done("ok"))
     house.go(one_run())
     house.answer("PKCE")
@@ -321,13 +322,13 @@ def test_an_answer_that_was_interrupted_is_told_again_in_a_fresh_session(house):
     assert house.drive().result == ["DONE", "", "ok"]
     told = coder.sent[2]
     assert ALL_AGAIN in told and "You were interrupted in the turn" in told
-    assert told.count("PKCE") == 1 and "What you asked before:" in told
+    assert told.count("PKCE") == 1 and "Your earlier questions:" in told
     assert coder.orders[2].fresh and coder.orders[2].session != coder.orders[1].session
     assert house.store.asks.get(house.turns("1")[2].ask_id).delivered_at
 
 
 @pytest.mark.proves("TASK-23")
-def test_what_was_asked_back_and_interrupted_is_told_in_a_fresh_session(house):
+def test_interrupted_message_is_sent_again_in_a_fresh_session(house):
     coder = forgetful(house, needs("Which?"), Crash(), needs("Which?", message="OAuth"), done("ok"))
     house.go(one_run())
     ask_messages.ask_back(house.store, house.ask().id, a_person("ada"), "Flow of what?")
@@ -339,7 +340,7 @@ def test_what_was_asked_back_and_interrupted_is_told_in_a_fresh_session(house):
 
 
 @pytest.mark.proves("TASK-23")
-def test_a_first_turn_that_nobody_heard_is_sent_again_as_it_was(house):
+def test_first_turn_never_received_is_sent_again_unchanged(house):
     coder = forgetful(house, Crash(), done("ok"))
     house.start(one_run())
     house.crash()
@@ -350,7 +351,7 @@ def test_a_first_turn_that_nobody_heard_is_sent_again_as_it_was(house):
 
 
 @pytest.mark.proves("TASK-23")
-def test_a_first_turn_in_a_session_that_is_gone_is_sent_with_everything(house):
+def test_first_turn_in_a_lost_session_holds_everything(house):
     coder = forgetful(house, done("written"), Crash(), done("mended"))
     house.start(lambda _: [run("coder", "a").summary, run("coder", "b").summary])
     house.crash()
@@ -362,7 +363,7 @@ def test_a_first_turn_in_a_session_that_is_gone_is_sent_with_everything(house):
 
 
 @pytest.mark.proves("TASK-23")
-def test_an_agent_that_broke_down_and_whose_session_is_gone_is_told_both(house):
+def test_crashed_agent_with_lost_session_reads_both_facts(house):
     coder = forgetful(house, OSError("the pipe broke"), done("went on"))
     house.go(one_run())
     coder.forget()
@@ -371,8 +372,8 @@ def test_an_agent_that_broke_down_and_whose_session_is_gone_is_told_both(house):
 
 
 @pytest.mark.proves("TASK-23")
-def test_an_agent_that_broke_down_before_it_had_a_session_is_told_everything(house):
-    """A program that chooses its sessions itself may be ended before it has told which."""
+def test_agent_that_crashed_without_session_reads_everything(house):
+    """A program that chooses its session id may end before it reports the id."""
 
     class Slow(Forgetful):
         def new_session(self):
@@ -385,7 +386,7 @@ def test_an_agent_that_broke_down_before_it_had_a_session_is_told_everything(hou
 
 
 @pytest.mark.proves("TASK-24", "LAW-6")
-def test_an_answer_that_no_agent_could_be_sent_comes_with_the_next_attempt(house):
+def test_unsent_answer_is_sent_with_the_next_attempt(house):
     coder = house.agent(
         "coder", needs("Which?"), MissingAgentError("no such program"), done("used")
     )
@@ -393,7 +394,7 @@ def test_an_answer_that_no_agent_could_be_sent_comes_with_the_next_attempt(house
     assert house.answer_and_drive("PKCE").state == "failed"
     assert house.resume().result == ["DONE", "", "used"]
     told = coder.sent[2]
-    assert "What you asked before:\n**Question asked:**\n> Which?" in told and "> PKCE" in told
+    assert "Your earlier questions:\n**Question asked:**\n> Which?" in told and "> PKCE" in told
     assert house.store.asks.get(house.turns("1")[2].ask_id).delivered_at
 
 
@@ -401,7 +402,7 @@ def test_an_answer_that_no_agent_could_be_sent_comes_with_the_next_attempt(house
 
 
 @pytest.mark.proves("TASK-30", "LAW-7", "S3-26")
-def test_the_folder_is_kept_before_anybody_is_asked(house):
+def test_folder_is_saved_before_a_person_is_asked(house):
     kept_first = []
     coder = house.agent("coder", needs("Which?"), done("ok"))
     opened = house.store.asks.open
@@ -423,7 +424,7 @@ def test_the_folder_is_kept_before_anybody_is_asked(house):
 
 
 @pytest.mark.proves("TASK-30")
-def test_what_an_agent_changes_while_it_replies_is_its_own(house):
+def test_changes_of_the_agent_during_its_reply_are_kept(house):
     reply = needs("Which?", message="I meant OAuth")
     house.agent("coder", needs("Which?"), reply, done("ok"))
     house.go(one_run(), in_place=False)
@@ -436,7 +437,7 @@ def test_what_an_agent_changes_while_it_replies_is_its_own(house):
 
 
 @pytest.mark.proves("TASK-30")
-def test_a_run_in_place_keeps_and_restores_nothing(house):
+def test_run_in_place_saves_and_restores_nothing(house):
     house.agent("coder", needs("Which?"), done("ok"))
     house.go(one_run())
     house.answer_and_drive("PKCE")
@@ -455,7 +456,7 @@ def test_a_run_in_place_keeps_and_restores_nothing(house):
         ("codex", "sessions/2026/11/16/rollout-1-{}.jsonl.zst"),
     ],
 )
-def test_a_session_is_known_by_its_log(tmp_path, cli, name):
+def test_session_is_known_by_its_log(tmp_path, cli, name):
     variables = {"CLAUDE_CONFIG_DIR": str(tmp_path), "CODEX_HOME": str(tmp_path)}
     session = "0b1c1f2e-0000-4000-8000-000000000001"
     log = tmp_path / name.format(session)

@@ -1,4 +1,4 @@
-"""What agents, hostile flows and bad luck tried with runs, and must not get."""
+"""Attacks on runs by agents, hostile flows and crashes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import pytest
 from tests.support.flow_harness import Crash, done, house, needs
 from tests.support.people import a_person, an_agent
 
-from gatebell import AgentRefusedError, RefusedError, UsageError, flow, pause, run, step
+from gatebell import flow, pause, run
 from gatebell.adapters.system import processes
+from gatebell.api.flows import step
 from gatebell.domain.runs.roles import Role
+from gatebell.errors import AgentRefusedError, RefusedError, UsageError
 from gatebell.services.asks import ask_messages
 from gatebell.services.runs import manage_runs, run_journal
 
@@ -21,7 +23,7 @@ __all__ = ["house"]
 
 
 @pytest.mark.proves("RUN-472", "LAW-3", "LAW-4")
-def test_an_approval_counts_for_what_was_asked_and_no_record_of_it_is_accepted(house):
+def test_approval_holds_only_for_the_shown_context(house):
     context = ["staging"]
     deployed = []
 
@@ -36,19 +38,19 @@ def test_an_approval_counts_for_what_was_asked_and_no_record_of_it_is_accepted(h
     context[0] = "production"
     house.answer("yes")
     assert house.drive().state == "stuck" and deployed == ["staging"]
-    with pytest.raises(AgentRefusedError, match="only a person takes up a run"):
+    with pytest.raises(AgentRefusedError, match="only a person resumes a run"):
         manage_runs.resume(house.store, house.run_id, an_agent(), "1")
-    with pytest.raises(AgentRefusedError, match="only a person opens a run from another"):
+    with pytest.raises(AgentRefusedError, match="only a person forks a run"):
         manage_runs.fork(house.store, house.folders, house.run_id, "1", an_agent())
-    with pytest.raises(RefusedError, match="an answer counts for what was asked"):
+    with pytest.raises(RefusedError, match="so its old answer cannot be kept"):
         house.resume("1")
     assert deployed == ["staging"]
 
 
 @pytest.mark.proves("RUN-473")
 @pytest.mark.parametrize("part", ["flow", "role"])
-def test_agents_in_the_project_itself_cannot_change_what_they_are_part_of(house, part):
-    """The flow or a role is another: the run stops until a person has looked at it."""
+def test_flow_or_role_changed_in_place_stops_the_run(house, part):
+    """If the flow or a role changes, the run stops until a person has checked it."""
     digests = {"flow": "source-1", "role:coder": "r1", "role:reviewer": "r1"}
     house.agent("coder", needs("Which?"), done())
     house.agent("reviewer", done())
@@ -69,7 +71,7 @@ def test_agents_in_the_project_itself_cannot_change_what_they_are_part_of(house,
         halted.state == "stuck" and "has changed since a person started this run" in halted.reason
     )
     if part == "flow":
-        # Resuming without having looked, as from the browser, is not enough.
+        # Resuming without a look, as from the browser, is not enough.
         assert house.resume().state == "stuck"
     seen = digests | {"flow": house.source, "role:reviewer": digest["reviewer"]}
     manage_runs.resume(house.store, house.run_id, a_person("ada"), "", seen)
@@ -77,7 +79,7 @@ def test_agents_in_the_project_itself_cannot_change_what_they_are_part_of(house,
 
 
 @pytest.mark.proves("RUN-473")
-def test_agents_with_a_folder_of_their_own_do_not_hold_up_changed_code(house):
+def test_agents_in_own_folders_do_not_block_changed_code(house):
     house.agent("coder", needs("Which?"), done())
     house.go(flow(lambda _: run("coder").status), in_place=False, seen={"flow": "source-1"})
     house.source = "source-2"
@@ -85,7 +87,7 @@ def test_agents_with_a_folder_of_their_own_do_not_hold_up_changed_code(house):
 
 
 @pytest.mark.proves("RUN-474", "LAW-8")
-def test_whoever_asks_back_is_named_to_the_agent(house):
+def test_person_who_asks_back_is_named_to_the_agent(house):
     coder = house.agent("coder", needs("Which?"), needs("Which?", message="this"), done())
     house.go(flow(lambda _: run("coder").status))
     asked = house.ask().id
@@ -131,7 +133,7 @@ def test_no_agent_says_that_a_folder_is_fine(house):
 
 
 @pytest.mark.proves("RUN-477")
-def test_code_that_catches_everything_in_a_loop_does_not_burn_the_machine(house, monkeypatch):
+def test_loop_that_catches_everything_is_slowed_down(house, monkeypatch):
     monkeypatch.setattr(run_journal, "_PAUSE_SECONDS", 0.001)
     waits = []
     wait = threading.Event.wait
@@ -149,7 +151,7 @@ def test_code_that_catches_everything_in_a_loop_does_not_burn_the_machine(house,
 
 
 @pytest.mark.proves("RUN-478")
-def test_a_run_that_kills_its_drivers_becomes_a_question(house):
+def test_run_that_kills_its_drivers_becomes_a_question(house):
     deaths = [10]
 
     def deadly(_):
@@ -168,7 +170,7 @@ def test_a_run_that_kills_its_drivers_becomes_a_question(house):
 
 
 @pytest.mark.proves("RUN-478")
-def test_drivers_that_get_further_and_die_are_not_held_against_a_run(house):
+def test_dead_drivers_with_progress_do_not_stop_a_run(house):
     reached = set()
 
     def eager(_):
@@ -186,7 +188,7 @@ def test_drivers_that_get_further_and_die_are_not_held_against_a_run(house):
 
 
 @pytest.mark.proves("RUN-478")
-def test_a_run_that_kills_its_drivers_may_be_stopped(house):
+def test_run_that_kills_its_drivers_may_be_stopped(house):
     def deadly(_):
         raise Crash
 
@@ -233,7 +235,7 @@ def test_threads_of_a_flows_own_make_no_calls(house):
 
 @pytest.mark.proves("RUN-480", "LAW-7")
 @pytest.mark.parametrize("what", ["gone", "link"])
-def test_a_folder_that_is_gone_or_leads_elsewhere_halts_the_run(house, tmp_path, what):
+def test_missing_or_moved_folder_halts_the_run(house, tmp_path, what):
     coder = house.agent("coder", done())
     victim = tmp_path / "victim"
     victim.mkdir()
@@ -248,7 +250,7 @@ def test_a_folder_that_is_gone_or_leads_elsewhere_halts_the_run(house, tmp_path,
     if what == "link":
         folder.symlink_to(victim)
     halted = house.answer_and_drive("yes")
-    assert halted.state == "stuck" and "is gone, or a link now" in halted.reason
+    assert halted.state == "stuck" and "is gone or is now a link" in halted.reason
     assert not list(victim.iterdir()) and not coder.orders
     folder.unlink(missing_ok=True)
     (tmp_path / "moved").rename(folder)

@@ -1,4 +1,4 @@
-"""Who drives a run: claims, leases, the dead and the silent, the worker, and closing."""
+"""Drivers of a run: claims, leases, dead and silent drivers, the worker, and closing."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from tests.support.flow_harness import Crash, done, house, needs, real_house
 from tests.support.people import a_person
 from tests.support.waiting import eventually
 
-from gatebell import StoreTroubleError, flow, parallel, pause, run, sleep, step
+from gatebell import flow, pause, run
 from gatebell.adapters.engines.local import Worker
 from gatebell.adapters.system import processes
+from gatebell.api.flows import parallel, sleep, step
 from gatebell.domain.runs.runs import RunChange
+from gatebell.errors import StoreError
 from gatebell.services.asks import apply_deadlines
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Heartbeat
@@ -40,7 +42,7 @@ def stranger():
 
 
 def own_run(house, owner, lease_seconds=30.0):
-    """The run of a house in somebody else's hands."""
+    """Return the run of a house as claimed by another process."""
     run_now = house.run()
     lease = house.clock.now() + timedelta(seconds=lease_seconds)
     taken = run_now._replace(
@@ -52,7 +54,7 @@ def own_run(house, owner, lease_seconds=30.0):
 
 @pytest.mark.proves("RUN-442")
 @pytest.mark.parametrize("how", ["stop", "claim"])
-def test_whoever_was_overtaken_writes_nothing_and_begins_nothing(house, how):
+def test_overtaken_driver_writes_and_starts_nothing(house, how):
     did = []
 
     def overtake():
@@ -78,7 +80,7 @@ def test_whoever_was_overtaken_writes_nothing_and_begins_nothing(house, how):
 
 
 @pytest.mark.proves("RUN-442", "TASK-317")
-def test_a_run_is_driven_by_one_at_a_time(house, stranger):
+def test_run_has_one_driver_at_a_time(house, stranger):
     house.start(lambda _: "mine")
     own_run(house, processes.identify(stranger.pid))
     assert house.driver.claim(house.run()) is None
@@ -98,7 +100,7 @@ def test_of_two_who_claim_at_once_one_gets_it(house):
 
 
 @pytest.mark.proves("RUN-443")
-def test_the_runs_of_the_dead_are_found_at_once(house):
+def test_runs_of_dead_drivers_are_found_at_once(house):
     house.start(lambda _: "mine")
     left = own_run(house, "an-earlier-boot/1/1")
     assert Abandoned(house.store).find() == [left]
@@ -107,7 +109,7 @@ def test_the_runs_of_the_dead_are_found_at_once(house):
 
 
 @pytest.mark.proves("RUN-443")
-def test_the_living_are_given_a_grace_after_their_lease(house, stranger):
+def test_live_drivers_have_a_grace_after_their_lease(house, stranger):
     house.start(lambda _: "mine")
     late = own_run(house, processes.identify(stranger.pid))
     abandoned = Abandoned(house.store)
@@ -116,7 +118,7 @@ def test_the_living_are_given_a_grace_after_their_lease(house, stranger):
     house.clock.advance(1)
     assert abandoned.find() == []
     house.clock.advance(14)
-    # It beat its heart in time: everything begins anew.
+    # It sent its heartbeat in time, so the grace starts again.
     assert house.store.runs.extend(late, house.clock.now() + timedelta(seconds=30))
     assert abandoned.find() == []
     house.clock.advance(31)
@@ -128,7 +130,7 @@ def test_the_living_are_given_a_grace_after_their_lease(house, stranger):
 
 
 @pytest.mark.proves("RUN-443")
-def test_a_heart_beats_for_what_is_held_and_survives_trouble(house, monkeypatch):
+def test_heartbeat_renews_claims_and_survives_errors(house, monkeypatch):
     monkeypatch.setattr(claims, "_BEAT_SECONDS", 0.001)
     house.start(lambda _: "mine")
     held = claims.claim(house.store, house.run())
@@ -137,7 +139,7 @@ def test_a_heart_beats_for_what_is_held_and_survives_trouble(house, monkeypatch)
     def extending(run_now, to):
         beats.append(run_now.id)
         if len(beats) == 1:
-            raise StoreTroubleError("busy")
+            raise StoreError("busy")
         return extend(run_now, to)
 
     monkeypatch.setattr(house.store.runs, "extend", extending)
@@ -152,7 +154,7 @@ def test_a_heart_beats_for_what_is_held_and_survives_trouble(house, monkeypatch)
 
 
 @pytest.mark.proves("RUN-444", "S2-62")
-def test_restarts_are_no_attempts(house):
+def test_restarts_do_not_count_as_attempts(house):
     crashes = [Crash()] * 5
     house.agent("coder", needs("Which?"), *crashes, done("at last"))
     house.go(lambda _: run("coder").summary)
@@ -166,7 +168,7 @@ def test_restarts_are_no_attempts(house):
 
 
 @pytest.mark.proves("RUN-458")
-def test_what_cannot_be_recorded_does_not_go_on(house, monkeypatch):
+def test_unrecordable_step_stops_the_run(house, monkeypatch):
     did = []
 
     @flow
@@ -183,11 +185,11 @@ def test_what_cannot_be_recorded_does_not_go_on(house, monkeypatch):
 
     def full(new, expected):
         if new.calls:
-            raise StoreTroubleError("the disk is full")
+            raise StoreError("the disk is full")
         return change(new, expected)
 
     monkeypatch.setattr(house.store.runs, "change", full)
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         house.drive()
     assert did == ["first"] and house.run().state == "running"
     monkeypatch.setattr(house.store.runs, "change", change)
@@ -197,7 +199,7 @@ def test_what_cannot_be_recorded_does_not_go_on(house, monkeypatch):
 
 
 @pytest.mark.proves("RUN-455")
-def test_a_driver_that_closes_lets_its_runs_go(house):
+def test_closing_driver_releases_its_runs(house):
     did = []
 
     @flow
@@ -219,7 +221,7 @@ def test_a_driver_that_closes_lets_its_runs_go(house):
 
 
 @pytest.mark.proves("RUN-455")
-def test_a_driver_that_closes_ends_its_agents_and_they_go_on_elsewhere(real_house, monkeypatch):
+def test_agents_of_a_closing_driver_end_and_continue_elsewhere(real_house, monkeypatch):
     house, ended, at_work, gone = real_house, [], threading.Event(), threading.Event()
 
     def ending(identity, mark):
@@ -247,7 +249,7 @@ def test_a_driver_that_closes_ends_its_agents_and_they_go_on_elsewhere(real_hous
 
 
 @pytest.mark.proves("RUN-455")
-def test_a_driver_that_closes_starts_no_agent(house):
+def test_closing_driver_starts_no_agent(house):
     coder = house.agent("coder", done("too early"), done("went on"))
     begin = coder.run
 
@@ -263,7 +265,7 @@ def test_a_driver_that_closes_starts_no_agent(house):
 
 
 @pytest.mark.proves("RUN-455")
-def test_ctrl_c_leaves_a_run_that_can_be_taken_up(house):
+def test_ctrl_c_leaves_a_resumable_run(house):
     def interrupt(_order, _events):
         raise KeyboardInterrupt
 
@@ -318,7 +320,7 @@ def a_worker(house, slots=2, driver=None):
 
 
 class Claiming:
-    """A driver that has every run it is asked for."""
+    """A driver that gets every run it claims."""
 
     driven = ()
 
@@ -331,7 +333,7 @@ class Claiming:
 
 @contextmanager
 def at_work(house, slots=2):
-    """A worker on a thread of its own, which ends whatever happens."""
+    """Run a worker on its own thread, and stop it at the end."""
     made = a_worker(house, slots)
     thread = threading.Thread(target=made.work, daemon=True)
     thread.start()
@@ -349,7 +351,7 @@ def working(real_house):
 
 
 @pytest.mark.proves("RUN-454")
-def test_the_worker_drives_what_is_ready_and_what_becomes_so(working):
+def test_worker_drives_runs_as_they_become_ready(working):
     house = working
     made = house.start(lambda _: bool(pause("Go?")))
     eventually(lambda: house.run().state == "waiting_human")
@@ -359,7 +361,7 @@ def test_the_worker_drives_what_is_ready_and_what_becomes_so(working):
 
 
 @pytest.mark.proves("RUN-454", "S2-B5")
-def test_the_worker_lets_deadlines_fall_and_wakes_sleepers(working):
+def test_worker_settles_deadlines_and_wakes_sleeping_runs(working):
     house = working
     house.start(flow(human_timeout=60)(lambda _: [sleep(5), bool(pause("Go?"))]))
     eventually(lambda: house.run().ready_at is not None)
@@ -370,7 +372,7 @@ def test_the_worker_lets_deadlines_fall_and_wakes_sleepers(working):
 
 
 @pytest.mark.proves("RUN-454", "RUN-443")
-def test_the_worker_takes_over_from_the_dead(real_house):
+def test_worker_takes_over_from_dead_drivers(real_house):
     house = real_house
     house.start(lambda _: "mine")
     own_run(house, "an-earlier-boot/1/1")
@@ -379,7 +381,7 @@ def test_the_worker_takes_over_from_the_dead(real_house):
 
 
 @pytest.mark.proves("RUN-454")
-def test_a_worker_fills_its_slots_and_not_more(real_house):
+def test_worker_fills_its_slots_and_no_more(real_house):
     house, now, most, lock, go = real_house, [], [], threading.Lock(), threading.Event()
 
     def effect():
@@ -402,7 +404,7 @@ def test_a_worker_fills_its_slots_and_not_more(real_house):
 
 
 @pytest.mark.proves("RUN-454", "RUN-458")
-def test_a_worker_survives_trouble_with_one_run(house, caplog):
+def test_worker_survives_an_error_of_one_run(house, caplog):
     driven = []
 
     def drive(run_now):
@@ -410,7 +412,7 @@ def test_a_worker_survives_trouble_with_one_run(house, caplog):
         change = RunChange(run_now._replace(state="stuck", reason="x"))
         house.store.runs.change(change, run_now)
         if len(driven) == 1:
-            raise StoreTroubleError("the disk is full")
+            raise StoreError("the disk is full")
         return run_now
 
     for _ in range(3):
@@ -423,14 +425,14 @@ def test_a_worker_survives_trouble_with_one_run(house, caplog):
 
 
 @pytest.mark.proves("RUN-454", "RUN-458")
-def test_a_worker_outlives_trouble_while_it_looks(house, caplog, monkeypatch):
+def test_worker_survives_an_error_while_it_looks(house, caplog, monkeypatch):
     looks, driven = [], []
 
     def fail_once(_):
         looks.append(1)
         house.clock.advance(2)
         if len(looks) < 3:
-            raise StoreTroubleError("it was busy")
+            raise StoreError("it was busy")
         made.stop()
 
     house.start(lambda _: 1)
@@ -441,7 +443,7 @@ def test_a_worker_outlives_trouble_while_it_looks(house, caplog, monkeypatch):
 
 
 @pytest.mark.proves("RUN-454")
-def test_a_worker_whose_slots_are_taken_does_not_spin(house):
+def test_worker_without_free_slots_does_not_spin(house):
     house.go(lambda _: sleep(5))
     made = a_worker(house, 1)
     assert made._patience() == 1.0
@@ -454,7 +456,7 @@ def test_a_worker_whose_slots_are_taken_does_not_spin(house):
 
 
 @pytest.mark.proves("RUN-454")
-def test_a_busy_worker_takes_nothing_over(house):
+def test_busy_worker_takes_over_nothing(house):
     house.start(lambda _: 1)
     begun, go, driven = threading.Event(), threading.Event(), []
 
@@ -480,10 +482,10 @@ def test_a_busy_worker_takes_nothing_over(house):
 
 
 @pytest.mark.proves("RUN-460", "S2-B3", "LAW-3", "WHO-2")
-def test_whoever_works_in_a_turn_cannot_pass_its_gate(real_house):
+def test_agent_in_a_turn_cannot_pass_its_gate(real_house):
     house = real_house
     # That process has a clock of its own.
-    house.go(lambda _: bool(pause("Go?", expires_seconds=9e7)))
+    house.go(lambda _: bool(pause("Go?", timeout=9e7)))
     told = {**os.environ, "GATE_TURN": "t-abc", "GATE_STORE": house.store.path}
     words = [sys.executable, "-m", "gatebell", "answer", house.ask().id, "yes"]
     said = subprocess.run(words, env=told, capture_output=True, text=True, check=False, timeout=60)

@@ -1,4 +1,4 @@
-"""An error of the user's code names the line of that code, and the phase it belongs to."""
+"""An error in the user's code names its line and its phase."""
 
 from __future__ import annotations
 
@@ -7,19 +7,10 @@ import json
 import pytest
 from tests.support.flow_harness import house
 
-from gatebell import (
-    BranchFailedError,
-    HumanInput,
-    Phase,
-    StepFailedError,
-    UnfinishedError,
-    Workflow,
-    parallel,
-    pause,
-    run,
-    step,
-)
+from gatebell import HumanInput, Phase, Workflow, pause, run
+from gatebell.api.flows import parallel, step
 from gatebell.domain.runs.journals import describe_error
+from gatebell.errors import BranchFailedError, StepFailedError, UnfinishedError
 from gatebell.testing import MemoryStore
 
 __all__ = ["house"]
@@ -30,6 +21,13 @@ def break_down():
 
 
 LINE = f"test_flow_error_lines.py:{break_down.__code__.co_firstlineno + 1})"
+
+
+@pytest.mark.proves("EASE-29")
+def test_step_without_a_function_says_how_it_is_called(house):
+    over = house.go(lambda _: step("break_down", break_down))
+    assert over.state == "failed"
+    assert "step() takes a function first, not 'break_down': step(work, …)" in over.reason
 
 
 @pytest.mark.proves("EASE-5")
@@ -141,5 +139,5 @@ def test_traceback_shows_the_users_frames_only(house, work):
     ({"kind": "ValueError", "message": "boom"}, "ValueError: boom"),
     ({"kind": "BranchFailedError", "message": "branch 2: boom", "where": ""}, "branch 2: boom"),
 ])  # fmt: skip
-def test_record_of_an_error_is_told_with_its_line(error, told):
+def test_recorded_error_has_its_line(error, told):
     assert describe_error(error) == told

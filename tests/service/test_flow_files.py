@@ -1,4 +1,4 @@
-"""Flow files and role files: where they are found, how they are read, and what is refused."""
+"""Flow files and role files: how they are found, read and refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def flow_named(*names: str) -> str:
 
 
 @pytest.mark.proves("RUN-230")
-def test_a_role_is_looked_for_in_the_project_first(home, project):
+def test_role_of_the_project_comes_first(home, project):
     places = [
         project / ".gate/agents",
         project / ".claude/agents",
@@ -50,7 +50,7 @@ def test_a_role_is_looked_for_in_the_project_first(home, project):
 
 
 @pytest.mark.proves("RUN-230", "LAW-10")
-def test_a_missing_role_says_which_file_to_write(project):
+def test_missing_role_says_which_file_to_write(project):
     write(project / ".gate/agents/reviewer.md")
     write(project / ".claude/agents/architect.md")
     with pytest.raises(NotFoundError) as caught:
@@ -64,7 +64,7 @@ def test_a_missing_role_says_which_file_to_write(project):
 
 
 @pytest.mark.proves("RUN-231")
-def test_all_roles_are_listed_with_the_troubles_of_the_others(home, project):
+def test_all_roles_are_listed_with_faults_of_the_others(home, project):
     write(project / ".gate/agents/coder.md", "ours")
     write(project / ".gate/agents/broken.md", "---\nlimit: 3\n---\n")
     write(project / ".claude/agents/coder.md", "hidden")
@@ -73,7 +73,7 @@ def test_all_roles_are_listed_with_the_troubles_of_the_others(home, project):
     write(project / ".claude/agents/.hidden.md", "")
     write(home / "home/.claude/agents/broken.md", "hidden by the broken one")
     write(home / "home/.claude/agents/my agent.md", "")
-    found = role_files.all(str(project))
+    found = role_files.list_roles(str(project))
     own = [one for one in found.roles if one.name not in COME_ALONG]
     assert [(one.name, one.instructions) for one in own] == [
         ("architect", "plans"),
@@ -83,12 +83,12 @@ def test_all_roles_are_listed_with_the_troubles_of_the_others(home, project):
         f"{project}/.gate/agents/broken.md, line 2",
         "'my agent' is not a role's name",
     ]
-    elsewhere = [one.name for one in role_files.all(str(home / "nowhere")).roles]
+    elsewhere = [one.name for one in role_files.list_roles(str(home / "nowhere")).roles]
     assert elsewhere == sorted(["broken", *COME_ALONG])
 
 
 @pytest.mark.proves("RUN-232", "LAW-10")
-def test_what_is_no_readable_file_of_the_project_is_refused_with_a_sentence(home, project):
+def test_unreadable_or_foreign_file_is_refused_with_a_sentence(home, project):
     agents = project / ".gate/agents"
     outside = write(home / "outside.md", "elsewhere")
     agents.mkdir(parents=True)
@@ -103,8 +103,8 @@ def test_what_is_no_readable_file_of_the_project_is_refused_with_a_sentence(home
     refused = {
         "link": (RefusedError, "leads out of"),
         "dangling": (UsageError, "cannot be read: No such file"),
-        "folder": (UsageError, "is not a file"),
-        "pipe": (UsageError, "is not a file"),
+        "folder": (UsageError, "is not a regular file"),
+        "pipe": (UsageError, "is not a regular file"),
         "huge": (UsageError, "is longer than"),
         "latin": (UsageError, "line 2: this is not UTF-8"),
     }
@@ -112,7 +112,7 @@ def test_what_is_no_readable_file_of_the_project_is_refused_with_a_sentence(home
         with pytest.raises(kind, match=sentence) as caught:
             role_files.find(str(project), name)
         assert str(agents / f"{name}.md") in str(caught.value)
-    assert len(role_files.all(str(project)).problems) == len(refused)
+    assert len(role_files.list_roles(str(project)).problems) == len(refused)
 
 
 @pytest.mark.proves("S2-7", "S2-B2", "RUN-214")
@@ -142,7 +142,7 @@ def test_flow_files_are_found_by_path_and_by_name(home, project, monkeypatch):
         "flows/other.py": elsewhere,
         "./flows/other.py:x": elsewhere,
     }
-    assert [tuple(one) for one in flow_files.all(str(project))] == [
+    assert [tuple(one) for one in flow_files.list_files(str(project))] == [
         ("feature", ours),
         ("release", users),
     ]
@@ -151,8 +151,8 @@ def test_flow_files_are_found_by_path_and_by_name(home, project, monkeypatch):
 
 
 @pytest.mark.proves("RUN-233", "LAW-10")
-def test_a_missing_flow_says_what_is_there(project):
-    with pytest.raises(NotFoundError, match=r"a flow is a file in \.gate/flows/"):
+def test_missing_flow_lists_the_existing_ones(project):
+    with pytest.raises(NotFoundError, match=r"write one to \.gate/flows/"):
         flow_files.find(str(project), "feature")
     write(project / ".gate/flows/release.py")
     with pytest.raises(NotFoundError, match=r"no flow 'feature' .*; there are release"):
@@ -172,27 +172,27 @@ def test_nothing_is_read_from_a_folder_that_agents_write(home, project):
     (project / ".gate/flows/link.py").symlink_to(path)
     (home / "link.py").symlink_to(path)
     for named in (path, str(home / "link.py")):
-        with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+        with pytest.raises(RefusedError, match="is in the worktree of a run"):
             flow_files.find(str(project), named)
-        with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+        with pytest.raises(RefusedError, match="is in the worktree of a run"):
             flow_files.read(named)
     with pytest.raises(RefusedError, match="leads out of"):
         flow_files.find(str(project), "link")
-    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+    with pytest.raises(RefusedError, match="is in the worktree of a run"):
         flow_files.find(str(worktree), "feature")
-    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+    with pytest.raises(RefusedError, match="is in the worktree of a run"):
         role_files.find(str(worktree), "coder")
 
 
 @pytest.mark.proves("RUN-235")
-def test_a_flow_file_is_a_module_of_its_own(project):
-    # A dataclass looks its module up, and must not find ours or none.
+def test_flow_file_is_a_module_of_its_own(project):
+    # A dataclass looks up its module; it must find that of the flow file.
     body = (
         "\ufefffrom __future__ import annotations\nfrom dataclasses import dataclass\n"
         "@dataclass\nclass Plan:\n    steps: list[str]\nran = __name__, __file__\n"
     )
     path = write(project / ".gate/flows/json.py", body)
-    # The first of all also loads what loading takes.
+    # The first load also imports the modules of the loader.
     load(write(project / ".gate/flows/first.py", ""))
     before, search = set(sys.modules), list(sys.path)
     module = load(path)
@@ -206,13 +206,13 @@ def test_a_flow_file_is_a_module_of_its_own(project):
 
 
 @pytest.mark.proves("RUN-235")
-def test_the_code_of_a_flow_file_inherits_nothing_from_ours(project):
+def test_flow_file_inherits_no_future_import(project):
     path = write(project / "f.py", "def f(x: 1 + 1): ...\nkind = f.__annotations__['x']\n")
     assert load(path).kind == 2
 
 
 @pytest.mark.proves("RUN-236")
-def test_modules_beside_a_flow_are_its_own_and_are_read_anew_when_they_change(project, monkeypatch):
+def test_modules_beside_a_flow_are_reloaded_when_changed(project, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     one = write(project / "one/feature.py", "import helpers\nfrom pack import inner\n")
     write(project / "one/helpers.py", "word = 'one'")
@@ -220,7 +220,7 @@ def test_modules_beside_a_flow_are_its_own_and_are_read_anew_when_they_change(pr
     write(project / "one/pack/inner.py", "import helpers\nword = helpers.word")
     two = write(project / "two/feature.py", "import helpers\n")
     write(project / "two/helpers.py", "word = 'two'")
-    # Named like one of Python's own, which must stay what it is.
+    # It has the name of a module of Python, which must stay unchanged.
     write(project / "two/colorsys.py", "word = 'mine'")
     first, second = load(one), load(two)
     assert (first.helpers.word, first.inner.word, second.helpers.word) == ("one", "one", "two")
@@ -237,7 +237,7 @@ def test_modules_beside_a_flow_are_its_own_and_are_read_anew_when_they_change(pr
 
 
 @pytest.mark.proves("RUN-236")
-def test_what_a_flow_file_does_to_the_search_path_is_left(project, monkeypatch):
+def test_search_path_changed_by_a_flow_file_is_kept(project, monkeypatch):
     monkeypatch.setattr(sys, "path", [str(project), *sys.path])
     path = write(project / "f.py", "import sys\nsys.path.append('/nowhere')\n")
     load(path)
@@ -259,7 +259,7 @@ def test_what_a_flow_file_does_to_the_search_path_is_left(project, monkeypatch):
         ("a\0b", ": the flow file cannot be loaded: "),
     ],
 )
-def test_a_flow_file_that_cannot_be_loaded_says_where(project, source, sentence):
+def test_flow_file_with_an_error_names_the_place(project, source, sentence):
     path = write(project / "feature.py", source)
     write(project / "helpers.py", "def (:")
     before = set(sys.modules)
@@ -281,18 +281,18 @@ def test_tracebacks_show_the_lines_that_were_run(project):
 
 
 @pytest.mark.proves("RUN-238")
-def test_the_flow_is_the_one_wanted_the_one_named_like_the_file_or_the_only_one(project):
+def test_flow_is_chosen_by_request_file_name_or_alone(project):
     several = load(write(project / "my-feature.py", flow_named("release", "my_feature")))
-    assert list(flow_files.flows_in(several)) == ["release", "my_feature"]
+    assert list(flow_files.find_flows(several)) == ["release", "my_feature"]
     assert flow_files.choose(several)[1]("x") == "my_feature"
     assert flow_files.choose(several, "release")[0] == "release"
     only = load(write(project / "x.py", flow_named("feature")))
     assert flow_files.choose(only)[0] == "feature"
     path = write(project / "y.py", flow_named("one", "two"))
-    with pytest.raises(UsageError, match=r"holds one, two: say which, as .*y\.py:one"):
+    with pytest.raises(UsageError, match=r"has one, two: choose one, for example .*y\.py:one"):
         flow_files.choose(load(path))
-    with pytest.raises(UsageError, match="holds feature: say which"):
+    with pytest.raises(UsageError, match="has feature: choose one"):
         flow_files.choose(only, "flow")
     nothing = write(project / "z.py", "from unittest.mock import call, Mock\nm = Mock()\nn = 3\n")
-    with pytest.raises(UsageError, match="holds no flow: write @flow"):
+    with pytest.raises(UsageError, match="has no flow: write @flow"):
         flow_files.choose(load(nothing))

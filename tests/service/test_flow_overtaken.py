@@ -1,4 +1,4 @@
-"""Drives whose run is taken from them in the middle: what they still do harms nobody."""
+"""Drivers that lose their run in the middle change nothing afterwards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def house(tmp_path):
 
 
 def before(owner, name, happens):
-    """Let something happen just before a verb is called next."""
+    """Call a function just before the next call of a verb."""
     verb = getattr(owner, name)
 
     def after_that(*arguments, **named):
@@ -26,7 +26,7 @@ def before(owner, name, happens):
 
 
 @pytest.mark.proves("RUN-507")
-def test_a_run_that_is_stopped_while_it_asks_leaves_no_question(house):
+def test_run_stopped_while_it_asks_leaves_no_question(house):
     house.start(lambda _: flows.pause("Go on?").reason)
     before(house.store.asks, "open", house.stop)
     assert house.drive().state == "stuck"
@@ -34,7 +34,7 @@ def test_a_run_that_is_stopped_while_it_asks_leaves_no_question(house):
 
 
 @pytest.mark.proves("RUN-507")
-def test_a_question_that_was_withdrawn_with_its_run_is_asked_again(house):
+def test_question_withdrawn_with_its_run_is_asked_again(house):
     house.start(lambda _: flows.pause("Go on?").reason)
     before(house.store.asks, "open", house.stop)
     house.drive()
@@ -43,8 +43,8 @@ def test_a_question_that_was_withdrawn_with_its_run_is_asked_again(house):
 
 
 @pytest.mark.proves("RUN-507")
-def test_a_run_ends_and_withdraws_what_it_asked_in_one_write(house, monkeypatch):
-    """Killed right after it, nobody would come to withdraw anything; and no answer is undone."""
+def test_run_ends_and_withdraws_its_asks_in_one_write(house, monkeypatch):
+    """A kill right after it must leave no open ask, and no answer is undone."""
 
     def work(_):
         return flows.parallel(

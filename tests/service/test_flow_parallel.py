@@ -8,18 +8,9 @@ import threading
 import pytest
 from tests.support.flow_harness import Crash, done, needs, real_house
 
-from gatebell import (
-    BranchFailedError,
-    StepFailedError,
-    context,
-    flow,
-    parallel,
-    pause,
-    run,
-    sleep,
-    step,
-    stuck,
-)  # fmt: skip
+from gatebell import flow, pause, run, stuck
+from gatebell.api.flows import context, parallel, sleep, step
+from gatebell.errors import BranchFailedError, StepFailedError  # fmt: skip
 
 __all__ = ["real_house"]
 
@@ -28,7 +19,7 @@ PATIENCE_SECONDS = 20
 
 @pytest.fixture
 def house(real_house):
-    """Not in memory: there time flies while a branch waits, however busy the others are."""
+    """A store in memory would advance its clock while a branch waits."""
     return real_house
 
 
@@ -45,7 +36,7 @@ def fails(words="no"):
 
 @pytest.mark.proves("RUN-431")
 @pytest.mark.parametrize("order", list(itertools.permutations("ABCD")), ids="".join)
-def test_results_come_in_the_order_of_the_branches_whoever_answers_first(house, order):
+def test_results_are_in_branch_order_whichever_is_answered_first(house, order):
     waiting = house.go(lambda _: parallel(*map(asks, "ABCD")))
     assert waiting.reason == "A; B; C; D" and waiting.stopped_at == "1.1.1 1.2.1 1.3.1 1.4.1"
     for name in order:
@@ -68,7 +59,7 @@ def test_all_answered_at_once_gives_the_same(house):
 
 
 @pytest.mark.proves("RUN-432")
-def test_an_answered_branch_goes_on_while_another_works(house):
+def test_answered_branch_continues_while_another_works(house):
     at_work, went_on, seen = threading.Event(), threading.Event(), []
 
     def works(_order, _events):
@@ -97,12 +88,12 @@ def test_an_answered_branch_goes_on_while_another_works(house):
     house.answer("yes")
     drive.join(PATIENCE_SECONDS)
     over = house.run()
-    # It went on inside the same drive: the run was never given back.
+    # It continued in the same drive: the run was never released.
     assert seen == [True] and over.result == ["built", [True, None]] and over.claim == 1
 
 
 @pytest.mark.proves("RUN-433")
-def test_a_failed_branch_stops_its_neighbours_at_their_next_call(house):
+def test_failed_branch_stops_others_at_their_next_call(house):
     did = []
     failed = threading.Event()
 
@@ -142,7 +133,7 @@ def test_a_failed_branch_stops_its_neighbours_at_their_next_call(house):
 
 
 @pytest.mark.proves("RUN-433", "RUN-427")
-def test_a_failed_parallel_call_raises_the_same_when_it_is_replayed(house):
+def test_failed_parallel_call_raises_the_same_when_replayed(house):
     seen = []
 
     @flow
@@ -159,7 +150,7 @@ def test_a_failed_parallel_call_raises_the_same_when_it_is_replayed(house):
 
 
 @pytest.mark.proves("RUN-433", "RUN-446")
-def test_taking_up_again_tries_only_what_failed_and_what_it_stopped(house):
+def test_resuming_repeats_only_failed_and_stopped_branches(house):
     did = []
 
     def effect(name, times_bad):
@@ -183,7 +174,7 @@ def test_taking_up_again_tries_only_what_failed_and_what_it_stopped(house):
 
 
 @pytest.mark.proves("RUN-433")
-def test_settled_branches_come_back_with_what_became_of_each(house):
+def test_settled_branches_return_the_result_of_each(house):
     waiting = house.go(lambda _: parallel(fails("x"), asks("A"), lambda: 3, settle=True))
     assert waiting.state == "waiting_human"
     first, second, third = house.answer_and_drive("yes").result
@@ -194,7 +185,7 @@ def test_settled_branches_come_back_with_what_became_of_each(house):
 
 
 @pytest.mark.proves("RUN-433")
-def test_an_error_of_the_branchs_own_is_told_too(house):
+def test_error_of_the_branch_itself_is_reported(house):
     def wrong():
         raise KeyError("k")
 
@@ -206,19 +197,19 @@ def test_an_error_of_the_branchs_own_is_told_too(house):
 
 @pytest.mark.proves("RUN-433")
 @pytest.mark.parametrize("settle", [False, True])
-def test_a_branch_that_is_stuck_ends_the_run_as_stuck(house, settle):
+def test_stuck_branch_ends_the_run_as_stuck(house, settle):
     over = house.go(lambda _: parallel(asks("A"), lambda: stuck("cannot"), settle=settle))
     assert (over.state, over.reason) == ("stuck", "cannot") and house.pending() == []
 
 
 @pytest.mark.proves("RUN-433")
-def test_stuck_is_not_hidden_by_a_neighbours_failure_where_failures_are_settled(house):
+def test_settled_failure_does_not_hide_a_stuck_branch(house):
     over = house.go(lambda _: parallel(fails(), lambda: stuck("cannot"), settle=True))
     assert (over.state, over.reason) == ("stuck", "cannot")
 
 
 @pytest.mark.proves("RUN-433")
-def test_a_crash_after_the_neighbours_asks_were_withdrawn_tells_the_failure(house, monkeypatch):
+def test_crash_after_withdrawing_asks_reports_the_failure(house, monkeypatch):
     house.start(lambda _: parallel(fails(), asks("A")))
     change = house.store.runs.change
 
@@ -252,7 +243,7 @@ def test_only_so_many_branches_work_at_once(house):
 
 
 @pytest.mark.proves("RUN-434")
-def test_a_branch_that_waits_takes_nobodys_place(house):
+def test_waiting_branch_uses_no_slot(house):
     house.go(lambda _: parallel(asks("A"), asks("B"), lambda: 3, limit=1))
     assert [one.question.prompt for one in house.pending()] == ["A", "B"]
     house.answer_and_drive("yes", part="A")
@@ -261,7 +252,7 @@ def test_a_branch_that_waits_takes_nobodys_place(house):
 
 @pytest.mark.proves("RUN-434")
 @pytest.mark.parametrize("works", [(1,), ([1],), ("x",)])
-def test_what_is_no_branch_is_refused(house, works):
+def test_invalid_branch_is_refused(house, works):
     over = house.go(lambda _: parallel(*works))
     assert over.state == "failed" and "functions without arguments" in over.reason
     assert house.go(lambda _: parallel(lambda: 1, limit=0)).state == "failed"
@@ -283,7 +274,7 @@ def test_branches_have_branches(house):
 
 
 @pytest.mark.proves("RUN-434", "RUN-433")
-def test_a_failure_reaches_the_branches_of_its_neighbours(house):
+def test_failure_stops_nested_branches(house):
     did, begun, failed = [], threading.Event(), threading.Event()
 
     def slow():
@@ -292,7 +283,7 @@ def test_a_failure_reaches_the_branches_of_its_neighbours(house):
 
     def inner():
         step(slow)
-        # By now the neighbour of the branch around this one has failed.
+        # The branch beside the outer branch has failed here.
         for _ in range(PATIENCE_SECONDS * 100):
             step(lambda: did.append(1), name="more")
             threading.Event().wait(0.01)
@@ -309,7 +300,7 @@ def test_a_failure_reaches_the_branches_of_its_neighbours(house):
 
 
 @pytest.mark.proves("RUN-435")
-def test_a_branch_sleeps_beside_one_that_asks(house):
+def test_branch_sleeps_beside_one_that_asks(house):
     waiting = house.go(
         lambda _: parallel(lambda: [sleep(60), step(lambda: "woke", name="w")], asks("A"))
     )
@@ -324,7 +315,7 @@ def test_a_branch_sleeps_beside_one_that_asks(house):
 
 
 @pytest.mark.proves("RUN-435")
-def test_a_time_that_comes_first_wakes_a_run_that_waits_for_people(house):
+def test_earlier_time_wakes_a_run_that_waits_for_people(house):
     waiting = house.go(lambda _: parallel(lambda: [sleep(60), "woke"], asks("A")))
     house.clock.advance(60)
     assert house.store.runs.ready(9) == [waiting.id]
@@ -362,7 +353,7 @@ def test_branches_count_their_own_calls(house):
 
 
 @pytest.mark.proves("RUN-433")
-def test_an_agent_whose_neighbour_failed_is_not_asked_about_again(house):
+def test_agent_stopped_by_another_branch_is_not_asked_about(house):
     house.agent("coder", needs("Which?"), done("never"))
 
     @flow
@@ -378,7 +369,7 @@ def test_an_agent_whose_neighbour_failed_is_not_asked_about_again(house):
 
 
 @pytest.mark.proves("RUN-433", "RUN-403")
-def test_what_a_failed_branch_left_behind_wakes_nobody(house):
+def test_remains_of_a_failed_branch_wake_no_run(house):
 
     @flow
     def forgiving(_):
@@ -394,8 +385,8 @@ def test_what_a_failed_branch_left_behind_wakes_nobody(house):
 
 
 @pytest.mark.proves("RUN-470")
-def test_signals_and_answers_come_out_of_a_branch_as_they_were(house):
-    """The first time and when they are replayed; and nothing from outside is taken for one."""
+def test_signals_and_answers_leave_a_branch_unchanged(house):
+    """Both in the first run and in a replay; no outside error is taken for one."""
     forged = {"$signal": {"status": "APPROVED"}}
     house.agent("coder", done("written"))
     seen = []

@@ -1,4 +1,4 @@
-"""Replaying a journal: what code sees, what it must not do, and what becomes of changed code."""
+"""Replay of a journal: recorded results, forbidden calls, and changed code."""
 
 from __future__ import annotations
 
@@ -9,28 +9,16 @@ import pytest
 from tests.support.flow_harness import Crash, done, house, needs, real_house
 from tests.support.people import a_person, an_agent
 
-from gatebell import (
+from gatebell import GateError, ask, flow, pause, run, stuck
+from gatebell.api import flows  # fmt: skip
+from gatebell.api.flows import context, log, now, parallel, random, read, sleep, step
+from gatebell.errors import (
     BranchFailedError,
-    GateError,
     NotFoundError,
     RefusedError,
     StepFailedError,
     UsageError,
-    ask,
-    context,
-    flow,
-    log,
-    now,
-    parallel,
-    pause,
-    random,
-    read,
-    run,
-    sleep,
-    step,
-    stuck,
 )
-from gatebell.api import flows  # fmt: skip
 from gatebell.services.asks.create_ask import only_ask
 from gatebell.services.runs import manage_runs
 
@@ -68,7 +56,7 @@ def test_live_and_replayed_code_see_the_same(house):
 
 
 @pytest.mark.proves("RUN-427", "LAW-5")
-def test_a_recorded_step_is_never_done_again(house):
+def test_recorded_step_is_never_repeated(house):
     did = []
     house.go(lambda _: [step(lambda: did.append(1), name="effect"), bool(pause("Go?"))])
     house.drive()
@@ -84,7 +72,7 @@ def test_a_recorded_step_is_never_done_again(house):
         (lambda: {(1, 2): 3}, "TypeError"), (fails(StepFailedError("K", "m")), "StepFailedError"),
     ],
 )  # fmt: skip
-def test_a_step_that_fails_does_so_both_times(house, work, kind):
+def test_step_that_fails_does_so_both_times(house, work, kind):
     seen = []
 
     @flow
@@ -102,7 +90,7 @@ def test_a_step_that_fails_does_so_both_times(house, work, kind):
 
 
 @pytest.mark.proves("RUN-427")
-def test_an_agent_that_fails_does_so_both_times_and_leaves_its_session_free(house):
+def test_failed_agent_fails_both_times_and_frees_its_session(house):
     seen = []
 
     @flow
@@ -121,14 +109,14 @@ def test_an_agent_that_fails_does_so_both_times_and_leaves_its_session_free(hous
 
 
 @pytest.mark.proves("RUN-427")
-def test_a_result_that_is_no_json_fails_the_run(house):
+def test_result_that_is_not_json_fails_the_run(house):
     over = house.go(lambda _: object())
     assert over.state == "failed" and "JSON" in over.reason
 
 
 @pytest.mark.proves("RUN-428", "S2-B19", "S2-12")
 @pytest.mark.parametrize("how", ["bare", "finally", "with", "return"])
-def test_nothing_swallows_a_park_and_nothing_is_begun_after_it(house, how):
+def test_park_is_never_swallowed_and_nothing_starts_after_it(house, how):
     did = []
 
     def effect():
@@ -179,7 +167,7 @@ def test_nothing_swallows_a_park_and_nothing_is_begun_after_it(house, how):
 
 
 @pytest.mark.proves("RUN-429", "S2-P9")
-def test_another_call_at_a_path_leaves_the_run_stuck_with_an_account(house):
+def test_another_call_at_a_path_leaves_the_run_stuck(house):
     house.agent("coder", done(), done())
     house.go(lambda _: [run("coder").status, bool(pause("Go?"))])
     house.flow, house.source = (
@@ -191,7 +179,7 @@ def test_another_call_at_a_path_leaves_the_run_stuck_with_an_account(house):
     assert "call 1 was run('coder') and is now pause('First?')" in over.reason
     assert f"gate resume {over.id} --from 1" in over.reason
     assert house.pending() == [] and "run.source_changed" in house.events()
-    # With the old code it goes on where it was.
+    # The old code continues at the same place.
     house.flow = flow(lambda _: [run("coder").status, bool(pause("Go?"))])
     house.resume()
     assert house.answer_and_drive("yes").result == ["DONE", True]
@@ -213,7 +201,7 @@ def test_changed_code_that_still_fits_goes_on(house):
 
 
 @pytest.mark.proves("RUN-429")
-def test_other_arguments_are_told_and_a_person_may_keep_the_record(house):
+def test_changed_arguments_are_shown_and_may_be_accepted(house):
     prompts = iter("abcdef")
     coder = house.agent("coder", done("once"))
     house.go(lambda _: [run("coder", next(prompts)).summary, bool(pause("Go?"))])
@@ -227,7 +215,7 @@ def test_other_arguments_are_told_and_a_person_may_keep_the_record(house):
 
 
 @pytest.mark.proves("RUN-430", "LAW-4")
-def test_a_fork_shares_records_asks_gates_again_and_forks_sessions(house):
+def test_fork_shares_records_asks_again_and_forks_sessions(house):
 
     @flow
     def long(_):
@@ -244,21 +232,21 @@ def test_a_fork_shares_records_asks_gates_again_and_forks_sessions(house):
     assert (forked.parent, forked.parent_path, forked.started_by) == (parent.id, "4", "person:bob")
     assert house.folders.made[-1]["snapshot"] == f"snapshot-{parent.id}-4"
     assert house.folders.made[-1]["token"] == forked.created_at.isoformat()
-    # What was approved then was what came next then.
+    # The approval was for the next step of that time.
     assert house.drive().reason == "Go?" and house.folders.set_up_times == 2
     over = house.answer_and_drive("yes")
     assert over.result == ["a", True, "b", "d"]
     order = coder.orders[-1]
     assert order.fork_of == session and order.session not in ("", session) and order.fresh
     assert "You are the coder." not in order.text and "Add login" not in order.text
-    # The next one speaks in the forked session, which is nobody else's.
+    # The next call uses the forked session, which no other run uses.
     assert house.store.runs.get(parent.id) == parent
     assert house.calls()["4"].key == f"run-{over.id}/4/1"
 
 
 @pytest.mark.proves("RUN-430", "LAW-4")
-def test_an_approval_by_ask_is_asked_again_in_a_fork_too(house):
-    house.go(lambda _: [bool(ask("Go?", "approval")), ask("Name?").value, bool(pause("Now?"))])
+def test_approval_by_ask_is_asked_again_in_a_fork(house):
+    house.go(lambda _: [bool(pause("Go?")), ask("Name?").value, bool(pause("Now?"))])
     house.answer_and_drive("yes")
     house.answer_and_drive("Ada")
     house.fork("3")
@@ -267,7 +255,7 @@ def test_an_approval_by_ask_is_asked_again_in_a_fork_too(house):
 
 
 @pytest.mark.proves("RUN-430")
-def test_a_fork_in_place_works_in_the_same_folder(house):
+def test_fork_in_place_works_in_the_same_folder(house):
     house.agent("coder", done("a"), done("b"))
     house.go(lambda _: run("coder").summary)
     house.fork("1")
@@ -275,7 +263,7 @@ def test_a_fork_in_place_works_in_the_same_folder(house):
 
 
 @pytest.mark.proves("RUN-430")
-def test_a_fork_without_a_snapshot_takes_the_folder_as_it_is(house):
+def test_fork_without_a_snapshot_uses_the_folder_as_found(house):
     house.go(lambda _: [step(lambda: 1, name="a"), step(lambda: 2, name="b")], in_place=False)
     first = house.run_id
     house.fork("2")
@@ -284,7 +272,7 @@ def test_a_fork_without_a_snapshot_takes_the_folder_as_it_is(house):
 
 
 @pytest.mark.proves("RUN-430")
-def test_a_fork_speaks_on_in_its_own_session(house):
+def test_fork_continues_in_its_own_session(house):
     coder = house.agent("coder", *(done(word) for word in "abcde"))
     house.go(lambda _: [run("coder").summary for _ in range(3)])
     house.fork("2")
@@ -294,7 +282,7 @@ def test_a_fork_speaks_on_in_its_own_session(house):
 
 
 @pytest.mark.proves("RUN-435", "LAW-1")
-def test_a_sleeping_run_needs_nobody_until_its_time(house):
+def test_sleeping_run_needs_no_driver_until_its_time(house):
     asleep = house.go(lambda _: [sleep(60), "slept"])
     assert (asleep.state, asleep.owner) == ("ready", "")
     assert house.store.runs.next_ready_at() == asleep.ready_at
@@ -318,7 +306,7 @@ def test_reading_gives_the_same_text_for_ever(house):
 
 @pytest.mark.proves("RUN-436")
 @pytest.mark.parametrize("path", ["../outside", "link", "nothing", "bytes", ".", "huge", "pipe"])
-def test_what_is_no_text_of_the_runs_folder_is_not_read(house, tmp_path, path, monkeypatch):
+def test_only_text_files_of_the_run_folder_are_read(house, tmp_path, path, monkeypatch):
     (tmp_path / "outside").write_text("x", encoding="utf-8")
     os.symlink(tmp_path / "outside", os.path.join(house.folder, "link"))
     os.mkfifo(os.path.join(house.folder, "pipe"))
@@ -341,7 +329,7 @@ def test_what_is_no_text_of_the_runs_folder_is_not_read(house, tmp_path, path, m
 
 
 @pytest.mark.proves("RUN-436", "S2-P2")
-def test_a_flow_knows_where_it_stands(house):
+def test_context_names_run_folder_and_key(house):
     keys = []
 
     @flow
@@ -356,7 +344,7 @@ def test_a_flow_knows_where_it_stands(house):
 
 
 @pytest.mark.proves("RUN-436")
-def test_a_line_of_the_log_is_written_once_whatever_it_holds(house):
+def test_log_line_is_written_once_whatever_it_holds(house):
     house.go(lambda _: [log("odd \udc80\0"), log("x" * 500), bool(pause("Go?"))])
     assert house.answer_and_drive("yes").state == "completed"
     assert house.calls()["2"].value == "x" * 500
@@ -373,14 +361,14 @@ def test_a_line_of_the_log_is_written_once_whatever_it_holds(house):
         now,
     ],
 )
-def test_a_step_makes_no_calls_of_its_own(house, inside):
+def test_step_makes_no_calls_of_its_own(house, inside):
     over = house.go(lambda _: step(inside, name="greedy"))
     assert over.state == "failed" and "was called inside step 1" in over.reason
     assert list(house.calls()) == ["1"]
 
 
 @pytest.mark.proves("RUN-446", "S2-40", "S2-P8")
-def test_a_failed_run_is_taken_up_at_the_failed_call_only(house):
+def test_failed_run_resumes_at_the_failed_call_only(house):
     did = []
 
     def effect(what):
@@ -403,7 +391,7 @@ def test_a_failed_run_is_taken_up_at_the_failed_call_only(house):
 
 
 @pytest.mark.proves("RUN-446")
-def test_a_failure_that_the_flow_has_dealt_with_is_not_tried_again(house):
+def test_failure_handled_by_the_flow_is_not_repeated(house):
     did = []
 
     @flow
@@ -422,7 +410,7 @@ def test_a_failure_that_the_flow_has_dealt_with_is_not_tried_again(house):
 
 
 @pytest.mark.proves("RUN-446")
-def test_what_a_flow_raises_can_always_be_kept(house):
+def test_every_error_of_a_flow_can_be_stored(house):
     for work in (fails(ValueError("bad \udc80")), lambda: stuck("bad \ud800\0")):
         over = house.go(lambda _, work=work: work())
         assert over.state in ("failed", "stuck") and "bad" in over.reason
@@ -432,7 +420,7 @@ def test_what_a_flow_raises_can_always_be_kept(house):
 
 
 @pytest.mark.proves("RUN-446")
-def test_a_flow_that_cannot_be_loaded_fails_and_goes_on_once_it_can(house):
+def test_flow_that_cannot_load_fails_and_resumes_later(house):
     house.start(lambda _: "fine")
     good = house.flow
     house.flow = None
@@ -452,7 +440,7 @@ def test_a_flow_that_cannot_be_loaded_fails_and_goes_on_once_it_can(house):
         ({"what": "Stop the run"}, "stuck", 1, None),
     ],
 )
-def test_a_dangerous_step_in_doubt_is_a_question_to_a_person(house, answer, state, times, result):
+def test_interrupted_dangerous_step_is_a_question_to_a_person(house, answer, state, times, result):
     did = []
 
     def ship():
@@ -475,7 +463,7 @@ def test_a_dangerous_step_in_doubt_is_a_question_to_a_person(house, answer, stat
 
 
 @pytest.mark.proves("RUN-441", "LAW-3")
-def test_an_agents_answer_about_a_dangerous_step_does_not_count(house):
+def test_agent_answer_about_a_dangerous_step_does_not_count(house):
     did = []
 
     def ship():
@@ -512,7 +500,7 @@ def test_nobodys_answer_does_not_run_a_dangerous_step_again(house, on_timeout):
 
 
 @pytest.mark.proves("RUN-440")
-def test_stopping_and_resuming_does_not_run_a_dangerous_step_again(house):
+def test_resuming_does_not_repeat_a_dangerous_step(house):
     did = []
 
     def ship():
@@ -527,7 +515,7 @@ def test_stopping_and_resuming_does_not_run_a_dangerous_step_again(house):
 
 
 @pytest.mark.proves("RUN-440")
-def test_a_dangerous_step_that_ended_is_no_question(house):
+def test_completed_dangerous_step_raises_no_question(house):
     did = []
 
     def ship():
@@ -538,13 +526,13 @@ def test_a_dangerous_step_that_ended_is_no_question(house):
 
     house.go(lambda _: step(ship, dangerous=True))
     assert house.run().state == "failed"
-    # It ran, and what it returned could not be kept: that it ran is not forgotten.
+    # It ran and its result could not be stored; the record says that it ran.
     assert house.resume().state == "failed" and "it ran" in house.run().reason
     assert house.resume().state == "waiting_human" and did == [1, 1]
 
 
 @pytest.mark.proves("RUN-440", "LAW-5")
-def test_a_plain_step_that_was_interrupted_runs_again(house):
+def test_interrupted_plain_step_runs_again(house):
     did = []
 
     def effect():
@@ -560,7 +548,7 @@ def test_a_plain_step_that_was_interrupted_runs_again(house):
 
 
 @pytest.mark.proves("RUN-453")
-def test_a_folder_that_cannot_be_set_up_is_a_question(house):
+def test_failed_setup_of_a_folder_is_a_question(house):
     house.folders.problems = ["npm is missing", "npm is missing still", "and again"]
     waiting = house.go(lambda _: "worked", in_place=False)
     assert waiting.state == "waiting_human" and house.ask().activity == "npm is missing"
@@ -573,14 +561,14 @@ def test_a_folder_that_cannot_be_set_up_is_a_question(house):
 
 
 @pytest.mark.proves("RUN-453")
-def test_a_folder_is_set_up_once(house):
+def test_folder_is_set_up_once(house):
     house.go(lambda _: bool(pause("Go?")), in_place=False)
     house.answer_and_drive("yes")
     assert house.folders.set_up_times == 1 and house.run().state == "completed"
 
 
 @pytest.mark.proves("RUN-453")
-def test_a_question_about_the_folder_is_found_again_after_a_crash(house, monkeypatch):
+def test_question_about_the_folder_is_found_after_a_crash(house, monkeypatch):
     house.folders.problems = ["failed at 10:01", "failed at 10:02"]
     house.start(lambda _: "worked", in_place=False)
     put = house.store.runs.change
@@ -597,7 +585,7 @@ def test_a_question_about_the_folder_is_found_again_after_a_crash(house, monkeyp
 
 
 @pytest.mark.proves("RUN-457")
-def test_a_run_is_made_before_its_folder_and_starts_when_that_is_there(house):
+def test_run_is_created_before_its_folder_and_starts_after(house):
     made = house.start(lambda _: "worked", in_place=False, with_changes=True)
     assert made.state == "ready" and made.branch == "gate/run-1"
     token = made.created_at.isoformat()
@@ -614,7 +602,7 @@ def test_a_run_is_made_before_its_folder_and_starts_when_that_is_there(house):
 
 
 @pytest.mark.proves("RUN-457")
-def test_a_run_whose_folder_cannot_be_made_is_no_run(house):
+def test_run_without_a_creatable_folder_is_not_created(house):
     def fail(*_, **__):
         raise UsageError("this is no repository")
 
@@ -626,7 +614,7 @@ def test_a_run_whose_folder_cannot_be_made_is_no_run(house):
 
 
 @pytest.mark.proves("RUN-457")
-def test_a_run_without_a_folder_is_not_taken_up(house, monkeypatch):
+def test_run_without_a_folder_is_not_resumed(house, monkeypatch):
     def interrupt(*_, **__):
         raise Crash
 
@@ -652,19 +640,19 @@ def test_only_ended_runs_are_deleted(house):
 
 
 @pytest.mark.proves("RUN-457")
-def test_what_somebody_else_changes_in_between_is_refused(house, monkeypatch):
+def test_concurrent_change_is_refused(house, monkeypatch):
     monkeypatch.setattr(house.store.runs, "change", lambda *_: False)
-    with pytest.raises(RefusedError, match="somebody else"):
+    with pytest.raises(RefusedError, match="another process"):
         house.start(lambda _: 1)
     monkeypatch.undo()
     house.go(lambda _: 1)
     monkeypatch.setattr(house.store.runs, "delete", lambda *_: False)
-    with pytest.raises(RefusedError, match="somebody else"):
+    with pytest.raises(RefusedError, match="another process"):
         manage_runs.delete(house.store, house.run_id, a_person())
 
 
 @pytest.mark.proves("RUN-457")
-def test_a_person_who_is_asked_by_run_has_one_ask_there(real_house):
+def test_ask_is_found_by_run_if_it_is_single(real_house):
     house = real_house
     house.go(lambda _: parallel(lambda: bool(pause("A?")), lambda: bool(pause("B?"))))
     with pytest.raises(UsageError, match="several"):
@@ -677,6 +665,6 @@ def test_a_person_who_is_asked_by_run_has_one_ask_there(real_house):
 
 
 @pytest.mark.proves("RUN-427")
-def test_the_errors_of_flows_are_errors_of_the_gate():
+def test_errors_of_flows_are_errors_of_the_gate():
     assert issubclass(BranchFailedError, StepFailedError) and issubclass(StepFailedError, GateError)
     assert flows.run is run and needs("Q")["question"] == "Q" and ask is flows.ask

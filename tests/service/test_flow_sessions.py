@@ -1,4 +1,4 @@
-"""Session asks in flows: they park, and what came of them is recorded."""
+"""Session asks in flows: the run parks, and the result is recorded."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pytest
 from tests.support.flow_harness import house
 from tests.support.people import a_person
 
-from gatebell import Approval, UsageError, ask, ask_interactive, flow
-from gatebell.api.schemas import Selection, Structured
+from gatebell import Approval, ask, ask_interactive, flow
+from gatebell.api.schemas import Selection
 from gatebell.domain.digests import digest
 from gatebell.domain.sessions.visits import Terms
+from gatebell.errors import UsageError
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import manage_runs
@@ -34,9 +35,9 @@ def reviewed(prompt):
         "Is this safe?",
         context={"findings": ["a", "b"]},
         system_prompt="You help a security engineer.",
-        outcome=Structured(Review),
+        returns=Review,
         capture_transcript=True,
-        session_seconds=600,
+        session_timeout=600,
     )
     if result.outcome != "completed":
         return [result.outcome, result.response, result.note]
@@ -45,7 +46,7 @@ def reviewed(prompt):
 
 @flow
 def gated(prompt):
-    result = ask_interactive("May it go out?", outcome=Approval())
+    result = ask_interactive("May it go out?", returns=Approval)
     return [result.outcome, result.response]
 
 
@@ -57,7 +58,7 @@ def only_ask(house):
     "SES-135", "S0-3", "S0-13", "S0-17", "S0-32", "S0-90", "S0-92", "S0-B9", "S0-B10"
 )
 @pytest.mark.proves("S0-B33", "S0-P2")
-def test_a_flow_waits_for_a_session_and_gets_the_typed_value(house):
+def test_flow_gets_the_typed_value_of_a_session(house):
     assert house.go(reviewed).state == "waiting_human"
     ask = only_ask(house)
     terms = Terms(
@@ -76,7 +77,7 @@ def test_a_flow_waits_for_a_session_and_gets_the_typed_value(house):
 
 
 @pytest.mark.proves("SES-136", "S0-27", "S0-B7", "S0-B26")
-def test_whatever_becomes_of_a_session_the_flow_is_told(house):
+def test_every_end_of_a_session_reaches_the_flow(house):
     house.go(reviewed)
     ask_session.fail(house.store, only_ask(house).id, a_person("ada"), "no terminal anywhere")
     assert house.drive().result == ["failed", None, "no terminal anywhere"]
@@ -95,7 +96,7 @@ def test_whatever_becomes_of_a_session_the_flow_is_told(house):
 
 
 @pytest.mark.proves("SES-137", "LAW-3", "S0-31", "S0-B6")
-def test_an_approval_in_a_session_is_a_gate(house):
+def test_approval_in_a_session_is_a_gate(house):
     house.go(gated)
     assert house.answer_and_drive("no").result == ["completed", "rejected"]
     assert house.calls()["1"].name == "pause"
@@ -104,7 +105,7 @@ def test_an_approval_in_a_session_is_a_gate(house):
 
 
 @pytest.mark.proves("SES-138")
-def test_a_session_of_a_run_that_was_stopped_is_asked_anew(house):
+def test_session_of_a_stopped_run_is_asked_again(house):
     house.go(gated)
     first = only_ask(house)
     house.stop()
@@ -119,16 +120,17 @@ def test_a_session_of_a_run_that_was_stopped_is_asked_anew(house):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"timeout": 5}, "takes no timeout"),
-        ({"outcome": "approve"}, "outcome is Approval"),
-        ({"outcome": Selection("abc")}, "use a list of texts"),
+        ({"outcome": Approval}, "does not take 'outcome'; did you mean 'returns'?"),
+        ({"sessionTimeout": 5}, "did you mean 'session_timeout'?"),
+        ({"returns": "approve"}, "not the text 'approve'"),
+        ({"returns": Selection("abc")}, "use a list of texts"),
         ({"participants": "ada"}, "expected a list for participants"),
         ({"notify": "ada"}, "expected a list for notify"),
-        ({"session_seconds": -1}, "above 0"),
-        ({"participants": ["ada"], "outcome": Approval()}, "gate person add"),
+        ({"session_timeout": -1}, "above 0"),
+        ({"participants": ["ada"], "returns": Approval}, "gate person add"),
     ],
 )
-def test_what_makes_no_sense_is_said_at_once(house, options, sentence):
+def test_invalid_arguments_are_refused_at_once(house, options, sentence):
     @flow
     def wrong(prompt):
         return ask_interactive("Q", **options).outcome
@@ -138,7 +140,7 @@ def test_what_makes_no_sense_is_said_at_once(house, options, sentence):
 
 
 @pytest.mark.proves("SES-139", "S0-116", "S0-113", "S0-B29")
-def test_who_is_to_be_told_and_where_it_opens(house):
+def test_session_stores_notified_people_folder_and_tools(house):
     @flow
     def told(prompt):
         return ask_interactive("Q", notify=["ada"], cwd="sub", mcp_config="tools.json").response
@@ -162,7 +164,7 @@ def test_outside_of_a_flow_it_says_so():
 
 
 @pytest.mark.proves("SES-139", "LAW-5")
-def test_a_journal_that_was_begun_before_there_were_sessions_still_fits(house):
+def test_journal_from_before_sessions_still_fits(house):
     @flow
     def plain(prompt):
         return ask("Which one?").value

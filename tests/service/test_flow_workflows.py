@@ -6,7 +6,9 @@ import pytest
 from tests.support.flow_harness import done, house, needs
 from tests.support.people import a_person
 
-from gatebell import StepFailedError, UsageError, ask, flow, pause, run, stuck
+from gatebell import ask, flow, pause, run, stuck
+from gatebell.api.flows import choose
+from gatebell.errors import StepFailedError, UsageError
 from gatebell.services.asks import create_ask
 
 __all__ = ["house"]
@@ -29,7 +31,7 @@ def feature(prompt):
 
 
 @pytest.mark.proves("RUN-420", "S2-21", "S2-36", "S2-38", "S2-73", "S2-5")
-def test_the_flagship_runs_through_both_gates_and_its_loop(house):
+def test_flagship_passes_both_gates_and_its_loop(house):
     house.agent("architect", done("three layers"))
     coder = house.agent("coder", done("written"), done("mended"))
     changes = {"status": "CHANGES_REQUESTED", "reason": "there are no tests"}
@@ -44,7 +46,7 @@ def test_the_flagship_runs_through_both_gates_and_its_loop(house):
         "architect", "Approve architecture?", "coder", "reviewer", "coder", "reviewer",
         "Approve deployment?", "deployer",
     ]  # fmt: skip
-    # The reviewer's words reach the coder, in the coder's own session.
+    # The words of the reviewer reach the coder in its own session.
     assert "there are no tests" in coder.sent[1] and "three layers" not in coder.sent[1]
     assert len({order.session for order in coder.orders}) == 1
     assert reviewer.orders[0].session != coder.orders[0].session
@@ -52,7 +54,7 @@ def test_the_flagship_runs_through_both_gates_and_its_loop(house):
 
 @pytest.mark.proves("RUN-420", "S2-33", "S2-34", "S2-39", "S2-31")
 @pytest.mark.parametrize("times", [0, 1])
-def test_a_gate_that_is_not_approved_ends_the_flagship(house, times):
+def test_unapproved_gate_ends_the_flagship(house, times):
     house.agent("architect", done())
     house.agent("coder", done())
     house.agent("reviewer", {"status": "APPROVED"})
@@ -98,7 +100,7 @@ def gated(_):
     ("answer", "state", "reason", "deployed"),
     [("yes", "completed", "", 1), ("no", "stuck", "rejected", 0)],
 )
-def test_a_gate_stands_before_the_deployment(house, answer, state, reason, deployed):
+def test_deployment_waits_for_its_gate(house, answer, state, reason, deployed):
     house.agent("test-runner", done("all green"))
     deployer = house.agent("deployer", done())
     house.go(gated)
@@ -109,7 +111,7 @@ def test_a_gate_stands_before_the_deployment(house, answer, state, reason, deplo
 
 
 @pytest.mark.proves("RUN-422", "S2-72", "S2-25", "S2-26", "S2-B16")
-def test_an_agent_that_may_not_ask_tells_the_flow(house):
+def test_agent_that_may_not_ask_reports_to_the_flow(house):
     @flow
     def alone(_):
         result = run("autonomous-agent", "Go on your own", human=False)
@@ -124,7 +126,7 @@ def test_an_agent_that_may_not_ask_tells_the_flow(house):
 
 
 @pytest.mark.proves("RUN-422", "S2-23", "S2-B9")
-def test_a_flow_may_rule_out_people_for_all_its_agents(house):
+def test_flow_may_forbid_questions_for_all_its_agents(house):
     house.agent("coder", {"status": "NEEDS_HUMAN"})
     over = house.go(flow(human=False)(lambda _: "no reason: " + run("coder").reason))
     assert over.result == "no reason: "
@@ -143,7 +145,7 @@ def test_two_gates_with_the_same_text_are_two_decisions(house):
 
 
 @pytest.mark.proves("RUN-421", "S2-B1")
-def test_a_gate_in_a_loop_is_asked_each_time(house):
+def test_gate_in_a_loop_is_asked_each_time(house):
     house.go(lambda _: [bool(pause("Again?")) for _ in range(3)])
     for answer in ("yes", "no", "yes"):
         house.answer_and_drive(answer)
@@ -152,7 +154,7 @@ def test_a_gate_in_a_loop_is_asked_each_time(house):
 
 
 @pytest.mark.proves("RUN-422", "S2-22", "S2-42", "S2-15", "S2-16", "S2-6", "S2-8", "S2-11")
-def test_an_agent_needs_people_three_times_and_the_flow_does_not_notice(house):
+def test_flow_does_not_notice_three_questions_of_an_agent(house):
     coder = house.agent(
         "coder", needs("Which flow?"), needs("Which flow?"), needs("Which scope?"), done("built")
     )
@@ -175,7 +177,7 @@ def test_an_agent_needs_people_three_times_and_the_flow_does_not_notice(house):
         for word, sent in zip(("PKCE", "still PKCE", "email"), coder.sent[1:], strict=True)
     ] == [True] * 3
     assert len({order.session for order in coder.orders}) == 1
-    # One call, four turns; every answer was handed over.
+    # One call and four turns; each answer was sent.
     assert list(house.calls()) == ["1"] and len(house.turns("1")) == 4
     assert all(
         one.delivered_to.startswith("agent:scripted/") for one in house.store.asks.list_settled(9)
@@ -183,7 +185,7 @@ def test_an_agent_needs_people_three_times_and_the_flow_does_not_notice(house):
 
 
 @pytest.mark.proves("RUN-422", "S2-19")
-def test_an_agent_offers_options_and_a_person_writes_their_own(house):
+def test_agent_offers_options_and_a_person_writes_their_own(house):
     coder = house.agent(
         "coder", needs("Which?", options=["A", "B"], summary="I looked at both"), done()
     )
@@ -200,7 +202,7 @@ def test_an_agent_offers_options_and_a_person_writes_their_own(house):
 
 
 @pytest.mark.proves("RUN-422")
-def test_an_agent_that_does_not_say_why_is_asked_about_all_the_same(house):
+def test_agent_without_a_reason_is_still_asked_about(house):
     house.agent("coder", {"status": "NEEDS_HUMAN"}, done())
     house.go(lambda _: run("coder").status)
     assert house.ask().question.prompt == "coder needs a person and did not say why"
@@ -220,7 +222,7 @@ def waits_for(what):
 @pytest.mark.parametrize(
     ("on_timeout", "state"), [("stuck", "stuck"), ("fail", "failed"), ("return", "completed")]
 )
-def test_what_nobody_answers_in_time_ends_as_the_flow_says(house, what, on_timeout, state):
+def test_unanswered_question_ends_as_the_flow_says(house, what, on_timeout, state):
     house.agent("coder", needs("Which?"), done("late"))
     house.go(flow(on_timeout=on_timeout, human_timeout=60)(waits_for(what)))
     house.clock.advance(59)
@@ -228,18 +230,18 @@ def test_what_nobody_answers_in_time_ends_as_the_flow_says(house, what, on_timeo
     house.clock.advance(1)
     over = house.drive()
     assert over.state == state
-    told = {"stuck": "timed out", "fail": "TimedOutError", "return": ""}[on_timeout]
+    told = {"stuck": "timed out", "fail": "AskExpiredError", "return": ""}[on_timeout]
     assert told in over.reason
     if on_timeout == "return":
-        assert over.result in ("timed_out", "nobody answered in time")
+        assert over.result in ("timed_out", "no person answered in time")
     else:
-        # Whoever takes it up again asks anew.
+        # After resuming, the question is asked again.
         assert house.resume().state == "waiting_human" and len(house.pending()) == 1
         assert house.answer_and_drive("yes").state == "completed"
 
 
 @pytest.mark.proves("RUN-423", "RUN-427")
-def test_a_timeout_that_fails_does_so_again_when_it_is_replayed(house):
+def test_failing_timeout_fails_again_when_replayed(house):
     seen = []
 
     @flow(on_timeout="fail", human_timeout=60)
@@ -254,7 +256,7 @@ def test_a_timeout_that_fails_does_so_again_when_it_is_replayed(house):
     house.clock.advance(60)
     house.drive()
     assert house.answer_and_drive("yes").result is True
-    assert len(seen) == 2 and seen[0] == seen[1] and seen[0][0] == "TimedOutError"
+    assert len(seen) == 2 and seen[0] == seen[1] and seen[0][0] == "AskExpiredError"
 
 
 @pytest.mark.proves("RUN-423", "S2-24")
@@ -265,10 +267,10 @@ def test_without_another_word_people_have_a_day(house):
 
 
 @pytest.mark.proves("RUN-423", "S2-B7", "LAW-3")
-def test_a_gate_that_timed_out_is_not_true(house):
+def test_expired_gate_is_not_true(house):
     @flow(on_timeout="return")
     def patient(_):
-        gate = pause("Go?", expires_seconds=5)
+        gate = pause("Go?", timeout=5)
         return [bool(gate), gate.status, gate.reason]
 
     house.go(patient)
@@ -277,14 +279,14 @@ def test_a_gate_that_timed_out_is_not_true(house):
 
 
 @pytest.mark.proves("RUN-423")
-def test_a_declared_default_answers_a_question_that_timed_out(house):
-    house.go(lambda _: ask("Name?", default="none", expires_seconds=5).value)
+def test_declared_default_answers_an_expired_question(house):
+    house.go(lambda _: ask("Name?", default="none", timeout=5).value)
     house.clock.advance(5)
     assert house.drive().result == "none"
 
 
 @pytest.mark.proves("RUN-423")
-def test_an_ask_that_is_withdrawn_leaves_the_run_stuck(house):
+def test_withdrawn_ask_leaves_the_run_stuck(house):
     house.go(lambda _: bool(pause("Go?")))
     create_ask.cancel(house.store, house.ask().id, a_person("bob"), "wrong question")
     over = house.drive()
@@ -294,11 +296,11 @@ def test_an_ask_that_is_withdrawn_leaves_the_run_stuck(house):
 
 
 @pytest.mark.proves("RUN-423")
-def test_what_a_flow_cannot_mean_is_refused():
+def test_invalid_flow_arguments_are_refused():
     with pytest.raises(UsageError, match="on_timeout is one of"):
         flow(on_timeout="approve")
     for seconds in (None, 0, -1, "1 h", float("nan")):
-        with pytest.raises(UsageError, match="human_timeout is a number"):
+        with pytest.raises(UsageError, match="human_timeout must be a number"):
             flow(human_timeout=seconds)
     with pytest.raises(UsageError, match="gate run FILE PROMPT"):
         pause("Go?")
@@ -313,9 +315,9 @@ def test_questions_of_every_kind_come_back_as_outcomes(house):
     def curious(_):
         return [
             ask("Name?", priority="urgent", escalations=[(5, "bob")]).value,
-            ask("Colour?", options=["red", "blue"]).value,
-            ask("Number?", "form", schema=schema).value,
-            bool(ask("Sure?", "approval")),
+            choose("Colour?", ["red", "blue"]).value,
+            ask("Number?", returns=schema).value,
+            bool(pause("Sure?")),
         ]
 
     house.store.people.add("bob", [])
@@ -334,8 +336,8 @@ def test_questions_of_every_kind_come_back_as_outcomes(house):
     "more",
     [
         {"secret": True},
-        {"kind": "form", "schema": {"type": "object", "properties": {"k": {"type": "string", "writeOnly": True}}}},
-        {"owner": "run:1/1"}, {"kind": "nothing"}, {"kind": "choice"},
+        {"returns": {"type": "object", "properties": {"k": {"type": "string", "writeOnly": True}}}},
+        {"owner": "run:1/1"}, {"returns": "nothing"}, {"timeout": "1h"},
     ],
 )  # fmt: skip
 def test_secrets_and_nonsense_are_refused_in_a_journal(house, more):
@@ -345,7 +347,7 @@ def test_secrets_and_nonsense_are_refused_in_a_journal(house, more):
 
 
 @pytest.mark.proves("RUN-424", "S2-29", "S2-2")
-def test_a_gate_shows_what_there_is_to_look_at(house):
+def test_gate_shows_its_artifacts(house):
     house.agent("coder", done("wrote login.py"))
 
     @flow
@@ -364,7 +366,7 @@ def test_a_gate_shows_what_there_is_to_look_at(house):
 
 
 @pytest.mark.proves("RUN-456", "S2-78", "S2-30", "S2-31", "S2-20")
-def test_a_script_signals_in_the_place_of_an_agent(house):
+def test_script_signals_in_place_of_an_agent(house):
     house.agent("coder", needs("Which?", options=["A", "B"]))
     house.go(
         lambda _: [run("coder").summary, bool(pause("Go?")), bool(pause("Go?")), ask("Name?").value]
@@ -379,7 +381,7 @@ def test_a_script_signals_in_the_place_of_an_agent(house):
 
 
 @pytest.mark.proves("RUN-456")
-def test_a_signal_goes_on_in_the_agents_session_when_it_is_not_enough(house):
+def test_insufficient_signal_continues_in_the_agent_session(house):
     coder = house.agent("coder", needs("Which?"), {"status": "DONE", "value": 3})
     house.go(lambda _: run("coder", returns={"type": "integer"}).value)
     over = house.signal("DONE")
@@ -387,8 +389,8 @@ def test_a_signal_goes_on_in_the_agents_session_when_it_is_not_enough(house):
 
 
 @pytest.mark.proves("RUN-456")
-def test_a_signal_that_cannot_be_meant_is_refused_and_leaves_nothing(house):
-    house.go(lambda _: [bool(pause("Go?")), ask("F?", "form", schema={"type": "object"}).value])
+def test_invalid_signal_is_refused_and_leaves_nothing(house):
+    house.go(lambda _: [bool(pause("Go?")), ask("F?", returns={"type": "object"}).value])
     for status in ("DONE", "", "  "):
         with pytest.raises(UsageError):
             house.signal(status)
@@ -399,7 +401,7 @@ def test_a_signal_that_cannot_be_meant_is_refused_and_leaves_nothing(house):
 
 
 @pytest.mark.proves("RUN-456")
-def test_a_signal_without_words_is_only_its_status(house):
+def test_signal_without_words_is_only_its_status(house):
     house.agent("coder", needs("Which?"))
     house.go(lambda _: list(run("coder")[:3]))
     assert house.signal("SKIPPED").result == ["SKIPPED", "", ""]

@@ -1,4 +1,4 @@
-"""A yes is used by one call, and for what its person saw: on the store in memory."""
+"""An approval is used by one call, for the shown input: on the store in memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def open_answered(store, call, word="yes"):
 
 @pytest.mark.proves("HOOK-10", "LAW-4")
 def test_guessed_id_shares_no_yes(store):
-    """Two hooks at once find the same call in the session's log."""
+    """Two hooks find the same call in the session's log at the same time."""
     first, second = (hold(call_id="", found="t1").identify() for _ in range(2))
     ask = open_answered(store, first)
     assert permit_call._outcome(store, ask, first) == Permission(allow=True)
@@ -49,7 +49,7 @@ def test_yes_of_a_named_call_is_for_no_guess(store):
 @pytest.mark.proves("HOOK-10")
 @pytest.mark.parametrize("found", ["t1", ""])
 def test_guessed_id_keeps_no_late_answer(store, found):
-    """Only by an id from the host is a call known to be the one that was asked about."""
+    """Only an id from the host identifies the call of an ask."""
     ask = open_answered(store, hold(call_id="t1"))
     guess = hold(call_id="", found=found, over=["t1"]).identify()
     assert not permit_call._is_for(ask, guess, store.now())

@@ -1,4 +1,4 @@
-"""Whatever a repository holds, none of its programs is run and no link of it is followed."""
+"""No program of a repository is run, and none of its links is followed."""
 
 from __future__ import annotations
 
@@ -72,9 +72,7 @@ def test_no_program_that_a_repository_names_is_run(project, workspace, trap):
 
 
 @pytest.mark.proves("RUN-187")
-def test_a_git_file_that_was_made_to_point_elsewhere_is_not_followed(
-    project, workspace, tmp_path, trap
-):
+def test_git_file_that_points_elsewhere_is_not_followed(project, workspace, tmp_path, trap):
     program, trace = trap
     place = workspace.make(str(project), 1)
     elsewhere = tmp_path / "elsewhere"
@@ -95,7 +93,7 @@ def test_a_git_file_that_was_made_to_point_elsewhere_is_not_followed(
 
 
 @pytest.mark.proves("RUN-187")
-def test_a_part_that_is_a_link_in_the_last_commit_is_refused(project, workspace, tmp_path):
+def test_committed_link_in_place_of_a_folder_is_refused(project, workspace, tmp_path):
     os.symlink(tmp_path, project / "part")
     git(project, "add", "part")
     git(project, "commit", "-qm", "a link")
@@ -118,7 +116,7 @@ def test_variables_of_a_git_hook_around_us_lead_nowhere(project, workspace, monk
 
 
 @pytest.mark.proves("RUN-187")
-def test_a_project_with_an_odd_name_is_a_project(project, workspace, tmp_path):
+def test_project_with_an_odd_name_works(project, workspace, tmp_path):
     odd = tmp_path / "-two\nlines"
     shutil.move(project, odd)
     place = workspace.make(str(odd), 1)
@@ -133,7 +131,7 @@ def test_a_project_with_an_odd_name_is_a_project(project, workspace, tmp_path):
 @pytest.mark.parametrize(
     "name", [".gitignore", "dir/.gitattributes", "inside/.git/HEAD", ".git/info/exclude"]
 )
-def test_a_pipe_where_git_reads_a_file_is_named_at_once(project, workspace, monkeypatch, name):
+def test_pipe_read_by_git_is_named_at_once(project, workspace, monkeypatch, name):
     place = workspace.make(str(project), 1)
     folder = Path(place.folder)
     write(folder, a_txt="changed\n")
@@ -152,15 +150,15 @@ def test_a_pipe_where_git_reads_a_file_is_named_at_once(project, workspace, monk
         looks.clear()
         with pytest.raises(GateError) as told:
             verb()
-        # What we read ourselves is seen at once, what git reads after one look.
-        by_us = f"{path} is not a file, so git is not run there: remove it."
-        by_git = f"git waits without end for {path}, a pipe or device where it reads a file: remove that."
+        # A file that we read is noticed at once, one that git reads after one look.
+        by_us = f"{path} is not a regular file, so git was not run: remove it."
+        by_git = f"git waits for ever for {path}, a pipe or device in place of a file: remove it."
         assert str(told.value) == (by_us if name == ".git/info/exclude" else by_git)
         assert len(looks) == (name != ".git/info/exclude")
 
 
 def nest_alternates(project, pipe):
-    """The folder that alternates name holds alternates of its own."""
+    """The folder in `alternates` has its own `alternates`."""
     other = pipe.parent / "other"
     (other / "info").mkdir(parents=True)
     (project / ".git/objects/info/alternates").write_text(f"# more\n{other}\n")
@@ -178,7 +176,7 @@ def pack_in_alternates(project, pipe):
 
 
 def link_objects(project, pipe):
-    """A folder of objects is elsewhere, and the last commit is a pipe there."""
+    """The objects are in another folder, where the last commit is a pipe."""
     commit = git(project, "rev-parse", "HEAD")
     linked, moved = project / ".git/objects" / commit[:2], pipe.parent / "moved"
     shutil.move(linked, moved)
@@ -190,23 +188,23 @@ def link_objects(project, pipe):
 
 @pytest.mark.proves("GIT-12")
 @pytest.mark.parametrize("plant", [nest_alternates, pack_in_alternates, link_objects])
-def test_a_pipe_elsewhere_that_git_reads_is_named(project, workspace, tmp_path, monkeypatch, plant):
+def test_pipe_elsewhere_read_by_git_is_named(project, workspace, tmp_path, monkeypatch, plant):
     path = os.path.realpath(plant(project, tmp_path / "pipe"))
     monkeypatch.setattr(repositories, "_FIRST_LOOK_SECONDS", 0.3)
     monkeypatch.setattr(repositories, "_PATIENCE_SECONDS", 9.0)
     with pytest.raises(GateError) as told:
         workspace.make(str(project), 1)
-    said = str(told.value).removeprefix("git waits without end for ").partition(", a pipe")[0]
+    said = str(told.value).removeprefix("git waits for ever for ").partition(", a pipe")[0]
     assert os.path.realpath(said) == path
 
 
 @pytest.mark.proves("GIT-13")
-def test_diff_only_names_a_file_that_would_fill_the_memory(project, workspace, monkeypatch):
+def test_diff_only_names_a_file_too_large_for_memory(project, workspace, monkeypatch):
     monkeypatch.setattr(quick_git, "_PATIENCE_SECONDS", 60.0)
     place = workspace.make(str(project), 1)
     write(place.folder, a_txt="x\n" * 11_000_000, b_txt="small\n")
     git(place.folder, "add", ".")
-    for shown in (workspace.diff(place), quick_git.changes(place.folder, "")):
+    for shown in (workspace.diff(place), quick_git.describe_changes(place.folder, "")):
         assert "Binary files a/a.txt and b/a.txt differ" in shown and "+small" in shown
         assert len(shown) < 1_000
 
@@ -223,9 +221,7 @@ def test_alternates_that_lead_in_a_circle_are_read_once(project, tmp_path):
 
 
 @pytest.mark.proves("RUN-190")
-def test_a_pipe_that_comes_before_the_diff_is_printed_is_named_as_well(
-    project, workspace, monkeypatch
-):
+def test_pipe_before_the_diff_is_named(project, workspace, monkeypatch):
     place = workspace.make(str(project), 1)
     write(place.folder, a_txt="changed\n")
     real = repositories.Repository.beginning
@@ -237,12 +233,12 @@ def test_a_pipe_that_comes_before_the_diff_is_printed_is_named_as_well(
 
     monkeypatch.setattr(repositories.Repository, "beginning", add_pipe)
     monkeypatch.setattr(repositories, "_FIRST_LOOK_SECONDS", 0.3)
-    with pytest.raises(GateError, match=r"waits without end for .*gitattributes"):
+    with pytest.raises(GateError, match=r"waits for ever for .*gitattributes"):
         workspace.diff(place)
 
 
 @pytest.mark.proves("RUN-190")
-def test_a_pipe_that_git_does_not_read_is_in_nobodys_way(project, workspace):
+def test_pipe_not_read_by_git_is_harmless(project, workspace):
     place = workspace.make(str(project), 1)
     os.mkfifo(os.path.join(place.folder, "pipe"))
     os.symlink("nowhere", os.path.join(place.folder, ".gitmodules"))

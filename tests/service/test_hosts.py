@@ -1,4 +1,4 @@
-"""What opens each agent's own screen, and what its log tells afterwards."""
+"""Opening the agent programs on their own screens, and reading their logs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SESSION = "5b1c1f2e-0000-4000-8000-000000000001"
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A home with logs of agents, and programs that are found by their names."""
+    """Set up a home with logs of agents, and programs on the path."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("claude", "codex", "talk"):
@@ -83,11 +83,11 @@ def codex_log(home, session, prompt, at="2026-11-16T12-00-00"):
 
 
 @pytest.mark.proves("SES-83", "S0-59", "S0-68", "S0-B30")
-def test_claude_is_opened_with_what_is_set_and_nothing_else(home):
+def test_claude_is_opened_with_its_settings_only(home):
     plain = ClaudeHost().open_session(opening(home))
     assert plain[0] == str(home / "bin" / "claude") and plain[-2:] == ["--", "-x: read it"]
     assert plain[1:3] == ["--session-id", SESSION] and plain[-6:-2][-2:] == ["--add-dir", "/p/a-1"]
-    # The last one counts.
+    # The last entry counts.
     modes = [plain[at + 1] for at, word in enumerate(plain) if word == "--permission-mode"]
     assert modes[-1] == "default"
     for word in ("-p", "--print", "--model", "--append-system-prompt-file"):
@@ -106,7 +106,7 @@ def test_claude_is_opened_with_what_is_set_and_nothing_else(home):
 
 
 @pytest.mark.proves("SES-84", "S0-117")
-def test_a_conversation_that_was_begun_is_resumed_and_one_that_is_gone_is_told(home):
+def test_started_conversation_is_resumed_and_a_lost_one_reported(home):
     claude, codex = ClaudeHost(), CodexHost()
     for host in (claude, codex):
         with pytest.raises(MissingAgentError, match="on this machine: it was begun elsewhere"):
@@ -121,13 +121,13 @@ def test_a_conversation_that_was_begun_is_resumed_and_one_that_is_gone_is_told(h
 
 
 @pytest.mark.proves("SES-85", "S0-68")
-def test_codex_is_opened_and_its_conversation_is_found_by_the_first_words(home):
+def test_codex_conversation_is_found_by_its_first_words(home):
     codex = CodexHost()
     fresh = opening(home, session="", model="sonnet", system_file="/p/system.md")
     words = codex.open_session(fresh)
     assert words[0] == str(home / "bin" / "codex") and words[-2:] == ["--", "-x: read it"]
     assert "resume" not in words and "--model" not in words, "sonnet is claude's"
-    told_so = 'developer_instructions="Behave as /p/system.md says: read it before anything else."'
+    told_so = 'developer_instructions="Follow /p/system.md: read it before anything else."'
     assert told_so in words
     assert codex.open_session(opening(home, session="", model="o9"))[-4:-2] == ["--model", "o9"]
     with pytest.raises(UsageError, match="codex takes no mcp_config"):
@@ -149,7 +149,7 @@ def test_codex_is_opened_and_its_conversation_is_found_by_the_first_words(home):
 
 
 @pytest.mark.proves("SES-86", "S0-B14")
-def test_the_talk_is_what_the_two_said_since_then(home):
+def test_talk_holds_both_sides_since_the_start(home):
     claude_log(
         home,
         build_line("user", "before", minutes=-1),
@@ -168,7 +168,7 @@ def test_the_talk_is_what_the_two_said_since_then(home):
 
 
 @pytest.mark.proves("SES-86", "S0-B25")
-def test_what_the_service_refused_is_trouble_until_the_agent_speaks(home):
+def test_service_refusal_is_reported_until_the_agent_speaks(home):
     refused = build_line(
         "assistant", [{"type": "text", "text": "Not logged in"}], isApiErrorMessage=True
     )
@@ -179,7 +179,7 @@ def test_what_the_service_refused_is_trouble_until_the_agent_speaks(home):
 
 
 @pytest.mark.proves("SES-87")
-def test_any_command_is_opened_with_the_file_of_the_question(home, monkeypatch):
+def test_any_command_is_opened_with_the_question_file(home, monkeypatch):
     host = CommandHost(["talk", "--file={prompt_file}"])
     words = host.open_session(opening(home, system_file="/p/system.md"))
     assert words == [

@@ -1,4 +1,4 @@
-"""Bringing in the backlog of a file."""
+"""Import of a backlog from a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def store():
 
 
 @pytest.mark.proves("TASK-76", "S3-P2")
-def test_ids_are_kept_where_they_are_free_and_renamed_with_all_that_name_them(store):
+def test_taken_ids_are_renamed_with_their_references(store):
     taken = backlog.create(store, "/p", ADA, {"title": "Mine"})
     done = bring_in(
         store,
@@ -40,14 +40,14 @@ def test_ids_are_kept_where_they_are_free_and_renamed_with_all_that_name_them(st
     assert by_title["B"].id == "tm-0li" and by_title["A"].id != taken.id
     assert by_title["B"].needs == (by_title["A"].id,) and by_title["B"].parent == by_title["A"].id
     assert len({task.id for task in done.tasks} | {taken.id}) == 5
-    assert done.remarks == [f"{taken.id} is taken by another task: it is {by_title['A'].id} here"]
+    assert done.remarks == [f"{taken.id} is the id of another task: it is {by_title['A'].id} here"]
     assert backlog.get(store, taken.id).title == "Mine"
     assert backlog.get(store, "tm-0li").unmet == 1
     assert [one.event.actor for one in store.audit.of_subject("tm-0li")] == [ADA.principal]
 
 
 @pytest.mark.proves("TASK-77")
-def test_the_same_file_twice_adds_nothing(store):
+def test_same_file_twice_adds_nothing(store):
     backlog.create(store, "/p", ADA, {"title": "Mine"})
     taken = store.tasks.page("/p", "all", 1)[0].id
     records = (
@@ -59,7 +59,7 @@ def test_the_same_file_twice_adds_nothing(store):
     again = bring_in(store, *records, {"id": "tm-new", "title": "D", "dependencies": [taken]})
     assert len(first.tasks) == 3 and not first.skipped
     assert [task.id for task in again.tasks] == ["tm-new"] and len(again.skipped) == 3
-    # What had to be renamed is known again, and meant by those that need it.
+    # A renamed task is recognized in the second file, and in its dependencies.
     assert again.tasks[0].needs == (first.tasks[1].id,)
     assert bring_in(store, *records).tasks == []
     other = bring_in(store, {**records[0], "createdAt": "2026-01-02T09:00:00Z"})
@@ -68,7 +68,7 @@ def test_the_same_file_twice_adds_nothing(store):
 
 
 @pytest.mark.proves("TASK-76", "TASK-72")
-def test_an_imported_task_is_as_in_the_file_and_its_test_command_the_persons(store):
+def test_imported_task_keeps_its_fields(store):
     done = bring_in(
         store,
         {
@@ -104,11 +104,11 @@ def test_one_bad_line_and_nothing_is_imported(store):
 
 
 @pytest.mark.proves("TASK-73")
-def test_a_missing_parent_that_is_imported_later_cannot_close_a_circle(store):
+def test_missing_parent_imported_later_cannot_close_a_circle(store):
     bring_in(store, {"id": "tm-aaa", "parent": "tm-bbb"})
     with pytest.raises(UsageError, match="line 1: tm-bbb would be part of itself"):
         bring_in(store, {"id": "tm-bbb", "parent": "tm-aaa"})
-    # Two ways to the same task are none.
+    # Two paths to the same task are not a circle.
     done = bring_in(
         store,
         {"id": "tm-ccc", "dependencies": ["tm-ddd", "tm-eee"]},
@@ -119,7 +119,7 @@ def test_a_missing_parent_that_is_imported_later_cannot_close_a_circle(store):
 
 
 @pytest.mark.proves("TASK-287")
-def test_a_dry_run_names_no_id_that_would_be_drawn_anew(store):
+def test_dry_run_names_no_id_that_would_be_random(store):
     bring_in(store, {"id": "tm-abc", "title": "Here"})
     records = (
         {"id": "tm-abc", "title": "Other", "state": "in_progress"},
@@ -128,13 +128,13 @@ def test_a_dry_run_names_no_id_that_would_be_drawn_anew(store):
     )
     done = bring_in(store, *records, dry=True)
     assert [task.id for task in done.tasks] == ["", "", "tm-new"]
-    assert done.remarks[0] == "tm-abc is taken by another task: it gets a new id here"
+    assert done.remarks[0] == "tm-abc is the id of another task: it gets a new id here"
     assert done.remarks[1].startswith("tm-abc was in_progress")
-    assert done.remarks[2] == "line 2 is part of tm-gone, which is not there"
+    assert done.remarks[2] == "line 2 is part of tm-gone, which does not exist"
 
 
 @pytest.mark.proves("TASK-78")
-def test_a_dry_run_writes_nothing_and_agents_import_nothing(store):
+def test_dry_run_writes_nothing_and_agents_import_nothing(store):
     assert len(bring_in(store, {"title": "A"}, dry=True).tasks) == 1
     assert store.tasks.count() == 0
     with pytest.raises(AgentRefusedError):
@@ -143,7 +143,7 @@ def test_a_dry_run_writes_nothing_and_agents_import_nothing(store):
 
 
 @pytest.mark.proves("TASK-76", "S3-B12")
-def test_whoever_takes_an_id_meanwhile_is_made_way_for(store, monkeypatch):
+def test_id_taken_during_the_import_is_avoided(store, monkeypatch):
     add, seen = store.tasks.add, []
 
     def overtaken(changes):
@@ -159,14 +159,14 @@ def test_whoever_takes_an_id_meanwhile_is_made_way_for(store, monkeypatch):
 
 
 @pytest.mark.proves("TASK-79")
-def test_a_long_chain_of_tasks_is_imported_without_going_over_it_again_and_again(store):
+def test_long_chain_of_tasks_is_imported_in_linear_time(store):
     needs = [{"id": f"tm-{n:05}", "dependencies": [f"tm-{n + 1:05}"]} for n in range(3_000)]
     looked = []
     get = store.tasks.get
     store.tasks.get = lambda name: looked.append(name) or get(name)
     done = bring_in(store, *needs, {"id": "tm-03000"}, dry=True)
     assert len(done.tasks) == 3_001 and len(looked) < 20_000
-    # Two on each step, both of which need both on the next: very many ways, few tasks.
+    # Each level has two tasks that depend on both of the next: many paths, few tasks.
     steps = [
         {"id": f"tm-s{n:02}{side}", "dependencies": [f"tm-s{n + 1:02}a", f"tm-s{n + 1:02}b"] * (n < 21)}
         for n in range(22)

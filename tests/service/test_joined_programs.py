@@ -1,4 +1,4 @@
-"""Sessions of a run that a program drives: what was reported in them counts there, too."""
+"""Sessions of a run that a program drives: reports in them count too."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ coding = Workflow("coding", phases=[Phase("code", agent="coder", prompt="Do it."
 
 @pytest.fixture
 def program(desk, monkeypatch):
-    """A program that drives a run whose agent needs a person; its result comes last."""
+    """A program that drives a run whose agent needs a person, and prints its result."""
     monkeypatch.chdir(desk.project)
     (desk.project / "signals.json").write_text(json.dumps([NEEDS]), encoding="utf-8")
     came = []
@@ -49,7 +49,7 @@ def report(joined, signal):
 
 @pytest.mark.proves("RUN-462")
 def test_report_of_killed_session_reaches_the_program(desk, program, monkeypatch):
-    """No bell rings when the process that held the session dies."""
+    """The death of the process that holds the session sends no notice."""
     (ask,) = eventually(lambda: desk.store.asks.pending_of_run(1))
     eventually(lambda: manage_runs.get(desk.store, 1).state == "waiting_human")
     joined = run_session.open_visit(
@@ -69,7 +69,7 @@ def test_report_of_killed_session_reaches_the_program(desk, program, monkeypatch
 
 
 def holder_is_seen(monkeypatch, process):
-    """Set once the program has looked for dead holders and found this one alive."""
+    """It is set after the program found this holder alive."""
     take_back, seen = lost_visits.take_back_lost, threading.Event()
 
     def taking_back(store, turns):

@@ -1,4 +1,4 @@
-"""Signals in a session that a person joined: every way counts, once, and never too late."""
+"""Signals in a joined session: each way counts once, and never too late."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gatebell.app.runtime import build_dependencies
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs.runs import RunChange
 from gatebell.domain.runs.signals import Signal
-from gatebell.errors import AlreadySettledError, RefusedError, StoreTroubleError
+from gatebell.errors import AlreadySettledError, RefusedError, StoreError
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.notifications import notes
@@ -58,14 +58,14 @@ def join(desk, run):
 
 
 def kill_holder(desk, joined):
-    """As if `gate continue` had been killed; what it offered is written already."""
+    """Simulate a kill of `gate continue` after its offer was written."""
     now = manage_runs.get(desk.store, joined.turn.run)
     dead = joined.turn._replace(process=dead_process())
     assert desk.store.runs.change(RunChange(now, turns=(dead,)), now)
 
 
 def told_file(desk, run):
-    """The signal file that stands in the words the agent was sent."""
+    """Return the signal file that the message to the agent names."""
     (sent,) = [turn.sent for turn in desk.store.runs.turns(run.id) if turn.sent]
     name = sent.split("or write it to the file ")[1].split()[0]
     return os.path.join(run.folder, name)
@@ -91,7 +91,7 @@ def test_file_that_the_agent_knows_counts_in_joined_session(desk):
 
 
 @pytest.mark.proves("RUN-380")
-def test_old_file_is_no_new_signal(desk):
+def test_old_file_is_not_a_new_signal(desk):
     run = desk.run(NEEDS)
     path = told_file(desk, run)
     for _ in range(2):
@@ -102,7 +102,7 @@ def test_old_file_is_no_new_signal(desk):
 
 
 class Hosts:
-    """The logs of claude, whatever the program of the role is called."""
+    """Use the logs of claude for any program of a role."""
 
     def __init__(self):
         self.asked = []
@@ -201,17 +201,17 @@ def test_two_who_take_back_count_it_once(desk):
 
 
 @pytest.mark.proves("RUN-382", "LAW-10")
-def test_store_trouble_loses_no_signal(desk, monkeypatch):
+def test_store_error_loses_no_signal(desk, monkeypatch):
     run = desk.run(NEEDS)
     _, joined = join(desk, run)
     desk.store.runs.offer(joined.turn.id, DONE)
 
     def problem(*_):
-        raise StoreTroubleError("the disk is full")
+        raise StoreError("the disk is full")
 
     with monkeypatch.context() as patched:
         patched.setattr(answer_ask, "answer", problem)
-        with pytest.raises(StoreTroubleError):
+        with pytest.raises(StoreError):
             run_session.leave(desk.store, joined, desk.caller())
     kill_holder(desk, joined)
     assert desk.drive(run).result == ["DONE", "to the left"]
@@ -220,7 +220,7 @@ def test_store_trouble_loses_no_signal(desk, monkeypatch):
 @pytest.mark.proves("RUN-383")
 @pytest.mark.parametrize("status", ["DONE", "NEEDS_HUMAN"])
 def test_answer_in_the_last_moment_wins(desk, monkeypatch, status):
-    """Somebody answers between the look at the ask and the write."""
+    """An answer arrives between the look at the ask and the write."""
     run = desk.run(NEEDS, AGAIN)
     ask, joined = join(desk, run)
     desk.store.runs.offer(joined.turn.id, {"status": status, "question": "And when?"})
@@ -273,7 +273,7 @@ def test_signal_after_stop_never_counts(desk, tmp_path, way, end):
     manage_runs.resume(desk.store, run.id, desk.caller())
     after = desk.drive(run)
     if after.state == "waiting_human":
-        # Its question is asked anew.
+        # Its question is asked again.
         (asked,) = desk.store.asks.pending_of_run(run.id)
         answer_ask.answer(desk.store, asked.id, desk.caller(), Given("left"))
         after = desk.drive(run)
@@ -282,7 +282,7 @@ def test_signal_after_stop_never_counts(desk, tmp_path, way, end):
 
 @pytest.mark.proves("RUN-383")
 def test_late_signal_of_older_version_does_not_count(desk):
-    """Before, a turn was closed with a signal that had come too late."""
+    """An earlier version closed the turn with a signal that came too late."""
     run = desk.run(NEEDS, AGAIN)
     _, joined = join(desk, run)
     manage_runs.stop(desk.store, run.id, desk.caller("bob"), "enough")
@@ -324,7 +324,7 @@ def test_signal_at_gate_is_only_a_proposal(desk, end):
 
 
 @pytest.mark.proves("RUN-391")
-def test_ask_does_not_expire_while_somebody_is_there(desk, monkeypatch):
+def test_ask_does_not_expire_during_a_visit(desk, monkeypatch):
     run = desk.run(NEEDS, flow=HURRIED)
     ask, joined = join(desk, run)
     desk.store.runs.offer(joined.turn.id, DONE)

@@ -1,4 +1,4 @@
-"""Joining and leaving a session, without a terminal: what every face can count on."""
+"""Join and leave a session without a terminal."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_who_comes_after_a_dead_holder_closes_its_session(desk):
     run = desk.run(NEEDS)
     ask = only(desk, run)
     first = join(desk, ask)
-    with pytest.raises(RefusedError, match="person:ada has this session open"):
+    with pytest.raises(RefusedError, match="person:ada has had this session open"):
         join(desk, ask, "bob")
     now = manage_runs.get(desk.store, run.id)
     dead = first.turn._replace(process=end_process())
@@ -83,7 +83,7 @@ def test_only_news_settles(desk):
 
 
 @pytest.mark.proves("RUN-355")
-def test_a_choice_is_settled_by_words_of_its_own(desk):
+def test_choice_is_settled_by_free_text(desk):
     run = desk.run(NEEDS)
     ask = only(desk, run)
     assert ask.question.kind == "choice"
@@ -95,15 +95,15 @@ def test_a_choice_is_settled_by_words_of_its_own(desk):
 
 
 @pytest.mark.proves("RUN-351")
-def test_a_session_stays_its_programs_when_the_role_gets_another(desk):
+def test_session_stays_with_its_program_when_the_role_changes(desk):
     run = desk.run(NEEDS)
     desk.write_role("coder", "cli: codex\nmodel: other")
-    with pytest.raises(UsageError, match="nobody can join coder"):
+    with pytest.raises(UsageError, match="coder has no session to join"):
         join(desk, only(desk, run))
 
 
 @pytest.mark.proves("RUN-355")
-def test_a_run_that_was_stopped_meanwhile_is_not_gone_on_with(desk):
+def test_run_stopped_during_the_visit_is_not_resumed(desk):
     run = desk.run(NEEDS)
     ask = only(desk, run)
     joined = join(desk, ask)
@@ -117,7 +117,7 @@ def test_a_run_that_was_stopped_meanwhile_is_not_gone_on_with(desk):
 
 
 @pytest.mark.proves("RUN-350")
-def test_what_is_offered_in_a_turn_is_kept_until_it_ends():
+def test_offer_in_a_turn_is_kept_until_its_end():
     store = MemoryStore()
     now = store.now()
     run = store.runs.add(Run(0, "f", "f.py", "", "", "/p", "person:ada", now), [], Carried())
@@ -133,11 +133,11 @@ def test_what_is_offered_in_a_turn_is_kept_until_it_ends():
 
 
 @pytest.mark.proves("RUN-360")
-def test_a_runs_number_is_found_where_an_ask_is_expected(clock):
+def test_run_number_is_found_where_an_ask_is_expected(clock):
     store = MemoryStore(clock)
     new = Run(0, "f", "f.py", "", "", "/p", "person:ada", store.now())
     run = store.runs.add(new, [], Carried())
-    with pytest.raises(NotFoundError, match="run 1 waits for nobody"):
+    with pytest.raises(NotFoundError, match="run 1 waits for no answer"):
         create_ask.find(store, "1")
     origin = Origin(project="/p", owner=f"run:{run.id}/1", started_by="person:ada")
     caller = a_person()
@@ -161,7 +161,7 @@ def test_agent_of_any_program_does_not_answer_itself(desk, monkeypatch, named):
     if named:
         monkeypatch.setenv("AI_AGENT", joined.turn.session)
     agent = wiring.caller(desk.store, "cli")
-    with pytest.raises(AgentRefusedError, match="it cannot answer itself"):
+    with pytest.raises(AgentRefusedError, match="which cannot answer it"):
         answer_ask.answer(desk.store, ask.id, agent, Given("left"))
     assert create_ask.get(desk.store, ask.id).pending
 
@@ -175,7 +175,7 @@ def test_later_turn_does_not_answer_an_earlier_one(desk, monkeypatch):
     request = Request("Which port?", "text")
     ask = create_ask.ask(desk.store, request, wiring.origin(asker), asker).ask
     monkeypatch.setenv("GATE_TURN", join(desk, waiting).turn.id)
-    with pytest.raises(AgentRefusedError, match="it cannot answer itself"):
+    with pytest.raises(AgentRefusedError, match="which cannot answer it"):
         answer_ask.answer(desk.store, ask.id, wiring.caller(desk.store, "cli"), Given("80"))
 
 

@@ -1,4 +1,4 @@
-"""The lock by which a process keeps a run: nothing but the end of its keeper takes it away."""
+"""The lock of a process that keeps a run: only the end of that process releases it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import pytest
 from tests.support.flow_harness import real_house
 from tests.support.people import a_person
 
-from gatebell import StoreTroubleError, pause
+from gatebell import pause
 from gatebell.adapters.system import processes
 from gatebell.app import daemon, locks
 from gatebell.app.wiring import open_store
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import RunChange
+from gatebell.errors import StoreError
 from gatebell.file_protocol.folders import listener_of
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Keeper
@@ -45,7 +46,7 @@ input()
 
 
 def is_kept_elsewhere(store, number=1):
-    """As another process sees it."""
+    """Return the state that another process sees."""
     seen = subprocess.run(
         [sys.executable, "-c", LOOK, store.path, str(number)],
         capture_output=True, text=True, check=True,
@@ -55,7 +56,7 @@ def is_kept_elsewhere(store, number=1):
 
 @pytest.fixture
 def keeping(real_house):
-    """Starts processes that keep run 1 of the store until they end."""
+    """Start processes that keep run 1 of the store until they end."""
     begun = []
 
     def keep(*words, before=()):
@@ -74,7 +75,7 @@ def keeping(real_house):
 
 
 def keep_from_container(house):
-    """The run as a process of another container keeps it: its number means nothing here."""
+    """Return the run as kept in another container, where process numbers differ."""
     now, me = house.run(), processes.me()
     boot = me.boot.partition(":")[0]
     owner = str(me._replace(boot=f"{boot}:7", pid=1, start="1"))
@@ -85,7 +86,7 @@ def keep_from_container(house):
 
 @pytest.mark.proves("PHASE-55")
 def test_copying_the_store_loses_no_lock(real_house, tmp_path):
-    """To copy a file is to open and to close it, which ends plain record locks."""
+    """Copying opens and closes the file, which releases plain record locks."""
     house = real_house
     house.start(lambda _: "mine")
     keeper = Keeper(house.store)
@@ -110,7 +111,7 @@ def test_failed_keeper_takes_no_other_keepers_lock(real_house):
 
 @pytest.mark.proves("PHASE-56")
 def test_keeper_of_a_stopped_run_speaks_for_no_other(real_house):
-    """It was stopped and taken up elsewhere while its first keeper lives on."""
+    """The run was stopped and resumed elsewhere while its first keeper lives."""
     house = real_house
     house.start(lambda _: bool(pause("Go?")))
     first, second = Keeper(house.store), Keeper(house.store)
@@ -127,7 +128,7 @@ def test_keeper_of_a_stopped_run_speaks_for_no_other(real_house):
 
 @pytest.mark.proves("PHASE-56")
 def test_older_keeper_of_a_process_speaks_for_no_newer(real_house):
-    """The newer one could not write that it let go, and says so by its lock."""
+    """The newer keeper could not write its release, but it released its lock."""
     house = real_house
     house.start(lambda _: bool(pause("Go?")))
     older, newer, change = Keeper(house.store), Keeper(house.store), house.store.runs.change
@@ -136,10 +137,10 @@ def test_older_keeper_of_a_process_speaks_for_no_newer(real_house):
     manage_runs.resume(house.store, house.run_id, a_person("ada"), keeper=newer)
 
     def fail(*_):
-        raise StoreTroubleError("the disk is full")
+        raise StoreError("the disk is full")
 
     house.store.runs.change = fail
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         newer.let_go()
     house.store.runs.change = change
     left = house.run()
@@ -171,7 +172,7 @@ def test_resume_that_lost_a_race_keeps_nothing(real_house):
 @pytest.mark.proves("PHASE-55")
 @pytest.mark.parametrize("way", [["fork"], ["fork", "exec"]])
 def test_child_that_outlives_its_program_keeps_nothing(real_house, keeping, way):
-    """The owner in the row counts as alive, as it would from another container."""
+    """The owner in the row counts as alive, as seen from another container."""
     house = real_house
     house.start(lambda _: "mine")
     program = keeping(*way)
@@ -200,7 +201,7 @@ def test_child_of_a_keeper_has_nothing_of_it(real_house):
 
 @pytest.mark.proves("PHASE-55")
 def test_run_is_kept_while_its_claim_rises(real_house):
-    """Between a look at the row and one at the lock its keeper may have begun to drive it."""
+    """The keeper may start to drive between the look at the row and at the lock."""
     house = real_house
     house.start(lambda _: "mine")
     keeper = Keeper(house.store)
@@ -240,12 +241,12 @@ def test_kernel_without_file_locks_sees_a_living_keeper(real_house, keeping, mon
 
 @pytest.mark.proves("RUN-463")
 def test_forked_child_holds_no_lock_of_a_worker(tmp_path):
-    """A flow's code may leave a child behind, and `gate up` may be killed."""
+    """A flow may leave a child process, and `gate up` may be killed."""
     code = """import os, sys
 from gatebell.app import daemon, locks
 from gatebell.file_protocol.folders import Helpers
 os.makedirs("project/.helpers", 0o700)
-kept = [daemon.become("gate.db", "http://127.0.0.1:1"), locks.work_at("gate.db"), Helpers("project")]
+kept = [daemon.register("gate.db", "http://127.0.0.1:1"), locks.register_worker("gate.db"), Helpers("project")]
 assert kept[2].hold()
 if not os.fork():
     print("there", flush=True)
@@ -254,15 +255,15 @@ if not os.fork():
 input()
 """
     store, project = str(tmp_path / "gate.db"), str(tmp_path / "project")
-    # Only at the end of this block its child reads the end of the pipe.
+    # Its child reads the end of the pipe at the end of this block.
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=tmp_path, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as program:  # fmt: skip
         assert program.stdout.readline() == "there\n"
-        assert daemon.find(store) and locks.is_worked_at(store)
+        assert daemon.find(store) and locks.has_worker(store)
         assert listener_of(project) is not None
         program.kill()
         program.wait()
-        assert not daemon.find(store) and not locks.is_worked_at(store)
+        assert not daemon.find(store) and not locks.has_worker(store)
         assert listener_of(project) is None

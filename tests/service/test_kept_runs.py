@@ -1,4 +1,4 @@
-"""Runs that a process keeps for itself: claims beside it at every write, and when it keeps no longer."""
+"""Runs that a process keeps: claims of others at every write, and after the release."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from tests.support.flow_harness import house, real_house
 from tests.support.people import a_person
 from tests.support.waiting import eventually
 
-from gatebell import HumanInput, Phase, StoreTroubleError, Workflow, pause, sleep
+from gatebell import HumanInput, Phase, Workflow, pause
 from gatebell.adapters.engines.local import Worker
 from gatebell.adapters.system import processes, run_locks
+from gatebell.api.flows import sleep
 from gatebell.app.wiring import open_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import RunChange
+from gatebell.errors import StoreError
 from gatebell.services.asks import answer_ask
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Keeper
@@ -54,7 +56,7 @@ class Asked:
 
 
 def a_worker(store, driven):
-    """One that notes what it would drive."""
+    """A driver that records the runs it would drive."""
 
     def drive(run):
         driven.append(run.state)
@@ -75,7 +77,7 @@ def path(tmp_path, monkeypatch):
 
 @pytest.mark.proves("PHASE-54", "PHASE-50")
 def test_no_claim_succeeds_at_any_write(path):
-    """A worker tries after each write of the run, as if it were the fastest every time."""
+    """A worker tries to claim after each write, as if it were always the fastest."""
     store, beside = open_store(path), open_store(path)
     tries, driven, change = [], [], store.runs.change
     worker = a_worker(beside, driven)
@@ -140,7 +142,7 @@ def test_cancelled_program_keeps_nothing(path):
     over = threading.Event()
     try:
         asyncio.run(cancel())
-        # Although its handler has not come back.
+        # Its handler has not returned.
         eventually(lambda: not store.runs.get(1).is_kept)
         assert not claims.is_kept(store, store.runs.get(1))
         (ask,) = store.asks.pending_of_run(1)
@@ -159,11 +161,11 @@ def test_program_that_cannot_write_keeps_nothing(path, capsys):
 
     def changing(new, expected):
         if broken:
-            raise StoreTroubleError("the disk is full")
+            raise StoreError("the disk is full")
         return change(new, expected)
 
     store.runs.change = changing
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         series.run("go", Asked(lambda: broken.append(1)), store=store)
     left = beside.runs.get(1)
     assert left.is_kept and not claims.is_kept(beside, left)
@@ -174,7 +176,7 @@ def test_program_that_cannot_write_keeps_nothing(path, capsys):
 
 
 def kept_elsewhere(house, stranger, owner, state="ready"):
-    """The run of a house as another process keeps it, and stands by."""
+    """Return the run of a house as kept by another process."""
     now = house.run()
     after = runs.keep(now, str(owner))._replace(state=state, claim=now.claim + 1)
     assert house.store.runs.change(RunChange(after), now)
@@ -186,7 +188,7 @@ def kept_elsewhere(house, stranger, owner, state="ready"):
 
 @pytest.fixture
 def stranger(real_house):
-    """Another living process that stands by run 1 of the store as it is at each line."""
+    """Start a process that keeps run 1 of the store, once per line of input."""
     code = (
         "import sys; from gatebell.app import wiring; store = wiring.open_store(sys.argv[1])\n"
         "for _ in sys.stdin:\n"
@@ -220,7 +222,7 @@ def test_run_of_a_living_process_has_no_lease(real_house, stranger, state):
 
 @pytest.mark.proves("PHASE-54")
 def test_number_of_a_dead_process_keeps_nothing(real_house, stranger):
-    """Another process has its number by now, or the machine was started anew."""
+    """Another process has its number, or the machine was restarted."""
     house = real_house
     house.start(lambda _: "mine")
     living = processes.identify(stranger.pid)
@@ -230,7 +232,7 @@ def test_number_of_a_dead_process_keeps_nothing(real_house, stranger):
 
 @pytest.mark.proves("PHASE-54")
 def test_process_of_another_container_keeps_by_its_lock(real_house, stranger):
-    """Its number means nothing here."""
+    """Its process number has no meaning here."""
     house = real_house
     house.start(lambda _: "mine")
     living = processes.identify(stranger.pid)
@@ -249,7 +251,7 @@ def test_follower_keeps_a_run_once_it_is_free(house):
     seen = house.run()
     kept = first.keep(seen)
     assert first.has(kept) and first.keep(kept) == kept and not second.has(kept)
-    # Neither a claim nor a keeper that saw the run before gets it now.
+    # A claim or a keeper from before this change does not get the run.
     assert claims.claim(house.store, seen) is None and second.keep(seen) is None
     house.driver.drive(kept, keeper=first)
     asleep = house.run()
@@ -265,8 +267,8 @@ def test_follower_keeps_a_run_once_it_is_free(house):
 
 
 @pytest.mark.proves("PHASE-54")
-def test_step_that_was_not_written_keeps_what_was_kept(real_house):
-    """An answer came between the look and the claim."""
+def test_unwritten_claim_keeps_the_kept_run(real_house):
+    """An answer arrives between the look and the claim."""
     house = real_house
     house.start(lambda _: bool(pause("Go?")))
     keeper = Keeper(house.store)
@@ -290,7 +292,7 @@ def test_one_process_keeps_several_runs_apart(real_house):
     two.let_go()
     assert is_stood_by_elsewhere(house.store, first)
     assert not is_stood_by_elsewhere(house.store, second)
-    # Looking at another run lets go of none.
+    # A look at another run releases none.
     assert not run_locks.is_waiting_held(house.store.path, second)
     assert is_stood_by_elsewhere(house.store, first)
     one.let_go()
@@ -299,7 +301,7 @@ def test_one_process_keeps_several_runs_apart(real_house):
 
 
 def is_stood_by_elsewhere(store, run):
-    """As another process sees it."""
+    """Return the state that another process sees."""
     code = (
         "import sys; from gatebell.app import wiring; store = wiring.open_store(sys.argv[1])\n"
         "run = store.runs.get(int(sys.argv[2]))._replace(claim=int(sys.argv[3]), owner=sys.argv[4])\n"
@@ -317,7 +319,7 @@ def test_child_of_a_program_keeps_none_of_its_runs(real_house):
     child = os.fork()
     if not child:
         held = run_locks.is_waiting_held(path, run)
-        # Until the parent has let go.
+        # The parent has to release it first.
         os.read(reading, 1)
         os._exit(held and not run_locks.is_waiting_held(path, run))
     assert is_stood_by_elsewhere(real_house.store, run)
@@ -330,7 +332,7 @@ def test_child_of_a_program_keeps_none_of_its_runs(real_house):
 
 
 @pytest.mark.proves("PHASE-54", "RUN-457")
-def test_stopped_run_is_kept_by_nobody(house):
+def test_stopped_run_is_not_kept(house):
     house.start(lambda _: bool(pause("Go?")))
     keeper = Keeper(house.store)
     house.driver.drive(keeper.keep(house.run()), keeper=keeper)

@@ -1,4 +1,4 @@
-"""Agents that do not listen, babble, or leave somebody behind: they hold nobody up and fill nothing."""
+"""Agents that do not read, write without end, or leave processes, block no turn."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ ASK_CODEX = {
 
 
 class Agents:
-    """Programs of the test's own under the names of all agents, and their turns."""
+    """Put test programs on the path under the names of all agents, and run turns."""
 
     def __init__(self, folder):
         self.folder = folder
 
     def order(self, cli, lines):
-        """For a program of these lines; codex has got as far as being sent its turn."""
+        """Return the program with these lines; codex runs until it is sent its turn."""
         program = self.folder / cli
         begin = BEGIN_CODEX if cli == "codex" else ""
         program.write_text(f"#!/bin/sh\n{begin}\n{lines}\n", encoding="utf-8")
@@ -73,7 +73,7 @@ class Agents:
         )
 
     def run(self, cli, lines, **events):
-        """How its turn ended, if it does."""
+        """Return the end of the turn."""
         wanted, ended = self.order(cli, lines), []
 
         def run():
@@ -86,7 +86,7 @@ class Agents:
         return ended[0]
 
     def escape(self, work):
-        """Lines that start somebody without our mark, outside of the group, with all its pipes."""
+        """Return lines that start an unmarked process outside the group, with all pipes."""
         left = self.folder / "left"
         line = f"exec 3<&0; env -i setsid sh -c 'echo $$ > {left}; exec {work}' <&3 &"
         return f"{line}\nuntil [ -s {left} ]; do :; done"
@@ -105,7 +105,7 @@ def agents(tmp_path):
 
 @pytest.mark.proves("RUN-117")
 @pytest.mark.parametrize("cli", DRIVERS)
-def test_who_holds_an_agents_input_does_not_hold_its_turn(agents, cli):
+def test_held_input_does_not_block_the_turn(agents, cli):
     ended = agents.run(cli, f"{agents.escape(SLEEP)}\necho 'the end'")
     assert there(pid_in(agents.folder / "left")), "it was nobody's to end"
     if cli == "command":
@@ -115,13 +115,13 @@ def test_who_holds_an_agents_input_does_not_hold_its_turn(agents, cli):
 
 
 @pytest.mark.proves("RUN-117")
-def test_an_agent_that_speaks_before_it_listens_is_heard_and_told_all(agents):
+def test_agent_that_speaks_before_reading_gets_everything(agents):
     lines = f"yes {BABBLE} | head -c 5000000\necho\nwc -c"
     assert agents.run("command", lines).words.endswith(f"\n{len(LONG)}")
 
 
 @pytest.mark.proves("RUN-117")
-def test_an_agent_that_never_reads_is_not_told_without_end(agents):
+def test_agent_that_never_reads_is_not_waited_for_forever(agents):
     wanted = order(agents.folder, "unused", turn=f"{TURN}-deaf")
 
     def tell(program, *words):
@@ -131,13 +131,13 @@ def test_an_agent_that_never_reads_is_not_told_without_end(agents):
             for _ in range(100):
                 agent.send(LONG.encode())
 
-    with pytest.raises(GateError, match="does not read what it is told"):
+    with pytest.raises(GateError, match="did not read its input"):
         tell("sleep", "300")
     tell("true")
 
 
 @pytest.mark.proves("RUN-117", "RUN-115")
-def test_an_agent_that_was_dismissed_need_not_listen_any_more(agents, monkeypatch):
+def test_dismissed_agent_need_not_read(agents, monkeypatch):
     monkeypatch.setattr(agent_process, "_LEAVE_SECONDS", 0.1)
     asked = f"echo '{json.dumps(ASK_CLAUDE)}'\nuntil [ -e answered ]; do :; done"
 
@@ -150,13 +150,13 @@ def test_an_agent_that_was_dismissed_need_not_listen_any_more(agents, monkeypatc
 
 
 @pytest.mark.proves("RUN-118")
-def test_what_nobody_hears_yet_stays_with_the_agent(agents):
+def test_agent_waits_while_its_output_is_unread(agents):
     wanted = order(agents.folder, "unused", turn=f"{TURN}-full")
     size, done = 50_000_000, agents.folder / "done"
     line = f"echo $$ > pid; head -c {size} /dev/zero; echo > {done}"
     with agent_process.launch_agent(["/bin/sh", "-c", line], wanted, Watched().events()) as agent:
         pid_in(agents.folder / "pid")
-        # There is nothing to wait for but that nothing happens.
+        # The test checks that nothing happens, so no event can be awaited.
         threading.Event().wait(0.5)
         assert not done.exists()
         assert sum(map(len, agent.lines())) == size and done.exists()
@@ -167,7 +167,7 @@ def test_what_nobody_hears_yet_stays_with_the_agent(agents):
 
 @pytest.mark.proves("RUN-118")
 @pytest.mark.parametrize("cli", ["claude", "codex"])
-def test_a_line_that_is_too_long_is_no_success(agents, cli, monkeypatch):
+def test_line_that_is_too_long_is_not_a_success(agents, cli, monkeypatch):
     monkeypatch.setattr(agent_process, "_MAX_LINE_BYTES", 1_000_000)
     turn = {"id": 3, "result": {"turn": {"id": "1", "status": "completed"}}}
     over = {"method": "turn/completed", "params": turn["result"]}
@@ -179,7 +179,7 @@ def test_a_line_that_is_too_long_is_no_success(agents, cli, monkeypatch):
 
 
 @pytest.mark.proves("RUN-118")
-def test_too_long_a_line_of_a_command_comes_in_pieces_and_its_end_counts(agents):
+def test_too_long_line_of_a_command_is_split(agents):
     heard = []
     lines = "head -c 3000000 /dev/zero | tr '\\0' x\necho the end"
     ended = agents.run("command", lines, said=lambda text: heard.append(len(text)))
@@ -188,14 +188,14 @@ def test_too_long_a_line_of_a_command_comes_in_pieces_and_its_end_counts(agents)
 
 
 @pytest.mark.proves("RUN-119")
-def test_who_fills_an_agents_output_after_its_end_does_not_hold_its_turn(agents):
+def test_output_after_the_end_does_not_block_the_turn(agents):
     ended = agents.run("command", f"{agents.escape(f'yes {BABBLE}')}\nexit 0")
     assert ended.ok and set(ended.words) <= set("y\n")
     eventually(lambda: not there(pid_in(agents.folder / "left")))
 
 
 @pytest.mark.proves("RUN-119")
-def test_of_what_is_written_after_the_end_no_more_is_read_than_a_pipe_holds(monkeypatch):
+def test_output_after_the_end_is_limited_to_one_pipe(monkeypatch):
     monkeypatch.setattr(pipes, "CHUNK_BYTES", 100)
     monkeypatch.setattr(pipes, "_MAX_LAST_BYTES", 1_000)
     over, (end, other_end) = pipes.Over(), os.pipe()
@@ -208,10 +208,10 @@ def test_of_what_is_written_after_the_end_no_more_is_read_than_a_pipe_holds(monk
 
 
 @pytest.mark.proves("RUN-119", "RUN-115")
-def test_an_agent_that_was_dismissed_and_babbles_is_ended(agents, monkeypatch):
+def test_dismissed_agent_that_keeps_writing_is_ended(agents, monkeypatch):
     monkeypatch.setattr(agent_process, "_LEAVE_SECONDS", 0.1)
     still = {"type": "assistant", "message": {"content": [{"type": "text", "text": BABBLE}]}}
-    # Slower to hear than to say: there is always something to be heard.
+    # The reader is slower than the writer, so there is always something to read.
     ended = agents.run(
         "claude",
         f"echo '{RESULT}'\nexec yes '{json.dumps(still)}'",
@@ -222,7 +222,7 @@ def test_an_agent_that_was_dismissed_and_babbles_is_ended(agents, monkeypatch):
 
 @pytest.mark.proves("RUN-119")
 @pytest.mark.parametrize(("cli", "asks"), [("claude", ASK_CLAUDE), ("codex", ASK_CODEX)])
-def test_a_turn_ends_with_its_agent_though_somebody_is_still_asked(agents, cli, asks):
+def test_turn_ends_with_its_agent_despite_an_open_question(agents, cli, asks):
     asked, decided = threading.Event(), threading.Event()
 
     def permit(*_):
@@ -238,8 +238,8 @@ def test_a_turn_ends_with_its_agent_though_somebody_is_still_asked(agents, cli, 
 
 
 @pytest.mark.proves("RUN-123")
-def test_a_relative_path_is_the_projects(tmp_path, monkeypatch):
-    """Never that of the folder in which agents work, or of whoever drives them."""
+def test_relative_path_belongs_to_the_project(tmp_path, monkeypatch):
+    """Never one in the agent's folder or in that of the driver."""
     project, folder = tmp_path / "project", tmp_path / "worktree"
     for where in (project, folder):
         where.mkdir()
@@ -256,9 +256,7 @@ def test_a_relative_path_is_the_projects(tmp_path, monkeypatch):
 
 
 @pytest.mark.proves("RUN-123")
-def test_a_run_has_its_programs_from_the_project_and_not_from_its_worktree(
-    house, tmp_path, monkeypatch
-):
+def test_run_uses_programs_of_the_project_not_its_worktree(house, tmp_path, monkeypatch):
     folder = tmp_path / "worktree"
     folder.mkdir()
     place = Place(str(folder), str(folder), "gate/run-1", "base")
@@ -277,7 +275,7 @@ def test_a_run_has_its_programs_from_the_project_and_not_from_its_worktree(
 @pytest.mark.proves("PROJ-13")
 @pytest.mark.parametrize("gone", [False, True])
 def test_end_is_noticed_without_waitid(monkeypatch, gone):
-    """As on a Mac; a queue of the kernel there finds no process that has ended already."""
+    """As on macOS, where a kernel queue does not report a process that has ended."""
     waitid, flags = os.waitid, os.WEXITED | os.WNOWAIT
     child = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE)
 

@@ -1,4 +1,4 @@
-"""What layers do at run time: they call downwards, and only faces print."""
+"""Layers at run time: they call downwards, and only faces print."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = ["desk"]
 
 SOURCE = Path(gatebell.__file__).parent
 QUIET = ("domain", "ports", "services", "adapters", "app", "api", "install", "testing")
-# These programs talk with a person in a terminal, or print what their parent process reads.
+# These programs use a terminal, or print for their parent process.
 TALKING = SOURCE / "adapters" / "dialogs"
 PAGE = SOURCE / "services/runs/agent_call/README.md"
 STREAMS = ("sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__")
@@ -52,7 +52,7 @@ DONE = {"status": "DONE", "summary": "to the left"}
 
 
 def find_prints(code):
-    """The lines that print, or touch the streams of this process."""
+    """Return the lines that print or use the streams of this process."""
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Name) and node.id == "print":
             yield node.lineno
@@ -94,7 +94,7 @@ def test_planted_print_is_found(code):
 
 
 def find_bare_functions(code):
-    """The lines on which something public of a service takes a function without a name."""
+    """Return the lines on which a public name of a service takes an unnamed function."""
     for node in ast.walk(ast.parse(code)):
         taken = []
         if isinstance(node, ast.FunctionDef) and (
@@ -149,7 +149,7 @@ def test_worker_shows_log_lines(capsys):
 
 @pytest.mark.proves("LAYER-1")
 def test_run_calls_no_higher_layer(desk):
-    """From its first turn over the question and the answer to its end, by a worker."""
+    """Drive a run by a worker from its first turn through an answer to its end."""
     reports = SimpleQueue()
     worker = runtime.build_worker(desk.store, desk.driver, 1, reports=reports)
     with upward_calls() as found:
@@ -175,7 +175,7 @@ def test_visit_calls_no_higher_layer(desk):
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """The path of a store, in a process that no agent has started."""
+    """Return the path of a store, in a process that no agent started."""
     path = str(tmp_path / "gate.db")
     for name in ("GATE_TURN", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "AI_AGENT"):
         monkeypatch.delenv(name, raising=False)
@@ -202,7 +202,7 @@ def answer_first_ask(path, words, heard):
 
 @contextmanager
 def answering(path, words, heard=None):
-    """A person on another thread, who answers the first ask, once something was heard."""
+    """Answer the first ask from another thread, once an event arrived."""
     thread = threading.Thread(target=answer_first_ask, args=(path, words, heard), daemon=True)
     thread.start()
     yield
@@ -289,7 +289,7 @@ def test_wait_for_visit_calls_no_higher_layer(machine, capsys):
     ask_session.open_visit(store, ask.id, ada, "claude", "s1")
     with upward_calls() as found:
         code = wait_and_hand_over(store, ada, ask.id, Handing(), 9)
-    # The fakes take the place of adapters here.
+    # The fakes replace adapters here.
     upward = [one for one in found if "-> gatebell.testing." not in one]
     assert (code, upward) == (NOT_ANSWERED_YET, [])
 
@@ -343,8 +343,8 @@ def test_planted_call_upwards_is_found():
 
 
 @pytest.mark.proves("LAYER-3")
-def test_page_on_turns_names_what_exists():
-    """Modules, functions and files of the page that are no longer there fail here."""
+def test_page_on_turns_names_existing_functions():
+    """The page must not name a module, function or file that does not exist."""
     page, folder = PAGE.read_text(encoding="utf-8"), PAGE.parent
     code = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
     listed = set(re.findall(r"^\| `(\w+\.py)` \|", page, re.MULTILINE))

@@ -1,4 +1,4 @@
-"""Visits whose holders died: also in another container, and found by whichever command looks."""
+"""Visits whose holders died, in this or another container, are found by any command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gatebell.adapters.system import processes, visit_locks
 from gatebell.app import runtime
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs.identities import parse_identity
-from gatebell.errors import GateError, RefusedError, StoreTroubleError
+from gatebell.errors import GateError, RefusedError, StoreError
 from gatebell.services.asks import answer_ask, apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.sessions import ask_session, presence, run_session
 
@@ -38,7 +38,7 @@ from gatebell.domain.people.principals import Caller, person
 from gatebell.services.sessions import ask_session
 store = Gate(sys.argv[1]).store
 who = Caller(person("ada"), False, "cli", None, {})
-print(ask_session.open_visit(store, sys.argv[2], who, "claude", "s1").sitting.process, flush=True)
+print(ask_session.open_visit(store, sys.argv[2], who, "claude", "s1").visit.process, flush=True)
 input()
 """
 JOIN = """
@@ -71,7 +71,7 @@ def ends(gate, ask_id):
 
 
 def go_elsewhere(monkeypatch):
-    """From now on this process seems to be in another container of the same boot."""
+    """Make this process look like one in another container of the same boot."""
     boot, _, namespace = processes._boot().partition(":")
     monkeypatch.setattr(processes, "_boot", lambda: f"{boot}:{namespace}9")
 
@@ -82,7 +82,7 @@ def test_killed_container_gives_its_session_back(gate):
     container = Container(VISIT, gate.store.path, ask_id)
     try:
         assert processes.is_elsewhere(parse_identity(container.said))
-        with pytest.raises(RefusedError, match="person:ada has this session open"):
+        with pytest.raises(RefusedError, match="person:ada has had this session open"):
             ask_session.open_visit(gate.store, ask_id, BOB, "claude", "s2")
         apply_deadlines.sweep(gate.store)
         assert ends(gate, ask_id) == [""]
@@ -101,7 +101,7 @@ def test_killed_container_gives_joined_session_back(desk):
     container = Container(JOIN, desk.store.path, ask.id)
     try:
         assert processes.is_elsewhere(parse_identity(container.said))
-        with pytest.raises(RefusedError, match="person:ada has this session open"):
+        with pytest.raises(RefusedError, match="person:ada has had this session open"):
             run_session.open_visit(
                 desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller("bob")
             )
@@ -140,7 +140,7 @@ def test_lock_that_cannot_be_read_proves_nothing(gate, monkeypatch):
 
 @pytest.mark.proves("SES-170")
 def test_program_of_visit_keeps_its_proof(gate, monkeypatch):
-    """Its `gate continue` is killed elsewhere, and the program works on in the session."""
+    """`gate continue` is killed in another container; its program still runs."""
     ask_id = ask_for_session(gate)
     visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     with gate.store.machine.visit_proof(visited.id) as proof:
@@ -196,7 +196,7 @@ def test_visit_without_lock_is_refused_with_advice(gate):
     ask_id = ask_for_session(gate)
     with open(f"{gate.store.path}-visits", "x", encoding="utf-8"):
         pass
-    with pytest.raises(StoreTroubleError, match=r"cannot be locked .* no session is opened: make"):
+    with pytest.raises(StoreError, match=r"cannot be locked .* no session was opened: make"):
         ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1")
     assert gate.store.asks.visits(ask_id) == []
 
@@ -213,7 +213,7 @@ LOOKS = {
 @pytest.mark.proves("SES-171")
 @pytest.mark.parametrize("look", LOOKS)
 def test_lost_visit_gives_deadline_back(gate, look):
-    ask_id = ask_for_session(gate, expires=600)
+    ask_id = ask_for_session(gate, timeout=600)
     before = create_ask.get(gate.store, ask_id).deadlines.expires_at
     visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     held = create_ask.get(gate.store, ask_id).deadlines.expires_at
@@ -247,8 +247,8 @@ def test_waiting_asker_finds_visit_lost_by_itself(gate, how):
 
 
 @pytest.mark.proves("SES-171", "LAW-5")
-def test_visit_that_ends_meanwhile_is_not_lost(gate, monkeypatch):
-    """Its harness leaves between the look at its visit and the look at its process."""
+def test_visit_that_ends_during_the_check_is_not_lost(gate, monkeypatch):
+    """The harness leaves between the look at its visit and at its process."""
     ask_id = ask_for_session(gate)
     visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     look = presence.holds
@@ -273,7 +273,7 @@ def test_orphan_is_named_with_its_command(gate, orphan):
     child = orphan(visited.id)
     (named,) = presence.orphans(gate.store, visited)
     assert named.startswith(f"{child.pid} (") and named.endswith("…)")
-    with pytest.raises(RefusedError, match=rf"process {child.pid} \(.* of it lives: end that"):
+    with pytest.raises(RefusedError, match=rf"process {child.pid} \(.* of it still runs: end that"):
         ask_session.open_visit(gate.store, ask_id, BOB, "claude", "s2")
     answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
     with closing(wait_for_ask.follow(gate.store, ask_id, 60)) as looks:
@@ -308,7 +308,7 @@ def test_log_that_grows_later_does_not_change_result(gate, tmp_path):
 
 @pytest.mark.proves("SES-173", "LAW-5")
 def test_late_harness_does_not_change_result(gate):
-    """A harness whose first process is gone, though another one of it works on."""
+    """A harness whose first process has ended while another one runs."""
     ask_id = ask_for_session(gate)
     visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     kill_harness(gate.store, visited)

@@ -1,4 +1,4 @@
-"""A yes is for the file that a person saw, also where a link to it was moved meanwhile."""
+"""An approval is for the shown file, even if a link to it has moved."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_link_moved_during_wait_is_denied(store, link, moved):
 
 
 @pytest.mark.proves("HOOK-14")
-def test_link_moved_during_wait_asks_anew(store, link):
+def test_link_moved_during_wait_asks_again(store, link):
     ScriptedPerson(store, "ada").will_answer("seen", "yes").will_answer("other", "no")
     waiting = hold(link, on_ask=lambda _: move(link))
     assert permit_call.decide(store, waiting, an_agent()).allow is False

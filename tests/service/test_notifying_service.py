@@ -1,4 +1,4 @@
-"""Sending, with channels that are told what to do and a clock that is turned by hand."""
+"""Sending, with scripted channels and a manual clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gatebell.domain.asks.asks import Notice, Origin
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.notifications.routes import Route, parse_route
 from gatebell.domain.permissions.calls import make_call
-from gatebell.errors import DeliveryError, StoreTroubleError
+from gatebell.errors import DeliveryError, StoreError
 from gatebell.ports.channels import Post
 from gatebell.services import watcher
 from gatebell.services.asks import answer_ask, apply_deadlines, ask_messages, create_ask
@@ -33,7 +33,7 @@ PATIENCE_SECONDS = 20
 
 
 class Recorder:
-    """Behind every road: keeps the letters, and does first what it was told to."""
+    """A channel of any route: it records messages and follows a script first."""
 
     def __init__(self, *deeds):
         self.sent = []
@@ -57,7 +57,7 @@ def store():
 
 
 class Channels:
-    """Opens one channel for every road, or the one that has the road's name."""
+    """Open one channel for every route, or the one with the name of the route."""
 
     def __init__(self, channel=None, named=None):
         self._channel = channel
@@ -83,7 +83,7 @@ def send_all(store, post):
 
 
 @pytest.mark.proves("NTF-14")
-def test_an_ask_is_told_once(store):
+def test_ask_is_sent_once(store):
     channel = Recorder()
     ask = open_ask(store)
     post = post_to(channel, url="https://g")
@@ -96,7 +96,7 @@ def test_an_ask_is_told_once(store):
 
 
 @pytest.mark.proves("NTF-6", "NTF-14")
-def test_a_failure_is_tried_again_with_the_same_id_and_then_given_up(store):
+def test_failure_is_retried_and_then_given_up(store):
     channel = Recorder(fail, lambda _: 1 / 0)
     open_ask(store)
     post = post_to(channel)
@@ -123,7 +123,7 @@ def test_a_failure_is_tried_again_with_the_same_id_and_then_given_up(store):
 
 
 @pytest.mark.proves("NTF-11", "NTF-14")
-def test_a_delivery_that_no_sender_survives_is_given_up(store):
+def test_delivery_that_kills_its_senders_is_given_up(store):
     open_ask(store)
     channel = Recorder()
     post = post_to(channel)
@@ -132,11 +132,13 @@ def test_a_delivery_that_no_sender_survives_is_given_up(store):
         store.outbox.claim(ROAD.name)
         store.clock.advance(60)
     send_all(store, post)
-    assert channel.sent == [] and "every sender ended" in store.outbox.problems(1)[0].problem
+    assert (
+        channel.sent == [] and "every sender process ended" in store.outbox.problems(1)[0].problem
+    )
 
 
 @pytest.mark.proves("NTF-4")
-def test_what_is_settled_before_it_was_told_is_told_to_nobody(store):
+def test_ask_settled_before_sending_is_not_sent(store):
     channel = Recorder()
     post = post_to(channel, ROAD, HOOK)
     ask = open_ask(store)
@@ -151,7 +153,7 @@ def test_what_is_settled_before_it_was_told_is_told_to_nobody(store):
 
 
 @pytest.mark.proves("NTF-4")
-def test_old_news_is_not_told_when_roads_come_late(store):
+def test_old_news_is_not_sent_on_a_new_route(store):
     channel = Recorder()
     ask = open_ask(store, remind_every_seconds=3600)
     for _ in range(30):
@@ -164,7 +166,7 @@ def test_old_news_is_not_told_when_roads_come_late(store):
 
 
 @pytest.mark.proves("NTF-4")
-def test_what_waits_is_told_once_there_is_a_road(store):
+def test_waiting_ask_is_sent_once_a_route_exists(store):
     channel = Recorder()
     ask = open_ask(store)
     nowhere = Post((), Channels(channel))
@@ -217,7 +219,7 @@ def test_reminders_of_a_night_are_not_made_up_for(store):
 
 
 @pytest.mark.proves("NTF-5", "ASK-16")
-def test_a_reminder_that_nobody_sent_before_the_night_is_dropped(store):
+def test_unsent_reminder_is_dropped_after_the_night(store):
     route = parse_route({"to": "desktop", "quiet": "22:00-07:00"}, "x")
     channel = Recorder()
     post = post_to(channel, route)
@@ -251,7 +253,7 @@ def test_escalations_reach_the_members_of_a_group(store):
 
 
 @pytest.mark.proves("NTF-7")
-def test_replies_and_notes_are_told_with_their_words(store):
+def test_replies_and_notes_are_sent_with_their_words(store):
     channel = Recorder()
     post = post_to(channel)
     ask = open_ask(store)
@@ -269,7 +271,7 @@ def test_replies_and_notes_are_told_with_their_words(store):
 
 
 @pytest.mark.proves("NTF-7")
-def test_a_reply_that_cannot_be_found_is_told_without_words(store):
+def test_missing_reply_is_sent_without_words(store):
     channel = Recorder()
     ask = open_ask(store)
     store.record([], [Notice("replied", ask.id)])
@@ -278,7 +280,7 @@ def test_a_reply_that_cannot_be_found_is_told_without_words(store):
 
 
 @pytest.mark.proves("NTF-15")
-def test_a_test_letter_goes_over_each_road_and_says_what_went_wrong(store):
+def test_test_message_uses_each_route_and_reports_errors(store):
     channel = Recorder(fail)
     tried = send_notices.send_test(store, post_to(channel, ROAD, HOOK), (ROAD, HOOK))
     assert [one.problem for one in tried] == ["no such luck", ""]
@@ -293,7 +295,7 @@ def real(tmp_path):
 
 
 @pytest.mark.proves("NTF-16")
-def test_a_slow_road_holds_up_no_other(real):
+def test_slow_route_does_not_delay_another(real):
     let_go, slow, fast = threading.Event(), Recorder(), Recorder()
     slow.deeds = [lambda _: let_go.wait(PATIENCE_SECONDS)]
     ways = {ROAD.name: slow, HOOK.name: fast}
@@ -338,9 +340,9 @@ def test_draining_ends_when_nothing_is_due_for_a_while(store):
 
 
 @pytest.mark.proves("NTF-16")
-def test_a_sender_outlives_trouble_with_its_store(real, monkeypatch):
+def test_sender_survives_an_error_of_its_store(real, monkeypatch):
     channel = Recorder()
-    problems = [StoreTroubleError(), StoreTroubleError()]
+    problems = [StoreError(), StoreError()]
     claim = real.outbox.claim
 
     def fail_once(*args):
@@ -387,7 +389,7 @@ def test_stopping_waits_a_moment_and_lets_the_rest_be(real, monkeypatch):
 
 
 @pytest.mark.proves("NTF-25")
-def test_trouble_with_the_store_while_a_road_is_slow_stops_no_other(real, monkeypatch):
+def test_store_error_during_a_slow_route_stops_no_other(real, monkeypatch):
     monkeypatch.setattr(send_notices, "_LOOK_AROUND_SECONDS", 0.01)
     let_go, at_it, slow, fast = threading.Event(), threading.Event(), Recorder(), Recorder()
     slow.deeds = [lambda _: at_it.set() or let_go.wait(PATIENCE_SECONDS)]
@@ -396,7 +398,7 @@ def test_trouble_with_the_store_while_a_road_is_slow_stops_no_other(real, monkey
     sender.start()
     open_ask(real)
     assert at_it.wait(PATIENCE_SECONDS) and fast.arrived.acquire(timeout=PATIENCE_SECONDS)
-    fail_next(monkeypatch, real.people, "groups", StoreTroubleError())
+    fail_next(monkeypatch, real.people, "groups", StoreError())
     open_ask(real, "And why?")
     assert fast.arrived.acquire(timeout=PATIENCE_SECONDS) and slow.sent == []
     let_go.set()
@@ -406,7 +408,7 @@ def test_trouble_with_the_store_while_a_road_is_slow_stops_no_other(real, monkey
 
 
 def fail_next(monkeypatch, whose, name, error):
-    """The next call goes wrong, and those after it do not."""
+    """Only the next call fails."""
     method, errors = getattr(whose, name), [error]
 
     def once(*args, **more):
@@ -434,14 +436,14 @@ def test_whatever_goes_wrong_is_logged_and_sending_goes_on(real, monkeypatch, ca
 
 
 @pytest.mark.proves("NTF-25")
-def test_a_thread_that_cannot_be_started_jams_no_road(real, monkeypatch, caplog):
+def test_thread_that_cannot_start_blocks_no_route(real, monkeypatch, caplog):
     monkeypatch.setattr(send_notices, "_LOOK_AROUND_SECONDS", 0.01)
     channel = Recorder()
     sender = Sender(real, post_to(channel))
     open_ask(real)
     sender.start()
     assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
-    # The thread may have sent before its sender noted it.
+    # The thread may send before the sender records it.
     for thread in list(eventually(lambda: sender._threads).values()):
         thread.join(PATIENCE_SECONDS)
     fail_next(monkeypatch, threading.Thread, "start", RuntimeError("can't start new thread"))
@@ -452,15 +454,15 @@ def test_a_thread_that_cannot_be_started_jams_no_road(real, monkeypatch, caplog)
 
 
 @pytest.mark.proves("NTF-25")
-def test_the_same_trouble_is_logged_once(real, caplog):
+def test_repeated_error_is_logged_once(real, caplog):
     sender = Sender(real, post_to(Recorder()))
     for words in ("one", "one", "two"):
-        sender._complain(StoreTroubleError(words))
+        sender._complain(StoreError(words))
     assert len(caplog.records) == 2
 
 
 @pytest.mark.proves("NTF-26")
-def test_reminders_that_nobody_sends_do_not_pile_up(store):
+def test_unsent_reminders_do_not_pile_up(store):
     ask = open_ask(store, remind_every_seconds=1)
     channel = Recorder(*[fail] * 99)
     for _ in range(50):
@@ -476,7 +478,7 @@ def test_reminders_that_nobody_sends_do_not_pile_up(store):
 
 
 @pytest.mark.proves("NTF-28")
-def test_a_look_sweeps_no_more_than_it_must_and_the_next_goes_on(store):
+def test_sweep_is_bounded_and_continues_next_time(store):
     for number in range(5):
         open_ask(store, f"Question {number}?", expires_seconds=number + 1)
     store.clock.advance(9)
@@ -495,7 +497,7 @@ def test_watcher_goes_on_until_all_due_asks_fell_due(real, monkeypatch):
 
 
 @pytest.mark.proves("NTF-34")
-def test_host_dialog_has_ten_seconds_before_people_are_told(store):
+def test_host_dialog_has_ten_seconds_before_people_are_notified(store):
     channel = Recorder()
     post = post_to(channel, ROAD, HOOK)
     request = Request("Run it?", "approval", call=make_call("Bash", {"command": "ls"}, "/p"))

@@ -1,4 +1,4 @@
-"""A signal file from before a person's visit in a run's session never counts in it."""
+"""A signal file that is older than a visit never counts in it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_old_signal_file_of_killed_join_never_counts(desk, monkeypatch):
 
 
 def _killed_after_write(store, clear):
-    """A kill that comes once the visit is written, be the file cleared by then or not."""
+    """The process is killed after the visit was written, before or after the file is cleared."""
 
     def clear_unless_late(*words):
         if store.runs.list_joined_turns():
@@ -74,7 +74,7 @@ def test_signal_file_that_stays_keeps_session_shut(desk, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "unlink", refuse)
-        with pytest.raises(GateError, match="cannot be removed, and its old signal must not count"):
+        with pytest.raises(GateError, match="has an old signal that must not count"):
             run_session.open_visit(
                 desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller()
             )
@@ -89,7 +89,7 @@ def test_second_joiner_does_not_clear_first_ones_signal(desk, monkeypatch):
     first = []
 
     def overtaken(*words):
-        """The other one joins and reports while this one gets ready."""
+        """Another process joins and reports while this one starts."""
         mine = prepare(*words)
         monkeypatch.setattr(LocalSignalFiles, "prepare", prepare)
         who = desk.caller("bob")
@@ -101,7 +101,7 @@ def test_second_joiner_does_not_clear_first_ones_signal(desk, monkeypatch):
         return mine
 
     monkeypatch.setattr(LocalSignalFiles, "prepare", overtaken)
-    with pytest.raises(RefusedError, match="person:bob has this session open"):
+    with pytest.raises(RefusedError, match="person:bob has had this session open"):
         run_session.open_visit(
             desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller()
         )
@@ -116,7 +116,7 @@ def test_join_waits_for_no_stopped_joiner(desk):
     os.makedirs(f"{desk.store.path}-visits", exist_ok=True)
     with (
         desk.store.machine.join_alone(),
-        pytest.raises(RefusedError, match="at this moment: try again"),
+        pytest.raises(RefusedError, match="is opening a session: try again"),
     ):
         run_session.open_visit(
             desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller()

@@ -1,4 +1,4 @@
-"""Questions of the original script: what our listener asks, answers, and leaves without a word."""
+"""Questions of the original script: which ones our listener asks, answers or ignores."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_original_question_without_an_answer_gets_no_file(project, how):
 
 
 @pytest.mark.proves("FILE-191")
-def test_original_question_that_nobody_heard_in_time_gets_no_file(project):
+def test_original_question_that_expired_unheard_gets_no_file(project):
     project.clock.advance(400)
     ask(project)
     assert project.words("timed_out") == ["its time was over before a listener started"]
@@ -177,7 +177,7 @@ def test_forged_original_answer_settles_nothing(project):
 
 
 @pytest.mark.proves("FILE-194")
-def test_a_question_that_is_still_being_linked_is_waited_for(project):
+def test_question_that_is_being_linked_is_waited_for(project):
     name = "q_agent_1_1767225600_11111111.json"
     content = {"id": "11111111", "agent_id": "agent_1", "content": "Which?"}
     project.write(".tmp.draft", content)
@@ -191,7 +191,7 @@ def test_a_question_that_is_still_being_linked_is_waited_for(project):
 
 
 @pytest.mark.proves("FILE-194")
-def test_an_answer_is_written_also_without_links(project, monkeypatch):
+def test_answer_is_written_without_links_too(project, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError("no links here")
 
@@ -204,7 +204,7 @@ def test_an_answer_is_written_also_without_links(project, monkeypatch):
 
 
 @pytest.mark.proves("FILE-194")
-def test_an_answer_that_cannot_be_written_leaves_no_draft(tmp_path):
+def test_unwritable_answer_leaves_no_draft(tmp_path):
     folder = Folder(str(tmp_path), os.open(tmp_path, os.O_RDONLY))
     (tmp_path / "a_1").mkdir()
     with pytest.raises(OSError):

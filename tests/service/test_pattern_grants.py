@@ -1,4 +1,4 @@
-"""A grant made by a pattern never reaches out of the project of the call that was asked about."""
+"""A grant by pattern never reaches beyond the project of its call."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_grant_of_an_outside_call_reaches_outside(store, tmp_path):
 
 @pytest.mark.proves("HOOK-30")
 def test_grant_stays_in_the_folder_of_the_session(store, tmp_path):
-    """A host that was started in a folder of the project asks beyond that folder."""
+    """A host that was started in a subfolder asks about a path outside it."""
     sub = tmp_path / "sub"
     grant(store, write(sub / "a.md", tmp_path, sub), "Write(*.md)")
     assert passes(store, write(sub / "b.md", tmp_path, sub))

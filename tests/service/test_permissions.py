@@ -1,4 +1,4 @@
-"""Tool calls on their way to a decision, on the store in memory."""
+"""Decisions about tool calls, on the store in memory."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def events(store, kind):
 
 
 @pytest.mark.proves("AGT-1", "AGT-3", "AGT-4")
-def test_a_person_decides_what_happens(store, ada):
+def test_person_decides_a_call(store, ada):
     ada.will_answer("git push", "yes")
     first = hold()
     assert permit_call.decide(store, first, an_agent()) == Permission(allow=True)
@@ -68,7 +68,7 @@ def test_a_person_decides_what_happens(store, ada):
 
 
 @pytest.mark.proves("AGT-2")
-def test_an_edited_input_runs_instead(store, ada):
+def test_edited_input_runs_instead(store, ada):
     ada.will_answer("git push", {"input": {"command": "git push --dry-run"}})
     decided = permit_call.decide(store, hold(), an_agent())
     assert decided[:3] == (True, "", {"command": "git push --dry-run"})
@@ -84,8 +84,8 @@ def test_an_edited_input_runs_instead(store, ada):
 
 
 @pytest.mark.proves("AGT-4", "AGT-5", "LAW-4")
-def test_an_approval_is_used_by_one_call(store, ada):
-    """A second call like the first finds its ask pending, but not its answer."""
+def test_approval_is_used_by_one_call(store, ada):
+    """A second equal call finds the pending ask, but not its answer."""
     ada.will_answer("git push", "yes").will_answer("git push", "no")
     first = hold()
     ask = permit_call._open(store, first, an_agent(), 60)
@@ -98,7 +98,7 @@ def test_an_approval_is_used_by_one_call(store, ada):
 
 
 @pytest.mark.proves("AGT-4", "AGT-23")
-def test_a_call_made_again_after_a_crash_finds_its_answer(store):
+def test_call_repeated_after_a_crash_finds_its_answer(store):
     ask = permit_call._open(store, hold(), an_agent(), 60)
     again = permit_call._open(store, hold(call_id="t9"), an_agent(), 60)
     assert again.id == ask.id
@@ -108,14 +108,14 @@ def test_a_call_made_again_after_a_crash_finds_its_answer(store):
 
 
 @pytest.mark.proves("AGT-13")
-def test_a_call_that_nobody_decides_is_denied(store):
+def test_undecided_call_is_denied(store):
     decided = permit_call.decide(store, hold(limit=100), an_agent())
     assert decided.allow is False and "timed out" in decided.message
     assert store.clock.monotonic() <= 100
 
 
 @pytest.mark.proves("AGT-14", "AGT-13")
-def test_what_was_decided_elsewhere_leaves_the_inbox(store):
+def test_call_decided_elsewhere_leaves_the_inbox(store):
     waiting = hold(reasons=["", "", "answered in the terminal"])
     decided = permit_call.decide(store, waiting, an_agent())
     assert decided == Permission(allow=None)
@@ -132,7 +132,7 @@ def test_call_given_up_before_its_ask_waits_not(store):
 
 
 @pytest.mark.proves("AGT-12")
-def test_a_person_may_ask_back_about_a_call(store, ada):
+def test_person_may_ask_back_about_a_call(store, ada):
     ada.will_ask_back("git push", "why now?")
     decided = permit_call.decide(store, hold(), an_agent())
     (ask,) = store.asks.pending(9)
@@ -145,7 +145,7 @@ def test_a_person_may_ask_back_about_a_call(store, ada):
 
 
 @pytest.mark.proves("AGT-6", "AGT-8")
-def test_a_grant_lets_the_same_call_pass_and_says_so(store):
+def test_grant_allows_the_same_call_and_is_reported(store):
     ask = permit_call._open(store, hold(), an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("3")))
     (grant,) = manage_rules.grants(store)
@@ -157,7 +157,7 @@ def test_a_grant_lets_the_same_call_pass_and_says_so(store):
 
 
 @pytest.mark.proves("AGT-8", "AGT-11")
-def test_a_revoked_grant_allows_nothing(store):
+def test_revoked_grant_allows_nothing(store):
     ask = permit_call._open(store, hold(), an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("session")))
     (grant,) = manage_rules.grants(store)
@@ -171,7 +171,7 @@ def test_a_revoked_grant_allows_nothing(store):
 
 
 @pytest.mark.proves("AGT-8")
-def test_a_grant_that_ends_between_the_look_and_the_use_allows_nothing(store, monkeypatch):
+def test_grant_that_ends_before_its_use_allows_nothing(store, monkeypatch):
     ask = permit_call._open(store, hold(), an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("2")))
     grants = store.rules.in_force()
@@ -182,17 +182,17 @@ def test_a_grant_that_ends_between_the_look_and_the_use_allows_nothing(store, mo
 
 
 @pytest.mark.proves("AGT-9")
-def test_a_denial_wins_over_a_grant(store):
+def test_denial_wins_over_a_grant(store):
     ask = permit_call._open(store, hold(), an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour")))
     manage_rules.add(store, an_agent(), "deny", "", "Bash(git push *)")
     decided = permit_call.decide(store, hold(), an_agent())
-    assert decided == Permission(False, "A person has ruled this out: Bash(git push *)")
+    assert decided == Permission(False, "A person denied this by a rule: Bash(git push *)")
     assert not events(store, "grant.used")
 
 
 @pytest.mark.proves("AGT-7", "AGT-6")
-def test_a_wide_grant_opens_no_gate_its_person_did_not_see(store):
+def test_wide_grant_does_not_cover_an_unseen_gate(store):
     manage_rules.set_gates(store, ADA, "", ["Bash(git push *)"])
 
     def grant(command):
@@ -209,7 +209,7 @@ def test_a_wide_grant_opens_no_gate_its_person_did_not_see(store):
 
 
 @pytest.mark.proves("AGT-4", "AGT-14")
-def test_an_answer_is_not_for_a_call_after_the_one_it_was_given_to(store, ada):
+def test_answer_does_not_cover_a_later_call(store, ada):
     ask = permit_call._open(store, hold(), an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes"))
     ada.will_answer("git push", "no")
@@ -219,7 +219,7 @@ def test_an_answer_is_not_for_a_call_after_the_one_it_was_given_to(store, ada):
 
 
 @pytest.mark.proves("AGT-4")
-def test_a_late_answer_is_for_no_call_at_all(store, ada):
+def test_late_answer_covers_no_call(store, ada):
     ask = permit_call._open(store, hold(), an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes"))
     store.clock.advance(61)
@@ -228,8 +228,8 @@ def test_a_late_answer_is_for_no_call_at_all(store, ada):
 
 
 @pytest.mark.proves("AGT-4", "AGT-13")
-def test_whoever_loses_an_answer_asks_again_within_the_same_patience(store, ada):
-    """Another call without an id takes each answer first."""
+def test_call_that_loses_its_answer_asks_again_in_time(store, ada):
+    """Another call without an id takes each answer before."""
 
     def rival():
         for ask in store.asks.list_settled(9):
@@ -280,7 +280,7 @@ def test_only_a_person_takes_a_gate_away(store):
     assert store.audit.head() == before
     manage_rules.set_gates(store, ADA, "/p", ["Write"])
     assert len(manage_rules.gates(store)) == 3
-    with pytest.raises(UsageError, match="more than once"):
+    with pytest.raises(UsageError, match="several rules match"):
         manage_rules.end_gate(store, ADA, "Write")
     manage_rules.end_gate(store, ADA, "Bash(git push *)")
     assert [rule.pattern for rule in manage_rules.gates(store)] == ["Write", "Write"]
@@ -298,7 +298,7 @@ def test_gated_means_a_person_is_asked(store):
 
 
 @pytest.mark.proves("AGT-15")
-def test_one_call_is_put_off_and_the_others_are_held(store):
+def test_one_call_is_deferred_and_the_others_are_held(store):
     first, second = hold("one", "t1"), hold("two", "t2")
     assert permit_call.defer(store, first, an_agent()) is None
     assert permit_call.defer(store, first, an_agent()) is None
@@ -314,7 +314,7 @@ def test_one_call_is_put_off_and_the_others_are_held(store):
 
 
 @pytest.mark.proves("AGT-15", "LAW-4")
-def test_a_yes_to_one_deferred_call_is_no_yes_to_another(store):
+def test_yes_to_one_deferred_call_does_not_cover_another(store):
     assert permit_call.defer(store, hold("git push", "t1"), an_agent()) is None
     (ask,) = store.asks.pending(9)
     assert permit_call.defer(store, hold("rm -rf /", "t1"), an_agent()).allow is False
@@ -325,7 +325,7 @@ def test_a_yes_to_one_deferred_call_is_no_yes_to_another(store):
 
 
 @pytest.mark.proves("AGT-15")
-def test_an_answer_for_a_call_that_never_came_back_holds_nothing_up(store):
+def test_answer_for_a_call_that_never_returned_blocks_nothing(store):
     assert permit_call.defer(store, hold("one", "t1"), an_agent()) is None
     (ask,) = store.asks.pending(9)
     answer_ask.answer(store, ask.id, ADA, Given("yes"))
@@ -334,7 +334,7 @@ def test_an_answer_for_a_call_that_never_came_back_holds_nothing_up(store):
 
 
 @pytest.mark.proves("AGT-15", "AGT-9", "AGT-12")
-def test_a_deferred_call_obeys_rules_and_hears_what_is_asked_back(store):
+def test_deferred_call_obeys_rules_and_gets_messages(store):
     assert permit_call.defer(store, hold("one"), an_agent()) is None
     (ask,) = store.asks.pending(9)
     ask_messages.ask_back(store, ask.id, ADA, "why?")
@@ -344,7 +344,7 @@ def test_a_deferred_call_obeys_rules_and_hears_what_is_asked_back(store):
 
 
 @pytest.mark.proves("AGT-16")
-def test_a_hosts_questions_are_answered_with_the_persons_words(store, ada):
+def test_host_questions_are_answered_with_a_persons_words(store, ada):
     ada.will_answer("Which?", "B").will_answer("Where?", {"other": "in the garden"})
     asked = questions("Which?", "Where?")
     decided = permit_call.decide(store, asked, an_agent())
@@ -363,7 +363,7 @@ def test_a_hosts_questions_are_answered_with_the_persons_words(store, ada):
 
 
 @pytest.mark.proves("AGT-16", "AGT-13")
-def test_a_question_answered_in_the_terminal_takes_the_others_along(store):
+def test_question_answered_in_the_terminal_settles_the_others(store):
     host = PlannedHost(reasons=["answered in the terminal"])
     asked = questions("Which?", "Where?")._replace(host=host, limit_seconds=10.0)
     assert permit_call.decide(store, asked, an_agent()) == Permission(allow=None)
@@ -373,7 +373,7 @@ def test_a_question_answered_in_the_terminal_takes_the_others_along(store):
 
 
 @pytest.mark.proves("AGT-16", "AGT-12")
-def test_a_person_may_ask_back_about_a_hosts_question(store, ada):
+def test_person_may_ask_back_about_a_host_question(store, ada):
     manage_rules.add(store, ADA, "deny", "/q", "AskUserQuestion")
     ada.will_ask_back("Which?", "what for?")
     decided = permit_call.decide(store, questions("Which?"), an_agent())
@@ -398,7 +398,7 @@ def test_notes_and_signals_are_kept_and_decide_nothing(store):
 
 
 @pytest.mark.proves("AGT-16", "AGT-9")
-def test_questions_of_an_unknown_form_and_denied_ones_ask_nobody(store):
+def test_unknown_or_denied_host_questions_create_no_ask(store):
     for wrong in (
         {"questions": [{}]},
         {"questions": 7},

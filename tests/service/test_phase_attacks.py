@@ -1,4 +1,4 @@
-"""Workflows of phases whose functions, handlers and onlookers do what they should not."""
+"""Workflows whose functions, handlers and observers misbehave."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.support.flow_harness import Crash, done, house
 from tests.support.people import a_person, an_agent
 from tests.support.waiting import eventually
 
-from gatebell import HumanInput, Phase, UsageError, Workflow
+from gatebell import HumanInput, Phase, Workflow
 from gatebell.app.wiring import open_store
 from gatebell.domain.asks.answers import Given
-from gatebell.errors import RefusedError
+from gatebell.errors import RefusedError, UsageError
 from gatebell.services.asks import answer_ask
 from gatebell.testing import MemoryStore, ScriptedPerson, auto_approve
 
@@ -29,7 +29,7 @@ def end(agent=lambda state: state.data):
     return Phase("end", agent=agent, human=GO, terminal=True)
 
 
-# What is shared
+# Shared objects
 
 
 class Shared(NamedTuple):
@@ -41,7 +41,7 @@ PLAN = {"plan": []}
 
 @pytest.mark.proves("PHASE-40", "PHASE-19")
 @pytest.mark.parametrize("state", [Shared, lambda: PLAN])
-def test_no_two_states_share_what_they_are_made_of(house, state):
+def test_states_share_no_objects(house, state):
     def update(state, output):
         (state.plan if isinstance(state, Shared) else state["plan"]).append(output)
 
@@ -54,7 +54,7 @@ def test_no_two_states_share_what_they_are_made_of(house, state):
 
 @pytest.mark.proves("PHASE-40", "PHASE-19")
 @pytest.mark.parametrize("returns", [None, {"type": "object"}])
-def test_an_output_that_functions_change_stays_as_it_was_recorded(house, returns):
+def test_recorded_output_is_not_changed_by_functions(house, returns):
     def update(state, output):
         output["n"] += 1
         state["n"] = output["n"]
@@ -71,7 +71,7 @@ def test_an_output_that_functions_change_stays_as_it_was_recorded(house, returns
 
 
 @pytest.mark.proves("PHASE-40", "PHASE-25")
-def test_an_observer_that_changes_what_it_is_told_changes_nothing_else():
+def test_observer_cannot_change_the_recorded_events():
     def redacting(event):
         event.data.clear()
 
@@ -91,7 +91,7 @@ def test_an_observer_that_changes_what_it_is_told_changes_nothing_else():
     assert seen == [1, 1]
 
 
-# What is told when it is built, and when it runs
+# Errors at build time and at run time
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Needy:
 
 
 @pytest.mark.proves("PHASE-16")
-def test_a_state_that_cannot_be_made_says_so():
+def test_state_that_cannot_be_built_is_reported():
     with pytest.raises(UsageError, match=r"the state of 'w' raised TypeError.*'goal'"):
         Workflow("w", Needy, phases=[end()])
 
@@ -108,28 +108,28 @@ def test_a_state_that_cannot_be_made_says_so():
 @pytest.mark.proves("PHASE-16", "S1-B3")
 def test_no_update_brings_in_our_names(house):
     flow = Workflow("w", {}, phases=[Phase("a", agent=lambda _: 1, update=lambda _s, _o: {"approved": True}, terminal=True)])  # fmt: skip
-    assert "has a field 'approved', which is the name of what people" in house.go(flow).reason
+    assert "has a field 'approved', which is the name of people's answers" in house.go(flow).reason
 
 
 @pytest.mark.proves("PHASE-17")
 @pytest.mark.parametrize("items", [None, 3, "abc", (1 / 0 for _ in "a"), [object()]])
-def test_what_are_no_items_names_its_phase(house, items):
+def test_invalid_items_name_their_phase(house, items):
     flow = Workflow("w", phases=[Phase("a", agent=lambda _, item: item, for_each=lambda _: items, terminal=True)])  # fmt: skip
     assert house.go(flow).reason.startswith("UsageError: phase 'a': ")
 
 
 @pytest.mark.proves("PHASE-17")
-def test_a_prompt_that_is_no_text_reaches_no_agent(house):
+def test_prompt_that_is_not_text_reaches_no_agent(house):
     coder = house.agent("coder", done())
     over = house.go(Workflow("w", phases=[Phase("a", agent="coder", prompt=lambda _: None, terminal=True)]))  # fmt: skip
-    assert over.reason == "UsageError: phase 'a': prompt returned None, no text"
+    assert over.reason == "UsageError: phase 'a': prompt returned None, which is not a text"
     assert coder.sent == []
 
 
 @pytest.mark.proves("PHASE-16", "PHASE-17")
-def test_a_state_that_is_no_json_any_more_says_who_made_it(house):
+def test_state_that_is_not_json_names_the_function(house):
     flow = Workflow("w", {}, phases=[Phase("a", agent=lambda _: 1, update=lambda _s, _o: {"x": float("nan")}, terminal=True)])  # fmt: skip
-    told = "UsageError: what phase 'a': update made of the state is no JSON: nan is not JSON"
+    told = "UsageError: the state after phase 'a': update is not JSON: nan is not JSON"
     assert house.go(flow).reason == told
 
 
@@ -150,7 +150,7 @@ async def later(*_):
     ],
 )
 def test_only_an_agent_may_be_async(phase):
-    with pytest.raises(UsageError, match=r"phase 'a' has .*= that is async"):
+    with pytest.raises(UsageError, match=r"phase 'a' has an async .*="):
         Workflow("w", phases=[phase, end()])
 
 
@@ -165,7 +165,7 @@ def test_only_an_agent_may_be_async(phase):
         (HumanInput("?", "approval", more={"context": float("nan")}), "phase 'a' asks what cannot"),
     ],
 )
-def test_a_question_that_cannot_be_asked_names_its_phase(house, human, words):
+def test_question_that_cannot_be_asked_names_its_phase(house, human, words):
     over = house.go(Workflow("w", phases=[Phase("a", human=human, terminal=True)]))
     assert over.state == "failed" and words in over.reason
 
@@ -178,8 +178,10 @@ def test_options_may_come_one_by_one(house):
 
 
 @pytest.mark.proves("PHASE-1")
-def test_what_a_question_carries_has_names():
-    with pytest.raises(UsageError, match="phase 'a' has a more= in its question that is no dict"):
+def test_unnamed_extra_fields_of_a_question_are_refused():
+    with pytest.raises(
+        UsageError, match="phase 'a' has a more= in its question that is not a dict"
+    ):
         Workflow("w", phases=[Phase("a", human=HumanInput("?", "approval", (), None), terminal=True)])  # fmt: skip
 
 
@@ -187,7 +189,7 @@ def test_what_a_question_carries_has_names():
 
 
 @pytest.mark.proves("PHASE-41", "LAW-5")
-def test_what_came_of_one_item_is_not_taken_for_anothers(house):
+def test_result_of_one_item_is_not_used_for_another(house):
     orders, did = iter([["a", "b"], ["b", "a"]]), []
 
     def agent(_, item):
@@ -205,7 +207,7 @@ def test_what_came_of_one_item_is_not_taken_for_anothers(house):
 
 
 @pytest.mark.proves("PHASE-41", "LAW-5")
-def test_whoever_is_asked_whether_it_happened_sees_to_which_item(house):
+def test_question_about_a_dangerous_item_names_the_item(house):
     def agent(_, item):
         if item == "bob":
             raise Crash
@@ -217,7 +219,7 @@ def test_whoever_is_asked_whether_it_happened_sees_to_which_item(house):
     assert 'Its arguments: [["bob"],{}]' in house.ask().activity
 
 
-# Who answers
+# Answers
 
 
 class Yes:
@@ -238,7 +240,7 @@ publishing = Workflow("publishing", phases=[Phase("a", human=HumanInput("Publish
 
 
 @pytest.mark.proves("PHASE-42", "LAW-3")
-def test_a_handler_answers_for_nobody_else_where_it_counts(tmp_path, monkeypatch):
+def test_handler_for_another_person_works_in_tests_only(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = str(tmp_path / "gate.db")
     with pytest.raises(RefusedError, match="answers for others: it works in tests only"):
@@ -248,7 +250,7 @@ def test_a_handler_answers_for_nobody_else_where_it_counts(tmp_path, monkeypatch
 
 
 @pytest.mark.proves("PHASE-42")
-def test_what_an_agent_chooses_is_asked_again(house):
+def test_choice_by_an_agent_is_asked_again(house):
     house.go(publishing)
     first = house.ask().id
     house.answer("Yes", who=an_agent())
@@ -258,19 +260,19 @@ def test_what_an_agent_chooses_is_asked_again(house):
 
 
 @pytest.mark.proves("PHASE-42", "PHASE-21")
-def test_a_handler_in_an_agents_process_chooses_nothing(monkeypatch, capsys):
+def test_handler_in_an_agent_process_chooses_nothing(monkeypatch, caplog):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Publish?", "No")
     monkeypatch.setattr(
         "gatebell.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via)
     )
     assert publishing.run("go", Yes(), store=store).history[0]["value"] == "No"
-    said = capsys.readouterr().err
+    said = caplog.text
     assert "only a person decides a-" in said and "waits in the inbox" in said
 
 
 class Slow(Yes):
-    """Says nothing before somebody else has."""
+    """Wait until another person has answered."""
 
     def __init__(self, store):
         self.store, self.ended = store, []
@@ -285,17 +287,17 @@ class Slow(Yes):
 
 @pytest.mark.proves("PHASE-44", "PHASE-20")
 @pytest.mark.parametrize("verb", ["run", "arun"])
-def test_an_async_handler_holds_up_nothing_that_was_answered_elsewhere(verb, capsys):
+def test_async_handler_does_not_delay_an_answer_from_elsewhere(verb, caplog):
     handler = Slow(store := MemoryStore())
     came = getattr(at_top, verb)("go", handler, store=store)
     result = asyncio.run(asyncio.wait_for(came, 30)) if verb == "arun" else came
     assert (result.approved, result.history[0]["reason"]) == (False, "I was first")
     assert handler.ended == [result.history[0]["id"]]
-    assert "was already answered by person:ada" in capsys.readouterr().err
+    assert "was already answered by person:ada" in caplog.text
 
 
 @pytest.mark.proves("PHASE-20")
-def test_what_a_handler_answered_before_it_raised_counts(capsys):
+def test_answer_before_a_handler_error_counts(caplog):
     store = MemoryStore()
 
     class Falling(Yes):
@@ -304,7 +306,7 @@ def test_what_a_handler_answered_before_it_raised_counts(capsys):
             raise KeyError("afterwards")
 
     assert at_top.run("go", Falling(), store=store).approved is False
-    said = capsys.readouterr().err
+    said = caplog.text
     assert "the handler raised KeyError" in said and "was already answered by person:ada" in said
     assert "waits in the inbox" not in said
 
@@ -313,7 +315,7 @@ def test_what_a_handler_answered_before_it_raised_counts(capsys):
 @pytest.mark.parametrize(
     ("context", "shown"), [("it deletes", "it deletes"), ({"deletes": 3}, '{\n  "deletes": 3\n}')]
 )
-def test_whoever_answers_a_handler_sees_the_context_too(context, shown):
+def test_handler_is_given_the_context(context, shown):
     prompts = []
 
     class Keeping(Yes):
@@ -327,7 +329,7 @@ def test_whoever_answers_a_handler_sees_the_context_too(context, shown):
 
 
 @pytest.mark.proves("PHASE-23")
-def test_a_workflow_that_only_its_package_can_load_is_not_run(tmp_path, monkeypatch):
+def test_workflow_loadable_only_by_its_package_is_not_run(tmp_path, monkeypatch):
     package = tmp_path / "leaning"
     package.mkdir()
     (package / "words.py").write_text("GO = 'Go?'")
@@ -342,7 +344,7 @@ def test_a_workflow_that_only_its_package_can_load_is_not_run(tmp_path, monkeypa
     assert flow.run("go", Yes(), store=MemoryStore()).approved
 
 
-# Whoever goes away
+# Readers and callers that stop
 
 
 def long_way(began, go_on):
@@ -360,7 +362,7 @@ def is_left(store):
 
 
 @pytest.mark.proves("PHASE-43", "PHASE-26")
-def test_whoever_stops_reading_events_begins_no_other_phase():
+def test_reader_that_stops_starts_no_other_phase():
     store, began, go_on = MemoryStore(), threading.Event(), threading.Event()
     events = long_way(began, go_on).execute("go", store=store)
     assert next(events).name == "workflow:started" and began.wait(30)
@@ -370,7 +372,7 @@ def test_whoever_stops_reading_events_begins_no_other_phase():
 
 
 @pytest.mark.proves("PHASE-43", "PHASE-11")
-def test_whoever_cancels_the_async_twin_begins_no_other_phase():
+def test_cancelled_async_call_starts_no_other_phase():
     store, began, go_on = MemoryStore(), threading.Event(), threading.Event()
 
     async def main():
@@ -386,7 +388,7 @@ def test_whoever_cancels_the_async_twin_begins_no_other_phase():
 
 
 @pytest.mark.proves("PHASE-11", "PHASE-26")
-def test_executing_holds_up_no_event_loop_and_is_refused_at_once():
+def test_execute_inside_an_event_loop_is_refused():
     async def main():
         at_top.execute("go", store=MemoryStore())
 

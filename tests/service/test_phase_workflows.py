@@ -1,4 +1,4 @@
-"""Whole workflows of phases, as their users write them: by the inbox, by handlers, in memory and on disk."""
+"""Whole workflows of phases: by the inbox, by handlers, in memory and on disk."""
 
 from __future__ import annotations
 
@@ -16,21 +16,13 @@ from tests.support.flow_harness import Crash, done, house, needs
 from tests.support.people import a_person, an_agent
 from tests.support.waiting import eventually
 
-from gatebell import (
-    Gate,
-    HumanInput,
-    Phase,
-    UnfinishedError,
-    UsageError,
-    Workflow,
-    cli_prompt,
-)
+from gatebell import Gate, HumanInput, Phase, Workflow, cli_prompt
 from gatebell.api.phase_executor import MAX_ROUNDS
 from gatebell.api.phases import Reply
-from gatebell.app.project_files import flow_digest
+from gatebell.app.project_files import read_flow_digest
 from gatebell.app.wiring import open_store, open_throwaway_store
 from gatebell.domain.asks.answers import Given
-from gatebell.errors import GateError, RefusedError
+from gatebell.errors import GateError, RefusedError, UnfinishedError, UsageError
 from gatebell.services.asks import answer_ask
 from gatebell.services.people import manage_people
 from gatebell.services.runs import manage_runs
@@ -52,7 +44,7 @@ def store(request, tmp_path, monkeypatch):
 
 
 class Script:
-    """A handler that says what is written, and keeps what it was asked."""
+    """A handler that gives scripted answers and records the questions."""
 
     def __init__(self, *replies):
         self._replies = list(replies)
@@ -122,7 +114,7 @@ checkpoint = Workflow(
 @pytest.mark.proves(
     "S1-10", "S1-29", "S1-16", "S1-26", "S1-63", "S1-68", "S1-B7", "S1-15", "PHASE-10"
 )
-def test_a_plan_is_approved_every_time_it_was_made(house):
+def test_plan_is_approved_each_time_it_is_made(house):
     waiting = house.go(checkpoint, "a login")
     assert (waiting.state, waiting.reason) == ("waiting_human", "Approve plan?\nbuild a login")
     again = house.answer_and_drive("no", "with tests")
@@ -137,7 +129,7 @@ def test_a_plan_is_approved_every_time_it_was_made(house):
 
 @pytest.mark.proves("S1-10", "S1-29", "S1-35", "S1-37", "S1-40", "S1-B16", "S1-66", "PHASE-11")
 @pytest.mark.parametrize("kind", [Script, AsyncScript])
-def test_a_handler_answers_while_the_program_runs_it(store, kind):
+def test_handler_answers_while_the_program_runs(store, kind):
     handler = kind(Reply(False, "with tests"), True)
     result = checkpoint.run("a login", handler, store=store)
     assert result.state == Plan("a login", ["build a login", "with tests"])
@@ -176,7 +168,7 @@ classify = Workflow(
 
 
 @pytest.mark.proves("S1-13", "S1-30", "S1-23", "S1-50", "S1-67", "S1-B10", "S1-25")
-def test_only_what_is_doubtful_is_asked_and_the_answer_is_part_of_the_result(house):
+def test_doubtful_results_are_asked_and_include_the_answer(house):
     sure = house.go(classify, "win now")
     assert (sure.state, sure.result["approved"], house.store.asks.count()) == ("completed", None, 0)
     house.go(classify, "hello")
@@ -190,7 +182,7 @@ def test_only_what_is_doubtful_is_asked_and_the_answer_is_part_of_the_result(hou
 
 
 @pytest.mark.proves("S1-13", "S1-30", "S1-B10", "S1-67")
-def test_only_what_is_doubtful_reaches_the_handler(store):
+def test_only_doubtful_results_reach_the_handler(store):
     handler = Script(False)
     assert classify.run("win now", handler, store=store).approved is None
     assert handler.asked == []
@@ -249,7 +241,7 @@ def phases_of(calls):
 
 
 @pytest.mark.proves("S1-11", "S1-31", "S1-32", "S1-B3", "S1-B24")
-def test_an_agent_that_needs_help_says_what_is_asked(house):
+def test_agent_that_needs_help_writes_the_question(house):
     house.go(dynamic)
     assert house.ask().question.options == ("Redesign", "Fix")
     house.answer_and_drive("Redesign")
@@ -261,7 +253,7 @@ def test_an_agent_that_needs_help_says_what_is_asked(house):
 
 
 @pytest.mark.proves("S1-11", "S1-31", "S1-32", "S1-36", "S1-19")
-def test_the_handler_is_given_what_the_agent_proposes(store):
+def test_handler_is_given_the_proposal_of_the_agent(store):
     handler = Script("Redesign", "Fix")
     result = dynamic.run("go", handler, store=store)
     assert [one[:2] for one in handler.asked] == [("What now?", ("Redesign", "Fix"))] * 2
@@ -297,7 +289,7 @@ WAYS = [
 
 @pytest.mark.proves("S1-14", "S1-33", "S1-20", "S1-B6", "S1-17")
 @pytest.mark.parametrize(("answer", "path"), WAYS)
-def test_the_chosen_option_picks_the_path(house, answer, path):
+def test_chosen_option_picks_the_path(house, answer, path):
     house.go(branching)
     over = house.answer_and_drive(answer)
     assert (over.result["phase"], over.result["output"]) == (path, path)
@@ -308,7 +300,7 @@ def test_the_chosen_option_picks_the_path(house, answer, path):
 
 @pytest.mark.proves("S1-14", "S1-33", "S1-20", "S1-B6", "S1-36")
 @pytest.mark.parametrize(("answer", "path"), WAYS)
-def test_the_handlers_option_picks_the_path(store, answer, path):
+def test_option_of_the_handler_picks_the_path(store, answer, path):
     handler = Script(Reply(answer["other"], other=True) if isinstance(answer, dict) else answer)
     assert branching.run("go", handler, store=store).phase == path
     assert handler.asked[0][1] == ("Fast", "Thorough", "Custom", "Other…")
@@ -329,7 +321,7 @@ build = Workflow(
 
 
 @pytest.mark.proves("S1-34", "S1-22", "S1-B2", "S1-B11")
-def test_a_phase_without_agent_asks_and_hands_over(house):
+def test_phase_without_agent_asks_and_continues(house):
     house.go(build)
     over = house.answer_and_drive("API")
     assert over.result["output"] == [None, None]
@@ -337,7 +329,7 @@ def test_a_phase_without_agent_asks_and_hands_over(house):
 
 
 @pytest.mark.proves("S1-34", "S1-22", "S1-B11")
-def test_a_human_function_without_agent_gets_no_output(store):
+def test_human_function_without_agent_gets_no_output(store):
     seen = []
     alone = Workflow("alone", phases=[
         Phase("ask", human=lambda _, output: seen.append(output) or HumanInput("?", "approval"), terminal=True),
@@ -369,7 +361,7 @@ article = Workflow(
 
 
 @pytest.mark.proves("S1-12", "S1-B4", "S1-B19", "S1-B24", "S1-65", "S1-64")
-def test_two_approvals_stand_before_what_is_published(house):
+def test_publication_waits_for_two_approvals(house):
     house.go(article)
     first = house.ask().id
     house.answer_and_drive("yes")
@@ -384,7 +376,7 @@ def test_two_approvals_stand_before_what_is_published(house):
 
 
 @pytest.mark.proves("S1-12", "S1-15", "S1-B7")
-def test_a_handler_leads_through_both_approvals_and_a_revision(store):
+def test_handler_passes_both_approvals_and_a_revision(store):
     result = article.run("go", Script(True, Reply(False, "too long"), True), store=store)
     assert result.output == ["yes", "no", "yes"]
     assert [one["reason"] for one in result.history] == ["", "too long", ""]
@@ -394,7 +386,7 @@ def test_a_handler_leads_through_both_approvals_and_a_revision(store):
 
 
 @pytest.mark.proves("PHASE-12", "S1-B7", "S1-P1")
-def test_roles_work_in_phases_and_hear_why_they_were_rejected(house):
+def test_roles_work_in_phases_and_read_the_rejection(house):
     coder = house.agent("coder", done("first try"), done("second try"))
     flow = Workflow("roles", {"n": 0}, phases=[
         Phase(
@@ -412,7 +404,7 @@ def test_roles_work_in_phases_and_hear_why_they_were_rejected(house):
 
 
 @pytest.mark.proves("PHASE-12", "S1-11")
-def test_a_role_may_need_a_person_in_the_middle_of_its_phase(house):
+def test_role_may_need_a_person_within_its_phase(house):
     house.agent(
         "coder", needs("Which flow?"), {"status": "DONE", "value": {"label": "x", "confidence": 1}}
     )
@@ -424,13 +416,13 @@ def test_a_role_may_need_a_person_in_the_middle_of_its_phase(house):
 
 @pytest.mark.proves("PHASE-13")
 @pytest.mark.parametrize("status", ["ERROR", "BLOCKED"])
-def test_an_agent_that_cannot_go_on_stops_the_workflow(house, status):
+def test_agent_that_cannot_continue_stops_the_workflow(house, status):
     house.agent("coder", {"status": status, "reason": "no key"})
     flow = Workflow("stops", phases=[Phase(agent="coder", next="end"), worker("end")])
     over = house.go(flow)
     why = f"phase 'coder': coder reported {status}: no key"
     assert (over.state, over.reason) == (
-        "stuck", f"{why}. Once that is mended: gate resume 1 --from 2",
+        "stuck", f"{why}. Once that is fixed: gate resume 1 --from 2",
     )  # fmt: skip
     house.agent("coder", done())
     house.fork("2")
@@ -438,7 +430,7 @@ def test_an_agent_that_cannot_go_on_stops_the_workflow(house, status):
 
 
 @pytest.mark.proves("PHASE-14", "S1-B17", "S1-P1")
-def test_a_phase_works_on_each_item_and_the_person_sees_all_outputs(house):
+def test_person_sees_the_outputs_of_all_items(house):
     flow = Workflow(
         "each",
         {"files": ["a", "b", "c"], "seen": []},
@@ -461,7 +453,7 @@ def test_a_phase_works_on_each_item_and_the_person_sees_all_outputs(house):
 
 
 @pytest.mark.proves("PHASE-14", "PHASE-13")
-def test_roles_work_on_each_item_with_prompts_of_their_own(house):
+def test_roles_work_on_each_item_with_own_prompts(house):
     coder = house.agent("coder", lambda order, _: {"status": "BLOCKED" if "bad" in order.text else "DONE", "summary": "x"})  # fmt: skip
     flow = Workflow("each", {"files": ["a", "b"]}, phases=[
         Phase(agent="coder", prompt=lambda _, item: f"file {item}", for_each=lambda s: s.files,
@@ -476,7 +468,7 @@ def test_roles_work_on_each_item_with_prompts_of_their_own(house):
 
 
 @pytest.mark.proves("PHASE-15", "S1-P1")
-def test_a_phase_works_until_it_is_done(house):
+def test_phase_repeats_until_it_is_done(house):
     flow = Workflow("until", {"n": 0}, phases=[
         Phase("count", agent=lambda s: s.n + 1, update=lambda _, output: {"n": output},
               until=lambda s, output: s.n == output == 3, terminal=True),
@@ -487,7 +479,7 @@ def test_a_phase_works_until_it_is_done(house):
 
 
 @pytest.mark.proves("PHASE-15")
-def test_what_never_ends_is_stopped(house, monkeypatch):
+def test_endless_phase_is_stopped(house, monkeypatch):
     monkeypatch.setattr("gatebell.api.phase_executor.MAX_ROUNDS", 5)
     assert MAX_ROUNDS == 1000
     never = Workflow("never", phases=[Phase("a", agent=lambda _: 1, until=lambda _s, _o: False, terminal=True)])  # fmt: skip
@@ -496,7 +488,7 @@ def test_what_never_ends_is_stopped(house, monkeypatch):
     assert house.go(round_).reason == "went through 5 phases, and none of them was terminal"
 
 
-# What is checked when it is built, and when it runs
+# Checks at build time and at run time
 
 
 class Strange:
@@ -513,9 +505,9 @@ class Taken:
     ("wrong", "words"),
     [
         ({"name": ""}, "a workflow needs a name"),
-        ({"human_timeout": 0}, "human_timeout is a number of seconds above 0"),
+        ({"human_timeout": 0}, "human_timeout must be a number of seconds above 0"),
         ({"state": Strange()}, "is a dict, dataclass, NamedTuple or pydantic model"),
-        ({"state": {"x": object()}}, "JSON has no word for"),
+        ({"state": {"x": object()}}, "cannot be written as JSON"),
         ({"state": Taken}, "has a field 'approved', which is the name of what people answer"),
         ({"state": {"history": []}}, "has a field 'history'"),
         ({"start": lambda _: None}, "the start= of 'w' is a function of (state, input)"),
@@ -523,7 +515,7 @@ class Taken:
         ({"phases": [Phase("a", agent="x", returns=complex, terminal=True)]}, "phase 'a' has a returns="),
     ],
 )  # fmt: skip
-def test_a_workflow_that_makes_no_sense_cannot_be_built(wrong, words):
+def test_invalid_workflow_cannot_be_built(wrong, words):
     given = {"name": "w", "phases": [worker("end")]} | wrong
     with pytest.raises(UsageError) as refused:
         Workflow(**given)
@@ -542,21 +534,21 @@ def broken(*_):
         (Phase("a", agent=len, for_each=broken, terminal=True), "phase 'a': for_each raised KeyError"),
         (Phase("a", agent=lambda _: 1, update=broken, terminal=True), "phase 'a': update raised KeyError"),
         (Phase("a", agent=lambda _: 1, update=lambda _s, _o: 3, terminal=True), "phase 'a': update returned 3 and not a Plan"),
-        (Phase("a", agent=lambda _: 1, update=lambda _s, _o: Plan(3), terminal=True), "what phase 'a': update made of the state does not fit Plan"),
+        (Phase("a", agent=lambda _: 1, update=lambda _s, _o: Plan(3), terminal=True), "the state after phase 'a': update does not fit Plan"),
         (Phase("a", agent=lambda _: 1, until=broken, terminal=True), "phase 'a': until raised KeyError"),
         (Phase("a", human=broken, terminal=True), "phase 'a': human raised KeyError"),
-        (Phase("a", human=lambda _s, _o: True, terminal=True), "phase 'a': human returned True, no HumanInput"),
+        (Phase("a", human=lambda _s, _o: True, terminal=True), "phase 'a': human returned True, which is not a HumanInput"),
         (Phase("a", human=HumanInput(broken, "approval"), terminal=True), "phase 'a': human's prompt raised KeyError"),
         (Phase("a", human=HumanInput("?", "choice", broken), terminal=True), "phase 'a': human's options raised KeyError"),
-        (Phase("a", human=HumanInput("?", "choice", lambda _: []), terminal=True), "phase 'a' asks what cannot be asked"),
-        (Phase("a", human=HumanInput(lambda _: " ", "approval"), terminal=True), "needs a question"),
+        (Phase("a", human=HumanInput("?", "choice", lambda _: []), terminal=True), "phase 'a' has a question that is not valid"),
+        (Phase("a", human=HumanInput(lambda _: " ", "approval"), terminal=True), "question is empty"),
         (Phase("a", human=lambda _s, _o: HumanInput("?", "text"), terminal=True), "phase 'a' asks for 'text'"),
         (Phase("a", agent=lambda _: 1, next=broken), "phase 'a': next raised KeyError"),
         (Phase("a", agent=lambda _: 1, next=lambda _s, _o: "elsewhere"), "phase 'a' leads to 'elsewhere'"),
         (Phase("a", agent=lambda _: {"label": 1}, returns=Label, terminal=True), "InvalidAnswerError"),
     ],
 )  # fmt: skip
-def test_what_goes_wrong_names_its_phase_and_fails_the_run(house, phase, words):
+def test_error_names_its_phase_and_fails_the_run(house, phase, words):
     if isinstance(phase.agent, str):
         house.agent("coder", done())
     accepting = phase._replace(agent=lambda _, item: item) if phase.for_each else phase
@@ -567,7 +559,7 @@ def test_what_goes_wrong_names_its_phase_and_fails_the_run(house, phase, words):
 
 
 @pytest.mark.proves("PHASE-17")
-def test_a_failed_function_is_tried_again_when_the_run_is_resumed(house):
+def test_failed_function_runs_again_when_resumed(house):
     tries = []
     flow = Workflow("w", phases=[Phase("a", agent=lambda _: tries.append(1) or 1 // (len(tries) - 1), terminal=True)])  # fmt: skip
     assert house.go(flow).state == "failed"
@@ -575,7 +567,7 @@ def test_a_failed_function_is_tried_again_when_the_run_is_resumed(house):
 
 
 @pytest.mark.proves("PHASE-17")
-def test_an_output_that_does_not_fit_is_tried_again_as_well(house):
+def test_output_that_does_not_fit_runs_again(house):
     given = iter([{"label": 1}, {"label": "spam", "confidence": 1}])
     flow = Workflow("w", phases=[Phase("a", agent=lambda _: next(given), returns=Label, terminal=True)])  # fmt: skip
     assert house.go(flow).state == "failed"
@@ -583,7 +575,7 @@ def test_an_output_that_does_not_fit_is_tried_again_as_well(house):
 
 
 @pytest.mark.proves("PHASE-12")
-def test_a_role_is_told_what_does_not_fit(house):
+def test_role_reads_why_its_output_does_not_fit(house):
     values = [{"label": 1}, {"label": "spam", "confidence": 1}]
     coder = house.agent("coder", *({"status": "DONE", "value": one} for one in values))
     flow = Workflow("w", phases=[Phase(agent="coder", returns=Label, terminal=True)])
@@ -606,7 +598,7 @@ def test_so_many_items_are_worked_on_at_once(house):
 
 
 @pytest.mark.proves("PHASE-17", "LAW-5")
-def test_what_must_not_happen_twice_becomes_a_question(house):
+def test_interrupted_dangerous_phase_becomes_a_question(house):
     done_ = []
 
     def publish(_):
@@ -636,7 +628,7 @@ def test_functions_that_only_look_change_nothing(house):
 
 
 @pytest.mark.proves("S1-P2", "S1-P3", "S1-P4", "S1-B13", "S1-B24", "PHASE-19")
-def test_a_replay_rebuilds_the_state_and_asks_nobody_twice(house):
+def test_replay_rebuilds_the_state_without_asking_again(house):
     worked = []
     flow = Workflow("w", {"n": []}, phases=[
         Phase("a", agent=lambda s: worked.append("a") or len(s.n), update=lambda s, o: {"n": [*s["n"], o]},
@@ -653,7 +645,7 @@ def test_a_replay_rebuilds_the_state_and_asks_nobody_twice(house):
 
 
 @pytest.mark.proves("S1-B13", "LAW-3")
-def test_a_phase_that_nobody_answers_gets_stuck_and_asks_again(house):
+def test_unanswered_phase_gets_stuck_and_asks_again(house):
     flow = Workflow("w", phases=[Phase("a", human=HumanInput("Go?", "approval"), terminal=True)], human_timeout=60)  # fmt: skip
     house.go(flow)
     first = house.ask().id
@@ -666,8 +658,8 @@ def test_a_phase_that_nobody_answers_gets_stuck_and_asks_again(house):
 
 
 @pytest.mark.proves("S1-B13", "PHASE-10")
-def test_a_question_carries_what_every_ask_may_carry(house):
-    more = {"priority": "urgent", "context": {"diff": 1}, "expires_seconds": 5}
+def test_question_of_a_phase_has_every_ask_option(house):
+    more = {"priority": "urgent", "context": {"diff": 1}, "timeout": 5}
     flow = Workflow("w", phases=[Phase("a", human=HumanInput("Go?", "approval", more=more), terminal=True)])  # fmt: skip
     house.go(flow)
     assert (house.ask().priority, house.ask().question.context) == (0, {"diff": 1})
@@ -686,13 +678,13 @@ ask_once = Workflow("ask_once", phases=[Phase("a", human=HumanInput("Go on?", "a
 
 
 @pytest.mark.proves("S1-B14", "S1-B12", "PHASE-20")
-def test_a_handler_that_raises_leaves_the_ask_to_the_inbox(capsys):
+def test_failing_handler_leaves_the_ask_to_the_inbox(caplog):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Go on?", "yes").will_answer("Which?", "Y")
     handler = Raising(True, "Z")
     result = ask_once.run("go", handler, store=store)
     assert [one["actor"] for one in result.history] == ["person:tester"] * 2
-    said = capsys.readouterr().err
+    said = caplog.text
     first, second = [one["id"] for one in result.history]
     assert f"the handler raised ConnectionError: chat is down. {first} waits in the inbox" in said
     assert f"the options are 'X', 'Y'. {second} waits in the inbox" in said
@@ -701,21 +693,21 @@ def test_a_handler_that_raises_leaves_the_ask_to_the_inbox(capsys):
 
 @pytest.mark.proves("S1-B15", "S1-B18", "LAW-3", "LAW-6")
 @pytest.mark.parametrize("said", ["sure", 1, None, object()])
-def test_nothing_but_a_clear_yes_of_a_handler_approves(said, capsys):
+def test_nothing_but_a_clear_yes_of_a_handler_approves(said, caplog):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Go on?", "no").will_answer("Which?", "X")
     result = ask_once.run("go", Script(said, "X"), store=store)
     assert result.history[0]["approved"] is False
-    assert "waits in the inbox" in capsys.readouterr().err
+    assert "waits in the inbox" in caplog.text
 
 
 @pytest.mark.proves("S1-B18")
-def test_an_approval_word_is_an_approval():
+def test_approval_word_is_an_approval():
     assert ask_once.run("go", Script("approved", "X"), store=MemoryStore()).history[0]["approved"]
 
 
 @pytest.mark.proves("PHASE-21", "LAW-3", "WHO-2")
-def test_a_handler_in_an_agents_process_approves_nothing(monkeypatch, capsys):
+def test_handler_in_an_agent_process_approves_nothing(monkeypatch, caplog):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Go on?", "yes").will_answer("Which?", "X")
     monkeypatch.setattr(
@@ -723,11 +715,11 @@ def test_a_handler_in_an_agents_process_approves_nothing(monkeypatch, capsys):
     )
     result = ask_once.run("go", Script(True, "X"), store=store)
     assert result.history[0]["actor"] == "person:tester"
-    assert "only a person decides" in capsys.readouterr().err
+    assert "only a person decides" in caplog.text
 
 
 @pytest.mark.proves("S1-B12", "PHASE-20")
-def test_without_a_handler_it_waits_for_the_inbox_and_says_so(tmp_path, monkeypatch, capsys):
+def test_ask_without_a_handler_waits_and_is_announced(tmp_path, monkeypatch, caplog):
     monkeypatch.chdir(tmp_path)
     path = str(tmp_path / "gate.db")
     open_store(path).close()
@@ -743,13 +735,13 @@ def test_without_a_handler_it_waits_for_the_inbox_and_says_so(tmp_path, monkeypa
     thread.join(30)
     gate.store.close()
     assert [one["actor"] for one in results[0].history] == ["person:ada"] * 2
-    said = capsys.readouterr().err
+    said = caplog.text
     # Whoever is quick answers before it is said.
     assert "waits in the inbox (gate answer a-" in said and ("Go on?" in said or "Which?" in said)
 
 
 @pytest.mark.proves("PHASE-20", "ASK-10")
-def test_where_several_decide_the_handler_is_one_of_them(capsys):
+def test_where_several_decide_the_handler_is_one_of_them(caplog):
     store = MemoryStore()
     for name in ("ada", "bob"):
         manage_people.add(store, a_person("root"), name)
@@ -773,11 +765,11 @@ def test_where_several_decide_the_handler_is_one_of_them(capsys):
         True,
         "person:ada, person:bob",
     )
-    assert "others must decide, too" in capsys.readouterr().err
+    assert "other people must decide, too" in caplog.text
 
 
 @pytest.mark.proves("PHASE-20")
-def test_somebody_may_be_faster_than_the_handler(capsys):
+def test_inbox_may_answer_before_the_handler(caplog):
     store = MemoryStore()
 
     class Slow(Script):
@@ -787,11 +779,11 @@ def test_somebody_may_be_faster_than_the_handler(capsys):
 
     result = ask_once.run("go", Slow("X"), store=store)
     assert (result.history[0]["approved"], result.history[0]["reason"]) == (False, "I was first")
-    assert "was already answered by person:bob" in capsys.readouterr().err
+    assert "was already answered by person:bob" in caplog.text
 
 
 @pytest.mark.proves("PHASE-20")
-def test_what_an_agent_asks_in_between_is_not_the_handlers_business(house, monkeypatch, capsys):
+def test_questions_of_the_agent_do_not_reach_the_handler(house, monkeypatch, caplog):
     house.agent("coder", needs("Which way?", options=["L", "R"]), done())
     ScriptedPerson(house.store).will_answer("Which way?", "L")
     monkeypatch.setattr("gatebell.app.runtime.build_driver", lambda *_: house.driver)
@@ -800,12 +792,12 @@ def test_what_an_agent_asks_in_between_is_not_the_handlers_business(house, monke
     handler = Script(True)
     assert flow.run("go", handler, store=house.store, in_place=True).approved is True
     assert [one[0] for one in handler.asked] == ["Fine?"]
-    assert "Which way?" in capsys.readouterr().err
+    assert "Which way?" in caplog.text
 
 
 @pytest.mark.proves("S1-51", "PHASE-22")
 @pytest.mark.parametrize("odd", [object(), Workflow, lambda _: True])
-def test_what_is_no_handler_is_refused_before_anything_starts(odd):
+def test_invalid_handler_is_refused_before_the_start(odd):
     store = MemoryStore()
     with pytest.raises(UsageError, match="a handler for human_input has a method approval"):
         ask_once.run("go", odd, store=store)
@@ -851,13 +843,13 @@ def test_cli_prompt_takes_names_numbers_and_own_words(monkeypatch, typed, value)
 
 
 @pytest.mark.proves("S1-38", "S1-B14")
-def test_leaving_cli_prompt_leaves_the_ask(monkeypatch, capsys):
+def test_leaving_cli_prompt_leaves_the_ask(monkeypatch, caplog):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Go on?", "yes").will_answer("Which?", "X")
     type_lines(monkeypatch)
     result = ask_once.run("go", cli_prompt(), store=store)
     assert [one["actor"] for one in result.history] == ["person:tester"] * 2
-    assert "the handler raised EOFError" in capsys.readouterr().err
+    assert "the handler raised EOFError" in caplog.text
 
 
 @pytest.mark.proves("S1-38")
@@ -872,7 +864,7 @@ def test_names_that_are_numbers_are_names(monkeypatch):
 
 @pytest.mark.proves("S1-40", "PHASE-11")
 @pytest.mark.parametrize("kind", [Script, AsyncScript])
-def test_the_async_twin_awaits_an_async_handler_in_its_own_loop(store, kind):
+def test_async_call_awaits_its_handler_in_its_own_loop(store, kind):
     loops = []
 
     class Here(kind):
@@ -895,7 +887,7 @@ def test_the_async_twin_awaits_an_async_handler_in_its_own_loop(store, kind):
 
 
 @pytest.mark.proves("PHASE-11")
-def test_whoever_cancels_the_async_twin_leaves_the_run_waiting(capsys):
+def test_cancelled_async_call_leaves_the_run_waiting(caplog):
     store, began = MemoryStore(), threading.Event()
 
     class Never(Script):
@@ -924,7 +916,7 @@ def test_run_does_not_hold_up_an_event_loop():
 
 
 @pytest.mark.proves("PHASE-11")
-def test_an_agent_may_be_async(store):
+def test_agent_may_be_async(store):
     async def agent(state):
         await asyncio.sleep(0)
         return state.n
@@ -934,7 +926,7 @@ def test_an_agent_may_be_async(store):
 
 
 @pytest.mark.proves("PHASE-23", "S1-P2")
-def test_a_workflow_without_result_is_an_error_that_names_its_run():
+def test_workflow_without_result_raises_with_its_run():
     flow = Workflow("w", phases=[Phase("a", agent=broken, terminal=True)])
     with pytest.raises(
         UnfinishedError, match=r"run 1 is failed: StepFailedError.*gate resume 1"
@@ -952,20 +944,20 @@ def test_a_workflow_without_result_is_an_error_that_names_its_run():
 
 
 @pytest.mark.proves("PHASE-23")
-def test_what_a_program_may_not_run_is_refused(tmp_path, monkeypatch):
+def test_workflow_that_a_program_cannot_run_is_refused(tmp_path, monkeypatch):
     path = str(tmp_path / "gate.db")
     inside = Workflow("inside", phases=[worker("a")])
-    with pytest.raises(UsageError, match="must stand at the top of a Python file"):
+    with pytest.raises(UsageError, match="at the top of a Python file"):
         inside.run("go", store=path)
     with pytest.raises(UsageError, match="the input of a workflow is a text"):
         inside.run({"goal": 1}, store=MemoryStore())
-    monkeypatch.setitem(ask_once._home, "__name__", "_gate_flow_x")
+    monkeypatch.setitem(ask_once._module, "__name__", "_gate_flow_x")
     with pytest.raises(UsageError, match="runs it while it is being loaded"):
         ask_once.run("go", store=MemoryStore())
 
 
 @pytest.mark.proves("PHASE-24")
-def test_ctrl_c_leaves_a_waiting_run_as_it_is(capsys):
+def test_ctrl_c_leaves_a_waiting_run_as_it_is(caplog):
     store = MemoryStore()
 
     class Leaving(Script):
@@ -975,11 +967,11 @@ def test_ctrl_c_leaves_a_waiting_run_as_it_is(capsys):
     with pytest.raises(KeyboardInterrupt):
         ask_once.run("go", Leaving(), store=store)
     assert store.runs.get(1).state == "waiting_human"
-    assert "run 1 is left as it is: gate status 1" in capsys.readouterr().err
+    assert "run 1 is left as it is: gate status 1" in caplog.text
 
 
 @pytest.mark.proves("PHASE-24")
-def test_the_run_of_a_program_is_found_again_in_its_file(store):
+def test_run_of_a_program_is_found_by_its_file(store):
     result = ask_once.run("go", auto_approve(), store=store)
     run = manage_runs.get(store, result.run_id)
     assert (run.flow, run.source, bool(run.source_digest)) == ("ask_once", __file__, True)
@@ -990,7 +982,7 @@ def test_the_run_of_a_program_is_found_again_in_its_file(store):
 
 
 @pytest.mark.proves("S1-41", "S1-42", "S1-43", "S1-44", "S1-66", "S1-B21", "PHASE-25")
-def test_observers_are_told_of_everything_once_and_in_order(store):
+def test_observers_get_every_event_once_in_order(store):
     told = []
     result = checkpoint.run("x", Script(False, True), store=store, observer=told.append)
     assert [(one.name, one.phase) for one in told] == [
@@ -1008,7 +1000,7 @@ def test_observers_are_told_of_everything_once_and_in_order(store):
 
 
 @pytest.mark.proves("PHASE-25", "S1-41")
-def test_the_log_tells_each_event_once(house):
+def test_log_holds_each_event_once(house):
     house.go(checkpoint, "x")
     house.answer_and_drive("no")
     house.answer_and_drive("yes")
@@ -1021,7 +1013,7 @@ def test_the_log_tells_each_event_once(house):
 
 
 @pytest.mark.proves("PHASE-25")
-def test_an_event_is_told_while_the_next_phase_still_works():
+def test_event_arrives_while_the_next_phase_works():
     told, seen = [], []
     flow = Workflow("w", phases=[
         Phase("a", agent=lambda _: 1, next="b"),
@@ -1032,11 +1024,11 @@ def test_an_event_is_told_while_the_next_phase_still_works():
 
 
 @pytest.mark.proves("PHASE-25")
-def test_what_somebody_else_drove_is_told_as_well(house, monkeypatch):
-    """Its drives happen where nothing tells the observer of them."""
+def test_events_of_another_driver_arrive_too(house, monkeypatch):
+    """Another process drives it, so the observer gets no call."""
     told = []
     monkeypatch.setattr("gatebell.app.runtime.build_driver", lambda *_: house.driver)
-    house.flow, house.source = ask_once, flow_digest(__file__)
+    house.flow, house.source = ask_once, read_flow_digest(__file__)
     drive = house.driver.drive
 
     def elsewhere(run, keeper):
@@ -1051,9 +1043,9 @@ def test_what_somebody_else_drove_is_told_as_well(house, monkeypatch):
 
 
 @pytest.mark.proves("PHASE-25")
-def test_an_observer_that_raises_spoils_nothing(capsys):
+def test_failing_observer_changes_nothing(caplog):
     assert ask_once.run("go", auto_approve(), store=MemoryStore(), observer=broken).phase == "b"
-    assert "the observer raised KeyError: 'x'" in capsys.readouterr().err
+    assert "the observer raised KeyError: 'x'" in caplog.text
 
 
 @pytest.mark.proves("PHASE-26", "S1-P2")
@@ -1068,7 +1060,7 @@ def test_executing_gives_events_as_they_come(store):
 
 
 @pytest.mark.proves("PHASE-26")
-def test_whoever_stops_reading_events_leaves_the_run_as_it_is():
+def test_reader_that_stops_leaves_the_run_unchanged():
     store = MemoryStore()
     events = ask_once.execute("go", auto_approve(), store=store)
     assert next(events).name == "workflow:started"
@@ -1082,7 +1074,7 @@ def test_executing_tells_when_the_program_itself_breaks(monkeypatch):
         raise RuntimeError("no driver")
 
     store = MemoryStore()
-    monkeypatch.setattr("gatebell.api.workflow_runner.WorkflowRun._start", breaks)
+    monkeypatch.setattr("gatebell.api.workflow_runner.WorkflowRun.start", breaks)
     with pytest.raises(RuntimeError, match="no driver"):
         list(ask_once.execute("go", store=store))
 
@@ -1097,7 +1089,7 @@ def test_executing_tells_when_the_program_itself_breaks(monkeypatch):
 def test_every_example_in_the_docs_can_be_built(monkeypatch):
     page = (Path(__file__).parents[2] / "docs" / "phases.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     for block in blocks:
         module = ModuleType("docs_phases")
         monkeypatch.setitem(sys.modules, module.__name__, module)

@@ -1,4 +1,4 @@
-"""Processes, launching and agents that are any command: found, ended, and proven gone."""
+"""Processes, launching and command agents: found, ended, and proven gone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gatebell.ports.agents import Ended
 
 @pytest.fixture
 def start():
-    """Starts a line of shell in a session of its own, and takes it away in the end."""
+    """Start a shell line in a session of its own, and end it after the test."""
     started = []
 
     def begin(line, **environ):
@@ -42,7 +42,7 @@ def start():
 
 
 @pytest.mark.proves("RUN-100")
-def test_a_process_is_known_by_its_boot_its_number_and_when_it_began(start):
+def test_process_is_known_by_boot_number_and_start(start):
     process = start(SLEEP)
     identity = processes.identify(process.pid)
     assert parse_identity(str(identity)) == identity and processes.lives(identity)
@@ -58,7 +58,7 @@ def test_a_process_is_known_by_its_boot_its_number_and_when_it_began(start):
 
 
 @pytest.mark.proves("RUN-101")
-def test_an_agent_is_ended_with_its_group_and_all_that_carries_its_mark(start, tmp_path):
+def test_agent_ends_with_its_group_and_marked_processes(start, tmp_path):
     detached = f"setsid sh -c 'echo $$ > {tmp_path}/detached; {SLEEP} & wait' &"
     # Without the mark, but in the group.
     plain = f"env -u GATE_TURN sh -c 'echo $$ > {tmp_path}/plain; {SLEEP} & wait' &"
@@ -71,7 +71,7 @@ def test_an_agent_is_ended_with_its_group_and_all_that_carries_its_mark(start, t
 
 
 @pytest.mark.proves("RUN-101")
-def test_what_outlived_the_first_process_is_found_by_its_mark(start, tmp_path):
+def test_process_that_outlived_its_parent_is_found_by_mark(start, tmp_path):
     agent = start(
         f"setsid sh -c 'echo $$ > {tmp_path}/left; {SLEEP} & wait' &", GATE_TURN=f"{TURN}-2"
     )
@@ -96,7 +96,7 @@ def test_nothing_is_ended_that_is_not_proven_to_belong(start):
 
 
 @pytest.mark.proves("RUN-102")
-def test_a_group_without_its_leader_may_be_anybodys(start, tmp_path):
+def test_group_without_its_leader_is_not_ended(start, tmp_path):
     leader = start(f"sh -c 'echo $$ > {tmp_path}/member; {SLEEP} & wait' &")
     identity = processes.identify(leader.pid)
     member = pid_in(tmp_path / "member")
@@ -110,7 +110,7 @@ def test_a_group_without_its_leader_may_be_anybodys(start, tmp_path):
 
 @pytest.mark.proves("RUN-103")
 @pytest.mark.parametrize("belongs", ["by its mark", "by its group"])
-def test_whoever_ends_an_agent_is_not_ended_itself(start, tmp_path, belongs):
+def test_process_that_ends_an_agent_survives(start, tmp_path, belongs):
     code = (
         "import os, sys\n"
         "from gatebell.adapters.system import processes\n"
@@ -133,7 +133,7 @@ def test_whoever_ends_an_agent_is_not_ended_itself(start, tmp_path, belongs):
 
 
 @pytest.mark.proves("RUN-104")
-def test_without_proc_the_group_is_ended_and_the_rest_is_not_claimed(start, monkeypatch):
+def test_without_proc_only_the_group_is_ended(start, monkeypatch):
     monkeypatch.setattr(processes, "_has_proc", lambda: False)
     monkeypatch.setattr(processes, "_carries", lambda *_: False)
     monkeypatch.delattr(os, "pidfd_open", raising=False)
@@ -155,7 +155,7 @@ def refuse(*_):
 
 
 @pytest.mark.proves("RUN-110")
-def test_a_program_begins_only_when_its_process_is_written_down(tmp_path, watched):
+def test_program_starts_only_after_its_process_is_recorded(tmp_path, watched):
     made = tmp_path / "made"
     seen = []
 
@@ -169,7 +169,7 @@ def test_a_program_begins_only_when_its_process_is_written_down(tmp_path, watche
 
 
 @pytest.mark.proves("RUN-110")
-def test_a_program_whose_process_could_not_be_written_down_never_begins(tmp_path, watched):
+def test_program_whose_process_is_unrecorded_never_starts(tmp_path, watched):
     made, pids = tmp_path / "made", []
 
     def starting(process):
@@ -213,14 +213,12 @@ def test_killing_the_launcher_ends_its_agent(tmp_path, moment):
     identity = parse_identity((tmp_path / "process").read_text(encoding="utf-8"))
     eventually(lambda: not processes.lives(identity))
     assert (tmp_path / "made").exists() == (moment == "after")
-    # What its shell had started is found by the mark.
+    # The processes of its shell are found by the mark.
     assert processes.end(identity, ("GATE_TURN", TURN))
 
 
 @pytest.mark.proves("RUN-112")
-def test_an_agent_does_not_see_what_other_agents_and_people_left_around(
-    tmp_path, watched, monkeypatch
-):
+def test_agent_does_not_inherit_variables_of_others(tmp_path, watched, monkeypatch):
     foreign = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "GATE_TOKEN")
     for name in (*foreign, "GATE_SESSION", "GATE_TURN", "GATE_SIGNAL_FILE", "AI_AGENT"):
         monkeypatch.setenv(name, "foreign")
@@ -234,7 +232,7 @@ def test_an_agent_does_not_see_what_other_agents_and_people_left_around(
 
 
 @pytest.mark.proves("RUN-113")
-def test_whatever_is_raised_while_it_works_ends_the_whole_agent(tmp_path, watched):
+def test_any_error_during_the_work_ends_the_whole_agent(tmp_path, watched):
     line = f"setsid sh -c 'echo $$ > child; {SLEEP} & wait' & echo hello; {SLEEP}"
     wanted = order(tmp_path, "/bin/sh", "-c", line)
 
@@ -249,7 +247,7 @@ def test_whatever_is_raised_while_it_works_ends_the_whole_agent(tmp_path, watche
 
 
 @pytest.mark.proves("RUN-113")
-def test_an_agent_can_be_stopped_from_beside(tmp_path, watched):
+def test_agent_can_be_stopped_from_another_thread(tmp_path, watched):
     wanted = order(tmp_path, "/bin/sh", "-c", SLEEP)
 
     def run():
@@ -265,7 +263,7 @@ def test_an_agent_can_be_stopped_from_beside(tmp_path, watched):
 
 
 @pytest.mark.proves("RUN-114")
-def test_a_limit_counts_the_working_time_only(tmp_path, watched):
+def test_limit_counts_the_working_time_only(tmp_path, watched):
     wanted = order(tmp_path, "unused", limit_seconds=1.5)
     slow = ["/bin/sh", "-c", "read line; echo $line"]
     with agent_process.launch_agent(slow, wanted, watched.events()) as agent:
@@ -284,7 +282,7 @@ def test_a_limit_counts_the_working_time_only(tmp_path, watched):
 
 
 @pytest.mark.proves("RUN-115")
-def test_what_an_agent_leaves_running_does_not_hold_its_turn_up(tmp_path, watched):
+def test_left_process_does_not_block_the_turn(tmp_path, watched):
     line = (
         f"setsid sh -c 'echo $$ > child; {SLEEP} & wait' & until [ -s child ]; do :; done; echo ok"
     )
@@ -295,7 +293,7 @@ def test_what_an_agent_leaves_running_does_not_hold_its_turn_up(tmp_path, watche
 
 
 @pytest.mark.proves("RUN-115")
-def test_an_agent_that_was_dismissed_and_stays_is_ended(tmp_path, watched, monkeypatch):
+def test_dismissed_agent_that_stays_is_ended(tmp_path, watched, monkeypatch):
     monkeypatch.setattr(agent_process, "_LEAVE_SECONDS", 2.2)
     line = f"echo result; {SLEEP}"
     wanted = order(tmp_path, "unused", limit_seconds=2)
@@ -307,7 +305,7 @@ def test_an_agent_that_was_dismissed_and_stays_is_ended(tmp_path, watched, monke
 
 
 @pytest.mark.proves("RUN-116")
-def test_whoever_tells_the_news_of_a_turn_is_no_part_of_it(tmp_path, monkeypatch):
+def test_sender_of_news_does_not_inherit_the_turn(tmp_path, monkeypatch):
     sender = tmp_path / "python"
     sender.write_text(
         f"#!/bin/sh\nenv > {tmp_path}/env.part\nmv {tmp_path}/env.part {tmp_path}/env\n"
@@ -324,7 +322,7 @@ def test_whoever_tells_the_news_of_a_turn_is_no_part_of_it(tmp_path, monkeypatch
 
 
 @pytest.mark.proves("RUN-120")
-def test_a_command_reads_its_turn_and_prints_its_words(tmp_path, watched):
+def test_command_reads_its_turn_and_prints_its_words(tmp_path, watched):
     wanted = order(tmp_path, "/bin/sh", "-c", "pwd; cat; echo later; echo aside >&2")
     ended = CommandDriver().run(wanted, watched.events())
     assert ended == Ended(True, f"{tmp_path}\nPlease.\nlater")
@@ -336,23 +334,23 @@ def test_a_command_reads_its_turn_and_prints_its_words(tmp_path, watched):
     ("line", "words", "problem"),
     [
         ("echo half; echo broken >&2; exit 3", "half", "exit code 3: broken"),
-        ("echo half; kill -9 $$", "half", "by SIGKILL and said nothing"),
-        ("exit 1", "", "exit code 1 and said nothing"),
+        ("echo half; kill -9 $$", "half", "by SIGKILL and printed no error"),
+        ("exit 1", "", "exit code 1 and printed no error"),
     ],
 )
-def test_a_command_that_fails_says_why(tmp_path, watched, line, words, problem):
+def test_command_that_fails_says_why(tmp_path, watched, line, words, problem):
     ended = CommandDriver().run(order(tmp_path, "/bin/sh", "-c", line), watched.events())
     assert not ended.ok and ended.words == words and problem in ended.problem
 
 
 @pytest.mark.proves("RUN-120")
-def test_a_long_turn_for_a_command_that_does_not_listen_is_no_trouble(tmp_path, watched):
+def test_long_turn_for_a_command_that_never_reads_works(tmp_path, watched):
     wanted = order(tmp_path, "/bin/sh", "-c", "echo done")._replace(text="x" * 1_000_000)
     assert CommandDriver().run(wanted, watched.events()).ok
 
 
 @pytest.mark.proves("RUN-121")
-def test_a_commands_session_is_an_id_of_ours_and_it_has_no_log():
+def test_command_session_has_our_id_and_no_log():
     driver = CommandDriver()
     assert driver.new_session() != driver.new_session()
     assert driver.knows("s-1")
@@ -360,25 +358,25 @@ def test_a_commands_session_is_an_id_of_ours_and_it_has_no_log():
 
 
 @pytest.mark.proves("RUN-121")
-def test_a_person_joins_a_command_by_words_of_its_role(tmp_path):
+def test_person_joins_a_command_by_words_of_its_role(tmp_path):
     driver = CommandDriver()
     words = driver.join(order(tmp_path, "agent", join=("/bin/sh", "--talk")))
     assert words[0] == "/usr/bin/env" and words[-2:] == ["/bin/sh", "--talk"]
     assert {"GATE_SESSION=s-1", f"GATE_SIGNAL_FILE={tmp_path}/signal.json"} < set(words)
-    with pytest.raises(UsageError, match="nobody can join coder"):
+    with pytest.raises(UsageError, match="coder has no session to join"):
         driver.join(order(tmp_path, "agent"))
 
 
 @pytest.mark.proves("RUN-122")
 @pytest.mark.parametrize("word", ["no-such-agent", "./no-such-agent", "/"])
-def test_a_program_that_is_not_there_is_named(tmp_path, watched, word):
+def test_missing_program_is_named(tmp_path, watched, word):
     with pytest.raises(MissingAgentError, match="the command of the role coder"):
         CommandDriver().run(order(tmp_path, word), watched.events())
     assert watched.started == []
 
 
 @pytest.mark.proves("RUN-122")
-def test_a_program_is_found_in_the_project_and_on_the_agents_path(tmp_path, watched):
+def test_program_is_found_in_project_and_on_agent_path(tmp_path, watched):
     (tmp_path / "agent").write_text("#!/bin/sh\necho here\n", encoding="utf-8")
     (tmp_path / "agent").chmod(0o755)
     assert CommandDriver().run(order(tmp_path, "./agent"), watched.events()).words == "here"

@@ -1,4 +1,4 @@
-"""What a fresh worktree gets besides its repository, and what is never part of it."""
+"""Files that a new worktree gets besides its repository, and those it never gets."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_nothing_is_copied_from_or_to_the_outside(project, workspace, tmp_path):
     told = workspace.set_up(str(project), place)
     assert told.splitlines() == [
         ".env of .worktreeinclude was not copied: it leads out of the project.",
-        "a/.env of .worktreeinclude was not copied: it is not a file.",
+        "a/.env of .worktreeinclude was not copied: it is not a regular file.",
         "c/.env of .worktreeinclude was not copied: No such file or directory.",
         "leads/.env of .worktreeinclude was not copied: its folder leads out of the worktree.",
     ]
@@ -74,7 +74,7 @@ def test_nothing_is_copied_from_or_to_the_outside(project, workspace, tmp_path):
 
 
 @pytest.mark.proves("RUN-184")
-def test_the_projects_setup_is_run_in_the_worktree(project, workspace, monkeypatch):
+def test_setup_of_the_project_runs_in_the_worktree(project, workspace, monkeypatch):
     monkeypatch.setenv("GATE_TOKEN", "secret")
     monkeypatch.setenv("GIT_DIR", "/elsewhere")
     setup = project / ".gate/setup"
@@ -92,14 +92,14 @@ def test_the_projects_setup_is_run_in_the_worktree(project, workspace, monkeypat
 
 
 @pytest.mark.proves("RUN-184")
-def test_a_setup_that_fails_is_told_with_its_last_words(project, workspace):
+def test_failed_setup_is_reported_with_its_last_words(project, workspace):
     place = workspace.make(str(project), 1)
     setup = project / ".gate/setup"
     setup.parent.mkdir()
     setup.write_text("#!/bin/sh\nseq 10000; echo no room left >&2; exit 3\n")
     setup.chmod(0o755)
     told = workspace.set_up(str(project), place)
-    assert told.startswith(f"{setup} ended with exit code 3; its last words:\n")
+    assert told.startswith(f"{setup} ended with exit code 3; its last output:\n")
     assert told.endswith("10000\nno room left")
     assert len(told) < 2200
     setup.write_text("exit 4\n")
@@ -110,11 +110,11 @@ def test_a_setup_that_fails_is_told_with_its_last_words(project, workspace):
     assert "could not be started" in workspace.set_up(str(project), place)
     setup.write_text("#!/bin/sh\necho waiting; sleep 600\n")
     told = provisions.run_setup(str(project), place.folder, limit_seconds=2)
-    assert told == f"{setup} was ended after 2 seconds; its last words:\nwaiting"
+    assert told == f"{setup} was ended after 2 seconds; its last output:\nwaiting"
 
 
 @pytest.mark.proves("RUN-185")
-def test_the_papers_of_agents_are_in_no_commit_snapshot_or_diff(project, workspace):
+def test_session_files_are_in_no_commit_snapshot_or_diff(project, workspace):
     (project / ".agents").mkdir()
     write(project / ".agents", skill_md="tracked by the project\n")
     git(project, "add", ".")
@@ -134,7 +134,7 @@ def test_the_papers_of_agents_are_in_no_commit_snapshot_or_diff(project, workspa
 
 @pytest.mark.proves("RUN-185", "RUN-187")
 @pytest.mark.parametrize("what", ["link", "file"])
-def test_something_else_in_the_place_of_the_papers_is_refused(project, workspace, tmp_path, what):
+def test_foreign_object_instead_of_session_files_is_refused(project, workspace, tmp_path, what):
     outside = tmp_path / "outside"
     outside.mkdir()
     if what == "link":

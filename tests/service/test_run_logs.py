@@ -1,4 +1,4 @@
-"""What agents say, kept for people who look on."""
+"""Logs of agents, for people who watch a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MADE = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.proves("RUN-481")
-def test_papers_are_a_runs_own_and_do_not_fill_the_disk(tmp_path, monkeypatch):
+def test_session_files_are_private_and_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(run_log, "MAX_LOG_BYTES", 100)
     files_folder = RunLogFiles(str(tmp_path / "gate.db"))
     run = Run(1, "feature", "", "", "", "", "", MADE)
@@ -26,8 +26,8 @@ def test_papers_are_a_runs_own_and_do_not_fill_the_disk(tmp_path, monkeypatch):
         files_folder.write(run, "3", "coder", "x" * 1000)
     with open(path, encoding="utf-8") as file:
         kept = file.read()
-    assert len(kept) < 200 and kept.count("no more is kept") == 1
-    # A store that was made anew has another run 1.
+    assert len(kept) < 200 and kept.count("later output is dropped") == 1
+    # Run 1 of a new store is another run.
     assert files_folder.path(run._replace(created_at=datetime(2026, 1, 2, tzinfo=UTC))) != path
 
 

@@ -1,4 +1,4 @@
-"""A session's result is handed over once its visit has ended, and never changes after that."""
+"""The result of a session is sent after its visit ended, and never changes then."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tests.support.people import a_person
 from tests.support.visits import kill_harness, rewrite_visit, write_log
 from tests.support.waiting import eventually
 
-from gatebell import AsyncGate, Gate, ask_interactive, flow, parallel, pause, step
+from gatebell import AsyncGate, Gate, ask_interactive, flow, pause
+from gatebell.api.flows import parallel, step
 from gatebell.app import wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs.runs import RunChange
@@ -31,7 +32,7 @@ SAID = (("user", "is it safe?"), ("assistant", "It is. token=abcdefgh12345678"))
 def told(prompt):
     result = ask_interactive("Is it safe?", capture_transcript=True)
     seen = [result.response, result.transcript, result.duration_ms, result.attempts]
-    # Its arguments must be the same at every replay.
+    # Its arguments must be equal at each replay.
     step(list, seen, name="keep")
     pause("Go on?")
     return seen
@@ -197,7 +198,7 @@ def test_asker_reads_log_of_killed_harness(gate, logs, how):
 
 @pytest.mark.proves("SES-153")
 def test_visit_closed_as_lost_gets_its_transcript(gate, logs):
-    """Another person found the dead harness first, and did not stay."""
+    """Another person found the dead harness first and left."""
     ask_id = ask_for_session(gate)
     ask, visited = visit(gate.store)
     write_log(logs, gate.store, "s1", *SAID)
@@ -243,7 +244,7 @@ def test_command_without_log_has_empty_transcript(gate, monkeypatch):
 
 @pytest.mark.proves("SES-153")
 def test_codex_conversation_is_found_in_its_log(gate, tmp_path, monkeypatch):
-    """Codex chooses the id of its conversation, and the harness was killed before it knew."""
+    """Codex chooses its conversation id, and the harness was killed before it knew the id."""
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
     ask_id = ask_for_session(gate)
     visited = ask_session.open_visit(gate.store, ask_id, ADA, "codex", "").visit

@@ -1,4 +1,4 @@
-"""What is kept and told of a run's folder, with the real git."""
+"""Snapshots and diffs of a run's folder, with the real git."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_snapshots_follow_every_kind_of_change(project, workspace):
 
 
 @pytest.mark.proves("RUN-178")
-def test_work_that_goes_on_meanwhile_and_a_torn_index_do_not_stop_a_snapshot(project, workspace):
+def test_concurrent_work_and_a_torn_index_allow_a_snapshot(project, workspace):
     place = workspace.make(str(project), 1)
     write(place.folder, new_txt="new\n")
     first = workspace.snapshot(place, 1, "1")
@@ -118,7 +118,7 @@ def test_work_that_goes_on_meanwhile_and_a_torn_index_do_not_stop_a_snapshot(pro
 
 
 @pytest.mark.proves("RUN-178")
-def test_a_file_that_a_pipe_or_socket_took_the_place_of_is_gone(project, workspace, monkeypatch):
+def test_file_replaced_by_a_pipe_or_socket_is_gone(project, workspace, monkeypatch):
     place = workspace.make(str(project), 1)
     folder = Path(place.folder)
     workspace.snapshot(place, 1, "1")
@@ -127,8 +127,8 @@ def test_a_file_that_a_pipe_or_socket_took_the_place_of_is_gone(project, workspa
     (folder / "b.txt").unlink()
     with socket.socket(socket.AF_UNIX) as listener, contextlib.chdir(folder):
         listener.bind("b.txt")
-    real, tries = snapshots._written, []
-    monkeypatch.setattr(snapshots, "_written", lambda *of: tries.append(of) or real(*of))
+    real, tries = snapshots._write_tree, []
+    monkeypatch.setattr(snapshots, "_write_tree", lambda *of: tries.append(of) or real(*of))
     for path in ("2", "3"):
         kept = workspace.snapshot(place, 1, path)
         assert len(tries) == int(path) - 1
@@ -145,7 +145,7 @@ def test_a_file_that_a_pipe_or_socket_took_the_place_of_is_gone(project, workspa
 
 
 @pytest.mark.proves("RUN-178")
-def test_an_index_that_is_no_file_is_told(project, workspace):
+def test_index_that_is_not_a_file_is_reported(project, workspace):
     place = workspace.make(str(project), 1)
     index = project / ".git/worktrees/shop/index"
     index.unlink()
@@ -156,7 +156,7 @@ def test_an_index_that_is_no_file_is_told(project, workspace):
 
 @pytest.mark.proves("RUN-178")
 def test_file_git_cannot_store_is_kept(project, workspace):
-    """A snapshot needs its bytes only; a diff and a commit need what git makes of them."""
+    """A snapshot needs only the bytes; a diff and a commit need the filtered content."""
     place = workspace.make(str(project), 1)
     write(place.folder, _gitattributes="*.u working-tree-encoding=UTF-16\n", x_u="odd")
     kept = workspace.snapshot(place, 1, "1")
@@ -166,7 +166,7 @@ def test_file_git_cannot_store_is_kept(project, workspace):
 
 
 @pytest.mark.proves("RUN-179")
-def test_a_second_snapshot_reads_only_what_has_changed(project, workspace):
+def test_second_snapshot_reads_only_changed_files(project, workspace):
     (project / "tracked").mkdir()
     write(project / "tracked", x_txt="x\n")
     git(project, "add", ".")
@@ -197,7 +197,7 @@ def test_a_second_snapshot_reads_only_what_has_changed(project, workspace):
 
 
 @pytest.mark.proves("RUN-180")
-def test_a_run_starts_from_a_snapshot_with_its_commits_and_its_uncommitted_work(project, workspace):
+def test_run_starts_from_a_snapshot_with_commits_and_changes(project, workspace):
     place = workspace.make(str(project), 1)
     write(place.folder, a_txt="committed\n")
     git(place.folder, "commit", "-qam", "by the agent")
@@ -218,7 +218,7 @@ def test_a_run_starts_from_a_snapshot_with_its_commits_and_its_uncommitted_work(
 
 
 @pytest.mark.proves("RUN-181")
-def test_a_diff_tells_all_since_the_run_began_in_plain_text(project, workspace):
+def test_diff_shows_every_change_of_the_run_as_text(project, workspace):
     git(project, "config", "color.ui", "always")
     git(project, "config", "diff.noprefix", "true")
     place = workspace.make(str(project), 1)
@@ -235,7 +235,7 @@ def test_a_diff_tells_all_since_the_run_began_in_plain_text(project, workspace):
 
 
 @pytest.mark.proves("RUN-181")
-def test_a_diff_has_a_bound_and_says_so(project, workspace, monkeypatch):
+def test_diff_is_bounded_and_says_so(project, workspace, monkeypatch):
     place = workspace.make(str(project), 1)
     write(place.folder, long_txt="line\n" * 10_000)
     monkeypatch.setattr(snapshots, "_MAX_DIFF_BYTES", 1000)

@@ -1,4 +1,4 @@
-"""Tasks in the hands of hostile agents, careless people and unlucky moments."""
+"""Tasks with hostile agents, careless people and crashes."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ ADA = a_person("ada")
 
 
 class Desk:
-    """A project with a backlog, somebody who works it off, and ada who is asked."""
+    """A project with a backlog, a worker, and ada who answers."""
 
     def __init__(self, folder, store, clock):
         self.folder, self.store, self.clock = folder, store, clock
         self.driver = runtime.build_driver(store)
 
     def set_up(self, terms=""):
-        """With something else than main checked out."""
+        """Check out another branch than main."""
         where = self.folder / "project"
         self.project = BacklogProject(where, self.folder / "stage", terms=f'base = "main"\n{terms}')
         self.project.git("checkout", "-q", "-b", "elsewhere")
@@ -52,7 +52,7 @@ class Desk:
         return backlog.create(self.store, where, by, {"title": title, **fields})
 
     def work(self):
-        """Until nothing is ready any more."""
+        """Work until no task is ready."""
         where = os.path.realpath(self.project.folder)
         while run := self._ready() or backlog.take_up(self.store, where, runtime.work_digest()):
             self.driver.drive(run)
@@ -99,7 +99,7 @@ echo good >good.txt
 
 
 @pytest.mark.proves("TASK-250", "LAW-4")
-def test_no_commit_of_an_agent_passes_for_the_one_that_a_person_approved(desk):
+def test_agent_commit_is_not_taken_for_the_approved_one(desk):
     project = desk.set_up('strategy = "review"')
     task = desk.task("Own", FORGES + DONE)
     desk.work()
@@ -111,7 +111,7 @@ def test_no_commit_of_an_agent_passes_for_the_one_that_a_person_approved(desk):
 
 
 @pytest.mark.proves("TASK-251", "LAW-3")
-def test_what_a_test_command_starts_is_no_person(desk, monkeypatch):
+def test_process_of_a_test_command_is_not_a_person(desk, monkeypatch):
     desk.set_up()
     monkeypatch.setenv("GATE_STORE", desk.store.path)
     for name in ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "AI_AGENT", "GATE_TURN"):
@@ -121,7 +121,7 @@ def test_what_a_test_command_starts_is_no_person(desk, monkeypatch):
     waits = desk.task("Waits", f"case $text in *Human*) {DONE};; esac\n{told}")
     desk.work()
     gate = f"{shlex.quote(sys.executable)} -m gatebell"
-    # As an agent could write it into the file that the test command runs.
+    # An agent could write this into the file that the test command runs.
     command = (
         f"{gate} respond {waits.id} sure >{said} 2>&1; {gate} task close {waits.id} >>{said} 2>&1"
     )
@@ -134,7 +134,7 @@ def test_what_a_test_command_starts_is_no_person(desk, monkeypatch):
 
 
 @pytest.mark.proves("TASK-252")
-def test_a_task_closed_in_the_moment_it_is_taken_up_ends_its_run(store, monkeypatch):
+def test_task_closed_while_being_taken_ends_its_run(store, monkeypatch):
     task = add_task(store)
     real, made = store.tasks.change, []
 
@@ -151,7 +151,7 @@ def test_a_task_closed_in_the_moment_it_is_taken_up_ends_its_run(store, monkeypa
 
 @pytest.mark.proves("TASK-252")
 @pytest.mark.parametrize("state", [one for one in TaskState if one != "awaiting_input"])
-def test_a_run_can_be_written_and_stopped_wherever_its_task_is(store, state):
+def test_run_is_written_and_stopped_in_every_task_state(store, state):
     task = add_task(store)
     run = taken_up(store, task)
     now = store.tasks.get(task.id)
@@ -163,7 +163,7 @@ def test_a_run_can_be_written_and_stopped_wherever_its_task_is(store, state):
 
 
 @pytest.mark.proves("TASK-253", "S3-B3")
-def test_no_agent_ends_what_waits_by_its_run_or_its_ask(store):
+def test_agent_cannot_end_a_waiting_run_or_ask(store):
     task, ask = awaiting(store)
     for deed in (
         lambda: manage_runs.stop(store, task.run, an_agent(), "enough"),
@@ -177,7 +177,7 @@ def test_no_agent_ends_what_waits_by_its_run_or_its_ask(store):
 
 
 @pytest.mark.proves("TASK-254", "LAW-3")
-def test_a_test_that_nobody_allows_in_time_closes_nothing(desk):
+def test_test_not_allowed_in_time_closes_nothing(desk):
     project = desk.set_up('answer_within = "1h"')
     task = desk.task("Own", f"echo own >own.txt\n{DONE}", an_agent(), test_command="true")
     desk.work()
@@ -185,12 +185,15 @@ def test_a_test_that_nobody_allows_in_time_closes_nothing(desk):
     sweep(desk.store)
     desk.work()
     done = desk.get(task)
-    assert (done.state, done.status) == ("deferred", "nobody said whether its test may be run")
+    assert (done.state, done.status) == (
+        "deferred",
+        "no person answered whether its test may be run",
+    )
     assert project.commits(f"task/{task.id}") == []
 
 
 @pytest.mark.proves("TASK-254")
-def test_where_an_agents_test_is_not_wanted_the_projects_own_is_run(desk):
+def test_project_test_runs_when_the_agent_test_is_rejected(desk):
     desk.set_up('test = "false"')
     task = desk.task("Own", f"echo own >own.txt\n{DONE}", an_agent(), test_command="true")
     desk.work()
@@ -200,9 +203,9 @@ def test_where_an_agents_test_is_not_wanted_the_projects_own_is_run(desk):
 
 @pytest.mark.proves("TASK-255", "S3-B3")
 @pytest.mark.parametrize("command", ["", "true"])
-def test_no_agent_takes_away_the_test_that_a_person_named(store, command):
+def test_agent_cannot_remove_the_test_of_a_person(store, command):
     task = add_task(store, test_command="make test")
-    with pytest.raises(AgentRefusedError, match="which a person named"):
+    with pytest.raises(AgentRefusedError, match="which a person set"):
         backlog.update(store, task.id, an_agent(), {"test_command": command})
     assert backlog.update(store, task.id, an_agent(), {"title": "Other"}).title == "Other"
     agents = backlog.create(store, "/p", an_agent(), {"title": "A", "test_command": "x"})
@@ -230,7 +233,7 @@ def test_agent_changes_its_own_role_until_a_person_does(store):
 
 
 @pytest.mark.proves("TASK-256", "TASK-323")
-def test_a_task_whose_agent_says_very_much_can_be_reopened(store):
+def test_task_with_a_very_talkative_agent_can_be_reopened(store):
     task = add_task(store)
     run = taken_up(store, task)
     result = {"state": "closed", "summary": "s" * 300_000, "details": ["no", "text"]}
@@ -243,7 +246,7 @@ def test_a_task_whose_agent_says_very_much_can_be_reopened(store):
 
 
 @pytest.mark.proves("TASK-257")
-def test_a_run_that_works_on_a_task_is_not_forked(store):
+def test_run_of_a_task_is_not_forked(store):
     task, _ = awaiting(store)
     with pytest.raises(RefusedError, match=f"gate task reopen {task.id}"):
         manage_runs.fork(store, runtime.workspace(store), task.run, "1", ADA)
@@ -252,14 +255,14 @@ def test_a_run_that_works_on_a_task_is_not_forked(store):
 
 @pytest.mark.proves("TASK-258")
 @pytest.mark.parametrize("seconds", [0.0, -1.0, 1e9, 1e300])
-def test_a_wait_that_no_ask_could_have_is_refused_before_anybody_works(store, seconds):
-    with pytest.raises(UsageError, match="cannot be waited for"):
+def test_invalid_wait_is_refused_before_any_work(store, seconds):
+    with pytest.raises(UsageError, match="expected a time for the answer"):
         add_task(store, answer_within_seconds=seconds)
 
 
 @pytest.mark.proves("TASK-259", "LAW-7")
 @pytest.mark.parametrize("merged", [True, False])
-def test_a_task_begins_with_what_it_needs_also_where_that_branch_is_gone(desk, merged):
+def test_task_starts_with_dependencies_whose_branch_is_gone(desk, merged):
     project = desk.set_up()
     first = desk.task("First", f"echo one >one.txt\n{DONE}")
     desk.work()
@@ -276,7 +279,7 @@ def test_a_task_begins_with_what_it_needs_also_where_that_branch_is_gone(desk, m
 
 
 @pytest.mark.proves("TASK-260", "LAW-7")
-def test_a_reopened_task_whose_folder_is_gone_begins_with_what_was_kept_of_it(desk):
+def test_reopened_task_without_folder_starts_from_its_snapshot(desk):
     project = desk.set_up()
     asked = report("needs_input", "Hm", question="Really?")
     task = desk.task("Own", f"echo part >part.txt\n{asked}")
@@ -292,7 +295,7 @@ def test_a_reopened_task_whose_folder_is_gone_begins_with_what_was_kept_of_it(de
 
 
 @pytest.mark.proves("TASK-261", "LAW-10")
-def test_a_long_circle_is_told_in_a_short_sentence(store):
+def test_long_circle_is_reported_in_a_short_sentence(store):
     first = last = add_task(store)
     for _ in range(50):
         last = add_task(store, needs=[last.id])
@@ -314,7 +317,7 @@ def test_a_long_circle_is_told_in_a_short_sentence(store):
         {"needs": "tm-abc"},
     ],
 )
-def test_only_what_people_write_can_be_written_into_a_task(store, fields):
+def test_invalid_fields_cannot_be_written_into_a_task(store, fields):
     task = backlog.create(store, "/p", an_agent(), {"title": "A", "test_command": "x"})
     with pytest.raises(UsageError):
         backlog.update(store, task.id, an_agent(), fields)
@@ -324,7 +327,7 @@ def test_only_what_people_write_can_be_written_into_a_task(store, fields):
 
 
 @pytest.mark.proves("TASK-263")
-def test_no_agent_asks_for_a_task_that_somebody_else_has_claimed(store):
+def test_agent_cannot_ask_for_a_task_claimed_by_another(store):
     task = add_task(store)
     backlog.claim(store, task.id, ADA)
     origin = Origin("/p", "/p", "claude", owner=owner_of_task(task.id))
@@ -335,7 +338,7 @@ def test_no_agent_asks_for_a_task_that_somebody_else_has_claimed(store):
 
 
 @pytest.mark.proves("TASK-264")
-def test_two_who_say_at_once_what_a_task_needs_are_both_heard(store, monkeypatch):
+def test_concurrent_dependencies_of_a_task_are_both_kept(store, monkeypatch):
     first, second, task = (add_task(store) for _ in range(3))
     real, others = store.tasks.change, [second.id]
 
@@ -349,7 +352,7 @@ def test_two_who_say_at_once_what_a_task_needs_are_both_heard(store, monkeypatch
 
 
 @pytest.mark.proves("TASK-251")
-def test_what_a_setup_starts_is_no_person(tmp_path):
+def test_process_of_a_setup_is_not_a_person(tmp_path):
     (tmp_path / ".gate").mkdir()
     (tmp_path / ".gate" / "setup").write_text("env >around\n")
     assert provisions.run_setup(str(tmp_path), str(tmp_path)) == ""

@@ -1,4 +1,4 @@
-"""Where the work of a task begins: on its base and on the work it depends on."""
+"""The start of the work of a task: its base and its dependencies."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ __all__ = ["project", "workspace"]
 
 
 @pytest.mark.proves("TASK-1", "S3-P6")
-def test_a_task_has_the_branch_that_is_wanted(project, workspace):
+def test_task_has_the_requested_branch(project, workspace):
     place = begin(workspace, project)
     assert place.branch == "task/tm-abc" == git(place.folder, "branch", "--show-current")
     assert place.remarks == ()
     again = begin(workspace, project, run_id=2)
     assert again.branch == "task/tm-abc-2"
-    assert again.remarks == ("The branch task/tm-abc was there before: this is task/tm-abc-2.",)
+    assert again.remarks == ("The branch task/tm-abc exists already: this run uses task/tm-abc-2.",)
     assert begin(workspace, project) == place
 
 
 @pytest.mark.proves("TASK-1")
-def test_a_branch_that_is_in_the_way_of_tasks_is_named(project, workspace):
+def test_branch_that_blocks_task_branches_is_named(project, workspace):
     git(project, "branch", "task")
     with pytest.raises(UsageError, match="`task` is in the way of branches like task/tm-abc"):
         begin(workspace, project)
@@ -55,12 +55,12 @@ def test_work_begins_from_the_base_that_is_named(project, workspace):
     for unknown in ("nowhere", "--all"):
         with pytest.raises(UsageError, match=f"no branch or commit {unknown}"):
             begin(workspace, project, run_id=3, base=unknown)
-    with pytest.raises(UsageError, match="belong to what is checked out"):
+    with pytest.raises(UsageError, match="can only be used with the checked-out commit"):
         begin(workspace, project, run_id=3, base="release", with_changes=True)
 
 
 @pytest.mark.proves("TASK-3")
-def test_work_begins_with_the_work_of_all_it_depends_on(project, workspace):
+def test_work_starts_with_all_dependencies(project, workspace):
     one, two, three = (
         branch(project, f"task/tm-{name}", **{f"{name}_txt": f"{name}\n"})
         for name in ("one", "two", "three")
@@ -83,7 +83,7 @@ def test_work_begins_with_the_work_of_all_it_depends_on(project, workspace):
 
 
 @pytest.mark.proves("TASK-3")
-def test_a_chain_of_branches_that_nobody_merged_holds_all_of_it(project, workspace):
+def test_chain_of_unmerged_branches_holds_all_work(project, workspace):
     needed = []
     for run_id, name in enumerate(("tm-a", "tm-b", "tm-c"), 1):
         place = begin(workspace, project, name, run_id, onto=needed)
@@ -116,7 +116,7 @@ def test_dependencies_at_odds_are_named_and_nothing_is_made(project, workspace, 
 
 
 @pytest.mark.proves("TASK-4")
-def test_those_that_only_together_are_at_odds_with_another_are_all_named(project, workspace):
+def test_branches_that_conflict_only_together_are_all_named(project, workspace):
     lines = [f"line {number} of many\n" for number in range(100)]
     git(project, "checkout", "-qb", "old")
     write(project, a_txt="".join(lines))
@@ -147,7 +147,7 @@ def test_conflicts_are_left_in_the_files_on_request(project, workspace):
     text = files(place.folder)["a.txt"].decode()
     assert "<<<<<<<" in text and "one of them" in text and "two of them" in text
     assert files(place.folder)["b.txt"] == b"else\n"
-    told = "task/tm-one and task/tm-two are merged with conflicts, which git has left in the files"
+    told = "task/tm-one and task/tm-two were merged with conflicts, marked by git in the files"
     assert place.remarks == (f"{told}: a.txt.",)
     assert git(place.folder, "status", "--porcelain") == "" == workspace.diff(place)
     assert all(
@@ -218,7 +218,7 @@ def submodule(folder, theirs):
         (submodule, ("sub",)),
     ],
 )
-def test_every_kind_of_conflict_is_told(project, workspace, change, named):
+def test_every_kind_of_conflict_is_reported(project, workspace, change, named):
     many = project / "many"
     many.mkdir()
     for number in "1234":
@@ -242,7 +242,7 @@ def test_every_kind_of_conflict_is_told(project, workspace, change, named):
 
 
 @pytest.mark.proves("TASK-4")
-def test_what_git_cannot_merge_at_all_is_told_in_its_words(project, workspace, tmp_path):
+def test_merge_that_git_refuses_is_reported_in_its_words(project, workspace, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     git(other, "init", "-qb", "main")
@@ -255,7 +255,7 @@ def test_what_git_cannot_merge_at_all_is_told_in_its_words(project, workspace, t
 
 
 @pytest.mark.proves("TASK-4")
-def test_a_git_that_is_too_old_is_named(project, workspace, monkeypatch, tmp_path):
+def test_git_that_is_too_old_is_named(project, workspace, monkeypatch, tmp_path):
     branch(project, "one", a_txt="1\n")
     branch(project, "two", b_txt="2\n")
     old = tmp_path / "bin/git"

@@ -1,4 +1,4 @@
-"""The work of a task as one commit on its branch, by the user and by no program of the repository."""
+"""The work of a task is one commit, by the user and by no program of the repository."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_everything_that_is_not_ignored_becomes_one_commit(project, workspace):
     made = workspace.commit(place, "Add login\n\nIt was easy: ü.", "7:3:1")
     assert made == git(project, "rev-parse", "task/tm-abc") == git(folder, "rev-parse", "HEAD")
     assert git(project, "rev-parse", f"{made}^") == place.base
-    # In this order: `git status` would have refreshed the index for the other.
+    # The order matters: `git status` would refresh the index for the other.
     assert git(folder, "diff-files") == "" == git(folder, "status", "--porcelain")
     assert git(project, "show", f"{made}:a.txt") == "changed again"
     listed = git(project, "ls-tree", "-rz", "--name-only", made).split("\0")
@@ -52,7 +52,7 @@ def test_everything_that_is_not_ignored_becomes_one_commit(project, workspace):
     assert workspace.commit(place, "Nothing more", "7:4:1") == made
     git(project, "config", "user.name", "Ada")
     git(project, "config", "user.email", "ada@example.org")
-    # As it was when the work began: an agent must not choose whose name a commit bears.
+    # The identity is that of the start: an agent must not choose the author.
     write(folder, some_txt="some\n")
     some = workspace.commit(place, "Some", "7:29:1")
     assert git(project, "log", "-1", "--format=%an", some) == "gatebell"
@@ -67,7 +67,7 @@ def test_everything_that_is_not_ignored_becomes_one_commit(project, workspace):
 
 
 @pytest.mark.proves("TASK-6")
-def test_words_in_a_commit_are_no_proof_that_a_call_was_made(project, workspace):
+def test_commit_message_does_not_prove_a_call(project, workspace):
     place = begin(workspace, project)
     write(place.folder, a_txt="1\n")
     first = workspace.commit(place, "Quotes\n\nGate-Call: key", "key-1")
@@ -77,7 +77,7 @@ def test_words_in_a_commit_are_no_proof_that_a_call_was_made(project, workspace)
 
 
 @pytest.mark.proves("TASK-6")
-def test_work_goes_on_top_of_what_an_agent_has_committed(project, workspace):
+def test_work_goes_on_top_of_the_agent_commits(project, workspace):
     place = begin(workspace, project)
     write(place.folder, a_txt="agent\n")
     git(place.folder, "commit", "-qam", "the agent's own")
@@ -106,7 +106,7 @@ def test_nothing_is_committed_where_the_folder_is_elsewhere(project, workspace):
     git(place.folder, "symbolic-ref", "HEAD", "refs/heads/task/tm-abc")
     assert workspace.commit(place, "Work", "1") != before
     git(place.folder, "update-ref", "-d", "refs/heads/task/tm-abc")
-    with pytest.raises(GateError, match="no branch task/tm-abc any more"):
+    with pytest.raises(GateError, match="branch task/tm-abc no longer exists"):
         workspace.commit(place, "Work", "2")
 
 
@@ -124,7 +124,7 @@ def test_nothing_is_committed_in_the_middle_of_a_merge(project, workspace):
 
 
 @pytest.mark.proves("TASK-6", "TASK-11")
-def test_a_commit_of_somebody_else_at_the_same_time_stays(project, workspace, monkeypatch):
+def test_concurrent_commit_of_another_stays(project, workspace, monkeypatch):
     place = begin(workspace, project)
     write(place.folder, new_txt="new\n")
     real = commits.write
@@ -145,12 +145,12 @@ def test_a_commit_of_somebody_else_at_the_same_time_stays(project, workspace, mo
         workspace.commit(place, "Work", "2")
     lock.unlink()
     monkeypatch.setattr(commits, "advance", lambda *_: False)
-    with pytest.raises(GateError, match="somebody else each time"):
+    with pytest.raises(GateError, match="during each attempt"):
         workspace.commit(place, "Work", "2")
 
 
 @pytest.mark.proves("TASK-8")
-def test_no_program_of_the_repository_is_run_for_commits_and_merges(project, workspace, trap):
+def test_commits_and_merges_run_no_program_of_the_repository(project, workspace, trap):
     program, trace = trap
     hooks = project / ".git/hooks"
     hooks.mkdir(exist_ok=True)
@@ -204,9 +204,7 @@ def test_no_program_of_the_repository_is_run_for_commits_and_merges(project, wor
 
 
 @pytest.mark.proves("TASK-8")
-def test_what_the_user_stores_by_a_filter_is_committed_by_it(
-    project, workspace, tmp_path, monkeypatch, trap
-):
+def test_user_filter_is_applied_to_commits(project, workspace, tmp_path, monkeypatch, trap):
     program, trace = trap
     settings = tmp_path / "settings"
     settings.write_text('[filter "big"]\n clean = tr a-z A-Z\n smudge = tr A-Z a-z\n')
@@ -234,7 +232,7 @@ def test_what_the_user_stores_by_a_filter_is_committed_by_it(
 
 
 @pytest.mark.proves("TASK-8")
-def test_the_attributes_of_an_agent_do_not_settle_conflicts(project, workspace, done):
+def test_attributes_of_an_agent_do_not_settle_conflicts(project, workspace, done):
     write(project, own_txt="theirs\n")
     git(project, "add", ".")
     git(project, "commit", "-qm", "theirs")
@@ -246,7 +244,7 @@ def test_the_attributes_of_an_agent_do_not_settle_conflicts(project, workspace, 
 
 
 @pytest.mark.proves("TASK-6")
-def test_a_branch_that_was_made_to_stand_for_another_leaves_that_one_alone(project, workspace):
+def test_branch_that_points_to_another_leaves_that_one_unchanged(project, workspace):
     place = begin(workspace, project)
     main = git(project, "rev-parse", "main")
     git(project, "symbolic-ref", "refs/heads/task/tm-abc", "refs/heads/main")

@@ -1,4 +1,4 @@
-"""The folder of a task: compared with its snapshot, made again, and never removed with work in it."""
+"""The folder of a task: compared with its snapshot, restored, and kept if it holds work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["project", "workspace"]
 
 @pytest.fixture
 def place(project, workspace):
-    """A folder with all kinds of unfinished work, kept for call 3."""
+    """Make a folder with all kinds of unfinished work, saved for call 3."""
     found = begin(workspace, project)
     folder = Path(found.folder)
     write(folder, a_txt="committed\n")
@@ -37,7 +37,7 @@ def place(project, workspace):
 
 
 def kept_files(place):
-    """Of the files those that git does not ignore."""
+    """Only files that git does not ignore."""
     left = (".env", "build/left.txt")
     return {name: text for name, text in files(place.folder).items() if name not in left}
 
@@ -47,7 +47,7 @@ def status(place):
 
 
 @pytest.mark.proves("TASK-13", "S3-26", "S3-27")
-def test_a_folder_that_is_as_it_was_is_left_alone(project, workspace, place):
+def test_unchanged_folder_is_left_as_it_is(project, workspace, place):
     before, tip = files(place.folder), git(project, "rev-parse", place.branch)
     assert workspace.restore(place, 1, "3") == []
     assert files(place.folder) == before and git(project, "rev-parse", place.branch) == tip
@@ -60,11 +60,11 @@ def test_a_folder_that_is_as_it_was_is_left_alone(project, workspace, place):
 
 
 @pytest.mark.proves("TASK-13")
-def test_a_folder_that_differs_is_told_and_left_alone(project, workspace, place):
+def test_changed_folder_is_reported_and_left_as_it_is(project, workspace, place):
     write(place.folder, a_txt="somebody was here\n", other_txt="theirs\n")
     before = files(place.folder)
     assert workspace.restore(place, 1, "3") == [
-        f"{place.root} is not as it was kept for call 3; changed since: a.txt, other.txt."
+        f"{place.root} differs from the snapshot for call 3; changed since then: a.txt, other.txt."
     ]
     for number in range(30):
         write(place.folder, **{f"x{number:02}": "x"})
@@ -75,7 +75,7 @@ def test_a_folder_that_differs_is_told_and_left_alone(project, workspace, place)
 
 @pytest.mark.proves("TASK-14", "S3-26", "S3-27", "LAW-7")
 @pytest.mark.parametrize("forgotten", ["", "pruned", "locked", "branch"])
-def test_a_folder_that_is_gone_is_made_again(project, workspace, place, forgotten):
+def test_missing_folder_is_created_again(project, workspace, place, forgotten):
     before, changed, link = kept_files(place), status(place), os.readlink(f"{place.folder}/link")
     tip = git(project, "rev-parse", place.branch)
     if forgotten == "locked":
@@ -89,8 +89,8 @@ def test_a_folder_that_is_gone_is_made_again(project, workspace, place, forgotte
         git(project, "worktree", "prune")
     if forgotten == "branch":
         git(project, "branch", "-qD", place.branch)
-    told = f"{place.root} was gone: it was made again as it was kept for call 3"
-    assert workspace.restore(place, 1, "3") == [f"{told}, without what git ignores."]
+    told = f"{place.root} was missing: it was restored from the snapshot for call 3"
+    assert workspace.restore(place, 1, "3") == [f"{told}, without the files that git ignores."]
     assert kept_files(place) == before and os.readlink(f"{place.folder}/link") == link
     assert os.access(f"{place.folder}/a.txt", os.X_OK)
     assert git(project, "rev-parse", place.branch) == tip == git(place.folder, "rev-parse", "HEAD")
@@ -112,7 +112,7 @@ def test_a_folder_that_is_gone_is_made_again(project, workspace, place, forgotte
 
 
 @pytest.mark.proves("TASK-14")
-def test_a_part_of_the_repository_is_made_again_as_that_part(project, workspace):
+def test_part_of_the_repository_is_restored_as_that_part(project, workspace):
     (project / "web").mkdir()
     write(project, c_txt="c\n")
     place = workspace.make(str(project / "web"), 1, branch="task/tm-abc")
@@ -123,7 +123,7 @@ def test_a_part_of_the_repository_is_made_again_as_that_part(project, workspace)
 
 
 @pytest.mark.proves("TASK-14")
-def test_what_was_committed_after_the_snapshot_is_there_as_well(project, workspace, place):
+def test_commits_after_the_snapshot_are_restored_too(project, workspace, place):
     write(place.folder, later_txt="later\n")
     git(place.folder, "add", "later.txt")
     git(place.folder, "commit", "-qm", "later", "later.txt")
@@ -135,16 +135,16 @@ def test_what_was_committed_after_the_snapshot_is_there_as_well(project, workspa
     write(place.folder, a_txt="otherwise\n")
     git(place.folder, "commit", "-qam", "otherwise")
     shutil.rmtree(place.root)
-    with pytest.raises(GateError, match=r"has moved on since: both have changed a\.txt") as told:
+    with pytest.raises(GateError, match=r"has new commits since: both changed a\.txt") as told:
         workspace.restore(place, 1, "3")
     assert workspace.find_snapshot(place, 1, "3") in str(told.value)
     assert not os.path.exists(place.root)
 
 
 @pytest.mark.proves("TASK-14")
-def test_where_a_folder_cannot_be_made_again_it_is_told(project, workspace, place, monkeypatch):
+def test_folder_that_cannot_be_restored_is_reported(project, workspace, place, monkeypatch):
     os.rename(place.root, project.parent / "kept")
-    with pytest.raises(GateError, match="is gone; its branch task/tm-abc"):
+    with pytest.raises(GateError, match="is missing; its branch task/tm-abc"):
         workspace.restore(place, 1, "4")
     git(project, "worktree", "prune")
     git(project, "checkout", "-q", place.branch)
@@ -160,13 +160,13 @@ def test_where_a_folder_cannot_be_made_again_it_is_told(project, workspace, plac
         real(here, there)
 
     monkeypatch.setattr(os, "rename", hinder)
-    with pytest.raises(GateError, match="cannot be put back: Directory not empty"):
+    with pytest.raises(GateError, match="cannot be restored: Directory not empty"):
         workspace.restore(place, 1, "3")
     assert files(place.root) == {"theirs.txt": b"put back\n"}
 
 
 @pytest.mark.proves("S3-B2", "LAW-7")
-def test_the_changes_of_one_task_are_in_no_other(project, workspace):
+def test_changes_of_one_task_are_in_no_other(project, workspace):
     places = [begin(workspace, project, f"tm-{name}", name) for name in (1, 2, 3)]
     for number, place in enumerate(places, 1):
         write(place.folder, a_txt=f"by {number}\n", **{f"own{number}_txt": "own\n"})
@@ -192,7 +192,7 @@ def finish(workspace, project, task, run_id, **wish):
 
 
 @pytest.mark.proves("TASK-15")
-def test_the_last_branch_that_holds_the_work_of_others_stays(project, workspace):
+def test_last_branch_that_holds_other_work_stays(project, workspace):
     first = finish(workspace, project, "tm-a", 1)
     second = finish(workspace, project, "tm-b", 2)
     third = begin(workspace, project, "tm-c", 3, onto=[first.branch, second.branch])
@@ -207,7 +207,7 @@ def test_the_last_branch_that_holds_the_work_of_others_stays(project, workspace)
 
 
 @pytest.mark.proves("TASK-15")
-def test_a_merge_that_only_brought_branches_together_holds_no_work(project, workspace):
+def test_merge_that_only_joined_branches_holds_no_work(project, workspace):
     for name in ("one", "two"):
         branch(project, name, **{f"{name}_txt": name})
     place = begin(workspace, project, onto=["one", "two"])
@@ -220,7 +220,7 @@ def test_a_merge_that_only_brought_branches_together_holds_no_work(project, work
 
 
 @pytest.mark.proves("TASK-15")
-def test_what_an_interrupted_restoring_left_is_removed_as_well(project, workspace, place, tmp_path):
+def test_remains_of_an_interrupted_restore_are_removed(project, workspace, place, tmp_path):
     shutil.rmtree(place.root)
     git(project, "worktree", "prune")
     left = tmp_path / "data/worktrees/run-1.again/shop"
@@ -233,7 +233,7 @@ def test_what_an_interrupted_restoring_left_is_removed_as_well(project, workspac
 
 
 @pytest.mark.proves("TASK-15")
-def test_a_worktree_that_an_earlier_version_made_is_removed_as_before(project, workspace, tmp_path):
+def test_worktree_of_an_earlier_version_is_removed(project, workspace, tmp_path):
     place = workspace.make(str(project), 1)
     path = tmp_path / "data/worktrees/run-1.json"
     known = json.loads(path.read_text())

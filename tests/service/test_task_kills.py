@@ -1,4 +1,4 @@
-"""Whoever begins, commits, merges or restores the work of a task may be killed at any command."""
+"""A start, commit, merge or restore of task work may be killed at any command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WRITING = {
 
 
 def kill(verb, last):
-    """Do it in a process that gets SIGKILL after so many steps that write; whether it got it."""
+    """Run it in a process, kill that after a number of writes; return whether it was killed."""
     pid = os.fork()
     if not pid:
         done = 0
@@ -39,7 +39,9 @@ def kill(verb, last):
         real, code = repositories.run_git, 1
         try:
             repositories.run_git = count_step(real)
-            restoration.worktree_records.point = count_step(restoration.worktree_records.point)
+            restoration.worktree_records.record_root = count_step(
+                restoration.worktree_records.record_root
+            )
             os.rename = count_step(os.rename)
             os.replace = count_step(os.replace)
             verb()
@@ -52,7 +54,7 @@ def kill(verb, last):
 
 
 @pytest.mark.proves("TASK-12")
-def test_a_kill_changes_nothing_of_where_work_begins(project, workspace):
+def test_kill_does_not_change_where_work_starts(project, workspace):
     needed = ["one", "two", "three"]
     for name in needed:
         branch(project, name, **{f"{name}_txt": name})
@@ -70,7 +72,7 @@ def test_a_kill_changes_nothing_of_where_work_begins(project, workspace):
 
 
 @pytest.mark.proves("TASK-12")
-def test_a_kill_changes_nothing_of_a_commit(project, workspace):
+def test_kill_does_not_change_a_commit(project, workspace):
     place = begin(workspace, project)
     last = 1
     while True:
@@ -92,7 +94,7 @@ def test_a_kill_changes_nothing_of_a_commit(project, workspace):
 
 @pytest.mark.proves("TASK-12")
 @pytest.mark.parametrize("squash", [False, True])
-def test_a_kill_changes_nothing_of_a_merge(project, workspace, squash):
+def test_kill_does_not_change_a_merge(project, workspace, squash):
     git(project, "checkout", "-q", "--detach")
     place = begin(workspace, project)
     last = 1
@@ -117,7 +119,7 @@ def test_a_kill_changes_nothing_of_a_merge(project, workspace, squash):
 
 @pytest.mark.proves("TASK-12", "TASK-14")
 @pytest.mark.parametrize("pruned", [False, True])
-def test_a_kill_leaves_no_half_of_a_folder(project, workspace, pruned):
+def test_kill_leaves_no_half_of_a_folder(project, workspace, pruned):
     place = begin(workspace, project)
     write(place.folder, a_txt="half done\n", new_txt="new\n")
     workspace.snapshot(place, 1, "1")

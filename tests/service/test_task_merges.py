@@ -1,4 +1,4 @@
-"""A branch of a task is brought into another once, and never where somebody has that checked out."""
+"""A task branch is merged into another once, and never into a checked out one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["done", "project", "workspace"]
 
 @pytest.mark.proves("TASK-9", "S3-P6")
 @pytest.mark.parametrize("squash", [False, True])
-def test_a_branch_is_merged_once(project, workspace, done, squash):
+def test_branch_is_merged_once(project, workspace, done, squash):
     write(project, a_txt="later\n")
     git(project, "commit", "-qam", "later")
     git(project, "branch", "-f", "main")
@@ -48,9 +48,7 @@ def test_a_branch_is_merged_once(project, workspace, done, squash):
 
 @pytest.mark.proves("TASK-315", "LAW-7")
 @pytest.mark.parametrize("squash", [False, True])
-def test_a_branch_that_is_all_in_its_base_is_removed_and_its_folder_stays(
-    project, workspace, done, squash
-):
+def test_fully_merged_branch_is_removed_and_its_folder_stays(project, workspace, done, squash):
     write(project, a_txt="later\n")
     git(project, "commit", "-qam", "later")
     git(project, "branch", "-f", "main")
@@ -59,7 +57,7 @@ def test_a_branch_that_is_all_in_its_base_is_removed_and_its_folder_stays(
     git(project, "worktree", "add", "-qf", f"{project}-other", done.branch)
     assert not workspace.let_go(done, made) and git(project, "branch", "--list", "task/*")
     git(project, "worktree", "remove", f"{project}-other")
-    # As whoever was killed in the middle of it leaves it.
+    # Leave the state of a process that was killed in the middle.
     git(done.folder, "checkout", "-q", "--detach")
     for _ in range(2):
         assert workspace.merge(done, "main", "Own", "key", squash=squash) == made
@@ -73,7 +71,7 @@ def test_a_branch_that_is_all_in_its_base_is_removed_and_its_folder_stays(
 
 
 @pytest.mark.proves("TASK-9")
-def test_what_somebody_has_brought_there_is_not_brought_again(project, workspace, done):
+def test_work_already_merged_is_not_merged_again(project, workspace, done):
     git(project, "merge", "-q", "--squash", done.branch)
     git(project, "commit", "-qm", "by hand")
     git(project, "branch", "-f", "main")
@@ -83,7 +81,7 @@ def test_what_somebody_has_brought_there_is_not_brought_again(project, workspace
 
 
 @pytest.mark.proves("TASK-9", "TASK-4")
-def test_a_conflict_with_the_base_changes_nothing(project, workspace, done):
+def test_conflict_with_the_base_changes_nothing(project, workspace, done):
     write(project, own_txt="theirs\n")
     git(project, "add", ".")
     git(project, "commit", "-qm", "theirs")
@@ -96,11 +94,11 @@ def test_a_conflict_with_the_base_changes_nothing(project, workspace, done):
 
 
 @pytest.mark.proves("TASK-9")
-def test_what_is_no_branch_is_not_merged_into(project, workspace, done):
+def test_missing_branch_is_not_merged_into(project, workspace, done):
     with pytest.raises(UsageError, match="has no branch nowhere"):
         workspace.merge(done, "nowhere", "Own", "key")
     git(project, "symbolic-ref", "refs/heads/trunk", "refs/heads/main")
-    with pytest.raises(UsageError, match="trunk stands for refs/heads/main"):
+    with pytest.raises(UsageError, match="trunk is an alias of refs/heads/main"):
         workspace.merge(done, "trunk", "Own", "key")
 
 
@@ -160,9 +158,7 @@ def while_it_is_bisected(project, elsewhere):
         while_it_is_bisected,
     ],
 )
-def test_what_somebody_has_checked_out_is_not_written(
-    project, workspace, done, tmp_path, check_out
-):
+def test_checked_out_branch_is_not_written(project, workspace, done, tmp_path, check_out):
     where = check_out(project, tmp_path / "elsewhere")
     before = git(project, "rev-parse", "main")
     with pytest.raises(CheckedOutError) as told:
@@ -176,7 +172,7 @@ def test_what_somebody_has_checked_out_is_not_written(
 
 
 @pytest.mark.proves("TASK-10")
-def test_a_bare_repository_has_nothing_checked_out(project, workspace, tmp_path):
+def test_bare_repository_has_no_checkout(project, workspace, tmp_path):
     bare, linked = tmp_path / "shop.git", tmp_path / "tree"
     git(tmp_path, "clone", "-q", "--bare", project, bare)
     git(bare, "worktree", "add", "-qb", "mine", linked, "main")
@@ -187,9 +183,7 @@ def test_a_bare_repository_has_nothing_checked_out(project, workspace, tmp_path)
 
 
 @pytest.mark.proves("TASK-11")
-def test_a_base_that_others_move_meanwhile_keeps_their_commits(
-    project, workspace, done, monkeypatch
-):
+def test_base_moved_during_the_merge_keeps_its_commits(project, workspace, done, monkeypatch):
     real, moved = commits.write, []
 
     def disturb(repository, tree, parents, *words):
@@ -207,5 +201,5 @@ def test_a_base_that_others_move_meanwhile_keeps_their_commits(
     assert {"own.txt"} < set(names_in(project, "main")) and len(moved) == 2
     git(project, "branch", "-f", "main", done.base)
     monkeypatch.setattr(commits, "advance", lambda *_: False)
-    with pytest.raises(GateError, match="main was changed by somebody else each time"):
+    with pytest.raises(GateError, match="changed main during each attempt"):
         workspace.merge(done, "main", "Own", "again")

@@ -1,4 +1,4 @@
-"""What becomes of a task's work: tested, confirmed, committed and merged, in a real repository."""
+"""Task work is tested, confirmed, committed and merged, in a real repository."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WRITES = f"echo own >own.txt\n{DONE}"
 
 
 class Desk:
-    """A project with a backlog, somebody who works it off, and ada who is asked."""
+    """A project with a backlog, a worker, and ada who answers."""
 
     def __init__(self, folder, store, clock):
         self._folder, self.store, self.clock = folder, store, clock
@@ -29,7 +29,7 @@ class Desk:
         self._driver = runtime.build_driver(store)
 
     def set_up(self, terms="", role="", *, away=True, **more):
-        """`away`: the user has something else than main checked out."""
+        """`away`: the user has another branch than main checked out."""
         self.project = BacklogProject(
             self._folder / "project",
             self._folder / "stage",
@@ -45,7 +45,7 @@ class Desk:
         return self.project.task(self.store, title, script, **fields)
 
     def work(self):
-        """Until nothing is ready any more."""
+        """Work until no task is ready."""
         where = str(self.project.folder)
         while run := self._ready() or backlog.take_up(self.store, where, runtime.work_digest()):
             self._driver.drive(run)
@@ -54,7 +54,7 @@ class Desk:
         return next((self.store.runs.get(one) for one in self.store.runs.ready(1)), None)
 
     def take_over(self, task):
-        """Whoever drove its run is gone, and has not been heard of for a while."""
+        """The driver of its run is dead, and its lease has ended."""
         self.clock.advance(60)
         self._driver.drive(self.store.runs.get(self.get(task).run))
 
@@ -68,7 +68,7 @@ class Desk:
         return ask
 
     def answer(self, part, value, note=""):
-        """Answer the one question there is, and work on."""
+        """Answer the only question, and continue the work."""
         ask = self.wait_for_ask(part)
         answer_ask.answer(self.store, ask.id, a_person("ada"), Given(value, note))
         self.work()
@@ -92,7 +92,7 @@ def desk(tmp_path, clock, monkeypatch):
 
 
 @pytest.mark.proves("TASK-200", "S3-P6")
-def test_work_stays_on_its_branch_unless_the_project_says_otherwise(desk):
+def test_work_stays_on_its_branch_by_default(desk):
     project = desk.set_up()
     before, task = project.state(), desk.task("Own", WRITES)
     desk.work()
@@ -104,7 +104,7 @@ def test_work_stays_on_its_branch_unless_the_project_says_otherwise(desk):
 
 
 @pytest.mark.proves("TASK-201", "S3-P6")
-def test_a_base_that_somebody_has_checked_out_is_left_alone_and_that_is_said(desk):
+def test_checked_out_base_is_left_and_reported(desk):
     project = desk.set_up('strategy = "merge"', away=False)
     before, task = project.state(), desk.task("Own", WRITES)
     desk.work()
@@ -117,7 +117,7 @@ def test_a_base_that_somebody_has_checked_out_is_left_alone_and_that_is_said(des
 
 
 @pytest.mark.proves("TASK-202", "S3-P6")
-def test_a_base_that_nobody_has_checked_out_gets_a_merge_commit(desk):
+def test_base_without_checkout_gets_a_merge_commit(desk):
     project = desk.set_up('strategy = "merge"')
     main, here = project.git("rev-parse", "main"), project.state()[:2]
     task = desk.task("Own", WRITES)
@@ -132,7 +132,7 @@ def test_a_base_that_nobody_has_checked_out_gets_a_merge_commit(desk):
 
 
 @pytest.mark.proves("TASK-203", "S3-P6")
-def test_direct_work_is_one_plain_commit_that_the_next_task_begins_with(desk):
+def test_direct_work_is_one_commit_the_next_task_includes(desk):
     project = desk.set_up('strategy = "direct"')
     main = project.git("rev-parse", "main")
     first = desk.task("First", f"echo one >one.txt\n{DONE}")
@@ -149,12 +149,12 @@ def test_direct_work_is_one_plain_commit_that_the_next_task_begins_with(desk):
 
 @pytest.mark.proves("TASK-204")
 @pytest.mark.parametrize("mended", [True, False])
-def test_work_that_does_not_fit_its_base_any_more_is_asked_about(desk, mended):
+def test_work_that_conflicts_with_its_base_is_a_question(desk, mended):
     project = desk.set_up('strategy = "merge"')
     mine = desk.task("Mine", f"echo mine >shared.txt\n{DONE}")
     theirs = "git -c user.name=b -c user.email=b@b -C {0} {1}"
     where = desk.project.folder
-    # Somebody commits to the same lines while the agent is at work.
+    # A user commits to the same lines while the agent works.
     desk.project.script(
         "Mine",
         f"""{theirs.format(where, "checkout -q main")}
@@ -190,7 +190,7 @@ esac
 
 
 @pytest.mark.proves("TASK-205", "S3-P6", "LAW-3")
-def test_reviewed_work_is_merged_after_a_person_has_approved_what_they_saw(desk):
+def test_reviewed_work_is_merged_after_its_approval(desk):
     project = desk.set_up('strategy = "review"')
     task = desk.task("Own", REVIEWED)
     desk.work()
@@ -211,7 +211,7 @@ def test_reviewed_work_is_merged_after_a_person_has_approved_what_they_saw(desk)
 
 
 @pytest.mark.proves("TASK-206", "LAW-4")
-def test_an_approval_holds_for_what_was_shown_and_for_nothing_else(desk):
+def test_approval_holds_only_for_the_shown_work(desk):
     project = desk.set_up('strategy = "review"')
     task = desk.task("Own", WRITES)
     desk.work()
@@ -229,7 +229,7 @@ def test_an_approval_holds_for_what_was_shown_and_for_nothing_else(desk):
 
 
 @pytest.mark.proves("TASK-206", "LAW-4")
-def test_nor_does_it_hold_for_what_was_changed_after_its_worker_died(desk, monkeypatch):
+def test_approval_does_not_cover_changes_after_worker_death(desk, monkeypatch):
     project = desk.set_up('strategy = "review"')
     task = desk.task("Own", WRITES)
     desk.work()
@@ -250,9 +250,7 @@ def test_nor_does_it_hold_for_what_was_changed_after_its_worker_died(desk, monke
 
 
 @pytest.mark.proves("TASK-206", "LAW-5")
-def test_what_was_approved_is_committed_once_also_when_its_worker_dies_just_after(
-    desk, monkeypatch
-):
+def test_approved_work_is_committed_once_despite_worker_death(desk, monkeypatch):
     project = desk.set_up('strategy = "review"')
     task = desk.task("Own", WRITES)
     desk.work()
@@ -272,7 +270,7 @@ def test_what_was_approved_is_committed_once_also_when_its_worker_dies_just_afte
 
 @pytest.mark.proves("TASK-207")
 @pytest.mark.parametrize(("sure", "is_asked"), [(0.4, True), (0.8, False), (0.95, False)])
-def test_an_agent_less_sure_than_its_role_must_be_is_confirmed_by_a_person(desk, sure, is_asked):
+def test_unsure_agent_is_confirmed_by_a_person(desk, sure, is_asked):
     project = desk.set_up(role="confidence: 0.8\n")
     said = report("completed", "It is done", confidence=sure)
     task = desk.task("Own", f"echo own >own.txt\n{said}")
@@ -287,7 +285,7 @@ def test_an_agent_less_sure_than_its_role_must_be_is_confirmed_by_a_person(desk,
 
 
 @pytest.mark.proves("TASK-208")
-def test_work_that_nobody_confirms_in_time_is_put_off_uncommitted(desk):
+def test_work_not_confirmed_in_time_is_deferred_uncommitted(desk):
     project = desk.set_up('strategy = "review"\nanswer_within = "1h"')
     task = desk.task("Own", WRITES)
     desk.work()
@@ -296,7 +294,7 @@ def test_work_that_nobody_confirms_in_time_is_put_off_uncommitted(desk):
     sweep(desk.store)
     desk.work()
     done = desk.get(task)
-    assert (done.state, done.status) == ("deferred", "nobody confirmed it")
+    assert (done.state, done.status) == ("deferred", "no person confirmed it in time")
     assert project.commits(f"task/{task.id}") == []
     assert (desk.folder(task) / "own.txt").read_text() == "own\n"
 
@@ -310,7 +308,7 @@ esac
 
 
 @pytest.mark.proves("TASK-209")
-def test_work_that_fails_its_test_goes_back_to_its_agent(desk):
+def test_work_that_fails_its_test_returns_to_its_agent(desk):
     project = desk.set_up()
     task = desk.task("Own", MENDS, test_command=TESTED)
     desk.work()
@@ -322,7 +320,7 @@ def test_work_that_fails_its_test_goes_back_to_its_agent(desk):
 
 
 @pytest.mark.proves("TASK-210")
-def test_work_that_fails_its_test_three_times_fails_and_is_kept(desk):
+def test_work_that_fails_its_test_three_times_is_kept(desk):
     project = desk.set_up(f"test = {TESTED!r}")
     task = desk.task("Own", WRITES)
     desk.work()
@@ -335,7 +333,7 @@ def test_work_that_fails_its_test_three_times_fails_and_is_kept(desk):
 
 @pytest.mark.proves("TASK-211")
 @pytest.mark.parametrize("allowed", [True, False])
-def test_a_test_command_that_an_agent_named_is_run_only_if_a_person_allows_it(desk, allowed):
+def test_test_command_of_an_agent_needs_permission(desk, allowed):
     desk.set_up()
     ran = desk.project.stage / "ran"
     desk.project.script("Own", WRITES)

@@ -1,4 +1,4 @@
-"""Sets and other things without an order, where a list is taken: refused before anything is stored."""
+"""Sets and other unordered values are refused where a list is expected."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import asyncio
 import pytest
 from tests.support.flow_harness import house
 
-from gatebell import Gate, HumanInput, Phase, UsageError, Workflow
+from gatebell import Gate, HumanInput, Phase, Workflow
 from gatebell.api import flows
 from gatebell.api.async_gate import AsyncGate
 from gatebell.api.schemas import Selection
+from gatebell.errors import UsageError
 from gatebell.testing import MemoryStore
 
 __all__ = ["house"]
@@ -25,17 +26,15 @@ ODD = {
     "generator": lambda: (name for name in NAMES),
 }
 ASKS = {
-    "ask": lambda odd: flows.ask("Who?", options=odd),
-    "ask of a kind": lambda odd: flows.ask("Who?", "choice", options=odd),
+    "choose": lambda odd: flows.choose("Who?", odd),
     "escalations of ask": lambda odd: flows.ask("Who?", escalations=odd),
     "escalations of pause": lambda odd: flows.pause("Go?", escalations=odd),
     "one escalation": lambda odd: flows.pause("Go?", escalations=[odd]),
     "participants": lambda odd: flows.ask_interactive("Who?", participants=odd),
     "notify": lambda odd: flows.ask_interactive("Who?", notify=odd),
-    "outcome": lambda odd: flows.ask_interactive("Who?", outcome=Selection(odd)),
+    "returns": lambda odd: flows.ask_interactive("Who?", returns=Selection(odd)),
 }
 GATES = {
-    "ask": lambda gate, odd: gate.ask("Who?", "choice", options=odd),
     "choose": lambda gate, odd: gate.choose("Who?", odd),
     "open": lambda gate, odd: gate.open("Who?", "choice", options=odd),
     "escalations": lambda gate, odd: gate.approve("Go?", escalations=odd),
@@ -94,7 +93,7 @@ def test_phases_are_a_list():
 
 @pytest.mark.proves("ORDER-2", "LAW-5")
 @pytest.mark.parametrize("kind", [set, frozenset])
-def test_branches_and_items_are_no_set(house, kind):
+def test_branches_and_items_cannot_be_a_set(house, kind):
     over = house.go(lambda _: flows.parallel(kind([lambda: 1, lambda: 2])))
     assert over.state == "failed" and "branches of parallel" in over.reason
     each = Phase("a", agent=lambda _, one: one, for_each=lambda _: kind(NAMES), terminal=True)
@@ -125,7 +124,7 @@ def test_set_inside_of_an_ask_is_refused(house, more):
 
 
 @pytest.mark.proves("ORDER-1")
-def test_set_inside_of_an_ask_of_a_program_is_refused():
+def test_set_inside_an_ask_of_a_program_is_refused():
     gate = Gate(MemoryStore())
     with pytest.raises(UsageError, match="expected a list, got set: use a list"):
         gate.approve("Go?", context={"files": {"a", "b"}})

@@ -1,4 +1,4 @@
-"""The verbs, on the store in memory: what a face can count on."""
+"""The verbs that all faces use, on the store in memory."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_asking_writes_a_row_and_waiting_finds_the_answer(store):
 
 
 @pytest.mark.proves("ASK-24", "ASK-25", "LAW-4", "S1-66")
-def test_a_second_honest_question_is_a_new_ask(store):
+def test_second_question_after_the_answer_is_a_new_ask(store):
     first = open_ask(store, "Continue?", session="claude/1")
     again = open_ask(store, "Continue?", session="claude/1")
     assert again.attached and again.ask.id == first.ask.id
@@ -68,7 +68,7 @@ def test_a_second_honest_question_is_a_new_ask(store):
 
 
 @pytest.mark.proves("LAW-4")
-def test_a_take_decided_on_an_old_reading_is_decided_again(store):
+def test_take_decided_on_an_old_version_is_decided_again(store):
     ask = open_ask(store).ask
     _, settled = answer(store, ask.id, "x")
     conflicting = settled._replace(version=1)
@@ -78,7 +78,7 @@ def test_a_take_decided_on_an_old_reading_is_decided_again(store):
 
 
 @pytest.mark.proves("ASK-6", "LAW-6", "S1-B15")
-def test_an_invalid_answer_is_kept_and_the_ask_stays_pending(store):
+def test_invalid_answer_is_kept_and_the_ask_stays_pending(store):
     ask_id = open_ask(store, kind="choice", options=("A", "B")).ask.id
     with pytest.raises(RefusedError, match="'A', 'B'"):
         answer(store, ask_id, "C", note="I want C")
@@ -89,7 +89,7 @@ def test_an_invalid_answer_is_kept_and_the_ask_stays_pending(store):
 
 
 @pytest.mark.proves("ASK-22")
-def test_a_retry_with_the_same_key_returns_the_first_result(store):
+def test_retry_with_the_same_key_returns_the_first_result(store):
     ask_id = open_ask(store).ask.id
     first, _ = answer(store, ask_id, "x", key="k")
     again, ask = answer(store, ask_id, "x", key="k")
@@ -109,14 +109,14 @@ def test_a_retry_with_the_same_key_returns_the_first_result(store):
 
 
 @pytest.mark.proves("ASK-22", "ASK-30")
-def test_a_retried_secret_returns_the_first_result_too(store):
+def test_retried_secret_returns_the_first_result(store):
     ask_id = open_ask(store, secret=True).ask.id
     first, _ = answer(store, ask_id, "hunter2", key="k")
     assert answer(store, ask_id, "hunter2", key="k")[0] == first
 
 
 @pytest.mark.proves("ASK-18", "ASK-23", "LAW-3")
-def test_an_answer_after_the_deadline_is_late_even_if_nobody_swept(store):
+def test_answer_after_an_unswept_deadline_is_late(store):
     ask_id = open_ask(store, kind="approval", expires_seconds=10).ask.id
     store.clock.advance(10)
     with pytest.raises(AlreadySettledError, match="timed out"):
@@ -127,7 +127,7 @@ def test_an_answer_after_the_deadline_is_late_even_if_nobody_swept(store):
 
 
 @pytest.mark.proves("ASK-18", "ASK-28", "LAW-3", "S2-B5")
-def test_whoever_is_alive_enforces_the_deadline(store):
+def test_any_live_process_enforces_the_deadline(store):
     ask_id = open_ask(store, expires_seconds=30, default="blue", owner="job:3").ask.id
     ask = wait_for_ask.wait(store, ask_id)
     assert (ask.status, ask.value) == ("timed_out", "blue")
@@ -155,7 +155,7 @@ def test_sweeping_reminds_escalates_and_erases(store):
 
 
 @pytest.mark.proves("LAW-2")
-def test_a_change_that_somebody_overtook_is_decided_again(store):
+def test_overtaken_change_is_decided_again(store):
     ask = open_ask(store, expires_seconds=5).ask
     store.clock.advance(9)
     stale = ask._replace(version=99)
@@ -181,15 +181,15 @@ def test_abbreviations_only_read(store):
 
 
 @pytest.mark.proves("ASK-8")
-def test_an_abbreviation_of_several_asks_is_refused(store):
+def test_ambiguous_abbreviation_is_refused(store):
     ids = [open_ask(store, str(n)).ask.id for n in range(9)]
-    with pytest.raises(UsageError, match="may be a-"):
+    with pytest.raises(UsageError, match="matches a-"):
         create_ask.look_up(store, "a-")
     assert create_ask.look_up(store, ids[3]).id == ids[3]
 
 
 @pytest.mark.proves("LAW-10", "ASK-14")
-def test_a_requirement_needs_people_with_tokens(store):
+def test_requirement_needs_people_with_tokens(store):
     with pytest.raises(RefusedError, match="bob must have a personal token first: gate person add"):
         open_ask(store, kind="approval", requirement={"n": 1, "of": ["bob"]})
     with pytest.raises(RefusedError, match="2 people must have"):
@@ -207,7 +207,7 @@ def test_a_requirement_needs_people_with_tokens(store):
 
 
 @pytest.mark.proves("ASK-10", "ASK-11")
-def test_the_last_vote_of_a_person_counts(store):
+def test_last_vote_of_a_person_counts(store):
     for name in ("ada", "bob", "cy"):
         manage_people.add(store, a_person("root"), name)
     ask = open_ask(store, kind="approval", requirement={"n": 2, "reject": 2}).ask
@@ -219,7 +219,7 @@ def test_the_last_vote_of_a_person_counts(store):
 
 
 @pytest.mark.proves("STORE-8", "ASK-10", "LAW-3")
-def test_a_vote_that_no_event_tells_of_does_not_count(store):
+def test_vote_without_an_event_does_not_count(store):
     for name in ("ada", "bob"):
         manage_people.add(store, a_person("root"), name)
     ask = open_ask(store, kind="approval", requirement={"n": 2}).ask
@@ -239,17 +239,17 @@ def test_confidence_is_a_share(store):
         with pytest.raises(UsageError, match="0 to 1"):
             open_ask(store, confidence=wrong)
     for wrong in (True, "0.9", "30%"):
-        with pytest.raises(UsageError, match="confidence are numbers"):
+        with pytest.raises(UsageError, match="confidence must be numbers"):
             open_ask(store, confidence=wrong)
 
 
 @pytest.mark.proves("ASK-26")
-def test_what_was_going_on_is_bounded(store):
+def test_activity_summary_is_bounded(store):
     assert len(open_ask(store, activity="x" * 300_000).ask.activity) == 256_000
 
 
 @pytest.mark.proves("RED-5")
-def test_what_was_going_on_is_kept_without_secrets(store):
+def test_activity_summary_is_stored_without_secrets(store):
     for before in (0, 255_990):
         activity = "x" * before + "\nDB_PASS=hunter2-and-more"
         kept = open_ask(store, activity=activity, prompt=f"Why {before}?").ask.activity
@@ -269,7 +269,7 @@ def test_cancelling_is_a_verb_with_a_reason(store):
 
 
 @pytest.mark.proves("ASK-30", "LAW-10")
-def test_a_secret_is_given_to_the_holder_of_its_token_once(store):
+def test_secret_is_given_once_to_its_token_holder(store):
     made = open_ask(store, secret=True)
     _, ask = answer(store, made.ask.id, "hunter2")
     for wrong in ("", "guess"):
@@ -278,12 +278,12 @@ def test_a_secret_is_given_to_the_holder_of_its_token_once(store):
     assert wait_for_ask.reveal(store, ask, made.token) == "hunter2"
     assert wait_for_ask.reveal(store, ask, made.token) == "hunter2"
     wait_for_ask.take(store, ask, "x")
-    with pytest.raises(RefusedError, match="secret, already taken"):
+    with pytest.raises(RefusedError, match="secret answer was already taken"):
         wait_for_ask.reveal(store, store.asks.get(ask.id), made.token)
 
 
 @pytest.mark.proves("ASK-31")
-def test_a_secret_erased_by_time_says_so(store):
+def test_secret_erased_by_time_says_so(store):
     made = open_ask(store, secret=True)
     _, ask = answer(store, made.ask.id, "hunter2")
     store.asks.erase_secrets(store.now().replace(year=2030))
@@ -292,7 +292,7 @@ def test_a_secret_erased_by_time_says_so(store):
 
 
 @pytest.mark.proves("CLI-7", "ASK-21")
-def test_a_message_ends_a_wait_once(store):
+def test_message_ends_a_wait_once(store):
     ask_id = open_ask(store).ask.id
     ask_messages.ask_back(store, ask_id, a_person(), "which one?")
     ask = wait_for_ask.wait(store, ask_id, 60)
@@ -305,7 +305,7 @@ def test_a_message_ends_a_wait_once(store):
 
 
 @pytest.mark.proves("LAW-6", "ASK-19")
-def test_a_draft_is_kept_and_holds_the_deadline(store):
+def test_draft_is_kept_and_holds_the_deadline(store):
     ask_id = open_ask(store, expires_seconds=10).ask.id
     answer_ask.save_draft(store, ask_id, a_person(), "half a \0 thought")
     assert answer_ask.draft(store, ask_id, a_person()) == "half a \ufffd thought"
@@ -316,7 +316,7 @@ def test_a_draft_is_kept_and_holds_the_deadline(store):
 
 
 @pytest.mark.proves("LAW-6", "LAW-8")
-def test_what_no_store_can_hold_is_replaced_everywhere(store):
+def test_unstorable_text_is_replaced_everywhere(store):
     ask = open_ask(store, "a\0b", kind="form", schema={}).ask
     assert ask.question.prompt == "a\ufffdb"
     value = {"k\0": ["\0", 3, None, {"x": "\0"}]}
@@ -351,7 +351,7 @@ def test_names_and_groups_must_make_sense(store):
     for wrong in ("", "a b", "x" * 65, "ada:b", "ops"):
         with pytest.raises(UsageError):
             manage_people.add(store, root, wrong)
-    with pytest.raises(UsageError, match="already somebody"):
+    with pytest.raises(UsageError, match="exists already"):
         manage_people.add(store, root, "ada")
     for verb in (lambda: manage_people.token(store, root, "eve"), lambda: manage_people.remove(store, root, "eve"),
                  lambda: manage_people.set_group(store, root, "ops", ["eve"])):  # fmt: skip
@@ -361,9 +361,9 @@ def test_names_and_groups_must_make_sense(store):
         with pytest.raises(UsageError):
             manage_people.set_group(store, root, wrong, [])
     assert manage_people.whose(store, token, "ada").person == "ada"
-    with pytest.raises(RefusedError, match="not a token of bob"):
+    with pytest.raises(RefusedError, match="does not belong to bob"):
         manage_people.whose(store, token, "bob")
-    with pytest.raises(RefusedError, match="does not know the token"):
+    with pytest.raises(RefusedError, match="token is unknown"):
         manage_people.whose(store, "gate_x")
     manage_people.remove(store, root, "ada")
     with pytest.raises(RefusedError):
@@ -371,7 +371,7 @@ def test_names_and_groups_must_make_sense(store):
 
 
 def forge(store, ask_id, **columns):
-    """Change the row of an ask as no verb would."""
+    """Change the row of an ask without a verb."""
     raw = store.connection.raw
     raw.execute("PRAGMA ignore_check_constraints = ON")
     for name, value in columns.items():
@@ -382,17 +382,17 @@ def forge(store, ask_id, **columns):
 @pytest.mark.parametrize(
     ("tamper", "sentence"),
     [
-        ({"decision": "approved"}, "another answer"),
-        ({"note": "do it"}, "another answer"),
-        ({"settled_by": "person:boss"}, "says otherwise"),
-        ({"status": "timed_out"}, "says otherwise"),
+        ({"decision": "approved"}, "a different answer"),
+        ({"note": "do it"}, "a different answer"),
+        ({"settled_by": "person:boss"}, "says something different"),
+        ({"status": "timed_out"}, "says something different"),
         ({"digest": "0" * 64}, "changed after it was opened"),
         ({"activity": "nothing"}, "changed after it was opened"),
-        ({"settled_at": None}, "another answer"),
+        ({"settled_at": None}, "a different answer"),
         ({"prompt": "Something else?"}, "changed after it was opened"),
     ],
 )
-def test_an_ask_changed_behind_the_verbs_back_is_found(store, tamper, sentence):
+def test_ask_changed_outside_the_verbs_is_found(store, tamper, sentence):
     ask_id = open_ask(store, kind="approval").ask.id
     open_ask(store, "Another?")
     answer(store, ask_id, "no")
@@ -402,16 +402,16 @@ def test_an_ask_changed_behind_the_verbs_back_is_found(store, tamper, sentence):
 
 
 @pytest.mark.proves("STORE-8")
-def test_an_ask_settled_or_removed_without_an_event_is_found(store):
+def test_ask_settled_or_removed_without_an_event_is_found(store):
     ask_id = open_ask(store, kind="approval").ask.id
     forge(store, ask_id, status="answered", decision="approved")
-    assert f"{ask_id} is in a state that no event brought about" in audit.verify(store)
+    assert f"{ask_id} is in a state that no event explains" in audit.verify(store)
     store.connection.raw.execute("DELETE FROM asks")
-    assert f"{ask_id} has events, but is gone" in audit.verify(store)
+    assert f"{ask_id} has events, but its row is missing" in audit.verify(store)
 
 
 @pytest.mark.proves("STORE-8", "ASK-33", "ASK-18")
-def test_a_changed_cancellation_timeout_or_taking_is_found(store):
+def test_changed_cancellation_timeout_or_taking_is_found(store):
     cancelled = open_ask(store).ask.id
     create_ask.cancel(store, cancelled, a_person(), "why")
     late = wait_for_ask.wait(store, open_ask(store, expires_seconds=5, default="x").ask.id).id
@@ -428,7 +428,7 @@ def test_a_changed_cancellation_timeout_or_taking_is_found(store):
 
 
 @pytest.mark.proves("ASK-13", "LAW-10")
-def test_excluding_the_author_needs_an_author_who_can_be_told_apart(store):
+def test_excluding_the_author_needs_an_identified_author(store):
     root = a_person("root")
     with pytest.raises(RefusedError, match="gate person add sue"):
         open_ask(store, kind="approval", requirement={"not_author": True})
@@ -441,7 +441,7 @@ def test_excluding_the_author_needs_an_author_who_can_be_told_apart(store):
 
 
 @pytest.mark.proves("ASK-21", "LAW-6")
-def test_a_reply_leaves_what_was_not_heard_to_be_heard(store):
+def test_reply_leaves_unread_messages_unread(store):
     ask_id = open_ask(store).ask.id
     ask_messages.ask_back(store, ask_id, a_person(), "which?")
     wait_for_ask.hear(store, wait_for_ask.wait(store, ask_id))
@@ -459,7 +459,7 @@ def test_no_draft_of_a_secret_is_kept(store):
 
 
 @pytest.mark.proves("ASK-24")
-def test_an_ask_of_another_owner_or_of_a_session_without_a_name_is_its_own(store):
+def test_ask_of_another_owner_or_unnamed_session_is_separate(store):
     first = open_ask(store, session="claude/1", owner="run:1")
     assert not open_ask(store, session="claude/1", owner="run:2").attached
     assert open_ask(store, session="claude/1", owner="run:1").ask.id == first.ask.id
@@ -468,7 +468,7 @@ def test_an_ask_of_another_owner_or_of_a_session_without_a_name_is_its_own(store
 
 
 @pytest.mark.proves("LAW-6", "LAW-10", "STORE-8")
-def test_texts_that_no_store_can_hold_harm_nobody(store):
+def test_unstorable_texts_are_harmless(store):
     from gatebell.domain.asks.deadlines import Escalation
 
     ask = open_ask(
@@ -483,7 +483,7 @@ def test_texts_that_no_store_can_hold_harm_nobody(store):
 
 
 @pytest.mark.proves("PY-5")
-def test_the_scripted_person_answers_and_asks_back(store):
+def test_scripted_person_answers_and_asks_back(store):
     person = ScriptedPerson(store, "ada")
     person.will_ask_back("Why", "why what?").will_answer("Why", "because")
     ask_id = open_ask(store).ask.id
@@ -493,13 +493,13 @@ def test_the_scripted_person_answers_and_asks_back(store):
 
 
 @pytest.mark.proves("PY-5")
-def test_a_wait_that_nobody_will_end_fails_the_test_instead_of_hanging(store):
-    with pytest.raises(AssertionError, match="nobody will ever answer"):
+def test_endless_wait_fails_the_test_instead_of_hanging(store):
+    with pytest.raises(AssertionError, match="this wait never ends"):
         wait_for_ask.wait(store, open_ask(store).ask.id)
 
 
 @pytest.mark.proves("WEB-23")
-def test_one_answer_for_several_asks_and_what_became_of_each(store):
+def test_one_answer_for_several_asks_reports_each_result(store):
     def ask(prompt, kind="text"):
         origin = Origin("/p", "/p", "coder", "", "", "person:sue")
         return create_ask.ask(store, create_ask.Request(prompt, kind), origin, a_person("sue")).ask
@@ -518,7 +518,7 @@ def test_one_answer_for_several_asks_and_what_became_of_each(store):
 
 
 @pytest.mark.proves("WHO-9")
-def test_the_vote_of_somebody_who_was_removed_since_does_not_count(store):
+def test_vote_of_a_removed_person_does_not_count(store):
     for name in ("ada", "bob", "carol"):
         manage_people.add(store, a_person(), name)
     ask_id = open_ask(
@@ -533,7 +533,7 @@ def test_the_vote_of_somebody_who_was_removed_since_does_not_count(store):
 
 
 @pytest.mark.proves("LAW-2")
-def test_a_retry_that_reaches_further_than_the_first_answer_is_another_answer(store):
+def test_retry_with_a_wider_reach_is_another_answer(store):
     call = Call("Bash", {"command": "ls"}, "/p")
     ask_id = open_ask(store, kind="approval", session="claude/s1", call=call).ask.id
     answer(store, ask_id, "yes", key="k")

@@ -1,4 +1,4 @@
-"""Whose tasks a worker takes up."""
+"""The projects whose tasks a worker takes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.support.agent_terminal import press
 from tests.support.people import a_person
 from tests.support.waiting import eventually
 
-# What `gate` is, with less patience.
+# `gate` with shorter time limits.
 HASTY = """
 import sys
 from gatebell.cli import main
@@ -39,7 +39,7 @@ class Desk:
         (house.folder / "hasty.py").write_text(HASTY, encoding="utf-8")
 
     def put(self, command):
-        """What is found as claude."""
+        """Let the program `claude` run this command."""
         program = self.house.bin / "claude"
         program.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
         program.chmod(0o755)
@@ -51,20 +51,20 @@ class Desk:
         return create_ask.ask(self.store, request, origin, a_person("root")).ask
 
     def start(self, ask, *words, hasty=False):
-        """`gate continue` in ada's terminal."""
+        """Start `gate continue` in ada's terminal."""
         name = "hasty.py" if hasty else "bin/gate"
         token = f"GATE_TOKEN={self.house.tokens['ada']}"
         gate = [sys.executable, self.house.folder / name, "continue", ask.id, "--as", "ada"]
         self.terminal._start(["/usr/bin/env", *words, token, *gate])
 
     def open(self, ask, *words, hasty=False):
-        """The same, until it says what it opens."""
+        """Start it, and wait until it names the opened program."""
         self.start(ask, *words, hasty=hasty)
         self.terminal.until(f"for: {ask.id}", 40)
 
     def harness(self):
-        """The process of the sitting that is open."""
-        # What it starts is called like it until it has become another program.
+        """Return the process of the open visit."""
+        # A started process has the same name until it executes another program.
         words = ("continue", "--as", "ada")
         return eventually(lambda: len(found := self.house.processes(*words)) == 1 and found[0])
 
@@ -73,12 +73,12 @@ class Desk:
         self.terminal.until(words[-20:])
         begin, requests = words[:15], self.house.model.requests
         sent = len(requests)
-        # Once more would be pressed in what claude shows next.
+        # A second press would reach the next screen of claude.
         press(self.terminal, "Enter", lambda: begin in json.dumps(requests[sent:]))
         self.terminal.until(until, 40)
 
     def leave(self, then="not yet): "):
-        """Leave claude or codex; what is pressed too often meanwhile reaches no prompt of ours."""
+        """Leave claude or codex; extra key presses must not reach our prompt."""
         programs = self.house.programs
         self.terminal.type("/exit")
         self.terminal.until("/exit")
@@ -86,18 +86,18 @@ class Desk:
         self.terminal.until(then)
 
     def wait_for_end(self, seconds=20):
-        """The exit code of `gate continue`."""
+        """Return the exit code of `gate continue`."""
         screen = self.terminal.until("\nended ", seconds)
         return int(screen.rpartition("\nended ")[2].split()[0])
 
     def flags(self):
-        """What the terminal is set to: another screen, the mouse, no cursor."""
+        """Return the modes of the terminal: alternate screen, mouse, hidden cursor."""
         names = "alternate_on mouse_any_flag mouse_sgr_flag cursor_flag keypad_flag"
         told = " ".join(f"#{{{name}}}" for name in names.split())
         return self.terminal.tmux("display-message", "-p", told).split()
 
     def log(self, ask):
-        """What user and agent said, as claude wrote it down."""
+        """Return the words of user and agent from the log of claude."""
         session = self.store.asks.visits(ask.id)[0].session
         paths = glob.glob(f"{self.house.home}/.claude/projects/*/{session}.jsonl")
         if not paths:
@@ -108,7 +108,7 @@ class Desk:
         return [json.dumps(one["message"]) for one in records if one["type"] in kinds]
 
     def until_logged(self, ask, words):
-        """Claude shows what it says before it writes it down."""
+        """Wait for the words in the log, which claude writes after it shows them."""
         said = f'"text": "{words}"'
         eventually(lambda: any(said in one for one in self.log(ask)))
 
@@ -120,7 +120,7 @@ class Desk:
         return wait_for_ask.outcome(self.store, found, found.value)
 
     def keep(self, name):
-        """The text of the pane, for people who want to see it."""
+        """Save the text of the pane as an artefact."""
         folder = self.house.folder / "artefacts"
         folder.mkdir(exist_ok=True)
         (folder / f"{name}.txt").write_text(self.terminal.screen(), encoding="utf-8")

@@ -21,7 +21,7 @@ from tests.support.shells import World
 from tests.support.waiting import eventually
 
 GATED = ("Bash(touch gated*)", "Bash(cat gated*)", "Bash(touch gated:*)")
-"""What these tests gate, beside the default patterns; codex understands only the last."""
+"""Gated patterns of these tests besides the defaults; codex understands only the last."""
 PERMISSION_TOOL = ("--permission-prompt-tool", "mcp__gatebell__approve")
 OWN_QUESTIONS = [
     {
@@ -32,12 +32,12 @@ OWN_QUESTIONS = [
     }
     for word, labels in (("database", ("PostgreSQL", "SQLite")), ("colours", ("Red", "Blue")))
 ]
-"""What claude's own AskUserQuestion asks here."""
+"""The questions of claude's own AskUserQuestion here."""
 _KEY = "a-key-that-no-service-knows"
 
 
 class House(World):
-    """A project where agents run against a scripted model; ada answers what they ask."""
+    """A project where agents run against a scripted model, and ada answers."""
 
     def __init__(self, folder, programs, network):
         super().__init__(folder, kept=True)
@@ -71,7 +71,7 @@ class House(World):
         self._seed_codex()
 
     def _seed_claude(self):
-        """What a person has clicked through when claude ran here for the first time."""
+        """Write the settings that claude has after its first start by a person."""
         trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
         seen = {
             "hasCompletedOnboarding": True,
@@ -80,7 +80,7 @@ class House(World):
         }
         (self.home / ".claude.json").write_text(json.dumps(seen), encoding="utf-8")
         self.claude_settings.parent.mkdir()
-        # So that nothing but a gate holds a call.
+        # Only a gate may hold a call.
         allowed = {"permissions": {"allow": ["Bash", "Write"]}}
         self.claude_settings.write_text(json.dumps(allowed), encoding="utf-8")
 
@@ -111,7 +111,7 @@ trust_level = "trusted"
         )
 
     def install(self, cli):
-        """`gate install`, by the path that the tests of faults put something else at."""
+        """Run `gate install`, with a path that tests of faults can replace."""
         words = [word for pattern in GATED for word in ("--gate", pattern)]
         ran = subprocess.run(
             [self.bin / "gate", "install", cli, "--yes", "--as", "ada", *words],
@@ -121,7 +121,7 @@ trust_level = "trusted"
         assert ran.returncode == 0, ran.stderr
 
     def replace_gate(self, line):
-        """Put a line of shell where the settings say that gate is; {real} is the real one."""
+        """Put a shell line at the path of gate in the settings; {real} is the real one."""
         gate = self.bin / "gate"
         real = gate.resolve()
         gate.unlink()
@@ -129,7 +129,7 @@ trust_level = "trusted"
         gate.chmod(0o755)
 
     def lock_store(self):
-        """Somebody writes and does not end."""
+        """Hold a write lock, as another process that does not end."""
         self.rival = apsw.Connection(self.path)
         self.rival.execute("BEGIN IMMEDIATE")
 
@@ -138,40 +138,40 @@ trust_level = "trusted"
         return self.home / ".claude" / "settings.json"
 
     def change_settings(self, change):
-        """Change what was installed, as text."""
+        """Change the text of the installed settings."""
         before = self.claude_settings.read_text(encoding="utf-8")
         assert change(before) != before, "there was nothing to change"
         self.claude_settings.write_text(change(before), encoding="utf-8")
 
     def shorten_limits(self, seconds):
-        """The host's own patience with hooks and tools."""
+        """Set the time limits of the host for hooks and tools."""
         servers = self.home / ".claude.json"
         for file in (self.claude_settings, servers):
             words = file.read_text(encoding="utf-8").replace("86400000", str(seconds * 1000))
             words = re.sub(r'"timeout": (60|86400)\b', f'"timeout": {seconds}', words)
-            # The guard's own patience is four fifths of it, as it is installed.
+            # The installed guard waits four fifths of it.
             words = words.replace('\\"$t\\" 48', f'\\"$t\\" {seconds * 0.8}')
             file.write_text(words, encoding="utf-8")
 
     def write_settings(self, **settings):
-        """Settings of claude instead of the installed ones; the MCP server stays."""
+        """Use these settings of claude instead of the installed ones; keep the MCP server."""
         self.install("claude")
         self.claude_settings.write_text(json.dumps(settings), encoding="utf-8")
 
     def only_permission_tool(self):
-        """Gates that are answered through the MCP server alone; returns claude's options for it."""
+        """Answer gates through the MCP server only; return claude's options for it."""
         self.write_settings(permissions={"allow": ["Bash"], "ask": list(GATED)})
         return PERMISSION_TOOL
 
     def guard_before_use(self, options, matcher, **more):
-        """A PreToolUse hook behind the guard, for tools that claude itself would let run."""
+        """Install a PreToolUse hook behind the guard, for tools that claude allows."""
         command = guard_hook(f"{self.bin / 'gate'} hook claude{options}")
         hook = {"type": "command", "command": command, "timeout": 60}
         hooks = {"PreToolUse": [{"matcher": matcher, "hooks": [hook]}]}
         self.write_settings(permissions={"allow": ["Bash", "Write"]}, hooks=hooks | more)
 
     def run_claude(self, steps, *words, **environ):
-        """Claude in print mode, with a prompt unless there are no steps."""
+        """Start claude in print mode, with a prompt if there are steps."""
         command = [self.programs.claude, "-p", *words, "--output-format", "json"]
         return self._start([*command, f"Please. {script(steps)}"] if steps else command, environ)
 
@@ -191,7 +191,7 @@ trust_level = "trusted"
         return agent
 
     def wait_for_asks(self, count=1, seconds=20):
-        """The pending asks, oldest first, once there are so many."""
+        """Wait for this number of pending asks, and return them, oldest first."""
         until = time.monotonic() + seconds
         with closing(self.store.bell()) as bell:
             while len(found := self.store.asks.pending(100)) < count:
@@ -201,7 +201,7 @@ trust_level = "trusted"
         return sorted(found, key=lambda ask: ask.opened_at)
 
     def problem(self):
-        """What the agents said, for a failed test."""
+        """Return the words of the agents, for a failed test."""
         told = [agent.kill() for agent in self.agents if agent.process.poll() is None]
         results = [tool_results(request) for request in self.model.requests[-1:]]
         return f"agents: {told}\nlast tool results: {results}"
@@ -221,28 +221,28 @@ trust_level = "trusted"
         self.answer(database, "SQLite")
 
     def wait_for_settled(self, ask, seconds=20):
-        """The ask once it is no longer pending."""
+        """Wait until the ask is settled, and return it."""
         eventually(lambda: not self.get(ask.id).pending, seconds)
         return self.get(ask.id)
 
     def wait_for_results(self, seconds=20):
-        """The tool results that the model was told last, once there are any."""
+        """Wait for tool results, and return those of the last request to the model."""
         return eventually(
             lambda: next(filter(None, map(tool_results, reversed(self.model.requests))), None),
             seconds,
         )
 
     def ran(self, name="gated"):
-        """Whether the gated command had its effect."""
+        """Return whether the gated command had its effect."""
         return (self.project / name).exists()
 
     def forget(self):
-        """Back to before the command ran, for another round."""
+        """Undo the effect of the command, for another round."""
         self.model.requests.clear()
         (self.project / "gated").unlink(missing_ok=True)
 
     def kill_logged_agents(self):
-        """Agents write their log a moment later; killed before that, there is nothing to resume."""
+        """Kill the agents once they wrote their logs; without a log nothing can be resumed."""
         logs = (".claude/projects/*/*.jsonl", ".codex/sessions/*/*/*/*.jsonl")
         eventually(
             lambda: any(
@@ -258,7 +258,7 @@ trust_level = "trusted"
             agent.kill()
 
     def processes(self, *words):
-        """The pids of programs of this house with these words in their command line."""
+        """Return the pids of this house's programs with these words in their command line."""
         mark = f"GATE_STORE={self.path}\0".encode()
         found = []
         for folder in glob("/proc/[0-9]*"):
@@ -282,13 +282,13 @@ trust_level = "trusted"
 
 
 class Agent:
-    """An agent at work in a process of its own."""
+    """An agent in a process of its own."""
 
     def __init__(self, process):
         self.process = process
 
     def result(self, seconds=60):
-        """What it printed at its end: claude's result object, or codex's last message."""
+        """Return its last output: claude's result object, or codex's last message."""
         out, err = self.process.communicate(timeout=seconds)
         assert out, err
         return json.loads(out) if out.startswith("{") else out

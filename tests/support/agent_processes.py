@@ -1,4 +1,4 @@
-"""Agents' processes: orders for them, their events, and whether they live."""
+"""Processes of agents: their orders, their events, and whether they live."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gatebell.ports.agents import Events, Order, Ruling
 from tests.support.waiting import eventually
 
 SLEEP = "sleep 300"
-# Unlike that of any other test run on this machine.
+# It differs from that of any other test run on this machine.
 TURN = f"t-{uuid4()}"
 
 
 def pid_in(path):
-    """The number of a process that wrote it to a file."""
+    """Wait for a process number in a file, and return it."""
     return int(eventually(lambda: path.exists() and path.read_text(encoding="utf-8").strip()))
 
 
@@ -32,7 +32,7 @@ def order(tmp_path, *command, turn=TURN, **more):
 
 
 class Watched:
-    """Events that are kept; each may be replaced."""
+    """Recorded events; each may be replaced."""
 
     def __init__(self):
         self.started, self.said_lines = [], []

@@ -1,4 +1,4 @@
-"""The pinned agent CLIs, and a network in which they reach no host."""
+"""The pinned agent CLIs, and a network without hosts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def find_programs(folder):
 
 
 class Network:
-    """Only the loopback device, where the kernel allows making one: no agent reaches a host."""
+    """A network with only the loopback device, where the kernel allows one."""
 
     def __init__(self):
         self.file = None
@@ -41,7 +41,10 @@ class Network:
         return ["nsenter", f"--net=/proc/{os.getpid()}/fd/{self.file}"] if self.file else []
 
     def inside(self, make):
-        """The result of a call within it. A network belongs to a thread, its sockets stay in it."""
+        """Return the result of a call in it.
+
+        A network belongs to a thread, and sockets stay in it.
+        """
         made = []
 
         def run():

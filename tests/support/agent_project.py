@@ -36,7 +36,7 @@ class Project:
         (self.house.project / ".gate" / name).write_text(words, encoding="utf-8")
 
     def start(self, flow, prompt="Add login", flow_name="feature"):
-        """`gate run` in a process of its own, as a person starts it."""
+        """Start `gate run` in a process of its own, as a person does."""
         self._write("flows/feature.py", flow)
         self.process = subprocess.Popen(
             [self.house.bin / "gate", "run", f"feature:{flow_name}", prompt],
@@ -45,7 +45,7 @@ class Project:
         )  # fmt: skip
 
     def wait_for_ask(self, prompt):
-        """The pending ask of this prompt, once it is there."""
+        """Wait for the pending ask of this prompt, and return it."""
 
         def look():
             if self.process.poll() is not None:
@@ -76,7 +76,7 @@ class Project:
         return {call.path: call for call in self.store.runs.calls(1)}
 
     def sent(self, number):
-        """What the model was told in the request of this turn."""
+        """Return the text of this turn's request to the model."""
         turn = self.store.runs.turns(1)[number]
         found = [json.dumps(r["messages"]) for r in self.house.model.requests]
         return next(words for words in found if turn.id in words)

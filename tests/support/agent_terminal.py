@@ -1,4 +1,4 @@
-"""A terminal with an agent's own screen, and keys that are pressed until it reacts."""
+"""A terminal with an agent's screen; keys are pressed until it reacts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TRUST = "Yes, I trust this folder"
 
 
 class AgentTerminal(Terminal):
-    """A terminal in which an agent's own screen runs."""
+    """A terminal with an agent's screen."""
 
     def __init__(self, house, name):
         super().__init__(name, house.project, house.environ)
@@ -24,7 +24,7 @@ class AgentTerminal(Terminal):
         self._start([self.house.programs.claude, f"Please. {script(steps)}", *words])
 
     def claude_at_work(self, steps):
-        """Like `claude`, but the prompt is typed once claude has its MCP server.
+        """Start claude, and type the prompt once it has its MCP server.
 
         With a prompt on its command line, it may ask the model before it has the tools.
         """
@@ -34,7 +34,7 @@ class AgentTerminal(Terminal):
         eventually(lambda: log.exists() and connected in log.read_text(encoding="utf-8"))
         self.type(f"Please. {script(steps)}")
         self.until(">>script")
-        self.type("", "Enter")  # together with the text it would count as pasted
+        self.type("", "Enter")  # sent with the text, it would count as pasted
 
     def codex(self, steps, *words):
         self._start([self.house.programs.codex, *words, f"Please. {script(steps)}"])
@@ -49,18 +49,18 @@ class AgentTerminal(Terminal):
 
 
 def trust(terminal):
-    """Its first choice is no."""
+    """Trust the folder, which is the second choice."""
     terminal.until("❯ No, exit", 40)
     press(terminal, "Down", lambda: f"❯ {TRUST}" in terminal.screen())
     press(terminal, "Enter", lambda: TRUST not in terminal.screen())
 
 
 def press(terminal, key, done):
-    """Press a key until it has been heard: claude shows its screen before it listens.
+    """Press a key until claude reacts, since claude shows its screen before it reads keys.
 
-    It may be slow to show what it has heard, and what is pressed once more reaches what it
-    shows next: so only after a long silence. And it may draw its screen anew, as if nothing had
-    been pressed: so that is waited for.
+    Claude may react late, and a second press would reach its next screen, so the second press
+    comes only after a long wait. Claude may draw its screen again without the effect of the key,
+    so the effect is checked again after a pause.
     """
     until, again, pause = time.monotonic() + 60, 0.0, threading.Event()
     while True:

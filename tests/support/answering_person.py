@@ -1,4 +1,4 @@
-"""A person who answers asks as they come, while the code of a page waits for them."""
+"""Answers to asks while the code of a page waits for them."""
 
 from __future__ import annotations
 

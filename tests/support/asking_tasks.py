@@ -1,4 +1,4 @@
-"""Tasks that wait for a person, without a worker, for the command line."""
+"""Tasks that wait for a person, made without a worker, for the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.people import a_person
 
 
 def let_ask(store, project, question, **request):
-    """The next task of a project is taken up and asks; returns the task and the ask's id."""
+    """Take the next task of a project and ask; return the task and the ask's id."""
     run = backlog.take_up(store, str(project), "d")
     change = runs.claim(run, "b/1/1", store.now() + timedelta(seconds=30))
     assert store.runs.change(change, run)

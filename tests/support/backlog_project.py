@@ -1,4 +1,4 @@
-"""A project in a real git repository whose agents follow scripts, and a backlog of tasks for them."""
+"""A project in a real git repository with scripted agents and a backlog."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ echo "$title $GATE_SESSION $GATE_TURN" >>"{stage}/turns"
 """
 ROLE = '---\ncommand: ["./agent.sh"]\n{more}---\nYou write the code of this project.\n'
 ANSWERED = '*"Human\'s answer"*'
-"""What the text of a turn looks like, in a shell, that carries a person's answer."""
+"""A shell pattern of the text of a turn that carries a person's answer."""
 
 
 def report(status, summary, **more):
-    """A line of an agent's script: its last words."""
+    """Return the script line of an agent's last words."""
     return f"cat <<'END'\n{json.dumps({'status': status, 'summary': summary, **more})}\nEND\n"
 
 
 def asks_first(question, before, after, summary="All of it is done", **more):
-    """A script that works a little, asks, and does the rest with the answer."""
+    """Return a script that does a part, asks, and does the rest with the answer."""
     needs = report("needs_input", "It is not clear", question=question, **more)
     done = report("completed", summary, details="As you said")
     return f"case $text in\n{ANSWERED})\n{after}\n{done};;\n*)\n{before}\n{needs};;\nesac\n"
 
 
 class BacklogProject:
-    """The project, what its agents were told, and what stands on its branches."""
+    """The project, the messages to its agents, and its branches."""
 
     def __init__(self, folder, stage, role="", terms="", files=None):
         self.folder, self.stage = Path(folder), Path(stage)
@@ -76,7 +76,7 @@ class BacklogProject:
         self.git("commit", "-qm", words)
 
     def script(self, title, text):
-        """What the agent of a task does in each of its turns."""
+        """Set the script of each turn of a task's agent."""
         (self.stage / "scripts" / title).write_text(text, encoding="utf-8")
 
     def task(self, store, title, script, **fields):
@@ -85,7 +85,7 @@ class BacklogProject:
         return backlog.create(store, project, a_person("ada"), {"title": title, **fields})
 
     def turns(self, title):
-        """The texts that the agent of a task was sent, with the session of each."""
+        """Return the texts for the agent of a task, with the session of each."""
         lines = (self.stage / "turns").read_text(encoding="utf-8").splitlines()
         mine = [line.rsplit(" ", 2) for line in lines]
         return [
@@ -95,7 +95,7 @@ class BacklogProject:
         ]
 
     def state(self):
-        """All that is the user's own: files, index, what is checked out, and main."""
+        """Return the user's files, index, checkout and main branch."""
         return (
             self.git("status", "--porcelain"),
             self.git("rev-parse", "--abbrev-ref", "HEAD"),
@@ -103,7 +103,7 @@ class BacklogProject:
         )
 
     def commits(self, branch, since="main"):
-        """The commits that were made for a branch, newest first, with the files that each changes."""
+        """Return the commits of a branch, newest first, with the files that each changes."""
         listed = self.git("log", "--no-merges", "--format=%H %s", f"{since}..{branch}").splitlines()
         return [
             (line.partition(" ")[2], self.list_changed(line.partition(" ")[0])) for line in listed

@@ -1,4 +1,4 @@
-"""A shell in a project, in which the command lines of a page are typed."""
+"""A shell in a project that runs the command lines of a page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AGENT = """#!/bin/sh
 case $GATE_SIGNAL_FILE in *reviewer*) status=APPROVED ;; *) status=DONE ;; esac
 echo "{\\"status\\": \\"$status\\", \\"summary\\": \\"done\\"}"
 """
-# Of the second task it says at once that it is done.
+# It reports the second task as done at once.
 ASKING_AGENT = """#!/bin/sh
 case $(cat) in
 *"Human's answer"*|*"Write integration tests"*) echo '{"status": "completed", "summary": "It is done"}' ;;
@@ -31,7 +31,10 @@ esac
 
 
 class BlockShell:
-    """Has `gate` on its path. What stays is started in the background, and waited for at the end."""
+    """A shell with `gate` on its path.
+
+    Lasting commands start in the background, and are waited for at the end.
+    """
 
     def __init__(self, world):
         self.world = world
@@ -60,7 +63,7 @@ class BlockShell:
             git(self.folder, *words)
 
     def agree(self, line):
-        """Run a line at a terminal, say yes to its question, and return what was seen."""
+        """Run a line in a terminal, answer yes, and return the output."""
         screen = Screen(self, program=["/bin/bash", "-c", line])
         try:
             while screen.read(0.1):
@@ -72,7 +75,7 @@ class BlockShell:
         return screen.seen
 
     def start(self, line):
-        """Start what waits for a person."""
+        """Start a line that waits for a person."""
         self.stays.append(
             subprocess.Popen(
                 ["bash", "-c", line], env=self.environ, cwd=self.folder, text=True,
@@ -90,12 +93,12 @@ class BlockShell:
         return ran.stdout
 
     def pending(self):
-        """Wait for the one ask that is open, and return it."""
+        """Wait for the only open ask, and return it."""
         (ask,) = eventually(lambda: self.world.store.asks.pending(2) or self._check())
         return ask
 
     def _check(self):
-        """The last one that was started must not end before a person is asked."""
+        """Check that the last started line has not ended before a person is asked."""
         process = self.stays[-1]
         assert process.poll() is None, process.communicate()[0]
 
@@ -106,7 +109,7 @@ class BlockShell:
             process.stdout.close()
 
     def end(self):
-        """Wait for what was started, and return the exit codes and the last output."""
+        """Wait for the started lines, and return the exit codes and the last output."""
         said = [process.communicate(timeout=60)[0] for process in self.stays]
         codes = [process.returncode for process in self.stays]
         self.stays.clear()

@@ -1,10 +1,10 @@
-"""A host of a waiting call that says what a test wants."""
+"""A host of a waiting call with scripted reasons."""
 
 from __future__ import annotations
 
 
 class PlannedHost:
-    """Says the reasons one after the other, each time it is asked, and then none."""
+    """A host that gives the reasons one after the other, and then none."""
 
     def __init__(self, *, activity="", reasons=(), over=(), found="", on_ask=lambda _: None):
         self.asks = []

@@ -29,13 +29,13 @@ class Block(NamedTuple):
 
     @property
     def not_run(self) -> str:
-        """Why no test runs it; empty where one does."""
+        """The reason why no test runs it; empty if a test runs it."""
         found = _NOT_RUN.search(self.info)
         return found[1] if found else ""
 
     @property
     def commands(self) -> list[str]:
-        """Its command lines: behind `$ ` where there is any, the others are output then."""
+        """Its command lines: the lines with `$ ` if there are any, else all lines."""
         lines = self.text.replace("\\\n", " ").splitlines()
         typed = [line[2:] for line in lines if line.startswith("$ ")]
         return [line.strip() for line in typed or lines if line.strip()]
@@ -51,7 +51,7 @@ class Block(NamedTuple):
 
 
 def read_pages() -> dict[str, str]:
-    """Return the text of each page for users and contributors; decisions tell how it was."""
+    """Return the text of each page for users and contributors; decisions describe the past."""
     paths = [*(ROOT / page for page in PAGES), *sorted((ROOT / "docs").glob("*.md"))]
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
@@ -68,7 +68,7 @@ def read_blocks() -> list[Block]:
 
 
 def find_block(page: str, beginning: str) -> Block:
-    """Return the one block of a page that begins so."""
+    """Return the only block of a page with this start."""
     text = (ROOT / page).read_text(encoding="utf-8")
     found = [one for one in find_blocks(page, text) if one.text.startswith(beginning)]
     assert len(found) == 1, f"{len(found)} blocks of {page} begin with {beginning!r}"

@@ -1,4 +1,4 @@
-"""A process in a container of its own: it counts its processes anew, on the same machine."""
+"""A process in a container of its own, with its own process numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _find() -> list[str] | None:
 
 
 class Container:
-    """Runs Python code in a container until it is killed; its first line says that it works."""
+    """Python code that runs in a container until it is killed; its first line says that it works."""
 
     def __init__(self, code: str, *words: str) -> None:
         unshare = _find()
@@ -38,6 +38,6 @@ class Container:
         self.said = self._process.stdout.readline().strip()
 
     def kill(self) -> None:
-        """Kill all of it, and wait until it is gone: its pipe ends with its last process."""
+        """Kill the container, and wait for the end of its pipe, which its last process closes."""
         self._process.kill()
         self._process.communicate()

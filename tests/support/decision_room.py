@@ -21,7 +21,7 @@ AFTERWARDS = "decides {} when they have left this session"
 
 
 class Room:
-    """Ada sits in the session of an ask; this process plays the program that she opened."""
+    """Ada visits the session of an ask; this process plays the opened program."""
 
     def __init__(self, world):
         self.world, self.store = world, world.store
@@ -44,7 +44,7 @@ class Room:
         return {"GATE_TURN": self.visit.id, "CLAUDE_CODE_SESSION_ID": "s1", "CLAUDECODE": "1"}
 
     def client(self, capabilities=FORMS, **environ):
-        """A server that the program started, after the older handshake."""
+        """Start a server, and do the older handshake."""
         made = Client(self.world, **self.environ | environ)
         self.clients.append(made)
         opening = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "claude-code"}}
@@ -64,7 +64,7 @@ class Room:
 
 
 def wait_for_line(path):
-    """The line that stands in a file, once it is whole."""
+    """Wait for a whole line in a file, and return it."""
     until = time.monotonic() + 30
     while not (path.exists() and (line := path.read_text(encoding="utf-8")).endswith("\n")):
         assert time.monotonic() < until, f"nobody wrote {path}"

@@ -12,7 +12,7 @@ class Stream:
     """A client of the event stream, as a program would write one."""
 
     def __init__(self, server, token, last=""):
-        # What was before is told before, not to this stream.
+        # Earlier events are not sent to this stream.
         eventually(lambda: server._hub.seq == server.store.audit.head().seq)
         self.connection = socket.create_connection(("127.0.0.1", server.port), 10)
         again = f"Last-Event-ID: {last}\r\n" if last else ""
@@ -25,7 +25,7 @@ class Stream:
         self.status = int(self.lines.readline().split()[1])
 
     def next(self):
-        """(id, data) of the next message; None at the end."""
+        """Return (id, data) of the next message, or None at the end."""
         found = {}
         for line in self.lines:
             name, _, value = line.strip().partition(": ")

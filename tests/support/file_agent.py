@@ -1,4 +1,4 @@
-"""Agents that ask by files, for tests: they follow the protocol as scripts/ask-human.sh does."""
+"""Agents that ask by files, with the protocol of scripts/ask-human.sh."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def set_up(project: str) -> None:
 
 
 class Agent:
-    """An agent that has nothing but a shell."""
+    """An agent that has only a shell."""
 
     def __init__(self, project: str, agent_id: str, name: str = "") -> None:
         self._folder = os.path.join(project, ".helpers")
         self._id, self._name = agent_id, name or agent_id
 
     def ask(self, content: str, **fields: Any) -> str:
-        """Put a question; returns the name of its file."""
+        """Ask a question; return the name of its file."""
         key, now = str(uuid.uuid4()), int(time.time())
         question = {
             "id": key,
@@ -47,7 +47,7 @@ class Agent:
         return name
 
     def answer(self, question: str) -> tuple[str, str] | None:
-        """(status, content) of the answer, if it is there; it stays there."""
+        """Return (status, content) of the answer, if there is one; leave the file."""
         try:
             with open(self._path("answers", f"a_{question[2:]}"), encoding="utf-8") as file:
                 answer = json.load(file)
@@ -56,7 +56,7 @@ class Agent:
         return answer["status"], answer["content"]
 
     def wait(self, question: str, seconds: float = 20.0) -> tuple[str, str]:
-        """(status, content) once it is there; then the answer's file goes, and the question's."""
+        """Wait for (status, content), then remove the answer's file and the question's."""
         until, pause = time.monotonic() + seconds, threading.Event()
         while (found := self.answer(question)) is None:
             if time.monotonic() > until:

@@ -1,4 +1,4 @@
-"""A project whose agents ask by files, with a collector that can start again."""
+"""A project whose agents ask by files, with a collector that can be restarted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.people import a_person
 
 
 class Project:
-    """A project with its folders, a store, a collector that can be started again, and its agents."""
+    """A project with folders, a store, agents, and a collector that can be restarted."""
 
     def __init__(self, folder, store):
         self.path = str(folder)
@@ -27,7 +27,7 @@ class Project:
         self.start()
 
     def start(self):
-        """As after a kill: nothing is known but what stands in the store and in the files."""
+        """Start again as after a kill: only the store and the files are known."""
         self.helpers = Helpers(self.path)
         self.helpers.remove_temporary()
         self.collector = Collector(self.store, self.helpers, a_person("ada"), self.told.append)
@@ -48,7 +48,7 @@ class Project:
         return name
 
     def ask(self, content="Which database?", agent="agent_1", **fields):
-        """An agent's question; its file's name."""
+        """Ask as an agent; return the name of the file."""
         key = fields.pop("id", str(uuid.uuid4()))
         at = fields.pop("timestamp", int(self.store.now().timestamp()))
         question = {
@@ -69,7 +69,7 @@ class Project:
             return json.load(file)
 
     def answer_of(self, question):
-        """What the asker finds, or nothing."""
+        """Return the answer that the asker finds, if any."""
         if not os.path.exists(self.at("answers", f"a_{question[2:]}")):
             return None
         return self.read("answers", f"a_{question[2:]}")
@@ -79,7 +79,7 @@ class Project:
         return answer and (answer["status"], answer["content"])
 
     def fetch(self, question):
-        """As the script does: print, then remove the answer, then the question."""
+        """Fetch as the script does: read, remove the answer, then the question."""
         answer = self.read_answer(question)
         os.unlink(self.at("answers", f"a_{question[2:]}"))
         os.unlink(self.at("questions", question))

@@ -1,4 +1,4 @@
-"""Flows driven by hand: a clock that is turned, agents that follow scripts, a folder in place."""
+"""Flows driven by hand, with a manual clock, scripted agents, and a folder in place."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 class Crash(Overtaken):
-    """The process is gone: nothing that would be done after this is done."""
+    """The process is dead: no later line runs."""
 
 
 class Mortal(Driver):
-    """A driver that knows how it died."""
+    """A driver that can be killed."""
 
     crashed = False
 
@@ -48,7 +48,7 @@ class Mortal(Driver):
 
 
 class Folders:
-    """A workspace without git: it notes what is asked of it."""
+    """A workspace without git that records its calls."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
@@ -149,7 +149,7 @@ class Harness:
             driver.close()
 
     def dependencies(self) -> RunDependencies:
-        """What stands outside of a run, as objects of a few functions."""
+        """Return the surroundings of a run as small objects."""
 
         def write(_: Run, path: str, speaker: str, text: str) -> None:
             self.said.append((path, f"{speaker}: {text}"))
@@ -175,7 +175,7 @@ class Harness:
     # Agents and flows
 
     def agent(self, role: str, *script: Any) -> ScriptedAgent:
-        """An agent for a role: the lines of its script, or one function for all of them."""
+        """Add an agent for a role: the lines of its script, or one function for all."""
         one = script[0] if len(script) == 1 and callable(script[0]) else script
         self.agents[role] = ScriptedAgent(one)
         return self.agents[role]
@@ -203,7 +203,7 @@ class Harness:
         return self.drive()
 
     def crash(self, run_id: int = 0) -> None:
-        """Drive until the process dies; whoever comes next finds the lease run out."""
+        """Drive until the process dies; the next driver finds an expired lease."""
         try:
             self.drive(run_id)
         except Crash:
@@ -225,7 +225,7 @@ class Harness:
         answer_ask.answer(self.store, self.ask(part).id, caller, Given(value, note))
 
     def answer_and_drive(self, value: Any, note: str = "", part: str = "") -> Run:
-        """Answer, and drive on."""
+        """Answer, and continue to drive."""
         self.answer(value, note, part)
         return self.drive()
 
@@ -263,7 +263,7 @@ class Harness:
 
 @pytest.fixture
 def house(tmp_path):
-    """Flows over a store in memory."""
+    """Flows on a store in memory."""
     folder = tmp_path / "project"
     folder.mkdir()
     made = Harness(folder)
@@ -273,7 +273,7 @@ def house(tmp_path):
 
 @pytest.fixture
 def real_house(tmp_path):
-    """Flows over SQLite: for what needs a bell that rings, or another process."""
+    """Flows on SQLite, for tests that need notices or another process."""
     folder = tmp_path / "project"
     folder.mkdir()
     clock = FakeClock()

@@ -1,6 +1,6 @@
-"""Runs `gate` in forks of a process that has its modules loaded: most of its time is loading them.
+"""Runs of `gate` in forks of a process with loaded modules, to save loading time.
 
-Each fork is a process of its own, with the folder, environment and streams that it is given.
+Each fork is a process of its own, with the given folder, environment and streams.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class GateForks:
     def __init__(self):
         self._process = None
         self.cpu_seconds = 0.0
-        """Of all forks that have ended; their parent is not this process."""
+        """The time of all ended forks, whose parent is not this process."""
 
     def run(self, words, environ, folder, text=None, seconds=60):
-        """Run a command; returns its exit code and what it printed."""
+        """Run a command; return its exit code and its output."""
         self._start()
         readers, writers = zip(os.pipe(), os.pipe(), strict=True)
         given, giver = (os.open(os.devnull, os.O_RDONLY), None) if text is None else os.pipe()
@@ -66,7 +66,8 @@ class GateForks:
             self._folder = tempfile.TemporaryDirectory(prefix="gate-forks-")
             self._path = f"{self._folder.name}/socket"
             self._process = subprocess.Popen(
-                # Not with the variables of a test: some tests end all processes that have theirs.
+                # It does not get the variables of a test: some tests end each process that has
+                # them.
                 [sys.executable, "-m", __name__, self._path], env=_ENVIRON,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             )  # fmt: skip
@@ -102,11 +103,11 @@ def _write(descriptor, text):
         with open(descriptor, "wb") as file:
             file.write(text.encode("utf-8", "surrogateescape"))
     except BrokenPipeError:
-        """It did not read all of it."""
+        """It did not read the whole input."""
 
 
 def serve(path):
-    """Fork for each connection; returns in the fork."""
+    """Fork for each connection; return in the fork."""
     _load()
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(f"{path}.new")
@@ -142,7 +143,7 @@ def _load():
 
 
 def _fork(connection, running):
-    """Whether this is still the process that forks."""
+    """Fork, and return whether this is the process that forks."""
     size, streams, *_ = socket.recv_fds(connection, 8, _FILE_DESCRIPTORS)
     request = b""
     while len(request) < int(size):
@@ -183,7 +184,7 @@ def _reap(running):
         try:
             connection.sendall(f"{json.dumps(result)}\n".encode())
         except BrokenPipeError:
-            """The test that wanted it has ended."""
+            """Its test has ended."""
         connection.close()
 
 

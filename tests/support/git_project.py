@@ -28,7 +28,7 @@ def write(folder, **texts):
 
 
 def files(folder):
-    """Every file but git's and the agents' papers, with its content."""
+    """Return each file with its content, except git's and the session files."""
     found = {}
     for path in sorted(Path(folder).rglob("*")):
         name = path.relative_to(folder)
@@ -38,7 +38,7 @@ def files(folder):
 
 
 def state(folder):
-    """All that is the user's: files, index, HEAD, branches and stash."""
+    """Return the user's files, index, HEAD, branches and stash."""
     git_dir = Path(git(folder, "rev-parse", "--absolute-git-dir"))
     refs = [
         line
@@ -50,7 +50,7 @@ def state(folder):
 
 
 def branch(project, name, start="main", **texts):
-    """A branch with one commit that changes these files."""
+    """Make a branch with one commit that changes these files."""
     folder = project.parent / "branching"
     git(project, "worktree", "add", "-qb", name, folder, start)
     write(folder, **texts)
@@ -61,17 +61,17 @@ def branch(project, name, start="main", **texts):
 
 
 def names_in(project, commit):
-    """The files of a commit."""
+    """Return the files of a commit."""
     return git(project, "ls-tree", "-r", "--name-only", commit).split()
 
 
 def begin(workspace, project, task="tm-abc", run_id=1, **wish):
-    """The place of a task's run."""
+    """Return the place of a task's run."""
     return workspace.make(str(project), run_id, branch=f"task/{task}", **wish)
 
 
 def odd_file(folder, theirs=False):
-    """A file with the worst of names."""
+    """Write a file with a hostile name."""
     with open(os.fsencode(folder) + b"/" + os.fsencode(ODD), "w") as file:
         file.write("theirs\n" if theirs else "ours\n")
 
@@ -97,7 +97,7 @@ def workspace(tmp_path):
 
 @pytest.fixture
 def trap(tmp_path):
-    """A program that leaves a trace when anybody runs it."""
+    """Make a program that writes a trace when it runs."""
     program, trace = tmp_path / "trap", tmp_path / "trace"
     program.write_text(f"#!/bin/sh\necho run >> {trace}\ncat\n")
     program.chmod(0o755)
@@ -106,7 +106,7 @@ def trap(tmp_path):
 
 @pytest.fixture
 def done(project, workspace):
-    """A task with one commit, and a project that nobody has its base checked out in."""
+    """Make a task with one commit, in a project whose base is not checked out."""
     git(project, "checkout", "-q", "--detach")
     place = begin(workspace, project, base="main")
     write(place.folder, own_txt="own\n")

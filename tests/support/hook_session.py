@@ -1,4 +1,4 @@
-"""An agent's session, as its host tells `gate hook` about it."""
+"""An agent's session, as its host describes it to `gate hook`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.waiting import eventually
 
 
 class Session:
-    """An agent's session, as its host tells a hook about it."""
+    """An agent's session, as its host describes it to a hook."""
 
     def __init__(self, world, cli="claude"):
         self.world = world
@@ -55,7 +55,7 @@ class Session:
 
 
 def the_ask(world, count=1):
-    """The pending asks, once there are so many."""
+    """Wait for this number of pending asks, and return them."""
     until = time.monotonic() + 20
     while len(found := world.store.asks.pending(9)) < count:
         assert time.monotonic() < until, "no ask came"
@@ -74,7 +74,7 @@ def decision(out):
 
 
 def until_it_waits(pid):
-    """A process that sleeps until an answer comes has a watch of the kernel open."""
+    """Wait until a process waits for an answer: it has a kernel watch open then."""
     folder = Path(f"/proc/{pid}/fd")
     if not folder.exists():
         pytest.skip("/proc is not mounted: a hook that waits cannot be seen")

@@ -1,4 +1,4 @@
-"""A `gate listen` in a process of its own, and answers to what it shows."""
+"""A `gate listen` in a process of its own, and answers to its prompts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PAUSE = threading.Event()
 
 
 class Listening:
-    """A `gate listen` of somebody's, and the lines it has printed."""
+    """A `gate listen` process and its printed lines."""
 
     def __init__(self, shell, *words, **environ):
         self.process = shell.start("listen", *words, **environ)

@@ -1,4 +1,4 @@
-"""A process that looks at a lock."""
+"""A process that checks a lock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 
 def look_at(path):
-    """The shared lock of a process that looks whether a lock is held."""
+    """Take the shared lock of a process that checks whether a lock is held."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_SH)
     return descriptor

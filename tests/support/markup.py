@@ -1,4 +1,4 @@
-"""What may stand in the HTML that is made of untrusted text, and a reader that names the rest."""
+"""A reader of HTML from untrusted text that reports forbidden parts."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class _Reader(HTMLParser):
 
 
 def read(html, allowed=WORDS):
-    """The HTML taken apart: its faults, its elements with attributes, its text."""
+    """Return the parsed HTML: its faults, its elements with attributes, its text."""
     reader = _Reader(allowed)
     reader.feed(str(html))
     reader.close()

@@ -9,7 +9,7 @@ DISCOVERY = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
 
 
 class Client:
-    """Speaks to a server of its own, one line at a time."""
+    """A client of its own server, one line at a time."""
 
     def __init__(self, world, *words, **environ):
         self.server = world.plain.start("mcp", *words, stdin=subprocess.PIPE, **environ)
@@ -31,7 +31,7 @@ class Client:
         return self.ask("tools/call", name=tool, arguments=arguments, **meta)
 
     def result(self, number):
-        """What was answered to a request; everything else that is heard is kept."""
+        """Return the answer to a request; keep other messages."""
         while True:
             for message in self.heard:
                 if message.get("id") == number and "method" not in message:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.enums import Priority
 from gatebell.domain.notifications.messages import Delivery, compose
 

@@ -20,7 +20,7 @@ WAYS = ("jq", "python3", "grep")
 
 
 class OriginalScript:
-    """The original script in a project; it knows its project only by the working directory."""
+    """The original script in a project; it finds the project by the working directory."""
 
     def __init__(self, project, folder, way="jq"):
         self.project = project
@@ -41,7 +41,7 @@ class OriginalScript:
         (self.bin / name).chmod(0o755)
 
     def hurry(self):
-        """Its 300 pauses of half a second pass sooner."""
+        """Shorten its 300 pauses of half a second."""
         self.tool("sleep", f"exec {shutil.which('sleep')} 0.01")
 
     def start(self, *words):
@@ -60,7 +60,7 @@ class OriginalScript:
 
 
 class OriginalListener:
-    """The original listener, whose person types lines, and what it prints."""
+    """The original listener, with a person who types lines, and its output."""
 
     def __init__(self, project):
         self.questions = os.path.join(project, ".helpers", "questions")
@@ -81,7 +81,7 @@ class OriginalListener:
             self.said += line
 
     def _is_watching(self):
-        """It says that it watches before it does, so it is tried out."""
+        """Try a question, since the listener reports too early that it watches."""
         probe = os.path.join(self.questions, f"q_probe_{self._probes}")
         self._probes += 1
         with open(probe, "wb"):
@@ -98,7 +98,7 @@ class OriginalListener:
         self.process.stdin.flush()
 
     def leave_the_keyboard(self):
-        """Whoever is asked from now on has closed the window."""
+        """Close the input: each later dialog ends without an answer."""
         self.process.stdin.close()
 
     def end(self):

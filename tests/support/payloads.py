@@ -1,7 +1,7 @@
-"""Texts that try to run, load or disguise something in a browser; each is data, none is used up.
+"""Texts that try to run, load or disguise something in a browser.
 
-`PAYLOADS` is a tuple of distinct texts. Whatever runs would set `document.title` to OWNED or call
-`alert`, whatever loads would fetch from evil.example or from the page's own `/owned`.
+`PAYLOADS` is a tuple of distinct texts. Code that runs sets `document.title` to OWNED or calls
+`alert`; code that loads fetches from evil.example or from the page's own `/owned`.
 """
 
 from __future__ import annotations

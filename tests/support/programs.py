@@ -8,7 +8,7 @@ import pytest
 
 
 def find_program(name: str, untested: str) -> str:
-    """Return the path of a program; without it, skip the test and say what was not tested."""
+    """Return the path of a program, or skip the test with a reason."""
     found = shutil.which(name)
     if found is None:
         pytest.skip(f"{name} is not installed: {untested}")

@@ -1,4 +1,4 @@
-"""A store in which every verb has left its rows: no table is empty."""
+"""A store with rows of each verb: no table is empty."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ORIGIN = Origin("/p", "/p", "claude", "claude/s1", "t1", "person:ada")
 
 
 def fill(path: str, folder: Any) -> None:
-    """Make such a store; the clock stands still but where time must pass."""
+    """Make such a store; the clock moves only where time must pass."""
     clock = FakeClock()
     store = open_throwaway_store(path, clock)
     store.clock = clock

@@ -1,4 +1,4 @@
-"""Claims and asks of runs, written straight into a store."""
+"""Claims and asks of runs, written directly into a store."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 from gatebell.domain.asks import asks
 from gatebell.domain.asks.answers import Given, answer
-from gatebell.domain.asks.asks import Ask, Origin, make_question, question_digest
+from gatebell.domain.asks.asks import Ask, Origin, question_digest
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.runs import runs
 from tests.support.people import a_person
 

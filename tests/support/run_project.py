@@ -1,4 +1,4 @@
-"""A project with flows, and roles whose agents are a script, for `gate run` in a real process."""
+"""A project with flows and scripted agents, for `gate run` in a real process."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ HEAD = "import os\nfrom gatebell.api.flows import flow, log, parallel, pause, ru
 
 
 class RunProject:
-    """The flows above in a git repository, in the folder of a World's shells."""
+    """The flows above in a git repository, in the folder of the shells of a World."""
 
     def __init__(self, world):
         self.world = world
@@ -84,11 +84,11 @@ class RunProject:
         self.git("commit", "-qm", "all")
 
     def go(self):
-        """Slow agents go on."""
+        """Let slow agents continue."""
         (self.stage / "go").touch()
 
     def pids(self, role="slow"):
-        """The processes of a slow role so far."""
+        """Return the processes of a slow role."""
         path = self.stage / f"{role}.pid"
         return [int(line) for line in path.read_text().split()] if path.exists() else []
 
@@ -96,7 +96,7 @@ class RunProject:
         return self.world.store.runs.get(number)
 
     def ask(self, number):
-        """The only ask that a run waits for, once there is one."""
+        """Wait for the only ask of a run, and return it."""
         return eventually(lambda: self.world.store.asks.pending_of_run(number))[0]
 
     def is_in(self, number, *states):
@@ -112,7 +112,7 @@ def lives(pid):
 
 
 def seen(process, beginning):
-    """What it has printed, up to a line that begins like this."""
+    """Return its output up to a line with this start."""
     lines = []
     while not lines or not lines[-1].startswith(beginning):
         lines.append(process.stdout.readline())
@@ -121,7 +121,7 @@ def seen(process, beginning):
 
 
 def wait_for_end(process):
-    # Not by communicate: that does not know of lines which were read ahead.
+    # `communicate` would lose the lines that were read ahead.
     out, err = process.stdout.read(), process.stderr.read()
     return process.wait(60), out, err
 
@@ -135,7 +135,7 @@ def project(world):
 
 @pytest.fixture
 def started(world):
-    """Starts commands that are ended with the test."""
+    """Start commands that end with the test."""
     processes = []
 
     def start(*words, **environ):

@@ -1,4 +1,4 @@
-"""Runs written straight into a store, for whoever only looks at them."""
+"""Runs written directly into a store, for tests that only read them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DIFF = """diff --git a/login.py b/login.py
 
 
 def add_run(store, calls=(), turns=(), **more):
-    """A run with these records; `calls` and `turns` are made of what it is given."""
+    """Add a run with these records, made from `calls` and `turns`."""
     given = {"flow": "feature", "prompt": "Add login", "state": "running", **more}
     new = Run(
         **{
@@ -46,7 +46,7 @@ def add_run(store, calls=(), turns=(), **more):
 
 
 def call(store, path, name="run", label="coder", state="recorded", ago=0, took=60, **more):
-    """A call that began so many seconds ago."""
+    """Return a call that started this number of seconds ago."""
     at = store.now() - timedelta(seconds=ago)
     ended = at + timedelta(seconds=took) if state in ("recorded", "failed") else None
     return lambda run: FlowCall(run, path, name, label, "", at, state, ended_at=ended, **more)
@@ -64,7 +64,7 @@ def turn(store, path, number=1, role="coder", ago=0, took=60, **more):
 
 
 def ask_of(store, run_id, path, prompt="Which way?", kind="text", **more):
-    """An ask that a call of a run waits for."""
+    """Add an ask that a call of a run waits for."""
     origin = Origin("/p", "/p", "coder", "claude/1", owner=owner_of(run_id, path))
     return create_ask.ask(store, Request(prompt, kind, **more), origin, a_person("gate")).ask
 

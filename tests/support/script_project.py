@@ -1,4 +1,4 @@
-"""A project with ask-human.sh in it, few tools around it, and answers as a listener writes them."""
+"""A project with ask-human.sh and few tools, and answers as a listener writes them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AWKS = [name for name in ("mawk", "gawk", "original-awk", "busybox") if shutil.w
 
 
 class Project:
-    """A project with the script in it, and what stands around whoever runs it."""
+    """A project with the script, and the environment of its processes."""
 
     def __init__(self, folder, tools=("jq",)):
         self.folder = folder
@@ -69,7 +69,7 @@ class Project:
         return process
 
     def end(self):
-        # Whoever still waits behind a shell of its own ends when its question is gone.
+        # A script behind a shell of its own ends when its question is gone.
         shutil.rmtree(self.helpers, ignore_errors=True)
         for process in self.started:
             process.kill()
@@ -82,7 +82,7 @@ class Project:
         return sorted(name for name in os.listdir(self.helpers / folder))
 
     def questions(self, number=1):
-        """What was asked, once there are so many questions."""
+        """Wait for this number of questions, and return them."""
         eventually(lambda: sum(name.startswith("q_") for name in self.names()) >= number)
         paths = [self.helpers / "questions" / name for name in self.names() if name[0] == "q"]
         return [json.loads(path.read_bytes()) for path in paths]
@@ -123,7 +123,7 @@ def wait_for_end(process, seconds=30):
 
 
 def wait_for_words(process, words):
-    """Read its stderr until these words were said."""
+    """Read its stderr until these words."""
     said = b""
     while words not in said:
         some = os.read(process.stderr.fileno(), 4096)
@@ -133,7 +133,7 @@ def wait_for_words(process, words):
 
 
 def asked_and_answered(project, *words, **more):
-    """The question as it was asked; its answer must come back."""
+    """Ask, and return the question; its answer must arrive."""
     asking = project.start(*words, **more)
     question = project.question()
     project.answer(question, "yes")

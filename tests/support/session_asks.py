@@ -1,4 +1,4 @@
-"""Session asks, and the people who open them."""
+"""Session asks and the people who open them."""
 
 from __future__ import annotations
 

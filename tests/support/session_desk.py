@@ -1,4 +1,4 @@
-"""Session asks of a program that obeys, and the command that opens them."""
+"""Session asks of a scripted program, and the command that opens them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.people import a_person
 from tests.support.sessions import Desk as RunDesk, Screen
 from tests.support.talk_program import TALK
 
-# A program whose talk can be read, and said this at last.
+# A program with a readable talk that ends with these words.
 TALKATIVE = """
 import sys
 from gatebell.app import wiring
@@ -52,7 +52,7 @@ class Desk:
         return create_ask.ask(self.store, request, origin, a_person("root")).ask
 
     def open_session(self, ask, shell=None, *words, gate="", **environ):
-        """`gate continue` in a terminal of somebody's; `gate` may be another program."""
+        """Start `gate continue` in a terminal; `gate` may be another program."""
         shell = shell or self.world.ada
         words = ("continue", ask.id, "--as", shell.name, *words)
         (self.project / "gate.py").write_text(gate, encoding="utf-8")

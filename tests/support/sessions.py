@@ -1,4 +1,4 @@
-"""A run of a command-agent that a person can join, and people at terminals of their own."""
+"""A run of a command agent that people can join from their terminals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gatebell.services.runs.manage_runs import RunRequest
 from tests.support.shells import World
 from tests.support.talk_program import TALK
 
-# What it says depends on the turn: the n-th turn gives the n-th signal.
+# It prints the n-th signal in the n-th turn.
 AGENT = """
 import json, os, sys
 text = sys.stdin.read()
@@ -44,7 +44,7 @@ def feature(prompt):
 
 
 class Desk:
-    """A project with one role, whose runs are driven by hand."""
+    """A project with one role; its runs are driven by hand."""
 
     def __init__(self, world, **role):
         self.world, self.store = world, world.store
@@ -67,7 +67,7 @@ class Desk:
         path.write_text(f"---\n{front}\n---\nYou are the {name}.\n", encoding="utf-8")
 
     def run(self, *signals, flow=FLOW):
-        """A run that is driven until it waits for somebody."""
+        """Start a run, and drive it until it waits for a person."""
         (self.project / "signals.json").write_text(json.dumps(signals), encoding="utf-8")
         path = self.project / ".gate" / "flows" / "feature.py"
         path.write_text(flow, encoding="utf-8")
@@ -87,7 +87,7 @@ class Desk:
         return (self.project / f"heard-{number}").read_text(encoding="utf-8")
 
     def around(self):
-        """The variables that stood around the session."""
+        """Return the environment variables of the session."""
         return json.loads((self.project / "talk.json").read_text(encoding="utf-8"))
 
 
@@ -99,7 +99,7 @@ def desk(tmp_path):
 
 
 class Screen:
-    """A terminal of somebody's with one program in it."""
+    """A terminal with one program in it."""
 
     def __init__(self, shell, *words, program=None, **environ):
         command = program or [sys.executable, "-m", "gatebell", *words]
@@ -116,28 +116,28 @@ class Screen:
 
     @classmethod
     def shell(cls, shell, **environ):
-        """An interactive shell, which knows jobs."""
+        """Open an interactive shell with job control."""
         return cls(shell, program=["/bin/bash", "--norc", "--noprofile", "-i"], PS1="$ ", **environ)
 
     def type(self, text):
         os.write(self.terminal, text.encode())
 
     def line(self, *words):
-        """A command of gate's, as it is typed into a shell."""
+        """Type a command of gate into the shell."""
         self.type(shlex.join([sys.executable, "-m", "gatebell", *words]) + "\n")
 
     def read(self, seconds):
         if select.select([self.terminal], [], [], seconds)[0]:
             try:
                 more = os.read(self.terminal, 65536)
-            except OSError:  # what was in it has ended
+            except OSError:  # its program has ended
                 return False
             self.seen += more.decode("utf-8", "replace").replace("\r\n", "\n")
             return bool(more)
         return True
 
     def until(self, text, seconds=20, after=0):
-        """Read until it is there; where it ends."""
+        """Read until the text is there; return where it ends."""
         until = time.monotonic() + seconds
         while text not in self.seen[after:]:
             going = self.read(0.1)
@@ -151,7 +151,7 @@ class Screen:
         return termios.tcgetattr(self.terminal)
 
     def end(self, seconds=20):
-        """Its exit code, once it has ended; negative for a signal."""
+        """Wait for its end, and return its exit code; negative for a signal."""
         until = time.monotonic() + seconds
         while self.code is None:
             self.read(0.02)
@@ -172,7 +172,7 @@ class Screen:
 
 
 def pid_in(screen):
-    """The process of the program that talks there, once it does."""
+    """Wait for the program in the terminal, and return its process."""
     after = screen.until("at your service ")
     screen.until("\n", after=after)
     return int(screen.seen[after:].split()[0])

@@ -1,4 +1,4 @@
-"""The real command line, in processes of its own, on a throwaway store."""
+"""The real command line, in separate processes, on a throwaway store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Ran(NamedTuple):
 
 
 class Shell:
-    """A shell of somebody's: `gate(...)` runs a command in it."""
+    """A shell of one user: `gate(...)` runs a command in it."""
 
     def __init__(self, folder, environ, name=""):
         self.folder = folder
@@ -54,7 +54,7 @@ class Shell:
         return Ran(process.returncode, out, err)
 
     def _add_name(self, words):
-        """In an agent's shell a token counts only together with a name."""
+        """Add the name: in an agent's shell a token counts only with one."""
         first = words[0] if words else ""
         if self.name and first in ("answer", "cancel", "ask-back") and "--as" not in words:
             return (*words, "--as", self.name)
@@ -62,9 +62,9 @@ class Shell:
 
 
 class World:
-    """A store with two people, their shells and an agent's.
+    """A store with two people, their shells and the shell of an agent.
 
-    It is a throwaway one unless it is `kept`, as it must be for effects outside of the store.
+    It is a throwaway one unless it is `kept`, which tests of effects outside the store need.
     """
 
     def __init__(self, folder, *, kept=False):
@@ -102,7 +102,7 @@ class World:
         return self.store.asks.get(ask_id)
 
     def complete(self, tries):
-        """What a real bash offers, a line for each `try gate …`."""
+        """Return the completions of a real bash, a line for each `try gate …`."""
         gate = f'gate() {{ {sys.executable} -m gatebell "$@"; }}'
         script = self.plain.gate("completion", "bash").out
         words = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gate; echo "${COMPREPLY[*]}"'
@@ -114,7 +114,7 @@ class World:
 
 
 def said_in(terminal):
-    """All that is said in a terminal until its last program ends."""
+    """Return the output of a terminal until its last program ends."""
     said = b""
     # The end of a terminal is an error.
     with suppress(OSError):

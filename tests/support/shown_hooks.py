@@ -1,4 +1,4 @@
-"""The hook settings that README and docs show."""
+"""The hook settings in README and docs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOOK = re.compile(r"gate hook (?:claude|codex)\b")
 
 
 def blocks(page):
-    """The blocks of settings on a page that have a hook of ours."""
+    """Return the settings blocks of a page that have a hook of ours."""
     found = re.findall(
         r"^```json\n(.+?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )

@@ -1,4 +1,4 @@
-"""A store of every kind, and changes of stores that only tests make."""
+"""A store of each kind, and changes of stores for tests only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gatebell.testing import FakeClock
 
 
 def make_lasting(store) -> None:
-    """As if this store were not made for tests."""
+    """Make this store look like one that is not for tests."""
     store.connection.raw.execute("DELETE FROM traits")
 
 

@@ -1,9 +1,9 @@
-"""The program of a session that obeys one word a line, and writes down its environment."""
+"""A program for sessions: it obeys one word per line, and records its environment."""
 
 from __future__ import annotations
 
-# A status is signalled by the file of the turn, where there is one. With that file it outlives its
-# terminal, as an agent's program does that ignores the end of its input.
+# It signals a status by the file of the turn, if there is one. With that file it outlives its
+# terminal, like the program of an agent that ignores the end of its input.
 TALK = """
 import json, os, signal, sys
 names = (

@@ -1,4 +1,4 @@
-"""Tasks written straight into a store, for whoever only looks at them."""
+"""Tasks written directly into a store, for tests that only read them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEFT = ("summary", "details", "branch", "claimed_by")
 
 
 def add_task(store, title="Do it", project=PROJECT, **fields):
-    """With what people write, and with what runs leave in a task."""
+    """Add a task with the fields of people and of runs."""
     left = {name: fields.pop(name) for name in _LEFT if name in fields}
     made = backlog.create(store, project, a_person(), {"title": title, **fields})
     if not left:
@@ -29,7 +29,7 @@ def add_task(store, title="Do it", project=PROJECT, **fields):
 
 
 def add_tasks(store, number, **more):
-    """Many at once, each with an id of its own."""
+    """Add many tasks at once, each with its own id."""
     now = store.now()
     made = [
         Task(f"tm-{n:05}", f"Task {n}", PROJECT, now, now, "person:ada", **more)
@@ -40,7 +40,7 @@ def add_tasks(store, number, **more):
 
 
 def taken_up(store, task):
-    """The run that works on a task, which must be the first one."""
+    """Add the run that works on a task; it must be the first one."""
     run = backlog.take_up(store, task.project, "digest")
     assert run.task == task.id
     change = runs.claim(run, "b/1/1", store.now())
@@ -49,7 +49,7 @@ def taken_up(store, task):
 
 
 def asks(store, run, prompt="Which way?", **more):
-    """The run of a task waits for an answer."""
+    """Let the run of a task wait for an answer."""
     origin = Origin(
         run.project, run.project, "coder", "claude/1", owner=owner_of(run.id, "1"), task=run.task
     )
@@ -61,7 +61,7 @@ def asks(store, run, prompt="Which way?", **more):
 
 
 def awaiting(store, title="Do it", prompt="Which way?", project=PROJECT, **fields):
-    """A task that waits for a person, and its ask."""
+    """Add a task that waits for a person, and its ask."""
     task = add_task(store, title, project, priority=0, **fields)
     ask = asks(store, taken_up(store, task), prompt)
     return store.tasks.get(task.id), ask

@@ -10,7 +10,7 @@ import time
 
 
 class Terminal:
-    """Types and looks, like a person."""
+    """A terminal that types and reads the screen, like a person."""
 
     def __init__(self, name, folder, environ):
         self.name = name
@@ -24,7 +24,7 @@ class Terminal:
         ).stdout
 
     def run(self, *words):
-        # A server that was just told to end may still take the next session with it.
+        # A server that is ending may end the next session too.
         self.name += "+"
         if words[0] in ("answer", "inbox"):
             words = (*words, "--as", "ada")
@@ -42,7 +42,7 @@ class Terminal:
         return self.tmux("capture-pane", "-p", "-J", "-S", "-200")
 
     def until(self, text, seconds=20):
-        """Look until it is there. There is nothing to wait on but the screen itself."""
+        """Look until the text is there; only the screen shows it."""
         until = time.monotonic() + seconds
         pause = threading.Event()
         while text not in (seen := self.screen()):
@@ -51,7 +51,7 @@ class Terminal:
         return seen
 
     def prompt(self, after):
-        """The prompt that stands last on the screen once so many answers are recorded."""
+        """Wait for this number of answers, and return the last prompt on the screen."""
         until = time.monotonic() + 20
         pause = threading.Event()
         while True:

@@ -1,6 +1,6 @@
-"""Notes which of our files call which, while `gate` runs.
+"""A tracer of calls between our files, while `gate` runs.
 
-python -m tests.support.trace_calls OUT COMMAND ...   appends `CALLER CALLEE FUNCTION` to OUT.
+python -m tests.support.trace_calls OUT COMMAND ... appends `CALLER CALLEE FUNCTION` to OUT.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Tracer:
         self.calls = {}
 
     def note(self, frame, event, _):
-        """Note a call between two of our files; a flow file of a user is not ours."""
+        """Record a call between two of our files; a user's flow file is not ours."""
         if event != "call" or frame.f_back is None or is_import(frame) or is_import(frame.f_back):
             return
         caller, callee = (find_file(one) for one in (frame.f_back, frame))

@@ -1,4 +1,4 @@
-"""What people said in a session, and what is proposed of it."""
+"""Transcripts of sessions, and the proposals from them."""
 
 from __future__ import annotations
 

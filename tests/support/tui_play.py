@@ -1,4 +1,4 @@
-"""A person in front of `gate tui`, and what the inbox shows them."""
+"""A person at `gate tui`, and the inbox on the screen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.run_records import add_run, ask_of, call, turn
 
 
 class Play:
-    """A person in front of the screen."""
+    """A person at the screen."""
 
     def __init__(self, app, pilot):
         self.app, self.pilot = app, pilot
@@ -28,7 +28,7 @@ class Play:
         return "\n".join("".join(part.text for part in strip).rstrip() for strip in strips)
 
     async def until(self, *texts, gone=""):
-        """Look until all of it is there. There is nothing to wait on but the screen itself."""
+        """Look until each text is there; only the screen shows it."""
         until = time.monotonic() + 10
         while not all(text in self.seen() for text in texts) or (gone and gone in self.seen()):
             assert time.monotonic() < until, f"{texts!r} never appeared on:\n{self.seen()}"
@@ -40,7 +40,7 @@ class Play:
         await self.pilot.pause()
 
     async def type(self, text, *keys):
-        """All of it at once, which is what the fields see of fast fingers, too."""
+        """Type everything at once, as a fast typist does."""
         self.app.post_message(Paste(text))
         await self.press(*keys)
 
@@ -64,7 +64,7 @@ def play(store, acts, size=(80, 24), who=None):
 
 
 def waiting_run(store, prompt="OAuth or API keys?", kind="text", **more):
-    """A run whose coder has waited for ten minutes, and its ask."""
+    """Add a run whose coder has waited for ten minutes, and its ask."""
     now = store.now()
     calls = [
         call(store, "0", "setup", "", ago=901, took=1),

@@ -1,4 +1,4 @@
-"""Finds calls from a lower layer of the package into a higher one, while something happens."""
+"""Calls from a lower layer of the package into a higher one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 import threading
 from contextlib import contextmanager
 
-# Adapters are what services call through ports, so neither is above the other at run time.
+# Services call adapters through ports, so neither is above the other at run time.
 RANKS = {
     "errors": 0,
     "domain": 1,
@@ -26,7 +26,7 @@ def rank(module):
 
 @contextmanager
 def upward_calls():
-    """Yields a set that gets `caller -> callee` for each such call, on every thread."""
+    """Yield a set that gets `caller -> callee` for each such call, on every thread."""
     found = set()
 
     def look(frame, event, _):
@@ -34,7 +34,7 @@ def upward_calls():
             return
         caller, callee = (one.f_globals.get("__name__", "") for one in (frame.f_back, frame))
         below, above = rank(caller), rank(callee)
-        # The body of a module runs when it is imported; import rules look after that.
+        # The body of a module runs at import; the import rules check that.
         is_import = frame.f_code.co_name == "<module>"
         if None not in (below, above) and below < above and not is_import:
             found.add(f"{caller} -> {callee}.{frame.f_code.co_qualname}")

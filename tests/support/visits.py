@@ -1,4 +1,4 @@
-"""Visits in sessions whose harness is dead, and the log that claude wrote of them."""
+"""Visits of a dead harness, and the log of claude about them."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def dead_process() -> str:
 
 
 def kill_harness(store: Any, visit: Any) -> None:
-    """As if whoever opened this visit had been killed."""
+    """Make a visit look as if its process had been killed."""
     dead = dead_process()
     rewrite_visit(store, visit.id, process=dead)
 
 
 def rewrite_visit(store: Any, visit_id: str, **columns: str) -> None:
-    """Who opened a visit is written once; here it becomes somebody else's."""
+    """Change the holder of a visit, which the product never does."""
     with store.transaction():
         for name, value in columns.items():
             store.connection.write(f"UPDATE visits SET {name} = ? WHERE id = ?", (value, visit_id))
 
 
 def write_log(folder: Any, store: Any, session: str, *said: tuple[str, str]) -> None:
-    """What a person and claude said, each a second later than the one before."""
+    """Write a log of a person and claude, with one second between messages."""
     path = folder / "claude" / "projects" / "p" / f"{session}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = []
@@ -46,7 +46,7 @@ def write_log(folder: Any, store: Any, session: str, *said: tuple[str, str]) -> 
 
 @pytest.fixture
 def orphan():
-    """Starts a process that carries the mark of a visit; it lives until the test is over."""
+    """Start a process with the mark of a visit; it lives until the end of the test."""
     started = []
 
     def start(mark):

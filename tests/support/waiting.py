@@ -1,4 +1,4 @@
-"""Wait in tests for what rings no bell."""
+"""Waiting in tests for changes without a notice."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import time
 
 
 def eventually(true, seconds=30, what="it"):
-    """Look until it is so, and give what was seen; for what no bell rings.
+    """Call the function until its result is true, and return that; for changes without a notice.
 
-    Many a look starts a program. So the longer it takes, the longer are the pauses.
+    Many calls start a program, so the pauses grow with the time.
     """
     began, pause = time.monotonic(), threading.Event()
     while not (seen := true()):

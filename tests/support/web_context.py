@@ -1,4 +1,4 @@
-"""A screen of its own (Xvfb), with hands (xdotool), for tests of dialogs."""
+"""A separate screen (Xvfb) and a controller (xdotool), for tests of dialogs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STILL_SECONDS = 0.65
 
 
 class WebContext:
-    """Shows dialogs on its screen, and does to them what a person does."""
+    """A screen that shows dialogs, and acts on them as a person does."""
 
     def __init__(self, home, display):
         keep = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "PYTHONPATH")}
@@ -29,7 +29,7 @@ class WebContext:
         self.window = ""
 
     def ask(self, showing, tool="tkinter", **environ):
-        return Asked(self, discovery.dialog(tool, self.environ | environ), showing)
+        return Asked(self, discovery.build_dialog(tool, self.environ | environ), showing)
 
     def hands(self, *words):
         return subprocess.run(
@@ -45,13 +45,13 @@ class WebContext:
         return tuple(int(found[key]) for key in ("X", "Y", "WIDTH", "HEIGHT"))
 
     def appear(self):
-        """Wait for the window, and turn the keyboard to it."""
+        """Wait for the window, and give it the keyboard focus."""
         self.window = eventually(self.windows, what="a window")[-1]
         self.hands("windowfocus", "--sync", self.window)
         return self
 
     def be_still(self):
-        # There is nothing to see of it: the window waits for hands to be still.
+        # The window waits for a pause of the input, which is not visible.
         threading.Event().wait(_STILL_SECONDS)
         return self
 
@@ -63,7 +63,7 @@ class WebContext:
 
     @contextmanager
     def busy(self, *words):
-        """Hands that have begun before, and go on for a while."""
+        """Simulate input that started before the window and continues for a while."""
         process = subprocess.Popen(["xdotool", *words], env=self.environ)
         yield
         process.wait(_DEADLINE_SECONDS)
@@ -73,18 +73,18 @@ class WebContext:
         self.hands("click", "1")
 
     def point(self, x, y):
-        """At a place in the window; what is below zero counts from the right or from below."""
+        """Point at a place in the window; negative numbers count from the right or the bottom."""
         left, top, width, height = self.size()
         x, y = left + x + (width if x < 0 else 0), top + y + (height if y < 0 else 0)
         self.hands("mousemove", str(x), str(y))
 
     def close_window(self):
-        """As a window manager does."""
+        """Close the window as a window manager does."""
         _send_delete(self.environ["DISPLAY"].encode(), int(self.window))
 
 
 class Asked:
-    """A dialog that is being shown."""
+    """A shown dialog."""
 
     def __init__(self, desk, dialog, showing):
         self.desk, self.dialog = desk, dialog
@@ -124,7 +124,7 @@ class _ClientMessage(ctypes.Structure):
 
 
 def _send_delete(display, window):
-    # No window manager is needed for it, and this xdotool has no word for it.
+    # It needs no window manager, and xdotool has no command for it.
     x11 = ctypes.CDLL("libX11.so.6")
     pointer, number, text = ctypes.c_void_p, ctypes.c_long, ctypes.c_char_p
     x11.XOpenDisplay.restype, x11.XInternAtom.restype = pointer, ctypes.c_ulong
@@ -141,7 +141,7 @@ def _send_delete(display, window):
 
 @pytest.fixture(scope="module")
 def display():
-    """The name of a screen that belongs to this test alone."""
+    """Return the name of a screen that only this test uses."""
     for program in ("Xvfb", "xdotool"):
         find_program(program, "no window was tried")
     if importlib.util.find_spec("_tkinter") is None:

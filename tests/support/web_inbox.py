@@ -1,4 +1,4 @@
-"""A web inbox of the test's own, without a network: requests go straight to the application."""
+"""A web inbox for one test, without a network: requests go to the application directly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ URL = f"http://127.0.0.1:{PORT}"
 
 
 class Inbox:
-    """One store and the inbox before it; people come in by link or with tokens."""
+    """One store and its inbox; people log in by link or with tokens."""
 
     def __init__(self, folder, site=None):
         self.clock = FakeClock()
@@ -38,19 +38,19 @@ class Inbox:
 
     @contextmanager
     def running(self):
-        """The application with its watcher, for what waits or watches."""
+        """Run the application with its watcher, for requests that wait or watch."""
         with TestClient(self.app, base_url=URL) as client:
             yield client
 
     def client(self, *scopes, name="ada", token=None):
-        """Somebody with a token in the header; without scopes, nobody."""
+        """Return a client with a token in the header; without scopes, one without a token."""
         client = TestClient(self.app, base_url=URL)
         if scopes or token:
             client.headers["authorization"] = f"Bearer {token or self.token(*scopes, name=name)}"
         return client
 
     def browser(self, name="ada"):
-        """Somebody who came in by a link and has a cookie."""
+        """Return a client that logged in by a link and has a cookie."""
         link = manage_logins.make_link(self.store, a_person(name))
         secret = manage_logins.enter_by_link(self.store, link, {})
         client = TestClient(self.app, base_url=URL, follow_redirects=False)
@@ -81,7 +81,7 @@ def inbox(tmp_path):
 
 
 def in_order(text, *words):
-    """Whether these stand in the text, one after the other."""
+    """Return whether these texts follow one another in the text."""
     at = 0
     for word in words:
         assert word in text[at:], (word, text[at : at + 300])

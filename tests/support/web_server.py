@@ -1,4 +1,4 @@
-"""A real server of the inbox on a throwaway store, in a thread, that can be stopped and started again."""
+"""A real server of the inbox on a throwaway store, in a thread; it can be restarted."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def free_port() -> int:
 
 class _Server(uvicorn.Server):
     def install_signal_handlers(self):
-        """They belong to the main thread, which is the test's."""
+        """Signals belong to the main thread, which runs the test."""
 
 
 class WebServer:
-    """One store, one port; asks are opened as agents would, logins made as links are."""
+    """One store and one port; it opens asks as agents do, and creates logins by link."""
 
     def __init__(self, folder, clock=None):
         self.path = str(folder / "store" / "gate.db")
@@ -95,7 +95,7 @@ class WebServer:
             self._thread = None
 
     def streams(self):
-        """How many are listening."""
+        """Return the number of listeners."""
         return len(self._hub._streams)
 
     def close(self):
@@ -118,17 +118,17 @@ class WebServer:
         return manage_people.add(self.store, a_person("root"), name, scopes)
 
     def link(self, name="ada"):
-        """A link for somebody whose name is only claimed."""
+        """Return a login link for a person whose name is only claimed."""
         return f"{self.url}/link/{manage_logins.make_link(self.store, a_person(name))}"
 
     def login(self, name="ada"):
-        """The secret of a login, as a cookie holds it."""
+        """Return the secret of a login, as in its cookie."""
         secret = manage_logins.make_link(self.store, a_person(name))
         return manage_logins.enter_by_link(self.store, secret, {})
 
 
 def push(web, **more):
-    """A tool call that its host holds."""
+    """Add a tool call that its host holds."""
     call = make_call("Bash", {"command": "git push origin main"}, "/projects/shop", "main")
     return web.ask(
         "Run this command? git push origin main", agent="claude", kind="approval", call=call,
@@ -141,7 +141,7 @@ def button(page, words):
 
 
 def must_suit_everybody(page, path, size):
-    """A page that fits its window, opened as far as it opens, and that axe finds nothing in."""
+    """Check that a page fits its window with all parts open, and that axe finds no fault."""
     # Imported here: only browsers need it.
     from axe_playwright_python.sync_playwright import Axe
 

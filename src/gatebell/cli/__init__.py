@@ -1,1 +1,1 @@
-"""The command line. Each command is a file of its own; only the one that is used is imported."""
+"""The command line: one file per command; only the used one is imported."""

@@ -1,4 +1,4 @@
-"""Who is typing: the options by which a person proves it, and the caller they make."""
+"""Options with which a person proves who they are, and the caller that follows from them."""
 
 from __future__ import annotations
 
@@ -22,35 +22,38 @@ def add_identity(parser: argparse.ArgumentParser) -> None:
         dest="as_name",
         default="",
         metavar="NAME",
-        help="act as this person; needs their token (GATE_TOKEN, --token-file, or typed)",
+        help="act as this person; needs their token: GATE_TOKEN, --token-file, or type it",
     )
     parser.add_argument("--token-file", metavar="F", help="a file that holds the personal token")
 
 
 def caller(store: Store, args: argparse.Namespace) -> Caller:
-    """The caller of this command; whoever names a person or a token must have one."""
-    who = wiring.caller(store, "cli", _token(args), args.as_name)
+    """Return the caller of this command; refuse --as and --token-file without a valid token."""
+    who = wiring.caller(store, "cli", _read_token(args), args.as_name)
     if (args.as_name or args.token_file) and not who.verified:
-        raise RefusedError("no token was given: GATE_TOKEN=…, --token-file F, or type it")
+        raise RefusedError("no token was given; set GATE_TOKEN, use --token-file F, or type it")
     return who
 
 
 def must_be_known_beyond(store: Store, who: Caller, deed: str) -> None:
-    """For effects outside of the store: an agent can make itself a throwaway one with a person."""
+    """Refuse an agent whose person is known only in a throwaway store.
+
+    An agent can make such a store and a person in it, so this guards effects outside of the store.
+    """
     if who.agent and store.throwaway:
         raise AgentRefusedError(
-            f"only a person {deed}, and a token of a throwaway store does not count outside of it. "
-            "Present a token of your own store: name that store in GATE_STORE, or unset it"
+            f"only a person {deed}, and a token of a throwaway store is valid only in that store. "
+            "Use a token of your own store: name that store in GATE_STORE, or unset GATE_STORE"
         )
 
 
-def again(args: argparse.Namespace) -> list[str]:
-    """The same options, for a command that is started for the same person."""
+def repeat_identity(args: argparse.Namespace) -> list[str]:
+    """Return the same options, for a command that is started for the same person."""
     words = ["--as", args.as_name] if args.as_name else []
     return [*words, "--token-file", args.token_file] if args.token_file else words
 
 
-def _token(args: argparse.Namespace) -> str:
+def _read_token(args: argparse.Namespace) -> str:
     if args.token_file:
         return read_text(args.token_file).strip()
     if not args.as_name or os.environ.get("GATE_TOKEN") or not sys.stdin.isatty():
@@ -61,7 +64,7 @@ def _token(args: argparse.Namespace) -> str:
 
 
 def read_text(path: str) -> str:
-    """A file's text, or standard input for `-`; nothing in it is changed in silence."""
+    """Return the text of a file, or of standard input for `-`; refuse text that is not UTF-8."""
     try:
         if path == "-":
             content = sys.stdin.buffer.read()
@@ -70,9 +73,9 @@ def read_text(path: str) -> str:
                 content = file.read()
         text = content.decode("utf-8")
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise UsageError(f"{path} is not text in UTF-8, and nothing else can be shown")
+        raise UsageError(f"{path} is not UTF-8 text; convert it first")
     return text

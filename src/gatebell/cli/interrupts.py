@@ -1,6 +1,6 @@
-"""Ending a long command by a signal, only where that can do no harm.
+"""Let a signal end a long command only at safe places.
 
-An exception that a signal raises anywhere may be swallowed there, or leave things half done.
+An exception at any other place may be swallowed, or leave work half done.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """From now on a signal is heard inside `heard` only, as one KeyboardInterrupt.
+    """Raise signals as one KeyboardInterrupt, and only inside `deliver`.
 
-    They are not blocked: a program that is started here would inherit that, and could not be ended.
+    Signals are not blocked: a started program would inherit that, and could not be ended.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Interrupts:
 
     @contextmanager
     def deliver(self) -> Iterator[None]:
-        """Here, and at once if one came before."""
+        """Let signals interrupt this block; raise at once if one came before."""
         try:
             self._may_raise = True
             self._raise_once()
@@ -46,6 +46,6 @@ class Interrupts:
             self._may_raise = False
 
     def end(self) -> None:
-        """Once is enough: nobody has to hurry what lets go in good order."""
+        """Ignore further signals, so that they do not disturb an orderly end."""
         for number in _ENDING:
             signal.signal(number, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""Shows what the library logs, as lines of a command that stays for long."""
+"""Log messages of the library, as lines of a long-running command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line prints: colours, JSON, the inbox, and an ask as wide as the terminal."""
+"""Output of the command line: colours, JSON, the inbox, and asks as wide as the terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gatebell.domain.asks.owners import owner_in_words
 from gatebell.domain.enums import Priority
 from gatebell.domain.text.display import age, cell, inert, inert_line
-from gatebell.services.asks.waiters import is_waiter_gone
+from gatebell.services.asks.waiters import mark_prompt
 from gatebell.terminal import asks as terminal
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def add_colour(text: str, colour: str) -> str:
 
 
 def can_prompt() -> bool:
-    """Whether somebody sits at this terminal, and can be asked in it."""
+    """Return whether a person at this terminal can be prompted."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
@@ -44,27 +44,27 @@ def columns() -> int:
 
 def print_json(document: Any, out: TextIO | None = None) -> None:
     out = out or sys.stdout
-    # On a terminal every unusual character is escaped, for it may be a command to it.
+    # On a terminal every non-ASCII character is escaped: it may be a control character.
     text = json.dumps(document, ensure_ascii=out.isatty())
     try:
         print(text, file=out)
     except UnicodeEncodeError:
-        # Half of a surrogate pair, or a letter that whoever reads has no code for.
+        # Half of a surrogate pair, or a character that the output's encoding does not have.
         print(json.dumps(document), file=out)
 
 
 def say(text: str) -> None:
-    """Text for the asker: exact for machines, inert on a terminal."""
+    """Print text for the asker: unchanged for programs, inert on a terminal."""
     print(inert(text) if sys.stdout.isatty() else text)
 
 
 def short(text: str) -> str:
-    """Untrusted text as the rest of a line of ours that cannot reach the edge of the screen."""
+    """Return untrusted text as one inert line, short enough to end a line of ours."""
     return inert_line(text, max(20, columns() - 40))
 
 
 def inbox_lines(store: Store, asks: Iterable[Ask]) -> list[str]:
-    """One line an ask: who asks, what, for how long, and what it blocks."""
+    """Return one line for each ask: asker, question, age, and the run or task that it blocks."""
     return [_inbox_line(store, ask, columns()) for ask in asks]
 
 
@@ -72,9 +72,8 @@ def _inbox_line(store: Store, ask: Ask, width: int) -> str:
     waited = age((store.now() - ask.opened_at).total_seconds())
     urgent = _URGENT.get(ask.priority, "cyan")
     mark = f"[{ask.priority.word}] " if ask.priority != Priority.NORMAL else ""
-    mark += "[asker is gone] " if is_waiter_gone(store, ask) else ""
     head = f"{add_colour(f'{ask.id:8}', urgent)} {waited:>4}  "
-    prompt = f"{mark}{ask.question.prompt}"
+    prompt = f"{mark}{mark_prompt(store, ask)}"
     if width < 80:
         return f"{head}{inert_line(prompt, width - 15)}"
     owner = owner_in_words(ask.origin.owner)
@@ -86,10 +85,10 @@ def _inbox_line(store: Store, ask: Ask, width: int) -> str:
 
 
 def ask_lines(store: Store, ask: Ask, whole: bool = False) -> list[str]:
-    """The ask as a person needs to see it before deciding."""
+    """Return the lines of an ask with everything that a person needs to decide."""
     return terminal.ask_lines(store, ask, columns(), add_colour, whole=whole)
 
 
 def describe_recorded(ask: Ask) -> str:
-    """What to tell somebody whose answer was recorded."""
+    """Return the message for a person whose answer was recorded."""
     return terminal.describe_recorded(ask, columns())

@@ -1,1 +1,1 @@
-"""Nouns and rules, pure: no input or output, no clock, no database."""
+"""Data types and rules as pure functions: no input or output, no clock, no database."""

@@ -1,4 +1,4 @@
-"""One canonical form for JSON, and every digest made of it."""
+"""The canonical form of JSON, and the digests of it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _encode = json.JSONEncoder(
 
 
 def canonical(value: Any) -> str:
-    """The one JSON text of a value: sorted keys, no blanks, no NaN."""
+    """Return the canonical JSON text of a value: sorted keys, no spaces, no NaN."""
     return _encode(value)
 
 
 def digest(value: Any) -> str:
-    """SHA-256 over the canonical form. Lone surrogates are digested as they are."""
+    """Return the SHA-256 of the canonical form. Lone surrogates are digested unchanged."""
     return text_digest(canonical(value))
 
 
@@ -33,7 +33,7 @@ def text_digest(text: str) -> str:
 
 @cache
 def _sha256() -> Any:
-    """Python's own SHA-256: `hashlib` loads OpenSSL, which takes longer than most commands digest."""
+    """Return Python's own SHA-256: `hashlib` loads OpenSSL, which is slow to load."""
     # Imported here and below: reading the inbox needs no digest.
     try:
         from _sha2 import sha256  # type: ignore[import-not-found,unused-ignore]  # since Python 3.12
@@ -46,7 +46,7 @@ def _sha256() -> Any:
 
 
 def keyed_digest(value: Any, key: bytes) -> str:
-    """A digest that cannot be guessed at without the key, which nobody keeps."""
+    """Return a digest that cannot be guessed without the key, which is not kept."""
     import hashlib
 
     text = canonical(value).encode("utf-8", "surrogatepass")
@@ -54,15 +54,15 @@ def keyed_digest(value: Any, key: bytes) -> str:
 
 
 def token_digest(token: str) -> str:
-    """What the store keeps of a token. Tokens carry 256 random bits, so no salt is needed."""
+    """Return the digest of a token for the store. Tokens have 256 random bits and need no salt."""
     return text_digest(token)
 
 
 def link(previous: str, seq: int, at: str, event: Event, content: str) -> str:
-    """The hash that ties an event to all before it.
+    """Return the hash that links an event to all earlier events.
 
-    Covers the digest of the content, not the content, so that content can be erased
-    and the chain still verifies.
+    It covers the digest of the content, not the content. So the content can be erased, and the
+    chain can still be verified.
     """
     parts = [previous, seq, at, event.kind, event.subject, event.actor, content]
     return digest(parts)

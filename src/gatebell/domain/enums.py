@@ -1,8 +1,8 @@
-"""The closed sets of words and numbers that many rooms share; those of one noun are beside it.
+"""Enums that several modules share.
 
-Type checkers see the enums of the standard library. At run time a light class takes their place,
-because the module `enum` costs a hot command more than half of a bare interpreter.
-`tests/domain/test_enums.py` holds both to the same behaviour.
+Type checkers see the enums of the standard library. At run time a small class replaces them,
+because the import of `enum` takes more than half as long as the start of a bare interpreter.
+`tests/domain/test_enums.py` checks that both behave the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 else:
 
     class _Members(type):
-        """Makes each plain value in the body of a class a member of that class."""
+        """Turn each plain value in the body of a class into a member of that class."""
 
         def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> _Members:
             made = super().__new__(cls, name, bases, body)
@@ -61,7 +61,7 @@ else:
 
 
 class AskStatus(StrEnum):
-    """How far an ask has come; never what was decided."""
+    """The status of an ask; it does not tell the decision."""
 
     PENDING = "pending"
     ANSWERED = "answered"
@@ -70,7 +70,7 @@ class AskStatus(StrEnum):
 
 
 class AskKind(StrEnum):
-    """What an ask wants to get back."""
+    """The kind of answer that an ask takes."""
 
     APPROVAL = "approval"
     CHOICE = "choice"
@@ -80,14 +80,14 @@ class AskKind(StrEnum):
 
 
 class Decision(StrEnum):
-    """What a person says to an approval."""
+    """A person's decision about an approval."""
 
     APPROVED = "approved"
     REJECTED = "rejected"
 
 
 class AnswerOutcome(StrEnum):
-    """What became of one answer."""
+    """How one answer ended."""
 
     SETTLED = "settled"
     COUNTED = "counted"
@@ -106,14 +106,14 @@ class Priority(IntEnum):
 
     @property
     def word(self) -> str:
-        """As people write it."""
+        """The name in lower case, as people write it."""
         return self.name.lower()
 
 
 class AgentCli(StrEnum):
-    """The agents' programs that gatebell knows by name.
+    """The agent programs that gatebell knows by name.
 
-    Tables say what it knows about each; `tests/service/test_agent_clis.py` shows the gaps.
+    `tests/service/test_agent_clis.py` lists which tables cover each of them.
     """
 
     CLAUDE = "claude"
@@ -123,11 +123,11 @@ class AgentCli(StrEnum):
     COMMAND = "command"
     """Any other program, which the user names."""
     PYTHON = "python"
-    """A function of the flow's author in the place of a program."""
+    """A Python function that works in place of a program."""
 
 
 class RunState(StrEnum):
-    """Where a run is."""
+    """The state of a run."""
 
     READY = "ready"
     RUNNING = "running"
@@ -138,7 +138,7 @@ class RunState(StrEnum):
 
 
 class CallState(StrEnum):
-    """Where one call of a flow is: `held` means that a person has its session open."""
+    """The state of one call of a flow; `held` means that a person has its session open."""
 
     OPEN = "open"
     WAITING = "waiting"
@@ -148,7 +148,7 @@ class CallState(StrEnum):
 
 
 class RuleKind(StrEnum):
-    """What a rule does with a tool call: ask a person, refuse it, let it pass."""
+    """How a rule treats a tool call: ask a person, refuse it, or let it pass."""
 
     ASK = "ask"
     DENY = "deny"
@@ -156,7 +156,7 @@ class RuleKind(StrEnum):
 
 
 class TaskState(StrEnum):
-    """Where a task is."""
+    """The state of a task."""
 
     OPEN = "open"
     IN_PROGRESS = "in_progress"
@@ -168,7 +168,7 @@ class TaskState(StrEnum):
 
 
 class NoticeKind(StrEnum):
-    """What people are told of."""
+    """The events that people are notified of."""
 
     OPENED = "opened"
     REMINDER = "reminder"
@@ -180,7 +180,7 @@ class NoticeKind(StrEnum):
 
 
 class CallName(StrEnum):
-    """What a call of a flow does; the last three are made by gate itself."""
+    """The action of a call of a flow; gate itself makes the last three."""
 
     RUN = "run"
     PAUSE = "pause"
@@ -217,7 +217,7 @@ class ChannelKind(StrEnum):
 
 
 class SignalStatus(StrEnum):
-    """What agents are told to report; any other word reaches the flow as it is."""
+    """The words that agents should report; any other word is passed to the flow unchanged."""
 
     DONE = "DONE"
     APPROVED = "APPROVED"

@@ -1,4 +1,4 @@
-"""Lists that a program hands in: their order must be the same whenever a journal is replayed."""
+"""Checks for lists that a program passes in: a replay of the journal needs the same order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ USE_A_LIST = "use a list, whose order is the same each time"
 
 
 def as_list(given: Any, name: str) -> tuple[Any, ...]:
-    """The items of a list; a UsageError for one text, a set, or what can be read only once."""
+    """Return the items of a list; refuse a single text, a set, or an iterator."""
     if isinstance(given, str):
         raise UsageError(f"expected a list for {name}, got one text: use a list of texts")
     if isinstance(given, Sequence) and not isinstance(given, bytes | bytearray):
@@ -23,7 +23,7 @@ def as_list(given: Any, name: str) -> tuple[Any, ...]:
 
 
 def as_items(given: Iterable[Any], name: str) -> list[Any]:
-    """What a function gives anew at each replay: it may be read only once, but is not a set."""
+    """Return the items of an iterable that is made again at each replay; refuse a set."""
     if isinstance(given, set | frozenset):
         raise UsageError(f"expected a list for {name}, got {type(given).__name__}: {USE_A_LIST}")
     return list(given)

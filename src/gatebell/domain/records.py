@@ -1,8 +1,8 @@
-"""NamedTuple without the cost that `typing` adds to each class.
+"""A NamedTuple that is cheaper to define than that of `typing`.
 
-Type checkers see the one of the standard library. At run time a light one takes its place: it
-leaves annotations as the texts they are, where `typing` compiles each of them. Modules that hot
-commands load use this one. `tests/domain/test_records.py` holds both to the same behaviour.
+Type checkers see the class of the standard library. At run time a small class replaces it. It
+keeps annotations as texts, where `typing` compiles each of them. Modules that hot commands load
+use this class. `tests/domain/test_records.py` checks that both behave the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ else:
     _OWN = frozenset(["__module__", "__qualname__", "__annotations__"])
 
     class _Record(type):
-        """Makes a tuple with names of each class that has this one's `NamedTuple` as its base."""
+        """Make a named tuple of each class that has the `NamedTuple` below as its base."""
 
         def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
             if not bases:
@@ -27,7 +27,7 @@ else:
             late = [field for field in list(fields)[-len(defaults) :] if field not in body]
             if defaults and late:
                 raise TypeError(f"{name}: {late[0]} has no default, but a field before it has one")
-            made = namedtuple(name, fields, defaults=defaults, module=body["__module__"])  # noqa: PYI024  it is what this class is for
+            made = namedtuple(name, fields, defaults=defaults, module=body["__module__"])  # noqa: PYI024  this class replaces the one of typing
             made.__annotations__ = made.__new__.__annotations__ = fields
             made.__qualname__ = body["__qualname__"]
             for key, value in body.items():
@@ -36,4 +36,4 @@ else:
             return made
 
     class NamedTuple(metaclass=_Record):
-        """A tuple whose items have names."""
+        """A tuple with named items."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import wiring
@@ -21,6 +22,7 @@ from gatebell.mcp.heartbeat import heartbeat
 from gatebell.mcp.schemas import PROPERTIES
 from gatebell.services.asks import ask_messages, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.asks.waiters import WAITER_GONE, is_waiter_gone, mark_prompt
 from gatebell.services.notifications import notes
 from gatebell.services.permissions import permit_call
 from gatebell.services.permissions.permit_call import Held
@@ -34,9 +36,11 @@ if TYPE_CHECKING:
     from gatebell.mcp.server import Progress
     from gatebell.ports.store import Store
 
-# The reasons by which clients say that a call ran out of time, and was not stopped by a person.
 CLIENTS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.GEMINI, AgentCli.OPENCODE)
 """The clients that are known, by a part of the name that they send."""
+_ASK_AGAIN = "Ask the same question again with ask_human to get its answer."
+_CALL_AGAIN = "Make the same call again: the decision counts for that one."
+# The reasons by which clients say that a call ran out of time, and was not stopped by a person.
 _OUT_OF_TIME = ("timed out", "timeout")
 
 Text = tuple[str, "Callable[[], object] | None"]
@@ -177,7 +181,7 @@ class Tools:
             "activity": wiring.summarise_activity(origin),
         }
         requests = [_request(one, more) for one in (several or [given])]
-        where = wiring.in_its_project(origin)
+        where = wiring.move_to_project(origin)
         asks = [create_ask.ask(store, request, where, caller).ask for request in requests]
         for ask in asks:
             self._note_opened(work, ask.id)
@@ -206,18 +210,21 @@ class Tools:
     def _wait(self, work: Work, asks: list[Ask], caller: Caller) -> Text:
         """Wait for all asks; with several, the text names each."""
         store = self._store()
-        with heartbeat(work.progress, work.asks):
+        with ExitStack() as stack:
+            stack.enter_context(heartbeat(work.progress, work.asks))
+            for ask in asks:
+                # They are waited for one after the other, but all of them from now on.
+                stack.enter_context(store.machine.waiting(ask.id))
             asks = [wait_for_ask.wait(store, ask.id, self._limit) for ask in asks]
         if open_ones := [ask for ask in asks if ask.pending]:
             return _asked_back(store, open_ones[0]), lambda: wait_for_ask.hear(store, open_ones[0])
-        for ask in asks:
-            if ask.status != AskStatus.ANSWERED and ask.value is None:
-                raise NotAnsweredError(_describe_answer(ask))
         texts = [_describe_answer(ask) for ask in asks]
         if len(asks) > 1:
             texts = [
                 f"{ask.question.prompt}\n{text}" for ask, text in zip(asks, texts, strict=True)
             ]
+        if not any(map(_has_answer, asks)):
+            raise NotAnsweredError("\n\n".join(texts))
 
         def handed_over() -> None:
             for ask in asks:
@@ -284,14 +291,21 @@ class Tools:
     def _inbox_status(self, work: Work, given: dict[str, Any]) -> Text:
         store = self._store()
         if ask_id := given.get("id"):
-            ask = create_ask.get(store, _text(ask_id))
-            return _describe_answer(
-                ask
-            ) if not ask.pending else f"{ask.id} is waiting for a person", None
+            return self._describe(work, create_ask.get(store, _text(ask_id))), None
         origin, _ = self._asker(work)
         waits = store.asks.pending_of_session(origin.session)
-        lines = [f"{ask.id}: {ask.question.prompt}" for ask in waits]
+        lines = [f"{ask.id}: {mark_prompt(store, ask)}" for ask in waits]
+        lines += dict.fromkeys(_advise_asker(ask) for ask in waits if is_waiter_gone(store, ask))
         return "\n".join(lines) or "This session waits for nothing.", None
+
+    def _describe(self, work: Work, ask: Ask) -> str:
+        """The status of an ask, and how the agent that asked it gets its answer."""
+        (origin, _), is_gone = self._asker(work), is_waiter_gone(self._store(), ask)
+        hint = f" {_advise_asker(ask)}" if ask.origin.session == origin.session else ""
+        gone = f"{WAITER_GONE}{hint}" if is_gone else ""
+        if ask.pending:
+            return f"{ask.id} is waiting for a person{f'. {gone}' if gone else ''}"
+        return f"{_describe_answer(ask)}\n{gone}".rstrip()
 
 
 def _request(given: Any, more: dict[str, Any]) -> Request:
@@ -311,6 +325,11 @@ def _request(given: Any, more: dict[str, Any]) -> Request:
         hard=True,
         **more,
     )
+
+
+def _advise_asker(ask: Ask) -> str:
+    """What its agent does to get an answer that no process waits for."""
+    return _CALL_AGAIN if ask.question.call else _ASK_AGAIN
 
 
 def _suggest_kind(schema: Any, options: list[Any]) -> AskKind:
@@ -354,9 +373,14 @@ def _text(given: Any) -> str:
     return given
 
 
+def _has_answer(ask: Ask) -> bool:
+    """Whether a person answered it, or its default counts."""
+    return ask.status == AskStatus.ANSWERED or ask.value is not None
+
+
 def _describe_answer(ask: Ask) -> str:
     """Describe the answer for an agent."""
-    if ask.status != AskStatus.ANSWERED and ask.value is None:
+    if not _has_answer(ask):
         return f"NOT ANSWERED: {settled_sentence(ask)}"
     text = ask.decision or answer_text(ask, ask.value)
     default = " (the default: no person answered)" if ask.status == AskStatus.TIMED_OUT else ""

@@ -1,1 +1,1 @@
-"""Asks, runs and tasks as lines of a terminal, for the faces that have one."""
+"""Asks, runs and tasks as lines of a terminal, for the command line and the TUI."""

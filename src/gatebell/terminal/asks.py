@@ -1,4 +1,4 @@
-"""An ask as lines of a terminal, and what is said once it is answered."""
+"""An ask as lines of a terminal, and the message after an answer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COLOURS: dict[str, str] = {
 def ask_lines(
     store: Store, ask: Ask, width: int, paint: Paint, *, whole: bool = False
 ) -> list[str]:
-    """The ask as a person needs to see it before deciding."""
+    """Return the lines of an ask with everything that a person needs to decide."""
     question, now = ask.question, store.now()
     most = None if whole else SHOWN_CHARACTERS
     waited = age((now - ask.opened_at).total_seconds())
@@ -45,74 +45,76 @@ def ask_lines(
         head += f", {ask.priority.word}"
     if ask.confidence is not None:
         head += f", the asker is {ask.confidence:.0%} sure"
-    lines = [paint(head, "bold"), *_where(ask, width, paint)]
+    lines = [paint(head, "bold"), *_format_places(ask, width, paint)]
     lines += [paint(WAITER_GONE, "yellow")] if is_waiter_gone(store, ask) else []
     lines += ["", *frame(question.prompt, width)]
-    lines += answer_lines(ask, width) + _call(ask, width, paint)
-    lines += _session(store, ask, width, paint, most)
+    lines += answer_lines(ask, width) + _format_call(ask, width, paint)
+    lines += _format_session(store, ask, width, paint, most)
     if question.context is not None:
         text = context_text(question.context)
         lines += ["", paint("Context", "bold"), *frame(text, width, most=most)]
-    lines += _activity(ask, width, paint, most)
-    lines += _talk(store, ask, width, paint)
-    lines += _terms(store, ask, now, width, paint)
+    lines += _format_activity(ask, width, paint, most)
+    lines += _format_messages(store, ask, width, paint)
+    lines += _format_terms(store, ask, now, width, paint)
     if not whole and any("more characters on" in line for line in lines):
-        lines.append(f"All of it: gate show {ask.id} --all")
+        lines.append(f"In full: gate show {ask.id} --all")
     return lines
 
 
 def activity_lines(ask: Ask, width: int, paint: Paint) -> list[str]:
-    """What an agent said and changed before it asked, and where all of it can be seen."""
-    lines = _activity(ask, width, paint, SHOWN_CHARACTERS)
+    """Return the lines of an agent's activity, with the command that shows it in full."""
+    lines = _format_activity(ask, width, paint, SHOWN_CHARACTERS)
     if len(ask.activity) > SHOWN_CHARACTERS:
         run = run_of(ask.origin.owner)
-        diff = f"   What has changed: gate diff {run}" if run else ""
-        lines.append(f"All of it: gate show {ask.id} --all{diff}")
+        diff = f"   Changes: gate diff {run}" if run else ""
+        lines.append(f"In full: gate show {ask.id} --all{diff}")
     return lines
 
 
-def _activity(ask: Ask, width: int, paint: Paint, most: int | None) -> list[str]:
+def _format_activity(ask: Ask, width: int, paint: Paint, most: int | None) -> list[str]:
     if not ask.activity:
         return []
-    return ["", paint("What was going on", "bold"), *frame(ask.activity, width, most=most)]
+    return ["", paint("Activity", "bold"), *frame(ask.activity, width, most=most)]
 
 
-def _where(ask: Ask, width: int, paint: Paint) -> list[str]:
+def _format_places(ask: Ask, width: int, paint: Paint) -> list[str]:
     origin = ask.origin
     owner = owner_in_words(origin.owner)
     parts = [("in", origin.cwd), ("session", origin.session), ("for", owner)]
-    told = [f"{word} {inert_line(what, 200)}" for word, what in parts if what]
-    if told and len(together := "  ".join(told)) <= width:
-        told = [together]
-    return [paint(inert_line(one, width), "dim") for one in told]
+    places = [f"{word} {inert_line(what, 200)}" for word, what in parts if what]
+    if places and len(together := "  ".join(places)) <= width:
+        places = [together]
+    return [paint(inert_line(one, width), "dim") for one in places]
 
 
-def _call(ask: Ask, width: int, paint: Paint) -> list[str]:
-    """The whole of what a host would do; never cut, for it is what a yes allows."""
+def _format_call(ask: Ask, width: int, paint: Paint) -> list[str]:
+    """Return the lines of a tool call; they are never cut, because a yes allows all of them."""
     call = ask.question.call
     if call is None:
         return []
     head = paint(f"The call: {inert_line(call.tool, 60)}", "bold")
-    remark = ["It says", *frame(call.remark, width)] if call.remark else []
+    remark = ["The agent's description", *frame(call.remark, width)] if call.remark else []
     return ["", head, *frame(shown(call.input), width), *remark]
 
 
-def _session(store: Store, ask: Ask, width: int, paint: Paint, most: int | None) -> list[str]:
-    """What somebody lets themselves in for who opens it, and who has been there."""
+def _format_session(
+    store: Store, ask: Ask, width: int, paint: Paint, most: int | None
+) -> list[str]:
+    """Return the lines about a session: its terms and its visits."""
     terms = ask.question.session
     if terms is None:
         return []
-    told = visits.facts(terms, ask.origin.cwd)
+    facts = visits.facts(terms, ask.origin.cwd)
     lines = ["", paint("The session", "bold")]
-    lines += [f"  {name}: {inert_line(text, max(20, width - 18))}" for name, text in told]
+    lines += [f"  {name}: {inert_line(text, max(20, width - 18))}" for name, text in facts]
     if terms.system_prompt:
-        lines += ["  The agent is told:", *frame(terms.system_prompt, width, "  │ ", most)]
-    # Imported here: most asks are no sessions, and commands that list them load this, too.
+        lines += ["  System prompt:", *frame(terms.system_prompt, width, "  │ ", most)]
+    # Imported here: most asks are not sessions, and commands that list asks load this module.
     from gatebell.services.sessions.presence import orphans
     from gatebell.services.sessions.visits import list_visits
 
     stays = list_visits(store, ask.id)
-    lines += ["  Sittings:"] if stays else []
+    lines += ["  Visits:"] if stays else []
     for one in stays:
         words = f"{one.number}. {visits.stay(one, store.now(), orphans(store, one))}"
         lines += frame(words, width, bar="  ")
@@ -120,11 +122,11 @@ def _session(store: Store, ask: Ask, width: int, paint: Paint, most: int | None)
 
 
 def answer_lines(ask: Ask, width: int) -> list[str]:
-    """What fits as an answer: the options, or the fields of a form."""
-    return _options(ask, width) + _fields(ask, width)
+    """Return lines about the possible answers: the options, or the fields of a form."""
+    return _format_options(ask, width) + _format_fields(ask, width)
 
 
-def _options(ask: Ask, width: int) -> list[str]:
+def _format_options(ask: Ask, width: int) -> list[str]:
     question = ask.question
     if not question.option_labels:
         return []
@@ -135,8 +137,8 @@ def _options(ask: Ask, width: int) -> list[str]:
     return lines
 
 
-def _fields(ask: Ask, width: int) -> list[str]:
-    """What a form wants to know, or its whole schema where that is not a flat list."""
+def _format_fields(ask: Ask, width: int) -> list[str]:
+    """Return the fields of a flat form, or the schema of another form."""
     schema = ask.question.schema
     if schema is None:
         return []
@@ -147,20 +149,21 @@ def _fields(ask: Ask, width: int) -> list[str]:
     for name, field in fields.items():
         about = field if isinstance(field, dict) else {}
         need = "" if name in schema.get("required", ()) else ", optional"
-        told = f"{name}: {kind_of(about)}{need}. {about.get('description') or about.get('title') or ''}"
-        lines.append(f"  {inert_line(told, width - 2)}")
+        words = about.get("description") or about.get("title") or ""
+        line = f"{name}: {describe_field_kind(about)}{need}. {words}"
+        lines.append(f"  {inert_line(line, width - 2)}")
     return lines
 
 
-def kind_of(field: Mapping[str, Any]) -> str:
-    """What a field takes, as it is typed."""
+def describe_field_kind(field: Mapping[str, Any]) -> str:
+    """Return the kind of value that a person types for a field."""
     if "enum" in field:
         return " or ".join(map(str, field["enum"]))
     schema_type = field.get("type") or "anything"
     return "yes or no" if schema_type == "boolean" else str(schema_type)
 
 
-def _talk(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
+def _format_messages(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
     lines: list[str] = []
     for message in store.asks.messages(ask.id):
         did = "the asker replied" if message.by_asker else "asked back"
@@ -169,7 +172,7 @@ def _talk(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
     return lines
 
 
-def _terms(store: Store, ask: Ask, now: datetime, width: int, paint: Paint) -> list[str]:
+def _format_terms(store: Store, ask: Ask, now: datetime, width: int, paint: Paint) -> list[str]:
     question, clock, lines = ask.question, ask.deadlines, [""]
     if question.requirement.personal:
         lines += frame(f"Decided by {question.requirement}", width, bar="")
@@ -185,18 +188,20 @@ def _terms(store: Store, ask: Ask, now: datetime, width: int, paint: Paint) -> l
             then = f"then the answer is: {answer_text(ask, question.default)}"
             lines += frame(then, width, bar="  │ ")
     if question.secret:
-        lines.append("The answer is secret: given once, to the asker only")
+        lines.append("The answer is secret: only the asker gets it, once")
     if question.gates:
-        # Imported here: most asks are no gates, and commands that list them load this, too.
+        # Imported here: most asks are not gates, and commands that list asks load this module.
         from textwrap import wrap
 
         lines += [paint(line, "dim") for line in wrap(f"Trust: {TRUST}", width)]
     return (
-        lines + _settlement(store, ask, width, paint) if len(lines) > 1 or not ask.pending else []
+        lines + _format_settlement(store, ask, width, paint)
+        if len(lines) > 1 or not ask.pending
+        else []
     )
 
 
-def _settlement(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
+def _format_settlement(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
     if ask.pending:
         return []
     by = f" by {inert_line(ask.settled_by, max(20, width - 40))}" if ask.settled_by else ""
@@ -220,13 +225,12 @@ def _settlement(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
 
 
 def describe_recorded(ask: Ask, width: int) -> str:
-    """What to tell somebody whose answer was recorded."""
+    """Return the message for a person whose answer was recorded."""
     if ask.pending:
         return f"Recorded. {ask.id} is not settled yet: it needs {ask.question.requirement}"
-    chosen = (
-        f": {inert_line(answer_text(ask, ask.value), max(20, width - 40))}"
-        if ask.question.answered_as == AskKind.CHOICE
-        else ""
-    )
+    chosen = ""
+    if ask.question.answered_as == AskKind.CHOICE:
+        words = answer_text(ask, ask.value).replace("\n", ", ")
+        chosen = f": {inert_line(words, max(20, width - 40))}"
     edited = " as edited" if ask.question.call and ask.value else ""
     return f"Recorded: {ask.id} is {ask.decision or 'answered'}{edited}{chosen}"

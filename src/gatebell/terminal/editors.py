@@ -1,4 +1,4 @@
-"""The editor that a person wants a folder opened in."""
+"""Find the person's editor, and open a folder in it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _EDITORS = ("code", "cursor")
 
 
 def find() -> str:
-    """$VISUAL, $EDITOR, or the first of those that open folders well."""
+    """Return $VISUAL, $EDITOR, or the first installed editor that opens folders."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     found = named or next((name for name in _EDITORS if shutil.which(name)), "")
     if not found:
-        raise UsageError("no editor is known here: name yours in $VISUAL or $EDITOR")
+        raise UsageError("no editor was found; set $VISUAL or $EDITOR")
     return found
 
 
-def command(editor: str, folder: str) -> list[str]:
-    # As a shell reads it, for people set "code --wait".
+def build_command(editor: str, folder: str) -> list[str]:
+    # Through a shell, because the variable may have options: "code --wait".
     return ["/bin/sh", "-c", f'{editor} "$1"', "gate", folder]

@@ -1,4 +1,4 @@
-"""Runs as lines of a terminal: how far one is, what it waits for, and what to do about it."""
+"""Runs as lines of a terminal: the state, the open questions, and the next command."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from gatebell.domain.enums import (
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import RefusedError
+from gatebell.services.asks.waiters import mark_prompt
 from gatebell.terminal import task_runs
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ _MAX_OPTION_LENGTH = 30
 
 
 def pending_asks(store: Store, run: Run) -> list[Ask]:
-    """What a run waits for. A running one may, too: for permission, or in one of its branches."""
+    """Return the pending asks of a run; a running one has them for permissions or in branches."""
     return [] if run.has_ended else store.asks.pending_of_run(run.id)
 
 
@@ -59,59 +60,59 @@ def agent_of(run: Run) -> str:
 
 
 def waiting_for(store: Store, run: Run) -> str:
-    """What a run waits for, in the words that people are asked with."""
-    return "; ".join(ask.question.prompt for ask in pending_asks(store, run))
+    """Return the questions that a run waits for, with a mark where the asker is gone."""
+    return "; ".join(mark_prompt(store, ask) for ask in pending_asks(store, run))
 
 
 def state_lines(
     store: Store, run: Run, now: datetime, width: int, *, is_worked_at: bool
 ) -> list[str]:
-    """What is to be said of a run that does not wait for a person."""
+    """Return the lines of a run that does not wait for a person."""
     if run.state == RunState.RUNNING:
-        return _running(store, run, now, width, is_worked_at=is_worked_at)
+        return _format_running(store, run, now, width, is_worked_at=is_worked_at)
     if run.state == RunState.READY:
-        return _ready(store, run, now, is_worked_at=is_worked_at)
+        return _format_ready(store, run, now, is_worked_at=is_worked_at)
     end = task_runs.end_of(store, run)
     if end and (run.state == RunState.COMPLETED or end.state != TaskState.FAILED):
-        return _task_end(run, end, width)
+        return _format_task_end(run, end, width)
     if run.state == RunState.COMPLETED:
-        return _result(run, width)
+        return _format_result(run, width)
     lines = []
-    ours = _our_words(run.reason) if run.state == RunState.FAILED else ""
+    ours = _read_own_error(run.reason) if run.state == RunState.FAILED else ""
     if run.reason:
         lines += label_lines("Reason", ours or run.reason, width)
     if run.error and not ours:
         last = run.error.rstrip().splitlines()[-_MAX_TRACEBACK_LINES:]
         lines += frame("\n".join(last), width)
-    way_on = _way_on(store, run)
+    way_on = _suggest_next(store, run)
     return [*lines, "", way_on] if way_on else lines
 
 
-def _our_words(reason: str) -> str:
-    """What an error of ours says: a sentence to go by, which no traceback makes clearer."""
+def _read_own_error(reason: str) -> str:
+    """Return the message of an error of ours, which is clearer without a traceback; else ''."""
     kind, _, words = reason.removeprefix("StepFailedError: ").partition(": ")
     made = getattr(errors, kind, None)
     is_ours = isinstance(made, type) and issubclass(made, errors.GateError)
     return words if is_ours and made is not errors.BranchFailedError else ""
 
 
-def _way_on(store: Store, run: Run) -> str:
-    """How a run that is stuck or failed goes on; nothing where its reason tells that itself."""
+def _suggest_next(store: Store, run: Run) -> str:
+    """Return how to continue a stuck or failed run; '' if its reason says so already."""
     if f"gate resume {run.id}" in run.reason:
         return ""
     if not run.folder:
         return f"Use 'gate delete {run.id}' to remove it."
-    asked = _last_asked(store, run) if _gave_itself_up(store, run) else ""
+    asked = _find_last_asked(store, run) if _has_given_up(store, run) else ""
     if not asked:
-        return f"Use 'gate resume {run.id}' to take it up where it stopped."
+        return f"Use 'gate resume {run.id}' to continue where it stopped."
     return (
         f"Use 'gate resume {run.id} --from {asked}' to go on from call {asked} in a new run; "
-        f"'gate resume {run.id}' would end like this again."
+        f"'gate resume {run.id}' would end in the same way."
     )
 
 
-def _gave_itself_up(store: Store, run: Run) -> bool:
-    """Whether its code returned `stuck(…)`; otherwise it was stopped, or halted at a call."""
+def _has_given_up(store: Store, run: Run) -> bool:
+    """Return whether the flow returned `stuck(…)`; else it was stopped, or halted at a call."""
     if run.state != RunState.STUCK or run.stopped_at:
         return False
     ends = [entry.event.kind for entry in store.audit.of_subject(run.name)]
@@ -120,68 +121,70 @@ def _gave_itself_up(store: Store, run: Run) -> bool:
     ]
 
 
-def _last_asked(store: Store, run: Run) -> str:
-    """The call at which a person could decide otherwise; where nobody was asked, the last one."""
+def _find_last_asked(store: Store, run: Run) -> str:
+    """Return the last call that asked a person, or the last call if none did."""
     calls = [call for call in store.runs.calls(run.id) if int(call.path.partition(".")[0])]
     asked = [call for call in calls if call.name in (CallName.PAUSE, CallName.ASK)] or calls
     return asked[-1].path.partition(".")[0] if asked else ""
 
 
 def label_lines(name: str, text: str, width: int) -> list[str]:
-    """Untrusted text behind a name of ours; its further lines cannot pass for ours."""
+    """Return untrusted text after a name; its other lines are indented, so they do not look ours."""
     first, *more = frame(text, width - len(name) - 2, bar="")
     return [f"{name}: {first}", *(f"{'':{len(name)}}  {line}" for line in more)]
 
 
-def _running(store: Store, run: Run, now: datetime, width: int, *, is_worked_at: bool) -> list[str]:
+def _format_running(
+    store: Store, run: Run, now: datetime, width: int, *, is_worked_at: bool
+) -> list[str]:
     if not is_worked_at and not store.machine.lives(parse_identity(run.owner)):
-        gone = f"Use 'gate resume {run.id}' to take it up where it stopped."
-        return ["Whoever drove it is gone.", "", gone]
+        way_on = f"Use 'gate resume {run.id}' to continue where it stopped."
+        return ["The process that drove it has ended.", "", way_on]
     lines = [f"Agent: {inert_line(agent_of(run), 60)}"]
     working = [turn for turn in store.runs.turns(run.id) if not turn.ended_at]
     for turn in working:
-        since = ago((now - turn.started_at).total_seconds())
+        since = format_ago((now - turn.started_at).total_seconds())
         lines.append(f"Session: {inert_line(turn.session, 60) or '-'}")
         lines.append(f"Working since: {since} (call {turn.path})")
     lines += driver_lines(store, run)
     asks = pending_asks(store, run)
     if asks:
         lines += label_lines("Waiting for", waiting_for(store, run), width)
-        lines += ["", *(f"Use '{how_to_answer(ask)}' to answer it." for ask in asks)]
+        lines += ["", *(f"Use '{suggest_answer(ask)}' to answer it." for ask in asks)]
     return lines
 
 
 def driver_lines(store: Store, run: Run) -> list[str]:
-    """Which process keeps a run for itself, if one does."""
-    pid = _keeper(store, run)
+    """Return a line about the process that keeps a run, if one does."""
+    pid = _find_keeper(store, run)
     return [f"Driven by: process {pid} here"] if pid else []
 
 
-def driven_elsewhere(store: Store, run: Run) -> str:
-    """That another process keeps a run for itself; nothing where none does."""
-    pid = _keeper(store, run)
+def describe_other_driver(store: Store, run: Run) -> str:
+    """Return a sentence about another process that keeps a run, or ''."""
+    pid = _find_keeper(store, run)
     return f"run {run.id} is driven by process {pid} here" if pid not in (0, os.getpid()) else ""
 
 
-def _keeper(store: Store, run: Run) -> int:
-    # Imported here: most runs are kept by no process.
+def _find_keeper(store: Store, run: Run) -> int:
+    # Imported here: few runs are kept by a process.
     from gatebell.services.runs.claims import is_kept
 
     return parse_identity(run.owner).pid if run.is_kept and is_kept(store, run) else 0
 
 
-def _ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) -> list[str]:
+def _format_ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) -> list[str]:
     if run.ready_at and run.ready_at > now:
         lines = [f"Sleeps until: {run.ready_at:%Y-%m-%d %H:%M:%S} UTC"]
     else:
-        lines = [*_list_expired(store, run), "It can go on at once."]
+        lines = [*_list_expired(store, run), "The run is ready to go on."]
     if driver := driver_lines(store, run):
         return [*lines, *driver]
     return lines if is_worked_at else [*lines, "", describe_idle_run(run.id)]
 
 
 def _list_expired(store: Store, run: Run) -> list[str]:
-    """The asks that nobody answered in time and that the run has not gone on from yet."""
+    """Return sentences about timed-out asks that the run has not handled yet."""
     calls = store.runs.calls(run.id)
     waiting = [call.ask_id for call in calls if call.state == CallState.WAITING]
     asks = [ask for ask in map(store.asks.get, waiting) if ask]
@@ -190,46 +193,46 @@ def _list_expired(store: Store, run: Run) -> list[str]:
 
 def describe_idle_run(number: int) -> str:
     return (
-        f"Nobody drives runs now. Use 'gate resume {number}' to drive it here, or 'gate up' or "
-        "'gate worker' to drive all that are ready."
+        f"No process drives runs now. Use 'gate resume {number}' to drive it here, or 'gate up' or "
+        "'gate worker' to drive all runs that are ready."
     )
 
 
-def _result(run: Run, width: int) -> list[str]:
+def _format_result(run: Run, width: int) -> list[str]:
     if run.result is None:
         return ["Result: -"]
     text = run.result if isinstance(run.result, str) else json.dumps(run.result, ensure_ascii=False)
     return label_lines("Result", text, width)
 
 
-def _task_end(run: Run, end: End, width: int) -> list[str]:
-    """What a task came to; nobody who looks at one needs the JSON that its run handed on."""
+def _format_task_end(run: Run, end: End, width: int) -> list[str]:
+    """Return the lines of a task's result, without the JSON of its run."""
     result = run.result if isinstance(run.result, dict) else {}
-    told = ("Ended by", end.by), ("Reason", end.why), ("Summary", str(result.get("summary") or ""))
-    lines = [line for name, text in told if text for line in label_lines(name, text, width)]
+    facts = ("Ended by", end.by), ("Reason", end.why), ("Summary", str(result.get("summary") or ""))
+    lines = [line for name, text in facts if text for line in label_lines(name, text, width)]
     again = (
         "" if end.state == TaskState.CLOSED else f", 'gate task reopen {run.task}' to try it again"
     )
-    return [*lines, "", f"Use 'gate task show {run.task}' to see all of it{again}."]
+    return [*lines, "", f"Use 'gate task show {run.task}' to see the whole task{again}."]
 
 
-def turn_of(store: Store, run: Run, asks: list[Ask]) -> Turn | None:
-    """The turn in which an agent said what the run waits for."""
+def find_turn(store: Store, run: Run, asks: list[Ask]) -> Turn | None:
+    """Return the turn in which an agent asked the question that the run waits for."""
     paths = {ask.origin.owner.partition("/")[2] for ask in asks} or set(run.stopped_at.split())
     found = [turn for turn in store.runs.turns(run.id) if turn.path in paths and not turn.by]
     return found[-1] if found else None
 
 
-def how_to_answer(ask: Ask) -> str:
-    """The command that answers an ask, with a hint of what it takes."""
+def suggest_answer(ask: Ask) -> str:
+    """Return the command that answers an ask, with a hint of the value."""
     if ask.question.session:
         return f"gate continue {ask.id}"
-    takes = {AskKind.APPROVAL: "yes|no", AskKind.CHOICE: _an_option(ask), AskKind.TEXT: "TEXT"}
+    takes = {AskKind.APPROVAL: "yes|no", AskKind.CHOICE: _quote_option(ask), AskKind.TEXT: "TEXT"}
     return f"gate answer {ask.id} {takes.get(ask.question.kind, '')}".rstrip()
 
 
-def _an_option(ask: Ask) -> str:
-    """How one of the options is written in a shell; a long or strange one by its number."""
+def _quote_option(ask: Ask) -> str:
+    """Return the first option as a shell word, or its number if it is long or not inert."""
     first = next(iter(ask.question.options), "OPTION")
     is_plain = first == inert_line(first, _MAX_OPTION_LENGTH)
     return shlex.quote(first) if is_plain else "1"
@@ -237,13 +240,13 @@ def _an_option(ask: Ask) -> str:
 
 def folder_is_gone(run: Run) -> RefusedError:
     return RefusedError(
-        f"the folder of run {run.id} was removed, as gate clean does once a run is completed and "
-        f"nothing is lost ({run.root}): its work is where its branch was merged"
+        f"the folder of run {run.id} was removed ({run.root}); gate clean does that after a run "
+        "is completed, if no work is lost. Look at the branch into which its work was merged"
     )
 
 
-def glyph(call: FlowCall) -> tuple[str, str]:
-    """How far a call is, as one character and its colour."""
+def choose_glyph(call: FlowCall) -> tuple[str, str]:
+    """Return the state of a call as one character and its colour."""
     if call.state == CallState.FAILED or describe_report(call) == SignalStatus.ERROR:
         return "✗", "red"
     if call.state in (CallState.WAITING, CallState.HELD):
@@ -252,7 +255,7 @@ def glyph(call: FlowCall) -> tuple[str, str]:
 
 
 def describe_report(call: FlowCall) -> str:
-    """The status that an agent gave at the end of its call."""
+    """Return the status that an agent gave at the end of its call."""
     is_signal = (
         call.name == CallName.RUN
         and call.state == CallState.RECORDED
@@ -261,8 +264,8 @@ def describe_report(call: FlowCall) -> str:
     return str(call.value.get("status")) if is_signal else ""
 
 
-def lasting(seconds: float) -> str:
-    """`10 minutes`; nothing for less than a second."""
+def format_duration(seconds: float) -> str:
+    """Return `10 minutes`, or '' for less than a second."""
     seconds = max(0, int(seconds))
     for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
         if seconds >= size:
@@ -271,7 +274,7 @@ def lasting(seconds: float) -> str:
     return ""
 
 
-def ago(seconds: float) -> str:
-    """`10 minutes ago`."""
-    words = lasting(seconds)
+def format_ago(seconds: float) -> str:
+    """Return `10 minutes ago`."""
+    words = format_duration(seconds)
     return f"{words} ago" if words else "just now"

@@ -1,4 +1,4 @@
-"""Runs that work on tasks, as people know them: by the task, and by what the task came to."""
+"""Describe runs that work on tasks by the task and its result."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _ENDS = (TaskState.CLOSED, TaskState.FAILED, TaskState.BLOCKED, TaskState.DEFERR
 
 
 class End(NamedTuple):
-    """What a task came to by one of its runs."""
+    """The result of a task after one of its runs."""
 
     state: TaskState
     why: str = ""
     by: str = ""
-    """The person who ended the run; empty: it came to its end."""
+    """The person who ended the run; empty if it ended by itself."""
 
     @property
     def word(self) -> str:
@@ -52,29 +52,32 @@ class End(NamedTuple):
 
     @property
     def description(self) -> str:
-        """`by person:ada: not needed`; nothing of what was simply done."""
+        """`by person:ada: not needed`; empty for a task that was done."""
         by = f"by {self.by}" if self.by else ""
         return ": ".join(filter(None, [by, self.why]))
 
 
 def task_of(store: Store, run: Run) -> Task | None:
-    """The task that a run works on."""
+    """Return the task that a run works on."""
     return store.tasks.get(run.task) if run.task else None
 
 
 def about(store: Store, run: Run) -> str:
-    """`tm-abc: its title`; of other runs, the name of the flow."""
+    """Return `tm-abc: its title`, or the name of the flow for a run without a task."""
     task = task_of(store, run)
     return f"{task.id}: {task.title}" if task else run.flow
 
 
 def end_of(store: Store, run: Run) -> End | None:
-    """What the task came to; None: the run goes on, or works on none, or its task went elsewhere."""
+    """Return the result of the run's task.
+
+    None: the run has not ended, or has no task, or its task ended by another run.
+    """
     if not run.task or not run.has_ended:
         return None
     if run.state == RunState.COMPLETED:
         return _read_end(run.result if isinstance(run.result, dict) else {})
-    # A person who closes or puts off a task ends its run as stuck: only the task's trail tells.
+    # A person who closes or defers a task ends its run as stuck; only the task's trail has that.
     for entry in reversed(store.audit.of_subject(run.task)):
         event = entry.event
         state = next((one for one in _ENDS if event.kind == f"task.{one}"), None)

@@ -1,4 +1,4 @@
-"""Tasks as a tree of their parents, drawn with lines; what is closed is left out where all beneath it is."""
+"""Draw tasks as a tree; a closed task is left out if all tasks below it are closed."""
 
 from __future__ import annotations
 
@@ -25,21 +25,24 @@ class Branch(NamedTuple):
 
     task: Task
     above: tuple[bool, ...]
-    """From near the root down to this one: whether each is the last beneath its parent."""
+    """From near the root down to this task: whether each is the last one below its parent."""
     depth: int
     has_parts: bool
 
 
 def branches(tasks: Sequence[Task], root: str = "", *, closed: bool = False) -> list[Branch]:
-    """The tasks from the roots down, or from one task; closed ones only where something beneath is not."""
+    """Return the tasks from the roots down, or from one task.
+
+    Without `closed`, a closed task is included only if a task below it is not closed.
+    """
     beneath: dict[str, list[Task]] = defaultdict(list)
     there = {task.id: task for task in tasks}
     for task in tasks:
         beneath[task.parent if task.parent in there else ""].append(task)
-    shown = there.keys() if closed else _shown(tasks, there)
+    shown = there.keys() if closed else _find_shown(tasks, there)
     found: list[Branch] = []
     seen: set[str] = set()
-    # Whoever is part of themselves is under no root: they come last.
+    # Tasks in a cycle are below no root; they come last.
     begin = [there[root]] if root else [*beneath[""], *tasks]
     for first in begin:
         ways: list[_Way] = [(first, (), 0)] if first.id in shown or root else []
@@ -50,14 +53,14 @@ def branches(tasks: Sequence[Task], root: str = "", *, closed: bool = False) -> 
             seen.add(task.id)
             parts = [one for one in beneath[task.id] if one.id in shown]
             found.append(Branch(task, above, depth, bool(parts)))
-            # What lies very deep keeps only its nearest lines.
+            # A very deep task keeps only its nearest lines.
             kept = above[-_MAX_STEMS + 1 :]
             ways += [(one, (*kept, one is parts[-1]), depth + 1) for one in reversed(parts)]
     return found
 
 
-def _shown(tasks: Sequence[Task], there: dict[str, Task]) -> set[str]:
-    """What is not closed, and all that it is part of."""
+def _find_shown(tasks: Sequence[Task], there: dict[str, Task]) -> set[str]:
+    """Return the ids of the tasks that are not closed, and of all tasks above them."""
     shown: set[str] = set()
     for task in tasks:
         one: Task | None = None if task.state == TaskState.CLOSED else task
@@ -68,7 +71,7 @@ def _shown(tasks: Sequence[Task], there: dict[str, Task]) -> set[str]:
 
 
 def tree_lines(store: Store, found: Sequence[Branch], width: int) -> list[str]:
-    """ID [STATE] ICON TITLE, with the question beneath each that waits for a person."""
+    """Return lines `ID [STATE] ICON TITLE`, with the question below each waiting task."""
     lines = []
     for branch in found:
         stems = branch.above[-max(1, width // 8) :]

@@ -1,4 +1,4 @@
-"""What a worker says of a task when it takes it up and when it lets it go."""
+"""Lines that a worker prints when it takes up a task and when it leaves it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_LENGTH = 300
 
 
 def worked_lines(task: Task, asks: Sequence[Ask], *, is_over: bool) -> list[str]:
-    """`is_over`: its run was driven as far as it went; then `asks` hold what it waits for."""
+    """Return the lines about a task; with `is_over` the drive has ended, and `asks` are pending."""
     if not is_over:
         return [f"🤖 Worker processing task {task.id}: {inert_line(task.title)}"]
     icon = ICONS[task.state]
@@ -27,9 +27,9 @@ def worked_lines(task: Task, asks: Sequence[Ask], *, is_over: bool) -> list[str]
         answer = f"   Answer: gate respond {task.id}"
         return [f"{icon} Task {task.id} needs human input", *questions, answer]
     if task.state in (TaskState.OPEN, TaskState.IN_PROGRESS):
-        return [f"{icon} Task {task.id} is {task.state}: whoever works next goes on with it"]
+        return [f"{icon} Task {task.id} is {task.state}; the next worker continues it"]
     why = task.status if task.state != TaskState.CLOSED else task.summary
     lines = [f"{icon} Task {task.id} {task.state}: {inert_line(why, _MAX_LENGTH)}"]
     if task.state == TaskState.CLOSED:
         return [*lines, *([f"   {inert_line(task.status, _MAX_LENGTH)}"] if task.status else [])]
-    return [*lines, f"   Once more: gate task reopen {task.id}"]
+    return [*lines, f"   To try again: gate task reopen {task.id}"]

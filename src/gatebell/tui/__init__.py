@@ -1,1 +1,1 @@
-"""Runs and asks on one screen, live."""
+"""Runs and asks on one live screen."""

@@ -1,4 +1,4 @@
-"""One ask, whole, and the answer to it; what is typed and not sent is kept as a draft."""
+"""One whole ask and its answer; text that is not sent is kept as a draft."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from textual.widgets.option_list import Option
 from textual.widgets.selection_list import Selection
 
 from gatebell.domain.asks.answers import DECISIONS, Given
-from gatebell.domain.asks.asks import OTHER, settled_sentence
+from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.asks.questions import OTHER
 from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, InvalidAnswerError
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.terminal.asks import ask_lines, describe_recorded
-from gatebell.terminal.left_runs import how_it_goes_on
+from gatebell.terminal.left_runs import describe_next_step
 from gatebell.tui.context import hand_over
 from gatebell.tui.live_screen import Following, paint, paint_lines, say
 
@@ -29,15 +30,16 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.widget import Widget
 
-    from gatebell.domain.asks.asks import Ask, Question
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.questions import Question
     from gatebell.tui.context import TuiContext
 
 _SAVE_EVERY_SECONDS = 1.0
-_UNDECIDED = "An approval is decided by approve or reject, typed whole; words go into the note."
+_UNDECIDED = "Type approve or reject in full; other words go into the note."
 
 
 def needs_prompts(question: Question) -> bool:
-    """Whether it is answered by `gate answer`, which can do more than this screen."""
+    """Return whether an ask needs `gate answer`, which can do more than this screen."""
     by_hand = (
         question.kind not in (AskKind.APPROVAL, AskKind.CHOICE, AskKind.TEXT) or question.secret
     )
@@ -45,7 +47,7 @@ def needs_prompts(question: Question) -> bool:
 
 
 class Line(Input):
-    """A field in which Enter does at once what it does: the next key may be there already."""
+    """A field that handles Enter at once, because the next key may already be waiting."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("enter", "screen.entered", "Enter")]
 
@@ -57,7 +59,7 @@ class AnswerScreen(Following):
         ("escape", "back", "Back"),
         ("ctrl+s", "send", "Send"),
         ("ctrl+t", "prompts", "Terminal"),
-        # Only these come before the field: what comes first overtakes what was typed.
+        # Only these have priority: a key with priority is handled before earlier typed keys.
         Binding("pageup", "page(-1)", "Up", priority=True),
         Binding("pagedown", "page(1)", "Down", priority=True),
     ]
@@ -67,16 +69,16 @@ class AnswerScreen(Following):
         self._ask: Ask = create_ask.get(tui_context.store, ask_id)
         self._saved = answer_ask.draft(tui_context.store, ask_id, tui_context.who)
         self._shown = ScrollableContainer(Static(id="asked", markup=False), id="ask")
-        self._fields = Vertical(*self._answers(), id="answer")
+        self._fields = Vertical(*self._build_fields(), id="answer")
         self._shown.border_title = f"{ask_id}: {self._ask.question.kind}"
         self._fields.border_title = "Your answer"
 
-    def _answers(self) -> Iterable[Widget]:
+    def _build_fields(self) -> Iterable[Widget]:
         question, draft = self._ask.question, self._saved
         if needs_prompts(question):
-            yield Static(f"Enter answers it in this terminal, by gate {self._verb}.", markup=False)
+            yield Static(f"Press Enter to run gate {self._verb} in this terminal.", markup=False)
         elif question.kind == AskKind.APPROVAL:
-            yield Line(placeholder="approve or reject (Enter on nothing: not yet)", id="decision", compact=True)  # fmt: skip
+            yield Line(placeholder="approve or reject (empty: not yet)", id="decision", compact=True)  # fmt: skip
             yield Line(draft, placeholder="Note, or the reason (optional)", id="words", compact=True)  # fmt: skip
         elif question.kind == AskKind.TEXT:
             yield TextArea(draft, id="words", compact=True)
@@ -87,21 +89,21 @@ class AnswerScreen(Following):
             else:
                 others = [Text(OTHER)] if question.other else []
                 options = OptionList(*map(Option, [*names, *others]), compact=True)
-                # Enter must not choose what nobody has looked at.
+                # Enter must not choose an option that the person has not selected.
                 options.highlighted = None
                 yield options
             if question.other:
                 yield Line(draft, placeholder="Other, in your words", id="words", compact=True)
 
-    def body(self) -> Iterable[Widget]:
+    def build_body(self) -> Iterable[Widget]:
         return [self._shown, self._fields]
 
     def on_mount(self) -> None:
         self.set_interval(_SAVE_EVERY_SECONDS, self.keep)
-        # What was said before is about something else.
+        # The last message is about another ask.
         self.tui_context.word.text = ""
         if self._saved and not needs_prompts(self._ask.question):
-            say(self.app, self.tui_context, "Your draft from last time is filled in.")
+            say(self.app, self.tui_context, "Your last draft is filled in.")
         for area in self._fields.query(TextArea):
             area.move_cursor(area.document.end)
         for field in self._fields.query("Input, TextArea, OptionList"):
@@ -137,7 +139,7 @@ class AnswerScreen(Following):
         if not self._ask.pending:
             self.show_problem(settled_sentence(self._ask))
 
-    def _words(self) -> str:
+    def _read_words(self) -> str:
         for field in self._fields.query("#words"):
             if isinstance(field, Input):
                 return field.value
@@ -146,8 +148,8 @@ class AnswerScreen(Following):
         return ""
 
     def keep(self) -> None:
-        """Save what was typed. A store that gives trouble just now must not take it away."""
-        if (words := self._words()) != self._saved and not needs_prompts(self._ask.question):
+        """Save the typed text; an error of the store must not take it away."""
+        if (words := self._read_words()) != self._saved and not needs_prompts(self._ask.question):
             with suppress(GateError):
                 answer_ask.save_draft(
                     self.tui_context.store, self._ask.id, self.tui_context.who, words
@@ -177,7 +179,7 @@ class AnswerScreen(Following):
             self._hand_over(self._verb)
 
     def action_send(self) -> None:
-        question, words = self._ask.question, self._words()
+        question, words = self._ask.question, self._read_words()
         if needs_prompts(question):
             self._hand_over(self._verb)
         elif question.kind == AskKind.APPROVAL:
@@ -191,7 +193,7 @@ class AnswerScreen(Following):
             chosen: list[Any] = [question.options[index] for index in picked]
             self._send([*chosen, {"other": words}] if words.strip() else chosen)
         elif not words.strip():
-            self._refuse("Nothing is written yet; Esc leaves it for later.")
+            self._refuse("The answer is empty; write one, or press Esc to leave it for later.")
         else:
             self._send(words if question.kind == AskKind.TEXT else {"other": words})
 
@@ -200,13 +202,13 @@ class AnswerScreen(Following):
         store, given = self.tui_context.store, Given(value, note, self._ask.digest)
         try:
             _, after = answer_ask.answer(store, self._ask.id, self.tui_context.who, given)
-            left = how_it_goes_on(store, after)
+            left = describe_next_step(store, after)
         except InvalidAnswerError as error:
             self._refuse(f"Refused, but kept: {error}")
         except GateError as error:
             self._refuse(str(error))
         else:
-            self._saved = self._words()
+            self._saved = self._read_words()
             say(
                 self.app,
                 self.tui_context,
@@ -222,7 +224,7 @@ class AnswerScreen(Following):
 
     def _hand_over(self, verb: str) -> None:
         self.keep()
-        hand_over(self.app, self.tui_context, self.tui_context.gate(verb, self._ask.id))
+        hand_over(self.app, self.tui_context, self.tui_context.build_command(verb, self._ask.id))
         self.dismiss()
 
     @property
@@ -234,7 +236,7 @@ class AnswerScreen(Following):
 
     def action_back(self) -> None:
         self.keep()
-        kept = " What you typed is kept." if self._saved else ""
+        kept = " Your text is kept as a draft." if self._saved else ""
         if self._ask.pending:
             say(self.app, self.tui_context, f"Not answered; {self._ask.id} is still waiting.{kept}")
         self.dismiss()

@@ -1,4 +1,4 @@
-"""The terminal UI as a whole: it follows the store, and leaves without losing what was typed."""
+"""The terminal UI: it follows the store, and keeps typed text when it ends."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.store import Store
 
-# For how long something has lasted; all else is told by the store.
+# To update durations; the store reports every other change.
 _TICK_SECONDS = 5.0
 
 
 class Changed(Message):
-    """Something in the store may be other than it is shown."""
+    """The store may have changed."""
 
     def can_replace(self, message: Message) -> bool:
         return isinstance(message, Changed)
@@ -40,7 +40,7 @@ class GateApp(App[None]):
     """`gate tui`."""
 
     ENABLE_COMMAND_PALETTE = False
-    # Ctrl+Q is Textual's own way out, and would forget what was typed just now.
+    # Textual's own Ctrl+Q would lose the last typed text.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c,ctrl+q", "leave", "Quit", priority=True)
     ]
@@ -93,7 +93,7 @@ class GateApp(App[None]):
                 screen.look_again()
 
     def action_leave(self) -> None:
-        # In the queue of whatever is typed into: what was typed before belongs to it.
+        # In the queue of the focused field, so that it first gets the earlier keys.
         (self.focused or self).call_later(self._leave)
 
     def _leave(self) -> None:
@@ -104,8 +104,8 @@ class GateApp(App[None]):
 
 
 def run(store: Store, who: Caller, identity: Sequence[str]) -> int:
-    """Show it until the person leaves; returns the exit code."""
-    # Commands do without it, but this may stay open for days.
+    """Show the TUI until the person leaves; return the exit code."""
+    # Short commands run without it, but this may stay open for days.
     gc.enable()
     app = GateApp(store, who, identity)
     for number in (signal.SIGTERM, signal.SIGHUP):

@@ -1,4 +1,4 @@
-"""What every screen needs: the store, who sits here, and how the terminal is handed over."""
+"""Shared by all screens: the store, the person, and giving the terminal to a program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Word:
-    """The last thing that was said to the person; it is seen on whatever screen they are then."""
+    """The last message to the person; every screen shows it."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -25,35 +25,35 @@ class Word:
 
 
 class TuiContext(NamedTuple):
-    """Where a person works."""
+    """The store, the person and the environment of the TUI."""
 
     store: Store
     who: Caller
     identity: tuple[str, ...]
-    """The options by which they proved it, for the commands that are started from here."""
+    """The options that prove who they are, for commands that are started from here."""
     environ: Mapping[str, str]
-    """As it was before Textual took its own variables out."""
+    """The environment before Textual removed its own variables."""
     word: Word
 
-    def gate(self, *words: str) -> list[str]:
-        """A command of ours, by the same person."""
+    def build_command(self, *words: str) -> list[str]:
+        """Return a `gate` command for the same person."""
         return [sys.executable, "-P", "-m", "gatebell", *words, *self.identity]
 
 
 def hand_over(
     app: App[Any], tui_context: TuiContext, words: Sequence[str], folder: str | None = None
 ) -> int:
-    """Let a program have the terminal until it ends; what it says of a failure stays until Enter.
+    """Give the terminal to a program until it ends; after a failure, wait for Enter.
 
-    Nothing else happens here meanwhile; what changes in the store is looked at afterwards.
+    The TUI is suspended for that time and shows changes of the store afterwards.
     """
-    # Ctrl+C is meant for the program. Not ignored, for that would be handed down to it.
+    # Ctrl+C is for the program. It is not ignored, because the program would inherit that.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         with app.suspend():
             ended = subprocess.run(words, env=dict(tui_context.environ), cwd=folder, check=False)
             if ended.returncode:
-                print("\nEnter brings you back. ", end="", flush=True)
+                print("\nPress Enter to go back. ", end="", flush=True)
                 sys.stdin.readline()
     finally:
         signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""The first screen: all runs, and beneath them the asks that belong to none."""
+"""The first screen: all runs, and below them the asks without a run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from rich.text import Text
 from textual.widgets import DataTable, Static
 
 from gatebell.domain.text.display import age, inert_line
+from gatebell.services.asks.waiters import mark_prompt
 from gatebell.tui import run_rows
 from gatebell.tui.live_screen import Following
 from gatebell.tui.run_screen import (
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from gatebell.tui.context import TuiContext
     from gatebell.tui.run_rows import Listed
 
-_NO_RUNS = "There are no runs yet. One is started with: gate run FLOW PROMPT"
+_NO_RUNS = "There are no runs yet. To start one: gate run FLOW PROMPT"
 _STATUS_COLUMNS = max(map(len, run_rows.STATES.values()))
 _PADDING = 2
 _EDGES = 2
@@ -36,9 +37,9 @@ _HEAD = 1
 
 
 class Rows(DataTable[Text]):
-    """A table that is filled anew only when something in it has changed."""
+    """A table that is filled again only after a change."""
 
-    # Done at once, not told of afterwards: the next key may be there already.
+    # A binding, not a message: it acts at once, because the next key may already be waiting.
     BINDINGS: ClassVar[list[BindingType]] = [("enter", "screen.details", "Details")]
 
     def __init__(self, name: str, title: str) -> None:
@@ -47,7 +48,7 @@ class Rows(DataTable[Text]):
         self._filled: Any = None
 
     def fill(self, columns: dict[str, int], rows: Mapping[str, Sequence[Text]]) -> None:
-        """Columns by their widths, rows by their keys; whoever had chosen one keeps it."""
+        """Show columns with their widths and rows with their keys; keep the chosen row."""
         if (columns, rows) == self._filled:
             return
         self._filled = (columns, rows)
@@ -81,9 +82,9 @@ class ListScreen(Following):
     def __init__(self, tui_context: TuiContext) -> None:
         super().__init__(tui_context)
         self._runs = Rows("runs", "Runs")
-        self._asks = Rows("asks", "Asks of no run")
+        self._asks = Rows("asks", "Asks without a run")
 
-    def body(self) -> Iterable[Widget]:
+    def build_body(self) -> Iterable[Widget]:
         return [Static(_NO_RUNS, id="nothing", markup=False), self._runs, self._asks]
 
     def look(self) -> None:
@@ -117,7 +118,8 @@ class ListScreen(Following):
         self._runs.fill(columns, rows)
 
     def _fill_asks(self, asks: Sequence[Ask]) -> None:
-        now = self.tui_context.store.now()
+        store = self.tui_context.store
+        now = store.now()
         ids = max([4, *(len(ask.id) for ask in asks)])
         room = max(8, self.size.width - _EDGES - ids - 4 - 14 - 8 - 5 * _PADDING)
         columns = {"ID": ids, "AGE": 4, "FROM": 14, "KIND": 8, "QUESTION": room}
@@ -127,7 +129,7 @@ class ListScreen(Following):
                 Text(age((now - ask.opened_at).total_seconds()), justify="right"),
                 Text(inert_line(ask.origin.agent, 14)),
                 Text(ask.question.kind),
-                Text(inert_line(ask.question.prompt, room)),
+                Text(inert_line(mark_prompt(store, ask), room)),
             ]
             for ask in asks
         }
@@ -135,7 +137,7 @@ class ListScreen(Following):
         self._asks.styles.height = len(rows) + _HEAD + _EDGES
 
     def on_data_table_row_selected(self) -> None:
-        """By the mouse."""
+        """Handle a click."""
         self.action_details()
 
     def action_details(self) -> None:

@@ -1,4 +1,4 @@
-"""A screen that shows what the store holds, again whenever that changes."""
+"""A screen that shows the contents of the store and follows its changes."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def paint(text: str, colour: str) -> str:
 
 
 def paint_lines(lines: Iterable[str]) -> Text:
-    """Lines of inert text in which only what we painted ourselves can be a colour."""
+    """Return lines of inert text; only our own colours are interpreted."""
     return Text.from_ansi("\n".join(lines))
 
 
 def say(app: App[Any], tui_context: TuiContext, text: str, *, problem: bool = False) -> None:
-    """Tell somebody what came of what they did, on whatever screen they are then.
+    """Show a message on every screen.
 
-    Good news fade; why something was not done stays until something else is said.
+    A message of success disappears after a while; a problem stays until the next message.
     """
     tui_context.word.text, tui_context.word.problem = inert(text), problem
 
@@ -58,25 +58,25 @@ def say(app: App[Any], tui_context: TuiContext, text: str, *, problem: bool = Fa
 
 
 class Following(Screen[None]):
-    """Shows what the store holds; where that cannot be read it says so and looks again."""
+    """A screen that shows the contents of the store, or the error if it cannot be read."""
 
     def __init__(self, tui_context: TuiContext) -> None:
         super().__init__()
         self.tui_context = tui_context
 
-    def body(self) -> Iterable[Widget]:
-        """What stands above the keys."""
+    def build_body(self) -> Iterable[Widget]:
+        """Return the widgets above the keys."""
         raise NotImplementedError
 
     def look(self) -> None:
-        """Show what the store holds now."""
+        """Show the present contents of the store."""
         raise NotImplementedError
 
     def keep(self) -> None:
-        """Keep what was typed and not sent."""
+        """Save text that is typed but not sent."""
 
     def compose(self) -> ComposeResult:
-        yield from self.body()
+        yield from self.build_body()
         with Vertical(id="foot"):
             yield Static(id="problem")
             yield Static(id="said")
@@ -114,5 +114,5 @@ class Following(Screen[None]):
 
     @property
     def room(self) -> int:
-        """How many columns a line has inside a box."""
+        """The number of columns of a line inside a box."""
         return max(20, self.size.width - _EDGES)

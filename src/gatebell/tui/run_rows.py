@@ -1,4 +1,4 @@
-"""Runs as the TUI tells of them: rows of the list, and the lines of one run and its calls."""
+"""Runs in the TUI: the rows of the list, and the lines of one run and its calls."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ _MAX_CALLS = 500
 
 
 class Listed(NamedTuple):
-    """A run of the list, and what it waits for."""
+    """A row of the list of runs."""
 
     run: Run
     about: str
-    """Its task, or its flow."""
+    """The task or the flow."""
     word: str
     colour: str
     waiting_for: str
-    """Or why it ended as it did."""
+    """The open questions, or the reason of the end."""
 
 
 def list_runs(store: Store) -> list[Listed]:
-    """Active runs, then ended ones, the newest first."""
+    """Return active runs, then ended runs, newest first."""
     active = store.runs.newest(_MAX_RUNS, active=True)
     ended = [run for run in store.runs.newest(_MAX_RUNS) if run.has_ended]
     shown = [*active, *ended][:_MAX_RUNS]
@@ -61,16 +61,16 @@ def list_runs(store: Store) -> list[Listed]:
 def _build_listed(store: Store, run: Run) -> Listed:
     end = task_runs.end_of(store, run)
     what = (end.description if end else terminal.waiting_for(store, run)) or "-"
-    return Listed(run, task_runs.about(store, run), *_standing(run, end), what)
+    return Listed(run, task_runs.about(store, run), *_describe_state(run, end), what)
 
 
-def _standing(run: Run, end: End | None) -> tuple[str, str]:
-    """How far a run is, in a word and its colour."""
+def _describe_state(run: Run, end: End | None) -> tuple[str, str]:
+    """Return the state of a run as a word and its colour."""
     return (end.word, end.colour) if end else (STATES[run.state], terminal.COLOURS[run.state])
 
 
 def list_asks(store: Store) -> list[Ask]:
-    """What waits and belongs to no run, however many asks of runs are more urgent."""
+    """Return the pending asks without a run, even if many asks of runs are more urgent."""
     waits = store.asks.pending(_MAX_WAITING)
     return [ask for ask in waits if run_of(ask.origin.owner) is None][:_MAX_ASKS]
 
@@ -79,12 +79,12 @@ class Session(NamedTuple):
     """A session that a person could open."""
 
     program: str
-    """`Claude`; empty: any other."""
+    """`Claude`; empty for other programs."""
     agent: str
 
 
-def session_of(store: Store, ask: Ask) -> Session:
-    """The session in which an ask can be worked out; an error tells why there is none."""
+def get_session(store: Store, ask: Ask) -> Session:
+    """Return the session of an ask, or raise an error with the reason why there is none."""
     if ask.question.kind == AskKind.SESSION:
         return Session("", ask.origin.agent)
     run = joined_sessions.run_of(ask)
@@ -93,39 +93,39 @@ def session_of(store: Store, ask: Ask) -> Session:
 
 
 def find_session(store: Store, asks: Iterable[Ask]) -> Session | None:
-    """The first that could be opened about one of these."""
+    """Return the first session that can be opened for one of these asks."""
     for ask in asks:
         with suppress(GateError):
-            return session_of(store, ask)
+            return get_session(store, ask)
     return None
 
 
 def run_lines(store: Store, run: Run, now: datetime, width: int, *, driven: bool) -> list[str]:
-    """How far a run is, and what it waits for or came to."""
+    """Return the lines of a run's state and of its open questions or result."""
     if run.state != RunState.WAITING_HUMAN:
-        word, colour = _standing(run, task_runs.end_of(store, run))
+        word, colour = _describe_state(run, task_runs.end_of(store, run))
         state = paint(word.title(), colour)
-        told = terminal.state_lines(store, run, now, width, is_worked_at=driven)
-        whole = [part for line in told for part in wrap(line, width) or [""]]
-        return [f"Status: {state}", *whole, *_where(run, width)]
+        lines = terminal.state_lines(store, run, now, width, is_worked_at=driven)
+        whole = [part for line in lines for part in wrap(line, width) or [""]]
+        return [f"Status: {state}", *whole, *_format_folder(run, width)]
     lines = [f"Status: {paint('⏸ Waiting for human', 'yellow')}"]
     lines.append(f"Agent: {inert_line(terminal.agent_of(run), 60)}")
     lines += terminal.label_lines(
         "Reason", terminal.waiting_for(store, run) or run.reason or "-", width
     )
     if run.waiting_since:
-        waited = terminal.lasting((now - run.waiting_since).total_seconds())
-        lines.append(f"Waiting: {waited or 'since just now'}")
+        waited = terminal.format_duration((now - run.waiting_since).total_seconds())
+        lines.append(f"Waiting: {waited or 'less than a second'}")
     lines += terminal.driver_lines(store, run)
-    return [*lines, *_where(run, width)]
+    return [*lines, *_format_folder(run, width)]
 
 
-def _where(run: Run, width: int) -> list[str]:
+def _format_folder(run: Run, width: int) -> list[str]:
     return terminal.label_lines("Folder", run.folder, width) if run.folder else []
 
 
 def call_lines(calls: list[FlowCall], now: datetime, width: int) -> list[str]:
-    """One line a call: `#1 architect ✓ 2m 15s`; the newest ones where there are very many."""
+    """Return one line per call, `#1 architect ✓ 2m 15s`; only the newest calls if there are many."""
     shown = [call for call in calls if call.path != "0" or not call.over][-_MAX_CALLS:]
     return [_call_line(call, now, width) for call in shown]
 
@@ -133,12 +133,13 @@ def call_lines(calls: list[FlowCall], now: datetime, width: int) -> list[str]:
 def _call_line(call: FlowCall, now: datetime, width: int) -> str:
     what = call.label if call.name == CallName.RUN else f"{call.name} {call.label}".rstrip()
     seconds = ((call.ended_at or now) - call.started_at).total_seconds()
-    shape, colour = terminal.glyph(call)
+    shape, colour = terminal.choose_glyph(call)
     mark = paint(shape, colour)
     if call.over:
-        said = terminal.describe_report(call) or call.state
-        told = "" if said in (SignalStatus.DONE, CallState.RECORDED) else f"{inert_line(said, 30)} "
-        end = f"{mark} {told}{describe_duration(seconds)}"
+        status = terminal.describe_report(call) or call.state
+        is_plain = status in (SignalStatus.DONE, CallState.RECORDED)
+        word = "" if is_plain else f"{inert_line(status, 30)} "
+        end = f"{mark} {word}{describe_duration(seconds)}"
     else:
         word = _AT_WORK.get(call.state, str(call.state))
         end = f"{mark} {word} ({age(seconds)})"
@@ -146,7 +147,7 @@ def _call_line(call: FlowCall, now: datetime, width: int) -> str:
 
 
 def describe_duration(seconds: float) -> str:
-    """`2m 15s`, `3h 5m`, `8s`."""
+    """Return `2m 15s`, `3h 5m` or `8s`."""
     seconds = max(0, int(seconds))
     for unit, size, part, smaller in (
         ("d", 86400, "h", 3600),

@@ -1,4 +1,4 @@
-"""One run: how far it is, its calls, and what a person can do with it."""
+"""One run: its state, its calls, and the keys for it."""
 
 from __future__ import annotations
 
@@ -61,21 +61,21 @@ class RunScreen(Following):
         self._calls = ScrollableContainer(Static(id="listed", markup=False), id="calls")
         self._calls.border_title = "Calls"
 
-    def body(self) -> Iterable[Widget]:
+    def build_body(self) -> Iterable[Widget]:
         return [self._state, self._calls]
 
     def look(self) -> None:
         store = self.tui_context.store
         run, now = manage_runs.get(store, self._number), store.now()
-        driven = locks.is_worked_at(store.path)
+        driven = locks.has_worker(store.path)
         lines = run_rows.run_lines(store, run, now, self.room, driven=driven)
-        # As a Text: what is a str would be read as markup.
+        # As a Text: a str would be read as markup.
         self._state.border_title = Text(f"Run {run.id}: {inert_line(about(store, run), 60)}")
         self.query_one("#told", Static).update(paint_lines(lines))
         calls = run_rows.call_lines(store.runs.calls(run.id), now, self.room)
         self._calls.display = bool(calls)
         self.query_one("#listed", Static).update(paint_lines(calls))
-        self.show_keys(_keys(self.tui_context, run))
+        self.show_keys(_list_keys(self.tui_context, run))
 
     def action_continue(self) -> None:
         continue_run(self.app, self.tui_context, self._number)
@@ -91,7 +91,7 @@ class RunScreen(Following):
         except GateError as error:
             say(self.app, self.tui_context, str(error), problem=True)
             return
-        hand_over(self.app, self.tui_context, editors.command(editor, run.folder), run.folder)
+        hand_over(self.app, self.tui_context, editors.build_command(editor, run.folder), run.folder)
         self.look_again()
 
     def action_stop(self) -> None:
@@ -103,7 +103,7 @@ class RunScreen(Following):
 
     @work(thread=True)
     def _stop(self, reason: str) -> None:
-        """On a thread: its agents may take a while to end."""
+        """Stop the run in a thread, because its agents may take a while to end."""
         try:
             stopped = manage_runs.stop(
                 self.tui_context.store, self._number, self.tui_context.who, reason
@@ -111,12 +111,12 @@ class RunScreen(Following):
         except GateError as error:
             self.app.call_from_thread(say, self.app, self.tui_context, str(error), problem=True)
         else:
-            told = f"Run {stopped.id} marked as stuck: {inert_line(stopped.reason, 200)}"
-            self.app.call_from_thread(say, self.app, self.tui_context, told)
+            text = f"Run {stopped.id} marked as stuck: {inert_line(stopped.reason, 200)}"
+            self.app.call_from_thread(say, self.app, self.tui_context, text)
 
 
-def _keys(tui_context: TuiContext, run: Run) -> list[tuple[str, str]]:
-    """Those that do something to this run as it is now."""
+def _list_keys(tui_context: TuiContext, run: Run) -> list[tuple[str, str]]:
+    """Return the keys that have an effect on this run now."""
     asks = pending_asks(tui_context.store, run)
     session = run_rows.find_session(tui_context.store, asks)
     keys = [("c", f"Continue (open {session.program or 'session'})")] if session else []
@@ -129,7 +129,7 @@ def _keys(tui_context: TuiContext, run: Run) -> list[tuple[str, str]]:
 
 
 def answer_run(app: App[Any], tui_context: TuiContext, number: int) -> None:
-    _with_ask(app, tui_context, number, lambda ask: answer_ask(app, tui_context, ask.id))
+    _pick_ask(app, tui_context, number, lambda ask: answer_ask(app, tui_context, ask.id))
 
 
 def answer_ask(app: App[Any], tui_context: TuiContext, ask_id: str) -> None:
@@ -140,31 +140,31 @@ def answer_ask(app: App[Any], tui_context: TuiContext, ask_id: str) -> None:
 
 
 def continue_run(app: App[Any], tui_context: TuiContext, number: int) -> None:
-    _with_ask(app, tui_context, number, lambda ask: continue_ask(app, tui_context, ask.id))
+    _pick_ask(app, tui_context, number, lambda ask: continue_ask(app, tui_context, ask.id))
 
 
 def continue_ask(app: App[Any], tui_context: TuiContext, ask_id: str) -> None:
-    """Open the session in which an ask can be worked out, where there is one."""
+    """Open the session of an ask, if it has one."""
     try:
         ask = create_ask.get(tui_context.store, ask_id)
-        session = run_rows.session_of(tui_context.store, ask)
+        session = run_rows.get_session(tui_context.store, ask)
     except GateError as error:
         say(app, tui_context, str(error), problem=True)
     else:
         app.push_screen(ContinueScreen(tui_context, ask, session))
 
 
-def _with_ask(
+def _pick_ask(
     app: App[Any], tui_context: TuiContext, number: int, then: Callable[[Ask], object]
 ) -> None:
-    """Go on with what a run waits for; of several, with the one that the person picks."""
+    """Call `then` with the pending ask of a run; of several, with the one that the person picks."""
     try:
         asks = pending_asks(tui_context.store, manage_runs.get(tui_context.store, number))
     except GateError as error:
         say(app, tui_context, str(error), problem=True)
         return
     if not asks:
-        say(app, tui_context, f"Run {number} waits for nobody.")
+        say(app, tui_context, f"Run {number} has no open question.")
     elif len(asks) == 1:
         then(asks[0])
     else:
@@ -177,7 +177,7 @@ def _with_ask(
 
 
 class PickScreen(ModalScreen[int]):
-    """Which of the asks of one run is meant."""
+    """Lets the person pick one of the asks of a run."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "Back")]
 
@@ -196,7 +196,7 @@ class PickScreen(ModalScreen[int]):
 
 
 class StopScreen(ModalScreen[str]):
-    """Why a run is to be stopped; without a reason it is not."""
+    """Asks for the reason to stop a run; without a reason the run goes on."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "Back")]
 
@@ -206,11 +206,11 @@ class StopScreen(ModalScreen[str]):
         self._number = number
 
     def compose(self) -> ComposeResult:
-        about = "Its agents are ended and its asks withdrawn; gate resume takes it up again."
+        about = "This ends its agents and cancels its asks. gate resume can continue it."
         with Vertical(classes="box") as box:
             box.border_title = f"Stop Run {self._number}"
             yield Static(about, markup=False)
-            yield Input(placeholder="Why? Enter stops it, Esc leaves it as it is", compact=True)
+            yield Input(placeholder="Reason (Enter: stop; Esc: go back)", compact=True)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         if event.value.strip():
@@ -219,12 +219,12 @@ class StopScreen(ModalScreen[str]):
             say(
                 self.app,
                 self.tui_context,
-                "A run is stopped for a reason: type it, or leave with Esc.",
+                "Type a reason to stop the run, or press Esc to go back.",
             )
 
 
 class ContinueScreen(ModalScreen[None]):
-    """Says what is going to happen to this terminal, then lets it happen."""
+    """Announces the session, then gives it the terminal."""
 
     def __init__(self, tui_context: TuiContext, ask: Ask, session: Session) -> None:
         super().__init__()
@@ -242,8 +242,8 @@ class ContinueScreen(ModalScreen[None]):
                 f"Agent: {inert_line(self._session.agent, 60)}",
                 *label_lines("Reason", self._ask.question.prompt, width)[:_MAX_REASON_LINES],
                 "",
-                "The session takes this terminal over.",
-                "Leave it as you always do, and you are back here.",
+                "The session uses this terminal.",
+                "Leave it as usual to come back here.",
             ]
             yield Static(paint_lines(lines), markup=False)
 
@@ -251,5 +251,7 @@ class ContinueScreen(ModalScreen[None]):
         self.call_after_refresh(self._open)
 
     def _open(self) -> None:
-        hand_over(self.app, self._tui_context, self._tui_context.gate("continue", self._ask.id))
+        hand_over(
+            self.app, self._tui_context, self._tui_context.build_command("continue", self._ask.id)
+        )
         self.dismiss()

@@ -100,7 +100,7 @@ def _route(web_context: WebContext, row: Row) -> Route:
             return _refuse(web_context, row, Problem(error.status_code, error.detail), request)
         except Exception:
             _log.exception("%s %s failed", row.method, row.path)
-            failure = Problem(500, "this went wrong here, not at your end; gate up has logged it")
+            failure = Problem(500, "the server failed: gate up has logged the error; try again")
             return _refuse(web_context, row, failure, request)
 
     return Route(row.path, endpoint, methods=[row.method])
@@ -120,19 +120,19 @@ def _refuse(web_context: WebContext, row: Row, problem: Problem, request: Reques
 
 
 async def _admit(web_context: WebContext, row: Row, request: Request) -> WebRequest:
-    """Who it is, whether they may, and what they brought; in this order."""
+    """Check the login, the scope and the body of a request, in this order."""
     secret, by_header = _secret(request)
     login = await run_in_threadpool(_login, web_context, secret, by_header) if secret else None
     address = request.client.host if request.client else ""
     whose = token_digest(secret)[:16] if login else address
     if login or row.needs:
-        # Signing in counts only what was wrong: a flood of it must not keep others out.
+        # Sign-in counts only failures: a flood of them must not keep others out.
         web_context.limits.count(_kind(row), whose)
     csrf = text_digest(f"csrf {secret}") if login and not by_header else ""
     if row.needs:
         if login is None:
             way = "gate link --as NAME" if web_context.site.personal else "gate link"
-            why = "this store does not know that token" if by_header else f"log in first: {way}"
+            why = "this store does not know that token" if by_header else f"sign in first: {way}"
             raise Problem(401, why, {"www-authenticate": "Bearer"})
         if not set(row.needs) & set(login.scopes):
             needed = " or ".join(row.needs)
@@ -151,7 +151,9 @@ async def _admit(web_context: WebContext, row: Row, request: Request) -> WebRequ
     if not row.changes:
         return web_request
     if not by_header and "origin" not in request.headers:
-        raise Problem(403, "this must come from a page of the inbox itself: nothing was done")
+        raise Problem(
+            403, "this must come from a page of the inbox, so nothing was done: reload it"
+        )
     return await _read(row, request, web_request)
 
 
@@ -162,7 +164,7 @@ def _check_query(row: Row, web_request: WebRequest) -> None:
             given = int(given) if len(given) < 17 else given
         if given is not None and faults(schema, given):
             words = f" ({' or '.join(schema['enum'])})" if "enum" in schema else ""
-            raise Problem(400, f"{name}: {about}{words}; not {given!r}")
+            raise Problem(400, f"{name}: {about}{words}; got {given!r}")
 
 
 def _kind(row: Row) -> str:
@@ -190,7 +192,7 @@ def _login(web_context: WebContext, secret: str, by_header: bool) -> Login | Non
 
 
 async def _read(row: Row, request: Request, web_request: WebRequest) -> WebRequest:
-    """The body: JSON for the API, a form for a page, with the proof that our page sent it."""
+    """Read the body: JSON for the API; a form for a page, with the proof that our page sent it."""
     seal = web_request.headers.get("x-seal", "")
     if row.api:
         given = web_request.headers.get("x-csrf-token", "")
@@ -203,10 +205,10 @@ async def _read(row: Row, request: Request, web_request: WebRequest) -> WebReque
         seal = str(form.get("seal", "")) or seal
         web_request = web_request._replace(form=form)
     if web_request.csrf and not hmac.compare_digest(given.encode(), web_request.csrf.encode()):
-        raise Problem(403, "this page is older than your login: reload it and send it again")
+        raise Problem(403, "this page is older than your sign-in: reload it and send it again")
     if web_request.csrf and web_request.who.seal and token_digest(seal) != web_request.who.seal:
-        # A cookie goes to every port of its host, and so may come from anywhere.
-        raise Problem(403, "this login was made by another page: log out, and come in again")
+        # A cookie goes to every port of its host, so it may come from any page there.
+        raise Problem(403, "another page made this sign-in: sign out, then sign in again")
     return web_request
 
 
@@ -222,8 +224,8 @@ def _check_body(row: Row, raw: bytes, headers: Any) -> Any:
         body = json.loads(raw)
         found = faults(row.body, body)
     except (ValueError, RecursionError):
-        # Also what no text can hold: half of a surrogate pair.
-        raise Problem(400, "this is not JSON") from None
+        # Also text that cannot be encoded: half of a surrogate pair.
+        raise Problem(400, "the body is not JSON") from None
     if found:
-        raise Problem(400, f"this does not fit: {found}")
+        raise Problem(400, f"the body does not fit: {found}")
     return body

@@ -12,7 +12,7 @@ from gatebell.domain.text.display import inert_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# As wide as the narrowest phone, so that letters are never drawn smaller than they are meant.
+# As wide as the narrowest phone, so that text is not scaled down.
 _WIDTH = 320
 _ROW = 38
 _MAX_BARS = 40
@@ -22,7 +22,7 @@ _LETTERS = 13
 
 
 def bars(rows: Sequence[tuple[str, float]], title: str, unit: str) -> Markup:
-    """One bar for each row, with its label above it and its number at its end."""
+    """Draw one bar per row, with its label above it and its number at its end."""
     if not rows:
         return _figure(title, _nothing(), Markup())
     longest = max(rows, key=lambda row: row[1])
@@ -36,7 +36,7 @@ def bars(rows: Sequence[tuple[str, float]], title: str, unit: str) -> Markup:
 
 
 def over_time(points: Sequence[tuple[str, float | None]], title: str, unit: str) -> Markup:
-    """A line through the points; where there is no number, it is broken."""
+    """Draw a line through the points, broken where there is no number."""
     known = [(label, number) for label, number in points if number is not None]
     if not known:
         return _figure(title, _nothing(), Markup())
@@ -53,7 +53,7 @@ def over_time(points: Sequence[tuple[str, float | None]], title: str, unit: str)
 def _bar(place: int, row: tuple[str, float], longest: float) -> Markup:
     label, number = row
     share = max(0.0, number) / longest if longest > 0 else 0.0
-    # Room is left for the number behind the longest bar.
+    # Leave room for the number behind the longest bar.
     width = round(share * (_WIDTH - 70), 1)
     y = place * _ROW
     return Markup('{}<rect class="bar" x="0" y="{}" width="{}" height="14"/>{}\n').format(

@@ -1,4 +1,4 @@
-"""What every route works with: where the inbox is served, and one visit to it."""
+"""The context of every route: the site, the shared parts, and one request."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 class Site(NamedTuple):
-    """Under which addresses this inbox may be reached."""
+    """The addresses of this inbox."""
 
     url: str
-    """How people reach it; links begin with this."""
+    """The address for people; links begin with it."""
     hosts: frozenset[str]
     origins: frozenset[str]
     personal: bool
-    """It can be reached from elsewhere, so everybody comes with a token of their own."""
+    """It can be reached from other machines, so each person has their own token."""
 
     @property
     def secure(self) -> bool:
@@ -39,23 +39,23 @@ class Site(NamedTuple):
 
 
 def local_site(port: int, scheme: str = "http") -> Site:
-    """An inbox that only this machine reaches."""
+    """Build the site of an inbox that only this machine reaches."""
     hosts = frozenset(f"{name}:{port}" for name in LOOPBACK)
     origins = frozenset(f"{scheme}://{host}" for host in hosts)
     return Site(f"{scheme}://127.0.0.1:{port}", hosts, origins, personal=False)
 
 
 def public_site(url: str) -> Site:
-    """An inbox behind TLS, under one name."""
+    """Build the site of an inbox behind TLS, under one name."""
     parts = urlsplit(url)
-    # Browsers leave the usual port out, of the address and of the Host header.
+    # Browsers leave out the usual port in the address and in the Host header.
     host = parts.netloc.lower().removesuffix(":443")
     origin = f"{parts.scheme}://{host}".lower()
     return Site(origin, frozenset([host]), frozenset([origin]), personal=True)
 
 
 class WebContext(NamedTuple):
-    """What the whole inbox shares."""
+    """The parts that all requests share."""
 
     store: Store
     site: Site
@@ -64,12 +64,12 @@ class WebContext(NamedTuple):
 
 
 class WebRequest(NamedTuple):
-    """One request, read and admitted."""
+    """One request, read and allowed."""
 
     web_context: WebContext
     login: Login | None
     csrf: str
-    """What forms of this login carry; empty for whoever came with a token in a header."""
+    """The token of forms of this login; empty for a request with a token in a header."""
     path: Mapping[str, str]
     query: Mapping[str, str]
     headers: Mapping[str, str]
@@ -86,7 +86,7 @@ class WebRequest(NamedTuple):
 
     @property
     def who(self) -> Login:
-        """The login; routes that need none must not ask for it."""
+        """The login; routes without a scope must not use it."""
         assert self.login
         return self.login
 
@@ -98,22 +98,22 @@ class WebRequest(NamedTuple):
 
     @property
     def caller(self) -> Caller:
-        """Whoever acts. A token that may neither answer nor manage stands for an agent."""
+        """Return the caller. A token that may neither answer nor manage belongs to an agent."""
         login, via = self.who, "web" if self.csrf else "http"
         agent = None
         if not {"answer", "admin"} & set(login.scopes):
             cli = session_prefix(login.token_id).rstrip("/")
-            agent = Sighting(cli, "", "it came with a token that may not answer")
+            agent = Sighting(cli, "", "it used a token that may not answer")
         verified = login.verified and agent is None
         who = person(login.person)
         return Caller(who, verified, via, agent, self.evidence, login.token_id)
 
     def session(self, given: str) -> str:
-        """An agent session as this visitor may name it: tokens do not share their sessions."""
+        """Return an agent session with the prefix of this token: tokens do not share sessions."""
         return session_prefix(self.who.token_id) + given
 
     def is_own_ask(self, ask: Ask) -> bool:
-        """Whether it was opened with this visitor's token."""
+        """Return whether the ask was opened with the token of this request."""
         return bool(self.who.token_id) and ask.origin.session.startswith(
             session_prefix(self.who.token_id)
         )
@@ -125,13 +125,13 @@ class Row(NamedTuple):
     method: str
     path: str
     act: Callable[..., Any]
-    """Takes a Visit; a plain function runs in a thread, an async one must not block."""
+    """Takes a WebRequest; a plain function runs in a thread, an async one must not block."""
     needs: tuple[str, ...] = ()
-    """Any one of these scopes; none: everybody, also who is not logged in."""
+    """Any one of these scopes is enough; none: everybody, even without sign-in."""
     about: str = ""
     """One line for the API's document; only routes below /api/ have it."""
     body: dict[str, Any] | None = None
-    """JSON Schema of what the API takes."""
+    """JSON Schema of the body."""
     query: tuple[tuple[str, dict[str, Any], str], ...] = ()
     gives: tuple[int, dict[str, Any] | None] = (200, None)
 

@@ -1,4 +1,4 @@
-"""What is refused before anybody looks at it: foreign hosts and origins, and too much of it."""
+"""Refuses requests before any route: foreign hosts and origins, and bodies that are too large."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    # Not no-referrer: with that, browsers hide the origin even from ourselves.
+    # Not no-referrer: with that, browsers hide the origin even from us.
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
@@ -33,7 +33,7 @@ HEADERS = {
 
 
 class Guards:
-    """Stands before every route, also those that do not exist."""
+    """Checks every request, even to routes that do not exist."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app = app
@@ -65,13 +65,15 @@ class Guards:
             values.setdefault(name, []).append(value)
         hosts = [host.decode("latin-1").lower() for host in values.get(b"host", [])]
         if len(hosts) != 1 or hosts[0] not in self._site.hosts:
-            raise Problem(403, f"this inbox is reached at {self._site.url} and at no other name")
+            raise Problem(403, f"this inbox has only one address: open {self._site.url}")
         for origin in values.get(b"origin", []):
             if origin.decode("latin-1").lower() not in self._site.origins:
-                raise Problem(403, "another site sent you here to do something: nothing was done")
+                raise Problem(
+                    403, "another site sent this request, so nothing was done: open the inbox"
+                )
         length = values.get(b"content-length", [b"0"])[0]
         if not length.isdigit() or int(length[:20]) > MAX_BYTES:
-            raise Problem(413, f"at most {MAX_BYTES} bytes are taken at once")
+            raise Problem(413, f"the body is too large: at most {MAX_BYTES} bytes")
 
 
 def _add_headers(message: MutableMapping[str, Any], secure: bool) -> None:
@@ -90,7 +92,7 @@ def _limit_body(receive: Receive) -> Receive:
         message = await receive()
         taken += len(message.get("body", b""))
         if taken > MAX_BYTES:
-            raise Problem(413, f"at most {MAX_BYTES} bytes are taken at once")
+            raise Problem(413, f"the body is too large: at most {MAX_BYTES} bytes")
         return message
 
     return receive_limited

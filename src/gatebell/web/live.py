@@ -1,4 +1,4 @@
-"""What happens in the store, told to everybody who waits or watches; none of them has a thread."""
+"""Sends changes of the store to all streams and waits, from one watcher thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.owners import run_of
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.services.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from gatebell.domain.audit.events import Entry
     from gatebell.ports.store import Store
 
-# Whoever is that far behind starts anew.
+# A stream that is so far behind starts again.
 MAX_BEHIND = 1_000
 
 
 class Told(NamedTuple):
-    """One message of a stream; drafts and agents at work have no number, for they are no events."""
+    """One message of a stream; drafts and working agents have no number, because they are no events."""
 
     seq: int | None
     data: str
 
 
 class Hub:
-    """One watcher for the whole process; streams and waits hang on it."""
+    """The one watcher of the process, shared by streams and waits."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -39,11 +39,11 @@ class Hub:
         self._watcher: Watcher | None = None
         self._thread: threading.Thread | None = None
         self.seq = 0
-        """The newest event that streams were told of."""
+        """The newest event that was sent to streams."""
         self.open = False
 
     def start(self) -> None:
-        """Inside the loop that streams and waits run in."""
+        """Start inside the loop of streams and waits."""
         self.seq, self.open = self._store.audit.head().seq, True
         self._watcher = Watcher(self._store)
         watched = (self._watcher, asyncio.get_running_loop())
@@ -55,7 +55,7 @@ class Hub:
         with suppress(RuntimeError):
             try:
                 while not watcher.is_stopped:
-                    with suppress(StoreTroubleError):
+                    with suppress(StoreError):
                         self._publish(watcher, loop)
                     watcher.pause()
             except BaseException:
@@ -63,7 +63,7 @@ class Hub:
 
     def _publish(self, watcher: Watcher, loop: asyncio.AbstractEventLoop) -> None:
         for ids in watcher.changes():
-            # On this thread: one reading for all streams.
+            # On this thread: one read for all streams.
             entries = list(self._store.audit.entries(self.seq))
             others = ids - {entry.event.subject for entry in entries}
             loop.call_soon_threadsafe(self._tell, ids, entries, others)
@@ -85,7 +85,7 @@ class Hub:
 
     @contextmanager
     def stream(self) -> Iterator[asyncio.Queue[Told | None]]:
-        """A queue of what happens from now on; None is its end."""
+        """Return a queue of the changes from now on; None is its end."""
         queue: asyncio.Queue[Told | None] = asyncio.Queue()
         self._streams.add(queue)
         if not self.open:
@@ -97,7 +97,7 @@ class Hub:
 
     @contextmanager
     def watch(self, ask_id: str) -> Iterator[asyncio.Event]:
-        """An event that is set whenever this ask may have changed."""
+        """Return an event that is set whenever this ask may have changed."""
         changed = asyncio.Event()
         self._waits.setdefault(ask_id, set()).add(changed)
         try:
@@ -112,7 +112,7 @@ class Hub:
         queue.put_nowait(None)
 
     def close(self) -> None:
-        """Everybody is sent home: the server stops, or the store is gone."""
+        """End all streams and waits: the server stops, or the store is gone."""
         self.open = False
         for queue in list(self._streams):
             self._end(queue)
@@ -121,20 +121,20 @@ class Hub:
                 changed.set()
 
     def stop(self) -> None:
-        """From outside the loop: wait until the watcher's thread has ended."""
+        """Wait, outside of the loop, until the watcher's thread has ended."""
         if self._watcher and self._thread:
             self._watcher.stop()
             self._thread.join()
 
 
 def event_data(entry: Entry) -> str:
-    """What a stream tells of an event: that it happened, not what stands in it."""
+    """Describe an event for a stream: that it happened, without its content."""
     event = entry.event
     about = {"seq": entry.seq, "at": entry.at, "kind": event.kind, "subject": event.subject}
     return json.dumps({**about, "actor": event.actor})
 
 
 def _name_unnumbered(subject: str) -> str:
-    """What changed without an event: somebody drafts an answer, or an agent of a run works."""
+    """Name a change without an event: a draft of an answer, or a working agent."""
     kind = "draft" if run_of(subject) is None else "working"
     return json.dumps({"kind": kind, "subject": subject})

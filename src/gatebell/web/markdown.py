@@ -1,4 +1,4 @@
-"""Markdown as safe HTML that hides nothing: no image, no foreign markup, no disguised link."""
+"""Markdown as safe HTML: no image, no foreign markup, no disguised link, no hidden text."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 200_000
 # About half a second of parsing; a text of this length in ordinary prose takes a fifth of it.
 _MAX_STEPS = 80_000
-# The parser leaves out without a word what lies deeper than it goes.
+# The parser silently drops content that is nested deeper than this.
 _DEEPEST = 20
 _DEEPEST_EMPHASIS = 50
 
-# No user name, no blanks, no number in place of a host: nothing that is read in two ways.
+# No user name, no blanks, no number instead of a host: nothing that can be read in two ways.
 _BYTE = r"(?:0|[1-9]\d{0,2})"
 _HOST = rf"(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*|{_BYTE}(?:\.{_BYTE}){{3}}|\[[0-9a-f:.]+\]"
 _WEB = re.compile(rf"https?://({_HOST})(:\d+)?([/?#][!-~]*)?", re.IGNORECASE)
@@ -50,11 +50,11 @@ _ATTRIBUTES = {tag: {"class"} for tag in _CLASSED} | {
 
 
 class _TooIntricateError(Exception):
-    """This text would take too long, or lose some of its words, as Markdown."""
+    """As Markdown, this text would take too long or lose words."""
 
 
 def render(text: str) -> Markup:
-    """The text as HTML; as it was typed where it would take too long or not show whole."""
+    """Render the text as HTML; as plain text where Markdown would take too long or lose words."""
     words = inert(text[:MAX_CHARACTERS])
     try:
         made = _format(words)
@@ -79,11 +79,11 @@ def _format(words: str) -> Markup:
         link_rel="noopener noreferrer nofollow",
         set_tag_attribute_values={"a": {"target": "_blank"}},
     )
-    return Markup(html)  # noqa: S704 - this is what nh3 has cleaned
+    return Markup(html)  # noqa: S704 - nh3 has cleaned it
 
 
 def _check_rows(tokens: Sequence[Token], lines: Sequence[str]) -> None:
-    """A row with more cells than its table has columns would lose them."""
+    """Refuse a table row with more cells than columns: the cells would be lost."""
     row, cells = 0, ""
     for token in tokens:
         if token.type == "tr_open" and token.map:
@@ -100,8 +100,8 @@ def _bare(cells: str) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    # Line ends stay: what agents write is read in terminals first. Definitions of references
-    # are left as text, because as Markdown they are not shown at all.
+    # Line ends stay: agents write for terminals. Definitions of references are left as text,
+    # because Markdown does not show them at all.
     options = {"html": False, "breaks": True, "maxNesting": _DEEPEST + 3}
     parser = _Parser("commonmark", options)
     parser.enable(["table", "strikethrough"]).disable("reference")
@@ -128,7 +128,7 @@ def _bounded_inline(state: StateInline, _silent: bool) -> bool:
 
 
 def _count(env: EnvType) -> bool:
-    """A rule that never matches, and is asked at every step."""
+    """A rule that never matches, and is called at every step."""
     env["steps"] = env.get("steps", 0) + 1
     if env["steps"] > _MAX_STEPS:
         raise _TooIntricateError
@@ -137,12 +137,12 @@ def _count(env: EnvType) -> bool:
 
 class _Parser(MarkdownIt):
     def validateLink(self, url: str) -> bool:  # noqa: N802 - the parser's own name
-        """What is no link stays as it was typed."""
+        """Keep anything but a safe link as plain text."""
         return bool(_WEB.fullmatch(url) or _MAIL.fullmatch(url))
 
 
 def _text(tokens: Sequence[Token], at: int) -> str:
-    # Once more: an entity may have become a character that is not to be seen.
+    # Once more: an entity may have become an invisible character.
     return escape(inert(tokens[at].content))
 
 
@@ -168,7 +168,7 @@ def _heading_close(tokens: Sequence[Token], at: int) -> str:
 
 
 def _heading(token: Token) -> str:
-    """The page has the first two levels for itself."""
+    """Return the heading's tag; the page uses the first two levels itself."""
     return f"h{min(6, int(token.tag[1]) + 2)}"
 
 
@@ -177,7 +177,7 @@ def _link_open(tokens: Sequence[Token], at: int) -> str:
 
 
 def _link_close(tokens: Sequence[Token], at: int) -> str:
-    """Where the link goes, unless its words say exactly that."""
+    """Show the target of the link, unless its text is exactly that."""
     start = at - 1
     while tokens[start].type != "link_open":
         start -= 1

@@ -1,4 +1,4 @@
-"""Errors as HTTP tells them: a status, and a sentence that says what to do."""
+"""Errors over HTTP: a status, and a sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATUS: dict[type[errors.GateError], int] = {
     errors.AlreadySettledError: 409,
     errors.InvalidAnswerError: 422,
     errors.RefusedError: 403,
-    errors.StoreTroubleError: 503,
+    errors.StoreError: 503,
 }
 
 
@@ -35,7 +35,7 @@ class Problem(Exception):  # noqa: N818 - it is what the document is called
 
 
 def problem_of(error: Exception) -> Problem:
-    """What an error of the service comes to."""
+    """Convert an error of a service."""
     if isinstance(error, Problem):
         return error
     for kind in type(error).__mro__:

@@ -1,4 +1,4 @@
-"""How often somebody may knock: a bucket that fills again as time goes by."""
+"""Limits how often a client may send requests, with buckets that refill."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_BUCKETS = 10_000
 
 
 class Rate(NamedTuple):
-    """So many at once, and then so many a minute."""
+    """A number of requests at once, and then a number per minute."""
 
     at_once: int
     a_minute: int
@@ -28,14 +28,14 @@ RATES = {
 
 
 class Limits:
-    """The buckets of everybody who came lately."""
+    """The buckets of recent clients."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._buckets: dict[tuple[str, str], tuple[float, float]] = {}
 
     def count(self, kind: str, whose: str) -> None:
-        """One more; a Problem when there were too many."""
+        """Count a request; raise a Problem if there were too many."""
         rate, now = RATES[kind], self._monotonic()
         left, since = self._buckets.get((kind, whose), (float(rate.at_once), now))
         left = min(rate.at_once, left + (now - since) * rate.a_minute / 60)
@@ -43,6 +43,6 @@ class Limits:
             wait = str(int((1 - left) * 60 / rate.a_minute) + 1)
             raise Problem(429, f"too many requests: try again in {wait} s", {"retry-after": wait})
         if len(self._buckets) > _MAX_BUCKETS:
-            # Whoever comes from that many places is only slowed down less.
+            # A client with so many addresses is only slowed down less.
             self._buckets.clear()
         self._buckets[kind, whose] = (left - 1, now)

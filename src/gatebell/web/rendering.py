@@ -1,4 +1,4 @@
-"""Pages made of templates; whatever is not our own markup becomes inert on its way in (law 8)."""
+"""Pages from templates; all text but our own markup becomes inert (law 8)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 def page(
     web_request: WebRequest, template: str, title: str, status: int = 200, **data: Any
 ) -> HTMLResponse:
-    """A page for whoever is logged in."""
+    """Render a page for a signed-in person."""
     waiting = sum(number for _, number in web_request.store.asks.waiting_counts())
     frame = {
         "login": web_request.login,
@@ -35,7 +35,7 @@ def page(
         "waiting": waiting,
         "title": f"({waiting}) {title}" if waiting else title,
         "search": "",
-        # Nothing, unless somebody looked before reading: then the page looks again by itself.
+        # Nothing, unless the page was read before the store changed: then it reloads by itself.
         "seq": 0,
     }
     return HTMLResponse(_templates().get_template(template).render(frame | data), status)
@@ -44,7 +44,7 @@ def page(
 def bare_page(
     template: str, title: str, status: int = 200, headers: dict[str, str] | None = None, **data: Any
 ) -> HTMLResponse:
-    """A page for whoever is not logged in, or cannot be helped."""
+    """Render a page for a person who is not signed in, or an error."""
     frame = {"login": None, "scopes": (), "csrf": "", "title": title}
     text = _templates().get_template(template).render(frame | data)
     return HTMLResponse(text, status, headers)
@@ -56,7 +56,7 @@ def _templates() -> Environment:
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        # Every expression of every template goes through this: no text can be forgotten.
+        # Every expression of every template goes through this, so no text is forgotten.
         finalize=_inert,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -71,7 +71,7 @@ def _inert(value: Any) -> Any:
 
 
 def _keep_typed(text: str) -> Markup:
-    """What a person typed goes back into its field as it was."""
+    """Put a person's text back into its field unchanged."""
     return Markup("\n") + escape(text)
 
 
@@ -84,5 +84,5 @@ def _ago(at: datetime, now: datetime) -> str:
 
 
 def _principal(who: str) -> str:
-    """`person:ada` as ada; others by their whole name."""
+    """Show `person:ada` as ada, and others by their whole name."""
     return inert_line(who.removeprefix("person:"), 80)

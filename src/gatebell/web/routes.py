@@ -1,4 +1,4 @@
-"""Every route there is, and who may use it: a path that does not stand here does not exist."""
+"""Every route and its scopes: a path that is not listed here does not exist."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ API = (
     Row(
         "GET", "/api/asks", endpoints.list_asks, READ, "List asks",
         query=(
-            ("status", {"enum": ["pending", "settled"]}, "what is waiting (the default), or what is over"),
-            ("project", s.TEXT, "only what waits in this project"),
-            ("search", s.TEXT, "of settled ones, those whose question, note or id holds this"),
+            ("status", {"enum": ["pending", "settled"]}, "pending (the default) or settled asks"),
+            ("project", s.TEXT, "only asks of this project"),
+            ("search", s.TEXT, "settled asks with this text in the question, note or id"),
             _LIMIT,
         ),
         gives=(200, s.ASKS_GIVEN),

@@ -1,4 +1,4 @@
-"""The server process: uvicorn around the inbox, the sender beside it."""
+"""The server process: uvicorn with the inbox, and the sender beside it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ MAX_CONNECTIONS = 4_000
 class LimitedConnection(H11Protocol):
     """A connection that must complete its requests in time.
 
-    When there are too many connections, the oldest incomplete requests make room: those of real
-    clients are complete within milliseconds, so clients that never end one keep nobody out.
+    When there are too many connections, the oldest incomplete requests are closed. Requests of
+    real clients are complete within milliseconds, so endless requests keep no client out.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        # Narrower than uvicorn's own signature, as its own code is, too.
+        # Narrower than uvicorn's own signature, as in its own code.
         super().connection_made(transport)
         self.waits_since = self.loop.time()
         self._check = self.loop.call_later(HEADERS_WITHIN_SECONDS, self._end_if_late)
@@ -55,7 +55,7 @@ class LimitedConnection(H11Protocol):
         others = (one for one in self.connections if isinstance(one, LimitedConnection))
         waiting = [one for one in others if one is not self and one.is_incomplete()]
         waiting.sort(key=lambda one: one.waits_since)
-        # Half of them at once, so that a flood does not cost a search for each connection.
+        # Half of them at once, so that a flood does not cost a search per connection.
         for one in waiting[: len(waiting) // 2 + 1]:
             one.transport.abort()
         return bool(waiting)
@@ -75,7 +75,7 @@ class LimitedConnection(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """Sends streams and waits home first, so that ending takes no longer than it must."""
+    """Ends streams and waits first, so that the server stops quickly."""
 
     def __init__(self, config: uvicorn.Config, hub: Hub, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -83,7 +83,7 @@ class _Server(uvicorn.Server):
         self._ready = ready
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        # Not uvicorn's own: that dies of the signal in the end, and the sender with it.
+        # Not uvicorn's handler: that one ends by the signal, and ends the sender with it.
         self.force_exit = self.should_exit
         self.should_exit = True
         self._hub.close()
@@ -101,7 +101,7 @@ def serve(
     sender: Sender,
     ready: Callable[[], None],
 ) -> int:
-    """Serve until somebody ends it; says it is ready once it can be reached."""
+    """Serve until it is stopped; report when it can be reached."""
     _may_open_many_files()
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(name)s: %(message)s")
     web_context = make_web_context(store, site)
@@ -132,6 +132,6 @@ def serve(
 
 
 def _may_open_many_files() -> None:
-    """As many as the system lets us: each watcher and waiter holds a connection."""
+    """Raise the limit of open files, if possible: each stream and wait holds a connection."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

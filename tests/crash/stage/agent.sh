@@ -7,7 +7,7 @@ case $text in
 *finish-it*) task=finish-it ;;
 *way-2*) task=second-answer ;;
 *way-1*) task=first-answer ;;
-*) task=${text##*What you are to do now:?} && task=${task%%[!a-z-]*} ;;
+*) task=${text##*Your work now:?} && task=${task%%[!a-z-]*} ;;
 esac
 case $task in
 make-a-plan | first-answer) signal='{"status": "NEEDS_HUMAN", "question": "Which way?"}' ;;

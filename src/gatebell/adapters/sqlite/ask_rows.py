@@ -1,4 +1,4 @@
-"""Asks, answers, messages and visits as rows of SQLite, and read from them again."""
+"""Convert asks, answers, messages and visits to rows of SQLite and back."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from gatebell.adapters.sqlite.queries import (
     read_time,
 )
 from gatebell.domain.asks.answers import Answer
-from gatebell.domain.asks.asks import Ask, Message, Origin, Question, iso
+from gatebell.domain.asks.asks import Ask, Message, Origin, iso
 from gatebell.domain.asks.deadlines import Deadlines, Escalation
+from gatebell.domain.asks.questions import Question
 from gatebell.domain.asks.requirements import ANY_PERSON, Requirement
 from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, Priority, VisitEnd
 from gatebell.domain.permissions.calls import Call
@@ -54,7 +55,7 @@ def ask_row(ask: Ask) -> dict[str, Any]:
 
 
 def state_row(ask: Ask, expected_version: int = 0) -> dict[str, Any]:
-    """What can change of an ask, and from which version it may be written."""
+    """Return the changing columns of an ask, and the version that the write expects."""
     clock = ask.deadlines
     return {
         "id": ask.id,

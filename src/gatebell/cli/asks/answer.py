@@ -1,7 +1,8 @@
 """Answer an ask.
 
-An approval takes yes or no; a choice one of its options; a text any words; a form JSON.
-Without a value, on a terminal, it shows the whole ask and prompts.
+An approval takes yes or no. A choice takes one of its options, a text takes words, a form takes
+JSON. Without a value, on a terminal, it shows the whole ask and prompts.
+Example: gate answer a-7k2 yes --note "after the backup"
 """
 
 from __future__ import annotations
@@ -9,19 +10,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import wiring
-from gatebell.cli.asks.values import instead, meaning, other, warn_of_secret
+from gatebell.cli.asks.values import build_edited_call, build_other, parse_answer, warn_of_secret
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import can_prompt, describe_recorded, print_json
 from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import settled_sentence
-from gatebell.domain.asks.documents import ask_document
 from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.permissions.rules import Scope
 from gatebell.errors import AlreadySettledError, InvalidAnswerError, UsageError
 from gatebell.services.asks.answer_ask import answer
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.asks.create_ask import find
+from gatebell.services.asks.waiters import make_ask_document
 
 if TYPE_CHECKING:
     import argparse
@@ -37,18 +38,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("id", help="the whole id, or the task or number of the run that waits")
     add("value", nargs="*", help="yes or no, an option, several as A,B or 1,2, words, or JSON")
-    add("--note", default="", metavar="TEXT", help="said with the answer, for example a reason")
-    add("--other", metavar="TEXT", help="choose Other… and say this")
+    add("--note", default="", metavar="TEXT", help="a note beside the answer, for example a reason")
+    add("--other", metavar="TEXT", help="choose Other… with this text")
     add("--edit", action="store_true", help="write the answer in $VISUAL or $EDITOR")
     add("--file", metavar="F", help="read the answer from a file, or - for standard input")
-    add("--with", dest="instead", metavar="INPUT", help="yes to a call, with this command or JSON")
+    add(
+        "--with",
+        dest="instead",
+        metavar="INPUT",
+        help="approve a tool call with this command or JSON",
+    )
     add(
         "--for",
         dest="reach",
         metavar="HOW-LONG",
-        help="yes, and not asked again: session, task, branch, hour, or a number of times",
+        help="approve and do not ask again: session, task, branch, hour, or a number of times",
     )
-    add("--pattern", default="", metavar="P", help="what --for is about, instead of this call only")
+    add("--pattern", default="", metavar="P", help="the calls that --for allows, not only this one")
     add("--digest", metavar="D", help="refuse unless the ask still has this digest")
     add("--key", default="", metavar="K", help="a retry with the same key returns the first result")
     add_identity(parser)
@@ -61,15 +67,17 @@ def run(args: argparse.Namespace) -> int:
     ask = fall_due(store, find(store, args.id))
     ways = [bool(args.value) and not args.edit, args.other is not None, args.edit, bool(args.file)]
     if sum(ways) > 1:
-        raise UsageError("give the answer in one way: a value, --other, --edit or --file")
+        raise UsageError("give the answer once: a value, --other, --edit or --file")
     if not any(ways):
         return _prompt(store, who, ask)
     if args.value and not args.edit:
         warn_of_secret(ask)
-    given = Given(_value(store, who, ask, args), args.note, args.digest, args.key, _scope(args))
+    given = Given(
+        _read_value(store, who, ask, args), args.note, args.digest, args.key, _parse_scope(args)
+    )
     _, after = answer(store, ask.id, who, given)
     if args.json:
-        print_json(ask_document(after))
+        print_json(make_ask_document(store, after))
     else:
         print(describe_recorded(after))
         if given.scope:
@@ -78,28 +86,28 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _scope(args: argparse.Namespace) -> Scope | None:
+def _parse_scope(args: argparse.Namespace) -> Scope | None:
     if args.pattern and not args.reach:
-        raise UsageError("--pattern says what --for is about: add --for session, for example")
+        raise UsageError("--pattern needs --for; for example, add --for session")
     return Scope(args.reach, args.pattern) if args.reach else None
 
 
-def _value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any:
+def _read_value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any:
     if args.instead is not None:
         if DECISIONS.get(" ".join(args.value).lower()) != Decision.APPROVED:
-            raise UsageError("--with goes with a yes: gate answer ID yes --with INPUT")
+            raise UsageError("--with needs a yes: gate answer ID yes --with INPUT")
         if ask.question.call is None:
-            raise UsageError(f"{ask.id} holds no tool call, so there is no input to change")
-        return instead(ask.question.call, args.instead)
+            raise UsageError(f"{ask.id} is not about a tool call; answer it without --with")
+        return build_edited_call(ask.question.call, args.instead)
     if args.other is not None:
-        return other(ask, args.other)
+        return build_other(ask, args.other)
     if args.edit:
-        # Imported here: only those who write at length need a terminal's tools.
+        # Imported here: only --edit needs it.
         from gatebell.cli.asks.editor import in_editor
 
         value = in_editor(store, who, ask, " ".join(args.value))
         if value is None:
-            raise InvalidAnswerError("nothing stands below the line, so nothing was recorded")
+            raise InvalidAnswerError("no text below the line, so nothing was recorded")
         return value
     if args.file:
         text = read_text(args.file)
@@ -108,7 +116,7 @@ def _value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any
         )
     else:
         words = args.value
-    return meaning(ask, words)
+    return parse_answer(ask, words)
 
 
 def _prompt(store: Store, who: Caller, ask: Ask) -> int:
@@ -118,7 +126,7 @@ def _prompt(store: Store, who: Caller, ask: Ask) -> int:
     if not ask.pending:
         raise AlreadySettledError(settled_sentence(ask))
     if not can_prompt():
-        raise UsageError(f"say the answer: gate answer {ask.id} VALUE (there is no terminal here)")
+        raise UsageError(f"cannot prompt without a terminal; run: gate answer {ask.id} VALUE")
     try:
         return 0 if prompt_for(store, who, ask) else _NOT_YET
     except KeyboardInterrupt:

@@ -1,9 +1,10 @@
 """Ask a person and wait for the answer.
 
 The answer goes to stdout: `approved` or `rejected` (and the person's note on a second line),
-the option, the text, or JSON for a form (and a note to stderr). With exit code 11 there is
-no answer yet, and stdout says how to go on. The ask is durable: whatever happens to this
-process, `gate wait ID` gets the same answer.
+the option, the text, or JSON for a form (and a note to stderr). Exit code 11 means: no answer
+yet, and stdout has the next command. The ask is durable: even if this process ends,
+`gate wait ID` gets the same answer.
+Example: gate ask "Which database?" --option SQLite --option PostgreSQL
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from gatebell.app import wiring
 from gatebell.cli.asks.output_answer import (
     add_secret_options,
-    handing_of,
-    script_prefix,
+    build_handing,
+    read_script_prefix,
     wait_and_hand_over,
 )
 from gatebell.cli.identity import read_text
@@ -27,7 +28,7 @@ from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.requirements import parse_requirement
 from gatebell.domain.enums import AskKind
 from gatebell.domain.sessions.visits import Terms
-from gatebell.errors import StoreTroubleError, UsageError
+from gatebell.errors import StoreError, UsageError
 from gatebell.services.asks.create_ask import Request, ask
 
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("question", help="what to ask; after -- it may begin with a dash")
+    add("question", help="the question; after -- it may begin with a dash")
     add(
         "--kind",
         choices=[kind.value for kind in AskKind if kind != AskKind.SESSION],
-        help="approval, choice, text or form; by default what the other options suggest",
+        help="approval, choice, text or form; by default it follows from the other options",
     )
     add(
         "--option",
@@ -52,28 +53,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--multiple", action="store_true", help="several options may be chosen")
     add("--schema", metavar="F", help="JSON Schema of a form: a file, - or the JSON itself")
     add("--context", metavar="F", help="a file (or -) that is shown with the question")
-    add("--timeout", metavar="TIME", help="expire after so long: 300, 90s, 5m, 2h, 1d")
-    add("--default", metavar="V", help="the value when it times out (never for an approval)")
+    add("--timeout", metavar="TIME", help="expire after this time: 300, 90s, 5m, 2h, 1d")
+    add("--default", metavar="V", help="the value if the ask times out (not for an approval)")
     add("--priority", default="normal", help="urgent, high, normal, low, backlog or 0 to 4")
-    add("--from", dest="asker", default="", metavar="NAME", help="who asks, as people see it")
+    add(
+        "--from",
+        dest="asker",
+        default="",
+        metavar="NAME",
+        help="the asker's name, as people see it",
+    )
     add("--confidence", type=float, metavar="X", help="how sure the asker is, from 0 to 1")
-    add("--remind-every", metavar="TIME", help="put a reminder into the outbox as often as this")
+    add("--remind-every", metavar="TIME", help="remind people each time this time has passed")
     add(
         "--escalate",
         action="append",
         default=[],
         metavar="AFTER:WHO",
-        help="put a notice for somebody else into the outbox after so long",
+        help="notify another person or group after this time",
     )
     add("--require", metavar="WHO", help="2, 2:GROUP, 2:alice,bob or all:alice,bob must agree")
     add("--veto", action="append", default=[], metavar="NAME", help="this person's no is enough")
-    add("--not-author", action="store_true", help="whoever started the asker may not answer")
-    add(
-        "--secret", action="store_true", help="the answer is secret: kept apart, given once, erased"
-    )
+    add("--not-author", action="store_true", help="the person who started the asker may not answer")
+    add("--secret", action="store_true", help="keep the answer apart, hand it over once, erase it")
     add_secret_options(parser)
     _add_terms(parser)
-    add("--task", metavar="ID", help="the task that you have claimed and ask for; it waits, too")
+    add("--task", metavar="ID", help="the task that you claimed and ask for; the task waits, too")
     add("--no-wait", action="store_true", help="print the id and do not wait")
     add("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
@@ -85,15 +90,15 @@ def _add_terms(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="a person works it out with an agent, in its own program: gate continue ID",
     )
-    add("--model", default="sonnet", help="of a session's agent; sonnet by default")
-    add("--system-prompt", metavar="F", help="a file (or -) that tells a session's agent its part")
-    add("--stay", metavar="TIME", help="how long people may stay in a session: 90s, 30m, 2h")
+    add("--model", default="sonnet", help="the model of a session's agent (sonnet)")
+    add("--system-prompt", metavar="F", help="a file (or -) with a session's system prompt")
+    add("--stay", metavar="TIME", help="the longest visit in a session: 90s, 30m, 2h")
 
 
-def _owner(task: str | None) -> str:
+def _find_owner(task: str | None) -> str:
     if not task:
         return ""
-    # Imported here: most asks are for no task.
+    # Imported here: most asks are not for a task.
     from gatebell.domain.asks.owners import owner_of_task
     from gatebell.services.tasks.backlog import canonical
 
@@ -101,26 +106,26 @@ def _owner(task: str | None) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    request = _request(args)
+    request = _build_request(args)
     secret = request.secret or has_hidden(request.schema)
-    handing = handing_of(args, "", secret)
+    handing = build_handing(args, "", secret)
     if args.no_wait and handing.routes:
-        raise UsageError("--to-file and --exec wait for the answer: use them with gate wait later")
+        raise UsageError("--to-file and --exec do not go with --no-wait; use them with gate wait")
     if args.no_wait and secret and not args.json:
         raise UsageError(
-            "a secret is given to the holder of a token: --no-wait needs --json for it"
+            "a secret with --no-wait needs --json, which prints the token to get the answer with"
         )
     try:
         store = wiring.open_store()
         caller = wiring.caller(store, "cli")
-        origin = wiring.in_its_project(wiring.origin(caller, args.asker, _owner(args.task)))
+        origin = wiring.move_to_project(wiring.origin(caller, args.asker, _find_owner(args.task)))
         if caller.agent:
             request = request._replace(activity=wiring.summarise_activity(origin))
         opened = ask(store, request, origin, caller)
-    except StoreTroubleError as problem:
+    except StoreError as problem:
         if args.task or args.no_wait or args.json or handing.routes:
             raise
-        # Imported here: a store is out of reach in sandboxes only.
+        # Imported here: only a sandbox cannot reach the store.
         from gatebell.cli.asks import file_fallback
 
         file_fallback.ask(request, problem)
@@ -133,14 +138,18 @@ def run(args: argparse.Namespace) -> int:
             print(ask_id)
         return 0
     way = "continue" if args.session else "answer"
-    sent = f"{script_prefix()} Question sent, waiting for response...\n" if script_prefix() else ""
+    sent = (
+        f"{read_script_prefix()} Question sent, waiting for response...\n"
+        if read_script_prefix()
+        else ""
+    )
     print(f"{sent}Waiting for a person: gate {way} {ask_id}", file=sys.stderr, flush=True)
     handing = handing._replace(token=opened.token)
     return wait_and_hand_over(store, caller, ask_id, handing)
 
 
-def _request(args: argparse.Namespace) -> Request:
-    schema = _schema(args.schema)
+def _build_request(args: argparse.Namespace) -> Request:
+    schema = _read_schema(args.schema)
     kind = AskKind(args.kind) if args.kind else _suggest_kind(schema, args.option)
     return Request(
         prompt=args.question,
@@ -148,18 +157,18 @@ def _request(args: argparse.Namespace) -> Request:
         options=tuple(args.option),
         multiple=args.multiple,
         schema=schema,
-        context=_context(args.context),
+        context=_read_context(args.context),
         priority=args.priority,
         confidence=args.confidence,
-        default=_default(kind, args),
+        default=_parse_default(kind, args),
         secret=args.secret,
-        requirement=_requirement(args),
+        requirement=_build_requirement(args),
         expires_seconds=None if args.timeout is None else parse_duration(args.timeout),
         remind_every_seconds=(
             None if args.remind_every is None else parse_duration(args.remind_every)
         ),
         escalations=tuple(map(parse_escalation, args.escalate)),
-        session=_terms(kind, args),
+        session=_build_terms(kind, args),
     )
 
 
@@ -169,16 +178,16 @@ def _suggest_kind(schema: Any, options: list[str]) -> AskKind:
     return AskKind.CHOICE if options else AskKind.TEXT
 
 
-def _terms(kind: AskKind, args: argparse.Namespace) -> Terms | None:
-    told = read_text(args.system_prompt) if args.system_prompt else ""
+def _build_terms(kind: AskKind, args: argparse.Namespace) -> Terms | None:
+    prompt = read_text(args.system_prompt) if args.system_prompt else ""
     stay = None if args.stay is None else parse_duration(args.stay)
-    terms = Terms(kind, told, args.model, session_seconds=stay)
+    terms = Terms(kind, prompt, args.model, session_seconds=stay)
     if not args.session and terms != Terms(kind):
-        raise UsageError("--model, --system-prompt and --stay are for a --session")
+        raise UsageError("--model, --system-prompt and --stay need --session")
     return terms if args.session else None
 
 
-def _requirement(args: argparse.Namespace) -> dict[str, Any]:
+def _build_requirement(args: argparse.Namespace) -> dict[str, Any]:
     data = parse_requirement(args.require) if args.require else {}
     if args.veto:
         data["veto"] = args.veto
@@ -187,17 +196,17 @@ def _requirement(args: argparse.Namespace) -> dict[str, Any]:
     return data
 
 
-def _schema(given: str | None) -> Any:
+def _read_schema(given: str | None) -> Any:
     if given is None:
         return None
     text = given if given.lstrip().startswith("{") else read_text(given)
     try:
         return json.loads(text)
     except ValueError as error:
-        raise UsageError(f"the schema is not JSON: {error}") from None
+        raise UsageError(f"--schema is not valid JSON: {error}") from None
 
 
-def _context(path: str | None) -> Any:
+def _read_context(path: str | None) -> Any:
     if path is None:
         return None
     text = read_text(path)
@@ -207,10 +216,10 @@ def _context(path: str | None) -> Any:
         return text
 
 
-def _default(kind: AskKind, args: argparse.Namespace) -> Any:
+def _parse_default(kind: AskKind, args: argparse.Namespace) -> Any:
     if args.default is None or kind != AskKind.FORM:
         return [args.default] if args.default and args.multiple else args.default
     try:
         return json.loads(args.default)
     except ValueError as error:
-        raise UsageError(f"the default of a form is JSON: {error}") from None
+        raise UsageError(f"--default of a form must be valid JSON: {error}") from None

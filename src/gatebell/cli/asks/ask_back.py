@@ -1,4 +1,7 @@
-"""Send the asker a message. The ask stays pending and shows the reply."""
+"""Send the asker a message; the ask stays pending and shows the reply.
+
+Example: gate ask-back a-7k2 "Which database do you mean?"
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bringing up what waits, one ask after the other, most urgent first: by windows, or in this terminal."""
+"""Ask a person the pending asks one by one, most urgent first, in windows or in this terminal."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gatebell.cli.asks.listen import AT_PROMPT
 from gatebell.cli.asks.prompts import prompt_for
 from gatebell.cli.screen import columns
 from gatebell.domain.asks.answers import Given
-from gatebell.domain.asks.asks import OTHER
+from gatebell.domain.asks.questions import OTHER
 from gatebell.domain.enums import AskKind
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.text.display import frame, inert_line
-from gatebell.errors import GateError, StoreTroubleError
+from gatebell.errors import GateError, StoreError
 from gatebell.ports.dialogs import TERMINAL, VALUE, Reply, Showing
 from gatebell.services.asks import answer_ask
 from gatebell.services.asks.apply_deadlines import fall_due
@@ -34,12 +34,12 @@ _POLL_SECONDS = 0.2
 _REST_SECONDS = 1.0
 _MAX = 200
 _RULE = "=" * 60
-# The one whose windows are drawn where we print.
+# The tool that draws its windows in this terminal.
 _IN_TERMINAL = "dialog"
 
 
 class Bringer:
-    """Asks the person here, until it is interrupted."""
+    """Asks the person here until a signal ends it."""
 
     def __init__(
         self,
@@ -52,16 +52,16 @@ class Bringer:
         *,
         at_terminal: bool,
     ) -> None:
-        """`tool` shows windows; without one, and not at a terminal, nobody is asked."""
+        """`tool` shows windows; without a tool and a terminal, no person is asked."""
         self._store, self._caller, self._projects, self._screen = store, caller, projects, screen
         self._interrupts, self._tool, self._at_terminal = interrupts, tool, at_terminal
         self._put_off: dict[str, float] = {}
         self._row: list[str] = []
         self._unsaved: dict[str, str] = {}
-        """What people typed while the store gave trouble."""
+        """Text that people typed while the store could not be written."""
         self._problem = ""
         self._named: set[str] = set()
-        """Asks that no window can show, and that were named."""
+        """Asks that no window can show, and that were listed once."""
 
     def work(self) -> None:
         bell = self._store.bell()
@@ -75,12 +75,12 @@ class Bringer:
             bell.close()
 
     def _bring_up_next(self) -> bool:
-        """False: nothing waits, or the store gives trouble, which may be over in a moment."""
+        """Ask the next ask; return False if none waits or the store has an error just now."""
         try:
             ask = self.next()
             if ask:
                 self.bring_up(ask)
-        except StoreTroubleError as error:
+        except StoreError as error:
             if self._problem != str(error):
                 self._problem = str(error)
                 self._screen.say(inert_line(self._problem, 500))
@@ -89,8 +89,8 @@ class Bringer:
         return ask is not None
 
     def next(self) -> Ask | None:
-        """The most urgent ask that the person has not just put off."""
-        waiting = self._waiting()
+        """Return the most urgent ask that the person has not just put off."""
+        waiting = self._list_waiting()
         now = self._store.monotonic()
         self._put_off = {
             one: until for one, until in self._put_off.items() if until > now and one in waiting
@@ -101,60 +101,60 @@ class Bringer:
         self._row.clear()
         return None
 
-    def _waiting(self) -> dict[str, Ask]:
+    def _list_waiting(self) -> dict[str, Ask]:
         if not self._tool and not self._at_terminal:
             return {}
         asks = [
             ask for project in self._projects() for ask in self._store.asks.pending(_MAX, project)
         ]
         if self._tool:
-            self._name_left_out(asks)
-            asks = [ask for ask in asks if _fits_a_window(ask)]
+            self._list_left_out(asks)
+            asks = [ask for ask in asks if _fits_window(ask)]
         asks.sort(key=lambda ask: (ask.priority, ask.opened_at))
         return {ask.id: ask for ask in asks}
 
-    def _name_left_out(self, asks: list[Ask]) -> None:
-        """Name each ask once that no window can show."""
+    def _list_left_out(self, asks: list[Ask]) -> None:
+        """List each ask once that no window can show."""
         for ask in asks:
-            if not _fits_a_window(ask) and ask.id not in self._named:
+            if not _fits_window(ask) and ask.id not in self._named:
                 self._named.add(ask.id)
-                way = f"a window cannot show it: gate answer {ask.id}"
+                way = f"a window cannot show it; run: gate answer {ask.id}"
                 self._screen.say(
-                    f"{_heading(ask, '')} {inert_line(ask.question.prompt, 200)} ({way})"
+                    f"{_format_heading(ask, '')} {inert_line(ask.question.prompt, 200)} ({way})"
                 )
 
     def bring_up(self, ask: Ask) -> None:
-        """Ask this one now; whatever comes of it, others have their turn before it comes again."""
-        position = self._position(ask)
+        """Ask this ask now; afterwards put it off, so that others come first."""
+        position = self._find_position(ask)
         try:
             if self._tool:
                 self._in_window(ask, position)
             else:
-                self._in_terminal(ask, _RULE, _heading(ask, position))
+                self._in_terminal(ask, _RULE, _format_heading(ask, position))
         finally:
             self._put_off[ask.id] = self._store.monotonic() + _NOT_AGAIN_WITHIN_SECONDS
 
     def _in_window(self, ask: Ask, position: str) -> None:
         if self._tool == _IN_TERMINAL:
-            self._screen.hold(ask.id, *_banner(ask, position))
+            self._screen.hold(ask.id, *_format_banner(ask, position))
         else:
-            self._screen.say(*_banner(ask, position))
+            self._screen.say(*_format_banner(ask, position))
         try:
-            reply = self._ask_in_window(ask, self._showing(ask, position))
+            reply = self._ask_in_window(ask, self._build_showing(ask, position))
         finally:
             self._screen.go_on()
         try:
-            self._heed(ask, reply)
-        except StoreTroubleError:
+            self._apply_reply(ask, reply)
+        except StoreError:
             self._unsaved[ask.id] = reply.value or reply.typed
-            self._screen.say(f"Not recorded; {ask.id} comes up again, with what you typed.")
+            self._screen.say(f"Not recorded; {ask.id} is shown again with your text.")
             raise
 
-    def _position(self, ask: Ask) -> str:
-        """`2/5` when it is the second of five, counted since nothing waited."""
+    def _find_position(self, ask: Ask) -> str:
+        """Return `2/5` for the second of five asks, counted since the last time that none waited."""
         if ask.id in self._row:
             self._row.remove(ask.id)
-        left = [one for one in self._waiting() if one not in self._row]
+        left = [one for one in self._list_waiting() if one not in self._row]
         self._row.append(ask.id)
         number, of = len(self._row), len(self._row) - 1 + len(left)
         return f"{number}/{of}" if of > 1 else ""
@@ -167,7 +167,7 @@ class Bringer:
         finally:
             self._screen.go_on()
 
-    def _heed(self, ask: Ask, reply: Reply) -> None:
+    def _apply_reply(self, ask: Ask, reply: Reply) -> None:
         if reply.typed:
             answer_ask.save_draft(self._store, ask.id, self._caller, reply.typed)
         if reply.outcome == VALUE:
@@ -188,11 +188,11 @@ class Bringer:
         return self._show(ask, own)._replace(is_other=True)
 
     def _show(self, ask: Ask, showing: Showing) -> Reply:
-        """Return what the person did with the window; an answer from elsewhere closes it."""
+        """Return the person's reply in the window; an answer from elsewhere closes the window."""
         dialog = wiring.dialog(self._tool)
         assert dialog, "a tool that was named has its dialog"
         replies: list[Reply] = []
-        # On a thread of its own, so that this one can look whether it is still needed.
+        # In another thread, so that this one can check whether the ask is still pending.
         thread = threading.Thread(
             target=lambda: replies.append(dialog.ask(showing)), name="dialog", daemon=True
         )
@@ -212,11 +212,11 @@ class Bringer:
         try:
             now = self._store.asks.get(ask.id)
             return now is not None and fall_due(self._store, now).pending
-        except StoreTroubleError:
-            # Nobody knows; what is being typed must not be lost for that.
+        except StoreError:
+            # The store cannot be read just now; the person's typing must not be lost.
             return True
 
-    def _showing(self, ask: Ask, position: str) -> Showing:
+    def _build_showing(self, ask: Ask, position: str) -> Showing:
         question, clock = ask.question, ask.deadlines
         left = None
         if clock.expires_at and clock.hard:
@@ -225,7 +225,7 @@ class Bringer:
             question.kind,
             question.prompt,
             question.option_labels,
-            _context(ask),
+            _describe_context(ask),
             ask.activity,
             ask.origin.agent,
             ask.origin.project,
@@ -240,14 +240,14 @@ class Bringer:
         try:
             value = {"other": reply.value} if reply.is_other else reply.value
             answer_ask.answer(self._store, ask.id, who, Given(value, digest=reply.digest))
-        except StoreTroubleError:
+        except StoreError:
             raise
         except GateError as error:
             self._screen.say(f"Refused, but kept: {inert_line(str(error), 500)}")
 
 
-def _fits_a_window(ask: Ask) -> bool:
-    """Whether a window can show all of it; the rest waits in the inbox."""
+def _fits_window(ask: Ask) -> bool:
+    """Return whether a window can show the whole ask."""
     question = ask.question
     plain = (
         question.kind in (AskKind.TEXT, AskKind.CHOICE, AskKind.APPROVAL) and not ask.token_digest
@@ -255,7 +255,7 @@ def _fits_a_window(ask: Ask) -> bool:
     return plain and not question.multiple
 
 
-def _context(ask: Ask) -> str:
+def _describe_context(ask: Ask) -> str:
     context, call = ask.question.context, ask.question.call
     parts = [f"The call: {call.tool}\n{shown(call.input)}"] if call else []
     if context is not None:
@@ -264,13 +264,13 @@ def _context(ask: Ask) -> str:
     return "\n\n".join(parts)
 
 
-def _heading(ask: Ask, position: str) -> str:
+def _format_heading(ask: Ask, position: str) -> str:
     mark = f"[{position}] " if position else ""
     return f"{mark}[{inert_line(ask.origin.agent, 100)}] Question:"
 
 
-def _banner(ask: Ask, position: str) -> list[str]:
-    lines = [_RULE, _heading(ask, position)]
+def _format_banner(ask: Ask, position: str) -> list[str]:
+    lines = [_RULE, _format_heading(ask, position)]
     lines += frame(ask.question.prompt, columns(), most=2_000)
     if ask.question.option_labels:
         options = ", ".join(ask.question.option_labels)

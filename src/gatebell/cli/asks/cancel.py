@@ -1,4 +1,7 @@
-"""Withdraw an ask; whoever waits for it is told who did it and why."""
+"""Withdraw an ask; its asker learns who did it and why.
+
+Example: gate cancel a-7k2 --reason "not needed any more"
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,13 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="the whole id, or the task or number of the run that waits")
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why, for whoever waits")
+    parser.add_argument(
+        "--reason", default="", metavar="TEXT", help="the reason, shown to the asker"
+    )
     parser.add_argument(
         "--failed",
         action="store_true",
-        help="of a session that cannot be had: its asker gets `failed`, not `cancelled`",
+        help="for a session that cannot take place: its asker gets `failed`, not `cancelled`",
     )
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")

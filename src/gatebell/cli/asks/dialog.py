@@ -1,6 +1,6 @@
-"""Windows that ask you on the desktop: which programs can show them here, and a test (docs/dialogs.md).
+"""List the programs that can show a question in a window here, or test one (docs/dialogs.md).
 
-`gate dialog` lists them, `gate dialog test` shows a sample question and prints what came back.
+Example: `gate dialog test` shows a sample question and prints your answer.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from gatebell.ports.dialogs import Found, Reply
 
 _SAMPLES = {
-    "yesno": Showing(AskKind.CHOICE, "Shall the sample be answered with yes or no?", ("yes", "no")),
+    "yesno": Showing(AskKind.CHOICE, "Is this sample question readable?", ("yes", "no")),
     "select": Showing(
         AskKind.CHOICE,
         "Which database does the sample use?",
         ("PostgreSQL, with a server of its own", "SQLite", "MariaDB", "None: files are enough"),
     ),
-    "text": Showing(AskKind.TEXT, "What shall the sample be called?"),
+    "text": Showing(AskKind.TEXT, "Which name should the sample have?"),
     "approval": Showing(
-        AskKind.APPROVAL, "May the sample go out? This is a test: nothing goes out."
+        AskKind.APPROVAL, "Publish the sample? This is a test: nothing is published."
     ),
 }
 
@@ -39,42 +39,43 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "verb", nargs="?", default="list", choices=("list", "test"), help="list | test"
     )
     parser.add_argument("--list", action="store_true", help="with test: only list the programs")
-    parser.add_argument("--tool", metavar="T", default="", help="with test: show it by this one")
+    parser.add_argument("--tool", metavar="T", default="", help="with test: use this program")
     parser.add_argument(
         "--kind",
         choices=tuple(_SAMPLES),
         default="yesno",
-        help="with test: what the sample asks for (yesno)",
+        help="with test: the kind of sample question (yesno)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     if args.tool and args.tool not in settings.DIALOGS[1:-1]:
-        raise UsageError(f"--tool is one of {', '.join(settings.DIALOGS[1:-1])}")
+        expected = ", ".join(settings.DIALOGS[1:-1])
+        raise UsageError(f"--tool: expected one of {expected}, got {args.tool!r}")
     if args.verb == "list" and args.tool:
-        raise UsageError("only a test takes a tool: gate dialog test --tool T")
+        raise UsageError("--tool is for a test: gate dialog test --tool T")
     if args.verb == "list" or args.list:
         return _list(args.json)
-    return _test(args.tool, args.kind, args.json)
+    return _run_test(args.tool, args.kind, args.json)
 
 
 def _list(as_json: bool) -> int:
     named, tools = settings.dialog(os.environ), wiring.dialog_tools()
-    chosen = _chosen(named, tools)
+    chosen = _choose_tool(named, tools)
     if as_json:
         listed = [{"tool": tool, "works": not why, "problem": why} for tool, why in tools]
         print_json({"setting": named, "chosen": chosen, "tools": listed})
         return 0
     _print_tools(tools, chosen)
     if named == "off":
-        print("\nThe setting dialog is off: no windows are shown.")
+        print("\nThe setting dialog is off, so no windows are shown.")
     elif not chosen:
-        print("\nNone works here: questions are asked in the terminal, and wait in gate inbox.")
+        print("\nNo program works here. Answer questions in the terminal or in gate inbox.")
     return 0
 
 
-def _chosen(named: str, tools: list[Found]) -> str:
+def _choose_tool(named: str, tools: list[Found]) -> str:
     if named == "off":
         return ""
     if named != "auto":
@@ -89,17 +90,17 @@ def _print_tools(tools: list[Found], chosen: str) -> None:
         print(f"{tool:10} {mark}{used}{'  ' + short(problem) if problem else ''}")
 
 
-def _test(tool: str, kind: str, as_json: bool) -> int:
+def _run_test(tool: str, kind: str, as_json: bool) -> int:
     tools = wiring.dialog_tools()
-    chosen = tool or _chosen(settings.dialog(os.environ), tools)
+    chosen = tool or _choose_tool(settings.dialog(os.environ), tools)
     if not as_json:
         _print_tools(tools, chosen)
     if not chosen:
-        raise NotFoundError("no dialog can be shown here: gate dialog says why")
+        raise NotFoundError("no program can show a window here; gate dialog lists the reasons")
     dialog = wiring.dialog(chosen)
     assert dialog is not None
-    print(f"\nA sample question is on your screen, by {chosen} …", file=sys.stderr, flush=True)
-    reply = dialog.ask(_sample(kind))
+    print(f"\n{chosen} shows a sample question on your screen …", file=sys.stderr, flush=True)
+    reply = dialog.ask(_build_sample(kind))
     if as_json:
         print_json({"tool": chosen, **reply._asdict()})
     else:
@@ -107,11 +108,11 @@ def _test(tool: str, kind: str, as_json: bool) -> int:
     return 0 if reply.outcome == VALUE else 1
 
 
-def _sample(kind: str) -> Showing:
+def _build_sample(kind: str) -> Showing:
     return _SAMPLES[kind]._replace(
         agent="gate dialog test",
         project=os.getcwd(),
-        context="This is a test: whatever you do here changes nothing.",
+        context="This is a test: your answer changes nothing.",
         position="1/1",
     )
 
@@ -119,6 +120,6 @@ def _sample(kind: str) -> Showing:
 def _describe_reply(reply: Reply) -> str:
     if reply.outcome == VALUE:
         return f"Answered: {short(reply.value)}"
-    kept = f"; typed and kept as a draft: {short(reply.typed)}" if reply.typed else ""
+    kept = f"; your draft: {short(reply.typed)}" if reply.typed else ""
     why = f" ({short(reply.why)})" if reply.why else ""
     return f"No answer: {reply.outcome.replace('_', ' ')}{why}{kept}"

@@ -1,4 +1,4 @@
-"""Writing an answer in the person's editor; only what stands below the line counts."""
+"""Write an answer in the person's editor; only the text below a line counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.cli.asks.values import meaning
+from gatebell.cli.asks.values import parse_answer
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 def in_editor(
     store: Store, caller: Caller, ask: Ask, start: str = "", proposed: str = "", title: str = ""
 ) -> Any:
-    """What was written, kept as a draft until it is recorded; None when nothing was.
+    """Return the answer that the person wrote, or None; keep it as a draft until it is recorded.
 
-    What was `proposed` stands there where the person has nothing yet; left so, it is no draft.
-    With the `title` of a task it is a response to that one.
+    Without a draft the editor starts with the `proposed` text, which is not a draft if unchanged.
+    With the `title` of a task the answer is a response to that task.
     """
-    # A line that no agent can foresee, and so none can draw a second time.
+    # An agent cannot guess this line, so it cannot write the same line into its question.
     mark = os.urandom(4).hex()
     line = f"## Your answer: write below this line {mark}; nothing above it counts"
     if title:
         line = f"## Your Response (write below this line) {mark}; nothing above it counts"
-    above = _response_template(ask, title) if title else _template(ask)
+    above = _format_response(ask, title) if title else _format_question(ask)
     kept = "" if start else answer_ask.draft(store, ask.id, caller)
     after = edit_text(f"{above}\n{line}\n{start or kept or proposed}\n")
     above, drawn, below = after.text.partition(line)
@@ -44,32 +44,32 @@ def in_editor(
     if is_draft:
         answer_ask.save_draft(store, ask.id, caller, answer)
     if after.code:
-        so = "what stood there is a draft now" if is_draft else "nothing was changed"
-        raise UsageError(f"the editor ended with exit code {after.code}; {so}")
+        kept = "your text is kept as a draft" if is_draft else "nothing was changed"
+        raise UsageError(f"the editor ended with exit code {after.code}; {kept}")
     if kept and not after.is_saved:
-        raise InvalidAnswerError("nothing was saved in the editor; your draft comes up again")
+        raise InvalidAnswerError("nothing was saved in the editor; your draft is kept")
     if answer and not drawn:
         raise InvalidAnswerError(
-            "the line above the answer is gone, so it is unclear what counts; "
-            "what you wrote is kept as a draft and comes up again"
+            "the line above the answer is missing, so the answer is unclear; "
+            "your text is kept as a draft and is shown the next time"
         )
     if not answer:
         return None
     several = ask.question.answered_as == AskKind.CHOICE and ask.question.multiple
-    return meaning(ask, answer.splitlines() if several else [answer])
+    return parse_answer(ask, answer.splitlines() if several else [answer])
 
 
-def _response_template(ask: Ask, title: str) -> str:
+def _format_response(ask: Ask, title: str) -> str:
     head = [f"# Response to: {title}", "", "## Question", ask.question.prompt]
-    return inert("\n".join([*head, *_around(ask)]).rstrip("\n") + "\n")
+    return inert("\n".join([*head, *_list_context(ask)]).rstrip("\n") + "\n")
 
 
-def _template(ask: Ask) -> str:
+def _format_question(ask: Ask) -> str:
     head = [f"# {ask.id}: {ask.question.kind}", "", ask.question.prompt, ""]
-    return inert("\n".join([*head, *_around(ask)]))
+    return inert("\n".join([*head, *_list_context(ask)]))
 
 
-def _around(ask: Ask) -> list[str]:
+def _list_context(ask: Ask) -> list[str]:
     question = ask.question
     parts = [f"- {option}" for option in question.options]
     schema = None if question.schema is None else json.dumps(question.schema, indent=2)
@@ -80,19 +80,19 @@ def _around(ask: Ask) -> list[str]:
 
 
 class Edited(NamedTuple):
-    """What became of a text in the person's editor."""
+    """The result of editing a text in the person's editor."""
 
     text: str
     code: int
     is_saved: bool
-    """Whether the file was written at all, be it as it was."""
+    """Whether the file was written, even if unchanged."""
 
 
 def edit_text(text: str) -> Edited:
-    """Have a text edited; UsageError: there is no editor."""
+    """Open a text in the person's editor; raise UsageError without an editor."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor and not sys.stdin.isatty():
-        raise UsageError("--edit needs a terminal, or an editor named in $VISUAL or $EDITOR")
+        raise UsageError("--edit needs a terminal; or set $VISUAL or $EDITOR")
     editor = editor or "vi"
     descriptor, path = tempfile.mkstemp(prefix="gate-", suffix=".md")
     try:

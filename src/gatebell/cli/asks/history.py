@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.asks.values import positive
+from gatebell.cli.asks.values import parse_count
 from gatebell.cli.screen import add_colour, columns, print_json
 from gatebell.domain.asks.asks import settled_word
-from gatebell.domain.asks.documents import ask_document
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AskStatus
 from gatebell.domain.text.display import cell, inert_line
 from gatebell.services.asks.apply_deadlines import sweep
+from gatebell.services.asks.waiters import make_ask_document
 
 if TYPE_CHECKING:
     import argparse
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "search", nargs="?", default="", help="only those with this in question, note or id"
+        "search", nargs="?", default="", help="only asks with this text in question, note or id"
     )
     parser.add_argument(
-        "--limit", type=positive, default=50, metavar="N", help="how many at most (50)"
+        "--limit", type=parse_count, default=50, metavar="N", help="list at most N (50)"
     )
     parser.add_argument("--json", action="store_true", help="print a JSON list (docs/json.md)")
 
@@ -36,19 +36,21 @@ def run(args: argparse.Namespace) -> int:
     asks = store.asks.list_settled(args.limit + 1, args.search)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
-        print_json([ask_document(ask) for ask in asks])
+        print_json([make_ask_document(store, ask) for ask in asks])
     elif not asks:
         print(
-            "Nothing has been settled yet." if not args.search else "Nothing like that was asked."
+            f"No settled ask contains {inert_line(args.search, 100)}."
+            if args.search
+            else "No ask is settled yet."
         )
     else:
-        print("\n".join(map(_line, asks)))
+        print("\n".join(map(_format_line, asks)))
         if more:
             print(f"… and more: gate history --limit {args.limit * 4}")
     return 0
 
 
-def _line(ask: Ask) -> str:
+def _format_line(ask: Ask) -> str:
     how = ask.decision or ("" if ask.status == AskStatus.ANSWERED else settled_word(ask))
     if ask.value is not None:
         how = f"{how} {answer_text(ask, ask.value)}".strip()

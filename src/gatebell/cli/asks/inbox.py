@@ -1,4 +1,4 @@
-"""List what is waiting, most urgent first; with --answer, go through it one by one."""
+"""List the asks that wait, most urgent first; with --answer, answer them one by one."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.app.environment import project
-from gatebell.cli.asks.values import positive
+from gatebell.cli.asks.values import parse_count
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import add_colour, inbox_lines, print_json, short
-from gatebell.domain.asks.documents import ask_document
 from gatebell.domain.text.display import age, cell, storable
 from gatebell.errors import UsageError
 from gatebell.services.asks.apply_deadlines import sweep
-from gatebell.services.asks.waiters import is_waiter_gone
+from gatebell.services.asks.waiters import make_ask_document
 
 if TYPE_CHECKING:
     import argparse
@@ -34,9 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--project",
         metavar="DIR",
-        help="only those of the project this folder is in (its git root)",
+        help="only asks of the project (the git root) that contains this folder",
     )
-    add("--limit", type=positive, default=50, metavar="N", help="how many at most (50)")
+    add("--limit", type=parse_count, default=50, metavar="N", help="list at most N (50)")
     add("--ids", action="store_true", help="print ids only")
     add_identity(parser)
     add("--json", action="store_true", help="print a JSON list (docs/json.md)")
@@ -45,15 +44,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     if args.as_name or args.token_file:
-        # Whoever says who they are must be it, also where it makes no difference.
+        # A wrong token is refused even though the list does not depend on it.
         caller(store, args)
     sweep(store)
-    where = None if args.project is None else _project(store, args.project)
+    where = None if args.project is None else _find_project(store, args.project)
     asks = store.asks.pending(args.limit + 1, where)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
-        gone = [{"asker_gone": is_waiter_gone(store, ask)} for ask in asks]
-        print_json([ask_document(ask) | one for ask, one in zip(asks, gone, strict=True)])
+        print_json([make_ask_document(store, ask) for ask in asks])
     elif args.ids:
         for ask in asks:
             print(ask.id)
@@ -61,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         return _answer_all(store, where, args)
     elif not asks:
         print(f"Nothing is waiting{f' in {where}' if where else ' for you'}.")
-        print("An agent or a script asks with: gate ask QUESTION")
+        print("Agents and scripts ask with: gate ask QUESTION")
         _print_notes(store)
     else:
         for line in inbox_lines(store, asks):
@@ -76,22 +74,22 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _project(store: Store, given: str) -> str:
-    """The project that a folder is in; one that was removed may still have asks."""
+def _find_project(store: Store, given: str) -> str:
+    """Return the project of a folder; a removed folder may still have asks."""
     path = os.path.abspath(os.path.expanduser(given))
-    # Asks keep it as text, also where it is none.
+    # Asks store the path as text, even if it is not valid UTF-8.
     found = storable(project(path))
     if not os.path.isdir(path) and not store.asks.pending(1, found):
-        raise UsageError(f"--project: there is no folder {path}")
+        raise UsageError(f"--project: {path} is not a folder; name one that exists")
     return found
 
 
 def _print_notes(store: Store) -> None:
-    """What agents said lately without waiting for an answer."""
+    """Print the recent notes of agents."""
     since = store.now() - _NOTES_ARE_SHOWN
     notes = [note for note in store.notes.newest(_MAX_NOTES) if note.sent_at > since]
     if notes:
-        print("\nLately, from agents that do not wait:")
+        print("\nRecent notes from agents (no answer needed):")
     for note in reversed(notes):
         ago = age((store.now() - note.sent_at).total_seconds())
         print(f"{ago:>4}  {cell(note.author, 14)} {short(note.text)}")
@@ -100,7 +98,7 @@ def _print_notes(store: Store) -> None:
 def _answer_all(store: Store, project: str | None, args: argparse.Namespace) -> int:
     if not sys.stdin.isatty():
         raise UsageError("gate inbox --answer needs a terminal; in a script: gate answer ID VALUE")
-    # Imported here: listing needs no prompts.
+    # Imported here: a list needs no prompts.
     from gatebell.cli.asks.prompts import prompt_for
 
     who = caller(store, args)
@@ -113,7 +111,5 @@ def _answer_all(store: Store, project: str | None, args: argparse.Namespace) -> 
     except KeyboardInterrupt:
         print("Stopped.")
         return 0
-    print(
-        f"\nThat was all of them: {len(seen)} looked at." if seen else "Nothing is waiting for you."
-    )
+    print(f"\nNo more asks. You looked at {len(seen)}." if seen else "Nothing is waiting for you.")
     return 0

@@ -1,7 +1,7 @@
-"""Answer agents that ask by files: collect their questions, ask you, and write the answers back.
+"""Answer questions that agents wrote into files: collect them, ask you, write the answers back.
 
-It also brings up what is asked in this project by other doors. Whatever you leave stays in the inbox.
-One listens in a project; gate up listens in all of them, but asks nobody.
+It also asks you the other pending asks of this project. Asks that you skip stay in the inbox.
+Run one listener per project. gate up collects files in all projects, but shows no prompts.
 """
 
 from __future__ import annotations
@@ -32,40 +32,44 @@ if TYPE_CHECKING:
 _FIRST_CHARACTERS = 50
 _MAX_COLUMNS = 500
 _TERMINAL = "terminal"
-# How an answer came that was typed at the prompt here.
+# The `via` of an answer that was typed at the prompt here.
 AT_PROMPT = "listen"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--all-projects", action="store_true", help="listen wherever gate init was run")
+    add(
+        "--all-projects", action="store_true", help="listen in all projects where gate init was run"
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
-        "--dialog", metavar="TOOL", default="", help="ask by these windows: gate dialog lists them"
+        "--dialog", metavar="TOOL", default="", help="ask in windows of this program (gate dialog)"
     )
-    how.add_argument("--terminal", action="store_true", help="ask in this terminal, not by windows")
-    how.add_argument("--no-prompt", action="store_true", help="ask nobody: answer in gate inbox")
+    how.add_argument("--terminal", action="store_true", help="ask in this terminal, not in windows")
+    how.add_argument(
+        "--no-prompt", action="store_true", help="do not ask here; answer in gate inbox"
+    )
     add_identity(parser)
-    add("--json", action="store_true", help="one JSON object for all that happens (docs/json.md)")
+    add("--json", action="store_true", help="print each event as a JSON object (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
-    # Imported here: asking for help must not load prompts.
+    # Imported here: --help must not load prompts.
     from gatebell.cli.asks.ask_loop import Bringer
 
     store = wiring.open_store()
     who = caller(store, args)
-    way = _way(args)
+    way = _choose_way(args)
     if way:
         must_be_a_person(who, "answers here")
-    # Also without a prompt: it would bring a project's questions into a store of the agent's own.
+    # Even without a prompt, it would bring a project's questions into an agent's own store.
     must_be_known_beyond(store, who, "answers here")
     screen = Screen(as_json=args.json)
     interrupts = Interrupts()
     path = settings.store_path(os.environ)
     listener = Listener(
         wiring.open_store(),
-        _projects(args.all_projects),
+        _list_projects(args.all_projects),
         who,
         screen.tell,
         lambda: up.pid if (up := daemon.find(path)) else 0,
@@ -73,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     if args.all_projects:
         listener.look_for_projects()
     else:
-        listener.begin(_project())
+        listener.begin(_find_project())
     at_terminal = way == _TERMINAL or bool(way and can_prompt())
     tool = "" if way == _TERMINAL else way
     bringer = Bringer(
@@ -88,7 +92,7 @@ def _listen(
     beside = Beside(listener)
     try:
         screen.begin(listener, way)
-        # All that is there already, so that the most urgent of it is asked first.
+        # Read the files that exist already, so that the most urgent question comes first.
         listener.look()
         beside.begin()
         bringer.work()
@@ -101,37 +105,38 @@ def _listen(
     return 0
 
 
-def _project() -> str:
-    """The nearest folder above that is set up, or the project that is not."""
+def _find_project() -> str:
+    """Return the nearest folder above that is set up, else the project."""
     here = os.getcwd()
-    return environment.set_up_above(here) or environment.project(here)
+    return environment.find_set_up_project(here) or environment.project(here)
 
 
-def _projects(everywhere: bool) -> Callable[[], list[str]]:
+def _list_projects(everywhere: bool) -> Callable[[], list[str]]:
     if not everywhere:
-        here = _project()
+        here = _find_project()
         return lambda: [here]
     return lambda: list_initialised(os.environ)
 
 
-def _way(args: argparse.Namespace) -> str:
-    """How people are asked: a tool's name, `terminal`, or nothing."""
+def _choose_way(args: argparse.Namespace) -> str:
+    """Return how to ask people: a tool's name, `terminal`, or '' for not at all."""
     if args.no_prompt:
         return ""
     if args.dialog:
         if args.dialog not in settings.DIALOGS[1:-1]:
-            raise UsageError(f"--dialog is one of {', '.join(settings.DIALOGS[1:-1])}")
+            expected = ", ".join(settings.DIALOGS[1:-1])
+            raise UsageError(f"--dialog: expected one of {expected}, got {args.dialog!r}")
         return str(args.dialog)
     in_terminal = can_prompt() and not args.json
     if args.terminal:
         if not in_terminal:
-            raise UsageError("--terminal needs a terminal, and no --json")
+            raise UsageError("--terminal needs a terminal, and does not go with --json")
         return _TERMINAL
     return wiring.dialog_tool() or (_TERMINAL if in_terminal else "")
 
 
 class Screen:
-    """What people see of it; while they are at a prompt, only what concerns that."""
+    """Prints events; while a person is at a prompt, only those about that prompt."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
@@ -155,8 +160,8 @@ class Screen:
             self.say(f"  Watching: {inert_line(watched)}{helped}")
         if not projects:
             self.say("  Watching: every project in which gate init is run")
-        told = {"": "nobody: gate inbox answers", _TERMINAL: "you, in this terminal"}
-        self.say(f"  Asking: {told.get(way, f'you, by windows of {way}')}")
+        ways = {"": "not here; answer in gate inbox", _TERMINAL: "in this terminal"}
+        self.say(f"  Asking: {ways.get(way, f'in windows of {way}')}")
         self.say("Press Ctrl+C to stop")
 
     def end(self) -> None:
@@ -176,14 +181,14 @@ class Screen:
             self._print(lines)
 
     def _print(self, lines: tuple[str, ...] | list[str]) -> None:
-        # Whoever looked on may be gone; the agents are not.
+        # The terminal may be gone, but agents still wait for answers.
         with suppress(OSError):
             for line in lines:
                 print(line)
             sys.stdout.flush()
 
     def hold(self, ask_id: str, *lines: str) -> None:
-        """Somebody is at a prompt for this ask: after these lines nothing else is said meanwhile."""
+        """Print these lines, then hold back other output while a person is at this ask's prompt."""
         with self._lock:
             self.say(*lines)
             self._held, self._at = [], ask_id
@@ -212,13 +217,13 @@ class Screen:
             at_prompt = self._held is not None
             if at_prompt and ask and ask.id == self._at and ask.settled_via != AT_PROMPT:
                 if not ask.pending:
-                    self._print([f"\n{_line(happening)} (Enter goes on)"])
+                    self._print([f"\n{_format_line(happening)} (press Enter)"])
             elif not (at_prompt and happening.what == HappeningKind.STATUS):
-                self.say(_line(happening))
+                self.say(_format_line(happening))
 
 
-def _line(happening: Happening) -> str:
-    """One line of what happened; what agents wrote cannot do anything in it."""
+def _format_line(happening: Happening) -> str:
+    """Return one line about an event, with agents' text made inert."""
     what, who = happening.what, inert_line(happening.who, 100)
     words = inert_line(happening.words, _MAX_COLUMNS)
     if what == HappeningKind.QUEUED:

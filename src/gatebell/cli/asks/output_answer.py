@@ -1,4 +1,4 @@
-"""Waiting in a shell, and handing the answer over: first to stdout, then recorded as taken."""
+"""Wait in a shell and hand the answer over: first print it, then record it as taken."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AskStatus, Decision
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.text.display import inert, inert_line
-from gatebell.errors import GateError, StoreTroubleError, UsageError
+from gatebell.errors import GateError, StoreError, UsageError
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.asks.create_ask import get
 
@@ -36,7 +36,7 @@ _UNANSWERED = {AskStatus.TIMED_OUT: 3, AskStatus.CANCELLED: 4}
 
 
 class Handing(NamedTuple):
-    """How the answer leaves: as text or JSON, and a secret to a file or a command."""
+    """How to hand the answer over: as text or JSON, and a secret to a file or a command."""
 
     as_json: bool = False
     token: str = ""
@@ -45,7 +45,7 @@ class Handing(NamedTuple):
 
     @property
     def routes(self) -> list[str]:
-        """The options by which a secret leaves, to be written again."""
+        """The options that say where a secret goes, for another command line."""
         routes = [("--to-file", self.to_file), ("--exec", self.command)]
         return [word for flag, value in routes if value for word in (flag, value)]
 
@@ -56,35 +56,35 @@ def add_secret_options(parser: argparse.ArgumentParser) -> None:
         "--to-file",
         metavar="F",
         default="",
-        help="write a secret answer to this new file (mode 0600), not to stdout",
+        help="write a secret answer to this new file (mode 0600) instead of stdout",
     )
     add(
         "--exec",
         metavar="CMD",
         default="",
         dest="command",
-        help="give a secret answer to this shell command on its standard input",
+        help="pass a secret answer to this shell command on its standard input",
     )
 
 
-def handing_of(args: argparse.Namespace, token: str, secret: bool) -> Handing:
+def build_handing(args: argparse.Namespace, token: str, secret: bool) -> Handing:
     handing = Handing(args.json, token, args.to_file, args.command)
     if handing.routes and not secret:
         raise UsageError("--to-file and --exec are for secret answers: add --secret")
     if args.to_file and os.path.lexists(args.to_file):
-        raise UsageError(f"{args.to_file} is already there, and a secret is written to a new file")
+        raise UsageError(f"{args.to_file} exists; a secret needs a new file, so name another")
     return handing
 
 
-def _token_path(ask_id: str) -> str:
+def _build_token_path(ask_id: str) -> str:
     return f"{settings.store_path(os.environ)}-{ask_id}.token"
 
 
 def _wait_again(ask_id: str, handing: Handing) -> str:
-    """The command that takes this wait up again. A secret's token is kept in a file for it."""
+    """Return the command that waits again; keep a secret's token in a file for it."""
     words = ["gate", "wait", ask_id]
     if handing.token:
-        path = _token_path(ask_id)
+        path = _build_token_path(ask_id)
         with suppress(FileExistsError):
             _write_file(path, handing.token)
         words += ["--token-file", path, *handing.routes]
@@ -97,19 +97,19 @@ def _wait_again(ask_id: str, handing: Handing) -> str:
 def wait_and_hand_over(
     store: Store, caller: Caller, ask_id: str, handing: Handing, seconds: float | None = None
 ) -> int:
-    """Wait as long as this shell may, then print what there is; returns the exit code."""
+    """Wait as long as this shell may, print the answer or the next step; return the exit code."""
     if caller.agent:
-        # The host moves a long command to the background and distrusts its late output.
+        # A host moves a long command to the background and may not trust its late output.
         patience = settings.agent_wait_seconds(os.environ)
         seconds = patience if seconds is None else min(seconds, patience)
     try:
         ask = _wait(store, ask_id, seconds)
     except KeyboardInterrupt:
         ask = get(store, ask_id)
-    except StoreTroubleError as problem:
+    except StoreError as problem:
         if handing.as_json:
             raise
-        # The question stands: whoever took this for a failure would ask it once more.
+        # The ask still waits. An asker that took this for a failure would ask again.
         print(f"gate: {problem}", file=sys.stderr)
         print(f"NOT ANSWERED YET: run: {_wait_again(ask_id, handing)}")
         return NOT_ANSWERED_YET
@@ -124,24 +124,24 @@ def wait_and_hand_over(
         sys.stdout.flush()
     except GateError as error:
         again = _wait_again(ask.id, handing._replace(to_file="", command=""))
-        raise GateError(f"{error}. It was not handed over; get it again: {again}") from None
+        raise GateError(f"{error}. The answer was not handed over; run: {again}") from None
     if ask.question.call is None:
-        # Whoever reads the answer about a tool call is not the call that uses it.
+        # The reader of an answer about a tool call is not the call that uses it.
         wait_for_ask.take(store, ask, caller.actor)
     if handing.token:
         with suppress(OSError):
-            os.unlink(_token_path(ask.id))
+            os.unlink(_build_token_path(ask.id))
     return code
 
 
-def script_prefix() -> str:
-    """How the lines of scripts/ask-human.sh begin, where it runs this command; else nothing."""
+def read_script_prefix() -> str:
+    """Return the prefix of each line if scripts/ask-human.sh runs this command, else ''."""
     name = os.environ.get(_SCRIPT_NAME, "")
     return f"[HIL:{inert_line(name, _MAX_NAME_COLUMNS)}]" if name else ""
 
 
 def _wait(store: Store, ask_id: str, seconds: float | None) -> Ask:
-    orphans, prefix = Orphans(store), script_prefix()
+    orphans, prefix = Orphans(store), read_script_prefix()
     if not prefix:
         return _follow(store, ask_id, seconds, orphans)
     # Imported here: it is slow to load, and only the script needs it.
@@ -221,7 +221,7 @@ def _print_answer(ask: Ask, value: Any) -> None:
     elif ask.note and ask.decision:
         say(f"note: {ask.note}")
     elif ask.note:
-        # Not to stdout: what is captured there is the value and nothing else.
+        # Not to stdout: a script that captures stdout must get only the value.
         print(f"note: {inert(ask.note)}", file=sys.stderr)
 
 
@@ -235,7 +235,7 @@ def _write_file(path: str, text: str) -> None:
     except FileExistsError:
         raise
     except OSError as error:
-        raise GateError(f"{path} cannot be written: {error.strerror}") from None
+        raise GateError(f"cannot write {path}: {error.strerror}") from None
 
 
 def _run(command: str, text: str) -> None:

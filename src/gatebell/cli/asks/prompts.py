@@ -1,4 +1,4 @@
-"""Asking the person at this terminal; whatever they type is kept until it is an answer."""
+"""Prompt the person at this terminal; keep everything they type until it is an answer."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gatebell.cli.asks.editor import in_editor
-from gatebell.cli.asks.values import instead, option
+from gatebell.cli.asks.values import build_edited_call, find_option
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import ask_lines, describe_recorded, short
 from gatebell.domain.asks.answers import DECISIONS, Given
-from gatebell.domain.asks.asks import means_other, settled_sentence
+from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.asks.questions import means_other
 from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, InvalidAnswerError, UsageError
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.terminal.asks import kind_of
+from gatebell.terminal.asks import describe_field_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 _SAVE_EVERY_SECONDS = 1.0
 
 
-class NotYet(Exception):  # noqa: N818 - leaving is no error
-    """The person left without answering; what they typed is kept as a draft."""
+class NotYet(Exception):  # noqa: N818 - leaving is not an error
+    """The person left without an answer; their text is kept as a draft."""
 
 
 def prompt_for(
@@ -48,11 +49,11 @@ def prompt_for(
     leave: str = "",
     tell: Callable[[Store, Ask], None] | None = None,
 ) -> bool:
-    """Show an ask and prompt until it is answered; False when the person left it for later.
+    """Show an ask and prompt until it is answered; return False if the person leaves it for later.
 
-    The lines `above` stand between the ask and the prompt. A form begins with what was `proposed`,
-    unless the person has a draft. Ctrl+C, Ctrl+D and the word `leave`, if there is one, go on as
-    KeyboardInterrupt: the person wants to stop altogether. `tell` says that it is recorded.
+    The lines `above` come between the ask and the prompt. A form starts with the `proposed` value,
+    unless the person has a draft. Ctrl+C, Ctrl+D and the word `leave`, if given, raise
+    KeyboardInterrupt: the person wants to stop. `tell` reports that the answer is recorded.
     """
     print("\n".join([*ask_lines(store, ask), "", *above]))
     while True:
@@ -60,16 +61,18 @@ def prompt_for(
             given = _prompt(store, caller, ask, proposed, leave)
             _, after = answer_ask.answer(store, ask.id, caller, given)
         except NotYet:
-            print(_left(create_ask.get(store, ask.id)))
+            print(_describe_leaving(create_ask.get(store, ask.id)))
             return False
         except (KeyboardInterrupt, EOFError):
-            kept = " What you typed is kept." if answer_ask.draft(store, ask.id, caller) else ""
-            print(f"\n{_left(create_ask.get(store, ask.id))}{kept}")
+            kept = (
+                " Your text is kept as a draft." if answer_ask.draft(store, ask.id, caller) else ""
+            )
+            print(f"\n{_describe_leaving(create_ask.get(store, ask.id))}{kept}")
             raise KeyboardInterrupt from None
         except InvalidAnswerError as error:
             print(f"Refused, but kept: {inert(str(error))}")
             if ask.question.answered_as == AskKind.CHOICE:
-                # It is kept as a refused answer; as a draft it would only be in the way.
+                # It is kept as a refused answer, so a draft of it is not needed.
                 answer_ask.save_draft(store, ask.id, caller, "")
             continue
         except UsageError as error:
@@ -78,42 +81,44 @@ def prompt_for(
         except GateError as error:
             print(f"Refused: {inert(str(error))}")
             return False
-        (tell or _tell)(store, after)
+        (tell or _report_recorded)(store, after)
         if given.scope:
             print("Not asked again: gate grants lists and revokes it.")
-        _forget_what_was_typed_ahead()
+        _drop_typed_ahead()
         return True
 
 
-def _left(ask: Ask) -> str:
-    """What is said to somebody who leaves it; it may have been settled meanwhile."""
+def _describe_leaving(ask: Ask) -> str:
+    """Return the message for a person who leaves an ask, which may be settled since then."""
     if ask.pending:
         return f"Not answered; {ask.id} is still waiting."
-    return f"Not needed any more: {inert(settled_sentence(ask))}."
+    return f"No answer needed any more: {inert(settled_sentence(ask))}."
 
 
-def _tell(store: Store, ask: Ask) -> None:
+def _report_recorded(store: Store, ask: Ask) -> None:
     print(describe_recorded(ask))
     tell_if_left(store, ask)
 
 
 def _prompt(store: Store, caller: Caller, ask: Ask, proposed: Any, leave: str) -> Given:
     if ask.question.answered_as == AskKind.APPROVAL:
-        return _approval(store, caller, ask, leave)
+        return _ask_approval(store, caller, ask, leave)
     if ask.question.secret:
-        return _secret()
+        return _ask_secret()
     if ask.question.answered_as == AskKind.CHOICE:
-        return Given(_choice(store, caller, ask, leave))
+        return Given(_ask_choice(store, caller, ask, leave))
     if ask.question.answered_as == AskKind.FORM:
-        return Given(_form(store, caller, ask, proposed))
-    return Given(_line(store, caller, ask, "Your answer", leave))
+        return Given(_ask_form(store, caller, ask, proposed))
+    return Given(_ask_line(store, caller, ask, "Your answer", leave))
 
 
-def _approval(store: Store, caller: Caller, ask: Ask, leave: str) -> Given:
-    # No draft is filled in here: a decision is typed each time.
-    _forget_what_was_typed_ahead()
+def _ask_approval(store: Store, caller: Caller, ask: Ask, leave: str) -> Given:
+    # No draft is filled in here: a person must type each decision.
+    _drop_typed_ahead()
     if ask.question.call:
-        print("Also: edit; or yes for session, task, branch, hour or a number of times.")
+        print(
+            "Or type: edit, yes for session, yes for hour, yes for task, yes for branch, yes for 3."
+        )
     stops = f"; {leave}: stop" if leave else ""
     word = input(f"yes or no (Enter: not yet{stops}): ").strip()
     if not word:
@@ -133,40 +138,40 @@ def _approval(store: Store, caller: Caller, ask: Ask, leave: str) -> Given:
 
 
 def _edit_call(call: Call) -> dict[str, Any]:
-    """A yes to what the person makes of the call; Enter on the unchanged line is not yet."""
-    # As JSON, in plain letters, where the command holds something that a terminal would obey.
+    """Return an approval of the call as the person edits it; an unchanged line means not yet."""
+    # As JSON, escaped, if the command has characters that a terminal would obey.
     plain = call.command and inert(call.command) == call.command and "\n" not in call.command
     before = call.command if plain else json.dumps(call.input)
-    typed = _input("Run this instead: ", before)
+    typed = _read_line("Run this instead: ", before)
     if typed in ("", before):
         raise NotYet
-    return instead(call, typed)
+    return build_edited_call(call, typed)
 
 
-def _forget_what_was_typed_ahead() -> None:
-    """A pasted or hasty line must not answer what is not on the screen yet."""
+def _drop_typed_ahead() -> None:
+    """Drop lines that were typed or pasted before the question was on the screen."""
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     # A paste of several lines stays one answer, until Enter is pressed.
     readline.parse_and_bind("set enable-bracketed-paste on")
 
 
-def _secret() -> Given:
+def _ask_secret() -> Given:
     from getpass import getpass
 
-    _forget_what_was_typed_ahead()
+    _drop_typed_ahead()
     value = getpass("Secret answer, not shown (Enter: not yet): ")
     if not value:
         raise NotYet
     return Given(value)
 
 
-def _choice(store: Store, caller: Caller, ask: Ask, leave: str) -> Any:
+def _ask_choice(store: Store, caller: Caller, ask: Ask, leave: str) -> Any:
     question = ask.question
     hint = "numbers or names, with commas" if question.multiple else "a number or a name"
-    typed = _line(store, caller, ask, f"Your choice, {hint}", leave)
+    typed = _ask_line(store, caller, ask, f"Your choice, {hint}", leave)
     several = question.multiple and typed not in question.options
     words = [word.strip() for word in typed.split(",")] if several else [typed.strip()]
-    chosen = [_option(ask, word) for word in words]
+    chosen = [_parse_option(ask, word) for word in words]
     if {"other": ""} in chosen:
         other = {
             "other": _read_drafted_line(store, caller, ask, "Other, in your words: ", begin="")
@@ -175,48 +180,48 @@ def _choice(store: Store, caller: Caller, ask: Ask, leave: str) -> Any:
     return chosen if question.multiple else chosen[0]
 
 
-def _option(ask: Ask, word: str) -> Any:
+def _parse_option(ask: Ask, word: str) -> Any:
     options, last = ask.question.options, str(len(ask.question.options) + 1)
     is_last = word == last and not any(one.isdecimal() for one in options)
     if ask.question.other and word not in options and (means_other(word) or is_last):
         return {"other": ""}
-    return option(ask, word)
+    return find_option(ask, word)
 
 
-def _form(store: Store, caller: Caller, ask: Ask, proposed: Any) -> Any:
-    """Field by field where the form is flat, otherwise as JSON in the editor."""
+def _ask_form(store: Store, caller: Caller, ask: Ask, proposed: Any) -> Any:
+    """Ask for a flat form field by field, and for others as JSON in the editor."""
     schema = ask.question.schema or {}
     fields = schema.get("properties", {})
     flat = all(isinstance(f, dict) and _is_plain(f) for f in fields.values()) and fields
     if flat:
-        value: Any = _fields(store, caller, ask, proposed)
+        value: Any = _ask_fields(store, caller, ask, proposed)
     else:
         input("Enter opens the form in your editor, Ctrl+C leaves it: ")
         begin = "" if proposed is None else json.dumps(proposed, indent=2)
         value = in_editor(store, caller, ask, proposed=begin)
-    if value is None or (_is_all_of(value, proposed) and not _is_meant()):
+    if value is None or (_is_only_proposed(value, proposed) and not _confirm_proposal()):
         raise NotYet
     return value
 
 
-def _fields(store: Store, caller: Caller, ask: Ask, proposed: Any) -> dict[str, Any]:
+def _ask_fields(store: Store, caller: Caller, ask: Ask, proposed: Any) -> dict[str, Any]:
     schema = ask.question.schema or {}
-    draft = _begun(answer_ask.draft(store, ask.id, caller))
+    draft = _parse_draft(answer_ask.draft(store, ask.id, caller))
     value, begin = dict(draft), draft or _list_proposed(proposed)
-    _forget_what_was_typed_ahead()
+    _drop_typed_ahead()
     for name, field in schema["properties"].items():
-        typed = _field(name, field, name in schema.get("required", []), begin.get(name, ""))
+        typed = _ask_field(name, field, name in schema.get("required", []), begin.get(name, ""))
         value.pop(name, None)
         if typed:
-            value[name] = _as_json(typed, field)
-        # What is only offered is nobody's draft.
+            value[name] = _parse_field(typed, field)
+        # A value that is only proposed is not a draft.
         if draft or not value.items() <= begin.items():
             answer_ask.save_draft(store, ask.id, caller, json.dumps(value))
     return value
 
 
 def _list_proposed(proposed: Any) -> dict[str, Any]:
-    """What fields can begin with; not what a terminal would obey or not show."""
+    """Return the proposed values that can be edited in one line of a terminal."""
     fields = proposed if isinstance(proposed, dict) else {}
     return {
         name: value
@@ -226,22 +231,22 @@ def _list_proposed(proposed: Any) -> dict[str, Any]:
     }
 
 
-def _is_all_of(value: Any, proposed: Any) -> bool:
-    """Whether nothing in an answer is the person's own."""
+def _is_only_proposed(value: Any, proposed: Any) -> bool:
+    """Return whether an answer has only proposed values."""
     if isinstance(value, dict) and isinstance(proposed, dict):
         return value.items() <= proposed.items()
     return bool(value == proposed)
 
 
-def _is_meant() -> bool:
-    """Enter, or an editor that is left as it was, must not send what somebody else wrote."""
-    _forget_what_was_typed_ahead()
-    word = input("This is what was suggested. Type yes to send it (Enter: not yet): ")
+def _confirm_proposal() -> bool:
+    """Ask for a yes, because Enter or an unchanged editor must not send a proposal."""
+    _drop_typed_ahead()
+    word = input("This is the proposed answer. Type yes to send it (Enter: not yet): ")
     return DECISIONS.get(word.strip().lower()) == Decision.APPROVED
 
 
-def _begun(draft: str) -> dict[str, Any]:
-    """The fields that were filled in last time."""
+def _parse_draft(draft: str) -> dict[str, Any]:
+    """Return the fields that a draft has."""
     try:
         begun = json.loads(draft)
     except ValueError:
@@ -253,18 +258,18 @@ def _is_plain(field: dict[str, Any]) -> bool:
     return field.get("type") in ("string", "number", "integer", "boolean") or "enum" in field
 
 
-def _field(name: str, field: dict[str, Any], required: bool, begin: Any) -> str:
+def _ask_field(name: str, field: dict[str, Any], required: bool, begin: Any) -> str:
     about = field.get("description") or field.get("title") or ""
     need = "" if required else ", optional"
-    label = short(f"{name} ({kind_of(field)}{need}) {about}".rstrip()) + ": "
+    label = short(f"{name} ({describe_field_kind(field)}{need}) {about}".rstrip()) + ": "
     if field.get("writeOnly"):
         from getpass import getpass
 
         return getpass(label)
-    return _input(label, begin if isinstance(begin, str) else json.dumps(begin))
+    return _read_line(label, begin if isinstance(begin, str) else json.dumps(begin))
 
 
-def _as_json(typed: str, field: dict[str, Any]) -> Any:
+def _parse_field(typed: str, field: dict[str, Any]) -> Any:
     if field.get("type") == "string":
         return typed
     if field.get("type") == "boolean" and typed.lower() in ("yes", "y", "no", "n"):
@@ -275,12 +280,12 @@ def _as_json(typed: str, field: dict[str, Any]) -> Any:
         return typed
 
 
-def _line(store: Store, caller: Caller, ask: Ask, label: str, leave: str) -> str:
-    """One line; Enter on an empty one means not yet, and drops the draft that was there."""
+def _ask_line(store: Store, caller: Caller, ask: Ask, label: str, leave: str) -> str:
+    """Read one line; an empty one means not yet, and drops the draft."""
     draft = answer_ask.draft(store, ask.id, caller)
-    ways = "Enter sends it; empty: not yet" if draft else "Enter: not yet"
+    ways = "Enter: send; empty: not yet" if draft else "Enter: not yet"
     stops = f"; {leave}: stop" if leave else ""
-    _forget_what_was_typed_ahead()
+    _drop_typed_ahead()
     typed = _read_drafted_line(store, caller, ask, f"{label} ({ways}{stops}): ")
     if not typed.strip():
         raise NotYet
@@ -290,8 +295,8 @@ def _line(store: Store, caller: Caller, ask: Ask, label: str, leave: str) -> str
     return typed
 
 
-def _input(label: str, begin: str) -> str:
-    """A line that begins with some text, to be edited."""
+def _read_line(label: str, begin: str) -> str:
+    """Read a line that starts with some text to edit."""
     readline.set_startup_hook(lambda: readline.insert_text(begin))
     readline.set_auto_history(False)
     try:
@@ -303,15 +308,15 @@ def _input(label: str, begin: str) -> str:
 def _read_drafted_line(
     store: Store, caller: Caller, ask: Ask, label: str, begin: str | None = None
 ) -> str:
-    """One line, begun with the last draft, saved every second and when it is interrupted."""
+    """Read a line that starts with the draft; save it every second and on interruption."""
     draft = saved = answer_ask.draft(store, ask.id, caller) if begin is None else begin
     if draft:
-        print("Your draft from last time is filled in.")
+        print("Your last draft is filled in.")
 
     def save(text: str) -> None:
         nonlocal saved
         if text != saved:
-            # A store that gives trouble just now must not take the line away from the person.
+            # An error of the store must not interrupt the person's typing.
             with suppress(GateError):
                 answer_ask.save_draft(store, ask.id, caller, text)
                 saved = text
@@ -320,8 +325,8 @@ def _read_drafted_line(
 
     def keep(number: int, _: object) -> None:
         nonlocal leaving
-        # This runs while readline waits, when its buffer still holds the line; an empty
-        # one means that the terminal is gone, and must not replace what was saved.
+        # This runs while readline waits and its buffer holds the line. An empty buffer
+        # means that the terminal is gone, and must not replace the saved text.
         if text := readline.get_line_buffer().strip():
             save(text)
         if number != signal.SIGALRM:
@@ -332,9 +337,9 @@ def _read_drafted_line(
     before = {number: signal.signal(number, keep) for number in signals}
     signal.setitimer(signal.ITIMER_REAL, _SAVE_EVERY_SECONDS, _SAVE_EVERY_SECONDS)
     try:
-        typed = _input(label, draft)
+        typed = _read_line(label, draft)
     except SystemError:
-        # input() lets a second signal in while the first one's interrupt is on its way.
+        # input() can get a second signal while it handles the first one.
         if leaving:
             raise KeyboardInterrupt from None
         raise

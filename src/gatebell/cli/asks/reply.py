@@ -1,4 +1,7 @@
-"""Reply to what a person asked back; they see it under your question."""
+"""Reply to a person's message about your ask; they see the reply below your question.
+
+Example: gate reply a-7k2 "The one in staging"
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Show one ask with everything around it: context, talk, votes, answer and audit trail.
+"""Show one ask: context, messages, votes, answer and audit trail.
 
-The number of a run stands for the only ask it waits for. A run that waits for nobody is shown with
-its calls, as with --calls; with --call, one of them.
+The number of a run means the only ask that the run waits for. A run without a pending ask is shown
+with its calls, as with --calls. With --call, one call is shown.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from gatebell.app import wiring
 from gatebell.cli.screen import ask_lines, columns, print_json, short
 from gatebell.domain.asks.documents import (
     answer_document,
-    ask_document,
     entry_document,
     message_document,
     visit_document,
@@ -23,7 +22,7 @@ from gatebell.domain.text.display import frame
 from gatebell.services.asks.apply_deadlines import fall_due, sweep
 from gatebell.services.asks.ask_messages import has_no_replier
 from gatebell.services.asks.create_ask import MAX_DIGITS, look_up
-from gatebell.services.asks.waiters import is_waiter_gone
+from gatebell.services.asks.waiters import make_ask_document
 from gatebell.services.sessions.visits import list_visits
 
 if TYPE_CHECKING:
@@ -37,17 +36,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="the id or its beginning, a task, or the number of a run")
     parser.add_argument("--call", metavar="N", help="show this call of a run instead: 3, or 4.1.2")
     parser.add_argument("--calls", action="store_true", help="show all calls of a run instead")
-    parser.add_argument("--all", action="store_true", help="show long texts whole")
+    parser.add_argument("--all", action="store_true", help="show long texts in full")
     parser.add_argument("--audit", action="store_true", help="add the audit trail of this ask")
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    # A run whose only ask has expired waits for nobody.
+    # A run whose only ask has expired does not wait.
     sweep(store)
     if args.call is not None:
-        # Imported here: an ask is shown without all that is known of runs.
+        # Imported here: an ask is shown without the code for runs.
         from gatebell.cli.runs.call_screen import show_call
 
         return show_call(store, args)
@@ -57,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         return show_calls(store, args)
     ask = fall_due(store, look_up(store, args.id))
     if args.json:
-        print_json(_document(store, ask))
+        print_json(_build_document(store, ask))
         return 0
     print("\n".join(ask_lines(store, ask, whole=args.all)))
     for answer in store.asks.answers(ask.id):
@@ -79,15 +78,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _has_no_waiter(store: Store, named: str) -> bool:
-    """Whether a run is named that has no ask which could be shown in its place."""
+    """Return whether this is the number of a run without a pending ask."""
     is_number = named.isascii() and named.isdecimal() and len(named) <= MAX_DIGITS
     run = store.runs.get(int(named)) if is_number else None
     return run is not None and not store.asks.pending_of_run(run.id)
 
 
-def _document(store: Store, ask: Ask) -> dict[str, object]:
-    return ask_document(ask) | {
-        "asker_gone": is_waiter_gone(store, ask),
+def _build_document(store: Store, ask: Ask) -> dict[str, object]:
+    return make_ask_document(store, ask) | {
         "messages": [message_document(one) for one in store.asks.messages(ask.id)],
         "answers": [answer_document(one) for one in store.asks.answers(ask.id)],
         "visits": [visit_document(one) for one in list_visits(store, ask.id)],

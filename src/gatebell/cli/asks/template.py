@@ -1,7 +1,8 @@
-"""Answers that you have written beforehand, for gate respond --template NAME.
+"""Manage prepared answers, for gate respond --template NAME.
 
-{{title}}, {{id}}, {{question}}, {{context}}, {{role}}, {{person}} and {{date}} stand for what is asked;
-any other {{name}} is given by --set name=value when you answer.
+{{title}}, {{id}}, {{question}}, {{context}}, {{role}}, {{person}} and {{date}} are filled in from
+the ask. Give any other {{name}} with --set name=value when you answer.
+Example: gate template set later "Not now, {{title}} comes after the release"
 """
 
 from __future__ import annotations
@@ -34,41 +35,43 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("list", "show", "set", "delete"),
         help="list | show NAME | set NAME [TEXT] | delete NAME",
     )
-    parser.add_argument("name", nargs="?", default="", help="of the template")
-    parser.add_argument("text", nargs="?", default="", help="of the answer")
-    parser.add_argument("--file", metavar="F", help="a file that holds the text; - for stdin")
+    parser.add_argument("name", nargs="?", default="", help="the name of the template")
+    parser.add_argument("text", nargs="?", default="", help="the text of the answer")
+    parser.add_argument(
+        "--file", metavar="F", help="read the text from a file, or - for standard input"
+    )
     parser.add_argument("-e", "--edit", action="store_true", help="write it in your editor")
     parser.add_argument(
-        "--project", action="store_true", help="for the project you are in, not for you alone"
+        "--project", action="store_true", help="keep it in this project, not only for you"
     )
     add_identity(parser)
-    parser.add_argument("--names", action="store_true", help="list: print names only")
+    parser.add_argument("--names", action="store_true", help="with list: print names only")
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     project = environment.project(os.getcwd())
     if (args.verb == "list") == bool(args.name):
-        raise UsageError("gate template lists them; with show, set or delete, name one")
+        raise UsageError("show, set and delete need a NAME; list takes none")
     if args.verb != "set" and (args.text or args.file or args.edit):
-        raise UsageError(f"gate template {args.verb} takes no text; gate template set does")
+        raise UsageError(f"gate template {args.verb} takes no text; use gate template set")
     if args.verb == "list":
         return _list_names(project) if args.names else _list(project, args.json)
     if args.verb == "show":
         return _show(project_files.template(project, args.name), args.json)
     path = project_files.template_path(project if args.project else "", args.name)
-    check_person(args, "says what people answer")
+    check_person(args, "changes prepared answers")
     return _set(project, path, args) if args.verb == "set" else _delete(project, path, args.name)
 
 
 def _list(project: str, as_json: bool) -> int:
     templates, problems = project_files.templates(project)
     if as_json:
-        told = [_describe_template(template) for template in templates]
-        print_json({"templates": told, "problems": problems})
+        documents = [_describe_template(template) for template in templates]
+        print_json({"templates": documents, "problems": problems})
         return 0
     if not templates:
-        print("There are no templates here: gate template set NAME TEXT makes one")
+        print("There are no templates here. To add one: gate template set NAME TEXT")
     wide = max((len(template.name) for template in templates), default=0)
     for template in templates:
         about = inert_line(template.text, max(20, columns() - wide - 2))
@@ -95,24 +98,24 @@ def _describe_template(template: Template) -> dict[str, object]:
 
 
 def _set(project: str, path: str, args: argparse.Namespace) -> int:
-    text = _text(path, args).strip()
+    text = _read_template_text(path, args).strip()
     if not text:
-        raise UsageError("a template cannot be empty, so nothing was changed")
+        raise UsageError("the template is empty, so nothing was changed; give it a text")
     settings_files.write(path, f"{text}\n".encode(), private=not args.project)
     print(f"Written: {inert_line(path)}")
     if (first := project_files.template(project, args.name).source) != path:
-        print(f"But here {inert_line(first)} comes first.")
+        print(f"But in this folder {inert_line(first)} has priority.")
     return 0
 
 
-def _text(path: str, args: argparse.Namespace) -> str:
+def _read_template_text(path: str, args: argparse.Namespace) -> str:
     if args.text and args.file:
-        raise UsageError("give the text or a file with it, not both")
+        raise UsageError("give TEXT or --file, not both")
     text: str = read_text(args.file) if args.file else args.text
     if text and not args.edit:
         return text
     if not args.edit and not can_prompt():
-        raise UsageError("say what the template says: a text, --file F, or --edit")
+        raise UsageError("the template needs a text: give TEXT, --file F or --edit")
     written, code, _ = edit_text(text or settings_files.text_of(settings_files.read(path), path))
     if code:
         raise UsageError(f"the editor ended with exit code {code}, so nothing was changed")
@@ -122,7 +125,7 @@ def _text(path: str, args: argparse.Namespace) -> str:
 def _delete(project: str, path: str, name: str) -> int:
     if not os.path.lexists(path):
         where = project_files.template(project, name).source
-        raise NotFoundError(f"{path} is not there; the template {name} stands in {where}")
+        raise NotFoundError(f"{path} does not exist; the template {name} is in {where}")
     settings_files.remove(path)
     print(f"Removed: {inert_line(path)}")
     return 0

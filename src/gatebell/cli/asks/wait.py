@@ -1,4 +1,7 @@
-"""Wait for an ask that was opened before, and print its answer like gate ask."""
+"""Wait for the answer to an earlier ask, and print it as gate ask does.
+
+Example: gate wait a-7k2 --timeout 5m
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.cli.asks.output_answer import (
     add_secret_options,
-    handing_of,
+    build_handing,
     wait_and_hand_over,
 )
 from gatebell.cli.identity import read_text
 from gatebell.domain.asks.deadlines import parse_duration
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.services.asks.create_ask import find
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout",
         metavar="TIME",
-        help="stop waiting after so long (the ask stays): 300, 90s, 5m, 2h",
+        help="stop waiting after this time (the ask stays pending): 300, 90s, 5m, 2h",
     )
     parser.add_argument(
         "--token-file", metavar="F", help="a file with the ask's token, for a secret answer"
@@ -38,12 +41,12 @@ def run(args: argparse.Namespace) -> int:
     token = read_text(args.token_file).strip() if args.token_file else ""
     try:
         store = wiring.open_store()
-    except StoreTroubleError as problem:
-        # Imported here: a store is out of reach in sandboxes only.
+    except StoreError as problem:
+        # Imported here: only a sandbox cannot reach the store.
         from gatebell.cli.asks import file_fallback
 
         file_fallback.wait(args.id, problem)
     caller = wiring.caller(store, "cli")
     ask = find(store, args.id)
-    handing = handing_of(args, token, secret=bool(ask.token_digest))
+    handing = build_handing(args, token, secret=bool(ask.token_digest))
     return wait_and_hand_over(store, caller, ask.id, handing, seconds)

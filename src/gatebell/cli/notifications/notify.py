@@ -1,7 +1,8 @@
-"""The roads by which you hear that something waits, and what could not be sent (docs/notifications.md).
+"""Notifications: the routes by which you are told that something waits (docs/notifications.md).
 
-`gate notify` lists them, `gate notify test` tries them, `gate notify send` sends what is due; without
-`gate up`, whoever opens an ask starts that by itself.
+`gate notify` lists the routes and what could not be sent, `gate notify test` sends a test message
+by each route, `gate notify send` sends what is due. You need the last one only after a failure:
+opening an ask starts the sending, and so does `gate up`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 _MAX_PROBLEMS = 50
+_HOW_TO_TURN_ON = """\
+Notifications are off: no route is set up.
+To turn them on, write these two lines into {path}:
+
+    [[notify]]
+    to = "desktop"
+
+Then try it: gate notify test
+Mail, chat, phone, a command or a webhook: docs/notifications.md"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,18 +45,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("list", "test", "send"),
         help="list | test [WORD] | send",
     )
-    parser.add_argument("word", nargs="?", default="", help="only roads whose name holds this")
     parser.add_argument(
-        "--again", action="store_true", help="with send: try what was given up once more"
+        "word", nargs="?", default="", help="with test: only routes with this in their name"
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="with send: also send what was given up"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     if args.again and args.verb != "send":
-        raise UsageError("--again belongs to: gate notify send --again")
+        raise UsageError("--again works only with send: gate notify send --again")
     if args.word and args.verb != "test":
-        raise UsageError("only a test takes a word: gate notify test WORD")
+        raise UsageError(f"{args.verb} takes no word; test does: gate notify test WORD")
     store = wiring.open_store()
     if args.verb == "send":
         return _send(store, args.again, args.json)
@@ -62,17 +74,18 @@ def _list(store: Store, as_json: bool) -> int:
         documents = [route_document(route) for route in routes]
         print_json({"routes": documents, "problems": list(map(problem_document, problems))})
         return 0
-    for route in routes:
-        print(f"{route.name}{_limits(route)}")
-    if not routes:
-        path = settings.settings_file(os.environ)
-        print(f'Nobody is told. Put roads into {path}: [[notify]] and to = "desktop"')
+    if routes:
+        print("Notifications are on. Routes:")
+        for route in routes:
+            print(f"  {route.name}{_limits(route)}")
+    else:
+        print(_HOW_TO_TURN_ON.format(path=settings.settings_file(os.environ)))
     if problems:
         print("\nNot sent:")
     for delivery in problems:
         print(f"  {problem_line(delivery)}")
     if any(delivery.given_up_at for delivery in problems):
-        print("\nOnce the road is mended (gate notify test): gate notify send --again")
+        print("\nRepair the route (gate notify test tries it), then: gate notify send --again")
     return 0
 
 
@@ -117,9 +130,9 @@ def _test(store: Store, word: str, as_json: bool) -> int:
     chosen = [route for route in post.routes if word.lower() in route.name.lower()]
     if not chosen:
         raise NotFoundError(
-            f"no road has {word!r} in its name: gate notify lists them"
+            f"no route has {word!r} in its name: gate notify lists the routes"
             if post.routes
-            else "there is no road to test: gate notify says where to put one"
+            else "no route is set up yet: gate notify shows how"
         )
     tried = send_notices.send_test(store, post, chosen)
     if as_json:
@@ -137,9 +150,9 @@ def _send(store: Store, again: bool, as_json: bool) -> int:
     if as_json:
         print_json({"worked": worked, "retried": retried})
     elif worked:
-        print("Everything that was due is sent, or will be tried again later: gate notify")
+        print("Done. gate notify shows what could not be sent and is tried again later.")
     else:
-        print("Another sender is at work; it sends this, too.")
+        print("Another process is sending now, and sends these messages, too.")
     return 0
 
 

@@ -1,4 +1,7 @@
-"""People who answer under a name of their own, their personal tokens and their groups."""
+"""Manage people who answer under their own names, their personal tokens and their groups.
+
+Example: gate person add ada
+"""
 
 from __future__ import annotations
 
@@ -25,16 +28,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="add NAME | list | token NAME | revoke TOKEN | remove NAME | group GROUP [NAME ...]",
     )
     parser.add_argument(
-        "name", nargs="?", default="", help="of the person or group, or the id of a token"
+        "name", nargs="?", default="", help="a person, a group, or the id of a token"
     )
-    parser.add_argument("members", nargs="*", help="of a group; none removes the group")
+    parser.add_argument(
+        "members", nargs="*", help="the members of a group; without any, the group is removed"
+    )
     parser.add_argument(
         "--scope",
         action="append",
         choices=SCOPES,
-        help="what a new token may do; repeat it (ask, answer and read)",
+        help="a permission of a new token; may be repeated (ask, answer and read)",
     )
-    parser.add_argument("--label", default="", metavar="TEXT", help="what a new token is for")
+    parser.add_argument("--label", default="", metavar="TEXT", help="the purpose of a new token")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
@@ -43,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     if args.verb == "list":
         return _list(store, args.json)
-    # With add and token, `--as` names who does it, and the name stands for whom it is done.
+    # With add and token, `--as` names the acting person, and NAME the person to add.
     who = caller(store, args)
     if args.verb in ("add", "token"):
         scopes = args.scope or PERSONAL
@@ -53,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
             print_json({"name": args.name, "token": made})
         else:
             print(made)
-            print(f"This is shown once. {_use(args.name, scopes)}")
+            print(f"The token is shown only once. {_describe_use(args.name, scopes)}")
     elif args.verb == "revoke":
         manage_people.revoke(store, who, args.name)
         _tell(args.json, f"Revoked {args.name}")
@@ -63,14 +68,15 @@ def run(args: argparse.Namespace) -> int:
     else:
         manage_people.set_group(store, who, args.name, args.members)
         _tell(
-            args.json, f"{args.name}: {', '.join(args.members) or 'no members, so there is none'}"
+            args.json,
+            f"{args.name}: {', '.join(args.members) or 'no members, so the group is removed'}",
         )
     return 0
 
 
-def _use(name: str, scopes: Sequence[str]) -> str:
+def _describe_use(name: str, scopes: Sequence[str]) -> str:
     if "answer" in scopes:
-        return f"Answer with it: GATE_TOKEN=… gate answer ID --as {name}"
+        return f"To answer with it: GATE_TOKEN=… gate answer ID --as {name}"
     return f"Over HTTP it may {' and '.join(scopes)}: Authorization: Bearer …"
 
 
@@ -96,5 +102,7 @@ def _list(store: Store, as_json: bool) -> int:
     for name, members in groups.items():
         print(f"{short(name):20} group of {short(', '.join(members))}")
     if not people:
-        print("Nobody yet. At first you answer as the OS user; gate person add NAME adds somebody.")
+        print(
+            "There are no people yet; you answer as the OS user. To add one: gate person add NAME"
+        )
     return 0

@@ -1,8 +1,9 @@
-"""Patterns of calls that a person is asked about (gates), or that are denied.
+"""List, add or remove patterns of tool calls that need a person's answer (gates) or are denied.
 
-A pattern is Tool or Tool(words), where * stands for anything: Bash(git push *). It matches the text
-of a command, so another spelling of the same act may run unasked (docs/held.md).
-Anybody may add a gate or a denial; only a person takes one away.
+A pattern is Tool or Tool(words), and * matches any text: Bash(git push *). It matches the text of
+a command, so another spelling of the same action may run without a question (docs/held.md).
+Everyone may add a gate or a denial; only a person may remove one.
+Example: gate gates add 'Bash(git push *)'
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("what", nargs="?", default="", help="a pattern, or the id of a rule")
     parser.add_argument(
-        "--project", metavar="DIR", help="only in the project this folder is in; else everywhere"
+        "--project", metavar="DIR", help="only in the project of this folder (default: everywhere)"
     )
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
@@ -49,17 +50,17 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "list":
         return _list(store, args.json)
     if not args.what:
-        raise UsageError(f"say which: gate gates {args.verb} WHAT")
+        raise UsageError(f"name a pattern or an id: gate gates {args.verb} WHAT")
     who = caller(store, args)
     if args.verb == "remove":
         rule = manage_rules.end_gate(store, who, args.what)
-        print(f"Removed {short(rule.pattern)}. Hosts forget it when you run gate install again.")
+        print(f"Removed {short(rule.pattern)}. Run gate install again to update the hosts.")
         return 0
     if args.project is not None and not os.path.isdir(args.project):
-        raise UsageError(f"there is no folder {args.project}")
+        raise UsageError(f"{args.project} is not a folder; name one that exists")
     where = "" if args.project is None else project(os.path.abspath(args.project))
     rule = manage_rules.add(store, who, _KINDS[args.verb], where, args.what)
-    print(f"Recorded as {rule.id}. Hosts learn of it when you run gate install again.")
+    print(f"Recorded as {rule.id}. Run gate install again to update the hosts.")
     return 0
 
 
@@ -68,14 +69,14 @@ def _list(store: Store, as_json: bool) -> int:
         manage_rules.gates(store), key=lambda rule: (rule.project, rule.kind, rule.pattern)
     )
     if as_json:
-        print_json([{"id": r.id, "kind": r.kind, **_about(r)} for r in rules])
+        print_json([{"id": r.id, "kind": r.kind, **_describe_rule(r)} for r in rules])
         return 0
     for rule in rules:
         print(f"{rule.id:9} {rule.kind:5} {short(rule.pattern)}  {short(scope_words(rule))}")
     if not rules:
-        print("Nothing is gated yet: gate install claude, or gate gates add 'Bash(git push *)'")
+        print("There are no gates. Run gate install claude, or gate gates add 'Bash(git push *)'")
     return 0
 
 
-def _about(rule: Rule) -> dict[str, str]:
+def _describe_rule(rule: Rule) -> dict[str, str]:
     return {"pattern": rule.pattern, "project": rule.project, "made_by": rule.made_by}

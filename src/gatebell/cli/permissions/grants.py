@@ -1,4 +1,7 @@
-"""What a person has allowed beyond one call: `gate answer ID yes --for session` makes a grant."""
+"""List or revoke grants: permissions beyond one tool call.
+
+`gate answer ID yes --for session` makes a grant.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("list", "revoke"),
         help="list | revoke ID",
     )
-    parser.add_argument("id", nargs="?", default="", help="of the grant")
+    parser.add_argument("id", nargs="?", default="", help="the id of the grant")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
 
@@ -37,9 +40,9 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "list":
         return _list(store, args.json)
     if not args.id:
-        raise UsageError("say which grant: gate grants revoke ID (gate grants lists them)")
+        raise UsageError("name a grant: gate grants revoke ID (gate grants lists them)")
     rule = manage_rules.end_grant(store, caller(store, args), args.id)
-    print(f"Revoked: {short(rule.pattern)} is asked about again.")
+    print(f"Revoked: {short(rule.pattern)} needs a person's answer again.")
     return 0
 
 
@@ -57,9 +60,9 @@ def _list(store: Store, as_json: bool) -> int:
         exactly = "exactly " if rule.identity else ""
         pattern = rule.pattern.replace("\n", " ⏎ ")
         about = f"{exactly}{pattern}\n{scope_words(rule)}; by {rule.made_by}, {rule.ask_id}"
-        # Nothing is cut: this is what may happen without a question.
+        # Nothing is cut: these calls run without a question.
         first, *others = frame(about, columns(), bar=" " * 10)
         print("\n".join([f"{rule.id:9}{first[9:]}", *others]))
     if not grants:
-        print("Nothing is granted. A yes can reach further: gate answer ID yes --for session")
+        print("There are no grants. To make one: gate answer ID yes --for session")
     return 0

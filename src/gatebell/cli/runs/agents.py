@@ -1,4 +1,4 @@
-"""List the roles that flows and tasks can use here: the project's, your own, and those that come along."""
+"""List the roles that flows and tasks can use here: the project's, your own, and the built-in ones."""
 
 from __future__ import annotations
 

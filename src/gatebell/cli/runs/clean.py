@@ -1,7 +1,8 @@
-"""Remove the folders of completed runs, where no work is lost; says what it keeps and why.
+"""Remove the folders of completed runs if no work would be lost; print each kept one and why.
 
-The papers of sessions that are settled go, too: what was asked and answered stands in the store.
-Runs that are stuck or failed keep theirs, for they can be taken up again; gate delete removes it.
+It also removes the session files of settled asks; the store keeps their questions and answers.
+Stuck and failed runs keep their folders, because gate resume can continue them. gate delete removes
+such a folder.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _MAX_RUNS = 1_000_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="only print the changes that it would make"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,14 +37,14 @@ def run(args: argparse.Namespace) -> int:
     found = [one for one in reversed(ended) if os.path.isdir(one.root)]
     folders = _list_settled_folders(store)
     if not found and not folders:
-        print("There is nothing to clean: no run that has ended has a folder of its own.")
+        print("Nothing to clean: no ended run has its own folder.")
     done = "Would remove" if args.dry_run else "Removed"
     for one in found:
         if one.state == RunState.COMPLETED:
             kept = workspace.remove(place_of(one), one.id, dry_run=args.dry_run)
-            kept += f" To drop it: gate delete {one.id} --force" if kept else ""
+            kept += f" To delete it anyway: gate delete {one.id} --force" if kept else ""
         else:
-            kept = f"it is {one.state} and can be taken up again; gate delete {one.id} removes it."
+            kept = f"it is {one.state} and can go on; gate delete {one.id} removes it."
         if kept:
             print(f"Kept run {one.id}: {inert(kept)}")
         else:
@@ -49,12 +52,12 @@ def run(args: argparse.Namespace) -> int:
     for folder in folders:
         if not args.dry_run:
             shutil.rmtree(folder)
-        print(f"{done} the papers of {os.path.basename(folder)}: {inert(folder)}")
+        print(f"{done} the session files of {os.path.basename(folder)}: {inert(folder)}")
     return 0
 
 
 def _list_settled_folders(store: Store) -> list[str]:
-    """The folders of session asks that nobody opens any more."""
+    """Return the folders of settled session asks."""
     around = wiring.session_folder(store.path, "")
     names = sorted(os.listdir(around)) if os.path.isdir(around) else []
     asks = [ask for name in names if (ask := store.asks.get(name))]

@@ -1,6 +1,6 @@
-"""Forget a run that has ended, with its folder and its agents' words; the audit trail stays.
+"""Delete a run that has ended, with its folder and its log; the audit trail stays.
 
-Where work would be lost it refuses. With --force it says what goes, and drops it.
+It refuses if work would be lost. With --force it lists that work and deletes it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    # Not by a task: whoever says so may mean the task itself.
+    # Not by a task: a person who names a task may mean the task itself.
     parser.add_argument("id", type=run_lines.run_id, help="the number of the run")
-    parser.add_argument("--force", action="store_true", help="drop work that nobody else has")
+    parser.add_argument("--force", action="store_true", help="delete work that exists nowhere else")
     add_identity(parser)
 
 
@@ -45,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
     if found.branch and (kept := runtime.workspace(store).remove(place_of(found), found.id)):
         if not args.force:
             raise RefusedError(
-                f"run {found.id} was not deleted, for its work would be lost: {kept} "
-                f"To drop it: gate delete {found.id} --force"
+                f"run {found.id} was not deleted, because work would be lost: {kept} "
+                f"To delete it anyway: gate delete {found.id} --force"
             )
         _drop(runtime.workspace(store), found, who)
     manage_runs.delete(store, found.id, who)
@@ -57,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _drop(workspace: Workspace, run: Run, who: Caller) -> None:
-    must_be_a_person(who, "drops the work of a run")
+    must_be_a_person(who, "deletes the work of a run")
     files = list_changed_files(workspace.diff(place_of(run))) if os.path.isdir(run.root) else []
-    print(f"This goes, with the branch {inert(run.branch)}: {inert(run.root)}")
+    print(f"Deleting the branch {inert(run.branch)} and the folder {inert(run.root)}")
     if files:
         print("\n".join(stat_lines(files)))
     sys.stdout.flush()

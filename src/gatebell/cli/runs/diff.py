@@ -1,4 +1,7 @@
-"""Show what the agents of a run have changed since it began, untracked files too."""
+"""Show the changes that a run's agents made since it started, with untracked files.
+
+Example: gate diff 3 --stat
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,9 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan", "d": "bold"}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_run_id(parser)
-    parser.add_argument("--stat", action="store_true", help="count the lines by file only")
+    parser.add_argument(
+        "--stat", action="store_true", help="print only the number of changed lines per file"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
@@ -31,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     made = find(store, args.id)
     if not made.folder:
-        raise RefusedError(f"run {made.id} has no folder yet")
+        raise RefusedError(f"run {made.id} has no folder yet; see: gate status {made.id}")
     if not os.path.isdir(made.folder):
         raise folder_is_gone(made)
     diff = runtime.workspace(store).diff(place_of(made))
@@ -52,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def stat_lines(files: list[Changed]) -> list[str]:
-    """How many lines have changed, by file."""
+    """Return one line per file with the numbers of added and removed lines."""
     room = max(20, min(columns() - 20, max(len(one.path) for one in files)))
     lines = [
         f"{cell(one.path, room)}  "

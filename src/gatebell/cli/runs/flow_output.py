@@ -1,4 +1,4 @@
-"""Where a flow prints to while it is driven from the command line: not into what we say."""
+"""Keep the output of a flow apart from ours while the command line drives it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def shown(number: int, show: Show, *, from_now: bool) -> Iterator[None]:
-    """Shows a run while something else is done with it."""
+def show_run(number: int, show: Show, *, from_now: bool) -> Iterator[None]:
+    """Show a run while this block drives it."""
     if show is not show_line:
         with set_aside() as out, LiveView(number, show, out, from_now=from_now):
             yield
         return
     view = LiveView(number, show, sys.stdout, from_now=from_now)
-    printed = Printed(sys.stdout, view.pass_by)
+    printed = Printed(sys.stdout, view.print_above)
     with view:
         try:
             with redirect_stdout(cast("TextIO", printed)):
@@ -35,9 +35,9 @@ def shown(number: int, show: Show, *, from_now: bool) -> Iterator[None]:
 
 @contextmanager
 def set_aside() -> Iterator[TextIO]:
-    """What is printed meanwhile goes to stderr, also by programs that a step starts.
+    """Send all output of this block to stderr, even that of programs which a step starts.
 
-    Yields the real standard output, for what is ours.
+    Yield the real standard output, for our own output.
     """
     real = sys.stdout
     real.flush()
@@ -55,7 +55,7 @@ def set_aside() -> Iterator[TextIO]:
 
 
 class Printed:
-    """Takes what is printed, and hands on whole lines; otherwise like the real one."""
+    """Passes printed text on as whole lines; otherwise it behaves like the real stream."""
 
     def __init__(self, real: TextIO, take: Callable[[str], None]) -> None:
         self._real, self._take = real, take

@@ -1,4 +1,7 @@
-"""List the flows that can be run here by name, or show one: the project's, then your own."""
+"""List the flows that you can run here by name, or show one: the project's, then your own.
+
+Example: gate flows show feature --mermaid
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,17 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("verb", nargs="?", choices=["list", "show"], default="list")
-    parser.add_argument("name", nargs="?", default="", help="of the flow to show, or its path")
-    parser.add_argument("--mermaid", action="store_true", help="draw a workflow, for Mermaid")
+    parser.add_argument("name", nargs="?", default="", help="the name or path of the flow to show")
+    parser.add_argument(
+        "--mermaid", action="store_true", help="print a diagram of a workflow, for Mermaid"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     project = environment.project(os.getcwd())
     if (args.verb == "show") != bool(args.name):
-        raise UsageError("gate flows lists them; gate flows show NAME shows one")
+        raise UsageError("show needs a NAME and list takes none: gate flows show NAME")
     if args.mermaid:
         return _draw(project, args)
     return _show(project, args) if args.name else _list(project, args)
@@ -39,11 +44,11 @@ def _list(project: str, args: argparse.Namespace) -> int:
         return 0
     if not flows:
         print(
-            "There are no flows here: a flow is a file in .gate/flows/, with @flow or Workflow in it"
+            "There are no flows here. A flow is a file in .gate/flows/ that has @flow or Workflow."
         )
     wide = max((len(one.name) for one in flows), default=0)
     for one in flows:
-        nothing = "(it cannot be read)" if one.problem else "(no @flow or Workflow in it)"
+        nothing = "(cannot be read)" if one.problem else "(has no @flow or Workflow)"
         about = one.about if one.flows else one.about or nothing
         print(f"{cell(one.name, wide)}  {inert_line(about, columns() - wide - 2)}".rstrip())
         for flow in one.flows if len(one.flows) > 1 else ():
@@ -55,7 +60,7 @@ def _list(project: str, args: argparse.Namespace) -> int:
 
 
 def _show(project: str, args: argparse.Namespace) -> int:
-    path, source = project_files.flow_source(project, args.name)
+    path, source = project_files.read_flow_source(project, args.name)
     if args.json:
         print_json({"path": path, "source": source})
     else:
@@ -66,11 +71,13 @@ def _show(project: str, args: argparse.Namespace) -> int:
 
 def _draw(project: str, args: argparse.Namespace) -> int:
     if not args.name or args.json:
-        raise UsageError("a picture is of one workflow: gate flows show NAME --mermaid")
-    # Its file is run to find what is in it, and may print.
+        raise UsageError(
+            "--mermaid needs one workflow and no --json: gate flows show NAME --mermaid"
+        )
+    # Loading the flow runs its file, which may print.
     with set_aside():
-        drawn = project_files.flow_object(project, args.name)
+        drawn = project_files.load_flow(project, args.name)
     if not hasattr(drawn, "mermaid"):
-        raise UsageError(f"{args.name} is plain Python: only a Workflow of phases can be drawn")
+        raise UsageError(f"{args.name} has no phases; --mermaid draws only a Workflow")
     print(drawn.mermaid())
     return 0

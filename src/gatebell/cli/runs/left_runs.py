@@ -1,10 +1,10 @@
-"""Runs that were answered here and that nobody is there to drive on."""
+"""Report a run that is ready after an answer but that no process drives."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.terminal.left_runs import how_it_goes_on
+from gatebell.terminal.left_runs import describe_next_step
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
@@ -12,5 +12,5 @@ if TYPE_CHECKING:
 
 
 def tell_if_left(store: Store, ask: Ask) -> None:
-    if told := how_it_goes_on(store, ask):
-        print(told)
+    if line := describe_next_step(store, ask):
+        print(line)

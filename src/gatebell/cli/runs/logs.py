@@ -1,4 +1,4 @@
-"""Print what the agents of a run said and what its flow logged, in order."""
+"""Print the output of a run's agents and the log lines of its flow, in order."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _POLL_SECONDS = 0.2
 def configure(parser: argparse.ArgumentParser) -> None:
     run_lines.add_run_id(parser)
     add = parser.add_argument
-    add("--call", default="", metavar="N", help="of one call only, and the branches in it")
-    add("--follow", action="store_true", help="go on until the run has ended")
-    add("--json", action="store_true", help="print one JSON object a line (docs/json.md)")
+    add("--call", default="", metavar="N", help="only lines of this call and its branches")
+    add("--follow", action="store_true", help="keep printing until the run has ended")
+    add("--json", action="store_true", help="print one JSON object per line (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     run_lines.find(store, args.id)
     log_reader = LogReader(store, args.id)
-    # Imported here: nobody else is asked about calls.
+    # Imported here: --help does not need it.
     from gatebell.domain.runs.journals import is_beneath
 
     bell = store.bell()
@@ -48,13 +48,13 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.flush()
             if ended or not args.follow:
                 break
-            # Agents ring no bell when they speak.
+            # An agent's output does not touch the bell.
             bell.wait(_POLL_SECONDS)
     finally:
         bell.close()
     if not found and not any(is_beneath(one.path, args.call) for one in store.runs.calls(args.id)):
         raise NotFoundError(
-            f"run {args.id} has no call {args.call}: gate show {args.id} --calls lists them"
+            f"run {args.id} has no call {args.call}; gate show {args.id} --calls lists the calls"
         )
     return 0
 
@@ -67,7 +67,7 @@ def _print(said: Said, as_json: bool) -> None:
     if not sys.stdout.isatty():
         print(f"{head}  {inert(said.text)}")
         return
-    # Wrapped by us: no line of the screen begins with an agent's words.
+    # Wrapped here, so that no line of the screen begins with an agent's text.
     first, *more = frame(said.text, columns() - len(head) - 2, bar="")
     print(f"{add_colour(head, 'dim')}  {first}")
     for part in more:

@@ -1,4 +1,4 @@
-"""Print a run as XML: its calls in order, its branches, and where people came in."""
+"""Print a run as XML: its calls in order, its branches, and people's answers."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def run(args: argparse.Namespace) -> int:
     made = find(store, args.id)
     calls, turns = store.runs.calls(made.id), store.runs.turns(made.id)
     asks = store.asks.of_run(made.id)
-    talked_over = [ask for ask in asks if ask.question.kind == AskKind.SESSION]
-    visits = [one for ask in talked_over for one in list_visits(store, ask.id)]
+    sessions = [ask for ask in asks if ask.question.kind == AskKind.SESSION]
+    visits = [one for ask in sessions for one in list_visits(store, ask.id)]
     document = run_xml.plan(made, calls, turns, asks, visits)
     if args.json:
         print_json(document)

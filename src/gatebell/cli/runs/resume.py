@@ -1,7 +1,7 @@
-"""Take up a run where it stopped: only what failed or was not answered is tried again.
+"""Continue a run where it stopped: only failed and unanswered calls are tried again.
 
-It is driven here until it ends, like gate run does. With --from a new run begins at that call and
-shares what was recorded before it.
+This process drives it until it ends, as gate run does. With --from, a new run starts at that call
+and uses the results recorded before it. Example: gate resume 3 --from 4
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     run_lines.add_run_id(parser)
     either = parser.add_mutually_exclusive_group()
     either.add_argument(
-        "--from", dest="from_call", metavar="N", help="open a new run that goes on from call N"
+        "--from", dest="from_call", metavar="N", help="start a new run that goes on from call N"
     )
     either.add_argument(
         "--accept", metavar="N", default="", help="keep the record of call N as it is"
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
     found = manage_runs.get(store, args.id)
-    seen = None if found.branch else project_files.seen(found.project, found.source)
+    seen = None if found.branch else project_files.read_digests(found.project, found.source)
     keeper = None if args.detach else Keeper(store)
     if args.from_call is None:
         _must_have_stopped_at(found, args.accept)
@@ -78,17 +78,17 @@ def _fork(
     try:
         return manage_runs.fork(store, runtime.workspace(store), run.id, path, who, seen, keeper)
     except GateError as error:
-        # A snapshot is as good as the folder itself, as long as git has it.
+        # A snapshot can replace the folder while git has it.
         if isinstance(error, UsageError | RefusedError) or os.path.isdir(run.root):
             raise
         raise folder_is_gone(run) from None
 
 
 def _must_have_stopped_at(run: Run, accept: str) -> None:
-    """Keeping the record of a call at which nothing stopped would change nothing."""
+    """Refuse --accept for a call at which the run did not stop: it would change nothing."""
     if accept and run.has_ended and run.stopped_at and accept not in run.stopped_at.split():
         at = run.stopped_at.split()[0]
         raise UsageError(
-            f"run {run.id} stopped at call {at}, not at call {accept}: "
-            f"gate resume {run.id} --accept {at} keeps what is recorded there"
+            f"run {run.id} stopped at call {at}, not at call {accept}; "
+            f"to keep the record of call {at}: gate resume {run.id} --accept {at}"
         )

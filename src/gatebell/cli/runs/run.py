@@ -1,7 +1,8 @@
-"""Run a flow: agents work, people are asked, and it goes on after anything.
+"""Run a flow: agents work, people answer their questions, and it can go on after a crash.
 
 FLOW is a name (.gate/flows/NAME.py) or a path (flow.py, or flow.py:NAME for one of several).
-It is driven here until it ends; while it waits for a person Ctrl+C leaves it waiting.
+This process drives it until it ends. While it waits for a person, Ctrl+C leaves it waiting.
+Example: gate run feature "Add a dark mode"
 """
 
 from __future__ import annotations
@@ -27,12 +28,16 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("flow", help="its name, or the path of its file")
-    add("prompt", nargs="*", help="what it is to do; - reads it from standard input")
+    add("flow", help="the name of the flow, or the path of its file")
+    add("prompt", nargs="*", help="the task for the flow; - reads standard input")
     add("-r", "--repo", default="", metavar="DIR", help="the project to work on (this one)")
     add("--in-place", action="store_true", help="work in the project itself, not in a worktree")
-    add("--with-changes", action="store_true", help="take along what is not committed")
-    add("--no-exec", action="store_true", help="make the run and start nothing: gate resume does")
+    add("--with-changes", action="store_true", help="start with your uncommitted changes")
+    add(
+        "--no-exec",
+        action="store_true",
+        help="create the run but do not start it; gate resume does",
+    )
     add("--detach", action="store_true", help="leave it to a worker (gate up, gate worker)")
     add_identity(parser)
     add(
@@ -43,15 +48,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
-    project = run_lines.project_of(args.repo or os.curdir)
+    project = run_lines.find_project(args.repo or os.curdir)
     prompt = read_text("-").rstrip("\n") if args.prompt == ["-"] else " ".join(args.prompt)
-    # A flow's file is run to find what is in it, and may print.
+    # Loading the flow runs its file, which may print.
     with set_aside() if args.json else nullcontext():
         flow, source, digest = project_files.find_flow(project, args.flow)
     request = RunRequest(
         flow, source, digest, prompt, project,
         in_place=args.in_place, with_changes=args.with_changes, begin=not args.no_exec,
-        seen=project_files.seen(project, source) if args.in_place else None,
+        seen=project_files.read_digests(project, source) if args.in_place else None,
     )  # fmt: skip
     keeper = None if args.detach else Keeper(store)
     made, place = manage_runs.start(store, runtime.workspace(store), request, who, keeper)
@@ -59,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"gate: {inert(remark)}", file=sys.stderr)
     if args.in_place:
         print(
-            f"gate: its agents work in {inert(project)} itself: what they change there mixes "
-            "with your own work and cannot be taken back",
+            f"gate: the agents work in {inert(project)} itself; their changes mix with your own "
+            "work and cannot be undone",
             file=sys.stderr,
         )
     if not args.json:
@@ -70,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.no_exec:
         return run_foreground.go_on(store, made, keeper, as_json=args.json, from_now=False)
     if args.json:
-        print_json(run_lines.document(store, made))
+        print_json(run_lines.build_document(store, made))
     else:
-        print(f"It is not started yet: gate resume {made.id}")
+        print(f"The run is not started. Start it: gate resume {made.id}")
     return 0

@@ -1,4 +1,4 @@
-"""Runs as the command line prints them: the list, one run's state, its calls."""
+"""Runs as lines of the command line: the list, the state of a run, its calls."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from gatebell.cli.screen import add_colour, columns
 from gatebell.domain.enums import RunState, TaskState
 from gatebell.domain.text.display import age, cell, inert_line
 from gatebell.errors import NotFoundError, UsageError
+from gatebell.services.asks.waiters import make_waiting_document
 from gatebell.terminal import task_runs
 from gatebell.terminal.runs import (
     COLOURS,
     JOINABLE,
     agent_of,
-    ago,
+    choose_glyph,
     describe_report,
     driver_lines,
-    glyph,
-    how_to_answer,
+    find_turn,
+    format_ago,
     label_lines,
     pending_asks,
     state_lines,
-    turn_of,
+    suggest_answer,
     waiting_for,
 )
 
@@ -53,10 +54,10 @@ def add_run_id(parser: argparse.ArgumentParser) -> None:
 
 
 def run_or_task(text: str) -> int:
-    """For argparse: the number of a run; a task stands for the one that works on it, or did last."""
+    """Parse the number of a run for argparse; a task means the last run that worked on it."""
     if not text.strip().lower().startswith("tm-"):
         return run_id(text)
-    # Imported here: few name a task.
+    # Imported here: most commands name a run by its number.
     from gatebell.app import wiring
     from gatebell.services.tasks import backlog
 
@@ -67,38 +68,38 @@ def run_or_task(text: str) -> int:
     finally:
         store.close()
     if not last:
-        raise NotFoundError(f"no run has worked on {task.id} yet: gate task show {task.id}")
+        raise NotFoundError(f"no run has worked on {task.id} yet; see: gate task show {task.id}")
     return last[0].id
 
 
 def run_id(text: str) -> int:
-    """For argparse: the number of a run."""
+    """Parse the number of a run for argparse."""
     if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS:
         return int(text)
-    raise UsageError(f"{text!r} is no run: runs have numbers, and gate list shows them")
+    raise UsageError(f"expected the number of a run, got {text!r}; gate list shows the numbers")
 
 
 def find(store: Store, number: int) -> Run:
-    """As `manage_runs.get` does, without loading all that can be done to runs."""
+    """Return a run like `manage_runs.get`, without importing that service."""
     run = store.runs.get(number)
     if run is None:
-        raise NotFoundError(f"there is no run {number}: gate list shows them")
+        raise NotFoundError(f"there is no run {number}; gate list shows the runs")
     return run
 
 
 def exit_code(store: Store, run: Run) -> int:
-    """Of a run that has ended; of one that worked on a task, by what that came to."""
+    """Return the exit code of an ended run; the state of its task counts, if it has one."""
     end = task_runs.end_of(store, run)
     return _EXIT_CODES[end.state if end else run.state]
 
 
 def list_lines(store: Store, runs: list[Run]) -> list[str]:
-    """One line a run: ID, FLOW, STATUS, AGENT, WAITING FOR."""
+    """Return one line per run: ID, FLOW, STATUS, AGENT, WAITING FOR."""
     numbers = max([2, *(len(str(run.id)) for run in runs)])
     names = [task_runs.about(store, run) for run in runs]
     most = max(20, columns() // 3) if any(run.task for run in runs) else 20
-    flows = _wide("FLOW", names, most)
-    agents = _wide("AGENT", [agent_of(run) for run in runs], 14)
+    flows = _measure_width("FLOW", names, most)
+    agents = _measure_width("AGENT", [agent_of(run) for run in runs], 14)
     room = max(8, columns() - numbers - flows - _STATE_COLUMNS - agents - 8)
 
     def line(number: str, flow: str, state: str, agent: str, what: str) -> str:
@@ -116,81 +117,83 @@ def list_lines(store: Store, runs: list[Run]) -> list[str]:
     return lines
 
 
-def _wide(head: str, texts: list[str], most: int) -> int:
-    """As wide as the widest, within bounds; letters may take two columns each."""
+def _measure_width(head: str, texts: list[str], most: int) -> int:
+    """Return the width of a column; letters may take two columns each."""
     return min(
         most, max([len(head), *(len(text) * (1 if text.isascii() else 2) for text in texts)])
     )
 
 
 def status_lines(store: Store, run: Run, now: datetime, is_worked_at: bool) -> list[str]:
-    """One run as it is now, and what to do about it."""
+    """Return the lines of a run's state and of the next command."""
     end, task = task_runs.end_of(store, run), task_runs.task_of(store, run)
     word, colour = (end.word, end.colour) if end else (run.state, COLOURS[run.state])
     lines = [add_colour(f"Run {run.id}: {word}", colour)]
     state = "" if end or not task or task.run != run.id else f" [{task.state}]"
     lines += label_lines("Task", f"{task.id}: {task.title}{state}", columns()) if task else []
     if run.state == RunState.WAITING_HUMAN:
-        return lines + _waiting(store, run, now)
+        return lines + _format_waiting(store, run, now)
     return lines + state_lines(store, run, now, columns(), is_worked_at=is_worked_at)
 
 
 def call_lines(calls: Sequence[FlowCall], now: datetime, most: int = 0) -> list[str]:
-    """One line a call: path, what it is, how far it is, how long it took; the last ones only."""
+    """Return one line per call, of the last `most`: path, name, state, duration."""
     shown = calls[-most:]
     paths = max((len(call.path) for call in shown), default=0)
-    names = _wide("", [_name(call) for call in shown], max(20, columns() - paths - 30))
+    names = _measure_width(
+        "", [_format_name(call) for call in shown], max(20, columns() - paths - 30)
+    )
     lines = []
     for call in shown:
         lasted = age(((call.ended_at or now) - call.started_at).total_seconds())
-        head = f"{mark(call)}{call.path:{paths}}  {cell(_name(call), names)}"
-        lines.append(f"{head}  {cell(_how_far(call), 20)}  {lasted}")
+        head = f"{mark(call)}{call.path:{paths}}  {cell(_format_name(call), names)}"
+        lines.append(f"{head}  {cell(_describe_progress(call), 20)}  {lasted}")
     return lines
 
 
 def mark(call: FlowCall) -> str:
-    shape, colour = glyph(call)
+    shape, colour = choose_glyph(call)
     return add_colour(f"{shape} ", colour)
 
 
-def _name(call: FlowCall) -> str:
+def _format_name(call: FlowCall) -> str:
     return f"{call.name} {call.label}".rstrip()
 
 
-def _how_far(call: FlowCall) -> str:
+def _describe_progress(call: FlowCall) -> str:
     return describe_report(call) or call.state
 
 
-def _waiting(store: Store, run: Run, now: datetime) -> list[str]:
+def _format_waiting(store: Store, run: Run, now: datetime) -> list[str]:
     asks = pending_asks(store, run)
-    turn = turn_of(store, run, asks)
+    turn = find_turn(store, run, asks)
     lines = [f"Agent: {inert_line(agent_of(run), 60)}"]
     if turn and agent_of(run) != "-":
         lines.append(f"Session: {inert_line(turn.session, 60) or '-'}")
     lines += label_lines("Reason", waiting_for(store, run) or run.reason or "-", columns())
     if run.waiting_since:
-        lines.append(f"Waiting since: {ago((now - run.waiting_since).total_seconds())}")
+        lines.append(f"Waiting since: {format_ago((now - run.waiting_since).total_seconds())}")
     lines += driver_lines(store, run)
-    return [*lines, "", *_how_to_go_on(run, asks, turn)]
+    return [*lines, "", *_suggest_commands(run, asks, turn)]
 
 
-def _how_to_go_on(run: Run, asks: list[Ask], turn: Turn | None) -> list[str]:
+def _suggest_commands(run: Run, asks: list[Ask], turn: Turn | None) -> list[str]:
     lines = []
     if turn and agent_of(run) != "-" and turn.cli in JOINABLE:
         lines.append(f"Use 'gate continue {run.id}' to open the {JOINABLE[turn.cli]} session.")
-    return lines + [f"Use '{how_to_answer(ask)}' to answer it." for ask in asks]
+    return lines + [f"Use '{suggest_answer(ask)}' to answer it." for ask in asks]
 
 
 def can_join(ask: Ask) -> bool:
-    """Whether it can be worked out with the agent in its own session."""
+    """Return whether a person can work on it with the agent in its own session."""
     return not ask.question.call and ask.origin.session.partition("/")[0] in JOINABLE
 
 
 def ended_line(run: Run) -> str:
-    """How a run ended, on one line."""
+    """Return one line about how a run ended."""
     words = run.reason if run.state in (RunState.STUCK, RunState.FAILED) else ""
-    told = f": {inert_line(words, max(20, columns() - 24))}" if words else ""
-    return add_colour(f"Run {run.id}: {run.state}", COLOURS[run.state]) + told
+    reason = f": {inert_line(words, max(20, columns() - 24))}" if words else ""
+    return add_colour(f"Run {run.id}: {run.state}", COLOURS[run.state]) + reason
 
 
 def where_line(run: Run) -> str:
@@ -198,19 +201,19 @@ def where_line(run: Run) -> str:
     return f"Folder: {inert_line(run.folder)}{branch}"
 
 
-def document(store: Store, run: Run) -> dict[str, Any]:
-    """A run with what it waits for, as JSON."""
-    # Imported here: people read lines.
+def build_document(store: Store, run: Run) -> dict[str, Any]:
+    """Return a run and the asks that it waits for, as JSON."""
+    # Imported here: only --json needs it.
     from gatebell.domain.asks.documents import run_document
 
-    return run_document(run) | {"waiting_for": [ask.id for ask in pending_asks(store, run)]}
+    return run_document(run) | make_waiting_document(store, pending_asks(store, run))
 
 
-def project_of(folder: str) -> str:
-    """The project that a folder lies in."""
+def find_project(folder: str) -> str:
+    """Return the project that contains a folder."""
     from gatebell.app.environment import project
 
     path = os.path.abspath(os.path.expanduser(folder))
     if not os.path.isdir(path):
-        raise UsageError(f"there is no folder {path}")
+        raise UsageError(f"{path} is not a folder; name one that exists")
     return project(path)

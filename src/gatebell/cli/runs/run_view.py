@@ -1,4 +1,4 @@
-"""Following a run: what is new since the last look, and how that is shown while it lasts."""
+"""Follow a run: find its new events, and show them while it goes on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.enums import AskStatus, CallName, CallState, Decision, RunState
 from gatebell.domain.runs.journals import describe_error
 from gatebell.domain.text.display import age, frame, inert_line
-from gatebell.terminal.runs import how_to_answer, pending_asks
+from gatebell.terminal.runs import pending_asks, suggest_answer
 from gatebell.terminal.task_runs import task_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.2
 _WIDEST = 4_000
 _MAX_BYTES = 1_000_000
-# These show themselves by what people are asked, or by what is said.
+# Other lines show these calls: the questions to people, or the log.
 _SILENT = (
     *(CallName.SETUP, CallName.PAUSE, CallName.ASK, CallName.LOG),
     *(CallName.NOW, CallName.RANDOM, CallName.READ),
@@ -40,7 +40,7 @@ _SILENT = (
 
 
 class Said(NamedTuple):
-    """One line of a run's papers."""
+    """One line of a run's log."""
 
     at: str
     path: str
@@ -49,7 +49,7 @@ class Said(NamedTuple):
 
 
 class LogReader:
-    """Reads what the agents of a run said, from wherever it stopped before."""
+    """Reads the log of a run, each time from the place where it stopped before."""
 
     def __init__(self, store: Store, run_id: int, *, from_end: bool = False) -> None:
         self._path = runtime.run_log_path(store, run_lines.find(store, run_id))
@@ -59,7 +59,7 @@ class LogReader:
             self._read_bytes = os.path.getsize(self._path)
 
     def read(self) -> list[Said]:
-        """The next lines, not all at once; whole ones only, for somebody may be writing."""
+        """Return the next lines, at most a part of them; a line without its end is left."""
         lines: list[bytes] = []
         with suppress(FileNotFoundError), open(self._path, "rb") as file:
             file.seek(self._read_bytes)
@@ -75,25 +75,25 @@ def _parse_log_line(line: str) -> Said:
 
 
 class News(NamedTuple):
-    """One thing that happened to a run."""
+    """One event of a run."""
 
     what: str
     """`said`, `call`, `asked`, `settled` or `state`."""
-    told: dict[str, Any]
-    """For machines."""
+    document: dict[str, Any]
+    """For programs."""
     line: str
-    """For people; empty where another line tells it."""
+    """For people; empty if another line shows it."""
 
 
 class Follower:
-    """Tells what has happened since it looked last."""
+    """Finds the events of a run since the last look."""
 
     def __init__(self, store: Store, run_id: int, *, from_now: bool) -> None:
         self._store, self._run_id = store, run_id
         self._log_reader = LogReader(store, run_id, from_end=from_now)
         self._calls: dict[str, tuple[CallState, int]] = {}
         self._asks: set[str] = set()
-        """Those that are open."""
+        """The asks that are open."""
         self._asked_before: set[str] = set()
         self._state: RunState | None = None
 
@@ -103,70 +103,70 @@ class Follower:
             return []
         asks = pending_asks(self._store, run)
         calls = self._store.runs.calls(run.id)
-        # In the order in which they come about: an answer, what it leads to, the next question.
+        # In the order in which they happen: an answer, the work after it, the next question.
         return [
             *self._describe_settled(asks),
             *self._describe_work(self._list_changed(calls), self._log_reader.read()),
             *self._describe_new_asks(run, asks),
-            *self._new_state(run),
+            *self._describe_state(run),
         ]
 
     def _list_changed(self, calls: list[FlowCall]) -> list[FlowCall]:
-        """Calls that are new or have changed, in the order in which that happened."""
+        """Return the calls that are new or have changed, in the order of the changes."""
         new = [call for call in calls if self._calls.get(call.path) != (call.state, call.attempt)]
         self._calls.update({call.path: (call.state, call.attempt) for call in new})
         return sorted(new, key=lambda call: call.ended_at or call.started_at)
 
     def _describe_work(self, calls: list[FlowCall], said: list[Said]) -> list[News]:
-        """What was done and said; what an agent said comes before the end of its call."""
+        """Describe calls and log lines; an agent's lines come before the end of its call."""
         news: list[News] = []
         for call in calls:
-            news += self._settled_unseen(call)
+            news += self._describe_unseen(call)
             if call.over:
-                news += [_news_of_said(one) for one in said if one.path == call.path]
+                news += [_build_said_news(one) for one in said if one.path == call.path]
                 said = [one for one in said if one.path != call.path]
-            news.append(_news_of_call(call))
-        return news + [_news_of_said(one) for one in said]
+            news.append(_build_call_news(call))
+        return news + [_build_said_news(one) for one in said]
 
     def _describe_new_asks(self, run: Run, asks: list[Ask]) -> list[News]:
-        # What was settled since they were looked up is told already.
+        # Asks that were settled since they were read are described already.
         new = [ask for ask in asks if ask.id not in self._asked_before]
         self._asks.update(ask.id for ask in new)
         self._asked_before.update(self._asks)
-        return [_news_of_ask(run, ask) for ask in new]
+        return [_build_ask_news(run, ask) for ask in new]
 
     def _describe_settled(self, asks: list[Ask]) -> list[News]:
         gone = self._asks - {ask.id for ask in asks}
         self._asks -= gone
         settled = [ask for name in sorted(gone) if (ask := self._store.asks.get(name))]
-        return [_news_of_settled(ask) for ask in settled]
+        return [_build_settled_news(ask) for ask in settled]
 
-    def _settled_unseen(self, call: FlowCall) -> list[News]:
-        """What a call asked and was answered since the last look, or long ago."""
+    def _describe_unseen(self, call: FlowCall) -> list[News]:
+        """Describe the settled asks of a call that were never seen open."""
         if not call.ask_id and not call.asked:
             return []
         owner = owner_of(call.run, call.path)
         asked = [ask for ask in self._store.asks.of_run(call.run) if ask.origin.owner == owner]
-        # A run that was forked took along what another had asked.
+        # A forked run has the asks of the run before it.
         named = self._store.asks.get(call.ask_id) if call.ask_id and not asked else None
         news = []
         for ask in [*asked, named] if named else asked:
             if not ask.pending and ask.id not in self._asked_before:
                 self._asked_before.add(ask.id)
-                news.append(_news_of_settled(ask))
+                news.append(_build_settled_news(ask))
         return news
 
-    def _new_state(self, run: Run) -> list[News]:
+    def _describe_state(self, run: Run) -> list[News]:
         if run.state == self._state:
             return []
         self._state = run.state
-        told = {"state": run.state, "reason": run.reason, "agent": run.agent}
+        document = {"state": run.state, "reason": run.reason, "agent": run.agent}
         if task := task_of(self._store, run):
-            told["task_state"] = task.state
-        return [News("state", told, "")]
+            document["task_state"] = task.state
+        return [News("state", document, "")]
 
-    def now(self) -> str:
-        """What is going on, for a line that changes."""
+    def describe_now(self) -> str:
+        """Describe the present activity, for the status line."""
         run, now = self._store.runs.get(self._run_id), self._store.now()
         if run is None or run.has_ended:
             return ""
@@ -179,26 +179,26 @@ class Follower:
             since = age((now - (run.waiting_since or now)).total_seconds())
             return f"waits for a person, {since}"
         if run.ready_at and run.ready_at > now:
-            return f"sleeps, {age((run.ready_at - now).total_seconds())} to go"
-        return "goes on"
+            return f"sleeps, {age((run.ready_at - now).total_seconds())} left"
+        return "running"
 
 
 def _cut(text: str, used: int) -> str:
-    """Untrusted text as the rest of a line; whole where nobody's screen is at the other end."""
+    """Return untrusted text as the rest of a line, cut to the width of a terminal."""
     return inert_line(text, (columns() if sys.stdout.isatty() else _WIDEST) - used)
 
 
-def _news_of_said(said: Said) -> News:
+def _build_said_news(said: Said) -> News:
     line = f"{inert_line(said.who, 30)}  {said.text}"
     return News("said", said._asdict(), add_colour("│ ", "dim") + _cut(line, 2))
 
 
-def _news_of_call(call: FlowCall) -> News:
-    told = {
+def _build_call_news(call: FlowCall) -> News:
+    document = {
         name: getattr(call, name)
         for name in ("path", "name", "label", "state", "attempt", "value", "error")
     }
-    return News("call", told, _call_line(call))
+    return News("call", document, _call_line(call))
 
 
 def _call_line(call: FlowCall) -> str:
@@ -217,43 +217,43 @@ def _call_line(call: FlowCall) -> str:
     return run_lines.mark(call) + _cut(words, 2)
 
 
-def _news_of_ask(run: Run, ask: Ask) -> News:
+def _build_ask_news(run: Run, ask: Ask) -> News:
     question = ask.question
     head = add_colour("⏸ ", "yellow") + add_colour(_cut(f"{ask.id}  {question.prompt}", 2), "bold")
-    ways = [f"Answer: {how_to_answer(ask)}", "all that waits: gate inbox"]
+    ways = [f"Answer: {suggest_answer(ask)}", "all asks: gate inbox"]
     if run_lines.can_join(ask):
         ways.insert(1, f"with the agent: gate continue {run.id}")
     options = [
         f"  {number}. {_cut(name, 6)}" for number, name in enumerate(question.option_labels, 1)
     ]
-    told = {"ask": ask.id, "kind": question.kind, "prompt": question.prompt}
-    return News("asked", told, "\n".join([head, *options, *_join_ways(ways)]))
+    document = {"ask": ask.id, "kind": question.kind, "prompt": question.prompt}
+    return News("asked", document, "\n".join([head, *options, *_join_ways(ways)]))
 
 
 def _join_ways(ways: list[str]) -> list[str]:
-    """Beside each other where there is room."""
+    """Return the ways on one line if they fit, else on one line each."""
     line = "  " + "   ".join(ways)
     return [line] if len(line) <= columns() else [f"  {way}" for way in ways]
 
 
-def _news_of_settled(ask: Ask) -> News:
+def _build_settled_news(ask: Ask) -> News:
     word = ask.decision or ask.status.replace("_", " ")
     by = f" by {inert_line(ask.settled_by, 40)}" if ask.settled_by else ""
     good = ask.status == AskStatus.ANSWERED and ask.decision != Decision.REJECTED
     mark = add_colour("✓ ", "green") if good else add_colour("✗ ", "red")
     note = f": {ask.note}" if ask.note else ""
-    told = {
+    document = {
         "ask": ask.id,
         "prompt": ask.question.prompt,
         "status": ask.status,
         "decision": ask.decision,
         "by": ask.settled_by,
     }
-    return News("settled", told, mark + _cut(f"{ask.id} {word}{by}{note}", 2))
+    return News("settled", document, mark + _cut(f"{ask.id} {word}{by}{note}", 2))
 
 
 class LiveView:
-    """Shows a run while something else is done with it, on a thread and a store of its own."""
+    """Shows a run from its own thread, with its own store."""
 
     def __init__(self, run_id: int, show: Show, out: TextIO, *, from_now: bool) -> None:
         self._store = wiring.open_store()
@@ -276,10 +276,10 @@ class LiveView:
             self._put("")
         self._store.close()
 
-    def pass_by(self, text: str) -> None:
-        """Show what the flow itself prints, above the line that changes."""
+    def print_above(self, text: str) -> None:
+        """Show the flow's own output above the status line."""
         width = columns() if self._out.isatty() else _WIDEST
-        # A flow may print what an agent said, and goes on when nobody reads it any more.
+        # A flow may print an agent's text, so it is made inert. A closed pipe must not stop the flow.
         with self._writing, suppress(BrokenPipeError):
             below = self._shown
             self._put("")
@@ -289,7 +289,7 @@ class LiveView:
             self._put(below)
 
     def tell(self, line: str) -> None:
-        """Say something of ours on stderr, above the line that changes."""
+        """Print a message on stderr, above the status line."""
         with self._writing:
             below = self._shown
             self._put("")
@@ -297,12 +297,12 @@ class LiveView:
             self._put(below)
 
     def _follow(self) -> None:
-        # When nobody reads any more the run goes on all the same.
+        # A closed pipe must not stop the run.
         with suppress(BrokenPipeError):
             while not self._ended.is_set():
                 began = time.monotonic()
                 self._look()
-                # However long a run's record is, looking at it must not slow it down.
+                # Reading a long journal must not slow the run down.
                 self._ended.wait(max(_POLL_SECONDS, 5 * (time.monotonic() - began)))
 
     def _look(self) -> None:
@@ -313,12 +313,12 @@ class LiveView:
             for one in news:
                 self._show(one, self._out)
             self._out.flush()
-        now = self._follower.now()
+        now = self._follower.describe_now()
         with self._writing:
             self._put(now)
 
     def _put(self, text: str) -> None:
-        """The line at the bottom, in the place of the one before."""
+        """Replace the status line."""
         if self._changing and text != self._shown:
             line = add_colour(inert_line(f"… {text}", columns() - 1), "dim") if text else ""
             self._out.write(f"\r\x1b[2K{line}")
@@ -337,9 +337,9 @@ def show_line(news: News, out: TextIO) -> None:
 
 
 def show_json(news: News, out: TextIO) -> None:
-    """One event a line."""
-    print_json({"event": news.what, **news.told}, out)
+    """Print one event per line."""
+    print_json({"event": news.what, **news.document}, out)
 
 
 def show_nothing(news: News, out: TextIO) -> None:
-    """For those who want the end only."""
+    """Print no event, for callers that want only the end."""

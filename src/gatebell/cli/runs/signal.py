@@ -1,4 +1,7 @@
-"""Give a run the signal it waits for, for scripts: DONE and the like, or CONTINUE or STOP at a gate."""
+"""Send a signal that a run waits for, from a script: DONE and others, or CONTINUE or STOP at a gate.
+
+Example: gate signal 3 --status CONTINUE --message "looks good"
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--status", required=True, metavar="WORD",
         help="any word for an agent (DONE …); at a gate CONTINUE, APPROVED, APPROVE or YES, "
-        "and STOP, REJECTED, REJECT or NO",
+        "or STOP, REJECTED, REJECT or NO",
     )  # fmt: skip
-    add("--message", default="", metavar="TEXT", help="said with it, for example a reason")
+    add("--message", default="", metavar="TEXT", help="a message beside it, for example a reason")
     add_identity(parser)
     add("--json", action="store_true", help="print the ask as one JSON object (docs/json.md)")
 

@@ -1,4 +1,4 @@
-"""Show how far one run is, what it waits for or how it ended, and what to do about it."""
+"""Show the progress of one run, its open questions or its end, and the next command."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def run(args: argparse.Namespace) -> int:
     sweep(store)
     found = run_lines.find(store, args.id)
     if args.json:
-        print_json(run_lines.document(store, found))
+        print_json(run_lines.build_document(store, found))
         return 0
     now, calls = store.now(), store.runs.calls(found.id)
-    is_worked_at = locks.is_worked_at(store.path)
+    is_worked_at = locks.has_worker(store.path)
     lines = run_lines.status_lines(store, found, now, is_worked_at)
     if calls:
         lines += ["", "Calls", *run_lines.call_lines(calls, now, _MAX_CALLS)]
     if len(calls) > _MAX_CALLS:
-        lines.append(f"All {len(calls)} of them: gate show {found.id} --calls")
+        lines.append(f"All {len(calls)} calls: gate show {found.id} --calls")
     print("\n".join(lines))
     return 0

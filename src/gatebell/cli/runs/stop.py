@@ -1,4 +1,7 @@
-"""End a run: its agents are ended, its asks are withdrawn; gate resume takes it up again."""
+"""End a run, its agents and its asks; gate resume can continue it later.
+
+Example: gate stop 3 --reason "wrong branch"
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     run_lines.add_run_id(parser)
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why, for the record")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="the reason, for the record")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
@@ -25,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     stopped = manage_runs.stop(store, args.id, caller(store, args), args.reason)
     if args.json:
-        print_json(run_lines.document(store, stopped))
+        print_json(run_lines.build_document(store, stopped))
     else:
         print(f"Run {stopped.id} marked as stuck: {short(stopped.reason)}")
     return 0

@@ -1,6 +1,6 @@
-"""Runs and asks on one screen, live: look at them, answer, open sessions, stop runs.
+"""Show runs and asks on one live screen: look, answer, open sessions, stop runs.
 
-Bare `gate` opens it, too, in a terminal where Textual is installed and there are runs.
+Bare `gate` opens it, too, in a terminal, if Textual is installed and there are runs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.identity import add_identity, again, caller
+from gatebell.cli.identity import add_identity, caller, repeat_identity
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,17 +24,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if not _is_installed():
-        raise UsageError("the TUI needs textual: pip install 'gatebell[tui]'")
+        raise UsageError("the TUI needs textual; run: pip install 'gatebell[tui]'")
     if not _is_a_terminal():
-        raise UsageError("there is no terminal here: gate list and gate inbox print what it shows")
+        raise UsageError("the TUI needs a terminal; use gate list and gate inbox instead")
     store = wiring.open_store()
     who = caller(store, args)
-    # By its name: faces do not see each other.
-    return int(import_module("gatebell.tui.app").run(store, who, again(args)))
+    # By name: one face must not import another.
+    return int(import_module("gatebell.tui.app").run(store, who, repeat_identity(args)))
 
 
 def is_wanted() -> bool:
-    """Whether bare `gate` opens it: somebody sees it, it is installed, and there are runs."""
+    """Return whether bare `gate` opens it: in a terminal, if installed, and if there are runs."""
     return _is_a_terminal() and _is_installed() and bool(wiring.open_store().runs.newest(1))
 
 
@@ -44,7 +44,7 @@ def _is_a_terminal() -> bool:
 
 
 def _is_installed() -> bool:
-    # Imported here: only whoever opens it must know.
+    # Imported here: only bare `gate` and `gate tui` need it.
     from importlib.util import find_spec
 
     return find_spec("textual") is not None

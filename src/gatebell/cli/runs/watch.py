@@ -1,6 +1,6 @@
-"""Look on while a run goes on, until it ends; says once where nobody drives it.
+"""Follow a run until it ends, and warn once if no process drives it.
 
-It drives nothing itself: gate run, gate resume and workers (gate up, gate worker) do.
+It does not drive the run: gate run, gate resume and workers (gate up, gate worker) do.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 _POLL_SECONDS = 1.0
-# Whoever waits with a run takes it as soon as it can go on.
+# A process that waits with a run claims it as soon as it is ready.
 _TAKEN_WITHIN_SECONDS = 2.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     run_lines.add_run_id(parser)
     parser.add_argument(
-        "--json", action="store_true", help="one JSON object an event (docs/json.md)"
+        "--json", action="store_true", help="print one JSON object per event (docs/json.md)"
     )
 
 
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     view = LiveView(args.id, show_json if args.json else show_line, sys.stdout, from_now=True)
     try:
         with view:
-            _look_on(store, args.id, view)
+            _follow(store, args.id, view)
     except KeyboardInterrupt:
         print(f"\n{run_foreground.describe_interrupt(store, args.id)}", file=sys.stderr)
         return run_lines.INTERRUPTED
@@ -51,17 +51,17 @@ def run(args: argparse.Namespace) -> int:
     return run_lines.exit_code(store, found)
 
 
-def _look_on(store: Store, number: int, view: LiveView) -> None:
+def _follow(store: Store, number: int, view: LiveView) -> None:
     bell = store.bell()
     left_since: float | None = None
-    told = False
+    warned = False
     try:
         while not (found := run_lines.find(store, number)).has_ended:
             now = store.monotonic()
             left_since = (left_since or now) if _is_left(store, found) else None
-            if not told and left_since and now - left_since >= _TAKEN_WITHIN_SECONDS:
+            if not warned and left_since and now - left_since >= _TAKEN_WITHIN_SECONDS:
                 view.tell(describe_idle_run(number))
-                told = True
+                warned = True
             for ask in pending_asks(store, found):
                 fall_due(store, ask)
             bell.wait(_POLL_SECONDS)
@@ -70,8 +70,8 @@ def _look_on(store: Store, number: int, view: LiveView) -> None:
 
 
 def _is_left(store: Store, run: Run) -> bool:
-    """Whether it could go on and nobody is there who takes it."""
-    if locks.is_worked_at(store.path):
+    """Return whether a run is ready and no process will drive it."""
+    if locks.has_worker(store.path):
         return False
     is_running = run.state == RunState.RUNNING
     gone = is_running and not store.machine.lives(parse_identity(run.owner))

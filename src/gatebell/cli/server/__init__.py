@@ -1,1 +1,1 @@
-"""Start, stop and enter the web inbox."""
+"""Commands for the web inbox."""

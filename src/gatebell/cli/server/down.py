@@ -1,4 +1,4 @@
-"""End gate up; asks stay waiting."""
+"""Stop gate up; asks stay pending."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     ended = daemon.end(settings.store_path(os.environ))
     if ended is None:
-        raise NotFoundError("gate up is not running for this store: gate config says which it is")
-    print(f"Ended (it was process {ended.pid}). What waits stays waiting.")
+        raise NotFoundError(
+            "gate up is not running for this store; gate config store shows its path"
+        )
+    print(f"Stopped process {ended.pid}. Pending asks stay pending.")
     return 0

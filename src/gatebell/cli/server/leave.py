@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 def leave(code: int, left: Sequence[int]) -> int:
-    """End with this code after driving runs, and name those that were left in the middle.
+    """End with this code after driving runs, and list the runs that were interrupted.
 
-    A flow's code that does not come back keeps nobody: neither its drive nor its own threads,
-    which Python would wait for.
+    Flow code that does not return must not keep the process alive, neither by its drive nor by
+    its own threads, for which Python would wait.
     """
     for number in left:
         print(
-            f"gate: run {number} was left in the middle, for its code does not come back; whoever "
-            "drives runs next takes it up",
+            f"gate: run {number} was interrupted, because its code does not return; the next "
+            "worker continues it",
             file=sys.stderr,
         )
     if left or any(not one.daemon for one in threading.enumerate()[1:]):

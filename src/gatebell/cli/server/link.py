@@ -1,4 +1,4 @@
-"""Make a link into the web inbox that is running; it lets you in once, within 15 minutes."""
+"""Print a link that signs you in to the running web inbox, once, within 15 minutes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--qr", action="store_true", help="show it also as a QR code")
+    parser.add_argument("--qr", action="store_true", help="show it as a QR code, too")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
@@ -25,17 +25,19 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     up = daemon.find(settings.store_path(os.environ))
     if up is None:
-        raise NotFoundError("gate up is not running for this store: gate up --detach starts it")
+        raise NotFoundError("gate up is not running for this store; start it: gate up --detach")
     link = manage_logins.link_to(store, up.url, caller(store, args), personal=up.personal)
     if args.json:
         print_json({"url": link})
         return 0
     print(link)
     if args.qr:
-        # Imported here: it belongs to the web parts, which need not be installed for the rest.
+        # Imported here: it belongs to the web extra, which may be missing.
         import segno
 
         segno.make(link).terminal(compact=True)
         if "//127.0.0.1:" in link:
-            print("A phone does not reach 127.0.0.1: gate up --public-url or --host (docs/web.md)")
+            print(
+                "A phone cannot reach 127.0.0.1; use gate up --public-url or --host (docs/web.md)"
+            )
     return 0

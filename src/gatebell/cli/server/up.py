@@ -1,8 +1,9 @@
-"""Run the inbox in the browser, drive runs, listen to questions in files, send notifications, keep
+"""Serve the web inbox, drive runs, collect questions in files, send notifications and apply
 deadlines, until Ctrl+C.
 
-Only this machine reaches it. To be reached from elsewhere it needs TLS (--tls-cert and --tls-key)
-or a proxy that speaks TLS for it (--public-url), and people with personal tokens.
+By default only this machine can reach it. For other machines it needs TLS (--tls-cert and
+--tls-key) or a proxy with TLS (--public-url), and people with personal tokens.
+Example: gate up --detach
 """
 
 from __future__ import annotations
@@ -38,39 +39,50 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--port", type=port, default=PORT, metavar="N", help=f"where to listen ({PORT}; 0: any)")
-    add("--host", default="127.0.0.1", metavar="ADDRESS", help="on which address (127.0.0.1)")
+    add(
+        "--port",
+        type=parse_port,
+        default=PORT,
+        metavar="N",
+        help=f"the port ({PORT}; 0: any free port)",
+    )
+    add(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="the address to listen on (127.0.0.1)",
+    )
     add("--tls-cert", default="", metavar="F", help="serve TLS with this certificate")
-    add("--tls-key", default="", metavar="F", help="and this key")
-    add("--public-url", default="", metavar="URL", help="https://…: how people reach it")
-    add("--proxy", default="", metavar="ADDRESS", help="the proxy whose word is taken (127.0.0.1)")
-    add("--qr", action="store_true", help="show the link also as a QR code")
-    add("--no-worker", action="store_true", help="drive no runs")
-    add("--detach", action="store_true", help="go on in the background; gate down ends it")
+    add("--tls-key", default="", metavar="F", help="serve TLS with this key")
+    add("--public-url", default="", metavar="URL", help="the https:// address that people use")
+    add("--proxy", default="", metavar="ADDRESS", help="the proxy to trust (127.0.0.1)")
+    add("--qr", action="store_true", help="show the link as a QR code, too")
+    add("--no-worker", action="store_true", help="do not drive runs")
+    add("--detach", action="store_true", help="run in the background; gate down stops it")
 
 
-def port(text: str) -> int:
+def parse_port(text: str) -> int:
     number = int(text) if text.isdecimal() else -1
     if not 0 <= number < 65536:
-        raise UsageError(f"{text!r} is no port: a number up to 65535, or 0 for any that is free")
+        raise UsageError(f"expected a port from 0 (any free one) to 65535, got {text!r}")
     return number
 
 
 def run(args: argparse.Namespace) -> int:
-    _needs_web()
+    _check_web_packages()
     store, path = wiring.open_store(), settings.store_path(os.environ)
     manage_logins.must_be_let_in(store, wiring.caller(store, "cli"))
-    daemon.must_be_alone(path)
-    site = _site(store, args)
+    daemon.refuse_second(path)
+    site = _choose_site(store, args)
     if args.detach:
-        up = daemon.start(path, _options(args, site))
+        up = daemon.start(path, _build_options(args, site))
         _say(store, up.url, args, site)
-        print(f"It runs in the background (process {up.pid}): gate down ends it.")
+        print(f"It runs in the background (process {up.pid}). To stop it: gate down")
         return 0
-    # Imported here: asking for --help must not load a web server.
+    # Imported here: --help must not load a web server.
     from gatebell.web.server import serve
 
-    lock = daemon.become(path, site.url, personal=site.personal)
+    lock = daemon.register(path, site.url, personal=site.personal)
     try:
         post, source = wiring.post(store), wiring.post_source(store, site.url)
         sender = Sender(store, post._replace(url=post.url or site.url), source)
@@ -88,8 +100,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _listen(store: Store) -> Callable[[], None]:
-    """Answer agents that ask by files, wherever nobody else listens; returns what ends that."""
-    # Imported here: asking for --help must not load it.
+    """Collect questions in files where no other listener does; return a function that ends it."""
+    # Imported here: --help must not load it.
     from gatebell.file_protocol.listener import Beside, Listener, list_initialised
 
     def tell(project: str, happening: Happening) -> None:
@@ -99,42 +111,42 @@ def _listen(store: Store) -> Callable[[], None]:
 
     who = wiring.caller(store, "cli")
     if who.agent and store.throwaway:
-        # Anybody answers in there, and the questions are those of other projects.
+        # Agents can answer in a throwaway store, and the questions belong to other projects.
         return lambda: None
     beside = Beside(Listener(wiring.open_store(), lambda: list_initialised(os.environ), who, tell))
     beside.begin()
     return beside.end
 
 
-def _needs_web() -> None:
-    # Imported here: only whoever starts it must know.
+def _check_web_packages() -> None:
+    # Imported here: --help does not need it.
     from importlib.util import find_spec
 
     for name in ("jinja2", "markdown_it", "nh3", "sse_starlette", "starlette", "uvicorn"):
         if find_spec(name) is None:
-            raise UsageError(f"the web inbox needs {name}: pip install 'gatebell[web]'")
+            raise UsageError(f"the web inbox needs {name}; run: pip install 'gatebell[web]'")
 
 
-def _site(store: Store, args: argparse.Namespace) -> Site:
-    """Where it is reached, if it may be reached there."""
+def _choose_site(store: Store, args: argparse.Namespace) -> Site:
+    """Return the address of the inbox, or refuse an unsafe one."""
     from gatebell.web.context import local_site, public_site
 
     tls = bool(args.tls_cert and args.tls_key)
     if bool(args.tls_cert) != bool(args.tls_key):
-        raise UsageError("--tls-cert and --tls-key go together")
+        raise UsageError("--tls-cert and --tls-key need each other; give both")
     if args.public_url and not args.public_url.startswith("https://"):
-        raise UsageError("--public-url begins with https://: passwords and answers go through it")
+        raise UsageError("--public-url must begin with https://, because tokens and answers use it")
     here = args.host in _LOOPBACK
     if here and not args.public_url:
         return local_site(_free_port(args), "https" if tls else "http")
     if not here and not tls and not (args.public_url and args.proxy):
         raise UsageError(
-            f"{args.host} can be reached from elsewhere: give it TLS (--tls-cert, --tls-key), or name "
-            "the proxy that speaks TLS for it (--proxy ADDRESS --public-url https://…)"
+            f"other machines can reach {args.host}; use TLS (--tls-cert, --tls-key), or name "
+            "a proxy with TLS (--proxy ADDRESS --public-url https://…)"
         )
     if not any(one.tokens for one in store.people.all()):
         raise UsageError(
-            "whoever comes from elsewhere logs in with a personal token, and nobody has one: "
+            "people on other machines sign in with a personal token, and no person has one; run: "
             "gate person add NAME"
         )
     host = f"[{args.host}]" if ":" in args.host else args.host
@@ -151,13 +163,13 @@ def _free_port(args: argparse.Namespace) -> int:
             listener.bind((args.host, args.port))
         except OSError as error:
             why = error.strerror or str(error)
-            raise UsageError(f"port {args.port} cannot be used ({why}): --port N") from None
+            raise UsageError(f"cannot use port {args.port} ({why}); choose one: --port N") from None
         args.port = listener.getsockname()[1]
     return int(args.port)
 
 
-def _options(args: argparse.Namespace, site: Site) -> list[str]:
-    """The same again, for the process in the background."""
+def _build_options(args: argparse.Namespace, site: Site) -> list[str]:
+    """Return the same options for the background process."""
     words = [f"--port={args.port}", f"--host={args.host}"]
     if site.personal:
         words += [f"--public-url={site.url}"]
@@ -171,37 +183,37 @@ def _options(args: argparse.Namespace, site: Site) -> list[str]:
 
 
 def _say(store: Store, url: str, args: argparse.Namespace, site: Site) -> None:
-    """One line each: where it is, who is told, what waits."""
+    """Print the address, the notification routes, and the number of pending asks."""
     who = wiring.caller(store, "cli")
     may_link = who.verified or not site.personal
     link = manage_logins.link_to(store, url, who) if may_link else f"{url}/login"
     print(f"Inbox          {link}")
     if args.qr:
-        # Imported here: few have a phone at hand.
+        # Imported here: only --qr needs it.
         import segno
 
         segno.make(manage_logins.link_to(store, url, who) if may_link else link).terminal(
             compact=True
         )
         if not site.personal:
-            print("               (a phone reaches it only through --public-url or --host)")
+            print("               (a phone needs --public-url or --host)")
     routes = [route.name for route in wiring.post(store).routes]
-    print(f"Notifications  {', '.join(routes) or 'none set up yet: gate notify says how'}")
+    print(f"Notifications  {', '.join(routes) or 'off; gate notify shows how to turn them on'}")
     waiting = sum(number for _, number in store.asks.waiting_counts())
-    print(f"Deadlines      kept; {waiting} {'ask is' if waiting == 1 else 'asks are'} waiting")
-    print(f"Runs           {'left to others' if args.no_worker else f'driven, {_SLOTS} at once'}")
-    print(f"Files          {_files_in_words()}")
+    print(f"Deadlines      on; {waiting} {'ask is' if waiting == 1 else 'asks are'} waiting")
+    print(f"Runs           {'not driven here' if args.no_worker else f'driven, {_SLOTS} at once'}")
+    print(f"Files          {_describe_files()}")
     if may_link:
-        print("The link works once, within 15 minutes; gate link makes another.")
+        print("The link works once, within 15 minutes. For another: gate link")
     sys.stdout.flush()
 
 
-def _files_in_words() -> str:
-    """Where agents that ask by files are answered."""
+def _describe_files() -> str:
+    """Return in how many projects questions in files are collected."""
     from gatebell.file_protocol.listener import list_initialised
 
     number = len(list_initialised(os.environ))
     if not number:
-        return "no project is set up for questions in files: gate init"
+        return "no project is set up for questions in files; run gate init in one"
     where = "1 project" if number == 1 else f"{number} projects"
-    return f"questions in files of {where} are listened to; gate listen asks you"
+    return f"questions in files of {where} are collected; to be asked: gate listen"

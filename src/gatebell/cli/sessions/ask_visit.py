@@ -1,4 +1,4 @@
-"""The session of an ask in this terminal: what is prepared for it, and deciding after it."""
+"""Open the session of an ask in this terminal, and take the person's decision after it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gatebell.app import settings, wiring
 from gatebell.cli.asks import prompts
 from gatebell.cli.screen import columns, describe_recorded
 from gatebell.cli.sessions.continue_session import announce, quote_proposal
-from gatebell.cli.sessions.session_timer import STOPPED, TIME, Attendant
+from gatebell.cli.sessions.session_timer import STOPPED, TIME, VisitTimer
 from gatebell.domain.asks.asks import last_settler, settled_sentence
 from gatebell.domain.enums import AgentCli, AskStatus
 from gatebell.domain.sessions import session_prompt
@@ -18,10 +18,10 @@ from gatebell.domain.sessions.visits import FAILED, GRACE_SECONDS, VIA, conversa
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import (
     AlreadySettledError,
-    CancelledError,
+    AskCancelledError,
+    AskExpiredError,
     GateError,
     NotAnsweredError,
-    TimedOutError,
 )
 from gatebell.ports.agents import Opening
 from gatebell.services.asks.create_ask import get
@@ -50,29 +50,32 @@ class TerminalAskVisit:
         self._ask_visit = ask_session.open_visit(store, ask.id, self._who, cli, host.new_session())
         self._visit = self._ask_visit.visit
         if self._visit.cli != cli:
-            # Another process began it with another program just now.
+            # Another process has just started it with another program.
             host = wiring.host(self._visit.cli)
         if wanted not in ("", self._visit.cli):
-            print(f"{ask.id} was begun in {self._visit.cli}, and goes on there.")
+            print(f"{ask.id} was started in {self._visit.cli} and continues there.")
         self._host, self.id = host, self._visit.id
         self._ask = self._ask_visit.ask
         self._began = store.monotonic()
-        self._is_told_to_end = False
+        self._is_signalled = False
 
     def prepare(self) -> tuple[Sequence[str], Mapping[str, str], str]:
         opening = _build_opening(self._store, self._host, self._ask_visit)
         words = self._host.open_session(opening)
-        again = ", where it was left" if not opening.prompt else ""
-        question, hints = ("Question", self._ask.question.prompt), _hints(self._ask_visit, opening)
+        again = ", continued" if not opening.prompt else ""
+        question, hints = (
+            ("Question", self._ask.question.prompt),
+            _list_hints(self._ask_visit, opening),
+        )
         announce(self._visit.cli, f"{self._ask.id}{again}", question, hints, "you decide")
         return words, opening.environ, opening.cwd
 
     def attend(self, program: Program) -> None:
         left = self._ask_visit.seconds_left
-        Attendant(self._store, self._visit, self._who, left, GRACE_SECONDS).attend(program)
+        VisitTimer(self._store, self._visit, self._who, left, GRACE_SECONDS).attend(program)
 
     def leave(self, ended: ProgramEnd | None, problem: Exception | None) -> None:
-        self._is_told_to_end = bool(ended and ended.told)
+        self._is_signalled = bool(ended and ended.signalled)
         self._ask, self._visit = ask_session.leave(
             self._store,
             self._ask_visit,
@@ -89,7 +92,7 @@ class TerminalAskVisit:
             return _say_settled(ask, visit)
         if visit.end == FAILED:
             raise GateError(f"{visit.problem}\n{_list_ways_on(ask)}")
-        if self._is_told_to_end:
+        if self._is_signalled:
             print(f"Not answered; {ask.id} is still waiting.")
             return NotAnsweredError.exit_code
         return self._decide()
@@ -100,12 +103,12 @@ class TerminalAskVisit:
         proposed, quoted = proposal and proposal.value, quote_proposal(proposal)
         done = prompts.prompt_for(store, self._who, ask, above=quoted, proposed=proposed)
         if not done and get(store, ask.id).pending:
-            print(f"To go on there: gate continue {ask.id}   Without it: gate answer {ask.id}")
+            print(f"To open it again: gate continue {ask.id}   To answer: gate answer {ask.id}")
         return 0 if done else NotAnsweredError.exit_code
 
 
 def _choose_cli(store: Store, ask: Ask, wanted: str) -> str:
-    """The program that a conversation was begun with, or that is wanted for a new one."""
+    """Return the program of the conversation, or the wanted program for a new one."""
     assert ask.question.session, "it is a session ask"
     cli = wanted or settings.session_cli(os.environ)
     begun = conversation(ask.question.session, store.asks.visits(ask.id), cli)
@@ -114,7 +117,7 @@ def _choose_cli(store: Store, ask: Ask, wanted: str) -> str:
 
 def _list_ways_on(ask: Ask) -> str:
     return (
-        f"{ask.id} is still waiting. Try again: gate continue {ask.id}; --with CLI takes another "
+        f"{ask.id} is still waiting. Try again: gate continue {ask.id}; --with CLI uses another "
         f"program\nOr answer without a session: gate answer {ask.id}"
     )
 
@@ -123,7 +126,7 @@ def _build_opening(store: Store, host: Host, ask_visit: AskVisit) -> Opening:
     ask, visit, terms = ask_visit.ask, ask_visit.visit, ask_visit.terms
     cwd = ask_visit.cwd or os.getcwd()
     if not os.path.isdir(cwd):
-        raise GateError(f"there is no folder {cwd} to open the session in")
+        raise GateError(f"cannot open the session in {cwd}: it is not a folder; create it")
     first = store.asks.visits(ask.id)[0].started_at
     mark = session_prompt.mark(ask.id)
     session = visit.session or host.found_session(mark, first)
@@ -151,9 +154,9 @@ def _write_session_files(store: Store, ask_visit: AskVisit) -> str:
     folder = wiring.session_folder(store.path, ask.id)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     for place in (os.path.dirname(folder), folder):
-        # The agent may read all there without asking, and we write there.
+        # We write there, and the agent may read there without asking.
         if os.path.islink(place):
-            raise GateError(f"{place} leads elsewhere, and is none of ours: remove it")
+            raise GateError(f"{place} is a symbolic link, which gate did not make; remove it")
         os.chmod(place, 0o700)
     session_files = session_prompt.session_files(ask.question, folder)
     texts = {
@@ -164,7 +167,7 @@ def _write_session_files(store: Store, ask_visit: AskVisit) -> str:
         {session_files.context_file: session_files.context} if session_files.context_file else {}
     )
     for name, text in texts.items():
-        # Anew each time: the agent of an earlier visit may have written there.
+        # Written again each time: the agent of an earlier visit may have changed it.
         path = os.path.join(folder, name)
         draft = f"{path}.{ask_visit.visit.id}"
         with open(draft, "x", encoding="utf-8", errors="replace") as file:
@@ -173,17 +176,17 @@ def _write_session_files(store: Store, ask_visit: AskVisit) -> str:
     return folder
 
 
-def _hints(ask_visit: AskVisit, opening: Opening) -> list[str]:
+def _list_hints(ask_visit: AskVisit, opening: Opening) -> list[str]:
     hints = []
     if not _is_here(opening.cwd):
         hints.append(f"Folder: {inert_line(opening.cwd, columns() - 14)}")
     if opening.mcp_config:
         hints.append(f"More tools: {inert_line(opening.mcp_config, columns() - 14)}")
     if ask_visit.visit.cli == AgentCli.CLAUDE and not _is_here(opening.cwd):
-        hints.append("It may first ask whether you trust this folder: its default is No.")
+        hints.append("It may first ask whether you trust this folder; the default is No.")
     if ask_visit.seconds_left is not None:
-        left = _in_words(ask_visit.seconds_left)
-        hints.append(f"You have {left}; a bell rings when that is over.")
+        left = _describe_duration(ask_visit.seconds_left)
+        hints.append(f"You have {left}; a bell rings at the end.")
     return hints
 
 
@@ -191,12 +194,12 @@ def _is_here(folder: str) -> bool:
     return os.path.realpath(folder) == os.path.realpath(os.getcwd())
 
 
-def _in_words(seconds: float) -> str:
+def _describe_duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{ceil(seconds)} seconds"
 
 
 def _say_settled(ask: Ask, visit: Visit) -> int:
-    """What became of an ask that was settled while somebody was in its session."""
+    """Report how an ask was settled during the visit; return the exit code."""
     is_own = ask.settled_via == VIA and last_settler(ask) == visit.by
     if is_own and ask.status == AskStatus.ANSWERED:
         print(describe_recorded(ask))
@@ -205,8 +208,8 @@ def _say_settled(ask: Ask, visit: Visit) -> int:
     if ask.settled_via == FAILED:
         sentence = f"{ask.id} has failed: {ask.note}"
     if visit.end == TIME and ask.status == AskStatus.TIMED_OUT:
-        sentence = f"the time of the session was up: {sentence}"
+        sentence = f"the time of the session is over: {sentence}"
     if visit.end == STOPPED:
-        sentence = f"the session was ended, for {sentence}"
-    errors = {"timed_out": TimedOutError, "cancelled": CancelledError}
+        sentence = f"the session was ended because {sentence}"
+    errors = {"timed_out": AskExpiredError, "cancelled": AskCancelledError}
     raise errors.get(ask.status, AlreadySettledError)(sentence)

@@ -1,8 +1,9 @@
-"""Open the agent's own session in this terminal, and go on with the run after leaving it.
+"""Open the agent's own session in this terminal, and continue the run after you leave it.
 
-The run goes on when the agent has signalled anything but NEEDS_HUMAN in the session. At a gate
-you look around with the last agent first, and decide here after leaving it: what the agent says
-is only quoted. A session ask is worked out in a session of its own, and decided here, too.
+The run goes on after the agent signals anything but NEEDS_HUMAN in the session. At a gate you
+first talk with the last agent, leave the session, and then decide here; the agent's words are
+only quoted. A session ask has its own session, and you decide here after it, too.
+Example: gate continue 3
 """
 
 from __future__ import annotations
@@ -36,24 +37,24 @@ if TYPE_CHECKING:
     from gatebell.services.sessions.visit_session import ProgramEnd
 
     class TerminalVisit(Protocol):
-        """What differs between the session of an ask and the session of a run's agent."""
+        """The differences between a visit to an ask and a visit to a run's agent."""
 
         id: str
 
         def prepare(self) -> tuple[Sequence[str], Mapping[str, str], str]:
-            """Say what is opened; returns its words, its variables and its folder."""
+            """Announce the session; return its command, its variables and its folder."""
             ...
 
         def attend(self, program: Program) -> None:
-            """Look after the program, on a thread beside it."""
+            """Watch the program, in a second thread."""
             ...
 
         def leave(self, ended: ProgramEnd | None, problem: Exception | None) -> None:
-            """Give the session back, whatever happened."""
+            """Release the session, even after an error."""
             ...
 
         def conclude(self) -> int:
-            """Say what came of it, or have it decided; the exit code."""
+            """Report the result, or ask for the decision; return the exit code."""
             ...
 
 
@@ -83,24 +84,26 @@ def run(args: argparse.Namespace) -> int:
     ask = find(store, args.id)
     visit: TerminalVisit
     if ask.question.kind == AskKind.SESSION:
-        # Imported here and below: each session is of one of the two kinds.
+        # Imported here and below: a command needs only one of the two.
         from gatebell.cli.sessions.ask_visit import TerminalAskVisit
 
         if editor:
-            raise UsageError("--editor opens the folder of a run; a session ask has none")
+            raise UsageError(
+                f"--editor opens the folder of a run, and {ask.id} has no run; omit it"
+            )
         visit = TerminalAskVisit(store, who, ask, args.cli)
     else:
         from gatebell.cli.sessions.run_visit import TerminalRunVisit
 
         if args.cli:
-            raise UsageError(f"--with is for session asks; {ask.id} belongs to an agent of its own")
+            raise UsageError(f"--with is for session asks; {ask.id} has its own agent; omit --with")
         visit = TerminalRunVisit(store, who, ask)
     _hand_over(store, visit, editor)
     return visit.conclude()
 
 
 def _hand_over(store: Store, visit: TerminalVisit, editor: str) -> None:
-    """The session from its opening to its end, which is recorded whatever happens."""
+    """Run the session from its opening to its end, and record the end even after an error."""
     ended: ProgramEnd | None = None
     problem: Exception | None = None
     try:
@@ -108,10 +111,10 @@ def _hand_over(store: Store, visit: TerminalVisit, editor: str) -> None:
         sys.stdout.flush()
         if editor:
             _edit(editor, cwd)
-        environ = wiring.agent_environ(environ)
+        environ = wiring.build_agent_environ(environ)
         with store.machine.visit_proof(visit.id) as proof:
             ended = terminal_handover.run(words, environ, cwd, visit.attend, proof)
-        # What the session leaves running would work on in it, beside the next who opens it.
+        # Processes that the session leaves would still write in it during the next visit.
         store.machine.end(ended.process, ("GATE_TURN", visit.id))
     except (GateError, OSError) as error:
         problem = error
@@ -122,27 +125,27 @@ def _hand_over(store: Store, visit: TerminalVisit, editor: str) -> None:
 def announce(
     cli: str, whose: str, question: tuple[str, str], hints: Sequence[str], then: str
 ) -> None:
-    """Say which session is opened, why, and what comes after it."""
+    """Print which session is opened, why, and the next step after it."""
     print(f"Opening {JOINABLE.get(cli, 'the')} session for: {whose}")
     name, words = question
     first, *more = frame(words, columns() - len(name) - 2, bar="")
     indent = " " * (len(name) + 2)
     print("\n".join([f"{name}: {first}", *(f"{indent}{line}" for line in more), *hints]))
-    print(f"It takes this terminal over; leave it as you always do, and {then} here.")
+    print(f"The session uses this terminal. Leave it as usual; then {then} here.")
 
 
 def quote_proposal(proposal: Proposal | None) -> Sequence[str]:
-    """What a session suggests, as lines above the prompt that takes the person's decision."""
+    """Return the session's proposal as lines above the prompt for the person's decision."""
     if proposal is None:
         return ()
     whose = "your own words" if proposal.speaker == PERSON else "the agent's words"
     value = proposal.value if isinstance(proposal.value, str) else json.dumps(proposal.value)
-    said = inert_line(value, max(20, columns() - 60))
-    head = f"The session suggests, by {whose}: {said}"
-    return (head, *frame(proposal.quote, columns()), "Only what you type here counts.", "")
+    shown = inert_line(value, max(20, columns() - 60))
+    head = f"The session proposes, in {whose}: {shown}"
+    return (head, *frame(proposal.quote, columns()), "Only your input here counts.", "")
 
 
 def _edit(editor: str, folder: str) -> None:
-    ended = terminal_handover.run(editors.command(editor, folder), os.environ, folder)
+    ended = terminal_handover.run(editors.build_command(editor, folder), os.environ, folder)
     if ended.code:
         print(f"gate: the editor ended with exit code {ended.code}", file=sys.stderr)

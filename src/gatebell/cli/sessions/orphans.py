@@ -1,4 +1,4 @@
-"""Processes that keep a session open after its visitor is gone, told to whoever waits for it."""
+"""Report processes that keep a session open after its visitor is gone."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class Orphans:
-    """Names such processes on stderr, each set of them once."""
+    """Prints such processes on stderr, each set of them once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._told: dict[str, list[str]] = {}
+        self._reported: dict[str, list[str]] = {}
 
     def tell_of_ask(self, ask: Ask) -> None:
         self._tell(lost_visits.open_visits(self._store, ask))
@@ -33,6 +33,6 @@ class Orphans:
     def _tell(self, visits: Sequence[Visit | Turn]) -> None:
         for visit in visits:
             found = presence.orphans(self._store, visit)
-            if found and found != self._told.get(visit.id):
-                self._told[visit.id] = found
+            if found and found != self._reported.get(visit.id):
+                self._reported[visit.id] = found
                 print(f"gate: {left_behind(visit.ask_id, found)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The session of a run's agent in this terminal: what is said before it and after it."""
+"""Open the session of a run's agent in this terminal, and report its result."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class TerminalRunVisit:
         self.id = self._visit.turn.id
         self._left: Left
         self._problem: Exception | None = None
-        self._is_told_to_end = False
+        self._is_signalled = False
 
     def prepare(self) -> tuple[Sequence[str], Mapping[str, str], str]:
         visit, turn = self._visit, self._visit.turn
         trust = (
             "It may first ask whether you trust this folder, a copy of your project made for this "
-            "run: its default is No."
+            "run; the default is No."
         )
         is_copy = turn.cli == AgentCli.CLAUDE and manage_runs.get(self._store, turn.run).branch
         then = "you are back" if visit.settles else "you decide"
@@ -55,10 +55,10 @@ class TerminalRunVisit:
         return visit.words, visit.environ, visit.cwd
 
     def attend(self, program: Program) -> None:
-        """Its time is not limited, and an answer given elsewhere does not end it."""
+        """Do nothing: the visit has no time limit, and an answer from elsewhere does not end it."""
 
     def leave(self, ended: ProgramEnd | None, problem: Exception | None) -> None:
-        self._problem, self._is_told_to_end = problem, bool(ended and ended.told)
+        self._problem, self._is_signalled = problem, bool(ended and ended.signalled)
         if ended and ended.code:
             code = ended.code
             how = f"with exit code {code}" if code > 0 else f"by signal {-code}"
@@ -72,12 +72,12 @@ class TerminalRunVisit:
         return self._say_result() if self._visit.settles else self._decide()
 
     def _decide(self) -> int:
-        """Ask for the decision that only a person makes; what the agent said is quoted above."""
+        """Ask for the decision that only a person makes, below a quote of the agent's words."""
         ask, store = self._left.ask, self._store
         if not ask.pending:
             raise AlreadySettledError(settled_sentence(ask))
         done = False
-        if not self._is_told_to_end:
+        if not self._is_signalled:
             proposal = run_session.find_proposal(self._visit, self._left, wiring.hosts())
             done = prompts.prompt_for(store, self._who, ask, above=quote_proposal(proposal))
         if not done and create_ask.get(store, ask.id).pending:
@@ -87,14 +87,16 @@ class TerminalRunVisit:
     def _say_result(self) -> int:
         left, ask, number = self._left, self._left.ask, self._visit.turn.run
         if left.problem and left.signal:
-            print(f"The agent signalled {short(left.signal.status)}, which came too late to count.")
+            print(
+                f"The agent signalled {short(left.signal.status)} too late, so it does not count."
+            )
             raise left.problem
         if left.signal is None and not ask.pending:
             raise AlreadySettledError(settled_sentence(ask))
         if left.signal is None:
-            print(f"The agent gave no new signal: run {number} keeps waiting. To go on:")
+            print(f"The agent gave no new signal, so run {number} keeps waiting. Next:")
         elif not settles(left.signal):
-            print(f"The agent still needs a person: run {number} keeps waiting. To go on:")
+            print(f"The agent still needs a person, so run {number} keeps waiting. Next:")
         else:
             print(f"Recorded for {ask.id}: {short(answer_text(ask, ask.value))}")
             goes_on = is_driven(self._store, manage_runs.get(self._store, number))
@@ -104,7 +106,7 @@ class TerminalRunVisit:
         ways = {
             f"gate continue {number}": "open the session again",
             f"gate answer {ask.id} TEXT": "send the agent an answer",
-            f"gate signal {number} --status DONE": "report in the agent's place",
+            f"gate signal {number} --status DONE": "signal for the agent",
         }
         for command, meaning in ways.items():
             print(f"  {command:{max(map(len, ways))}}  {meaning}")

@@ -1,4 +1,4 @@
-"""While somebody sits in a session: keeping its time, and seeing whether the ask is still open."""
+"""Watch a visit: end it when its time is over or when the ask is settled elsewhere."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _POLL_SECONDS = 1.0
 _TITLE_EVERY_SECONDS = 10.0
 
 
-class Attendant(NamedTuple):
-    """Sees to a sitting, on a thread beside its program."""
+class VisitTimer(NamedTuple):
+    """Watches a visit in a thread beside its program."""
 
     store: Store
     visit: Visit
@@ -40,22 +40,22 @@ class Attendant(NamedTuple):
     grace_seconds: float
 
     def attend(self, program: Program) -> None:
-        """Until the program is over, or has to be."""
+        """Watch until the program ends, or end it."""
         began = self.store.monotonic()
-        # A store that gives trouble just now must not take the talk away from anybody.
+        # An error of the store must not end the conversation.
         with suppress(GateError):
             ask_session.note_program(self.store, self.visit, str(program.process))
         warned_at: float | None = None
         with closing(self.store.bell()) as bell:
             while not program.over:
                 if ask := self._find_settled():
-                    if not self._decided_here(ask):
+                    if not self._is_decided_here(ask):
                         program.end(STOPPED)
                     return
                 used = self.store.monotonic() - began
-                left = self._left(used)
+                left = self._compute_left(used)
                 if left is not None and warned_at is None and left < self.grace_seconds:
-                    # Stopped by Ctrl+Z, nobody was warned in time: the grace begins now.
+                    # After Ctrl+Z the person was not warned in time, so the grace starts now.
                     late = self.grace_seconds - left
                     began, used, left = began + late, used - late, self.grace_seconds
                 if left is not None and left <= 0:
@@ -65,12 +65,12 @@ class Attendant(NamedTuple):
                     warned_at = self._warn(used, left, warned_at)
                 bell.wait(self._pause(left))
 
-    def _left(self, used: float) -> float | None:
-        """Seconds until it is ended, those of grace among them."""
+    def _compute_left(self, used: float) -> float | None:
+        """Return the seconds until the visit is ended, with the grace."""
         return None if self.seconds_left is None else self.seconds_left + self.grace_seconds - used
 
     def _pause(self, left: float | None) -> float:
-        """How long nothing needs to be looked at; the bell may ring before."""
+        """Return how long to wait until the next look, unless the bell rings."""
         if left is None:
             return _POLL_SECONDS
         quiet = left - self.grace_seconds
@@ -82,21 +82,21 @@ class Attendant(NamedTuple):
             return None if ask.pending else ask
         return None
 
-    def _decided_here(self, ask: Ask) -> bool:
-        """Who decides in the session itself leaves it as they like."""
+    def _is_decided_here(self, ask: Ask) -> bool:
+        """Return whether the visitor settled it in the session; they leave when they like."""
         return ask.settled_via == VIA and last_settler(ask) == self.visit.by
 
     def _warn(self, used: float, left: float, warned_at: float | None) -> float:
-        """Ring once, and say in the title how long there is; the program may write its own there."""
+        """Ring once, and show the remaining time in the title, which the program may overwrite."""
         if warned_at is not None and used - warned_at < _TITLE_EVERY_SECONDS:
             return warned_at
         bell = "\a" if warned_at is None else ""
-        title = f"Time is up: this session ends in {ceil(left)} seconds"
+        title = f"Time is over: this session ends in {ceil(left)} seconds"
         with suppress(OSError):
             os.write(sys.stdout.fileno(), f"{bell}\x1b]0;{title}\a".encode())
         if warned_at is None:
             with suppress(GateError):
                 ask = create_ask.get(self.store, self.visit.ask_id)
-                text = f"{ask.id}: the time of this session is up. It ends in {ceil(left)} seconds."
+                text = f"{ask.id}: time is over. This session ends in {ceil(left)} seconds."
                 notes.tell(self.store, Origin(ask.origin.project, agent="gate"), self.caller, text)
         return used

@@ -1,4 +1,4 @@
-"""Handing the terminal to another program, and taking it back whatever becomes of that."""
+"""Give the terminal to another program, and take it back in every case."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.identities import Identity
 
 _LEAVE_SECONDS = 5
-# A program that was killed could not put the screen back: normal buffer, no mouse, no news of
-# focus, colours or pasting, no keyboard protocol, a cursor, plain colours, no title.
+# A killed program could not restore the screen: normal buffer, no mouse, no reports of focus,
+# colours or pasting, no keyboard protocol, a visible cursor, plain colours, no title.
 _MODES = (1047, 1000, 1002, 1003, 1006, 1007, 1016, 1004, 2004, 2026, 2031)
 _PLAIN_SCREEN = (
     "".join(f"\x1b[?{mode}l" for mode in _MODES) + "\x1b[<u\x1b[>4m\x1b[?25h\x1b[0m\x1b]0;\a\r\n"
@@ -32,7 +32,7 @@ _PLAIN_SCREEN = (
 
 
 class Program:
-    """A program in the foreground, for whoever looks after it on another thread."""
+    """A program in the foreground, as another thread watches it."""
 
     def __init__(self, process: Identity) -> None:
         self.process = process
@@ -46,7 +46,7 @@ class Program:
         return self._over.is_set()
 
     def end(self, why: str) -> None:
-        """Have it ended: it is asked, and must after some seconds."""
+        """End the program: it gets SIGTERM, and SIGKILL after some seconds."""
         with self._lock:
             if not self.over:
                 self.why = why
@@ -59,15 +59,15 @@ class Program:
 
 
 def must_be_a_terminal() -> None:
-    if not (can_prompt() and _is_our_own(sys.stdin.fileno())):
+    if not (can_prompt() and _is_controlling(sys.stdin.fileno())):
         raise UsageError(
-            "there is no terminal here in which a session could be opened: run this in your own, "
-            "or answer with gate answer"
+            "cannot open a session without a terminal; run this in your own terminal, "
+            "or use gate answer"
         )
 
 
-def _is_our_own(terminal: int) -> bool:
-    """Whether it is the one that this process listens to: no other can be handed on."""
+def _is_controlling(terminal: int) -> bool:
+    """Return whether this is the process's controlling terminal; only that can be given away."""
     try:
         os.tcgetpgrp(terminal)
     except OSError:
@@ -82,17 +82,17 @@ def run(
     beside: Callable[[Program], None] | None = None,
     proof: Sequence[int] = (),
 ) -> ProgramEnd:
-    """Run a program in the foreground of this terminal, until it ends.
+    """Run a program in the foreground of this terminal until it ends.
 
-    It is a job of its own, as a shell would start it: Ctrl+C and resizing reach it alone, and
-    Ctrl+Z stops both until the shell brings them back. `beside` looks after it meanwhile. It
-    inherits the descriptors of `proof`: what they lock stays locked while the program lives.
+    It is its own job, as a shell would start it: Ctrl+C and resizing reach only the program, and
+    Ctrl+Z stops both until the shell continues them. `beside` watches it in another thread. It
+    inherits the descriptors of `proof`, so their locks stay held while the program lives.
     """
-    # When this process is killed, the program is told that its terminal is gone.
+    # If this process is killed, the program gets SIGHUP.
     guard = shutil.which("setpriv")
     tied = [guard, "--pdeathsig", "HUP"] if guard else []
     terminal = sys.stdin.fileno()
-    with _taken_back(terminal) as before:
+    with _restore_terminal(terminal) as before:
         try:
             process = subprocess.Popen(
                 [*tied, *words],
@@ -100,16 +100,16 @@ def run(
                 cwd=cwd,
                 process_group=0,
                 pass_fds=proof,
-                # One thread is here, and the program must have the terminal before it begins.
-                preexec_fn=lambda: _step_forward(terminal, os.getpid()),  # noqa: PLW1509
+                # There is one thread here, and the program must have the terminal when it starts.
+                preexec_fn=lambda: _set_foreground(terminal, os.getpid()),  # noqa: PLW1509
             )
         except OSError as error:
             name = error.filename or words[0]
-            raise MissingAgentError(f"{name} cannot be started: {error.strerror}") from None
+            raise MissingAgentError(f"cannot start {name}: {error.strerror}") from None
         found = environment.identify(process.pid)
-        assert found, "a child keeps its number until it was asked how it ended"
+        assert found, "a child keeps its pid until the parent waits for it"
         program = Program(found)
-        with _forward_signals(process.pid) as told:
+        with _forward_signals(process.pid) as forwarded:
             if beside:
                 _start_beside(beside, program)
             code = _wait(process.pid, terminal, before)
@@ -118,32 +118,33 @@ def run(
     if code:
         sys.stdout.write(_PLAIN_SCREEN)
         sys.stdout.flush()
-    return ProgramEnd(code, found, program.why, 0 if program.why or not told else told[0])
+    signalled = 0 if program.why or not forwarded else forwarded[0]
+    return ProgramEnd(code, found, program.why, signalled)
 
 
 def _start_beside(beside: Callable[[Program], None], program: Program) -> None:
-    # Signals are for the thread that waits: what another took would wake nobody.
+    # Signals are for the waiting thread; if another thread got one, it would wake no thread.
     held = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     threading.Thread(target=beside, args=(program,), daemon=True).start()
     signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 @contextmanager
-def _taken_back(terminal: int) -> Iterator[list[Any]]:
-    """Afterwards this process has the terminal again, as it was before; yields how that is."""
+def _restore_terminal(terminal: int) -> Iterator[list[Any]]:
+    """Give the terminal back to this process after the block; yield its settings before."""
     before, group = termios.tcgetattr(terminal), os.tcgetpgrp(terminal)
     try:
         yield before
     finally:
-        # A terminal that is gone cannot be taken back.
+        # The terminal may be gone.
         with suppress(OSError, termios.error):
-            _step_forward(terminal, group)
+            _set_foreground(terminal, group)
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def _step_forward(terminal: int, group: int) -> None:
-    """Make a group of processes the one that the terminal listens to."""
-    # Whoever is not in front may not say so, unless the signal that stops them is held back.
+def _set_foreground(terminal: int, group: int) -> None:
+    """Make a process group the foreground group of the terminal."""
+    # A background process may do this only while SIGTTOU is blocked.
     held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])
     try:
         os.tcsetpgrp(terminal, group)
@@ -153,14 +154,14 @@ def _step_forward(terminal: int, group: int) -> None:
 
 @contextmanager
 def _forward_signals(group: int) -> Iterator[list[int]]:
-    """Who ends this process ends the program; first it is asked, then it must.
+    """Pass signals to this process on to the program, and kill it after some seconds.
 
-    Yields the signals that were passed on.
+    Yield the list of passed signals.
     """
-    told: list[int] = []
+    forwarded: list[int] = []
 
     def ask(number: int, _: Any) -> None:
-        told.append(number)
+        forwarded.append(number)
         with suppress(ProcessLookupError):
             os.killpg(group, number)
             os.killpg(group, signal.SIGCONT)
@@ -174,7 +175,7 @@ def _forward_signals(group: int) -> Iterator[list[int]]:
     before = {number: signal.signal(number, ask) for number in asked}
     before[signal.SIGALRM] = signal.signal(signal.SIGALRM, must)
     try:
-        yield told
+        yield forwarded
     finally:
         signal.alarm(0)
         for number, handler in before.items():
@@ -187,17 +188,17 @@ def _wait(pid: int, terminal: int, before: list[Any]) -> int:
         if not os.WIFSTOPPED(status):
             return os.waitstatus_to_exitcode(status)
         with suppress(OSError, termios.error):
-            _step_back(pid, terminal, before)
+            _stop_with_program(pid, terminal, before)
 
 
-def _step_back(group: int, terminal: int, before: list[Any]) -> None:
-    """The program was stopped: so are we, until the shell wants us both again."""
+def _stop_with_program(group: int, terminal: int, before: list[Any]) -> None:
+    """Stop this process after the program was stopped, until the shell continues both."""
     its = termios.tcgetattr(terminal)
     ours = os.getpgrp()
-    _step_forward(terminal, ours)
+    _set_foreground(terminal, ours)
     termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-    # Where no shell would bring us back, the kernel does not stop us.
+    # Without a shell that could continue us, the kernel does not stop us.
     os.killpg(ours, signal.SIGTSTP)
     termios.tcsetattr(terminal, termios.TCSADRAIN, its)
-    _step_forward(terminal, group)
+    _set_foreground(terminal, group)
     os.killpg(group, signal.SIGCONT)

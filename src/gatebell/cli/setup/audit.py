@@ -1,10 +1,10 @@
-"""The audit trail: read it, check it, keep its head elsewhere.
+"""Read and verify the audit trail, or print its head to keep it elsewhere.
 
-`verify` checks the chain of events. Then it compares the rows of the store with what the events
-recorded, and names each table, row and column that was changed by hand. `verify --json` also lists
-the columns that no event tells of, each with its reason.
+`verify` checks the chain of events. Then it compares the rows of the store with the events, and
+lists each table, row and column that was changed by hand. `verify --json` also lists the columns
+that no event records, each with its reason.
 
-A head kept where an agent cannot write proves later that no tail was cut off:
+Keep a head where agents cannot write. It proves later that no events were cut off at the end:
 gate audit verify --head HEAD
 """
 
@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.asks.values import positive
+from gatebell.cli.asks.values import parse_count
 from gatebell.cli.screen import print_json
 from gatebell.domain.asks.documents import entry_document
 from gatebell.domain.audit.events import Head
@@ -35,13 +35,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "verb",
         choices=("log", "verify", "head"),
-        help="show the newest events; check them all (exit code 1 when something was changed); print the head",
+        help="show the newest events; check all events (exit code 1 after a change); print the head",
     )
     parser.add_argument(
-        "--limit", type=positive, default=50, metavar="N", help="how many events log shows (50)"
+        "--limit",
+        type=parse_count,
+        default=50,
+        metavar="N",
+        help="with log: show at most N events (50)",
     )
     parser.add_argument(
-        "--head", metavar="HEAD", help="verify against a head that was kept elsewhere"
+        "--head", metavar="HEAD", help="with verify: compare with this earlier head"
     )
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
 
@@ -53,11 +57,11 @@ def run(args: argparse.Namespace) -> int:
         print_json(head._asdict()) if args.json else print(head)
         return 0
     if args.verb == "log":
-        return _log(store, args)
+        return _print_log(store, args)
     return _verify(store, args)
 
 
-def _log(store: Store, args: argparse.Namespace) -> int:
+def _print_log(store: Store, args: argparse.Namespace) -> int:
     entries = store.audit.newest(args.limit)
     if args.json:
         print_json([entry_document(entry) for entry in entries])
@@ -84,12 +88,12 @@ def _verify(store: Store, args: argparse.Namespace) -> int:
     else:
         for fault in faults:
             print(inert_line(fault))
-        for sentence in _sentences(checked, len(faults)):
+        for sentence in _format_result(checked, len(faults)):
             print(sentence)
     return 1 if faults else 0
 
 
-def _sentences(checked: Checked, faults: int) -> Iterator[str]:
+def _format_result(checked: Checked, faults: int) -> Iterator[str]:
     result = f"{faults} faults" if faults else "nothing was changed"
     yield f"{checked.events} events and {checked.rows} rows checked: {result}"
     if checked.older:
@@ -102,5 +106,5 @@ def _read_kept_head(text: str | None) -> Head | None:
         return None
     seq, _, link = text.strip().partition(":")
     if not seq.isdecimal() or len(seq) > _MAX_DIGITS or len(link) != 64:
-        raise UsageError("--head takes what gate audit head printed")
+        raise UsageError("--head: expected the output of gate audit head, for example 12:3f…")
     return Head(int(seq), link)

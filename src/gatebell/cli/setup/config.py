@@ -1,4 +1,4 @@
-"""Show the settings and where each comes from; with a name, only that one's value."""
+"""Show the settings and their sources; with a name, only the value of that setting."""
 
 from __future__ import annotations
 
@@ -25,30 +25,32 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", help="one setting")
+    parser.add_argument("name", nargs="?", help="the name of one setting")
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     values = read_settings(os.environ)
     values["store"] = values["store"]._replace(text=store_path(os.environ))
-    # Routes hold passwords: they are shown by their names.
+    # Routes contain passwords, so only their names are shown.
     command = values["notify_cmd"]
     values["notify_cmd"] = command._replace(
         text=command.text and Route(ChannelKind.COMMAND, command.text).name
     )
     names = ", ".join(route.name for route in routes(os.environ))
     values["notify"] = Value(names, settings_file(os.environ) if names else "default")
-    meant = models(os.environ)
+    model_names = models(os.environ)
     words = "; ".join(
         f"{cli}: " + ", ".join(f"{word} {model or '(its own)'}" for word, model in one.items())
-        for cli, one in meant.items()
+        for cli, one in model_names.items()
     )
-    values["models"] = Value(words, "default" if meant == MODELS else settings_file(os.environ))
+    values["models"] = Value(
+        words, "default" if model_names == MODELS else settings_file(os.environ)
+    )
     ready = ", ".join(templates(os.environ))
     values["templates"] = Value(ready, settings_file(os.environ) if ready else "default")
     if args.name and args.name not in values:
-        raise NotFoundError(f"there is no setting {args.name!r}; there are {', '.join(values)}")
+        raise NotFoundError(f"unknown setting {args.name!r}; the settings are {', '.join(values)}")
     if args.name:
         print_json(values[args.name]._asdict()) if args.json else print(values[args.name].text)
     elif args.json:
@@ -56,5 +58,5 @@ def run(args: argparse.Namespace) -> int:
     else:
         for name, value in values.items():
             print(f"{name:20} {value.text}  ({value.source})")
-        print(f"\nThe settings file is {settings_file(os.environ)}")
+        print(f"\nSettings file: {settings_file(os.environ)}")
     return 0

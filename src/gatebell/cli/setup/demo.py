@@ -1,7 +1,7 @@
-"""See it work: three scripted agents in a throwaway project stop and ask, you answer.
+"""Show gatebell at work: three scripted agents in a throwaway project ask, and you answer.
 
-You answer in the browser or here; without a terminal a scripted person answers over HTTP.
-Nothing outside a temporary folder is touched.
+Answer in the browser or here. Without a terminal, a scripted person answers over HTTP.
+It changes nothing outside of a temporary folder.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _CHANGE = """The change to be deployed, all tests green:
 
 
 class Agent(NamedTuple):
-    """A scripted agent: what it asks, what it makes of the answer, what a script replies."""
+    """A scripted agent: its question, the file for the answer, and a scripted reply."""
 
     name: str
     words: tuple[str, ...]
@@ -80,7 +80,7 @@ AGENTS = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """There is nothing to choose."""
+    """Add no options."""
 
 
 def run(_: argparse.Namespace) -> int:
@@ -95,22 +95,22 @@ def run(_: argparse.Namespace) -> int:
             add_colour("Three agents work in a throwaway project; each will stop and ask.", "bold")
         )
         agents = [(agent, _start(agent, folder, path)) for agent in AGENTS]
-        with _up(path) as link:
+        with _run_inbox(path) as link:
             try:
                 _wait_until_asked(store, len(agents))
                 if can_prompt():
-                    _with_a_person(store, person, agents, folder, link)
+                    _let_person_answer(store, person, agents, folder, link)
                 else:
-                    _by_script(store, link, token)
+                    _answer_by_script(store, link, token)
             finally:
                 for ask in store.asks.pending(100):
                     create_ask.cancel(store, ask.id, person, "the demo ended")
                 for agent, process in agents:
                     _go_on(store, agent, process, folder)
-        return _summary(store)
+        return _print_summary(store)
 
 
-def _gate(path: str, *words: str) -> subprocess.Popen[str]:
+def _start_gate(path: str, *words: str) -> subprocess.Popen[str]:
     environ = os.environ | {"GATE_STORE": path, "GATE_TOKEN": ""}
     command = [sys.executable, "-m", "gatebell", *words]
     # Each agent works in the project, which is the folder of the store.
@@ -126,9 +126,9 @@ def _gate(path: str, *words: str) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def _up(path: str) -> Iterator[str]:
-    """A web inbox of the demo's own; gives the link into it, or nothing if it cannot run."""
-    process = _gate(path, "up", "--port=0")
+def _run_inbox(path: str) -> Iterator[str]:
+    """Run a web inbox for the demo; yield its link, or '' if it cannot run."""
+    process = _start_gate(path, "up", "--port=0")
     try:
         assert process.stdout
         yield process.stdout.readline().removeprefix("Inbox").strip()
@@ -143,7 +143,7 @@ def _start(agent: Agent, folder: str, path: str) -> subprocess.Popen[str]:
     with open(context, "w", encoding="utf-8") as file:
         file.write(agent.context)
     shown = ("--context", context) if agent.context else ()
-    return _gate(path, "ask", *agent.words, *shown, "--from", agent.name)
+    return _start_gate(path, "ask", *agent.words, *shown, "--from", agent.name)
 
 
 def _wait_until_asked(store: Store, asks: int) -> None:
@@ -154,19 +154,19 @@ def _wait_until_asked(store: Store, asks: int) -> None:
     bell.close()
 
 
-def _with_a_person(
+def _let_person_answer(
     store: Store,
     person: Caller,
     agents: list[tuple[Agent, subprocess.Popen[str]]],
     folder: str,
     link: str,
 ) -> None:
-    """Whoever sits here answers in the browser, or presses Enter and answers in the terminal."""
+    """Let the person answer in the browser, or press Enter and answer in the terminal."""
     if link:
         print(f"\nThe inbox in your browser:\n  {add_colour(link, 'cyan')}")
         print("Answer there, or press Enter to answer here. Ctrl+C ends the demo.")
     else:
-        print("\nThe web inbox needs more packages (pip install 'gatebell[web]'): answer here.")
+        print("\nThe web inbox needs more packages (pip install 'gatebell[web]'). Answer here.")
         _answer_here(store, person)
     left = {process.stdout: (agent, process) for agent, process in agents if process.stdout}
     try:
@@ -180,7 +180,7 @@ def _with_a_person(
                 elif left:
                     _answer_here(store, person)
     except KeyboardInterrupt:
-        print("\nThe demo ends here, and withdraws what you left; in real work it would wait.")
+        print("\nThe demo ends and cancels its open asks; real asks would stay pending.")
 
 
 def _answer_here(store: Store, person: Caller) -> None:
@@ -195,17 +195,17 @@ def _answer_here(store: Store, person: Caller) -> None:
             print(f"{ask.id} was answered elsewhere, by {current.settled_by}.")
 
 
-def _program() -> str:
-    """How to call gate from another terminal, wherever that one stands."""
+def _find_program() -> str:
+    """Return the command that starts gate from any folder."""
     called = os.path.abspath(sys.argv[0])
     return called if os.access(called, os.X_OK) else f"{sys.executable} -m gatebell"
 
 
-def _by_script(store: Store, link: str, token: str) -> None:
+def _answer_by_script(store: Store, link: str, token: str) -> None:
     if not link:
-        raise UsageError(f"the web inbox did not start; here is why: {_program()} up")
+        raise UsageError(f"the web inbox did not start; to see why, run: {_find_program()} up")
     url = link.partition("/link/")[0]
-    print(f"\nThere is no terminal here, so a scripted person answers through the API at {url}.")
+    print(f"\nWithout a terminal, a scripted person answers through the API at {url}.")
     replies = {agent.name: agent.reply for agent in AGENTS}
     for ask in store.asks.pending(100):
         reply = replies[ask.origin.agent]
@@ -214,17 +214,17 @@ def _by_script(store: Store, link: str, token: str) -> None:
 
 
 def _post(url: str, token: str, body: Any) -> None:
-    # Imported here: only the scripted person speaks HTTP.
+    # Imported here: only the scripted person uses HTTP.
     from urllib.request import ProxyHandler, Request, build_opener
 
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     request = Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - our own inbox
-    # Whatever proxy this machine has, the inbox is on this side of it.
+    # The inbox is on this machine, so no proxy is used.
     build_opener(ProxyHandler({})).open(request, timeout=30).close()
 
 
 def _go_on(store: Store, agent: Agent, process: subprocess.Popen[str], folder: str) -> None:
-    """The agent goes on with the answer it got; without one it makes nothing."""
+    """Let the agent use its answer; without an answer it writes nothing."""
     if process.stdout is None or process.stdout.closed:
         return
     answer = process.communicate(timeout=60)[0].strip().replace("\n", "; ")
@@ -246,8 +246,10 @@ def _describe_wait(store: Store, agent: Agent) -> str:
     return "at once"
 
 
-def _summary(store: Store) -> int:
+def _print_summary(store: Store) -> int:
     faults = list(audit.verify(store))
     print(f"\nThe audit trail: {store.audit.head().seq} events, {len(faults)} faults")
-    print(f"Now your own: {_program()} up, and {_program()} ask 'Shall I?' --kind approval")
+    print(
+        f"Try it yourself: {_find_program()} up, and {_find_program()} ask 'Deploy?' --kind approval"
+    )
     return 1 if faults else 0

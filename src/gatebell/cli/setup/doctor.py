@@ -1,7 +1,7 @@
 """Check the store, this machine and the hosts that `gate install` has set up.
 
-The hosts' gates are tried for real: each CLI is told by a scripted model on this machine to use
-a gated tool, in a home of its own; a no must block it, and a yes must let it pass.
+It tests the hosts' gates for real. A scripted model on this machine makes each CLI use a gated
+tool, in a separate home folder: a no must block the tool, and a yes must let it run.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "afs", "ceph")
 
 
 class Finding(NamedTuple):
-    """One thing the doctor looked at."""
+    """The result of one check."""
 
     ok: bool | None
-    """None: known, and nothing that could be mended here."""
+    """None: known, and cannot be repaired here."""
     what: str
 
 
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    findings = list(_examine())
+    findings = list(_run_checks())
     if args.json:
         print_json({"trust": TRUST, "findings": [finding._asdict() for finding in findings]})
     else:
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(finding.ok is False for finding in findings) else 0
 
 
-def _examine() -> Iterator[Finding]:
+def _run_checks() -> Iterator[Finding]:
     path = settings.store_path(os.environ)
     try:
         store = wiring.open_store()
@@ -72,26 +72,26 @@ def _examine() -> Iterator[Finding]:
         yield from _check_routes(store)
     except GateError as error:
         yield Finding(False, str(error))
-    yield from _old_folders()
-    yield _privacy(os.path.dirname(path))
-    yield _file_system(path)
-    yield from _listeners()
-    yield _dialogs()
-    yield _agents()
-    yield from _hosts()
+    yield from _check_old_folders()
+    yield _check_privacy(os.path.dirname(path))
+    yield _check_file_system(path)
+    yield from _check_listeners()
+    yield _check_dialogs()
+    yield _check_agents()
+    yield from _check_hosts()
 
 
-def _old_folders() -> Iterator[Finding]:
+def _check_old_folders() -> Iterator[Finding]:
     for folder in settings.old_folders(os.environ):
-        yield Finding(True, f"{folder} kept the old name and is used as before")
+        yield Finding(True, f"{folder} has the old name and is used as before")
     for folder in settings.ignored_folders(os.environ):
         new = os.path.join(os.path.dirname(folder), settings.NAME)
-        yield Finding(None, f"{folder}, of the old name, is not used: {new} is")
+        yield Finding(None, f"{folder} has the old name and is not used; {new} is used")
 
 
-def _listeners() -> Iterator[Finding]:
-    """Who answers agents that ask by files, wherever that is set up."""
-    # Imported here: it is for those who ran gate init.
+def _check_listeners() -> Iterator[Finding]:
+    """Check which process collects the questions in files of each project."""
+    # Imported here: only projects with gate init need it.
     from gatebell.file_protocol.folders import listener_of
     from gatebell.file_protocol.listener import list_initialised
 
@@ -102,44 +102,49 @@ def _listeners() -> Iterator[Finding]:
             yield Finding(False, str(error))
             continue
         if pid is None:
-            yield Finding(None, f"nobody listens to questions in files of {project}: gate listen")
+            yield Finding(
+                None, f"no listener for questions in files of {project}; run: gate listen"
+            )
         else:
-            yield Finding(True, f"process {pid} listens to questions in files of {project}")
+            yield Finding(True, f"process {pid} listens for questions in files of {project}")
 
 
 def _check_routes(store: Store) -> Iterator[Finding]:
-    """By which routes people are told, and what was given up on the way."""
+    """By which routes notifications go out, and what could not be sent."""
     from gatebell.cli.notifications.notify import problem_line
 
     names = [route.name for route in wiring.post(store).routes]
     told = (
-        f"people are told by {', '.join(names)}" if names else "no road tells people: gate notify"
+        f"notifications go out by {', '.join(names)}"
+        if names
+        else "notifications are off: gate notify shows how to turn them on"
     )
     yield Finding(True, told)
     for delivery in store.outbox.problems(_MAX_PROBLEMS):
-        hint = "; mend the road (gate notify test), then: gate notify send --again"
-        given_up = delivery.given_up_at is not None
-        yield Finding(not given_up and None, problem_line(delivery) + (hint if given_up else ""))
+        what, given_up = f"notification not sent: {problem_line(delivery)}", delivery.given_up_at
+        if given_up:
+            what += "; repair the route (gate notify test tries it), then: gate notify send --again"
+        yield Finding(False if given_up else None, what)
 
 
-def _hosts() -> Iterator[Finding]:
-    # Imported here: they start processes, which loads more than the rest of this command.
+def _check_hosts() -> Iterator[Finding]:
+    # Imported here: these checks start processes and load many modules.
     from gatebell.cli.setup.rehearsal import try_hosts
     from gatebell.install.checks import check_hosts
 
     folder = os.getcwd()
     found = [Finding(*one) for one in check_hosts(os.environ, folder)]
     if not found:
-        yield Finding(True, "no agent is set up to ask here: gate install claude, or codex")
+        yield Finding(True, "no agent is set up to ask here; run: gate install claude, or codex")
         return
     yield from found
-    yield from _untold(folder)
-    print("Trying the gates for real …", file=sys.stderr, flush=True)
+    yield from _find_outdated_rules(folder)
+    print("Testing the gates for real …", file=sys.stderr, flush=True)
     yield from (Finding(*one) for one in try_hosts(folder))
 
 
-def _untold(folder: str) -> Iterator[Finding]:
-    """Rules that stand in the store and that a host has not been told of, or not any more."""
+def _find_outdated_rules(folder: str) -> Iterator[Finding]:
+    """Find rules that differ between the store and a host's settings."""
     from gatebell.install.checks import installations
     from gatebell.install.plans import host
     from gatebell.services.permissions import manage_rules
@@ -151,25 +156,25 @@ def _untold(folder: str) -> Iterator[Finding]:
         wanted = {rule.pattern for rule in rules if rule.project == installed.project}
         again = f"gate install {installed.cli}{' --project' if installed.project else ''}"
         for pattern in sorted(wanted - set(installed.held)):
-            yield Finding(False, f"{installed.cli}: has not been told of {pattern}: {again}")
+            yield Finding(False, f"{installed.cli}: lacks the gate {pattern}; run: {again}")
         for pattern in sorted(set(installed.held) - wanted):
-            yield Finding(False, f"{installed.cli}: still holds {pattern}: {again}")
+            yield Finding(False, f"{installed.cli}: still has the gate {pattern}; run: {again}")
 
 
-def _privacy(folder: str) -> Finding:
+def _check_privacy(folder: str) -> Finding:
     try:
         mode = os.stat(folder).st_mode & 0o1777
     except OSError as error:
         return Finding(False, f"{folder}: {error.strerror}")
     private = mode & 0o077 == 0
     hint = (
-        "" if private else "; others can look inside: keep the store in a folder of its own (0700)"
+        "" if private else "; other users can read it: keep the store in its own folder (mode 0700)"
     )
     return Finding(private, f"the store's folder {folder} has mode {mode:04o}{hint}")
 
 
-def _file_system(path: str) -> Finding:
-    """SQLite's locks cannot be trusted on a network file system."""
+def _check_file_system(path: str) -> Finding:
+    """Check the file system: SQLite's locks are not reliable on a network."""
     kind, longest = "unknown", -1
     try:
         with open("/proc/self/mounts", encoding="utf-8", errors="replace") as mounts:
@@ -179,28 +184,30 @@ def _file_system(path: str) -> Finding:
                 if inside and len(point) > longest:
                     kind, longest = this, len(point)
     except OSError:
-        return Finding(True, "the file system's kind cannot be told here: keep the store local")
+        return Finding(
+            True, "the type of the file system is unknown; keep the store on a local disk"
+        )
     if kind in _NETWORK:
-        return Finding(False, f"the store is on {kind}: put it on a local disk with GATE_STORE")
+        return Finding(False, f"the store is on {kind}; put it on a local disk with GATE_STORE")
     return Finding(True, f"the store is on {kind}")
 
 
-def _dialogs() -> Finding:
+def _check_dialogs() -> Finding:
     try:
         tool = wiring.dialog_tool()
     except GateError as error:
         return Finding(False, str(error))
     if tool:
-        return Finding(True, f"dialogs are shown by {tool}: gate dialog test")
-    return Finding(True, "no dialogs are shown here: gate dialog says why")
+        return Finding(True, f"{tool} shows questions in windows; to test it: gate dialog test")
+    return Finding(True, "no program shows questions in windows; gate dialog lists the reasons")
 
 
-def _agents() -> Finding:
+def _check_agents() -> Finding:
     if not environment.sees_processes():
-        return Finding(False, "there is no /proc: agents are recognised by their variables only")
+        return Finding(False, "no /proc here, so agents are recognised only by their variables")
     agent = find_agent(os.environ, environment.ancestors())
     if agent:
         return Finding(
-            True, f"{agent.cli} is at work here ({agent.because}): no approvals from here"
+            True, f"{agent.cli} runs this shell ({agent.because}); approvals from here do not count"
         )
-    return Finding(True, "no agent is at work in this shell: approvals count as yours")
+    return Finding(True, "no agent runs this shell; approvals from here count as yours")

@@ -1,6 +1,6 @@
-"""Set your project up: what agents are told, how its backlog is worked on, and questions in files.
+"""Set up a project: the agents' instructions, the backlog's settings, and questions in files.
 
-What stands there already is never overwritten; lines in files of yours stand between two marks.
+It never overwrites existing text. In your own files its lines are between two marks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--undo", action="store_true", help="remove what nobody has changed since")
+    parser.add_argument(
+        "--undo", action="store_true", help="remove everything that is still unchanged"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the changes, write nothing")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
@@ -45,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run and not args.json:
         show(plan)
     if not args.dry_run:
-        check_person(args, "says what agents are told")
+        check_person(args, "changes the agents' instructions")
         folders = _carry_out(plan, folders, undo=args.undo)
     if args.json:
         listed = [{"path": one.path, "change": one.word} for one in folders]
@@ -56,7 +58,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _carry_out(plan: Plan, folders: list[FolderChange], *, undo: bool) -> list[FolderChange]:
-    """Do it; tells what became of the folders. The record is written first and removed last."""
+    """Make the changes and return those of the folders.
+
+    The record is written first and removed last.
+    """
     if undo:
         folders = setup.take_away(plan.project, folders)
     plans.carry_out(plan)
@@ -71,5 +76,5 @@ def _tell(plan: Plan, folders: Sequence[FolderChange], args: argparse.Namespace)
     for folder in changed:
         detail = f" ({folder.detail})" if folder.detail else ""
         print(inert(f"{would}{folder.word}: {folder.path}{detail}"))
-    nothing = "There is nothing to remove" if args.undo else "Everything is there already"
+    nothing = "There is nothing to remove" if args.undo else "Everything exists already"
     tell(plan, "" if changed else f"{nothing}; nothing was changed.", dry=args.dry_run)

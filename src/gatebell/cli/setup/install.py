@@ -1,4 +1,7 @@
-"""Let an agent CLI ask: write its rules, hooks, MCP server and instructions, after showing them."""
+"""Set up an agent CLI to ask here: show its rules, hooks, MCP server and instructions, then write them.
+
+Example: gate install claude --dry-run
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from gatebell.cli.screen import add_colour, can_prompt, print_json
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.text.display import inert
-from gatebell.errors import AgentRefusedError, CancelledError, UsageError
+from gatebell.errors import AgentRefusedError, AskCancelledError, UsageError
 from gatebell.install import plans
 from gatebell.install.default_gates import Rules, choose
 from gatebell.install.places import Place
@@ -35,16 +38,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATTERN",
-        help="gate this as well, for example 'Bash(make release *)'; may be repeated",
+        help="add this gate, for example 'Bash(make release *)'; may be repeated",
     )
     parser.add_argument(
         "--no-gate",
         action="append",
         default=[],
         metavar="PATTERN",
-        help="do not gate this; may be repeated",
+        help="leave out this gate; may be repeated",
     )
-    parser.add_argument("--yes", action="store_true", help="write without asking")
+    parser.add_argument("--yes", action="store_true", help="write without a question")
 
 
 def add_place(parser: argparse.ArgumentParser) -> None:
@@ -52,60 +55,58 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         "cli", choices=[cli.value for cli in plans.HOSTS], help="the agent's command line"
     )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--user", action="store_true", help="for everything you do (this is the default)"
-    )
-    where.add_argument("--project", action="store_true", help="for the project you are in")
+    where.add_argument("--user", action="store_true", help="for all your projects (the default)")
+    where.add_argument("--project", action="store_true", help="only for the current project")
     parser.add_argument("--dry-run", action="store_true", help="show the changes, write nothing")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
-    place = place_of(args)
+    place = build_place(args)
     if (args.gate or args.no_gate) and not plans.host(args.cli).HAS_GATES:
-        raise UsageError(f"{args.cli} has no rules that could hold a gate: use claude or codex")
+        raise UsageError(f"{args.cli} has no rules for gates; use claude or codex")
     if not args.dry_run:
         check_gatekeeper(args, place)
         if not args.yes and (args.json or not can_prompt()):
-            raise UsageError("there is no terminal to ask at: look at --dry-run, then add --yes")
-    found = in_force(place)
+            raise UsageError("cannot prompt without a terminal; check --dry-run, then add --yes")
+    found = read_rules(place)
     gates = choose(found.gates, args.gate, args.no_gate)
-    theirs = brought_by_others(args.cli, place)
+    theirs = list_gates_of_others(args.cli, place)
     brought = tuple(one for one in gates if one not in found.gates or one in theirs)
     rules = found._replace(gates=gates, brought=brought)
-    program = gate_program()
+    program = find_gate_program()
     plan = plans.install(args.cli, place, program, rules)
     if not args.json:
         show(plan)
     if not args.dry_run:
         _ask_and_write(args, place, program, rules, plan)
     if os.environ.get("GATE_STORE"):
-        said = "GATE_STORE is set here: start the agent with it too, or it asks in another inbox."
-        plan = plan._replace(notes=(*plan.notes, said))
+        note = "GATE_STORE is set here. Start the agent with it, too, or it uses another inbox."
+        plan = plan._replace(notes=(*plan.notes, note))
     if shutil.which("gate") != program:
-        said = f"gate is not on your PATH, but agents call it by that name: put {program} there."
-        plan = plan._replace(notes=(*plan.notes, said))
+        note = f"gate is not on your PATH, but agents call it by that name; add {program} to it."
+        plan = plan._replace(notes=(*plan.notes, note))
     held = rules.gates if plans.host(args.cli).HAS_GATES else ()
-    return report(args, plan, held, "Everything is there already; nothing was changed.")
+    return report(args, plan, held, "Everything exists already; nothing was changed.")
 
 
-def place_of(args: argparse.Namespace) -> Place:
+def build_place(args: argparse.Namespace) -> Place:
     project = environment.project(os.getcwd()) if args.project else ""
     return Place(project, os.environ)
 
 
 def check_gatekeeper(args: argparse.Namespace, place: Place) -> None:
-    """Whoever could take a gate away could do without it.
+    """Refuse an agent, which could remove the gates that hold it.
 
-    GATE_STORE is the caller's own choice, so an agent's token counts in the store of the gates only.
+    The caller chooses GATE_STORE, so an agent's token counts only in the store of the gates.
     """
-    who = check_person(args, "changes what is gated")
+    who = check_person(args, "changes the gates")
     past = plans.read_installed(args.cli, place)
     if who.agent and past and past.store not in ("", plans.store_of(place)):
         raise AgentRefusedError(
             f"gate was installed for {args.cli} with the store {past.store}, so a token of another "
-            "store changes nothing. Set GATE_STORE to that store, or do it in your own terminal"
+            "store does not count. Set GATE_STORE to that store, or run this in your own terminal"
         )
 
 
@@ -117,23 +118,23 @@ def check_person(args: argparse.Namespace, deed: str) -> Caller:
     return who
 
 
-def gate_program() -> str:
-    """This program, by the path under which others can start it."""
+def find_gate_program() -> str:
+    """Return the path by which other programs can start this program."""
     beside = os.path.join(os.path.dirname(sys.executable), "gate")
     for path in (os.path.abspath(sys.argv[0]), beside, shutil.which("gate") or ""):
         if os.path.basename(path) == "gate" and os.access(path, os.X_OK):
             return path
-    raise UsageError("the program gate is not installed here: pip install gatebell, then again")
+    raise UsageError("the program gate is not installed; run: pip install gatebell, then try again")
 
 
-def brought_by_others(cli: str, place: Place) -> set[str]:
-    """Gates that came with another CLI's installation, not by hand."""
+def list_gates_of_others(cli: str, place: Place) -> set[str]:
+    """Return the gates that the installation of another CLI added, not a person."""
     found = [plans.read_installed(name, place) for name in plans.HOSTS if name != cli]
     return {pattern for one in found if one for pattern in one.gates}
 
 
-def in_force(place: Place) -> Rules:
-    """The rules that stand in the store; to look at them, no store is made."""
+def read_rules(place: Place) -> Rules:
+    """Return the rules in the store, without creating a store."""
     if not os.path.exists(settings.store_path(os.environ)):
         return Rules(())
     from gatebell.services.permissions import manage_rules
@@ -151,10 +152,10 @@ def _ask_and_write(
     args: argparse.Namespace, place: Place, program: str, rules: Rules, plan: Plan
 ) -> None:
     if not plan.changes_nothing and not args.yes and not _ask_agreement():
-        raise CancelledError("nothing was written")
+        raise AskCancelledError("nothing was written")
     if plans.host(args.cli).HAS_GATES:
         set_gates(args, place, rules.gates)
-    # Worked out again: while the person read it, the CLI may have written its own settings.
+    # Planned again: the CLI may have written its settings while the person read the plan.
     plans.carry_out(plans.install(args.cli, place, program, rules))
 
 
@@ -184,7 +185,7 @@ def show(plan: Plan) -> None:
 
 
 def _diff(change: Change) -> Iterator[str]:
-    # Imported here: help and errors do not need it.
+    # Imported here: --help and errors do not need it.
     from difflib import unified_diff
 
     def lines(content: bytes | None) -> list[str]:
@@ -196,7 +197,7 @@ def _diff(change: Change) -> Iterator[str]:
 
 
 def report(args: argparse.Namespace, plan: Plan, gates: Sequence[str], if_nothing: str) -> int:
-    """Say what was done, or would be."""
+    """Print the changes, or the planned changes."""
     if args.json:
         print_json({**describe_plan(plan), "gates": list(gates)})
     else:

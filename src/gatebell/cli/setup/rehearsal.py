@@ -1,4 +1,4 @@
-"""The person of a rehearsal: answers in a throwaway inbox, so that the hosts can be tried."""
+"""Test the hosts' gates with a scripted person who answers in a throwaway store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _POLL_SECONDS = 1.0
 
 
 class ScriptedPerson:
-    """Answers whatever is asked in one store, as it was told."""
+    """Answers every ask in one store with the given answer."""
 
     def __init__(self, path: str) -> None:
         self._store = wiring.open_throwaway_store(path)
@@ -43,7 +43,7 @@ class ScriptedPerson:
 
 
 def try_hosts(cwd: str) -> Iterator[tuple[bool | None, str]]:
-    """Try every gate that is installed for this user and in this project."""
+    """Test every gate that is installed for this user and in this project."""
     for installed in installations(os.environ, cwd):
         if not isinstance(installed, str):
             yield from rehearse(installed, os.environ, ScriptedPerson)

@@ -1,7 +1,8 @@
 """Answer a task that waits for you.
 
-Without a text, in a terminal, your editor opens with the question; only what stands below the
-line counts. gate list --awaiting shows what waits; --all goes through it one after the other.
+Without a text, in a terminal, your editor opens with the question; only the text below the line
+counts. gate list --awaiting lists the tasks that wait; --all goes through them one by one.
+Example: gate respond tm-4f2 "Use the staging database"
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import locks, project_files, wiring
-from gatebell.cli.asks.values import meaning, other, warn_of_secret
+from gatebell.cli.asks.values import build_other, parse_answer, warn_of_secret
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import add_colour, can_prompt, columns, describe_recorded, print_json
-from gatebell.cli.tasks.tasks_screen import PROJECT, project_of
+from gatebell.cli.tasks.tasks_screen import PROJECT, find_project
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.context_text import context_text
@@ -51,7 +52,7 @@ _EMPTY = "Response cannot be empty"
 
 
 class Waiting(NamedTuple):
-    """What is to be answered, and the task that asks it."""
+    """An ask to answer, and the task that asks it."""
 
     ask: Ask
     task: Task | None
@@ -63,14 +64,14 @@ class Waiting(NamedTuple):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("id", nargs="?", default="", help="a task (tm- may be left out), an ask, or a run's number")
+    add("id", nargs="?", default="", help="a task (tm- is optional), an ask, or a run's number")
     add("text", nargs="*", help="the answer: words, yes or no, an option, or JSON")
     add("-e", "--edit", action="store_true", help="write the answer in $VISUAL or $EDITOR")
-    add("--other", metavar="TEXT", help="choose Other… and say this")
+    add("--other", metavar="TEXT", help="choose Other… with this text")
     add("--file", metavar="F", help="read the answer from a file, or - for standard input")
-    add("--note", default="", metavar="TEXT", help="said with the answer, for example a reason")
-    add("--all", action="store_true", help="go through all that waits; Enter skips, q stops")
-    add("--template", metavar="NAME", help="an answer written beforehand: gate template")
+    add("--note", default="", metavar="TEXT", help="a note beside the answer, for example a reason")
+    add("--all", action="store_true", help="go through all waiting tasks; Enter skips, q stops")
+    add("--template", metavar="NAME", help="use a prepared answer (gate template)")
     add(
         "--set",
         action="append",
@@ -86,37 +87,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     given = [bool(args.text), args.other is not None, bool(args.file), bool(args.template)]
     if sum(given) > 1 or (args.other is not None and args.edit):
-        raise UsageError("give the answer in one way: a text, --other, --file or --template")
+        raise UsageError("give the answer once: a text, --other, --file or --template")
     if args.set and not args.template:
-        raise UsageError("--set fills the variables of a template: add --template NAME")
+        raise UsageError("--set needs a template; add --template NAME")
     if args.all:
         if args.id or any(given) or args.json or args.note:
-            raise UsageError("--all asks you for each answer: leave out ids and answers")
+            raise UsageError("--all prompts for each answer; give no id, answer, --note or --json")
         return _respond_to_all(args)
     if not args.id:
-        raise UsageError("say which task: gate respond ID, or --all; gate list --awaiting")
+        raise UsageError("name a task: gate respond ID (gate list --awaiting lists them), or --all")
     store = wiring.open_store()
     who = caller(store, args)
     waiting = _find(store, args.id)
     ask = fall_due(store, waiting.ask)
     if not ask.pending and not any(given):
-        raise AlreadySettledError(_not_awaiting(waiting.task, settled_sentence(ask)))
+        raise AlreadySettledError(_describe_not_awaiting(waiting.task, settled_sentence(ask)))
     if not any(given) and not args.edit and not can_prompt():
-        raise UsageError(f"say the answer: gate respond {args.id} TEXT (there is no terminal here)")
+        raise UsageError(f"cannot prompt without a terminal; run: gate respond {args.id} TEXT")
     if not any(given) and not args.edit and not _is_plain_text(ask):
         if args.note:
-            raise UsageError(f"--note goes with an answer: gate respond {args.id} yes --note TEXT")
+            raise UsageError(f"--note needs an answer: gate respond {args.id} yes --note TEXT")
         return _prompt(store, who, waiting)
     if ask.pending and not args.json:
         print("\n".join(_question_lines(ask)))
         sys.stdout.flush()
-    value = _value(store, who, waiting, args)
+    value = _read_value(store, who, waiting, args)
     return _record(store, who, waiting, Given(value, args.note), as_json=args.json)
 
 
-def _find(store: Store, named_: str) -> Waiting:
-    """What is meant by a task, an ask or the number of a run."""
-    name = named_.strip().lower()
+def _find(store: Store, text: str) -> Waiting:
+    """Return the ask that the id of a task or ask, or the number of a run, means."""
+    name = text.strip().lower()
     is_number = name.isascii() and name.isdecimal() and len(name) <= create_ask.MAX_DIGITS
     run = store.runs.get(int(name)) if is_number else None
     if name.startswith("a-") or (run and not run.task):
@@ -127,13 +128,13 @@ def _find(store: Store, named_: str) -> Waiting:
         return Waiting(create_ask.find(store, task.id), task)
     asked = backlog.history(store, task)
     if not asked:
-        raise RefusedError(_not_awaiting(task, f"gate task show {task.id}"))
+        raise RefusedError(_describe_not_awaiting(task, f"gate task show {task.id}"))
     return Waiting(create_ask.get(store, asked[-1].ask_id), task)
 
 
-def _not_awaiting(task: Task | None, more: str) -> str:
-    told = f"Task {task.id} is not awaiting input (state: {task.state}): " if task else ""
-    return told + more
+def _describe_not_awaiting(task: Task | None, more: str) -> str:
+    head = f"Task {task.id} is not awaiting input (state: {task.state}): " if task else ""
+    return head + more
 
 
 def _is_plain_text(ask: Ask) -> bool:
@@ -144,30 +145,30 @@ def _question_lines(ask: Ask) -> list[str]:
     lines = ["", *label_lines("Question", ask.question.prompt, columns())]
     if context := context_text(ask.question.context):
         lines += ["", "Context:", *frame(context, columns(), most=SHOWN_CHARACTERS)]
-    # Whoever says yes says it to this, not to what the agent says of it.
+    # A yes is for this activity, not for the agent's description of it.
     lines += activity_lines(ask, columns(), add_colour)
     return [*lines, *answer_lines(ask, columns()), ""]
 
 
-def _value(store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace) -> Any:
+def _read_value(store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace) -> Any:
     if args.other is not None:
-        return other(waiting.ask, args.other)
-    words = _words(store, who, waiting, args)
+        return build_other(waiting.ask, args.other)
+    words = _read_words(store, who, waiting, args)
     if args.edit or words is None:
         return _edit_answer(store, who, waiting, " ".join(words or []))
     if not any(word.strip() for word in words):
         raise InvalidAnswerError(_EMPTY)
     question = waiting.ask.question
     several = question.answered_as == AskKind.CHOICE and question.multiple
-    return meaning(waiting.ask, words if several else [" ".join(words)])
+    return parse_answer(waiting.ask, words if several else [" ".join(words)])
 
 
-def _words(
+def _read_words(
     store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace
 ) -> list[str] | None:
-    """The answer as it was given; None: it is to be written in the editor."""
+    """Return the given answer, or None to write it in the editor."""
     if args.template:
-        text = _from_template(store, who, waiting, args)
+        text = _fill_template(store, who, waiting, args)
     elif args.file:
         text = read_text(args.file).rstrip("\n")
     else:
@@ -178,7 +179,7 @@ def _words(
     return text.splitlines() if is_choice else [text]
 
 
-def _from_template(store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace) -> str:
+def _fill_template(store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace) -> str:
     ask, task = waiting
     project = task.project if task else ask.origin.project
     values = {
@@ -210,19 +211,19 @@ def _record(store: Store, who: Caller, waiting: Waiting, given: Given, *, as_jso
         _, after = answer(store, waiting.ask.id, who, shown)
     except AlreadySettledError as error:
         task = waiting.task and backlog.get(store, waiting.task.id)
-        raise AlreadySettledError(_not_awaiting(task, str(error))) from None
+        raise AlreadySettledError(_describe_not_awaiting(task, str(error))) from None
     if not as_json:
-        _tell(store, after)
+        _report_recorded(store, after)
         return 0
     task = backlog.get(store, waiting.task.id) if waiting.task else None
-    worker = locks.is_worked_at(store.path)
+    worker = locks.has_worker(store.path)
     document = {"ask": ask_document(after), "task": task and task_document(task)}
     print_json(document | {"worker": worker})
     return 0
 
 
-def _tell(store: Store, ask: Ask) -> None:
-    """That an answer is recorded, and what happens next, as it really is."""
+def _report_recorded(store: Store, ask: Ask) -> None:
+    """Report that an answer is recorded, and the real next step."""
     task = store.tasks.get(ask.origin.task) if ask.origin.task else None
     if task is None or ask.pending:
         print(describe_recorded(ask))
@@ -232,18 +233,18 @@ def _tell(store: Store, ask: Ask) -> None:
     if pending_asks(store, task):
         print(f"  Task has another question: gate respond {task.id}")
     elif not task.run:
-        print("  Whoever has claimed the task goes on with it")
-    elif locks.is_worked_at(store.path):
+        print("  The person or agent that claimed the task goes on with it")
+    elif locks.has_worker(store.path):
         print("  Task returned to 'open' state and will be picked up by worker")
     else:
-        print("  Task returned to 'open' state; no worker is running: gate worker goes on with it")
+        print("  Task returned to 'open' state; no worker is running. Start one: gate worker")
 
 
 def _prompt(store: Store, who: Caller, waiting: Waiting) -> int:
     from gatebell.cli.asks.prompts import prompt_for
 
     try:
-        return 0 if prompt_for(store, who, waiting.ask, tell=_tell) else _NOT_YET
+        return 0 if prompt_for(store, who, waiting.ask, tell=_report_recorded) else _NOT_YET
     except KeyboardInterrupt:
         return _NOT_YET
 
@@ -253,11 +254,11 @@ def _respond_to_all(args: argparse.Namespace) -> int:
         raise UsageError("--all needs a terminal; in a script: gate respond ID TEXT")
     store = wiring.open_store()
     who = caller(store, args)
-    project = project_of(store, args.project)
+    project = find_project(store, args.project)
     seen: set[str] = set()
     answered = 0
     try:
-        while left := [one for one in _all_waiting(store, project) if one.ask.id not in seen]:
+        while left := [one for one in _list_waiting(store, project) if one.ask.id not in seen]:
             seen.add(left[0].ask.id)
             head = f"{len(seen)} of {len(seen) + len(left) - 1}"
             title = inert_line(
@@ -267,13 +268,15 @@ def _respond_to_all(args: argparse.Namespace) -> int:
             answered += _answer_one(store, who, left[0], edit=args.edit)
     except KeyboardInterrupt:
         print("Stopped.")
-    still = len(_all_waiting(store, project))
-    told = f"{answered} answered, {still} still waiting." if seen else "Nothing is waiting"
-    print(f"\n{told}" if seen else f"{told} in {inert_line(project)}.")
+    still = len(_list_waiting(store, project))
+    if seen:
+        print(f"\n{answered} answered, {still} still waiting.")
+    else:
+        print(f"Nothing is waiting in {inert_line(project)}.")
     return 0
 
 
-def _all_waiting(store: Store, project: str) -> list[Waiting]:
+def _list_waiting(store: Store, project: str) -> list[Waiting]:
     sweep(store)
     return [
         Waiting(ask, task)
@@ -287,7 +290,7 @@ def _answer_one(store: Store, who: Caller, waiting: Waiting, *, edit: bool) -> b
     from gatebell.cli.asks.prompts import prompt_for
 
     if not edit or not _is_plain_text(waiting.ask):
-        return prompt_for(store, who, waiting.ask, leave=_STOP, tell=_tell)
+        return prompt_for(store, who, waiting.ask, leave=_STOP, tell=_report_recorded)
     before = draft(store, waiting.ask.id, who)
     try:
         value = in_editor(store, who, waiting.ask, title=waiting.title)

@@ -1,4 +1,4 @@
-"""Tasks in progress that nobody works on any more: shown, and opened again."""
+"""List tasks in progress that no process works on any more, or open them again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def look(args: argparse.Namespace) -> int:
-    """Show them, or with `recover` open them again."""
+    """List stale tasks, or open them again with `recover`."""
     store = wiring.open_store()
     stale = backlog.stale(store, timedelta(minutes=args.minutes))
     caller = wiring.caller(store, "cli")
@@ -32,7 +32,7 @@ def look(args: argparse.Namespace) -> int:
     if not found:
         print("No task in progress is stale.")
     elif args.what == "recover":
-        print("They are open again: gate worker takes them up.")
+        print("They are open again. To work on them: gate worker")
     else:
-        print("Open them again with: gate worker recover")
+        print("To open them again: gate worker recover")
     return 0

@@ -1,4 +1,4 @@
-"""Backlogs in files: gate task import and export."""
+"""Read and write backlogs in files: gate task import and export."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gatebell.app import wiring
 from gatebell.cli.identity import caller, read_text
 from gatebell.cli.screen import print_json
-from gatebell.cli.tasks.tasks_screen import project_of
+from gatebell.cli.tasks.tasks_screen import find_project
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.enums import AskStatus
@@ -31,27 +31,27 @@ _ALL = 1_000_000_000
 def import_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
-    text, project = read_text(args.file), project_of(store, args.project)
+    text, project = read_text(args.file), find_project(store, args.project)
     try:
         lines = backlog_jsonl.read(text)
         done = import_tasks.bring_in(store, project, who, lines, dry=args.dry_run)
     except UsageError as error:
         raise UsageError(f"{args.file}, {error}; nothing was imported") from None
     if args.json:
-        told = {"imported": [task.id or None for task in done.tasks], "skipped": done.skipped}
-        print_json({**told, "remarks": done.remarks, "dry_run": args.dry_run})
+        document = {"imported": [task.id or None for task in done.tasks], "skipped": done.skipped}
+        print_json({**document, "remarks": done.remarks, "dry_run": args.dry_run})
         return 0
     for remark in done.remarks:
         print(f"Remark: {inert_line(remark)}", file=sys.stderr)
     word = "Would import" if args.dry_run else "✓ Imported"
-    skipped = f", {len(done.skipped)} were there already" if done.skipped else ""
+    skipped = f", skipped {len(done.skipped)} that exist already" if done.skipped else ""
     print(f"{word} {len(done.tasks)} task{'' if len(done.tasks) == 1 else 's'}{skipped}")
     return 0
 
 
 def export_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    project = project_of(store, args.project, may_be_gone=True)
+    project = find_project(store, args.project, may_be_gone=True)
     found = store.tasks.page(project, "all", _ALL)
     ordered = sorted(found, key=lambda task: (task.created_at, task.id))
     text = "".join(
@@ -62,7 +62,7 @@ def export_(args: argparse.Namespace) -> int:
         return 0
     folder = os.path.dirname(os.path.abspath(args.file))
     if not os.path.isdir(folder):
-        raise UsageError(f"there is no folder {inert_line(folder)}: make it first, or name another")
+        raise UsageError(f"{inert_line(folder)} is not a folder; create it, or name another")
     settings_files.write(os.path.abspath(args.file), text.encode())
     if args.json:
         print_json({"file": args.file, "exported": len(ordered)})
@@ -73,17 +73,17 @@ def export_(args: argparse.Namespace) -> int:
 
 
 def _describe_agent_session(store: Store, task: Task) -> dict[str, Any]:
-    """The session of a task's agent, and the last question that it asked."""
-    told: dict[str, Any] = {}
+    """Return the session of a task's agent, and its last question."""
+    document: dict[str, Any] = {}
     runs = store.runs.of_task(task.id)
     turns = store.runs.turns(runs[-1].id) if runs else []
     if turns and turns[-1].session:
-        told["sessionId"] = turns[-1].session
+        document["sessionId"] = turns[-1].session
     if asked := backlog.history(store, task)[-1:]:
-        told["question"] = asked[0].question
+        document["question"] = asked[0].question
         if context := context_text(asked[0].context):
-            told["questionContext"] = context
+            document["questionContext"] = context
         if asked[0].status == AskStatus.ANSWERED:
-            told["humanResponse"] = asked[0].answer
-            told["humanRespondedAt"] = iso(asked[0].answered_at)
-    return told
+            document["humanResponse"] = asked[0].answer
+            document["humanRespondedAt"] = iso(asked[0].answered_at)
+    return document

@@ -1,4 +1,4 @@
-"""Bringing tasks into other states by hand: gate task claim, release, close, reopen, defer."""
+"""Change the state of tasks by hand: gate task claim, release, close, reopen, defer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def release_(args: argparse.Namespace) -> int:
 def close_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
-    # All are looked for first: a misspelt one must not leave half of them closed.
+    # Find all of them first, so that a wrong id does not leave only some of them closed.
     ids = dict.fromkeys(backlog.get(store, name).id for name in args.ids)
     closed = []
     for name in ids:

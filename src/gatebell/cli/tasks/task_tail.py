@@ -1,4 +1,4 @@
-"""What happens to tasks, from the audit trail: gate task tail."""
+"""Print the events of tasks from the audit trail: gate task tail."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.cli.screen import add_colour, columns, print_json
-from gatebell.cli.tasks.tasks_screen import project_of
+from gatebell.cli.tasks.tasks_screen import find_project
 from gatebell.domain.asks.documents import entry_document
 from gatebell.domain.audit.events import EventKind
 from gatebell.domain.enums import TaskState
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 1.0
 _FIRST_LOOK = 1_000
 _TASK = "task."
-# Time, icon and word, and the blanks between all of them.
+# Time, icon and word, with the blanks between them.
 _AROUND_COLUMNS = 44
 _LEAST_COLUMNS = 20
 
@@ -38,7 +38,7 @@ def tail_(args: argparse.Namespace) -> int:
     bell = store.bell()
     try:
         seen = store.audit.head().seq
-        _print(store, _newest(store, wanted, args.limit), as_json=args.json)
+        _print(store, _find_newest(store, wanted, args.limit), as_json=args.json)
         while follow:
             fresh = list(store.audit.entries(seen))
             _print(store, filter(wanted, fresh), as_json=args.json)
@@ -52,11 +52,11 @@ def tail_(args: argparse.Namespace) -> int:
 
 
 class _Wanted:
-    """Whether an event happened to the one task, or to one of the project, that is looked at."""
+    """Accepts events of the one task, or of the tasks of the project."""
 
     def __init__(self, store: Store, args: argparse.Namespace) -> None:
         self.task_id = backlog.look_up(store, args.id).id if args.id else ""
-        self._project = project_of(store, args.project)
+        self._project = find_project(store, args.project)
         self._store = store
         self._known: dict[str, bool] = {}
 
@@ -70,8 +70,8 @@ class _Wanted:
         return self._known[subject]
 
 
-def _newest(store: Store, wanted: _Wanted, limit: int) -> list[Entry]:
-    """The last ones, oldest first; further back the fewer there are among all events."""
+def _find_newest(store: Store, wanted: _Wanted, limit: int) -> list[Entry]:
+    """Return the last wanted events, oldest first; read more events until there are enough."""
     if wanted.task_id:
         return list(filter(wanted, store.audit.of_subject(wanted.task_id)))[-limit:]
     look = _FIRST_LOOK
@@ -88,11 +88,11 @@ def _print(store: Store, entries: Iterable[Entry], *, as_json: bool) -> None:
         if as_json:
             print_json(entry_document(entry))
         else:
-            print(_line(store, entry))
+            print(_format_line(store, entry))
         sys.stdout.flush()
 
 
-def _line(store: Store, entry: Entry) -> str:
+def _format_line(store: Store, entry: Entry) -> str:
     event = entry.event
     word = event.kind.removeprefix(_TASK)
     state = next((one for one in TaskState if one == word), None)
@@ -105,11 +105,11 @@ def _line(store: Store, entry: Entry) -> str:
 
 
 def _describe_event(store: Store, entry: Entry) -> str:
-    """What more there is to tell of an event: the question, the reason, what was changed."""
+    """Return details of an event: the question, the reason, or the changed fields."""
     content = entry.event.content
     if entry.event.kind == EventKind.TASK_AWAITING_INPUT:
         at = datetime.fromisoformat(entry.at)
         asked = [ask for ask in store.asks.of_task(entry.event.subject) if ask.opened_at <= at]
         return asked[-1].question.prompt if asked else ""
-    told = content.get("reason") or content.get("title") or content.get("changed") or ""
-    return ", ".join(map(str, told)) if isinstance(told, list) else str(told)
+    detail = content.get("reason") or content.get("title") or content.get("changed") or ""
+    return ", ".join(map(str, detail)) if isinstance(detail, list) else str(detail)

@@ -1,4 +1,4 @@
-"""What the commands of tasks share: the project that is meant, and how tasks are printed."""
+"""Shared code of the task commands: find the project, and print tasks."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ if TYPE_CHECKING:
 _WORKTREE = re.compile(r"/worktrees/run-(\d{1,18})/")
 
 
-PROJECT = "of the project this folder is in (the one you are in)"
+PROJECT = "the project that contains this folder (default: the current folder)"
 
 
 def add_project(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", metavar="DIR", help=PROJECT)
 
 
-def project_of(store: Store, folder: str | None, *, may_be_gone: bool = False) -> str:
-    """The project that a folder lies in; in the worktree of a run, that of the run.
+def find_project(store: Store, folder: str | None, *, may_be_gone: bool = False) -> str:
+    """Return the project that contains a folder; in a run's worktree, the project of the run.
 
-    One that was moved or removed may still be looked at.
+    With `may_be_gone`, the project of a moved or removed folder is accepted.
     """
     path = os.path.abspath(os.path.expanduser(folder or os.getcwd()))
     if not os.path.isdir(path):
         if may_be_gone and storable(path) in store.tasks.projects():
             return storable(path)
-        raise UsageError(f"there is no folder {path}")
+        raise UsageError(f"{path} is not a folder; name one that exists")
     found = _WORKTREE.search(f"{os.path.realpath(path)}/")
     run = store.runs.get(int(found[1])) if found else None
     if run and f"{os.path.realpath(path)}/".startswith(f"{run.root}/"):
         return run.project
-    # Tasks keep it as text, also where it is none.
+    # Tasks store the path as text, even if it is not valid UTF-8.
     return storable(environment.project(path))
 
 
-def lines(store: Store, tasks: Sequence[Task]) -> list[str]:
+def format_tasks(store: Store, tasks: Sequence[Task]) -> list[str]:
     return terminal.list_lines(store, tasks, store.now(), columns(), add_colour)
 
 
 def tell(task: Task, done: str, *, as_json: bool) -> None:
-    """That something was done to a task: `✓ Closed tm-abc: TITLE`."""
+    """Report a change of a task: `✓ Closed tm-abc: TITLE`."""
     if as_json:
         print_json(task_document(task))
     else:

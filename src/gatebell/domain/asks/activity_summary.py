@@ -1,4 +1,4 @@
-"""What was going on when an agent asked: put together, bounded, and without secrets."""
+"""The activity of an agent when it asked, as one short text without secrets."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _MAX_READ = 50_000
 
 
 def explain(steps: Sequence[Step], changes: str) -> str:
-    """One text, what helps most first, so that the part shown at once is the part needed."""
-    # What a flow says to its agent tells a person nothing: the task is named beside the question.
+    """Return one text with the most useful parts first, because its end may be folded away."""
+    # A flow's own prompts do not help a person: the task is named beside the question.
     prompts = [s.text for s in steps if s.kind == StepKind.PROMPT and not s.text.startswith(OURS)]
     words = [step.text for step in steps if step.kind == StepKind.WORDS][-2:]
     calls = [step for step in steps if step.kind == StepKind.CALL][-8:]
@@ -44,7 +44,7 @@ def explain(steps: Sequence[Step], changes: str) -> str:
 
 
 def _shorten(text: str, most: int) -> str:
-    # Secrets first: one that was cut in the middle may not be known any more.
+    # Hide secrets before the cut: half of a secret may not be recognised.
     shown = hide_secrets(text[:_MAX_READ]).strip()
     left = max(0, len(shown) - most) + len(text[_MAX_READ:])
     return f"{shown[:most]} … ({left} more characters)" if left else shown

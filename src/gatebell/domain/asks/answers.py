@@ -1,19 +1,10 @@
-"""Answers: what fits a question, who may give it, and which one settles."""
+"""Answers: whether they fit the question, who may give them, and which one settles."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.asks.asks import (
-    Ask,
-    Change,
-    Notice,
-    Question,
-    iso,
-    make_id,
-    settled_sentence,
-    wakes,
-)
+from gatebell.domain.asks.asks import Ask, Change, Notice, iso, make_id, settled_sentence, wakes
 from gatebell.domain.asks.forms import check_form, check_schema, has_hidden, hide
 from gatebell.domain.asks.requirements import Vote, count, deciders, why_not
 from gatebell.domain.audit.events import Event, EventKind
@@ -22,6 +13,7 @@ from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, N
 from gatebell.domain.people.logins import session_prefix
 from gatebell.domain.permissions.rules import Rule, Scope, build_grant, build_made_event
 from gatebell.domain.records import NamedTuple
+from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
@@ -35,9 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from gatebell.domain.asks.questions import Question
     from gatebell.domain.people.principals import Caller
 
-# The whole vocabulary of an approval. Anything else, however friendly, is not a decision.
+_MAX_SHOWN = 40
+# Every word that decides an approval. No other text is a decision.
 DECISIONS = {
     "yes": Decision.APPROVED,
     "y": Decision.APPROVED,
@@ -51,20 +45,20 @@ DECISIONS = {
 
 
 class Given(NamedTuple):
-    """An answer as somebody gives it."""
+    """An answer as the caller gives it."""
 
     value: Any
     note: str = ""
     digest: str | None = None
-    """Of the question that was shown, from faces that keep a copy of it."""
+    """The digest of the question that was shown, from faces that keep a copy of it."""
     key: str = ""
-    """Idempotency key: the same key brings back the first result."""
+    """Idempotency key: the same key returns the first result."""
     scope: Scope | None = None
     """How far a yes to a tool call reaches beyond that call."""
 
 
 class Answer(NamedTuple):
-    """An answer as it is kept, whether it settled, counted or was refused."""
+    """An answer as the store keeps it, whether it settled, counted or was refused."""
 
     ask_id: str
     principal: str
@@ -79,23 +73,25 @@ class Answer(NamedTuple):
     """Why it was refused."""
     key: str
     fingerprint: str
-    """Of value and note, to tell a retry from another answer under the same key; without a
-    key, or of a secret, there is none."""
+    """A digest of value and note, to tell a retry from another answer under the same key.
+
+    It is empty without a key, and for a secret.
+    """
 
 
 class Verdict(NamedTuple):
-    """What an answer comes to. `change` is None when it was refused."""
+    """The result of an answer. `change` is None when it was refused."""
 
     answer: Answer
     change: Change | None
     events: tuple[Event, ...]
     secret: Any = None
-    """The value in clear, for the table of secrets only."""
+    """The secret value itself, only for the table of secrets."""
     error: GateError | None = None
 
 
 def interpret(question: Question, value: Any) -> tuple[Decision | None, Any]:
-    """Decision and value of an answer that fits, or an InvalidAnswerError."""
+    """Return the decision and the value of an answer; refuse one that does not fit."""
     kind = question.answered_as
     if kind == AskKind.APPROVAL:
         if question.call and isinstance(value, dict):
@@ -107,7 +103,7 @@ def interpret(question: Question, value: Any) -> tuple[Decision | None, Any]:
         check_form(question.schema, value)
         return None, value
     if not isinstance(value, str) or not value.strip():
-        raise InvalidAnswerError("the answer is text, and not empty")
+        raise InvalidAnswerError("expected a text that is not empty: write your answer")
     return None, value
 
 
@@ -116,16 +112,15 @@ def _decision(value: Any) -> Decision:
     decision = DECISIONS.get(word.strip().lower()) if isinstance(word, str) else None
     if decision is None:
         raise InvalidAnswerError(
-            "an approval is decided by yes or no alone; words go into its note, which --note "
-            "gives and a prompt asks for"
+            "expected yes or no: put other words into the note, with --note or at the prompt"
         )
     return decision
 
 
 def _instead(value: dict[str, Any]) -> dict[str, Any]:
-    """A yes to a tool call with another input than the agent's."""
+    """Check a yes to a tool call with another input than the agent's."""
     if list(value) != ["input"] or not isinstance(value["input"], dict) or not value["input"]:
-        raise InvalidAnswerError('a yes to another input is {"input": {…}}, with all of it')
+        raise InvalidAnswerError('expected {"input": {…}} with the whole input of the tool call')
     return value
 
 
@@ -144,7 +139,8 @@ def _option(question: Question, value: Any) -> Any:
     if isinstance(value, dict) and list(value) == ["other"] and question.other:
         if isinstance(value["other"], str) and value["other"].strip():
             return value
-        raise InvalidAnswerError("Other… needs words of your own")
+        raise InvalidAnswerError("Other… needs your own words: write them beside it")
+    near = ""
     if isinstance(value, str):
         if value in question.options:
             return value
@@ -152,13 +148,19 @@ def _option(question: Question, value: Any) -> Any:
         alike = [option for option in question.options if option.casefold() == word]
         if len(alike) == 1:
             return alike[0]
+        near = "" if alike else suggest(value, question.options)
     options = ", ".join(map(repr, question.options))
     ways = f"{options}, and Other… with words of your own" if question.other else options
-    raise InvalidAnswerError(f"the options are {ways}")
+    raise InvalidAnswerError(f"{_shorten(value)} is not an option; the options are {ways}{near}")
+
+
+def _shorten(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
 
 
 def _whole_word(options: Sequence[str], value: str) -> str:
-    """What was written, for comparing; where yes and no are options, `y` and `n` mean them."""
+    """Return the word to compare; where yes and no are options, `y` and `n` mean them."""
     word, known = value.casefold(), {option.casefold() for option in options}
     if word in known or not {"yes", "no"} <= known:
         return word
@@ -166,15 +168,17 @@ def _whole_word(options: Sequence[str], value: str) -> str:
 
 
 def with_default(question: Question, default: Any) -> Question:
-    """The question with a default for the time nobody answers, where one may be."""
+    """Return the question with the default that it gets on timeout, if it may have one."""
     if question.schema is not None:
         check_schema(question.schema)
     if default is None:
         return question
     if question.gates:
-        raise UsageError(f"an ask of kind {question.kind} has no default: silence never decides it")
+        raise UsageError(
+            f"an ask of kind {question.kind} cannot have a default: a timeout never decides it"
+        )
     if question.secret or has_hidden(question.schema):
-        raise UsageError("a secret has no default: it would be shown with the question")
+        raise UsageError("a secret cannot have a default: it would be shown with the question")
     try:
         _, value = interpret(question, default)
     except InvalidAnswerError as error:
@@ -190,7 +194,7 @@ def answer(
     now: datetime,
     random_bytes: bytes,
 ) -> Verdict:
-    """Judge one answer: it settles, it counts towards settling, or it is refused and kept."""
+    """Judge one answer: it settles the ask, it counts as a vote, or it is refused and kept."""
     principal = caller.actor
     decision, value, error = None, given.value, _refusal(ask, caller, given)
     if error is None:
@@ -222,12 +226,15 @@ def answer(
 
 
 def _grant(ask: Ask, kept: Answer, scope: Scope, random_bytes: bytes) -> Rule:
-    """What a yes allows beyond the call it was given to."""
+    """Return the rule that a yes makes for later calls."""
     call = ask.question.call
     if call is None or kept.decision != Decision.APPROVED or kept.value is not None:
-        raise UsageError("only a plain yes to a tool call can reach further than this ask")
+        raise UsageError(
+            "only a plain yes to a tool call can allow later calls: answer yes, without an input"
+        )
     if ask.question.requirement.personal:
-        raise UsageError(f"{ask.id} needs {ask.question.requirement}: it is asked each time")
+        needed = ask.question.requirement
+        raise UsageError(f"{ask.id} needs {needed} each time: answer without a scope")
     rule_id = make_id(6, random_bytes, "g-")
     return build_grant(ask, call, scope, kept.principal, kept.given_at)._replace(id=rule_id)
 
@@ -276,16 +283,18 @@ def _refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:
         return AlreadySettledError(settled_sentence(ask) + kept)
     if given.digest is not None and given.digest != ask.digest:
         return RefusedError(
-            f"what you answered is not what {ask.id} asks now: look again with gate show {ask.id}"
+            f"{ask.id} is not the question that you answered: read it again with gate show {ask.id}"
         )
     if caller.agent and not caller.verified:
         if question.gates or origin.task:
             return AgentRefusedError(_only_people(ask, caller.agent.because))
         if caller.agent.may_be(origin.session):
-            return AgentRefusedError(f"{ask.id} was asked by this session: it cannot answer itself")
+            return AgentRefusedError(
+                f"{ask.id} was asked by this session, which cannot answer it: ask a person"
+            )
     if caller.token_id and origin.session.startswith(session_prefix(caller.token_id)):
         return AgentRefusedError(
-            f"{ask.id} was asked with this very token: whoever asks does not answer themselves"
+            f"{ask.id} was asked with this token, which cannot answer it: use another token"
         )
     if reason := why_not(question.requirement, origin.started_by, origin.session, caller):
         return RefusedError(reason)
@@ -304,14 +313,14 @@ def _only_people(ask: Ask, because: str) -> str:
 
 
 def fingerprint(given: Given) -> str:
-    """Tells a retry under the same key from another answer."""
+    """Return a digest that tells a retry under the same key from another answer."""
     return digest([given.value, given.note, *([list(given.scope)] if given.scope else [])])
 
 
 def _conceal(
     question: Question, value: Any, given: Given, key: bytes, refused: bool
 ) -> tuple[Any, Any, str]:
-    """(in clear or None, as everybody may see it, fingerprint)."""
+    """Return the secret value or None, the value that may be shown, and the fingerprint."""
     if not question.secret and not has_hidden(question.schema):
         return None, value, fingerprint(given) if given.key else ""
     if question.secret or refused:

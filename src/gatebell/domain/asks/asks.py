@@ -1,4 +1,4 @@
-"""The ask: one request to a person, and every step of its life but answers, talk and sessions."""
+"""The ask, and each change of it except answers, messages and sessions."""
 
 from __future__ import annotations
 
@@ -11,70 +11,27 @@ from gatebell.domain.asks.deadlines import (
     hold,
     remind,
 )
-from gatebell.domain.asks.requirements import ANY_PERSON, Requirement
 from gatebell.domain.audit.events import Event, EventKind
-from gatebell.domain.digests import canonical, digest
-from gatebell.domain.enums import AskKind, AskStatus, Decision, NoticeKind, Priority
+from gatebell.domain.digests import digest
+from gatebell.domain.enums import AskStatus, Decision, NoticeKind, Priority
 from gatebell.domain.records import NamedTuple
-from gatebell.domain.sessions.visits import FAILED, Terms, make_terms
-from gatebell.domain.text.suggestions import suggest
+from gatebell.domain.sessions.visits import FAILED
 from gatebell.errors import AlreadySettledError, UsageError
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from gatebell.domain.asks.questions import Question
     from gatebell.domain.people.principals import Caller
-    from gatebell.domain.permissions.calls import Call
     from gatebell.domain.permissions.rules import Rule
     from gatebell.domain.runs.runs import Turn
     from gatebell.domain.sessions.visits import Visit
 
 
-MAX_PROMPT_CHARACTERS = 200_000
-MAX_CONTEXT_CHARACTERS = 4_000_000
 MAX_ACTIVITY_CHARACTERS = 256_000
 
-# No look-alikes: neither 0 and o, nor 1, i and l.
+# Without characters that look alike: 0 and o; 1, i and l.
 ID_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
-
-OTHER = "Other…"
-"""The option that carries a person's own words."""
-
-
-class Question(NamedTuple):
-    """What is shown and answered. It never changes once the ask is open."""
-
-    kind: AskKind
-    prompt: str
-    context: Any = None
-    options: tuple[str, ...] = ()
-    multiple: bool = False
-    other: bool = False
-    """There is also `Other…`, which carries text."""
-    schema: dict[str, Any] | None = None
-    default: Any = None
-    """Takes effect on timeout; never for an approval."""
-    secret: bool = False
-    requirement: Requirement = ANY_PERSON
-    call: Call | None = None
-    """The tool call that a host holds until this approval is decided."""
-    session: Terms | None = None
-    """How it is worked out, when it is a session."""
-
-    @property
-    def option_labels(self) -> tuple[str, ...]:
-        """The options as people see them."""
-        return (*self.options, OTHER) if self.other else self.options
-
-    @property
-    def answered_as(self) -> AskKind:
-        """The kind of answer that settles it: `approval`, `choice`, `text` or `form`."""
-        return self.session.answer if self.session else self.kind
-
-    @property
-    def gates(self) -> bool:
-        """Its yes lets something happen, so only a person may give it."""
-        return self.kind in (AskKind.APPROVAL, AskKind.SESSION)
 
 
 class Origin(NamedTuple):
@@ -92,11 +49,16 @@ class Origin(NamedTuple):
     owner: str = ""
     """The run that becomes ready when the ask settles."""
     task: str = ""
-    """The task that its run works on: what it asks, only people answer."""
+    """The task that its run works on. Only people answer the asks of a task."""
 
 
 class Ask(NamedTuple):
-    """A question, where it came from, and how far it has come."""
+    """One ask: a question, its origin, and how far it is.
+
+    Example:
+        for ask in Gate().pending():
+            print(ask.id, ask.question.prompt, ask.origin.agent, ask.status)
+    """
 
     id: str
     question: Question
@@ -106,9 +68,9 @@ class Ask(NamedTuple):
     priority: Priority = Priority.NORMAL
     confidence: float | None = None
     activity: str = ""
-    """What was going on when the agent asked."""
+    """The agent's last words, commands and changes when it asked."""
     token_digest: str = ""
-    """Whoever presents this token may receive the secret answer."""
+    """The digest of the token with which the secret answer can be read."""
     deadlines: Deadlines = NO_DEADLINES
     status: AskStatus = AskStatus.PENDING
     decision: Decision | None = None
@@ -120,12 +82,12 @@ class Ask(NamedTuple):
     delivered_at: datetime | None = None
     delivered_to: str = ""
     asked_back: int = 0
-    """Messages people have sent to the asker."""
+    """The number of messages that people have sent to the asker."""
     heard: int = 0
-    """How many of them the asker has been handed."""
+    """The number of those messages that the asker has received."""
     version: int = 1
     deferred: bool = False
-    """Its host has ended its turn and asks again when it is resumed."""
+    """The host ended its turn, and will ask again when it is resumed."""
 
     @property
     def pending(self) -> bool:
@@ -133,7 +95,7 @@ class Ask(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """Something people should be told; it waits in the outbox until a channel sends it."""
+    """An event that people should hear of; it waits in the outbox until a channel sends it."""
 
     kind: NoticeKind
     ask_id: str
@@ -141,18 +103,18 @@ class Notice(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One line of the talk around an ask; it settles nothing."""
+    """One message between people and the asker; it does not settle the ask."""
 
     ask_id: str
     author: str
     by_asker: bool
-    """A reply of the asker, not a message to it."""
+    """True for a reply of the asker; False for a message to the asker."""
     text: str
     sent_at: datetime
 
 
 class Change(NamedTuple):
-    """An ask after a step, with all that must be written in the same transaction."""
+    """An ask after a change, with everything that the same transaction must write."""
 
     ask: Ask
     events: tuple[Event, ...]
@@ -162,96 +124,16 @@ class Change(NamedTuple):
     erase_secret: bool = False
     grant: Rule | None = None
     visit: Visit | None = None
-    """Somebody's stay in its session, as it is now."""
+    """A person's visit to its session after the change."""
     turn: Turn | None = None
-    """A person's turn in a run that ends with this step."""
-
-
-def make_question(
-    kind: str,
-    prompt: str,
-    *,
-    context: Any = None,
-    options: tuple[str, ...] = (),
-    multiple: bool = False,
-    schema: dict[str, Any] | None = None,
-    secret: bool = False,
-    requirement: Requirement = ANY_PERSON,
-    call: Call | None = None,
-    session: Terms | None = None,
-) -> Question:
-    """A question that makes sense, or a UsageError that says why it does not.
-
-    The default is added by `answers.with_default`, which can judge it.
-    """
-    question = Question(
-        _parse_kind(kind), prompt, context, options, multiple, schema=schema, secret=secret,
-        requirement=requirement, call=call, session=session and make_terms(session),
-    )  # fmt: skip
-    _must_be_readable(question)
-    _must_fit_its_kind(question)
-    named = tuple(option for option in options if not means_other(option))
-    if len(set(named)) < len(named) or not all(option.strip() for option in named):
-        raise UsageError("the options must differ from one another, and none may be empty")
-    if len(options) == 1:
-        raise UsageError(
-            f"a choice needs two options or more, got {options[0]!r} alone: add {OTHER!r}, or ask "
-            "for an approval or a text"
-        )
-    return question._replace(options=named, other=len(named) < len(options))
-
-
-def _parse_kind(word: str) -> AskKind:
-    try:
-        return AskKind(word)
-    except ValueError:
-        known = ", ".join(AskKind)
-        near = suggest(word, AskKind)
-        raise UsageError(f"{word!r} is no kind of ask; there are {known}{near}") from None
-
-
-def means_other(word: str) -> bool:
-    return word.casefold() in ("other…", "other...", "other")
-
-
-def _must_be_readable(question: Question) -> None:
-    prompt = question.prompt
-    if not prompt.strip():
-        raise UsageError("an ask needs a question")
-    if len(prompt) > MAX_PROMPT_CHARACTERS:
-        raise UsageError(
-            f"the question has {len(prompt)} characters, at most {MAX_PROMPT_CHARACTERS} fit: "
-            "put the long part into --context"
-        )
-    if len(canonical(question.context)) > MAX_CONTEXT_CHARACTERS:
-        raise UsageError(f"the context is longer than {MAX_CONTEXT_CHARACTERS} characters")
-
-
-def _must_fit_its_kind(question: Question) -> None:
-    kind, requirement = question.kind, question.requirement
-    if (kind == AskKind.SESSION) != (question.session is not None):
-        raise UsageError("a session ask needs terms, and no other kind has them")
-    answer = question.answered_as
-    if (answer == AskKind.CHOICE) != bool(question.options):
-        raise UsageError("a choice needs options, and no other kind has them")
-    if (answer == AskKind.FORM) != (question.schema is not None):
-        raise UsageError("a form needs a schema, and no other kind has one")
-    if question.multiple and answer != AskKind.CHOICE:
-        raise UsageError("only a choice can take several options")
-    if question.secret and kind != AskKind.TEXT:
-        raise UsageError("only a text ask is secret; in a form, mark fields as writeOnly")
-    if question.call and kind != AskKind.APPROVAL:
-        raise UsageError("a tool call is held by an approval and by nothing else")
-    several = requirement.n > 1 or requirement.reject > 1 or requirement.veto
-    if several and answer != AskKind.APPROVAL:
-        raise UsageError(f"more than one person can decide an approval, not a {answer}")
+    """A person's turn in a run that ends with this change."""
 
 
 def question_digest(question: Question, origin: Origin) -> str:
-    """What an answer is bound to: all that is shown and decided, where and for whom.
+    """Return the digest that an answer is bound to: the question, its project and its owner.
 
-    What was going on is left out: it changes by the second, and the same question asked
-    again after a crash must find its first ask.
+    The activity is left out. It changes every second, and a question that is asked again
+    after a crash must find its first ask.
     """
     *shown, requirement, call, session = question
     held = [list(call[:-1])] if call else []
@@ -260,32 +142,32 @@ def question_digest(question: Question, origin: Origin) -> str:
 
 
 def record_digest(ask: Ask) -> str:
-    """Of all else that is fixed when an ask opens, so that a later change of it shows."""
+    """Return the digest of the other fixed parts of an ask, to detect a later change."""
     clock = ask.deadlines
     fixed = [ask.priority, ask.confidence, ask.activity, ask.token_digest, clock.hard]
     timing = [iso(ask.opened_at), clock.remind_every_seconds, clock.escalations]
     call = ask.question.call
-    # Asks that were opened before there were tasks keep their digest.
+    # Without a task the digest is that of older versions, which had no tasks.
     origin = list(ask.origin) if ask.origin.task else list(ask.origin[:-1])
     return digest([origin, fixed, timing, *([call.remark] if call else [])])
 
 
 def iso(at: datetime | None) -> str | None:
-    """A time as events and documents hold it."""
+    """Return a time as events and documents write it."""
     return at.isoformat(timespec="microseconds") if at else None
 
 
 def parse_priority(given: str | int) -> Priority:
-    """`urgent`, `high`, `normal`, `low`, `backlog`, or 0 (most urgent) to 4."""
+    """Read `urgent`, `high`, `normal`, `low`, `backlog`, or a number from 0 (urgent) to 4."""
     text = str(given)
     for priority in Priority:
         if text in (priority.word, str(priority)):
             return priority
-    raise UsageError(f"{text[:40]!r} is no priority: write urgent, high, normal, low or backlog")
+    raise UsageError(f"expected a priority (urgent, high, normal, low, backlog), got {text[:40]!r}")
 
 
 def id_length(asks_so_far: int) -> int:
-    """Three characters, and one more whenever a tenth of the space is used."""
+    """Return 3, and one more each time a tenth of the possible ids is used."""
     length = 3
     while asks_so_far * 10 >= len(ID_ALPHABET) ** length:
         length += 1
@@ -302,12 +184,12 @@ def make_id(length: int, random_bytes: bytes, kind: str = "a-") -> str:
 
 
 def last_settler(ask: Ask) -> str:
-    """Whose answer or vote settled an ask; others may have voted before."""
+    """Return whose answer or vote settled an ask; other people may have voted before."""
     return ask.settled_by.rpartition(", ")[2]
 
 
 def settled_sentence(ask: Ask) -> str:
-    """Who won, for somebody who comes too late."""
+    """Return who settled an ask, when and how, for a person who answers too late."""
     when = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else "an unknown time"
     if ask.status == AskStatus.ANSWERED:
         what = f" ({ask.decision})" if ask.decision else ""
@@ -319,7 +201,7 @@ def settled_sentence(ask: Ask) -> str:
 
 
 def settled_word(ask: Ask) -> str:
-    """How it was settled, in a word or two."""
+    """Return one or two words for how an ask was settled."""
     if ask.status == AskStatus.CANCELLED and ask.settled_via == FAILED:
         return FAILED
     return ask.decision or ask.status.replace("_", " ")
@@ -336,7 +218,7 @@ def open_ask(ask: Ask, actor: str) -> Change:
 
 
 def cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
-    """Withdraw a pending ask, with who did it and why."""
+    """Cancel a pending ask; record who did it and why."""
     must_be_pending(ask)
     after = ask._replace(
         status=AskStatus.CANCELLED,
@@ -352,7 +234,7 @@ def cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
 
 
 def fall_due(ask: Ask, now: datetime) -> Change | None:
-    """The next thing that time does to a pending ask, or None when nothing is due."""
+    """Return the next change by a deadline of a pending ask; None when nothing is due."""
     clock = ask.deadlines
     if not ask.pending:
         return None
@@ -389,7 +271,7 @@ def _move_deadlines(ask: Ask, deadlines: Deadlines, notice: Notice, event: Event
 
 
 def hold_deadlines(ask: Ask, by: str, now: datetime) -> Change:
-    """The ask after somebody saved a draft of its answer; an event only if that moved its deadline."""
+    """Return the ask after a draft was saved, with an event only if its deadline moved."""
     deadlines = hold(ask.deadlines, now) if ask.pending else ask.deadlines
     if deadlines == ask.deadlines:
         return Change(ask, ())
@@ -400,7 +282,7 @@ def hold_deadlines(ask: Ask, by: str, now: datetime) -> Change:
 
 
 def take(ask: Ask, to: str, now: datetime) -> Change | None:
-    """The answer was handed to its asker; None when that was recorded before."""
+    """Record that the asker received the answer; None when that was recorded before."""
     if ask.status != AskStatus.ANSWERED or ask.delivered_at:
         return None
     after = ask._replace(delivered_at=now, delivered_to=to, version=ask.version + 1)
@@ -409,15 +291,18 @@ def take(ask: Ask, to: str, now: datetime) -> Change | None:
 
 
 def hide_settlement(ask: Ask) -> Ask:
-    """A settled ask as its asker sees it while nothing may be handed over; never to be written."""
+    """Return a settled ask that looks pending, while its asker may not see the answer.
+
+    Never write it to the store.
+    """
     return ask._replace(
-        status=AskStatus.PENDING, decision=None, value=None, note="", settled_at=None, settled_by="",
-        settled_via="",
+        status=AskStatus.PENDING, decision=None, value=None, note="", settled_at=None,
+        settled_by="", settled_via="",
     )  # fmt: skip
 
 
 def hear(ask: Ask, messages: int) -> Change | None:
-    """So many messages were handed to the asker; None when it has heard them already."""
+    """Record how many messages the asker received; None when it had them before."""
     if ask.heard >= messages:
         return None
     return Change(ask._replace(heard=messages, version=ask.version + 1), ())

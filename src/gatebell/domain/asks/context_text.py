@@ -1,4 +1,4 @@
-"""What stands around a question, in words that people read."""
+"""The context of a question as text for people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def context_text(context: Any) -> str:
-    """A text as it is, names with texts or lists of texts as lines, anything else as JSON."""
+    """Return a text unchanged, a plain mapping as lines, and any other value as JSON."""
     if context is None or isinstance(context, str):
         return context or ""
     if is_plain(context):
@@ -16,7 +16,7 @@ def context_text(context: Any) -> str:
 
 
 def is_plain(context: Any) -> bool:
-    """Whether it is names with texts or lists of texts."""
+    """Return whether it is a mapping from names to texts or lists of texts."""
     if not isinstance(context, dict) or not context:
         return False
     rows = (row for one in context.values() for row in (one if isinstance(one, list) else [one]))

@@ -1,10 +1,11 @@
-"""When an ask reminds, escalates and expires, and how a draft holds that off."""
+"""The times at which an ask reminds, escalates and expires, and how drafts delay the end."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Any
 
+from gatebell.domain.asks.times import as_seconds
 from gatebell.domain.lists import as_list
 from gatebell.domain.records import NamedTuple
 from gatebell.errors import UsageError
@@ -16,37 +17,46 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class Escalation(NamedTuple):
-    """After so long without a settling answer, somebody else is told."""
+    """Another person or group to notify when an ask has waited so long."""
 
     after_seconds: float
     who: str
 
 
 def make_escalations(given: Any) -> tuple[Escalation, ...]:
-    """Escalations from pairs of seconds and a name."""
-    return tuple(
-        Escalation(*as_list(one, "an escalation")) for one in as_list(given, "escalations")
-    )
+    """Return escalations from pairs of a time and a name.
+
+    Raises:
+        UsageError: It is not a list of pairs, or a time is not seconds or a timedelta.
+    """
+    return tuple(map(_make_escalation, as_list(given, "escalations")))
+
+
+def _make_escalation(given: Any) -> Escalation:
+    pair = as_list(given, "an escalation")
+    if len(pair) != 2:
+        raise UsageError(f"an escalation is a pair of a time and a name, not {given!r}")
+    return Escalation(as_seconds(pair[0], "the time of an escalation"), pair[1])
 
 
 class Deadlines(NamedTuple):
-    """The clock of one ask, in absolute store time."""
+    """The deadlines of one ask, in store time."""
 
     expires_at: datetime | None = None
     hard: bool = False
-    """A host enforces it, so nothing moves it."""
+    """The host enforces the end, so it never moves."""
     moved_seconds: float = 0.0
-    """How far drafts have moved a soft deadline."""
+    """How many seconds drafts have moved a soft deadline."""
     remind_every_seconds: float | None = None
     remind_at: datetime | None = None
     escalations: tuple[Escalation, ...] = ()
     escalated: int = 0
-    """How many of the escalations have happened."""
+    """The number of escalations that have happened."""
     escalate_at: datetime | None = None
 
     @property
     def due_at(self) -> datetime | None:
-        """When somebody must look at this ask again."""
+        """The next time at which something is due for this ask."""
         times = [t for t in (self.expires_at, self.remind_at, self.escalate_at) if t]
         return min(times) if times else None
 
@@ -61,17 +71,17 @@ def start(
     remind_every_seconds: float | None = None,
     escalations: tuple[Escalation, ...] = (),
 ) -> Deadlines:
-    """The deadlines of an ask that opens now."""
+    """Return the deadlines of an ask that opens now."""
     steps = tuple(sorted(escalations))
     for seconds in (expires_seconds, remind_every_seconds, *(s.after_seconds for s in steps)):
         if seconds is not None and not 0 < seconds < 1e9:
-            raise UsageError("a time limit is a number of seconds above 0 (or 90s, 5m, 2h, 1d)")
+            raise UsageError("expected a number of seconds above 0 (or 90s, 5m, 2h, 1d)")
     if remind_every_seconds is not None and remind_every_seconds < 1:
-        raise UsageError("an ask reminds once a second at most")
+        raise UsageError("expected at least 1 second between reminders")
     return Deadlines(
         expires_at=_later(opened_at, expires_seconds),
         hard=hard,
-        # The store gives fractions back, and a digest tells 40 from 40.0.
+        # The store returns floats, and the digests of 40 and 40.0 differ.
         remind_every_seconds=None if remind_every_seconds is None else float(remind_every_seconds),
         remind_at=_later(opened_at, remind_every_seconds),
         escalations=steps,
@@ -84,7 +94,7 @@ def _later(at: datetime, seconds: float | None) -> datetime | None:
 
 
 def remind(deadlines: Deadlines, now: datetime) -> Deadlines:
-    """The reminder due at or before now was given; missed ones are not made up for."""
+    """Return the deadlines after a reminder; reminders that were missed are skipped."""
     if deadlines.remind_at is None or deadlines.remind_every_seconds is None:
         return deadlines
     late = (now - deadlines.remind_at).total_seconds() // deadlines.remind_every_seconds
@@ -93,7 +103,7 @@ def remind(deadlines: Deadlines, now: datetime) -> Deadlines:
 
 
 def escalate(deadlines: Deadlines, opened_at: datetime) -> Deadlines:
-    """The next escalation happened."""
+    """Return the deadlines after the next escalation."""
     done = deadlines.escalated + 1
     left = deadlines.escalations[done:]
     following = _later(opened_at, left[0].after_seconds) if left else None
@@ -101,7 +111,7 @@ def escalate(deadlines: Deadlines, opened_at: datetime) -> Deadlines:
 
 
 def hold(deadlines: Deadlines, now: datetime) -> Deadlines:
-    """Somebody is typing: a soft deadline moves to at least two minutes from now."""
+    """Move a soft deadline to at least two minutes from now, while a person types."""
     if deadlines.expires_at is None or deadlines.hard:
         return deadlines
     wanted = now + timedelta(seconds=DRAFT_HOLDS_SECONDS)
@@ -116,7 +126,7 @@ def hold(deadlines: Deadlines, now: datetime) -> Deadlines:
 
 
 def stay(deadlines: Deadlines, now: datetime, seconds: float) -> Deadlines:
-    """Somebody came to work it out: a soft deadline leaves them so long at least."""
+    """Move a soft deadline so that a person in the session has at least so many seconds."""
     if deadlines.expires_at is None or deadlines.hard:
         return deadlines
     until = max(deadlines.expires_at, now + timedelta(seconds=seconds))
@@ -124,7 +134,7 @@ def stay(deadlines: Deadlines, now: datetime, seconds: float) -> Deadlines:
 
 
 def go_away(deadlines: Deadlines, before: datetime | None, now: datetime) -> Deadlines:
-    """They left again: what was `before` counts, but for a moment in which to answer."""
+    """Restore the deadline `before` the visit, but leave two minutes to answer."""
     if deadlines.expires_at is None or before is None or deadlines.hard:
         return deadlines
     answer_by = now + timedelta(seconds=DRAFT_HOLDS_SECONDS)
@@ -132,19 +142,19 @@ def go_away(deadlines: Deadlines, before: datetime | None, now: datetime) -> Dea
 
 
 def parse_duration(text: str) -> float:
-    """`300`, `90s`, `5m`, `2h` or `1d`, in seconds."""
+    """Return the seconds of `300`, `90s`, `5m`, `2h` or `1d`."""
     number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
     try:
         seconds = float(number) * _UNITS[unit]
     except ValueError:
         seconds = -1.0
     if not 0 < seconds < 1e9:
-        raise UsageError(f"{text!r} is not a time limit: write 300, 90s, 5m, 2h or 1d")
+        raise UsageError(f"expected a time limit such as 300, 90s, 5m, 2h or 1d, got {text!r}")
     return seconds
 
 
 def duration_text(seconds: float) -> str:
-    """As `parse_duration` reads it, in the largest unit that fits exactly."""
+    """Return a text for `parse_duration`, in the largest unit that fits exactly."""
     for unit, size in reversed(_UNITS.items()):
         if seconds % size == 0:
             return f"{seconds / size:.0f}{unit}"
@@ -152,8 +162,8 @@ def duration_text(seconds: float) -> str:
 
 
 def parse_escalation(text: str) -> Escalation:
-    """`30m:alice`: after half an hour, alice is told."""
+    """Read `30m:alice`: after 30 minutes, notify alice."""
     after, _, who = text.partition(":")
     if not who:
-        raise UsageError(f"--escalate takes AFTER:WHO, for example 30m:alice, not {text!r}")
+        raise UsageError(f"expected --escalate AFTER:WHO, for example 30m:alice, got {text!r}")
     return Escalation(parse_duration(after), who)

@@ -1,4 +1,4 @@
-"""Asks as JSON: the stable shape that `--json` and every machine reads (docs/json.md)."""
+"""Asks and other records as JSON: the stable format of `--json` (docs/json.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def ask_document(ask: Ask) -> dict[str, Any]:
-    """Everything about an ask but what others did to it."""
+    """Return an ask as JSON, without its answers, messages and visits."""
     question, origin, clock = ask.question, ask.origin, ask.deadlines
     return {
         "id": ask.id,
@@ -92,7 +92,7 @@ def token_document(token: Token) -> dict[str, Any]:
 
 
 def run_document(run: Run) -> dict[str, Any]:
-    """A run; who drives it, and until when, is nobody's business."""
+    """Return a run as JSON, without the data of the process that drives it."""
     document = run._asdict()
     for name in ("claim", "owner", "lease_until", "crash_count"):
         del document[name]
@@ -106,7 +106,7 @@ def call_document(call: FlowCall) -> dict[str, Any]:
 
 
 def turn_document(turn: Turn) -> dict[str, Any]:
-    # Imported here: most documents are of asks, and must be made fast.
+    # Imported here: documents of asks must be fast and do not need it.
     from gatebell.domain.text.redaction import hide_secrets
 
     document = turn._asdict()
@@ -115,7 +115,7 @@ def turn_document(turn: Turn) -> dict[str, Any]:
 
 
 def task_document(task: Task) -> dict[str, Any]:
-    """A task; what an imported backlog said beyond its fields stands in `more`."""
+    """Return a task as JSON; unknown fields of an imported backlog are in `more`."""
     document = task._asdict()
     del document["version"]
     times = ("created_at", "updated_at", "answered_at", "closed_at")

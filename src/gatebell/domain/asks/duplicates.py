@@ -1,4 +1,4 @@
-"""Which asks are the same question, so that one answer may be given to all of them."""
+"""Duplicate asks: the same question, so that one answer may settle all of them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def likeness(ask: Ask) -> str:
-    """Equal for asks that may be answered together.
+    """Return a digest that is equal for asks that may be answered together.
 
-    Approvals must be alike in everything that is shown but their ids and times: a yes to
-    one must not carry another along that anybody could tell apart from it.
+    Approvals must be equal in everything that is shown, except ids and times: a yes to one
+    must not approve an ask that looks different.
     """
     origin, question = ask.origin, ask.question
     if ask.token_digest or (question.gates and ask.version > 1):
-        # A secret is for one asker. And since it was asked, somebody spoke, voted or waited.
+        # A secret is for one asker. A changed approval has messages, votes or moved deadlines.
         return ask.id
     if not question.gates:
         return question_digest(question, origin._replace(project="", owner=""))
@@ -32,13 +32,13 @@ def likeness(ask: Ask) -> str:
 
 
 def alike(ask: Ask, others: Iterable[Ask]) -> list[Ask]:
-    """Those of the others that the same answer may be given to."""
+    """Return the other asks that may get the same answer."""
     wanted = likeness(ask)
     return [other for other in others if other.id != ask.id and likeness(other) == wanted]
 
 
 def groups(asks: Iterable[Ask]) -> list[tuple[str, list[list[Ask]]]]:
-    """By project, and in each by identical question; all in the order they come in."""
+    """Group asks by project and then by identical question; keep their order."""
     projects: dict[str, dict[str, list[Ask]]] = {}
     for ask in asks:
         project = projects.setdefault(ask.origin.project, {})

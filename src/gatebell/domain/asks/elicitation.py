@@ -1,7 +1,7 @@
-"""A question as the flat form that an agent's own program can show, and what comes back of it.
+"""Questions as flat forms that an agent's own program can show, and the answers in them.
 
-No field begins with a choice. Some programs mark the first option, and Enter takes it: so the
-first one of every list means that nothing was chosen.
+No field has a choice at the start. Some programs select the first option, and Enter sends it. So
+the first option of every list means that nothing was chosen.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.answers import Given
-from gatebell.domain.asks.asks import OTHER
 from gatebell.domain.asks.forms import has_hidden
+from gatebell.domain.asks.questions import OTHER
 from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert_line
 
@@ -24,15 +24,15 @@ _QUESTION_COLUMNS = 300
 _WORDS_COLUMNS = 200
 _LABEL_COLUMNS = 80
 _MAX_FIELDS = 12
-# So that nothing quoted can end its own quotation.
+# A quoted text must not contain the quotation marks that end it.
 _NO_QUOTES = str.maketrans("“”", "''")
-# What hosts show of a field; whatever else a schema says is checked when the answer is given.
+# The limits that hosts show. Others are checked when the answer is given.
 _LIMITS = ("minimum", "maximum", "minLength", "maxLength")
 _OF_FORM = {"$schema", "type", "title", "description", "properties", "required"}
 
 
 class Quotation(NamedTuple):
-    """What an agent suggests. It stands in the form as a quotation, and fills nothing in."""
+    """An agent's proposal. The form quotes it, but no field is filled in with it."""
 
     speaker: str
     words: str
@@ -45,15 +45,16 @@ class Elicitation(NamedTuple):
     message: str
     schema: dict[str, Any]
     meanings: dict[str, dict[str, Any]]
-    """Of fields with a list: what each label of it stands for."""
+    """The value of each label, for fields with a list."""
     names: dict[str, str]
-    """What the fields of a form are called in its answer."""
+    """The names of the fields in the answer."""
 
 
 def elicitation(ask: Ask, proposal: Quotation, *, skips: bool = True) -> Elicitation | None:
-    """The form for an ask; None where its answer does not fit into one.
+    """Return the form for an ask; None if a flat form cannot hold its answer.
 
-    `skips`: the host lets people go past a text that they need not fill in.
+    Args:
+        skips: The host lets people leave an optional text empty.
     """
     message, question = _message(ask, proposal), ask.question
     if question.answered_as == AskKind.APPROVAL:
@@ -71,13 +72,13 @@ def elicitation(ask: Ask, proposal: Quotation, *, skips: bool = True) -> Elicita
 
 
 def _message(ask: Ask, proposal: Quotation) -> str:
-    """Three lines: of a longer text, hosts show no more than its beginning."""
+    """Return three lines, because hosts cut longer texts."""
     said = f"{inert_line(proposal.speaker, 40)} proposes: {_quote(proposal.words)}"
     if proposal.reason:
         said += f", because: {_quote(proposal.reason)}"
     return (
         f"{ask.id}: {inert_line(ask.question.prompt, _QUESTION_COLUMNS)}\n{said}\n"
-        "You decide. Leave this form, and nothing is decided."
+        "You decide. If you leave this form, nothing is decided."
     )
 
 
@@ -124,7 +125,7 @@ def _form(schema: Mapping[str, Any], message: str, *, skips: bool) -> Elicitatio
 
 
 def _labels(about: Any) -> dict[str, Any] | None:
-    """The list to choose from; empty where something is typed, None where neither will do."""
+    """Return the labels to choose from; empty for typed input; None if neither is possible."""
     if not isinstance(about, dict):
         return None
     if about.get("type") == "boolean":
@@ -159,7 +160,7 @@ def _object(fields: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any
 
 
 def read_given(ask: Ask, shown: Elicitation, content: Any) -> Given | None:
-    """The answer in what a host sent back; None where nothing was decided."""
+    """Return the answer in the reply of a host; None if nothing was decided."""
     if not isinstance(content, dict):
         return None
     if shown.names:

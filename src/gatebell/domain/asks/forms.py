@@ -1,4 +1,4 @@
-"""Forms: JSON Schema checked, and the fields marked `writeOnly` hidden."""
+"""Forms: checks by JSON Schema, and the concealment of fields that are `writeOnly`."""
 
 from __future__ import annotations
 
@@ -32,40 +32,40 @@ _MAX_FAULTS = 100
 
 
 def _no_fetching(uri: str) -> Any:
-    raise UsageError(f"the schema refers to {uri}, and nothing is fetched: use #/$defs instead")
+    raise UsageError(f"the schema refers to {uri}, which is not fetched: use #/$defs instead")
 
 
 def check_schema(schema: Any) -> None:
-    """Refuse a schema that could never validate anything, or would take for ever to."""
+    """Refuse an invalid schema, and one that could take forever to check."""
     _validator(schema)
 
 
 def check_form(schema: Any, value: Any) -> None:
-    """Refuse a value that does not fit, naming every place where it does not."""
+    """Refuse a value that does not fit; name the first places where it does not."""
     errors = list(islice(_validator(schema).iter_errors(value), 5))
     if errors:
         secret = has_hidden(schema)
         faults = "; ".join(_fault(error, secret) for error in errors)
         hint = " (is it JSON?)" if isinstance(value, str) else ""
-        raise InvalidAnswerError(f"this does not fit the form{hint}: {faults}")
+        raise InvalidAnswerError(f"the answer does not fit the form{hint}: {faults}")
 
 
 def faults(schema: Any, value: Any) -> list[tuple[str, str]]:
-    """Every place where a value does not fit, as a JSON pointer, and why it does not."""
+    """Return each place where a value does not fit, as a JSON pointer, and the reason."""
     secret = has_hidden(schema)
     errors = _validator(schema).iter_errors(value)
     return [(_pointer(error), _reason(error, secret)) for error in islice(errors, _MAX_FAULTS)]
 
 
 def _pointer(error: Any) -> str:
-    """Of what is missing, the place where it should be."""
+    """Return the JSON pointer of an error; for a missing field, the place of that field."""
     missing = getattr(error.kind, "property", None)
     path = [*error.instance_path, *([] if missing is None else [missing])]
     return "".join(f"/{step(part)}" for part in path)
 
 
 def step(part: Any) -> str:
-    """One step of a JSON pointer."""
+    """Return one escaped step of a JSON pointer."""
     return str(part).replace("~", "~0").replace("/", "~1")
 
 
@@ -77,7 +77,7 @@ def _fault(error: Any, secret: bool) -> str:
 
 
 def _reason(error: Any, secret: bool) -> str:
-    """Why it does not fit; of a form with secrets the rule only, never the value."""
+    """Return why a value does not fit; for a form with secrets only the rule, not the value."""
     if not secret:
         return str(error.message)
     rule = error.schema_path[-1]
@@ -85,45 +85,51 @@ def _reason(error: Any, secret: bool) -> str:
 
 
 def _validator(schema: Any) -> Any:
-    # Imported here: it costs three bare interpreters, and only forms need it.
+    # Imported here: it takes as long as three starts of Python, and only forms need it.
     import jsonschema_rs
 
     if not isinstance(schema, dict):
-        raise UsageError("a form's schema is a JSON object")
+        raise UsageError("expected a JSON object as the schema of a form")
     try:
         made = jsonschema_rs.validator_for(schema, retriever=_no_fetching)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        raise UsageError(f"this is not a JSON Schema: {str(error).splitlines()[0]}") from None
+        raise UsageError(
+            f"the schema is not a valid JSON Schema: {str(error).splitlines()[0]}"
+        ) from None
     try:
         _check_cost(schema)
     except RecursionError:
-        raise UsageError("the schema is too deep once its references are followed") from None
+        raise UsageError(
+            "the schema is too deep with its references resolved: make it simpler"
+        ) from None
     return made
 
 
 def _check_cost(schema: dict[str, Any]) -> None:
-    """Refuse what cannot be shown to take no longer than value and schema are long."""
+    """Refuse a schema whose check could take more than linear time."""
     if _leads_astray(schema, schema):
-        raise UsageError("references of a schema begin with #/ and there is no $id in its parts")
+        raise UsageError(
+            "a reference in the schema must begin with #/, and a part of it must not have an $id"
+        )
     if _weight(schema, schema, {}) > _MAX_WEIGHT:
-        raise UsageError("the schema is too large once its references are followed")
+        raise UsageError("the schema is too large with its references resolved: make it simpler")
     live: dict[int, bool] = {}
     known: dict[int, Counter[str] | None] = {}
     for node in _list_applied(schema, (*_SAME, *_PARTS)):
         if _is_live(schema, node, live) and _overlap(_handed_on(schema, node, live, known)) > 1:
             raise UsageError(
-                "the schema leads back to itself for one part of an answer in several ways, "
-                "and checking would take for ever: let anyOf, allOf and the like do so once"
+                "the schema refers to itself several times for one part of an answer, and a check "
+                "could take forever: in anyOf, allOf and the like, refer to it only once"
             )
 
 
 def _leads_astray(root: Any, node: Any) -> bool:
-    """Whether a reference in it means, or may mean, something else than `resolve` finds."""
+    """Return whether a reference may mean another schema than the one that `resolve` finds."""
     if isinstance(node, list):
         return any(_leads_astray(root, one) for one in node)
     if not isinstance(node, dict):
         return False
-    # Draft 4 calls `id` what is any word in the others.
+    # In draft 4 the keyword is `id`; in later drafts `id` has no meaning.
     bases = ("$id", "$schema", *(("id",) if "draft-04" in str(root.get("$schema")) else ()))
     based = () if node is root else (node.get(word, "#") for word in bases)
     reference = node.get("$ref")
@@ -136,7 +142,7 @@ def _leads_astray(root: Any, node: Any) -> bool:
 
 
 def _list_subschemas(root: Any, node: dict[str, Any], word: str) -> list[dict[str, Any]]:
-    """The schemas that stand under a keyword."""
+    """Return the schemas under a keyword."""
     part = resolve(root, node[word]) if word == "$ref" and word in node else node.get(word)
     if word in _BY_NAME and isinstance(part, dict):
         part = list(part.values())
@@ -144,7 +150,7 @@ def _list_subschemas(root: Any, node: dict[str, Any], word: str) -> list[dict[st
 
 
 def _list_applied(root: Any, words: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Every schema that may apply to a value or a part of it, by these keywords."""
+    """Return every schema that may apply to a value or a part of it, by these keywords."""
     found, waiting = {id(root): root}, [root]
     while waiting:
         node = waiting.pop()
@@ -156,11 +162,11 @@ def _list_applied(root: Any, words: tuple[str, ...]) -> list[dict[str, Any]]:
 
 
 def _is_live(root: Any, node: Any, live: dict[int, bool]) -> bool:
-    """Whether there is a circle of references below."""
+    """Return whether a cycle of references can be reached from here."""
     if not isinstance(node, dict):
         return False
     if id(node) not in live:
-        live[id(node)] = True  # for whoever comes back here from below
+        live[id(node)] = True  # a way back to here is a cycle
         held = (one for word in (*_SAME, *_PARTS) for one in _list_subschemas(root, node, word))
         live[id(node)] = any(_is_live(root, one, live) for one in held)
     return live[id(node)]
@@ -169,17 +175,19 @@ def _is_live(root: Any, node: Any, live: dict[int, bool]) -> bool:
 def _handed_on(
     root: Any, node: Any, live: dict[int, bool], known: dict[int, Counter[str] | None]
 ) -> Counter[str]:
-    """How many times each part of a value is handed on towards a circle of references.
+    """Count how many times each part of a value is checked on the way to a cycle of references.
 
-    Once is linear. Twice doubles with every level of the value.
+    Once is linear. Twice doubles the work with every level of the value.
     """
     if id(node) in known:
         if (counted := known[id(node)]) is None:
-            raise UsageError("the schema refers to itself and never to a part of the answer")
+            raise UsageError(
+                "the schema refers to itself without a part of the answer between: remove that $ref"
+            )
         return counted
     known[id(node)] = None
     counts = _handed_down(root, node, live)
-    # What was evaluated is known only after looking at everything once more.
+    # These keywords evaluate everything a second time.
     times = 2 if "unevaluatedProperties" in node or "unevaluatedItems" in node else 1
     for one in (one for word in _SAME for one in _list_subschemas(root, node, word)):
         if _is_live(root, one, live):
@@ -190,7 +198,7 @@ def _handed_on(
 
 
 def _handed_down(root: Any, node: dict[str, Any], live: dict[int, bool]) -> Counter[str]:
-    """The same for this schema alone: `.name` a property, `*` any property, `[]` any item."""
+    """Count this schema's own parts: `.name` a property, `*` any property, `[]` any item."""
 
     def leading(word: str) -> int:
         return sum(_is_live(root, one, live) for one in _list_subschemas(root, node, word))
@@ -201,7 +209,7 @@ def _handed_down(root: Any, node: dict[str, Any], live: dict[int, bool]) -> Coun
             "[]": leading("contains") + leading("unevaluatedItems"),
         }
     )
-    # Of these only one applies to each property, and to each item.
+    # Only one of these applies to each property and to each item.
     if leading("additionalProperties"):
         counts["*"] += 1
     elif leading("properties"):
@@ -212,13 +220,13 @@ def _handed_down(root: Any, node: dict[str, Any], live: dict[int, bool]) -> Coun
 
 
 def _overlap(counts: Counter[str]) -> int:
-    """How many times, at most, one part of a value is handed on."""
+    """Return the highest number of times that one part of a value is checked."""
     named = max((count for part, count in counts.items() if part[0] == "."), default=0)
     return max(named + counts["*"], counts["[]"])
 
 
 def _weight(root: Any, node: Any, known: dict[str, int]) -> int:
-    """How many parts there are when every reference is followed each time it is met."""
+    """Count the parts of a schema with every reference resolved each time."""
     if isinstance(node, list):
         return sum(_weight(root, one, known) for one in node)
     if not isinstance(node, dict):
@@ -236,14 +244,14 @@ def _weight(root: Any, node: Any, known: dict[str, int]) -> int:
 
 
 def has_hidden(schema: Any) -> bool:
-    """Whether any field of the form is `writeOnly`."""
+    """Return whether any field of the form is `writeOnly`."""
     if isinstance(schema, dict):
         return schema.get("writeOnly") is True or any(map(has_hidden, schema.values()))
     return isinstance(schema, list) and any(map(has_hidden, schema))
 
 
 def hide(schema: Any, value: Any, conceal: Callable[[Any], Any]) -> Any:
-    """The value with every `writeOnly` part concealed; all of it where one cannot be found."""
+    """Conceal every `writeOnly` part of a value; the whole value if a part cannot be located."""
     seen: set[int] = set()
     for node in _list_applied(schema, _FOLLOWED):
         for word, part in node.items():
@@ -256,7 +264,7 @@ def hide(schema: Any, value: Any, conceal: Callable[[Any], Any]) -> Any:
 
 
 def _may_hide(root: Any, node: Any, seen: set[int]) -> bool:
-    """Whether anything in it, or that it refers to, is `writeOnly`."""
+    """Return whether any part of it, or of a schema that it refers to, is `writeOnly`."""
     if not isinstance(node, dict | list) or id(node) in seen:
         return False
     seen.add(id(node))
@@ -271,7 +279,7 @@ def _may_hide(root: Any, node: Any, seen: set[int]) -> bool:
 def _hide(root: Any, schema: Any, value: Any, conceal: Callable[[Any], Any], depth: int) -> Any:
     if not isinstance(schema, dict):
         return value
-    # A schema that refers to itself for ever, or deeper than anybody reads: hide it all.
+    # The depth ends endless references: hide the rest.
     if schema.get("writeOnly") is True or depth > 50:
         return conceal(value)
     if "$ref" in schema:
@@ -292,8 +300,8 @@ def _hide(root: Any, schema: Any, value: Any, conceal: Callable[[Any], Any], dep
 
 
 def resolve(root: Any, reference: Any) -> Any:
-    """What a reference within the schema refers to."""
-    # Imported here: it is slow to load, and asks that are no forms need none of it.
+    """Return the target of a reference within the schema."""
+    # Imported here: it is slow to load, and only forms need it.
     from urllib.parse import unquote
 
     first, *parts = unquote(str(reference)).split("/")
@@ -304,5 +312,5 @@ def resolve(root: Any, reference: Any) -> Any:
             target = next(islice(target, int(name), None), None)
         else:
             target = target.get(name) if isinstance(target, dict) else None
-    # A reference that cannot be followed hides what it describes.
+    # A reference without a target conceals its value.
     return target if isinstance(target, dict) else _UNKNOWN

@@ -1,4 +1,4 @@
-"""The talk around an ask: a person asks back, the asker replies, and nothing is settled."""
+"""Messages about an ask: a person asks back, the asker replies, and the ask stays pending."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def ask_back(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
-    """A person's message to the asker. The ask stays pending."""
+    """Add a person's message to the asker. The ask stays pending."""
     must_be_pending(ask)
     after = ask._replace(asked_back=ask.asked_back + 1, version=ask.version + 1)
     change = _add_message(EventKind.ASK_ASKED_BACK, after, caller, text, now)
-    # The agent of a parked run can reply only if somebody drives it.
+    # The agent of a parked run can reply only after the run is driven again.
     is_run = ask.origin.owner.startswith("run:") and ask.origin.session
     return change._replace(wakes=wakes(ask) if is_run else ())
 
 
 def reply(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
-    """The asker's words to the people. What it has not heard yet, it will still be handed."""
+    """Add the asker's reply. It still receives the messages that it has not read."""
     must_be_pending(ask)
     after = ask._replace(version=ask.version + 1)
     change = _add_message(EventKind.ASK_REPLIED, after, caller, text, now)
@@ -36,7 +36,7 @@ def reply(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
 
 def _add_message(kind: EventKind, after: Ask, caller: Caller, text: str, now: datetime) -> Change:
     if not text.strip():
-        raise UsageError("an empty message says nothing")
+        raise UsageError("the message is empty: write a text")
     content = {"text": text, "via": caller.via, "evidence": caller.evidence}
     event = Event(kind, after.id, caller.actor, content)
     message = Message(after.id, caller.actor, kind == EventKind.ASK_REPLIED, text, now)

@@ -1,4 +1,4 @@
-"""How many people, and which, must agree before an ask is settled."""
+"""Requirements: which people must agree, and how many, to settle an ask."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Requirement(NamedTuple):
 
     n: int = 1
     of: tuple[str, ...] = ()
-    """The people whose approval counts; empty means anybody."""
+    """The people whose approval counts; empty: every person."""
     veto: tuple[str, ...] = ()
-    """People whose single rejection settles, however many rejections are needed."""
+    """People whose single rejection settles the ask as rejected."""
     not_author: bool = False
-    """Neither the asking session nor its sponsor may answer."""
+    """Neither the asking session nor the person who started it may answer."""
     reject: int = 1
-    """How many rejections settle as rejected."""
+    """The number of rejections that settle the ask as rejected."""
 
     @property
     def personal(self) -> bool:
-        """It tells people apart, so a claimed name is not enough."""
+        """Whether it depends on who answers, so that a personal token is needed."""
         return self != ANY_PERSON
 
     @property
@@ -38,7 +38,7 @@ class Requirement(NamedTuple):
 
     def __str__(self) -> str:
         if not self.personal:
-            return "anybody"
+            return "any person"
         names = ", ".join(self.of)
         if len(self.of) == 1:
             text = names
@@ -63,23 +63,23 @@ ANY_PERSON = Requirement()
 def make_requirement(
     data: Mapping[str, Any] | None, groups: Mapping[str, tuple[str, ...]]
 ) -> Requirement:
-    """Read a requirement written as data: `{n, of}` or `{all}`, with veto, not_author, reject."""
+    """Read a requirement from JSON: `{n, of}` or `{all}`, with veto, not_author, reject."""
     if not data:
         return ANY_PERSON
     unknown = set(data) - {"n", "of", "all", "veto", "not_author", "reject"}
     if unknown:
-        raise UsageError(f"a requirement has no {min(unknown)!r}; see docs/asks.md")
+        raise UsageError(f"a requirement has no key {min(unknown)!r}: see docs/asks.md")
     if "all" in data and ("n" in data or "of" in data):
-        raise UsageError("a requirement is either `all` of some people or `n` of some, not both")
+        raise UsageError("a requirement has both `all` and `n` or `of`: use one of them")
     everybody = _names(data.get("all", ()), groups)
     some = _names(data.get("of", ()), groups)
     n = len(everybody) or data.get("n", 1)
     reject = data.get("reject", 1)
     for word, number in (("n", n), ("reject", reject)):
         if type(number) is not int or number < 1:
-            raise UsageError(f"a requirement's {word!r} is a whole number from 1 up")
+            raise UsageError(f"expected a whole number of at least 1 for {word!r} in a requirement")
     if ("all" in data and not data["all"]) or (set(data) == {"n"} and data["n"] == 1):
-        raise UsageError("a requirement names people, or asks for more than one")
+        raise UsageError("the requirement is empty: name people, or give an `n` above 1")
     people = everybody or some
     if people and n > len(people):
         raise UsageError(
@@ -92,12 +92,12 @@ def make_requirement(
 def _names(given: Any, groups: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     wanted = [given] if isinstance(given, str) else given
     if not isinstance(wanted, list | tuple) or not all(isinstance(one, str) for one in wanted):
-        raise UsageError("a requirement names people and groups as a list of texts")
+        raise UsageError("expected a list of names of people and groups in a requirement")
     return tuple(dict.fromkeys(name for one in wanted for name in groups.get(one, (one,))))
 
 
 def parse_requirement(text: str) -> dict[str, Any]:
-    """The command line's spelling: `2`, `2:GROUP`, `2:alice,bob` or `all:alice,bob`."""
+    """Read the command line's form: `2`, `2:GROUP`, `2:alice,bob` or `all:alice,bob`."""
     count, _, names = text.partition(":")
     people = [name.strip() for name in names.split(",") if name.strip()]
     if count == "all" and people:
@@ -106,18 +106,18 @@ def parse_requirement(text: str) -> dict[str, Any]:
         return {"n": int(count), "of": people}
     if count.isdecimal() and int(count) > 0 and text == count:
         return {"n": int(count)}
-    raise UsageError(f"--require takes 2, 2:GROUP, 2:alice,bob or all:alice,bob, not {text!r}")
+    raise UsageError(f"expected --require 2, 2:GROUP, 2:alice,bob or all:alice,bob, got {text!r}")
 
 
 class Vote(NamedTuple):
-    """One person's decision, in the order it was given."""
+    """One person's decision."""
 
     principal: str
     decision: Decision
 
 
 def count(requirement: Requirement, votes: Iterable[Vote]) -> Decision | None:
-    """The decision these votes come to, or None while more are needed."""
+    """Return the decision of these votes; None while more votes are needed."""
     last = {vote.principal: vote.decision for vote in votes}
     rejected = [who for who, decision in last.items() if decision == Decision.REJECTED]
     approved = [who for who, decision in last.items() if decision == Decision.APPROVED]
@@ -132,16 +132,16 @@ def count(requirement: Requirement, votes: Iterable[Vote]) -> Decision | None:
 
 
 def deciders(votes: Iterable[Vote], decision: Decision) -> list[str]:
-    """Those whose last vote is this decision, in the order of these votes."""
+    """Return the people whose last vote is this decision, in the order of the votes."""
     last: dict[str, Decision] = {}
     for vote in votes:
         last.pop(vote.principal, None)
         last[vote.principal] = vote.decision
-    return [who for who, said in last.items() if said == decision]
+    return [who for who, vote in last.items() if vote == decision]
 
 
 def why_not(requirement: Requirement, started_by: str, session: str, caller: Caller) -> str | None:
-    """Why this caller may not answer, as a sentence; None when they may."""
+    """Return why this caller may not answer, as a sentence; None if they may."""
     if not requirement.personal:
         return None
     if not (caller.is_person and caller.verified):

@@ -1,4 +1,4 @@
-"""Templates: answers that people have written beforehand, with variables in them."""
+"""Templates: answers that people wrote before, with variables."""
 
 from __future__ import annotations
 
@@ -14,57 +14,59 @@ if TYPE_CHECKING:
 VARIABLES = {
     "title": "the title of the task",
     "id": "the id of the task",
-    "question": "what is asked",
-    "context": "what the agent says around its question",
+    "question": "the question",
+    "context": "the context of the question",
     "role": "the role that asks",
-    "person": "who answers",
+    "person": "the person who answers",
     "date": "the day of the answer",
 }
-"""What every template can hold; more come by --set NAME=VALUE."""
+"""The variables of every template; --set NAME=VALUE adds others."""
 
-# Only a plain name: what other programs put into such braces stays theirs.
+# Only a plain name: other text in such braces may belong to other programs.
 _VARIABLE = re.compile(r"\{\{[ \t]*([A-Za-z_][\w-]*)[ \t]*\}\}")
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
 
 
 class Template(NamedTuple):
-    """An answer written beforehand."""
+    """An answer that was written before."""
 
     name: str
     text: str
     source: str
-    """The file it stands in."""
+    """The file of the template."""
 
 
 def check_name(name: str) -> None:
     if not is_role_name(name):
-        raise UsageError(f"{name!r} is not a template's name: use letters, digits, _ - and .")
+        raise UsageError(f"{name!r} is not a name for a template: use letters, digits, _ - and .")
 
 
 def variables_in(text: str) -> list[str]:
-    """The names of the variables in a text, in their order, each once."""
+    """Return the names of the variables in a text, in order, each once."""
     return list(dict.fromkeys(_VARIABLE.findall(text)))
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """The text with its variables replaced; what is put in is never looked at again."""
+    """Replace the variables in a text; variables in the values are not replaced."""
     for name in variables_in(text):
         if name not in values:
             raise UsageError(
-                f"there is no variable {{{{{name}}}}}; there are {', '.join(sorted(values))}, "
-                f"and --set {name}=… makes one"
+                f"there is no variable {{{{{name}}}}}: use {', '.join(sorted(values))}, "
+                f"or set it with --set {name}=…"
             )
     return _VARIABLE.sub(lambda found: values[found[1]], text)
 
 
 def own_variables(given: Iterable[str]) -> dict[str, str]:
-    """The variables that `--set NAME=VALUE` makes."""
+    """Read the variables of `--set NAME=VALUE`."""
     found: dict[str, str] = {}
     for word in given:
         name, equals, value = word.partition("=")
         if not equals or not _NAME.fullmatch(name):
-            raise UsageError(f"--set takes NAME=VALUE, for example reason=later, not {word!r}")
+            raise UsageError(f"expected --set NAME=VALUE, for example reason=later, got {word!r}")
         if name in VARIABLES or name in found:
-            raise UsageError(f"--set {name}=…: {{{{{name}}}}} has its value already")
+            raise UsageError(
+                f"--set {name}=…: {{{{{name}}}}} already has a value, use another name"
+            )
         found[name] = value
     return found

@@ -1,4 +1,4 @@
-"""What the audit trail says happened, and how its chain is checked."""
+"""The events of the audit trail, and the check of their chain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class EventKind(StrEnum):
-    """What this version tells of; `ask.made` and the like are rules."""
+    """The events that this version writes; `ask.made` and `ask.ended` are about rules."""
 
     ASK_OPENED = "ask.opened"
     ASK_HELD = "ask.held"
@@ -76,13 +76,13 @@ class Event(NamedTuple):
     """One change of state, as it is handed to the store."""
 
     kind: str
-    """An EventKind, a table that was written, or what a newer version told of."""
+    """An EventKind, `TABLE.written`, or a kind of a newer version."""
     subject: str
     """The ask, person or group it happened to."""
     actor: str
     """The principal who did it."""
     content: dict[str, Any]
-    """What else is known; the only part that may be erased later."""
+    """Other data; the only part that may be erased later."""
 
 
 class Entry(NamedTuple):
@@ -95,22 +95,22 @@ class Entry(NamedTuple):
     hash: str
     erased: bool
     rows: dict[str, dict[str, list[str]]] | None = None
-    """The rows that its transaction wrote, sealed (`domain/audit/trails.py`); None in older events."""
+    """Seals of the rows that its transaction wrote (`audit/seals.py`); None in old events."""
 
     @property
     def is_news(self) -> bool:
-        """Whether it tells people of something; else it only seals rows."""
+        """Whether people should see it; other events only seal rows."""
         return not self.event.kind.endswith(".written")
 
     @property
     def content(self) -> Any:
-        """The whole content, as its digest covers it."""
-        told = self.event.content
-        return told if self.rows is None else {**told, "rows": self.rows}
+        """The whole content that the digest covers."""
+        content = self.event.content
+        return content if self.rows is None else {**content, "rows": self.rows}
 
 
 class Head(NamedTuple):
-    """The newest link. Kept elsewhere, it proves that no tail was cut off."""
+    """The newest event. A copy kept elsewhere proves that no events at the end were removed."""
 
     seq: int
     hash: str
@@ -120,7 +120,7 @@ class Head(NamedTuple):
 
 
 class Chain:
-    """Follows the chain from its first event, and yields a sentence for every fault."""
+    """Follow the chain from its first event, and yield a sentence for every fault."""
 
     def __init__(self, kept: Head | None = None) -> None:
         self._kept = kept
@@ -128,7 +128,7 @@ class Chain:
         self._kept_seen = kept is None or kept.seq == 0
 
     def follow(self, entry: Entry) -> Iterator[str]:
-        """Check the next event; read all of it, because the next one is compared with this one."""
+        """Check the next event. Exhaust the iterator: the next check depends on it."""
         name = f"event {entry.seq} ({entry.event.kind})"
         if entry.seq != self._expected:
             yield f"event {self._expected} is missing: the next one found is {entry.seq}"
@@ -148,7 +148,7 @@ class Chain:
         if not self._kept_seen and self._kept:
             yield (
                 f"the log ends at event {self._expected - 1}, "
-                f"but a head of event {self._kept.seq} was kept"
+                f"but the head that was kept is of event {self._kept.seq}"
             )
 
 

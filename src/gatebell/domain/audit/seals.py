@@ -1,6 +1,6 @@
-"""What an event keeps of the rows that its transaction wrote: digests, and a hint for each column.
+"""Seals of the rows that a transaction wrote: a digest, and a hint for each column.
 
-Apart from their comparison: whoever writes loads only this.
+Their comparison is in `trails.py`, so that writers load only this module.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ _SHORT = 32
 
 
 def seal(values: Sequence[Any]) -> str:
-    """What an event keeps of some columns of a row; nothing is kept of none."""
+    """Return the seal of some columns of a row; empty without columns."""
     if not values:
         return ""
     return text_digest(canonical(list(values))) + "".join(map(hint, values))
 
 
 def seal_shortly(values: Sequence[Any]) -> str:
-    """What an event keeps of how a row was before: it must be how the last event left it."""
+    """Return a short seal of a row before the change, to compare with the last event."""
     return text_digest(canonical(list(values)))[:_SHORT]
 
 
 def hint(value: Any) -> str:
-    """By this a changed column is named."""
-    # Imported here: reading needs none of it.
+    """Return four characters by which a changed column can be named."""
+    # Imported here: commands that only read do not need it.
     from zlib import crc32
 
     return f"{crc32(canonical(value).encode('utf-8', 'surrogatepass')) & 0xFFFF:04x}"

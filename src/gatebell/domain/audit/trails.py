@@ -1,4 +1,4 @@
-"""What events tell of the store's rows, and how the rows are compared with it.
+"""The comparison of the store's rows with the audit events.
 
 Each event seals the rows that its transaction wrote (`domain/audit/seals.py`).
 """
@@ -22,7 +22,7 @@ _DIGEST = 64
 _HINT = 4
 _RUN = "run:"
 
-# The events by which older versions told of a row, without its seal.
+# Events of older versions that record a row without its seal.
 _BIRTHS: dict[str, tuple[str, ...]] = {
     EventKind.ASK_OPENED: ("asks", "ask_keys", "outbox", "deliveries"),
     EventKind.ASK_ANSWERED: ("answers", "wakes", "outbox", "deliveries"),
@@ -50,7 +50,7 @@ _BIRTHS: dict[str, tuple[str, ...]] = {
 # Tables that were renamed: older events have the old name.
 _RENAMED = {"sittings": "visits"}
 _DEATHS: dict[str, str] = {EventKind.PERSON_REMOVED: "people", EventKind.RUN_DELETED: "runs"}
-# One event may tell of many such rows, or of none.
+# One event may record many such rows, or none.
 _MANY = (
     "ask_keys",
     "outbox",
@@ -61,7 +61,7 @@ _MANY = (
     "turns",
     "task_needs",
 )
-# No event of an older version told of a trait: it is older than the first event.
+# Older versions wrote no event for a trait.
 _TRAITS = ("traits", "")
 # Rows that are named by the subject of their events.
 _NAMED = ("asks", "rules", "people", "runs", "tasks")
@@ -80,27 +80,27 @@ class Row(NamedTuple):
     table: str
     key: str
     subject: str
-    """Of the events by which older versions told of it."""
+    """The subject of the events of older versions about this row."""
     counts: bool
-    """Some rows count only from some state on, such as steps of a run that are no longer open."""
+    """Whether to compare it. Some rows count only from some state on, such as ended calls."""
     fixed: Sequence[Any]
     changing: Sequence[Any]
 
 
 def differing(sealed: str, names: Sequence[str], values: Sequence[Any]) -> list[str]:
-    """The columns whose values are not the sealed ones."""
-    # Columns that are newer than the seal stand behind those that it covers.
+    """Return the columns whose values differ from the sealed values."""
+    # Columns that are newer than the seal come after those that it covers.
     known = (len(sealed) - _DIGEST) // _HINT
     if text_digest(canonical(list(values[:known]))) == sealed[:_DIGEST]:
         return []
     kept = [sealed[at : at + _HINT] for at in range(_DIGEST, len(sealed), _HINT)]
     columns = zip(names, values, kept, strict=False)
     changed = [name for name, value, before in columns if hint(value) != before]
-    return changed or ["that cannot be told"]
+    return changed or ["(unknown)"]
 
 
-class Told:
-    """The rows that the events so far tell of."""
+class RecordedRows:
+    """The rows as the events so far record them."""
 
     def __init__(self, columns: Mapping[str, Columns]) -> None:
         self._columns = columns
@@ -108,22 +108,23 @@ class Told:
         self._births: Counter[tuple[str, str]] = Counter()
         self._older_tables: set[str] = set()
         self.older: Counter[str] = Counter()
-        """By table: rows of which older versions kept no seal, or none of a part of them."""
+        """By table: the number of rows that older versions sealed only in part, or not at all."""
         self.compared: Counter[str] = Counter()
 
     def follow(self, entry: Entry) -> Iterator[str]:
-        """Take in the next event; say what it shows of rows that were changed before it."""
+        """Read the next event; yield a sentence for each row that was changed before it."""
         if entry.rows is None:
             if not entry.erased:
                 self._follow_older(entry)
             return
-        # The first event with seals seals these; from then on no unsealed one is older.
+        # The first event with seals also seals the traits, so later ones must have a seal.
         del self._births[_TRAITS]
         for written, rows in entry.rows.items():
             table = _RENAMED.get(written, written)
             for key, parts in rows.items():
                 if problem := self._follow_row(table, key, parts):
-                    yield f"{table} {key}: this row was {problem} without an event, before event {entry.seq}"
+                    change = f"this row was {problem} without an event, before event {entry.seq}"
+                    yield f"{table} {key}: {change}"
 
     def _follow_row(self, table: str, key: str, parts: list[str]) -> str:
         before = self._rows.pop((table, key), None)
@@ -133,7 +134,7 @@ class Told:
         if before is None:
             is_new = bool(fixed) or not self._columns[table].fixed
             return "" if is_new or table in self._older_tables else "added"
-        # With columns that are newer than the seal before it, it cannot be compared.
+        # Seals of different columns cannot be compared.
         comparable = left and len(before[1]) == len(changing)
         return "changed" if comparable and not before[1].startswith(left[0]) else ""
 
@@ -143,7 +144,7 @@ class Told:
         self._older_tables.update(births)
         self._births[_TRAITS] = 1
         for table in births:
-            # A notice of a note is about no ask.
+            # A notice about a note has no ask.
             nothing = kind == EventKind.NOTE_SENT and table != "notes"
             self._births[table, "" if nothing else subject] += 1
         for table in _NAMED:
@@ -154,19 +155,19 @@ class Told:
                 self._rows[place] = (self._rows.get(place, ("", ""))[0], "")
 
     def compare(self, row: Row) -> Iterator[str]:
-        """What this row says against the events, as sentences."""
+        """Yield a sentence for each difference between this row and the events."""
         where = f"{row.table} {row.key}"
-        told = self._rows.pop((row.table, row.key), None)
+        recorded = self._rows.pop((row.table, row.key), None)
         columns = self._columns[row.table]
-        if told is None or (columns.fixed and not told[0]):
+        if recorded is None or (columns.fixed and not recorded[0]):
             if row.counts and not self._is_older(row):
                 yield f"{where}: this row was added without an event"
         elif not row.counts:
             yield f"{where}: the column state was changed without an event"
-        if told is None or not row.counts:
+        if recorded is None or not row.counts:
             return
         self.compared[row.table] += 1
-        for sealed, names, values in zip(told, columns, (row.fixed, row.changing), strict=True):
+        for sealed, names, values in zip(recorded, columns, (row.fixed, row.changing), strict=True):
             for column in differing(sealed, names, values) if sealed else ():
                 yield f"{where}: the column {column} was changed without an event"
 
@@ -179,6 +180,6 @@ class Told:
         return True
 
     def list_missing(self) -> Iterator[str]:
-        """The rows that were not compared by now, though events tell of them."""
+        """Yield a sentence for each recorded row that was not compared, so is gone."""
         for table, key in sorted(self._rows):
             yield f"{table} {key}: this row was removed without an event"

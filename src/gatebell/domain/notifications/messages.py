@@ -1,4 +1,4 @@
-"""Messages: what is told to people of an ask, short and inert, and how far its delivery has come."""
+"""Notification messages about asks and notes, short and inert, and their deliveries."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _BEGIN = {
     NoticeKind.REMINDER: "Still waiting, asked by",
     NoticeKind.REPLIED: "Reply from",
 }
-# Neither the context nor what was going on, no answer, and no tool call, which may hold anything.
-_TOLD = [
+# Without context, activity, answer and tool call, which may hold anything.
+_SENT_KEYS = [
     "id",
     "kind",
     "priority",
@@ -51,7 +51,7 @@ _TOLD = [
 
 
 class Posted(NamedTuple):
-    """A notice as it lies in the outbox."""
+    """A notice in the outbox."""
 
     seq: int
     notice: Notice
@@ -62,7 +62,7 @@ class Delivery(NamedTuple):
     """One notice on one route."""
 
     id: str
-    """Random, and the same at every attempt: by it a receiver knows a second copy."""
+    """Random, and the same at every attempt, so that a receiver can detect a second copy."""
     kind: NoticeKind
     ask_id: str
     to: str
@@ -70,7 +70,7 @@ class Delivery(NamedTuple):
     written_at: datetime
     due_at: datetime
     attempts: int = 0
-    """Attempts begun. It also tells one claim from the next."""
+    """The number of attempts that were started. It also tells one claim from the next."""
     claimed_until: datetime | None = None
     sent_at: datetime | None = None
     given_up_at: datetime | None = None
@@ -78,18 +78,18 @@ class Delivery(NamedTuple):
 
 
 class NotificationMessage(NamedTuple):
-    """What is sent."""
+    """A message that a channel sends."""
 
     id: str
     kind: NoticeKind
     title: str
     body: str
     link: str
-    """Opens the ask, after a login; it lets nobody in and settles nothing."""
+    """Opens the ask after a login; it does not sign in and does not answer."""
     priority: Priority
     ask_id: str
     document: dict[str, Any]
-    """The same for programs."""
+    """The same data for programs."""
 
 
 def compose(
@@ -99,10 +99,10 @@ def compose(
     words: Note | None = None,
     waiting: int = 0,
 ) -> NotificationMessage:
-    """The message of a delivery: of an ask, with the reply it tells of, or of a note.
+    """Return the message of a delivery, about an ask (perhaps with a reply) or a note.
 
     Args:
-        waiting: How many asks wait; a message about a new one says how many others there are.
+        waiting: The number of pending asks; a message about a new ask names the others.
     """
     agent = _name(words.author if words and not ask else ask.origin.agent if ask else "")
     priority = ask.priority if ask else Priority.NORMAL
@@ -127,8 +127,8 @@ def compose(
 
 
 def compose_test(delivery: Delivery, url: str) -> NotificationMessage:
-    """What `gate notify test` sends."""
-    body = "This road works: you will hear here when something waits."
+    """Return the message that `gate notify test` sends."""
+    body = "This route works: you will get a message here when something waits for you."
     document: dict[str, Any] = {
         "type": _EVENTS[NoticeKind.TEST],
         "timestamp": iso(delivery.written_at),
@@ -141,8 +141,8 @@ def compose_test(delivery: Delivery, url: str) -> NotificationMessage:
 
 
 def _title(delivery: Delivery, agent: str, ask: Ask | None) -> str:
-    # Each begins with a word of ours: no program may take what an agent wrote for an option.
-    who = agent or "somebody"
+    # Each begins with our own word: no program may read an agent's text as an option.
+    who = agent or "an unnamed asker"
     if delivery.kind == NoticeKind.ESCALATED:
         return f"Escalated to {_name(delivery.to)}: asked by {who}"
     if delivery.kind == NoticeKind.SETTLED:
@@ -162,7 +162,7 @@ def _data(
         project = _name(words.project) if words else ""
         return {"agent": agent, "project": project, "text": said}
     whole = ask_document(ask)
-    data = {key: whole[key] for key in _TOLD} | {
+    data = {key: whole[key] for key in _SENT_KEYS} | {
         "prompt": prompt,
         "agent": agent,
         "project": inert_line(ask.origin.project, _PROMPT_COLUMNS),
@@ -174,7 +174,7 @@ def _data(
 
 
 def _author(ask: Ask | None, words: Note | None, agent: str) -> str:
-    """The asker, or another who replied in its place: the agent of a session proposes."""
+    """Return the author of the words: the asker, or the agent of a session that proposes."""
     if ask is None or words is None or words.author in ("", f"agent:{ask.origin.session}"):
         return agent
     return _name(words.author.partition(":")[2])

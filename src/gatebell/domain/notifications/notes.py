@@ -1,4 +1,4 @@
-"""Notes: what an agent tells people without waiting for an answer."""
+"""Notes: messages of agents to people that need no answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_NOTE_CHARACTERS = 8_000
 
 
 class Note(NamedTuple):
-    """One thing an agent said."""
+    """One note of an agent."""
 
     author: str
     project: str

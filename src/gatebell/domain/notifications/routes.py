@@ -1,4 +1,4 @@
-"""Routes: the ways by which people hear that something waits, whom each reaches, and when."""
+"""Routes: how, whom and when notifications reach."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask, Notice
 
 KEYS = {
-    "to": 'where it leads: "desktop", an Apprise address, "command: …" or "webhook: https://…"',
+    "to": 'where to send: "desktop", an Apprise address, "command: …" or "webhook: https://…"',
     "person": "the person who gets the notices; without it, everybody",
     "priority": "only asks at least this urgent: urgent, high, normal, low or backlog (all)",
     "quiet": 'when only urgent asks are sent: "22:00-07:00", in local time',
@@ -36,7 +36,7 @@ _MOOT_ONCE_SETTLED = (
     *(NoticeKind.ESCALATED, NoticeKind.REPLIED),
 )
 
-# Only behind these names does the host's place hold a host; elsewhere it holds a token.
+# Only addresses with these schemes have a host in its place; others have a token there.
 _HAVE_A_HOST = (
     *("apprise", "form", "gotify", "http", "json", "mailto", "matrix", "mmost", "mqtt"),
     *("ncloud", "nctalk", "ntfy", "rocket", "xml", "xmpp"),
@@ -44,28 +44,28 @@ _HAVE_A_HOST = (
 
 
 class Quiet(NamedTuple):
-    """Hours of the day at which only what is urgent is sent; they may span midnight."""
+    """Hours of the day in which only urgent asks are sent; they may span midnight."""
 
     begin: time
     end: time
 
 
 class Route(NamedTuple):
-    """One way to tell people. Its target may hold a password, so it is shown by its name."""
+    """One way to notify people. Its target may hold a password, so only its name is shown."""
 
     via: ChannelKind
     target: str
     person: str = ""
-    """Whose route it is; empty: everybody's."""
+    """The person whose route it is; empty: everybody's."""
     priority: Priority = Priority.BACKLOG
     """Asks less urgent than this do not go here."""
     quiet: Quiet | None = None
     secret: str = ""
-    """What a webhook is signed with."""
+    """The key that signs a webhook."""
 
     @property
     def name(self) -> str:
-        """What people see and the store keeps: enough to recognise it, nothing to use it."""
+        """The name for people and the store: enough to recognise the route, not to use it."""
         whose = f" of {self.person}" if self.person else ""
         if self.via == ChannelKind.DESKTOP:
             return f"desktop{whose}"
@@ -85,9 +85,9 @@ def _visible(route: Route) -> str:
     host = authority.rpartition("@")[2].partition(":")[0]
     hidden = (
         scheme.removesuffix("s") not in _HAVE_A_HOST
-        # A password with a slash in it: what looks like the host is the person's name.
+        # A password with a slash in it: the part that looks like the host is the user name.
         or "@" in after
-        # Without a path it is a topic on a public server, and whoever knows it can read it.
+        # Without a path it is a topic on a public server, which is readable by its name.
         or (scheme.startswith("ntfy") and not (slash and after))
         or not re.fullmatch(r"[A-Za-z0-9.-]{1,80}", host)
     )
@@ -96,25 +96,25 @@ def _visible(route: Route) -> str:
 
 
 def parse_route(table: Any, where: str) -> Route:
-    """A route as the settings tell it; `where` is how to name that place to its author."""
+    """Read a route from the settings; `where` names the place in error messages."""
     if not isinstance(table, dict):
-        raise UsageError(f"{where} is a table: write [[notify]] and below it to = …")
+        raise UsageError(f"{where} is not a table: write [[notify]], and below it to = …")
     for key, value in table.items():
         if key not in KEYS:
-            raise UsageError(f"{where} sets {key!r}; there are only {', '.join(KEYS)}")
+            raise UsageError(f"{where} sets {key!r}; a route has only {', '.join(KEYS)}")
         if not isinstance(value, str) or not value.strip():
-            raise UsageError(f"{where}: {key} is a text in quotes")
+            raise UsageError(f"{where}: expected a text in quotes for {key}")
     via, target = _target(table.get("to", ""), where)
     secret = table.get("secret", "")
     if secret and via != ChannelKind.WEBHOOK:
-        raise UsageError(f"{where}: secret belongs to a webhook; this is none")
+        raise UsageError(f"{where}: only a webhook has a secret: remove the secret")
     if secret and not _is_key(secret):
-        raise UsageError(f"{where}: secret is base64, with or without whsec_ before it")
+        raise UsageError(f"{where}: expected base64 for secret, with or without whsec_ before it")
     try:
         priority = parse_priority(table.get("priority", Priority.BACKLOG))
     except UsageError:
         raise UsageError(
-            f"{where}: priority is {', '.join(one.word for one in Priority)}"
+            f"{where}: expected a priority from {', '.join(one.word for one in Priority)}"
         ) from None
     quiet = _quiet(table["quiet"], where) if "quiet" in table else None
     return Route(via, target, table.get("person", "").strip(), priority, quiet, secret)
@@ -129,12 +129,12 @@ def _target(to: str, where: str) -> tuple[ChannelKind, str]:
         return ChannelKind.COMMAND, rest
     if via == ChannelKind.WEBHOOK:
         if not re.match(r"https?://[^\s/?#@]+([/?#]\S*)?$", rest):
-            raise UsageError(f"{where}: a webhook is webhook: https://HOST/PATH, without user@")
+            raise UsageError(f"{where}: expected webhook: https://HOST/PATH, without user@")
         return ChannelKind.WEBHOOK, rest
     if re.match(r"[a-z][a-z0-9+.-]*://\S", to):
         return ChannelKind.APPRISE, to
     raise UsageError(
-        f'{where}: to is "desktop", an Apprise address such as ntfy://HOST/TOPIC, '
+        f'{where}: expected for to: "desktop", an Apprise address such as ntfy://HOST/TOPIC, '
         '"command: …" or "webhook: https://…"'
     )
 
@@ -144,7 +144,7 @@ def _is_key(secret: str) -> bool:
 
 
 def signing_key(secret: str) -> bytes:
-    """The bytes that a webhook is signed with; none when the secret is not base64."""
+    """Return the bytes that sign a webhook; empty if the secret is not base64."""
     text = secret.removeprefix("whsec_").rstrip("=")
     try:
         return a2b_base64(text + "=" * (-len(text) % 4), strict_mode=True)
@@ -158,16 +158,16 @@ def _quiet(text: str, where: str) -> Quiet:
         begin_hour, begin_minute, end_hour, end_minute = map(int, found.groups() if found else ())
         quiet = Quiet(time(begin_hour, begin_minute), time(end_hour, end_minute))
     except ValueError:
-        raise UsageError(f'{where}: quiet is "22:00-07:00", from when to when') from None
+        raise UsageError(f'{where}: expected hours such as "22:00-07:00" for quiet') from None
     if quiet.begin == quiet.end:
-        raise UsageError(f"{where}: quiet would never begin or never end")
+        raise UsageError(f"{where}: quiet begins and ends at the same time: use two times")
     return quiet
 
 
 def routes_for(
     notice: Notice, ask: Ask | None, routes: Sequence[Route], groups: Mapping[str, tuple[str, ...]]
 ) -> list[Route]:
-    """The routes that a notice takes."""
+    """Return the routes that a notice takes."""
     priority = ask.priority if ask else Priority.NORMAL
     fitting = [route for route in routes if priority <= route.priority]
     if notice.kind == NoticeKind.ESCALATED:
@@ -187,29 +187,32 @@ def routes_for(
 
 
 def is_moot(kind: NoticeKind, ask: Ask | None) -> bool:
-    """Whether nobody needs to hear this any more."""
+    """Return whether the notice is not needed any more."""
     if kind == NoticeKind.NOTE:
         return False
     return ask is None or (not ask.pending and kind in _MOOT_ONCE_SETTLED)
 
 
 def is_stale(kind: NoticeKind, written_at: datetime, now: datetime) -> bool:
-    """Whether it lay in the outbox for so long that it tells nothing: nobody sent anything then.
+    """Return whether a notice is too old to be sent, because no process sent notices for long.
 
-    What is still waiting is told, however old it is.
+    A notice about a new ask is never too old.
     """
     return kind != NoticeKind.OPENED and now - written_at > _STALE_AFTER
 
 
 def is_late(kind: NoticeKind, written_at: datetime, now: datetime) -> bool:
-    """Whether an ask waited long before anything could be sent: of those, only the last is told."""
+    """Return whether a new ask waited long before a notice could be sent.
+
+    Of several such asks, only the last one is sent.
+    """
     return kind == NoticeKind.OPENED and now - written_at > _LATE_AFTER
 
 
 def tell_at(kind: NoticeKind, route: Route, ask: Ask | None, written_at: datetime) -> datetime:
-    """When a notice is to be told at the earliest.
+    """Return the earliest time for a notice.
 
-    While a host may show a call in its own dialog, a person who sits there answers first.
+    A host may show a call in its own dialog: a person at that screen can answer first.
     """
     asks_first = bool(ask and ask.question.call and not ask.deferred and not ask.origin.owner)
     is_program = route.via == ChannelKind.WEBHOOK
@@ -219,7 +222,7 @@ def tell_at(kind: NoticeKind, route: Route, ask: Ask | None, written_at: datetim
 
 
 def send_at(route: Route, ask: Ask | None, at: datetime, zone: tzinfo | None = None) -> datetime:
-    """When something that is due may be sent; later in quiet hours, but for urgent asks.
+    """Return when a due notice may be sent; quiet hours delay it, except for urgent asks.
 
     Without a zone the hours are those of this machine.
     """
@@ -239,17 +242,17 @@ def _quiet_until(quiet: Quiet, at: datetime, zone: tzinfo | None) -> datetime | 
     # Without a zone the time is naive, which astimezone takes for this machine's.
     end = datetime.combine(day, quiet.end, zone)
     until = end.astimezone(UTC)
-    # Where the clock is set back, the hour comes twice, and this may be its second time.
+    # When the clock is set back, an hour comes twice, and this may be the second one.
     return until if until > at else end.replace(fold=1).astimezone(UTC)
 
 
 def retry_at(attempts: int, now: datetime) -> datetime | None:
-    """When to try again after so many attempts; None: it is given up."""
+    """Return when to try again after so many attempts; None after the last attempt."""
     if attempts > len(_RETRY_AFTER_SECONDS):
         return None
     return now + timedelta(seconds=_RETRY_AFTER_SECONDS[attempts - 1])
 
 
 def is_exhausted(attempts: int) -> bool:
-    """Whether this attempt is one too many: those before it ended with their sender."""
+    """Return whether all attempts are used up, because earlier senders died."""
     return attempts > len(_RETRY_AFTER_SECONDS) + 1

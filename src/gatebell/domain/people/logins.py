@@ -1,4 +1,4 @@
-"""What a token or a login lets somebody do."""
+"""Tokens, logins, and the scopes that they give."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 SCOPES = ("ask", "answer", "read", "admin")
 PERSONAL = ("ask", "answer", "read")
-"""What a personal token may do unless somebody says otherwise."""
+"""The scopes of a personal token by default."""
 
 
 def listed_as(token_digest: str) -> str:
-    """How a token is listed, revoked and told apart; it gives nothing of the token away."""
+    """Return the id by which a token is listed and revoked; it does not reveal the token."""
     return token_digest[:8]
 
 
 def session_prefix(token_id: str) -> str:
-    """What stands before the session of every ask that was opened with this token."""
+    """Return the prefix of the session of every ask that was opened with this token."""
     return f"http-{token_id}/"
 
 
 class Token(NamedTuple):
-    """A token as it is listed; the store keeps only a digest of the token itself."""
+    """A token as it is listed; the store keeps only a digest of the token."""
 
     id: str
     person: str
@@ -37,22 +37,22 @@ class Token(NamedTuple):
 
 
 class Login(NamedTuple):
-    """Who came in, by a link or a token, and what they may do until when."""
+    """A person's login by a link or a token, with its scopes and its end."""
 
     person: str
     verified: bool
-    """By a personal token; otherwise the person is only claimed."""
+    """True for a login by a personal token; otherwise the name is not proven."""
     scopes: tuple[str, ...]
     expires_at: datetime
     token_id: str = ""
-    """The token it was made with, and ends with."""
+    """The token that made the login; the login ends when the token is revoked."""
     seal: str = ""
-    """Digest of what only the page that logged in can know; changes need it where there is one."""
+    """Digest of a secret of the page that logged in; if it is set, changes need that secret."""
 
 
 def check_scopes(given: Iterable[str]) -> tuple[str, ...]:
-    """The scopes in their usual order, if all of them are known."""
+    """Return the scopes in their usual order; refuse unknown ones."""
     wanted = set(given)
     if not wanted or not wanted <= set(SCOPES):
-        raise UsageError(f"a token has one or more of the scopes {', '.join(SCOPES)}")
+        raise UsageError(f"expected one or more of the scopes {', '.join(SCOPES)}")
     return tuple(scope for scope in SCOPES if scope in wanted)

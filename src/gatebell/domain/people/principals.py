@@ -1,4 +1,4 @@
-"""Who acts: people, agents, and the signs by which an agent is recognised."""
+"""Principals (people and agents), and the signs by which an agent is recognised."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 TRUST = "L0, one OS user: this stops accidents and obedient agents, not a hostile one"
-"""How far all of this can be trusted; shown beside every approval."""
+"""How far the identity of a caller can be trusted; shown beside every approval."""
 
 
 class Sign(NamedTuple):
-    """What an agent CLI leaves in the environment and process table of its shells."""
+    """The environment variables and process names by which an agent CLI is recognised."""
 
     cli: str
     variables: tuple[str, ...]
@@ -27,7 +27,7 @@ class Sign(NamedTuple):
     processes: tuple[str, ...]
 
 
-# Read off by running `env` inside the shells of claude 2.1.325 and codex 0.166.0.
+# Found by `env` inside the shells of claude 2.1.325 and codex 0.166.0.
 SIGNS = (
     Sign(
         AgentCli.CLAUDE,
@@ -42,20 +42,20 @@ SIGNS = (
         ("codex",),
     ),
     Sign("agent", ("AI_AGENT",), "AI_AGENT", ()),
-    # Whatever program a role names: our own mark is on all that it starts.
+    # Our own mark: every process that an agent's turn starts inherits it, for any program.
     Sign("turn", ("GATE_TURN",), "GATE_TURN", ()),
-    # Tests and setups run what agents wrote: nobody sits there.
+    # Tests and setups run code that agents wrote: no person is at the keyboard.
     Sign("check", ("GATE_CHECK",), "GATE_CHECK", ()),
 )
 
 
 GONE, UNREADABLE = "(gone)", "(unreadable)"
-"""A parent that ended again and again, and one of the same user whose entry in /proc is covered.
+"""Names of a parent that ended at each look, and of one of this user with a hidden /proc entry.
 
 Neither happens to a person at a terminal, so both count as an agent that hides.
 """
 OF_ANOTHER_USER = "(another user's)"
-"""What hidepid hides. It is above every person's terminal there, so it is no sign of an agent."""
+"""Name of a process that hidepid hides. Every terminal has such a parent, so it proves nothing."""
 
 
 class Process(NamedTuple):
@@ -63,7 +63,7 @@ class Process(NamedTuple):
 
     pid: int
     name: str
-    """What the kernel calls it."""
+    """The name that the kernel has for it."""
     command: str
     """The file name of the program, or of the script its interpreter runs."""
 
@@ -75,30 +75,30 @@ class Sighting(NamedTuple):
     session: str
     because: str
     names: tuple[str, ...] = ()
-    """Every other CLI/SESSION that means this agent, by the turn whose mark it carries."""
+    """Every other CLI/SESSION of this agent, found by the turn that its mark names."""
 
     @property
     def principal(self) -> str:
         return f"agent:{self.cli}/{self.session or 'unknown'}"
 
     def may_be(self, session: str) -> bool:
-        """Whether CLI/SESSION is, or cannot be told from, the one that was seen here."""
+        """Return whether CLI/SESSION is, or may be, the agent that was found."""
         names = (f"{self.cli}/{self.session}", *self.names)
         return any(_may_be_same(name, session) for name in names)
 
 
 class Caller(NamedTuple):
-    """Whoever uses a verb: as whom, how sure that is, and what stood around them."""
+    """The user of a command or service: the name, how sure it is, and the evidence."""
 
     principal: str
     verified: bool
-    """A personal token was presented; otherwise a person is only claimed."""
+    """True with a personal token; otherwise the name of a person is not proven."""
     via: str
     agent: Sighting | None
     evidence: dict[str, Any]
     """uid, terminal, ancestry and agent variables, kept with every answer."""
     token_id: str = ""
-    """Of the personal token that was presented."""
+    """The id of the personal token that was presented."""
 
     @property
     def is_person(self) -> bool:
@@ -110,12 +110,12 @@ class Caller(NamedTuple):
 
     @property
     def actor(self) -> str:
-        """Without a personal token, whoever acts from an agent's shell is that agent."""
+        """The agent whose shell this is, unless a token proves a person; else the principal."""
         return self.agent.principal if self.agent and not self.verified else self.principal
 
 
 class Person(NamedTuple):
-    """Somebody who may answer under a name of their own."""
+    """A person who may answer under a name of their own."""
 
     name: str
     added_at: datetime
@@ -123,7 +123,7 @@ class Person(NamedTuple):
 
 
 def _may_be_same(one: str, other: str) -> bool:
-    """Whether two CLI/SESSION are of one program, and of one session as far as they tell."""
+    """Return whether two CLI/SESSION may be the same; an empty session matches every session."""
     (cli, _, session), (other_cli, _, other_session) = one.partition("/"), other.partition("/")
     return cli == other_cli and (session == other_session or not session or not other_session)
 
@@ -133,7 +133,7 @@ def is_person(principal: str) -> bool:
 
 
 def must_be_a_person(caller: Caller, deed: str) -> None:
-    """For what an agent could help itself with: only people, or who presents their token."""
+    """Refuse an agent without a person's token: it could give itself permissions."""
     if caller.agent and not caller.verified:
         raise AgentRefusedError(
             f"only a person {deed}, and an agent seems to be at work here "
@@ -147,7 +147,7 @@ def person(name: str) -> str:
 
 
 def find_agent(environ: Mapping[str, str], ancestors: Iterable[Process]) -> Sighting | None:
-    """The agent in whose shell this process runs, if there is any sign of one."""
+    """Return the agent in whose shell this process runs; None without a sign of one."""
     for sign in SIGNS:
         for variable in sign.variables:
             if environ.get(variable):

@@ -1,4 +1,4 @@
-"""Tool calls: what an agent's host wants to do and holds until somebody has decided."""
+"""Tool calls that an agent's host holds until a person or a rule has decided."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
 """The variable that Claude Code sets in every session: `0` with -p."""
 WRITERS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
-# What a pattern is compared with. Of any other tool, that is the whole input.
+# The input field that a pattern is compared with. For other tools it is the whole input.
 _PATHS = dict.fromkeys(("Read", *WRITERS), "file_path") | {"NotebookEdit": "notebook_path"}
-# How long a command may take changes nothing about what it does.
+# These fields limit the time of a command and do not change its effect.
 _PATIENCE = ("timeout", "run_in_background")
 
 
@@ -34,7 +34,7 @@ class Call(NamedTuple):
     real_path: str = ""
     """The file that it is about, after all links."""
     remark: str = ""
-    """What the agent says about it. The same call said otherwise is still the same call."""
+    """The agent's description. It does not change the identity of the call."""
 
     @property
     def command(self) -> str:
@@ -49,19 +49,19 @@ class Call(NamedTuple):
 
     @property
     def target(self) -> str:
-        """The address, command or file that it is about, if it is of a tool that has one."""
+        """The address, command or file of the call; empty for other tools."""
         if self.tool == "WebFetch" and isinstance(url := self.input.get("url"), str):
             return url
         return self.command or self.real_path or self.path
 
     @property
     def subject(self) -> str:
-        """What a pattern is compared with."""
+        """The text that a pattern is compared with."""
         return self.target or (canonical(self.input) if self.input else "")
 
     @property
     def has_more(self) -> bool:
-        """A command with something beside it, such as leave to go without a sandbox."""
+        """Whether a command has other inputs, such as a permission to run without a sandbox."""
         return bool(self.command and set(self.input) - {"command", *_PATIENCE})
 
     @property
@@ -71,25 +71,25 @@ class Call(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """Of this call and of no other: everything that it would do, where, and to which file."""
+        """A digest of everything that the call would do, in which folder, and to which file."""
         acts = {name: part for name, part in self.input.items() if name not in _PATIENCE}
         file = [self.real_path] if self.real_path else []
         return digest([self.tool, acts if self.command else self.input, self.cwd, *file])
 
 
 def make_call(tool: str, given: Any, cwd: str = "", branch: str = "") -> Call:
-    """A call as a host describes it, if all of it can be shown as it is."""
+    """Return the call that a host describes; refuse one that cannot be shown unchanged."""
     if tool.split() != [tool] or not tool.isprintable():
-        raise UsageError(f"a call names its tool in one word, and not {tool!r}")
+        raise UsageError(f"expected the name of a tool in one word, got {tool!r}")
     if not isinstance(given, dict) or plain(given) != given:
-        raise UsageError("this call cannot be shown as it is, so nobody is asked about it")
+        raise UsageError("this call cannot be shown unchanged, so no person is asked about it")
     tool_input = dict(given)
     remark = tool_input.pop("description", "") if tool == "Bash" else ""
     return Call(tool, tool_input, cwd, branch, "", remark if isinstance(remark, str) else "")
 
 
 def headline(call: Call) -> str:
-    """The question of an approval; the whole call is shown beneath it."""
+    """Return the question of an approval; the whole call is shown below it."""
     if call.tool == "ExitPlanMode":
         return "Go on with this plan?"
     about = mark_blanks(call.subject)
@@ -101,7 +101,7 @@ def headline(call: Call) -> str:
 
 
 def shown(tool_input: dict[str, Any]) -> str:
-    """A call's input as text, nothing left out, and no value that looks like another name."""
+    """Return the whole input of a call as text, in which no value looks like a name."""
     parts = []
     for name, value in tool_input.items():
         label = name if name.isidentifier() else json.dumps(name)
@@ -113,15 +113,15 @@ def shown(tool_input: dict[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    """A text as it is, unless it would look like another value; anything else as JSON."""
+    """Return a text unchanged, unless it looks like JSON; other values as JSON."""
     if isinstance(value, str) and not _looks_like_json(value):
         return value
     return json.dumps(value, ensure_ascii=False)
 
 
 def _looks_like_json(text: str) -> bool:
-    """Whether some value, put as JSON, is shown by just this text."""
-    # Each of its texts may be long, and most need no closer look.
+    """Return whether a value, written as JSON, is exactly this text."""
+    # A quick test first: the text may be long.
     if not text or text[0] not in '"[{-0123456789tfn' or "\n" in text:
         return False
     try:
@@ -131,7 +131,7 @@ def _looks_like_json(text: str) -> bool:
 
 
 def ended_without_us(environ: Mapping[str, str]) -> str:
-    """Why the call of a hook needs no decision of ours any more, by the variables of its host."""
+    """Return why the call of a hook needs no decision any more, by the host's variables."""
     if environ.get(ATTENDED) == "0":
         return "claude -p went on without a decision"
     return "answered in the terminal"

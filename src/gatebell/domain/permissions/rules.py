@@ -1,9 +1,9 @@
-"""Rules about tool calls: what is asked about, what is denied, and what a person has granted.
+"""Rules about tool calls: gates, denials and grants.
 
-A pattern is `Tool` or `Tool(words)`, where `*` stands for anything. A rule that makes things
-stricter is read widely: it holds for every part of a compound command. A grant is read
-narrowly: it covers one plain command, and its `*` never stands for a shell's punctuation. Nor
-does it lead from one field of an input to the next, or from one host of an address to another.
+A pattern is `Tool` or `Tool(words)`, where `*` matches any text. A gate or denial is read
+widely: it holds for every part of a compound command. A grant is read narrowly: it covers one
+plain command, and its `*` never matches a shell's punctuation. Nor does `*` reach from one field
+of an input to the next, or from one host of an address to another.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gatebell.domain.permissions.calls import Call
 
 OUTSIDE = "Edit(outside the project)"
-"""The one gate that no pattern can say: a file of another project is written."""
+"""The one gate without a pattern: a write to a file outside the project."""
 
 _PATTERN = r"[A-Za-z_][\w-]*(\(.+\))?"
 _PUNCTUATION = frozenset(";&|<>()$`\\\n\r")
@@ -34,9 +34,9 @@ _AFTER_A_HOST = "/?# \"'"
 _NOT_IN_A_HOST = frozenset(f"{_AFTER_A_HOST}@")
 # The words up to a `*` that is a part of the host of an address.
 _IN_A_HOST = re.compile(rf"://([^{_AFTER_A_HOST}]*)$")
-# Where one command of a line ends and another begins, and what may stand before a program.
+# The marks between two commands of a line.
 _BETWEEN_COMMANDS = r"&&|\|\||[;&|\n(){}`]"
-# Compiled where they are used: most lines have no variable.
+# Compiled on use: most lines have no variable.
 _ASSIGNMENT = (
     r"""(?<![\w-])([A-Za-z_]\w{0,40})=(?:"([^"]{0,40})"|'([^']{0,40})'|([^\s;&|()"']{0,40}))"""
 )
@@ -78,7 +78,7 @@ class Rule(NamedTuple):
     made_by: str
     made_at: datetime
     identity: str = ""
-    """Of the one call that it is about; without it, the pattern says what it is about."""
+    """The identity of the one call that it covers; without it, the pattern counts."""
     project: str = ""
     session: str = ""
     owner: str = ""
@@ -98,24 +98,24 @@ class Scope(NamedTuple):
     word: str
     """`session`, `task`, `branch`, `hour` or a number of times."""
     pattern: str = ""
-    """Instead of exactly this call."""
+    """A pattern in place of exactly this call."""
 
 
 def check_pattern(pattern: str) -> str:
-    """The pattern, if it is one."""
+    """Return the pattern; refuse one that is not valid."""
     tool = _parts(pattern)[0]
     for known in ("Bash", "WebFetch", "Read", *WRITERS):
         if tool.lower() == known.lower() and tool != known:
-            raise UsageError(f"there is no tool {tool}; did you mean {known}?")
+            raise UsageError(f"there is no tool {tool}: did you mean {known}?")
     if not re.fullmatch(_PATTERN, pattern, re.DOTALL):
         raise UsageError(
-            f"{pattern!r} is no pattern: write Tool or Tool(words), for example Bash(git push *)"
+            f"expected a pattern Tool or Tool(words), for example Bash(git push *), got {pattern!r}"
         )
     return pattern
 
 
 def forbids(rule: Rule, call: Call) -> bool:
-    """Whether a strict rule holds for this call, or for any part of it."""
+    """Return whether a gate or denial matches this call or any part of it."""
     tool, words = _parts(rule.pattern)
     if tool != call.tool and not (tool == "Edit" and call.tool in WRITERS):
         return False
@@ -124,24 +124,24 @@ def forbids(rule: Rule, call: Call) -> bool:
 
 
 def covers(rule: Rule, call: Call) -> bool:
-    """Whether a grant reaches this call."""
+    """Return whether a grant covers this call."""
     if rule.identity:
         return rule.identity == call.identity
     tool, words = _parts(rule.pattern)
     if tool != call.tool or words is None or call.has_more:
         return False
     if words == "*" or not call.target:
-        # Alone it says all there is; among other words it stays in its field.
+        # A single `*` matches the whole input; among other words it stays in one field.
         never = _PUNCTUATION if words == "*" else _PUNCTUATION | {'"'}
         return _glob(words, call.subject, never)
     if tool == "WebFetch" and "://" not in words.partition("*")[0]:
-        # Without it, an address that only mentions the host would be covered.
+        # Otherwise an address that only mentions the host would be covered.
         return words == call.subject
     return _matches(words, call.subject, strict=False)
 
 
 def leaves(call: Call, folders: Iterable[str]) -> bool:
-    """Whether a file is written that is not in all of these folders, given as they really are."""
+    """Return whether the call writes a file outside any of these folders (real paths)."""
     inside = all(call.real_path.startswith(f"{one.rstrip('/')}/") for one in folders)
     return call.tool in WRITERS and not inside
 
@@ -154,16 +154,16 @@ def _parts(pattern: str) -> tuple[str, str | None]:
 def _matches(words: str, subject: str, *, strict: bool) -> bool:
     if words.endswith(":*"):
         words = words[:-2] + ("*" if strict else " *")
-    # As the hosts read it: `git push *` is also `git push` alone.
+    # As in the hosts, `git push *` also matches `git push` alone.
     if words.endswith(" *") and subject == words[:-2]:
         return True
     return _glob(words, subject, frozenset() if strict else _PUNCTUATION)
 
 
 def _glob(words: str, subject: str, never: frozenset[str]) -> bool:
-    """Whether the subject is the words, each `*` any text without certain characters.
+    """Return whether the words match the subject; `*` is any text without certain characters.
 
-    By hand: a regular expression made of such words can take hours over a long command.
+    Not by a regular expression: that could take hours for a long command.
     """
     first, *others = words.split("*")
     if not others:
@@ -184,7 +184,7 @@ def _glob(words: str, subject: str, never: frozenset[str]) -> bool:
 
 
 def _keeps_hosts(words: str, gaps: list[str]) -> bool:
-    """Whether no `*` stands for a part of a host that the words seem to name in full."""
+    """Return whether no `*` matches a part of a host that the words seem to name in full."""
     at = -1
     for gap in gaps:
         at = words.index("*", at + 1)
@@ -200,7 +200,7 @@ def _keeps_hosts(words: str, gaps: list[str]) -> bool:
 
 
 def _commands(line: str) -> Iterator[str]:
-    """The line, and every command that can be seen in it, in its plainest spelling."""
+    """Yield the line, and every command in it, without quotes, paths and variables."""
     yield line
     joined = line.replace("\\\n", "")
     bare = joined.translate({ord(mark): None for mark in "'\"\\"})
@@ -212,7 +212,7 @@ def _commands(line: str) -> Iterator[str]:
 
 
 def _with_values(line: str, quoted: str) -> str:
-    """The line with the values of those variables that it sets itself."""
+    """Return the line with the values of the variables that it sets itself."""
     if "$" not in line or "=" not in quoted:
         return line
     values = {name: "".join(value) for name, *value in re.findall(_ASSIGNMENT, quoted)}
@@ -220,7 +220,7 @@ def _with_values(line: str, quoted: str) -> str:
 
 
 def _starts(words: list[str]) -> Iterator[int]:
-    """Where a program may be named: after an option, the next word may be that option's value."""
+    """Yield the positions of possible programs: a word after an option may be its value."""
     before = ""
     starts = 0
     for at, word in enumerate(words):
@@ -233,14 +233,14 @@ def _starts(words: list[str]) -> Iterator[int]:
 
 
 def _precedes_program(word: str) -> bool:
-    """An assignment, a keyword, a program that starts another, or an option of one."""
+    """Return whether it is an assignment, a keyword, an option, or a program like `sudo`."""
     name, equals, _ = word.partition("=")
     assigns = bool(equals) and name.isidentifier()
     return assigns or word in _BEFORE_A_PROGRAM or word[0] in "-0123456789"
 
 
 def in_scope(rule: Rule, origin: Origin, call: Call) -> bool:
-    """Whether a rule is about this asker. A strict one also holds in folders of its project."""
+    """Return whether a rule applies to this asker. Gates and denials include subfolders."""
     inside = rule.kind != RuleKind.GRANT and f"{origin.cwd}/".startswith(f"{rule.project}/")
     pairs = (
         (rule.project, rule.project if inside else origin.project),
@@ -252,15 +252,17 @@ def in_scope(rule: Rule, origin: Origin, call: Call) -> bool:
 
 
 def build_grant(ask: Ask, call: Call, scope: Scope, by: str, now: datetime) -> Rule:
-    """The grant that an answer makes. It has no id yet."""
+    """Return the grant that an answer makes, still without an id."""
     if not ask.origin.project:
-        raise UsageError(f"{ask.id} belongs to no project, so the yes is for this call only")
+        raise UsageError(
+            f"{ask.id} has no project, so the yes can only be for this call: answer without a scope"
+        )
     pattern = check_pattern(scope.pattern) if scope.pattern else call.pattern
     identity = "" if scope.pattern else call.identity
     rule = Rule("", RuleKind.GRANT, pattern, by, now, identity, ask.origin.project, ask_id=ask.id)
     if not covers(rule, call):
         raise UsageError(
-            f"{pattern} does not cover what {ask.id} asks about: {call.pattern}. A grant names "
+            f"{pattern} does not cover the call of {ask.id}: {call.pattern}. A grant names "
             "one plain command, file or address, with * for any words. That * stays in one field "
             "of an input and on one host: write https://HOST/*"
         )
@@ -271,15 +273,17 @@ def _limit(rule: Rule, ask: Ask, call: Call, word: str, now: datetime) -> Rule:
     if word == "hour":
         return rule._replace(expires_at=now + timedelta(hours=1))
     if word.isdecimal() and 1 < int(word) <= 1000:
-        # The call that was asked about is the first of them.
+        # The call of this ask is the first use.
         return rule._replace(uses_left=int(word) - 1)
     origin = ask.origin
     session = "" if origin.session.endswith("/") else origin.session
     reach = {"session": session, "task": origin.owner, "branch": call.branch}.get(word)
     if reach is None:
-        raise UsageError("a yes can be for: session, task, branch, hour, or 2 to 1000 times")
+        raise UsageError(
+            "expected a scope from session, task, branch, hour, or a number from 2 to 1000"
+        )
     if not reach:
-        raise UsageError(f"{ask.id} belongs to no {word}, so the yes cannot be for it")
+        raise UsageError(f"{ask.id} has no {word}, so the yes cannot be for it: use another scope")
     if word == "session":
         return rule._replace(session=reach)
     return rule._replace(owner=reach) if word == "task" else rule._replace(branch=reach)
@@ -298,7 +302,7 @@ def build_made_event(rule: Rule, caller: Caller) -> Event:
 
 
 def build_used_event(rule: Rule, call: Call, asker: str) -> Event:
-    """A grant let a call pass."""
+    """Return the event for a call that a grant let pass."""
     content = {"pattern": rule.pattern, "tool": call.tool, "input": call.input}
     return Event(EventKind.GRANT_USED, rule.id, asker, content)
 
@@ -309,7 +313,7 @@ def build_ended_event(rule: Rule, caller: Caller) -> Event:
 
 
 def scope_words(rule: Rule) -> str:
-    """How far it reaches, in words."""
+    """Return the scope of a rule in words."""
     words = [f"session {rule.session}"] if rule.session else []
     words += [f"task {rule.owner}"] if rule.owner else []
     words += [f"branch {rule.branch}"] if rule.branch else []

@@ -1,4 +1,4 @@
-"""A workflow as a picture: text that Mermaid draws."""
+"""Workflows as Mermaid diagrams."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Edge(NamedTuple):
 
 
 def mermaid(name: str, phases: Sequence[Phase]) -> str:
-    """Text that Mermaid draws; dashed: where a function decides, as far as its code tells."""
+    """Return a Mermaid diagram. Dashed arrows are guesses from the code of a function."""
     lines = ["---", f'title: "{_quote(name)}"', "---", "flowchart TD"]
     for number, phase in enumerate(phases, 1):
         text = "<br/>".join(map(_quote, [phase.name, *_about(phase)]))
@@ -35,13 +35,13 @@ def mermaid(name: str, phases: Sequence[Phase]) -> str:
 
 
 def _quote(text: str) -> str:
-    """Mermaid's own words for what would end a text, or be taken for markup."""
+    """Escape the characters that would end a text or be read as markup."""
     plain = inert_line(text, 80)
     return "".join(one if one.isalnum() or one in " .,:?!-…" else f"#{ord(one)};" for one in plain)
 
 
 def _about(phase: Phase) -> list[str]:
-    """What happens in a phase, a line for the agent and one for the person."""
+    """Return the lines that describe a phase: one for the agent, one for the person."""
     lines = []
     if phase.agent is not None:
         agent = phase.agent if isinstance(phase.agent, str) else "Python"
@@ -57,7 +57,7 @@ def _about(phase: Phase) -> list[str]:
 
 
 def _edges(phases: Sequence[Phase]) -> list[_Edge]:
-    """One for each pair of phases, with all that leads that way."""
+    """Return one edge for each pair of phases, with all conditions for it."""
     names = [phase.name for phase in phases]
     found: dict[tuple[int, int], _Edge] = {}
     for number, phase in enumerate(phases):

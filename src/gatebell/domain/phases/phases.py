@@ -1,9 +1,10 @@
-"""Phases: what a workflow is made of, what its functions see, and where it goes next."""
+"""The phases of a workflow, the state that its functions see, and the next phase."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
+from gatebell.domain.text.options import suggest_fields
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,91 +16,104 @@ if TYPE_CHECKING:
 _S = TypeVar("_S")
 
 OURS = ("approved", "human_response", "history", "answer_of", "data")
-"""Names that a state of the user's own cannot have."""
+"""Names that a field of the user's state cannot have."""
 
 
 LOST = "which is lost here: return the value, and set it in update="
-"""What is said where somebody changes a state that they only look at."""
+"""The end of an error about code that changes a state that it may only read."""
 
 
+@suggest_fields
 class HumanInput(NamedTuple):
-    """What a phase asks a person."""
+    """A question that a phase asks a person.
+
+    Example:
+        HumanInput("Release it?", "approval", more={"timeout": 3600})
+        HumanInput("Which one?", "choice", ["Fast", "Thorough", "Other…"])
+    """
 
     prompt: str | Callable[[Any], str]
     """Text, or a function of the state."""
     type: str
     """`approval` or `choice`."""
     options: Sequence[str] | Callable[[Any], Sequence[str]] = ()
-    """Of a choice; `Other…` among them lets people write their own."""
+    """The options of a choice; `Other…` among them lets people write their own."""
     more: Mapping[str, Any] = {}
-    """What every ask may carry: context, priority, requirement, expires_seconds …"""
+    """Options that every ask takes: `context`, `timeout`, `priority`, `requirement` …"""
 
 
+@suggest_fields
 class Phase(NamedTuple):
-    """One part of a workflow: an agent works, a person may be asked, then it goes on."""
+    """One part of a workflow: an agent works, a person may be asked, the next phase comes.
+
+    Example:
+        Phase("plan", agent="architect", human=HumanInput("Good?", "approval"), next="build")
+    """
 
     name: str = ""
-    """Without one, its agent's."""
+    """The name; by default that of its agent."""
     agent: str | Callable[..., Any] | None = None
     """A role, or a function of the state (with `for_each`: of the state and one item)."""
     prompt: str | Callable[..., str] = ""
-    """For a role: text, or a function like the agent's."""
+    """For a role: text, or a function with the arguments of the agent's."""
     returns: Any = None
-    """A JSON Schema or class that the output must fit; without one a role's output is its signal."""
+    """A type or JSON Schema for the output; without it a role's output is its signal."""
     update: Callable[[Any, Any], Any] | None = None
-    """Makes the next state of (state, output); pure, for it runs at every replay."""
-    human: HumanInput | Callable[[Any, Any], HumanInput | None] | None = None
-    """What is asked after the agent, or a function of (state, output); None asks nobody."""
-    next: str | dict[str, str] | Callable[[Any, Any], str] | None = None
-    """A phase, a table from answers to phases, or a function of (state, output)."""
+    """Makes the next state from (state, output); pure, because it runs at every replay."""
+    human: HumanInput | Callable[..., HumanInput | None] | None = None
+    """The question after the agent's work, or a function of (state) or (state, output).
+
+    A function that returns None asks nothing.
+    """
+    next: str | dict[str, str] | Callable[..., str] | None = None
+    """A phase, a table from answers to phases, or a function of (state) or (state, output)."""
     terminal: bool = False
     """The workflow ends here."""
     until: Callable[[Any, Any], bool] | None = None
-    """The agent works again until this is true of (state, output)."""
+    """The agent works again until this function of (state, output) is true."""
     for_each: Callable[[Any], Sequence[Any]] | None = None
-    """Items of the state: the agent works on all of them at once, and the output is a list."""
+    """A function of the state that returns items; the agent works on all of them at once."""
     otherwise: str = ""
-    """Where an answer leads that the table does not list."""
+    """The phase after an answer that the table does not list."""
     limit: int | None = None
-    """How many items are worked on at once."""
+    """The largest number of items to work on at once."""
     dangerous: bool = False
-    """Of a function: what must not happen twice. Interrupted, a person says whether it happened."""
+    """The function must not run twice: after a crash a person says whether it happened."""
 
 
 class Response(NamedTuple):
-    """What a person answered to a phase."""
+    """A person's answer to the question of a phase."""
 
     phase: str
-    id: str
-    """Of the ask."""
+    ask_id: str
     type: AskKind
     value: str
     """`yes` or `no`; or the option, or the person's own words."""
     approved: bool | None
     """None for a choice."""
     reason: str
-    """What they said with it."""
+    """The note with the answer."""
     is_other: bool
     actor: str
     at: datetime
 
 
 class State(Generic[_S]):
-    """The state as a phase's functions see it: each field of yours, and what people answered."""
+    """The state that a phase's functions see: your own fields, and the answers of people."""
 
     data: _S
     """Your own object."""
     history: tuple[Response, ...]
     """Every answer so far, in order, each with its phase."""
     human_response: Response | None
-    """What was answered in this phase; None where nobody was asked."""
+    """The answer in this phase; None if no person was asked."""
     approved: bool | None
-    """Whether this phase was approved; None where no approval was asked for."""
+    """Whether this phase was approved; None if it asked for no approval."""
 
     def __init__(
         self, data: _S, history: tuple[Response, ...] = (), response: Response | None = None
     ) -> None:
-        # Not by assignment, which is refused.
+        # Through vars(), because __setattr__ refuses assignments.
         own = vars(self)
         own["data"], own["history"], own["human_response"] = data, history, response
         own["approved"] = response.approved if response else None
@@ -108,11 +122,11 @@ class State(Generic[_S]):
         raise UsageError(f"state.{name} = … changed the state, {LOST}")
 
     def answer_of(self, phase: str) -> Response | None:
-        """The last answer to a phase."""
+        """Return the last answer to a phase."""
         return next((one for one in reversed(self.history) if one.phase == phase), None)
 
     def __getattr__(self, name: str) -> Any:
-        # Looked up like this because a copy that is being made has no data yet.
+        # Through vars(), because a copy in the making has no data yet.
         data = vars(self).get("data")
         if not isinstance(data, dict):
             return getattr(data, name)
@@ -124,22 +138,27 @@ class State(Generic[_S]):
 
 
 class Lead(NamedTuple):
-    """A way from a phase to another."""
+    """A possible next phase."""
 
     target: str
     when: str = ""
     """The answer that leads there."""
     certain: bool = True
-    """Otherwise a function decides, and this is only what its code names."""
+    """False if a function decides, and this is only a name in its code."""
 
 
 def describe_phase(phase: str) -> str:
-    """How errors begin."""
+    """Return the beginning of errors about a phase."""
     return f"phase {phase!r}"
 
 
+def call_with_output(work: Callable[..., Any], state: Any, output: Any) -> Any:
+    """Call a function of (state) or (state, output)."""
+    return work(state, output) if accepts(work, 2) else work(state)
+
+
 def accepts(work: Callable[..., Any], number: int) -> bool:
-    """Whether a function can be called with so many things."""
+    """Tell whether a function takes so many arguments."""
     # Imported here: the rules of other nouns do without it.
     import inspect
 
@@ -148,13 +167,13 @@ def accepts(work: Callable[..., Any], number: int) -> bool:
     except TypeError:
         return False
     except ValueError:
-        # Built-in functions do not always tell what they take.
+        # Some built-in functions have no signature.
         return True
     return True
 
 
 def leads(phase: Phase, names: Sequence[str]) -> list[Lead]:
-    """Where a phase leads, as far as that stands in its definition."""
+    """Return the possible next phases, as far as the definition of a phase names them."""
     way = phase.next
     if isinstance(way, str):
         return [Lead(way)] if way else []
@@ -169,14 +188,14 @@ def leads(phase: Phase, names: Sequence[str]) -> list[Lead]:
 
 
 def list_declared(way: Any) -> tuple[str, ...]:
-    """The phases that a function may return, where its annotation lists them."""
+    """Return the phases that the annotation of a function lists as its results."""
     from typing import get_origin, get_type_hints
 
     try:
-        told = get_type_hints(way).get("return")
+        annotation = get_type_hints(way).get("return")
     except (NameError, TypeError):
         return ()
-    return get_args(told) if get_origin(told) is Literal else ()
+    return get_args(annotation) if get_origin(annotation) is Literal else ()
 
 
 def _texts(code: Any) -> Iterator[str]:
@@ -188,26 +207,26 @@ def _texts(code: Any) -> Iterator[str]:
 
 
 def route(phase: Phase, state: State[Any], output: Any, names: Sequence[str]) -> str:
-    """The phase after this one."""
+    """Return the name of the next phase."""
     way = phase.next
     if isinstance(way, dict):
         return _look_up(phase, way, state.human_response)
-    target = way(state, output) if callable(way) else way
+    target = call_with_output(way, state, output) if callable(way) else way
     if target not in names:
         raise UsageError(
-            f"{describe_phase(phase.name)} leads to {target!r}, and there is no such phase: "
-            f"{', '.join(names)}"
+            f"{describe_phase(phase.name)} leads to {target!r}, which does not exist: "
+            f"use {', '.join(names)}"
         )
     return str(target)
 
 
 def _look_up(phase: Phase, table: dict[str, str], response: Response | None) -> str:
-    # Somebody's own words are no option, even if they read like one.
+    # A person's own words are never an option, even if they look like one.
     listed = response and not response.is_other and table.get(response.value)
     if target := listed or phase.otherwise:
         return target
-    what = f"was answered {response.value!r}" if response else "asked nobody"
+    what = f"was answered {response.value!r}" if response else "asked no person"
     raise UsageError(
-        f"{describe_phase(phase.name)} {what}, and its table leads nowhere from there: list it, or give "
-        "otherwise="
+        f"{describe_phase(phase.name)} {what}, and its table has no next phase for that: "
+        "list it, or give otherwise="
     )

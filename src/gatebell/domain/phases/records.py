@@ -1,4 +1,4 @@
-"""What a run's journal tells of phases: events in their order, and plain values of all that is in them."""
+"""Events of phases, read from a run's journal, and their values as JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ASKED = (CallName.PAUSE, CallName.ASK)
 
 
 class PhaseEvent(NamedTuple):
-    """One thing that happened in a workflow."""
+    """One event in a workflow."""
 
     name: str
     phase: str
@@ -34,21 +34,21 @@ class PhaseEvent(NamedTuple):
     data: dict[str, Any]
     """JSON: `output`; `id`, `prompt`, `type`, `options`; `id`, `value`, `approved`, `actor` …"""
     path: str = ""
-    """Of the call that it came from."""
+    """The path of the call that it came from."""
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """The same whenever the same thing is told again."""
+        """A key that is equal for the same event."""
         return self.name, self.path, self.data.get("id", "")
 
 
 def mark(phase: str) -> str:
-    """The line in a run's record with which a phase begins."""
+    """Return the line in a run's log with which a phase begins."""
     return f"{_MARK}{phase}"
 
 
 def events(calls: Iterable[FlowCall], asks: Mapping[str, Ask]) -> list[PhaseEvent]:
-    """All that has happened so far, from the calls in their order."""
+    """Return all events so far, from the calls in order."""
     found: list[PhaseEvent] = []
     phase = ""
     for call in calls:
@@ -62,11 +62,11 @@ def events(calls: Iterable[FlowCall], asks: Mapping[str, Ask]) -> list[PhaseEven
 
 
 def events_of(phase: str, call: FlowCall, ask: Ask | None) -> list[PhaseEvent]:
-    """What one call of a phase tells."""
+    """Return the events of one call of a phase."""
     is_done = call.state == CallState.RECORDED and call.ended_at
     if call.name in _WORK and is_done:
-        told = {"output": _output(call)}
-        return [PhaseEvent(AGENT_COMPLETED, phase, is_done, told, call.path)]
+        data = {"output": _output(call)}
+        return [PhaseEvent(AGENT_COMPLETED, phase, is_done, data, call.path)]
     if call.name not in _ASKED or ask is None:
         return []
     question = ask.question
@@ -85,7 +85,7 @@ def events_of(phase: str, call: FlowCall, ask: Ask | None) -> list[PhaseEvent]:
 
 
 def response(phase: str, ask: Ask) -> Response:
-    """What was answered, of an ask that was."""
+    """Return the response of an answered ask."""
     is_approval = ask.question.kind == AskKind.APPROVAL
     approved = ask.decision == Decision.APPROVED
     return Response(
@@ -102,7 +102,9 @@ def response(phase: str, ask: Ask) -> Response:
 
 
 def response_json(answer: Response) -> dict[str, Any]:
-    return answer._asdict() | {"at": iso(answer.at)}
+    # `id` is the word of stored results and of their readers.
+    fields = {"id" if name == "ask_id" else name: one for name, one in answer._asdict().items()}
+    return fields | {"at": iso(answer.at)}
 
 
 def _output(call: FlowCall) -> Any:
@@ -114,7 +116,7 @@ def _output(call: FlowCall) -> Any:
 
 
 def _read_report(signal: Any) -> Any:
-    """An agent's value, or all of its signal where it gave none."""
+    """Return an agent's value, or its whole signal without a value."""
     value = signal.get("value")
     return signal if value is None else value
 
@@ -126,8 +128,8 @@ def _remove_mark(value: Any) -> Any:
 
 
 def as_json(value: Any) -> Any:
-    """Dataclasses, NamedTuples, models, enums and sets as JSON has them."""
-    # Imported here: a state is looked at by nobody else.
+    """Convert dataclasses, NamedTuples, models, enums and sets to JSON values."""
+    # Imported here: only the states of workflows need it.
     import dataclasses
     import enum
 
@@ -147,4 +149,4 @@ def as_json(value: Any) -> Any:
         return sorted(map(as_json, value), key=repr)
     if isinstance(value, list | tuple):
         return [as_json(one) for one in value]
-    raise UsageError(f"JSON has no word for {value!r}")
+    raise UsageError(f"{value!r} cannot be written as JSON: use texts, numbers, lists or dicts")

@@ -1,11 +1,11 @@
-"""What can be wrong with a workflow: with one of its phases, its questions, or the ways on."""
+"""Checks of a workflow: its phases, their questions, and the next phases."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.asks.asks import make_question
-from gatebell.domain.asks.deadlines import make_escalations
+from gatebell.domain.asks.ask_options import KNOWN, read_options
+from gatebell.domain.asks.questions import make_question
 from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
 from gatebell.domain.phases.phases import (
@@ -16,17 +16,15 @@ from gatebell.domain.phases.phases import (
     leads,
     list_declared,
 )
+from gatebell.domain.text.options import suggest_option
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 TYPES = (AskKind.APPROVAL, AskKind.CHOICE)
-MORE = (
-    *("context", "activity", "priority", "confidence", "requirement", "expires_seconds"),
-    *("hard", "remind_every_seconds", "escalations"),
-)
-"""What the ask of a phase may carry beside its question."""
+MORE = tuple(name for name in KNOWN if name not in ("default", "secret", "owner"))
+"""The options that the ask of a phase takes."""
 
 _MAX_NAME_LENGTH = 100
 _NEEDS_AGENT = ("prompt", "returns", "update", "until", "for_each")
@@ -34,17 +32,17 @@ _YES_NO = ("yes", "no")
 
 
 def check_phases(phases: Sequence[Phase]) -> tuple[Phase, ...]:
-    """The phases with their names, or a UsageError that says which one makes no sense and why."""
+    """Return the phases with their names, or raise a UsageError about the first fault."""
     given = as_list(phases, "phases")
     if not given:
         raise UsageError("a workflow needs at least one phase")
     if not all(isinstance(one, Phase) for one in given):
-        raise UsageError("phases are a list of Phase(…)")
+        raise UsageError("expected a list of Phase(…) for phases")
     made = tuple(_with_name(number, one) for number, one in enumerate(given, 1))
     names = [one.name for one in made]
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"two phases are called {name!r}: give one of them another name=")
+            raise UsageError(f"two phases have the name {name!r}: give one of them another name=")
     for one in made:
         for why in _faults(one, names):
             raise UsageError(f"{describe_phase(one.name)} {why}")
@@ -62,7 +60,9 @@ def _with_name(number: int, phase: Phase) -> Phase:
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise UsageError(f"phase {number} needs a name= of its own: text, on one line")
     if len(name) > _MAX_NAME_LENGTH:
-        raise UsageError(f"the name of phase {number} is longer than {_MAX_NAME_LENGTH} characters")
+        raise UsageError(
+            f"the name of phase {number} has more than {_MAX_NAME_LENGTH} characters: shorten it"
+        )
     return phase._replace(name=name)
 
 
@@ -72,7 +72,7 @@ def _name_of(work: Any) -> str:
 
 
 def _faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
-    """What is wrong with one phase, as ends of sentences."""
+    """Yield the faults of one phase, as ends of sentences."""
     agent: Any = phase.agent
     human = phase.human
     if agent is None and human is None:
@@ -81,11 +81,11 @@ def _faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
         yield f"has an agent that is neither a role's name nor a function: {agent!r}"
     for field in _NEEDS_AGENT:
         if agent is None and getattr(phase, field):
-            yield f"has {field}= and no agent for it"
+            yield f"has {field}= but no agent: give it an agent="
     if callable(agent) and phase.prompt:
-        yield "has a prompt=, but its agent is a function, which gets the state"
+        yield "has a prompt=, but its agent is a function, which gets the state: remove prompt="
     if phase.dangerous and (agent is None or isinstance(agent, str)):
-        yield "is dangerous, which only a function in the place of an agent can be"
+        yield "is dangerous, which is only for a function as the agent: remove dangerous="
     items = 2 if phase.for_each else 1
     yield from _uncallable("agent", agent if callable(agent) else None, items)
     yield from _uncallable("prompt", phase.prompt if callable(phase.prompt) else None, items)
@@ -93,25 +93,26 @@ def _faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
     for field in ("update", "until"):
         yield from _uncallable(field, getattr(phase, field), 2)
     if phase.limit is not None and (not phase.for_each or phase.limit < 1):
-        yield "has a limit=: that is how many items of for_each= are worked on at once, 1 or more"
+        yield "has a wrong limit=: with for_each=, it is the number of items at once, 1 or more"
     yield from _human_faults(human)
     yield from _next_faults(phase, names)
 
 
-def _uncallable(field: str, work: Any, takes: int) -> Iterator[str]:
+def _uncallable(field: str, work: Any, *takes: int) -> Iterator[str]:
     if work is None:
         return
-    words = "(state)" if takes == 1 else "(state, …), two things"
+    second = "item" if field in ("agent", "prompt") else "output"
+    words = " or ".join("(state)" if count == 1 else f"(state, {second})" for count in takes)
     if not callable(work):
-        yield f"has {field}= that is no function: {work!r}"
-    elif not accepts(work, takes):
+        yield f"has {field}= that is not a function: {work!r}"
+    elif not any(accepts(work, count) for count in takes):
         yield f"has {field}= that does not take {words}"
     elif field != "agent" and _is_async(work):
-        yield f"has {field}= that is async: only an agent may be, the others are pure and quick"
+        yield f"has an async {field}=: only an agent may be async, use a plain function"
 
 
 def _is_async(work: Any) -> bool:
-    # Imported here: the rules of other nouns do without it.
+    # Imported here: other parts of the domain do not need it.
     import inspect
 
     return inspect.iscoroutinefunction(work)
@@ -122,7 +123,7 @@ def _human_faults(human: Any) -> Iterator[str]:
         return
     if not isinstance(human, HumanInput):
         if callable(human):
-            yield from _uncallable("human", human, 2)
+            yield from _uncallable("human", human, 1, 2)
         else:
             yield f"has a human= that is neither HumanInput(…) nor a function: {human!r}"
         return
@@ -130,11 +131,11 @@ def _human_faults(human: Any) -> Iterator[str]:
 
 
 def input_faults(human: HumanInput) -> Iterator[str]:
-    """What is wrong with a question, as far as it can be told before it is asked."""
+    """Yield the faults of a question that are known before it is asked."""
     prompt, options = human.prompt, human.options
     if human.type not in TYPES:
         yield (
-            f"asks for '{human.type}': it is 'approval' or 'choice', and free text is a choice "
+            f"asks for '{human.type}': use 'approval' or 'choice'; for free text, use a choice "
             "with the option 'Other…'"
         )
         return
@@ -143,53 +144,55 @@ def input_faults(human: HumanInput) -> Iterator[str]:
         prompt = "asked later"
     if callable(options):
         yield from _uncallable("human's options", options, 1)
-        # Whatever they will be, an approval has none.
+        # Placeholders: an approval must not have options, even later ones.
         options = ("made later", "made later, too")
     try:
         offered = as_list(options, "options")
     except UsageError as error:
-        yield f"asks what cannot be asked: {error}"
+        yield f"has a question that is not valid: {error}"
         return
     if not all(isinstance(text, str) for text in (prompt, *offered)):
-        yield "has a question that is no text, or options that are no list of texts"
+        yield "has a prompt that is not a text, or options that are not a list of texts"
         return
     if not isinstance(human.more, dict):
-        yield f"has a more= in its question that is no dict: {human.more!r}"
+        yield f"has a more= in its question that is not a dict: {human.more!r}"
         return
     unknown = [name for name in human.more if name not in MORE]
     if unknown:
-        yield f"has {unknown[0]!r} in its question: an ask of a phase takes {', '.join(MORE)}"
+        near = suggest_option(unknown[0], MORE) or f": an ask of a phase takes {', '.join(MORE)}"
+        yield f"has {unknown[0]!r} in its question{near}"
+        return
     try:
         make_question(human.type, prompt, options=offered)
-        make_escalations(human.more.get("escalations", ()))
+        read_options("a phase", human.more)
     except (UsageError, TypeError) as error:
-        yield f"asks what cannot be asked: {error}"
+        yield f"has a question that is not valid: {error}"
 
 
 def _next_faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
     way: Any = phase.next
     if phase.terminal:
         if way is not None or phase.otherwise:
-            yield "is terminal and has a next=: it can only be one of them"
+            yield "is terminal and has a next=: remove one of them"
         return
     if not way:
-        yield "leads nowhere: give it next=, or terminal=True"
+        yield "has no next phase: give it next=, or terminal=True"
     if phase.otherwise and not isinstance(way, dict):
-        yield "has otherwise=, which belongs to a next= that is a table"
+        yield "has otherwise=, which is only for a table: make next= a table, or remove otherwise="
     if isinstance(way, dict):
         yield from _table_faults(phase, way)
     elif callable(way):
-        yield from _uncallable("next", way, 2)
+        yield from _uncallable("next", way, 1, 2)
     elif way and not isinstance(way, str):
-        yield f"has a next= that is no phase's name, table or function: {way!r}"
+        yield f"has a next= that is not a phase's name, a table or a function: {way!r}"
     for lead in leads(phase, names):
         if lead.target not in names:
-            yield f"leads to {lead.target!r}, and there is no such phase: {', '.join(names)}"
+            yield f"leads to {lead.target!r}, which does not exist: use {', '.join(names)}"
 
 
 def _table_faults(phase: Phase, table: dict[str, str]) -> Iterator[str]:
     if phase.human is None:
-        yield "has a table of answers as next= and asks nobody"
+        yield "has a table of answers as next=, but asks no person: give it human="
     human, other = phase.human, False
     if not isinstance(human, HumanInput) or callable(options := human.options):
         return
@@ -199,7 +202,7 @@ def _table_faults(phase: Phase, table: dict[str, str]) -> Iterator[str]:
         expected, other = question.options, question.other
     for answer in table:
         if answer not in expected:
-            yield f"has {answer!r} in its table, which nobody can answer: {', '.join(expected)}"
+            yield f"has {answer!r} in its table, which is not an answer: use {', '.join(expected)}"
     missing = [answer for answer in expected if answer not in table]
     if (missing or other) and not phase.otherwise:
         what = repr(missing[0]) if missing else "'Other…'"
@@ -208,10 +211,12 @@ def _table_faults(phase: Phase, table: dict[str, str]) -> Iterator[str]:
 
 def _must_come_to_an_end(phases: Sequence[Phase]) -> None:
     names = [one.name for one in phases]
-    # Where a function decides, only running it tells.
+    # The result of a function is known only when it runs.
     ends = {one.name for one in phases if one.terminal or _is_open(one)}
     if not any(one.terminal for one in phases):
-        raise UsageError("no phase is terminal, so this would never end: say terminal=True")
+        raise UsageError(
+            "no phase is terminal, so the workflow would never end: give one terminal=True"
+        )
     while more := {
         one.name
         for one in phases
@@ -221,12 +226,12 @@ def _must_come_to_an_end(phases: Sequence[Phase]) -> None:
     lost = [name for name in names if name not in ends]
     if lost:
         raise UsageError(
-            f"{describe_phase(lost[0])} has no way out: no terminal phase can be reached"
+            f"{describe_phase(lost[0])} cannot reach a terminal phase: let it lead to one"
         )
 
 
 def _must_be_reached(phases: Sequence[Phase]) -> None:
-    """Every phase can be reached from the first; where a function decides, only running it tells."""
+    """Refuse phases that cannot be reached, unless a function decides on the way."""
     by_name = {one.name: one for one in phases}
     reached, new = set[str](), {phases[0].name}
     while new:

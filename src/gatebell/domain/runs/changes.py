@@ -1,4 +1,4 @@
-"""A diff counted by file: how many lines each gained and lost."""
+"""Counts of added and removed lines for each file of a diff."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ class Changed(NamedTuple):
     """One file of a diff."""
 
     path: str
-    """As git writes it: odd names in quotation marks."""
+    """As git writes it, with unusual names in quotation marks."""
     added: int = 0
     removed: int = 0
     binary: bool = False
 
 
 def list_changed_files(diff: str) -> list[Changed]:
-    """The files of a diff of git's, in their order."""
+    """Return the files of a git diff, in order."""
     files: list[Changed] = []
     old = new = 0
     for line in diff.split("\n"):
         if old > 0 or new > 0:
-            # Within a hunk nothing else counts, whatever a line says.
+            # A line within a hunk is never a header.
             sign = line[:1]
             old, new = old - (sign in " -"), new - (sign in " +")
             files[-1] = _count_line(files[-1], sign)
@@ -45,21 +45,21 @@ def _count_line(file: Changed, sign: str) -> Changed:
 
 
 def _read_head_line(file: Changed, line: str) -> Changed:
-    """What a line of a file's head says about it."""
+    """Read a header line of a file."""
     if line.startswith("Binary files "):
         return file._replace(binary=True)
     for start in _NAMES:
         if line.startswith(start):
             return file._replace(path=line.removeprefix(start).rstrip("\t"))
     for start in _QUOTED_NAMES:
-        # The name before the change stays only where the file is gone.
+        # A later +++ line replaces the old name, except for deleted files.
         if line.startswith(start):
             return file._replace(path='"' + line.removeprefix(start).rstrip("\t"))
     return file
 
 
 def _same_name(pair: str) -> str:
-    """The name in `a/NAME b/NAME`; nothing where the two differ."""
+    """Return the name in `a/NAME b/NAME`; empty if the two differ."""
     length = (len(pair) - 5) // 2
     name = pair[2 : 2 + length]
     return name if pair == f"a/{name} b/{name}" else ""

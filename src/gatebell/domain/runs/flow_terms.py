@@ -1,4 +1,4 @@
-"""What a flow says about its waits for people."""
+"""The settings of a flow for its waits for people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class FlowTimeout(StrEnum):
-    """What becomes of a flow that nobody answered in time."""
+    """The result of a flow after a timeout of its ask."""
 
     STUCK = "stuck"
     FAIL = "fail"
@@ -21,40 +21,40 @@ class FlowTimeout(StrEnum):
 
 
 class ErrorAction(StrEnum):
-    """What becomes of a flow whose agent reports ERROR."""
+    """The result of a flow whose agent reports ERROR."""
 
     STUCK = "stuck"
     RETURN = "return"
 
 
 class FlowTerms(NamedTuple):
-    """What a flow says about its waits for people, and about agents that fail."""
+    """The settings of a flow for its waits for people, and for agents that fail."""
 
     on_timeout: FlowTimeout = FlowTimeout.STUCK
     human_seconds: float | None = 86_400.0
-    """How long its asks wait; None: until somebody answers."""
+    """How long its asks wait; None: until an answer comes."""
     human: bool = True
     """Whether NEEDS_HUMAN asks a person unless a call says otherwise."""
     remind_seconds: float | None = None
-    """How often people are reminded of an ask that says nothing of it."""
+    """The interval of reminders for asks without their own."""
     most_asks: int | None = None
-    """How often the agents of one run may need people."""
+    """How often the agents of one run may ask people."""
     statuses: Sequence[str] = signals.STATUSES
-    """What its agents are told to report."""
+    """The statuses that its agents should report."""
     asks_by_question: bool = False
     """A missing question is replaced by the summary; NEEDS_HUMAN without words is an error."""
     on_error: ErrorAction = ErrorAction.STUCK
-    """What an agent's ERROR does unless a call says otherwise."""
+    """The effect of an agent's ERROR unless a call says otherwise."""
 
     @property
     def reminds_at_timeout(self) -> bool:
-        """Whether an ask goes on waiting after its time, and people are reminded of it."""
+        """Whether an ask still waits after its time, and people are reminded."""
         return self.on_timeout == FlowTimeout.NOTIFY_AGAIN
 
     def find_times(
         self, expires: float | None, remind_every: float | None, *, has_default: bool = False
     ) -> tuple[float | None, float | None]:
-        """When an ask of the flow expires and how often it reminds, in seconds.
+        """Return when an ask of the flow expires and how often it reminds, in seconds.
 
         Args:
             expires: the ask's own time, if it has one

@@ -1,4 +1,4 @@
-"""Which process is meant, on which boot of a machine."""
+"""Identities of processes that stay unique after the process ends."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from gatebell.domain.records import NamedTuple
 
 
 class Identity(NamedTuple):
-    """One process of one boot: its number alone is given to others once it has ended."""
+    """One process of one boot, because the number of an ended process is used again."""
 
     boot: str
-    """The boot, a colon, and the namespace that the number belongs to, where there is one."""
+    """The boot; then, if there is one, a colon and the namespace of the number."""
     pid: int
     start: str
 
@@ -18,6 +18,6 @@ class Identity(NamedTuple):
 
 
 def parse_identity(text: str) -> Identity:
-    """The identity that `str` made this text of."""
+    """Read an identity that `str` wrote."""
     boot, pid, start = text.split("/")
     return Identity(boot, int(pid), start)

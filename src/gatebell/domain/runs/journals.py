@@ -1,4 +1,4 @@
-"""The journal of a run: the order of its calls, whether a record fits, what a fork takes along."""
+"""The journal of a run: the order of calls, the check of records, and forks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CARRIED = "+"
 
 
 def order(path: str) -> tuple[int, ...]:
-    """Paths sort like this: 2 before 10, 4 before 4.1."""
+    """Return a sort key for a path: 2 comes before 10, and 4 before 4.1."""
     return tuple(int(part) for part in path.split("."))
 
 
@@ -30,7 +30,7 @@ def is_beneath(path: str, other: str) -> bool:
 
 
 def is_before(path: str, other: str) -> bool:
-    """Whether a call was over before another began: earlier, and in no neighbouring branch."""
+    """Return whether a call ended before another began: earlier, not in a parallel branch."""
     mine, its = order(path), order(other)
     if mine >= its:
         return False
@@ -42,7 +42,7 @@ def is_before(path: str, other: str) -> bool:
 
 
 def misfit(call: FlowCall, name: CallName, label: str, digest: str) -> str:
-    """Why a record does not fit what the code asks for at its path; nothing if it does."""
+    """Return why a record does not fit the call at its path; empty if it fits."""
     if (call.name, call.label) != (name, label):
         return (
             f"call {call.path} was {describe_call(call.name, call.label)} and is now "
@@ -68,13 +68,13 @@ def describe_call(name: CallName, label: str) -> str:
 
 
 class Carried(NamedTuple):
-    """What a run takes along from the one it was forked from."""
+    """The records that a run gets from the run that it was forked from."""
 
     calls: tuple[FlowCall, ...] = ()
     turns: tuple[Turn, ...] = ()
 
     def by(self, run_id: int) -> Carried:
-        """As the records of the run that takes them along."""
+        """Return the records with the id of the new run."""
         return Carried(
             tuple(call._replace(run=run_id) for call in self.calls),
             tuple(
@@ -85,7 +85,7 @@ class Carried(NamedTuple):
 
 
 def describe_error(error: Mapping[str, str]) -> str:
-    """What a failed call raised, as its record tells it, with the line of the user's code."""
+    """Return the recorded error of a failed call, with the line of the user's code."""
     words = error["message"]
     if error["kind"] != "BranchFailedError":
         words = f"{error['kind']}: {words}"
@@ -94,33 +94,33 @@ def describe_error(error: Mapping[str, str]) -> str:
 
 
 def list_shared(calls: Sequence[FlowCall], path: str) -> list[FlowCall]:
-    """The records that a run forked at a call takes along.
+    """Return the records that a run forked at a call gets.
 
-    An approval counts again only if nothing after it was started: a person approved what
-    came next then, not what comes next now.
+    An approval counts again only if no call after it was started: the person approved the
+    next calls of that time, not the next calls of now.
     """
     if not path.isdecimal():
-        raise UsageError(f"--from takes the number of a call, not {path!r}")
+        raise UsageError(f"expected the number of a call after --from, got {path!r}")
     if not any(call.path == path for call in calls):
         raise UsageError(f"there is no call {path}: gate show N --calls lists them")
-    # Call 0 made the folder ready; the new run has one of its own.
+    # Call 0 prepared the folder; the new run prepares its own.
     before = [call for call in calls if call.over and 0 < order(call.path)[0] < int(path)]
     used = [
         call.path
         for call in before
         if call.name == CallName.PAUSE and any(is_before(call.path, other.path) for other in calls)
     ]
-    # A record around a used approval would answer for it.
+    # A record that contains a used approval would replay it.
     return [call for call in before if not any(is_beneath(one, call.path) for one in used)]
 
 
 def build_carried(calls: Sequence[FlowCall], turns: Iterable[Turn]) -> Carried:
-    """What a forked run takes along: records, and the turns they came from."""
+    """Return the records for a forked run, with the turns that they came from."""
     paths = {call.path for call in calls}
     kept = [turn for turn in turns if turn.path in paths and turn.ended_at]
     return Carried(tuple(calls), tuple(kept))
 
 
 def is_carried(turn: Turn) -> bool:
-    """Whether a turn was another run's: its session is that run's, too."""
+    """Return whether a turn came from another run; its session belongs to that run too."""
     return _CARRIED in turn.id

@@ -1,6 +1,6 @@
 """Roles: agents as users define them, in Markdown files with front matter.
 
-Front matter stands between two `---` lines and is a small part of YAML:
+Front matter is between two `---` lines and is a small part of YAML:
 
     key: value               the rest of the line, up to ` #`
     key: "value"  'value'    quoted as in JSON, or with '' for '
@@ -9,8 +9,8 @@ Front matter stands between two `---` lines and is a small part of YAML:
     key:                     a list, one `- item` a line
       - item
 
-Lists of tools may also be written with commas, as Claude Code does. Keys that Claude Code knows
-and we do not need are passed over; the file's name is the role's name.
+Lists of tools may also be written with commas, as in Claude Code. Keys of Claude Code that we do
+not need are ignored. The file's name is the role's name.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ KEYS = (
     *("description", "cli", "model", "confidence", "tools", "command", "join", "arguments"),
     "limit_seconds",
 )
-"""The keys of a role; docs/roles.md says what each means."""
+"""The keys of a role; docs/roles.md explains them."""
 
-# What Claude Code reads in its own files and gatebell has no use for.
+# Keys that Claude Code reads in its own files and gatebell ignores.
 _CLAUDE_KEYS = frozenset(
     [
         *("name", "color", "disallowedTools", "permissionMode", "maxTurns", "skills", "hooks"),
@@ -48,17 +48,17 @@ class Role(NamedTuple):
     name: str
     instructions: str
     cli: str = AgentCli.CLAUDE
-    """How the agent is talked to: `claude`, `codex`, or `command` for a program of the user's."""
+    """The program of the agent: `claude`, `codex`, or `command` for a program of the user."""
     model: str = ""
     tools: tuple[str, ...] = ()
-    """The tools at hand; none named: all. To have a tool is no permission to use it unasked."""
+    """The available tools; empty: all. This does not permit their use without asking."""
     command: tuple[str, ...] = ()
     join: tuple[str, ...] = ()
-    """What opens the agent's session for a person, where the command can do that."""
+    """The command that opens the agent's session for a person; may be empty."""
     arguments: tuple[str, ...] = ()
     limit_seconds: float | None = None
     confidence: float | None = None
-    """How sure it must be of its result, from 0 to 1; below that a person confirms."""
+    """The required confidence in the result, from 0 to 1; below that a person confirms."""
     description: str = ""
     source: str = ""
     """The file it was read from."""
@@ -75,29 +75,28 @@ class _Entry(NamedTuple):
 
 
 def is_role_name(name: str) -> bool:
-    """Whether a name can be the name of a role's file, and of nothing outside its folder."""
+    """Return whether a name is valid for a role's file, and cannot leave its folder."""
     return re.fullmatch(r"\w[\w.-]*", name) is not None and len(name.encode()) <= _MAX_NAME_BYTES
 
 
 def parse_role(name: str, text: str, source: str, *, foreign: bool = False) -> Role:
-    """The role that a file defines; UsageError names the file and the line that is wrong.
+    """Read the role in a file; a UsageError names the file and the wrong line.
 
-    In a foreign file, one made for another program, unknown keys are that program's.
+    Args:
+        foreign: The file was written for another program, so unknown keys are allowed.
     """
     if not is_role_name(name):
-        raise UsageError(f"{name!r} is not a role's name: use letters, digits, _ - and .")
+        raise UsageError(f"{name!r} is not a name for a role: use letters, digits, _ - and .")
     if "\0" in text:
-        raise UsageError(f"{source} holds a NUL character: it is not a text")
+        raise UsageError(f"{source} has a NUL character: write it as a text file")
     front, instructions = _split(text.removeprefix("\ufeff"), source)
     found: dict[str, _Entry] = {}
     for entry in _entries(front, source):
         if entry.key not in KEYS:
             if not foreign and entry.key not in _CLAUDE_KEYS:
-                raise UsageError(
-                    f"{entry.where}: there is no {entry.key!r}; there are {', '.join(KEYS)}"
-                )
+                raise UsageError(f"{entry.where}: unknown key {entry.key!r}, use {', '.join(KEYS)}")
         elif entry.key in found:
-            raise UsageError(f"{entry.where}: {entry.key} stands here a second time")
+            raise UsageError(f"{entry.where}: the key {entry.key} is set a second time: remove one")
         else:
             found[entry.key] = entry
     texts = {key: _text(found[key]) for key in ("description", "cli", "model") if key in found}
@@ -128,7 +127,7 @@ def _split(text: str, source: str) -> tuple[list[str], str]:
     for number, line in enumerate(lines[1:], 1):
         if line.rstrip() == _FENCE:
             return lines[1:number], "\n".join(lines[number + 1 :])
-    raise UsageError(f"{source}, line 1: the front matter has no end: close it with a --- line")
+    raise UsageError(f"{source}, line 1: the front matter has no end: end it with a --- line")
 
 
 def _entries(lines: list[str], source: str) -> list[_Entry]:
@@ -141,26 +140,33 @@ def _entries(lines: list[str], source: str) -> list[_Entry]:
             if found:
                 found[-1].below.append(line)
             elif line.strip():
-                raise UsageError(f"{where}: this belongs to no key; a line is `key: value`")
+                raise UsageError(f"{where}: expected `key: value` before this line")
         elif pair := re.fullmatch(r"([\w-]+)\s*:(?:\s+(.*))?", line.rstrip()):
             found.append(_Entry(where, pair[1], (pair[2] or "").strip(), []))
         else:
-            raise UsageError(f"{where}: a line here is `key: value`; indent what goes on below it")
+            raise UsageError(
+                f"{where}: expected `key: value`; indent the lines that continue a value"
+            )
     return found
 
 
 def _cli(found: dict[str, _Entry], cli: str, command: tuple[str, ...]) -> str:
     if command:
         if cli and cli != AgentCli.COMMAND:
-            raise UsageError(f"{found['cli'].where}: a role has a command or a cli, not both")
+            raise UsageError(
+                f"{found['cli'].where}: a role has both a command and a cli: remove one"
+            )
         return AgentCli.COMMAND
     if cli == AgentCli.COMMAND:
-        raise UsageError(f'{found["cli"].where}: say which: command: ["./agent"]')
+        raise UsageError(f'{found["cli"].where}: the command is missing: add command: ["./agent"]')
     if "command" in found:
-        raise UsageError(f'{found["command"].where}: command is a list: ["./agent", "--flag"]')
+        raise UsageError(
+            f'{found["command"].where}: expected a list for command: ["./agent", "--flag"]'
+        )
     if "cli" in found and cli not in ROLE_CLIS:
         raise UsageError(
-            f"{found['cli'].where}: cli is {' or '.join(ROLE_CLIS)}; any other program is a command: [...]"
+            f"{found['cli'].where}: expected {' or '.join(ROLE_CLIS)} for cli; "
+            "for another program, write command: [...]"
         )
     return cli or AgentCli.CLAUDE
 
@@ -169,14 +175,14 @@ def _seconds(entry: _Entry) -> float:
     text = _text(entry)
     seconds = float(text) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) else 0.0
     if not seconds:
-        raise UsageError(f"{entry.where}: limit_seconds is a number of seconds above 0, like 1800")
+        raise UsageError(f"{entry.where}: expected seconds above 0 for limit_seconds, like 1800")
     return seconds
 
 
 def _confidence(entry: _Entry) -> float:
     text = _text(entry)
     if not re.fullmatch(r"\d(\.\d{1,9})?", text) or float(text) > 1:
-        raise UsageError(f"{entry.where}: confidence is a number from 0 to 1, like 0.8")
+        raise UsageError(f"{entry.where}: expected a number from 0 to 1 for confidence, like 0.8")
     return float(text)
 
 
@@ -209,8 +215,8 @@ def _words(entry: _Entry) -> tuple[str, ...]:
     if not _remove_comment(entry.value):
         return _read_list(entry)
     if entry.key != "tools":
-        raise UsageError(f'{entry.where}: {entry.key} is a list: ["one", "two"]')
-    # Commas inside of brackets belong to a tool's pattern: Bash(git log:*, git diff:*).
+        raise UsageError(f'{entry.where}: expected a list for {entry.key}: ["one", "two"]')
+    # Commas inside brackets belong to a tool's pattern: Bash(git log:*, git diff:*).
     text = _text(entry)
     if not re.fullmatch(r"(?:[^()]|\([^()]*\))*", text):
         raise UsageError(f'{entry.where}: write these tools as a list: ["Read", "Bash(ls)"]')
@@ -225,7 +231,7 @@ def _read_list(entry: _Entry) -> tuple[str, ...]:
         dash, _, rest = line.strip().partition(" ")
         word = _word(entry, rest.strip())
         if dash != "-" or not word:
-            raise UsageError(f"{entry.where}: {entry.key} is a list, each line below it `- word`")
+            raise UsageError(f"{entry.where}: expected lines `- word` below {entry.key}")
         found.append(word)
     return tuple(found)
 
@@ -249,7 +255,9 @@ def _inline_list(entry: _Entry) -> tuple[str, ...]:
             word, rest = plain.strip(), rest[len(plain) :]
         rest = rest.lstrip()
         if not word or rest[:1] not in (",", "]"):
-            raise UsageError(f'{entry.where}: {entry.key} is a list on one line: ["one", "two"]')
+            raise UsageError(
+                f'{entry.where}: expected a list on one line for {entry.key}: ["one", "two"]'
+            )
         found.append(word)
         rest = rest[1:].lstrip() if rest[0] == "," else rest
     if _remove_comment(rest[1:]) or _items(entry):
@@ -258,7 +266,7 @@ def _inline_list(entry: _Entry) -> tuple[str, ...]:
 
 
 def _read_quoted(entry: _Entry, text: str) -> tuple[str, str]:
-    """What stands in quotation marks, and what follows them."""
+    """Return the text in quotation marks, and the rest of the line."""
     if text[0] == "'":
         if single := re.match(r"'((?:[^']|'')*)'", text):
             return single[1].replace("''", "'"), text[single.end() :]
@@ -268,11 +276,13 @@ def _read_quoted(entry: _Entry, text: str) -> tuple[str, str]:
             return word, text[end:]
         except ValueError:
             pass
-    raise UsageError(f"{entry.where}: the quotation does not end, or holds an unknown \\ sign")
+    raise UsageError(
+        f"{entry.where}: the closing quotation mark is missing, or a \\ escape is unknown"
+    )
 
 
 def _items(entry: _Entry) -> list[str]:
-    """The lines below a key that say something."""
+    """Return the lines below a key that are not empty or comments."""
     return [line for line in entry.below if _remove_comment(line.strip())]
 
 

@@ -1,4 +1,4 @@
-"""A run as a plan: its calls in order, its branches nested, and where people came in."""
+"""A run as JSON or XML: its calls, its nested branches, and its asks to people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.runs import FlowCall, Run, Turn
     from gatebell.domain.sessions.visits import Terms, Visit
 
-# What no XML document may hold, not even escaped.
+# Characters that XML does not allow, not even escaped.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPES: dict[str, str | int | None] = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
 _IN_ATTRIBUTES = _ESCAPES | {'"': "&quot;", "\n": "&#10;", "\t": "&#9;"}
@@ -38,7 +38,7 @@ def plan(
     asks: Sequence[Ask],
     visits: Sequence[Visit] = (),
 ) -> dict[str, Any]:
-    """The run as JSON. `asks` are those that its calls opened, `sittings` the stays in their sessions."""
+    """Return a run as JSON, with the `asks` of its calls and the `visits` to their sessions."""
     made: dict[str, dict[str, Any]] = {}
     for call in calls:
         made[call.path] = _call(call, turns, asks, visits)
@@ -134,7 +134,7 @@ def _session(ask: Ask, terms: Terms, visits: Sequence[Visit]) -> dict[str, Any]:
 
 
 def to_xml(document: Mapping[str, Any]) -> str:
-    """A plan as XML that every parser takes, whatever its texts hold."""
+    """Return the JSON of a run as valid XML, for any texts."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     lines.append(_start("run", document, _OF_RUN))
     lines += _texts(1, document, ("prompt", "reason"))
@@ -175,9 +175,9 @@ def _interaction_lines(depth: int, one: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _session_lines(depth: int, one: Mapping[str, Any], session: Mapping[str, Any]) -> Iterator[str]:
-    """In a shape of its own, which other programs read.
+    """Yield a session in a special format, which other programs read.
 
-    There the status is how the session ended; what was decided in it is the outcome.
+    There the status is the end of the session, and the outcome is its decision.
     """
     pad = "  " * depth
     named = {"type": "interactive_session", "status": session["outcome"]}

@@ -1,4 +1,4 @@
-"""Runs of flows: their calls, their turns, and every step of their lives."""
+"""Runs of flows, their calls and turns, and every change of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ENDED = (RunState.COMPLETED, RunState.STUCK, RunState.FAILED)
 DRIVER = "gate"
-"""Who drives runs, as the audit trail names it."""
+"""The actor of events when a driver changes a run."""
 
 _MAX_REASON_LENGTH = 4_000
 
@@ -32,29 +32,29 @@ class Run(NamedTuple):
     id: int
     flow: str
     source: str
-    """The file the flow stands in."""
+    """The file with the flow."""
     source_digest: str
     prompt: str
     project: str
-    """Where the flow, its roles and its rules are read from; never a folder that agents edit."""
+    """The folder with the flow, its roles and its rules; never a folder that agents edit."""
     started_by: str
-    """Who started it."""
+    """The person who started it."""
     created_at: datetime
     folder: str = ""
-    """Where its agents work."""
+    """The folder in which its agents work."""
     root: str = ""
     branch: str = ""
     base: str = ""
     state: RunState = RunState.READY
     reason: str = ""
-    """What it waits for, or why it ended."""
+    """The reason why it waits, or why it ended."""
     error: str = ""
     """The traceback of a failed run."""
     result: Any = None
     agent: str = ""
     """The role that works or waits."""
     stopped_at: str = ""
-    """The calls at which it stopped, with blanks between, for whoever takes it up again."""
+    """The paths of the calls at which it stopped, with spaces between, for its resumption."""
     ready_at: datetime | None = None
     """A ready run sleeps until then."""
     waiting_since: datetime | None = None
@@ -62,21 +62,21 @@ class Run(NamedTuple):
     parent: int | None = None
     parent_path: str = ""
     claim: int = 0
-    """Rises with every claim, stop and resumption: whoever holds an older one writes nothing."""
+    """Rises with every claim, stop and resumption. A process with an older claim cannot write."""
     owner: str = ""
-    """The process that drives it, or keeps it between two drives."""
+    """The process that drives it, or that keeps it between two drives."""
     lease_until: datetime | None = None
-    """Until when the owner drives it; an owner without a lease keeps it while its process lives."""
+    """The end of the owner's lease; an owner without a lease keeps the run while it lives."""
     crash_count: int = 0
-    """How many of its drivers died one after another without getting any further."""
+    """The number of drivers in a row that died without progress."""
     task: str = ""
     """The task that it works on."""
     priority: Priority = Priority.NORMAL
-    """Of several that are ready, those with the smallest number go on first."""
+    """Of several ready runs, the smallest number goes first."""
 
     @property
     def name(self) -> str:
-        """As owners of asks and subjects of events are named."""
+        """The name in owners of asks and subjects of events."""
         return f"run:{self.id}"
 
     @property
@@ -85,7 +85,7 @@ class Run(NamedTuple):
 
     @property
     def is_kept(self) -> bool:
-        """Whether its owner keeps it also while it waits; the owner may be dead by now."""
+        """Whether its owner keeps it while it waits; the owner may be dead."""
         return bool(self.owner) and self.lease_until is None
 
 
@@ -94,12 +94,12 @@ class FlowCall(NamedTuple):
 
     run: int
     path: str
-    """`3`, or `4.1.2` for the second call in the first branch of the fourth."""
+    """`3`, or `4.1.2` for the second call in the first branch of call 4."""
     name: CallName
     label: str
     """The role, question or name of the step."""
     digest: str
-    """Of its arguments."""
+    """The digest of its arguments."""
     started_at: datetime
     state: CallState = CallState.OPEN
     """`open`, `waiting` for a person, `held` by one, `recorded` or `failed`."""
@@ -108,12 +108,12 @@ class FlowCall(NamedTuple):
     """`{kind, message}` of a failed call."""
     ask_id: str = ""
     attempt: int = 1
-    """Rises only when a person has it tried again."""
+    """Rises only when a person starts it again."""
     asked: int = 0
-    """How many asks it has opened in this attempt."""
+    """The number of asks that it has opened in this attempt."""
     dangerous: bool = False
     accepted: bool = False
-    """A person keeps this record although its arguments are others now."""
+    """A person accepted this record although its arguments have changed."""
     snapshot: str = ""
     """The folder as it was before this call."""
     owner: str = ""
@@ -126,7 +126,7 @@ class FlowCall(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The same whenever this call is tried again, and no other call's."""
+        """A key of this call and attempt, the same after a crash."""
         return f"run-{self.run}/{self.path}/{self.attempt}"
 
 
@@ -144,7 +144,7 @@ class Turn(NamedTuple):
     started_at: datetime
     fork_of: str = ""
     process: str = ""
-    """Of the agent, written before it begins."""
+    """The process of the agent, written before it begins."""
     by: str = ""
     """The person who joined the session; empty for a turn of the agent alone."""
     ask_id: str = ""
@@ -153,24 +153,24 @@ class Turn(NamedTuple):
     signal: Any = None
     words: str = ""
     offered: Any = None
-    """What the agent signalled while it worked; written by itself."""
+    """The signal that the agent itself wrote while it worked."""
 
 
 class RunChange(NamedTuple):
-    """A run after a step, with all that must be written in the same transaction."""
+    """A run after a change, with everything that the same transaction must write."""
 
     run: Run
     calls: tuple[FlowCall, ...] = ()
     turns: tuple[Turn, ...] = ()
     events: tuple[Event, ...] = ()
     withdrawn: tuple[Change, ...] = ()
-    """Asks that nobody needs to answer any more, unless somebody just did."""
+    """Asks to cancel because they are not needed any more, unless they were just answered."""
     task_state: TaskState | None = None
-    """Where a person who ends the run brings its task; otherwise the task follows the run."""
+    """The state for its task when a person ends the run; otherwise the task follows the run."""
 
     @property
     def actor(self) -> str:
-        """Who makes this step."""
+        """The principal that makes this change."""
         return self.events[0].actor if self.events else DRIVER
 
 
@@ -179,7 +179,7 @@ def event(what: EventKind, run: Run, actor: str, **content: Any) -> Event:
 
 
 def build_started_event(run: Run, caller: Caller, seen: Mapping[str, str] | None = None) -> Event:
-    """`seen`: the digests of the flow and the roles as whoever started it could see them."""
+    """Return the event of a start; `seen` has the digests of the flow and roles at that time."""
     content = {
         "seen": seen,
         "flow": run.flow,
@@ -194,14 +194,14 @@ def build_started_event(run: Run, caller: Caller, seen: Mapping[str, str] | None
 
 
 def keep(run: Run, owner: str) -> Run:
-    """The run as the process keeps it that started it or follows it."""
+    """Return the run as kept by a process that started or follows it."""
     return run._replace(owner=owner, lease_until=None)
 
 
 def claim(run: Run, owner: str, lease_until: datetime | None) -> RunChange:
-    """The run in the hands of one process. Claims are not audited: they change nothing.
+    """Let one process claim the run. Claims have no audit event: they change no result.
 
-    Without a lease the process also keeps it when it parks.
+    Without a lease the process also keeps the run while it is parked.
     """
     after = run._replace(
         state=RunState.RUNNING, owner=owner, claim=run.claim + 1, lease_until=lease_until, ready_at=None,
@@ -211,7 +211,7 @@ def claim(run: Run, owner: str, lease_until: datetime | None) -> RunChange:
 
 
 def turn_began(run: Run, turn: Turn, role_digest: str) -> Event:
-    """Which role, as it was defined then, was sent what."""
+    """Return the event of a turn: the role, its definition then, and the prompt."""
     return event(
         EventKind.TURN_BEGAN, run, DRIVER,
         call=turn.path, turn=turn.id, role=turn.role, role_digest=role_digest,
@@ -220,18 +220,18 @@ def turn_began(run: Run, turn: Turn, role_digest: str) -> Event:
 
 
 def record(run: Run, call: FlowCall, value: Any, now: datetime) -> RunChange:
-    """A call's result; it is never computed again (law 5)."""
+    """Record the result of a call; it is never computed again (law 5)."""
     after = call._replace(state=CallState.RECORDED, value=value, ended_at=now)
-    told = event(EventKind.CALL_RECORDED, run, DRIVER, call=call.path, name=call.name)
-    return RunChange(run, (after,), events=(told,))
+    audit_event = event(EventKind.CALL_RECORDED, run, DRIVER, call=call.path, name=call.name)
+    return RunChange(run, (after,), events=(audit_event,))
 
 
 def fail(run: Run, call: FlowCall, error: dict[str, str], now: datetime) -> RunChange:
     after = call._replace(state=CallState.FAILED, error=error, ended_at=now)
-    told = event(
+    audit_event = event(
         EventKind.CALL_FAILED, run, DRIVER, call=call.path, name=call.name, kind=error["kind"]
     )
-    return RunChange(run, (after,), events=(told,))
+    return RunChange(run, (after,), events=(audit_event,))
 
 
 def park(
@@ -240,9 +240,9 @@ def park(
     asks: Sequence[Ask],
     wake_at: datetime | None = None,
 ) -> RunChange:
-    """The run waits for people, and perhaps a branch of it for a time as well.
+    """Let the run wait for people; a branch may also wait for a time.
 
-    Nobody has to stay alive for it (law 1).
+    No process has to stay alive for it (law 1).
     """
     agents = [call.label for call in waiting if call.name == CallName.RUN]
     after = run._replace(
@@ -254,8 +254,8 @@ def park(
         ready_at=wake_at,
         **_between_drives(run),
     )
-    told = event(EventKind.RUN_PARKED, run, DRIVER, calls=[call.path for call in waiting])
-    return RunChange(after, events=(told,))
+    audit_event = event(EventKind.RUN_PARKED, run, DRIVER, calls=[call.path for call in waiting])
+    return RunChange(after, events=(audit_event,))
 
 
 def sleep(run: Run, until: datetime) -> RunChange:
@@ -266,12 +266,12 @@ def sleep(run: Run, until: datetime) -> RunChange:
 
 
 def release(run: Run) -> RunChange:
-    """Whoever drove it lets go; anybody may go on."""
+    """End the drive of a run; any process may go on with it."""
     return RunChange(run._replace(state=RunState.READY, ready_at=None, **_RELEASED))
 
 
 def let_go(run: Run) -> RunChange:
-    """The process that kept it between two drives does so no longer."""
+    """End the ownership of a process that kept the run between two drives."""
     return RunChange(run._replace(claim=run.claim + 1, **_RELEASED))
 
 
@@ -281,7 +281,7 @@ def complete(run: Run, result: Any, now: datetime) -> RunChange:
 
 
 def give_up(run: Run, reason: str, path: str, now: datetime) -> RunChange:
-    """The flow itself, or a person's silence, ends the run as stuck."""
+    """End the run as stuck, by the flow itself or by a timeout."""
     after = _end_run(run, RunState.STUCK, reason, now)._replace(stopped_at=path)
     return RunChange(after, events=(event(EventKind.RUN_STUCK, run, DRIVER, reason=after.reason),))
 
@@ -296,15 +296,15 @@ def break_down(run: Run, reason: str, traceback: str, path: str, now: datetime) 
 def stop(
     run: Run, caller: Caller, reason: str, now: datetime, task_state: TaskState | None = None
 ) -> RunChange:
-    """A person ends the run; it can be taken up again at the call where it stopped."""
+    """End the run for a person; it can be resumed at the call where it stopped."""
     if run.has_ended:
-        raise RefusedError(f"run {run.id} has ended already ({run.state})")
+        raise RefusedError(f"run {run.id} has already ended ({run.state})")
     after = _end_run(run, RunState.STUCK, reason, now)._replace(
         claim=run.claim + 1, agent=run.agent, stopped_at=run.stopped_at
     )
     content = {"reason": after.reason, "via": caller.via, "evidence": caller.evidence}
-    told = Event(EventKind.RUN_STOPPED, run.name, caller.actor, content)
-    return RunChange(after, events=(told,), task_state=task_state)
+    audit_event = Event(EventKind.RUN_STOPPED, run.name, caller.actor, content)
+    return RunChange(after, events=(audit_event,), task_state=task_state)
 
 
 def resume(
@@ -315,16 +315,18 @@ def resume(
     accept: str = "",
     seen: Mapping[str, str] | None = None,
 ) -> RunChange:
-    """Take an ended run up again: only what failed, or was not answered, is tried again.
+    """Resume an ended run: only calls that failed, or had no answer, are tried again.
 
     `settled` names the asks of this run that ended without an answer.
     """
     if run.state == RunState.COMPLETED:
         raise RefusedError(
-            f"run {run.id} is completed; gate resume {run.id} --from N opens a new run there"
+            f"run {run.id} is completed: gate resume {run.id} --from N opens a new run at call N"
         )
     if not run.has_ended:
-        raise RefusedError(f"run {run.id} has not ended: it is {run.state}")
+        raise RefusedError(
+            f"run {run.id} has not ended, it is {run.state}: to end it, gate stop {run.id}"
+        )
     unanswered = set(settled)
     again = []
     for call in calls:
@@ -349,27 +351,27 @@ def resume(
         "via": caller.via,
         "evidence": caller.evidence,
     }
-    told = Event(EventKind.RUN_RESUMED, run.name, caller.actor, content)
-    return RunChange(after, tuple(again), events=(told,))
+    audit_event = Event(EventKind.RUN_RESUMED, run.name, caller.actor, content)
+    return RunChange(after, tuple(again), events=(audit_event,))
 
 
 def _must_be_acceptable(call: FlowCall) -> None:
     if call.name in ASKING:
         raise RefusedError(
-            f"an answer counts for what was asked, and call {call.path} asks something else now: "
+            f"call {call.path} asks another question now, so its old answer cannot be kept: "
             f"gate resume {call.run} --from {call.path} asks again, in a new run"
         )
 
 
 def _again(call: FlowCall) -> FlowCall:
-    """To be tried once more, as another attempt."""
+    """Return the call ready for another attempt."""
     return call._replace(
         state=CallState.OPEN, error=None, ask_id="", asked=0, attempt=call.attempt + 1, ended_at=None,
     )  # fmt: skip
 
 
 def close_ask(call: FlowCall) -> FlowCall:
-    """Its ask is done with; the next one is another."""
+    """Return the call without its ask; the next ask gets another number."""
     return call._replace(state=CallState.OPEN, ask_id="", asked=call.asked + 1)
 
 

@@ -1,4 +1,4 @@
-"""Steps of an agent's session, as its log tells them."""
+"""The steps in the log of an agent's session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class StepKind(StrEnum):
-    """What a step in the log of an agent's session is; `problem` is its service's."""
+    """The kind of a step in a session's log; `problem` is an error of the agent's service."""
 
     PROMPT = "prompt"
     WORDS = "words"
@@ -24,7 +24,7 @@ class StepKind(StrEnum):
 
 
 class Step(NamedTuple):
-    """One thing that the log tells."""
+    """One entry of the log."""
 
     kind: StepKind
     text: str
@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
 
 def open_call(steps: Sequence[Step], call: Call) -> str:
-    """The id of the call like this one that has no result yet; nothing if there are several."""
+    """Return the id of the same call without a result; empty if there are several or none."""
     done = {step.call_id for step in steps if step.kind == StepKind.RESULT}
     found = set()
     for step in steps:

@@ -1,8 +1,8 @@
-"""Signals: what an agent reports at the end of a turn, and how it is found.
+"""Signals: the reports of agents at the end of a turn, and how they are found.
 
-It comes by the tool `signal`, by a file of the turn's own, or as the last JSON object of the
-agent's last words; in that order. Whatever is torn, broken, quoted or part of something bigger
-is no signal, and no signal is an ERROR.
+A signal comes by the tool `signal`, by the turn's own file, or as the last JSON object in the
+agent's last words, in that order. An object that is cut off, invalid, quoted or a part of
+another one is not a signal. A turn without a signal is an ERROR.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STATUSES: tuple[str, ...] = tuple(SignalStatus)
 
 SIGNAL_FOLDER = ".agents/signals"
 CONTEXT_FILE = ".agents/context.md"
-"""Both within the run's folder: where agents signal, and what was said in the run so far."""
+"""Both in the run's folder: the files with signals, and the file with the results so far."""
 
 _OTHER_NAMES = {"NEEDS_INPUT": SignalStatus.NEEDS_HUMAN}
 _MAX_STATUS_LENGTH = 64
@@ -47,52 +47,52 @@ def _no_json(constant: str) -> None:
 _DECODER = json.JSONDecoder(parse_constant=_no_json)
 QUOTED_LINE = re.compile(r"^[ \t]*+[>│].*", re.MULTILINE)
 PART_OF_MORE = re.compile(r"\s*+[,\]}]")
-# What may come next, by what is open and what came last.
+# The tokens that may follow, by the open bracket and the last token.
 _KEY, _KEY_OR_END = ("text",), ("text", "}")
 _VALUE = ("text", "word", "{", "[")
 _AFTER_VALUE = {"{": (",", "}"), "[": (",", "]")}
 
 
 class Signal(NamedTuple):
-    """What an agent reports."""
+    """The report of an agent."""
 
     status: str
-    """In capitals, blanks as `_`: one of STATUSES or a word of the agent's own."""
+    """In capitals, spaces as `_`: one of STATUSES or the agent's own word."""
     reason: str = ""
     summary: str = ""
     question: str = ""
     options: tuple[str, ...] = ()
-    """What the agent proposes as answers to its question."""
+    """Answers to its question that the agent proposes."""
     value: Any = None
     message: str = ""
     more: Mapping[str, Any] = {}
-    """Everything else that stood in the signal."""
+    """All other fields of the signal."""
 
     @property
     def own_words(self) -> str:
-        """What others are told of it, in the agent's own words."""
+        """The text for other agents, in the agent's own words."""
         return self.summary or self.message or self.reason or self.question
 
     @property
     def question_text(self) -> str:
-        """What a person is asked when the agent needs one."""
+        """The question to a person when the agent needs one."""
         return self.question or self.reason or self.message or self.summary
 
     @property
     def beside(self) -> str:
-        """All else that the agent says where it asks."""
+        """The other texts of the signal, without the question."""
         words = (self.summary, self.reason, self.message)
         return "\n".join(one for one in dict.fromkeys(words) if one and one != self.question_text)
 
     @property
     def context(self) -> str:
-        """What stands beside its question: the context that the agent gives, then all else."""
+        """The context of its question: the agent's context, then the other texts."""
         given = self.more.get("question_context") or self.more.get("questionContext")
         return "\n\n".join(filter(None, [_text(given), self.beside, self.details]))
 
     @property
     def details(self) -> str:
-        """The details that the agent gives, and the issues that it found."""
+        """The agent's details, and the issues that it found."""
         details, issues = self.more.get("details"), self.more.get("issues")
         found = issues if isinstance(issues, list) else [issues] if issues else []
         listed = "\n".join(f"- {_words(one)}" for one in found)
@@ -101,7 +101,7 @@ class Signal(NamedTuple):
 
     @property
     def confidence(self) -> float | None:
-        """How sure the agent says it is, from 0 to 1."""
+        """The agent's confidence, from 0 to 1."""
         given = self.more.get("confidence")
         if isinstance(given, bool) or not isinstance(given, int | float):
             return None
@@ -112,23 +112,23 @@ _TEXTS = ("reason", "summary", "question", "message")
 
 
 def with_question(signal: Signal) -> Signal:
-    """The signal with its summary as the question, where the agent gave no other."""
+    """Return the signal with its summary as the question, if it has no question."""
     words = (signal.question, signal.summary, signal.reason, signal.message)
     return signal._replace(question=next((one for one in words if one.strip()), ""))
 
 
 def signal_file(role: str, turn_id: str) -> str:
-    """The file by which the agent of this turn may signal, within the run's folder."""
+    """Return the path of the signal file of this turn, within the run's folder."""
     return f"{SIGNAL_FOLDER}/{role}-{turn_id}.json"
 
 
 def signal_environ(run_id: int, turn_id: str, path: str) -> dict[str, str]:
-    """The variables that an agent needs to signal; `path` is its signal file."""
+    """Return the variables that an agent needs to signal; `path` is its signal file."""
     return {"GATE_TURN": turn_id, "GATE_RUN": str(run_id), "GATE_SIGNAL_FILE": path}
 
 
 def parse_signal(given: Any) -> Signal | None:
-    """The signal that a JSON value is; None: it is none."""
+    """Read a signal from a JSON value; None if it is not a signal."""
     if not isinstance(given, dict):
         return None
     try:
@@ -169,14 +169,14 @@ def _options(given: Any) -> tuple[str, ...]:
 
 
 def to_json(signal: Signal) -> dict[str, Any]:
-    """As the journal keeps it."""
+    """Return a signal as the journal keeps it."""
     defaults = Signal._field_defaults
     given = {name: part for name, part in signal._asdict().items() if part != defaults.get(name)}
     return given | ({"options": list(signal.options)} if signal.options else {})
 
 
 def as_given(signal: Signal) -> dict[str, Any]:
-    """As an agent gives it: one object, with everything else beside the rest."""
+    """Return a signal as an agent gives it: one flat object."""
     kept = to_json(signal)
     return {**kept.pop("more", {}), **kept}
 
@@ -186,7 +186,7 @@ def from_json(kept: Mapping[str, Any]) -> Signal:
 
 
 def explicit(offered: Mapping[str, Any] | None, file_text: str | None) -> Signal | None:
-    """What an agent gave by the tool or, else, by the file."""
+    """Return the signal that came by the tool, or else by the file."""
     return parse_signal(offered) or parse_signal(whole_json(file_text or ""))
 
 
@@ -197,10 +197,10 @@ def judge(
     words: str,
     problem: str,
 ) -> Signal:
-    """What a turn has come to.
+    """Return the signal of a turn.
 
-    What the agent gave by the tool or the file counts even if its program crashed afterwards;
-    its words count only if it ended well, for then they were its last.
+    A signal by the tool or the file counts even if the program crashed later. The agent's
+    words count only if the program ended well, because only then they are its last words.
     """
     if given := explicit(offered, file_text):
         return given
@@ -210,28 +210,28 @@ def judge(
 
 
 def last_signal(words: str) -> Signal | None:
-    """The signal that somebody's last words hold, if any."""
+    """Return the last signal in a text; None without one."""
     found = (parse_signal(one) for one in json_objects(words))
     return next((signal for signal in found if signal), None)
 
 
 def _missing(words: str, file_text: str) -> Signal:
-    broken = ": its signal file holds no whole JSON object with a status" if file_text else ""
+    broken = ": its signal file has no complete JSON object with a status" if file_text else ""
     return Signal(SignalStatus.ERROR, reason=f"the agent gave no signal{broken}{last_words(words)}")
 
 
 def last_words(words: str) -> str:
-    """The end of what an agent said, as the end of a sentence about it."""
+    """Return the last words of an agent, as the end of a sentence."""
     last = storable(words.strip())
     cut = f"… {last[-_MAX_LAST_WORDS:]}" if len(last) > _MAX_LAST_WORDS else last
     return f"; its last words: {cut}" if last else " and said nothing"
 
 
 def json_objects(text: str) -> Iterator[dict[str, Any]]:
-    """The complete JSON objects that stand by themselves in a text, the last one first.
+    """Yield the complete JSON objects in a text, the last one first.
 
-    Not: an object in a quotation (its line begins with > or │), and one that a comma or a closing
-    bracket follows, for that is a part of something bigger which is not whole itself.
+    It skips an object in a quotation (its line begins with > or │), and one before a comma or a
+    closing bracket, which is a part of an incomplete value.
     """
     text = QUOTED_LINE.sub("", text)
     for start, end in reversed(list(spans(text))):
@@ -240,7 +240,7 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def whole_json(text: str) -> Any:
-    """The JSON value that a text is; None: it is null, or none at all."""
+    """Return the JSON value of a text; None for null and for invalid JSON."""
     try:
         return _DECODER.decode(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
@@ -248,11 +248,11 @@ def whole_json(text: str) -> Any:
 
 
 def spans(text: str, openings: str = "{") -> Iterator[tuple[int, int]]:
-    """Where complete objects begin and end, each outside of all others; with `{[` also arrays.
+    """Yield the start and end of complete objects that are not inside others; `{[`: arrays too.
 
-    A brace that an attempt has passed needs none of its own: it would fail at the same place. What
-    the attempt took for the inside of a string is looked at again, and what is a string then
-    was none before; so no place is looked at more than twice, however hostile the text is.
+    An attempt does not start at a brace that an earlier attempt has passed: it would fail at the
+    same place. The inside of a string is scanned again, but then the roles of strings and other
+    text are swapped. So no place is scanned more than twice, for any text.
     """
     passed: set[int] = set()
     opening = re.compile(f"[{re.escape(openings)}]")
@@ -266,7 +266,7 @@ def spans(text: str, openings: str = "{") -> Iterator[tuple[int, int]]:
 
 
 def _end(text: str, start: int, passed: set[int]) -> int:
-    """Where the value ends that begins here, or 0; what is opened is noted in `passed`."""
+    """Return the end of the value that starts here, or 0; add its open brackets to `passed`."""
     opened: list[str] = []
     at = start
     wanted: tuple[str, ...] = (text[start],)

@@ -1,7 +1,7 @@
-"""Verdicts: what one message of a conversation plainly decides, read as narrowly as can be.
+"""The decision in one message of a conversation, read as narrowly as possible.
 
-An approval is only what consists of nothing but words of approval, in a message without any sign of
-doubt; a word that is not known spoils it. A refusal is found more readily.
+An approval consists only of words of approval, in a message without any sign of doubt. One
+unknown word is enough to ignore it. A refusal is recognised more easily.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 APPROVED, REJECTED = Decision.APPROVED, Decision.REJECTED
 
 _MAX_LENGTH = 20_000
-# Stands for what somebody else said: a quotation, code, or our own words.
+# Replaces the words of others: a quotation, code, or our own words.
 BLANK = "\ufffc"
 
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1.*?$|\Z)", re.MULTILINE | re.DOTALL)
@@ -54,7 +54,7 @@ def _any_of(words: str) -> str:
     return rf"(?<!\w)(?:{words})(?!\w)"
 
 
-# Each with the blank after it that the next one needs.
+# Each with the space that separates it from the next one.
 _UNIT = re.compile(
     rf"(?P<approves>(?:{approval_words.APPROVES})(?: |$))|(?P<goes>(?:{approval_words.GOES})(?: |$))"
     rf"|(?P<beside>(?:{approval_words.BESIDE})(?: |$))"
@@ -75,28 +75,28 @@ _REFUSES, _STEMS, _NEGATES, _WAITS, _DOUBTS, _PRAISES, _COMMON = (
 
 
 class Reading(NamedTuple):
-    """What one message says."""
+    """The meaning of one message."""
 
     value: str | list[str] | None = None
     quote: str = ""
-    """The words it stands on."""
+    """The words that it is based on."""
     refuses: bool = False
     clouded: bool = False
-    """It may take back what was said before, or it holds a trick."""
+    """It may take back an earlier decision, or it contains a trick."""
 
 
 def statements(text: str) -> list[str]:
-    """A line end divides nothing: what stands over a line may say whose words it holds."""
+    """Split a text into sentences, not at line ends: a line above may name another author."""
     return [part.strip() for part in _STATEMENT_END.split(text) if part.strip()]
 
 
 def skeleton(text: str) -> str:
-    """Letters and digits alone: by these a text is known again however it is set."""
+    """Return only the letters and digits of a text, to recognise it in any layout."""
     return "".join(filter(str.isalnum, text)).lower()
 
 
 def _own_words(text: str) -> str:
-    """The text with everything blanked that quotes or shows something."""
+    """Return the text with a placeholder for each quotation and each piece of code."""
     text = unicodedata.normalize("NFC", text.replace("\r\n", "\n")).translate(_APOSTROPHES)
     for shown in (_FENCED, _FOREIGN, _INLINE):
         text = shown.sub(BLANK, text)
@@ -108,7 +108,7 @@ def asks(text: str) -> bool:
 
 
 def _deceives(text: str) -> bool:
-    """Whether what is read may differ from what is seen: hidden, overlaid, look-alike letters."""
+    """Return whether a text may look different: hidden, overlaid or look-alike letters."""
     return (
         _REMARKS.search(inert(text)) is not None
         or any(sign.search(text) for sign in (_MARKUP, _OVERLAID, _SPELLED))
@@ -119,7 +119,7 @@ def _deceives(text: str) -> bool:
 
 def _is_masked(word: str) -> bool:
     plain = unicodedata.normalize("NFKC", word)
-    scripts = {unicodedata.name(letter, "?").split()[0] for letter in word if letter.isalpha()}
+    scripts = {unicodedata.name(one, "?").split()[0] for one in word if one.isalpha()}
     return (plain != word and any(map(str.isalpha, plain))) or len(scripts - _EAST) > 1
 
 
@@ -129,7 +129,7 @@ def _fold(statement: str) -> str:
 
 
 def _kinds(statement: str) -> set[str | None] | None:
-    """The kinds of words that a statement consists of; None: there are others too."""
+    """Return the kinds of words in a statement; None if it has unknown words."""
     if _MOCKS.search(statement):
         return None
     text = re.sub(" +", " ", _fold(statement))
@@ -146,12 +146,12 @@ def _kinds(statement: str) -> set[str | None] | None:
 
 
 def is_courtesy(text: str) -> bool:
-    """Whether a message says nothing but yes, fine, thanks."""
+    """Return whether a message has only words like yes, fine and thanks."""
     return all(_kinds(one) == {"beside"} for one in statements(text))
 
 
 def _is_doubtful(statement: str) -> bool:
-    """Whether anything in it tells that what stands beside it may not be meant."""
+    """Return whether a statement casts doubt on the statements beside it."""
     low = _DIGIT_AS_LETTER.sub(lambda digit: digit[0].translate(_DIGITS), statement.lower())
     return (
         any(sign.search(low) for sign in (_STRANGE, _NEGATES, _WAITS, _DOUBTS, _REFUSES))
@@ -161,12 +161,12 @@ def _is_doubtful(statement: str) -> bool:
 
 
 def _is_content(statement: str) -> bool:
-    """Whether it tells of nothing but having looked and being content."""
+    """Return whether a statement only says that a person looked and is content."""
     return _PRAISES.search(statement.lower()) is not None and not _is_doubtful(statement)
 
 
 def _is_refusal(statement: str) -> bool:
-    """Whether a statement refuses: by a word for it, or by not approving."""
+    """Return whether a statement refuses: by a word of refusal, or by a negated approval."""
     low = _fold(statement)
     if _NO.fullmatch(low):
         return True
@@ -178,10 +178,11 @@ def _is_refusal(statement: str) -> bool:
 
 
 def read_approval(text: str, *, by_person: bool, asked: bool, ours: Collection[str]) -> Reading:
-    """Whether a message approves, refuses, or neither.
+    """Return whether a message approves, refuses, or neither.
 
-    `asked`: an agent's question stands before it, so that `let's go` may answer that one. `ours`
-    holds the skeletons of statements that we put in ourselves.
+    Args:
+        asked: The message before is an agent's question, which `let's proceed` may answer.
+        ours: Skeletons of our own statements.
     """
     words = _own_words(text)
     if len(words) > _MAX_LENGTH or _deceives(words):
@@ -215,13 +216,13 @@ _WRAPPED = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
 
 
 def read_choice(text: str, options: Sequence[str], *, multiple: bool) -> Reading:
-    """Which of the options a message names as its decision, and nothing beside it."""
+    """Return the options that a message names as its only decision."""
     bare = _WRAPPED.sub(lambda wrapped: wrapped[1] or wrapped[2], text)
     words = _own_words(bare).strip()
     if len(words) > _MAX_LENGTH or _deceives(words):
         return Reading(clouded=True)
     lines, said = words.split("\n"), statements(words)
-    # An option may hold a full stop or a question mark: the whole is tried before its end.
+    # An option may contain a full stop or a question mark, so the whole text is tried first.
     for end in dict.fromkeys((words, lines[-1].strip(), *said[-1:])):
         before = words[: words.rindex(end)]
         if chosen := _find_named(end, options, multiple=multiple):
@@ -232,7 +233,7 @@ def read_choice(text: str, options: Sequence[str], *, multiple: bool) -> Reading
 
 
 def _set(text: str) -> str:
-    """As options are compared."""
+    """Return a text in the form in which options are compared."""
     return re.sub(r"\s+", " ", text.translate(_APOSTROPHES)).strip(_FULL_STOPS).casefold()
 
 
@@ -257,7 +258,7 @@ def _find_named(statement: str, options: Sequence[str], *, multiple: bool) -> li
 
 
 def _read_list(text: str, statement: str, options: Sequence[str], *, multiple: bool) -> list[str]:
-    """The options that a text is a list of, in their own order; longer names before shorter."""
+    """Return the options that a text lists, in their own order; try longer names first."""
     found: list[str] = []
     at = 0
     while at < len(text):

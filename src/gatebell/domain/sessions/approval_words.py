@@ -1,21 +1,21 @@
-"""English words with which people decide, refuse and hesitate; `approval_parser.py` reads them.
+"""English words with which people decide, refuse and hesitate, for `approval_parser.py`.
 
-Each is a list of words or phrases, as a regular expression, in small letters and with ' only.
+Each is a list of words or phrases, as a regular expression, in lower case and with ' only.
 """
 
 from __future__ import annotations
 
-# What announces a decision: `Decision: …`.
+# Words that announce a decision: `Decision: …`.
 LABELS = r"(?:(?:my|our|the|final) ){0,2}(?:decision|verdict|outcome|choice|answer)"
 
-# What may stand beside a decision, and decides nothing.
+# Words that may be beside a decision, and decide nothing.
 BESIDE = (
     r"yes|yep|ok|okay|sure|good|great|fine|perfect|thanks|thank you|thx|noted|recorded|understood"
     r"|go ahead|(?:looks|sounds|all) good(?: to me)?"
     r"|no (?:objections?|concerns?|issues?|problems?)(?: from me| found)?"
 )
 
-# What tells that somebody has looked and is content; no other sentence may go before.
+# Words of a person who looked and is content; only such sentences may precede an approval.
 PRAISES = (
     r"good|great|nice|happy|content|fine|right|correct|green|pass(?:es|ed)?|clean|solid|works"
     r"|(?:i|we)(?: have|'ve)?(?: now)? (?:read|checked|reviewed|looked|tested|verified)"
@@ -26,33 +26,33 @@ _IT = (
     r"(?:(?:of )?(?:(?:this|the) (?:changes?|plan|proposal|request|pr|pull request|merge request"
     r"|release|migration|refactoring|deployment|diff|design|schema)|it|this|that|all of (?:it|this)))"
 )
-# What plainly is an approval, by a person or an agent.
+# Clear approvals, by a person or an agent.
 APPROVES = (
     rf"approved(?: as is)?|(?:i|we)(?: hereby| fully)? approve(?: {_IT})?"
     rf"|(?:i'm|i am|we're|we are) approving {_IT}|{_IT} is(?: hereby)? approved"
 )
 
-# What is an approval if a person says it, and not to a question of the agent's.
+# Approvals only by a person, and not as the answer to an agent's question.
 GOES = r"lgtm|ship it|merge it|yes proceed|(?:let's|let us) proceed"
 
-# What is a refusal wherever it stands.
+# Refusals at any place.
 REFUSES = r"reject(?:ed|ing|ion)?|den(?:y|ied)|declined?|disapproved?|unapproved|veto(?:ed)?"
 
-# Words that are about approving; with a negation they refuse.
+# Words about approval; with a negation they refuse.
 STEMS = r"approv\w*|proceed\w*|accept\w*|agree\w*"
 NEGATES = (
     r"not|no|never|none|nobody|nothing|neither|nor|cannot|\w+n't|without|nope|nah|refuse to"
     r"|(?:do|does|did|is|was|wo|ca|would|should)nt"
 )
 
-# Conditions, hedges, questions, not yet: nothing beside them is decided.
+# Conditions, hedges, questions, "not yet": a message with them decides nothing.
 WAITS = (
     r"if|once|unless|until|till|when|whenever|after|before|provided|assuming|pending"
     r"|subject|contingent|condition\w*|as long as|maybe|perhaps|possibly|probably|might|may"
     r"|could|would|should|yet|later|soon|tomorrow|unsure|not sure|whether|either|or|almost"
 )
 
-# Trouble, jokes, somebody else's words: nothing beside them is approved.
+# Problems, jokes, words of others: a message with them approves nothing.
 DOUBTS = (
     r"but|however|though|except|only|first|need|needs|must|think|guess|suppose|seems?"
     r"|principle|inclined|sort of|kind of|wait|hold|hmm*|hm|actually|oh|instead|second thought"
@@ -63,11 +63,11 @@ DOUBTS = (
     r"|yeah right|take that|back|forget|scratch|cancel\w*|delete\w*"
 )
 
-# What may stand before the name of a chosen option.
+# Words that may come before the name of a chosen option.
 CHOOSES = (
     r"(?:no )?(?:let's go with|let's take|let's use|i(?:'ll| will)? (?:choose|take|pick"
     r"|want)|i'd choose|go with|we(?:'ll| will)? (?:choose|take)|take|use)|no|yes|ok|okay"
 )
 
-# A sentence without any of these may be in another language, whose doubts are not known here.
+# A sentence without these may be in another language, whose words of doubt are unknown here.
 COMMON = r"the|this|that|it|we|you|they|these|are|and|with|have|i've|i'm|all|both|looks|work"

@@ -1,4 +1,4 @@
-"""What a person's stay in the session of an ask does to the ask: coming, working, leaving."""
+"""The changes of an ask when a person opens, uses and leaves its session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def open_visit(ask: Ask, visit: Visit, caller: Caller, seconds: float) -> Change:
-    """Somebody takes the session of an ask, and may stay so long."""
+    """Open a person's visit to the session of an ask, for so many seconds."""
     must_be_pending(ask)
     content = {
         "visit": visit.id,
@@ -43,13 +43,13 @@ def open_visit(ask: Ask, visit: Visit, caller: Caller, seconds: float) -> Change
 
 
 def hold_open(ask: Ask, turn: Turn, seconds: float) -> Change | None:
-    """The ask of a run while a person is in its agent's session; None: no deadline has to move."""
+    """Move the deadline of a run's ask during a visit; None if it does not have to move."""
     before, clock = ask.deadlines.expires_at, stay(ask.deadlines, turn.started_at, seconds)
     return _move_deadlines(ask, clock, turn, {"before": iso(before)})
 
 
 def release(ask: Ask, turn: Turn, before: datetime | None, now: datetime) -> Change | None:
-    """The same once they have left; None: no deadline has to move."""
+    """Move the deadline back after the visit; None if it does not have to move."""
     return _move_deadlines(ask, go_away(ask.deadlines, before, now), turn, {})
 
 
@@ -62,20 +62,20 @@ def _move_deadlines(ask: Ask, clock: Deadlines, turn: Turn, more: dict[str, Any]
 
 
 def update_visit(ask: Ask, visit: Visit) -> Change:
-    """What is known of a sitting now, while it goes on."""
+    """Update the data of a visit while it goes on."""
     return Change(ask._replace(version=ask.version + 1), (), visit=visit)
 
 
 def close_visit(ask: Ask, visit: Visit, actor: str, *, given_up: bool) -> Change:
-    """The session given back. Its time may be up with it, or the last attempt has failed."""
+    """Close a visit. This settles the ask if its time is up or the last attempt failed."""
     content = {"visit": visit.id, "end": visit.end, "problem": visit.problem}
     event = Event(EventKind.SESSION_CLOSED, ask.id, actor, content)
     at = visit.ended_at
-    assert at, "a sitting that was ended has an end"
+    assert at, "a closed visit has an end"
     if not ask.pending or not (given_up or visit.end == VisitEnd.TIME):
         clock = go_away(ask.deadlines, visit.expires_at, at)
         after = ask._replace(deadlines=clock, version=ask.version + 1)
-        # Settled while they were in it, it is handed over now.
+        # If the ask was settled during the visit, its owner gets the answer now.
         woken = () if ask.pending else wakes(ask)
         return Change(after, (event,), woken, visit=visit)
     if given_up:
@@ -83,8 +83,8 @@ def close_visit(ask: Ask, visit: Visit, actor: str, *, given_up: bool) -> Change
         after = expire(ask, at, FAILED).ask._replace(
             status=AskStatus.CANCELLED, note=note, settled_by="gate"
         )
-        told = {"note": note, "via": FAILED, "at": iso(at)}
-        change = Change(after, (Event(EventKind.ASK_CANCELLED, ask.id, "gate", told),))
+        cancelled = {"note": note, "via": FAILED, "at": iso(at)}
+        change = Change(after, (Event(EventKind.ASK_CANCELLED, ask.id, "gate", cancelled),))
     else:
         change = expire(ask, at, VIA)
     return change._replace(

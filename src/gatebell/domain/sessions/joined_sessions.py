@@ -1,4 +1,4 @@
-"""A person in an agent's session: whose it is, who has it open, and what leaving it comes to."""
+"""A person in the session of a run's agent: which session to open, joining and leaving it."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ class AgentSession(NamedTuple):
     last: Turn
     """Its newest turn."""
     settles: bool
-    """Whether a signal given there settles the ask: it was this agent that asked."""
+    """Whether a signal in it settles the ask, because this agent asked."""
 
 
 def path_of(ask: Ask) -> str:
-    """The call that waits for an ask."""
+    """Return the path of the call that waits for an ask."""
     return ask.origin.owner.partition("/")[2]
 
 
 class Leaving(NamedTuple):
-    """A person's turn in an agent's session, as it is written when they leave."""
+    """A person's turn in an agent's session, as it is written at its end."""
 
     turn: Turn
     event: Event
 
 
 def find_session(ask: Ask, calls: Sequence[FlowCall], turns: Sequence[Turn]) -> AgentSession:
-    """The session of the agent that asks; at a gate or another question, the last one of the run."""
+    """Return the session of the agent that asks; for other asks, the last session of the run."""
     path, asking = path_of(ask), is_agents(ask, calls)
     mine = [turn for turn in turns if turn.path == path] if asking else turns
-    # A session that was carried over is the other run's.
+    # A session from a fork belongs to the other run.
     own = [turn for turn in mine if turn.session and not journals.is_carried(turn)]
     if not own:
         no_session = any(turn.cli == AgentCli.PYTHON for turn in mine)
@@ -60,11 +60,11 @@ def find_session(ask: Ask, calls: Sequence[FlowCall], turns: Sequence[Turn]) -> 
 
 
 def is_agents(ask: Ask, calls: Sequence[FlowCall]) -> bool:
-    """Whether an agent of the run asks this, so that its signal can be the answer."""
+    """Return whether an agent of the run asks, so that its signal can be the answer."""
     return any(
         call.path == path_of(ask)
         and call.name == CallName.RUN
-        # Asked a moment ago, its call may not know of it yet.
+        # The call may not have the id of a new ask yet.
         and call.ask_id in ("", ask.id)
         and not call.over
         and bool(ask.origin.session)
@@ -74,17 +74,17 @@ def is_agents(ask: Ask, calls: Sequence[FlowCall]) -> bool:
 
 
 def told_in(turn: Turn, turns: Sequence[Turn]) -> Turn:
-    """The turn whose text the agent of a joined session heard last: it names the signal file."""
-    told = [
+    """Return the turn with the last prompt of a joined session: it names the signal file."""
+    prompted = [
         one
         for one in turns
         if one.sent and (one.cli, one.session, one.role) == (turn.cli, turn.session, turn.role)
     ]
-    return max(told, key=lambda one: (one.started_at, one.number), default=turn)
+    return max(prompted, key=lambda one: (one.started_at, one.number), default=turn)
 
 
 def names_of(turn: Turn, turns: Sequence[Turn]) -> tuple[str, ...]:
-    """Every CLI/SESSION under which the agent of a turn, or of another in its session, asks."""
+    """Return every CLI/SESSION under which the agent of this turn's session may ask."""
     marks = [turn.id]
     if turn.session:
         marks = [one.id for one in turns if (one.cli, one.session) == (turn.cli, turn.session)]
@@ -93,15 +93,15 @@ def names_of(turn: Turn, turns: Sequence[Turn]) -> tuple[str, ...]:
 
 
 def run_of(ask: Ask) -> int:
-    """The run that waits for an ask."""
+    """Return the run that waits for an ask."""
     number = owners.run_of(ask.origin.owner)
     if number is None:
-        raise UsageError(f"{ask.id} belongs to no run: answer it with gate answer {ask.id}")
+        raise UsageError(f"{ask.id} does not belong to a run: answer it with gate answer {ask.id}")
     return number
 
 
 def join(run: Run, turn: Turn, caller: Caller) -> RunChange:
-    """The session in a person's hands."""
+    """Record that a person joined the session."""
     content = {
         "turn": turn.id,
         "call": turn.path,
@@ -110,14 +110,14 @@ def join(run: Run, turn: Turn, caller: Caller) -> RunChange:
         "via": caller.via,
         "evidence": caller.evidence,
     }
-    told = Event(EventKind.SESSION_JOINED, run.name, caller.actor, content)
-    return RunChange(run, turns=(turn,), events=(told,))
+    event = Event(EventKind.SESSION_JOINED, run.name, caller.actor, content)
+    return RunChange(run, turns=(turn,), events=(event,))
 
 
 def leave(
     run: Run, turn: Turn, signal: Signal | None, actor: str, now: datetime, reason: str = ""
 ) -> Leaving:
-    """The session given back, with the signal of its agent that counts."""
+    """Return the closed turn, with the agent's signal that counts."""
     kept = to_json(signal) if signal else None
     closed = turn._replace(ended_at=now, signal=kept)
     content = {"turn": turn.id, "status": signal.status if signal else "", "reason": reason}
@@ -125,5 +125,5 @@ def leave(
 
 
 def settles(signal: Signal | None) -> bool:
-    """Whether the wait is over: the agent has reported, and needs nobody any more."""
+    """Return whether the wait is over: the agent reported and does not need a person."""
     return signal is not None and signal.status != SignalStatus.NEEDS_HUMAN

@@ -1,7 +1,7 @@
-"""Proposals: what a conversation suggests as the outcome of a session; a person decides.
+"""Proposals: outcomes that a conversation suggests for a session; a person decides.
 
-Whatever is in doubt proposes nothing. A person's word goes before an agent's, and the newest before
-all others.
+A message with any doubt proposes nothing. A person's words count before an agent's, and newer
+words before older ones.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PERSON, AGENT = "person", "agent"
 
 _MAX_MESSAGES = 3
 _MAX_QUOTE_LENGTH = 300
-# Shorter texts of ours, like `Approve?`, are ours only when they are all that is said.
+# Shorter texts of ours, like `Approve?`, are recognised only as a whole message.
 _FEWEST_BYTES = 20
 _LEAVES = re.compile(r"\s*/(?:exit|quit)\s*")
 
@@ -57,7 +57,7 @@ class Proposal(NamedTuple):
     """`approved` or `rejected`, an option or a list of them, JSON that fits, or text."""
     speaker: str
     quote: str
-    """The words it stands on, or their end."""
+    """The words that it is based on, or their end."""
 
 
 def propose(
@@ -68,9 +68,9 @@ def propose(
     schema: Any = None,
     injected: Sequence[str] = (),
 ) -> Proposal | None:
-    """What the end of a conversation suggests; None: nothing that is beyond doubt.
+    """Return the outcome that the end of a conversation suggests; None if in doubt.
 
-    `injected` are the texts that we put in: nothing in them is an outcome, whoever repeats it.
+    `injected` are our own texts in it. They are never an outcome, even when they are repeated.
     """
     bones = [skeleton(text) for text in injected]
     heard = [_without(one, bones) for one in said if not _LEAVES.fullmatch(one.text)]
@@ -96,10 +96,10 @@ def _approval(heard: Sequence[Said], at: int, ours: set[str]) -> Reading:
 
 
 def _spoken(heard: Sequence[Said], read: Callable[[int], Reading]) -> Proposal | None:
-    """Of the last messages, the newest that decides.
+    """Return the proposal of the newest message that decides.
 
-    A person's refusal stands until they say otherwise. Their approval or choice does not outlive
-    anything that they, or in doubt the agent, said later.
+    A person's refusal is valid until the person takes it back. A person's approval or choice
+    ends with the person's next message, or with doubts of the agent.
     """
     newest_first = range(len(heard) - 1, -1, -1)
     last = newest_first[:_MAX_MESSAGES]
@@ -141,7 +141,7 @@ def _is_long(bones: str) -> bool:
 
 
 def _without(said: Said, injected: Sequence[str]) -> Said:
-    """The message with every text of ours blanked, of which the skeletons are given."""
+    """Return the message with a placeholder for each of our texts, given as skeletons."""
     text, found = said.text, skeleton(said.text)
     for bones in filter(None, injected):
         if bones == found:
@@ -153,19 +153,19 @@ def _without(said: Said, injected: Sequence[str]) -> Said:
 
 
 def _blank(text: str, bones: str) -> str:
-    letters = [
+    characters = [
         (one, at) for at, shown in enumerate(text) if shown.isalnum() for one in shown.lower()
     ]
-    found = "".join(one for one, _ in letters)
+    found = "".join(one for one, _ in characters)
     kept, start = [], 0
     for match in re.finditer(re.escape(bones), found):
-        kept.append(text[start : letters[match.start()][1]])
-        start = letters[match.end() - 1][1] + 1
+        kept.append(text[start : characters[match.start()][1]])
+        start = characters[match.end() - 1][1] + 1
     return BLANK.join((*kept, text[start:]))
 
 
 def _text(heard: Sequence[Said]) -> Proposal | None:
-    """What is called the decision in the newest message, or else that message; thanks are none."""
+    """Return the labelled decision in the newest message, or that message; skip thanks."""
     for said in reversed(heard[-_MAX_MESSAGES:]):
         whole = said.text.replace(BLANK, " ").strip()
         if not whole or is_courtesy(whole):
@@ -176,7 +176,7 @@ def _text(heard: Sequence[Said]) -> Proposal | None:
 
 
 def _find_labelled(lines: Sequence[str]) -> str:
-    """What follows the last `Decision:` at the beginning of a line."""
+    """Return the text after the last `Decision:` at the beginning of a line."""
     for at in range(len(lines) - 1, -1, -1):
         line = lines[at].strip()
         if label := LABEL.match(line.lower()):
@@ -185,10 +185,9 @@ def _find_labelled(lines: Sequence[str]) -> str:
 
 
 def _form(heard: Sequence[Said], schema: Any, injected: Sequence[str]) -> Proposal | None:
-    """The last JSON value, if it fits the schema.
+    """Return the last JSON value, if it fits the schema.
 
-    If it does not, nothing is proposed: whoever wrote it has replaced what stood before, and an
-    older value would be one that was given up.
+    If it does not fit, nothing is proposed: it replaced the older values.
     """
     for said in reversed(heard[-_MAX_MESSAGES:]):
         if block := last_block(said.text):

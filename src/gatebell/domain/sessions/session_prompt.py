@@ -1,4 +1,4 @@
-"""What the agent of a session is told: the question, its context, and how it comes to an end."""
+"""The prompt for the agent of a session: the question, its context, and how to conclude."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gatebell.domain.enums import AskKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gatebell.domain.asks.asks import Question
+    from gatebell.domain.asks.questions import Question
 
 PROMPT_FILE = "prompt.md"
-# More than this in one file, and agents' tools for reading refuse to show it whole.
+# The tools of agents do not show longer files as a whole.
 _MAX_CONTEXT_CHARACTERS = 100_000
 _DECISION = "When ready to conclude, please state your decision: APPROVED or REJECTED"
 _STRUCTURED = """\
@@ -27,21 +27,21 @@ When you have gathered all necessary information and the human is ready to concl
 
 
 class SessionFiles(NamedTuple):
-    """The papers of a session."""
+    """The files for the agent of a session."""
 
     prompt: str
     context_file: str = ""
-    """What the context is called in a file of its own, where it is too long for the prompt's."""
+    """The name of the file with the context, if it is too long for the prompt."""
     context: str = ""
 
 
 def mark(ask_id: str) -> str:
-    """By this the first words are known again, in whatever log they stand."""
+    """Return the text by which our first message is found in a log."""
     return f"{ask_id}/{PROMPT_FILE}"
 
 
 def first_words(ask_id: str, prompt_file: str) -> str:
-    """What is said to the agent first; the rest is read, for a command line holds only so much."""
+    """Return the first message to the agent; the rest is in a file, as a command line is short."""
     return (
         f"Please read {prompt_file} first: it holds a question that we work out together. When we "
         f"have come to a conclusion, propose it with the tool `decide` (id {ask_id}); I decide."
@@ -49,7 +49,7 @@ def first_words(ask_id: str, prompt_file: str) -> str:
 
 
 def session_files(question: Question, files_folder: str) -> SessionFiles:
-    """The question with its context, for files in this folder."""
+    """Return the question with its context, for files in this folder."""
     text = _text(question.context)
     parts = [question.prompt]
     context_file = ""
@@ -66,7 +66,7 @@ def session_files(question: Question, files_folder: str) -> SessionFiles:
 
 
 def list_injected(question: Question, files_folder: str, first: str) -> tuple[str, ...]:
-    """All that the agent was told by us: whoever repeats it has decided nothing."""
+    """Return all texts from us to the agent: a message that repeats them decides nothing."""
     made = session_files(question, files_folder)
     return tuple(text for text in (first, made.prompt, question.prompt, made.context) if text)
 
@@ -78,7 +78,7 @@ def _text(context: Any) -> str:
 
 
 def _fence(text: str, language: str) -> str:
-    """As a block that nothing in the text can end."""
+    """Return a fenced block that the text cannot end."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"

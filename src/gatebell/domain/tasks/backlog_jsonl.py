@@ -1,4 +1,4 @@
-"""Backlogs as JSON lines, one task each, with the keys that such files have had elsewhere."""
+"""Backlogs as JSON lines, one task each, with the keys of other programs' files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TEXTS = {
     "branch": "branch",
     "onTimeout": "on_timeout",
 }
-"""Keys of a line, and the fields of a task that they fill."""
+"""Keys of a line, and their fields of a task."""
 _TIMES = ("createdAt", "updatedAt", "closedAt")
 _NUMBERS = {"confidence": "confidence", "answerWithinSeconds": "answer_within_seconds"}
 _KNOWN = {"id", "state", "priority", "dependencies", "parent", *_TIMES, *_NUMBERS, *_TEXTS}
@@ -48,19 +48,19 @@ _UNDONE = (TaskState.IN_PROGRESS, TaskState.AWAITING_INPUT)
 
 
 class Line(NamedTuple):
-    """One task of a file, checked; not yet a task of ours."""
+    """One checked task of a file, before its import."""
 
     where: str
     """`line 3`, or `task 3` of a JSON array."""
     id: str
-    """As it stands in the file; empty where there is none that could be kept."""
+    """The id in the file; empty if there is none, or it is not valid here."""
     fields: dict[str, Any]
-    """Those of a Task that it fills."""
+    """Fields of a Task."""
     needs: tuple[str, ...]
     parent: str
     created_at: datetime | None
     remark: str
-    """What is not taken over as it stands."""
+    """A remark about a value that was changed at the import."""
 
     @property
     def title(self) -> str:
@@ -68,7 +68,7 @@ class Line(NamedTuple):
 
 
 def read(text: str) -> list[Line]:
-    """The tasks of a file: JSON lines, or one JSON array. UsageError names the line."""
+    """Read the tasks of a file: JSON lines, or one JSON array. A UsageError names the line."""
     text = text.removeprefix("\ufeff")
     if text.lstrip().startswith("["):
         whole = _json(text, 1)
@@ -79,7 +79,9 @@ def read(text: str) -> list[Line]:
     seen: dict[str, str] = {}
     for line in found:
         if line.id and seen.setdefault(line.id, line.where) != line.where:
-            raise UsageError(f"{line.where}: {line.id} stands in {seen[line.id]}, too")
+            raise UsageError(
+                f"{line.where}: {line.id} is also in {seen[line.id]}: remove one of them"
+            )
     return found
 
 
@@ -90,7 +92,7 @@ def _json(text: str, number: int) -> Any:
         where = number + error.lineno - 1
         raise UsageError(f"line {where}: this is not JSON: {error.msg}") from None
     except (ValueError, RecursionError, UsageError) as error:
-        raise UsageError(f"line {number}: this is not JSON that can be kept: {error}") from None
+        raise UsageError(f"line {number}: this JSON cannot be stored: {error}") from None
 
 
 def _line(where: str, record: Any) -> Line:
@@ -102,13 +104,13 @@ def _line(where: str, record: Any) -> Line:
 
 def _check_record(where: str, record: Any) -> Line:
     if not isinstance(record, dict):
-        raise UsageError("a task is a JSON object")
+        raise UsageError("expected a JSON object")
     record = {key: value for key, value in record.items() if value is not None}
     fields: dict[str, Any] = {
         field: _text(record, key) for key, field in _TEXTS.items() if key in record
     }
     if not fields.get("title", "").strip():
-        raise UsageError("it has no title")
+        raise UsageError("the title is missing: add one")
     if "priority" in record:
         fields["priority"] = parse_task_priority(record["priority"])
     fields |= {field: _number(record, key) for key, field in _NUMBERS.items()}
@@ -132,37 +134,39 @@ def _check_record(where: str, record: Any) -> Line:
 def _text(record: Mapping[str, Any], key: str) -> str:
     value = record.get(key, "")
     if not isinstance(value, str):
-        raise UsageError(f"{key} is a text, not {inert_line(json.dumps(value), 40)}")
+        raise UsageError(f"expected a text for {key}, got {inert_line(json.dumps(value), 40)}")
     return value
 
 
 def _names(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = record.get(key, [])
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise UsageError(f"{key} is a list of ids, not {inert_line(json.dumps(value), 40)}")
+        raise UsageError(
+            f"expected a list of ids for {key}, got {inert_line(json.dumps(value), 40)}"
+        )
     return tuple(dict.fromkeys(one.lower() for one in value))
 
 
 def _number(record: Mapping[str, Any], key: str) -> float | None:
     value = record.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float | None):
-        raise UsageError(f"{key} is a number, not {inert_line(json.dumps(value), 40)}")
+        raise UsageError(f"expected a number for {key}, got {inert_line(json.dumps(value), 40)}")
     if value is not None and not 0 <= value <= (1 if key == "confidence" else _MAX_SECONDS):
-        told = inert_line(str(value), 40)
-        raise UsageError(f"{key} cannot be {told}: confidence is from 0 to 1, a time more than 0")
+        limits = "from 0 to 1" if key == "confidence" else "of seconds from 1 to 1000000000"
+        raise UsageError(f"expected a number {limits} for {key}, got {inert_line(str(value), 40)}")
     return None if value is None else float(value)
 
 
 def _state(record: Mapping[str, Any]) -> tuple[TaskState, str]:
-    """The state to begin with, and what to say where it is another than in the file."""
+    """Return the state after the import, and a remark if it is not the state in the file."""
     word = _text(record, "state") or TaskState.OPEN
     try:
         state = TaskState(word)
     except ValueError:
         known = ", ".join(TaskState)
-        raise UsageError(f"{inert_line(word, 40)!r} is no state: {known}") from None
+        raise UsageError(f"expected a state from {known}, got {inert_line(word, 40)!r}") from None
     if state in _UNDONE:
-        return TaskState.OPEN, f"was {state} and is open now: nobody here works on it"
+        return TaskState.OPEN, f"was {state} and is open now, because no work on it is running here"
     return state, ""
 
 
@@ -174,11 +178,13 @@ def _time(record: Mapping[str, Any], key: str) -> datetime | None:
         at = datetime.fromisoformat(text)
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise UsageError(f"{key} is a time like 2026-01-31T09:00:00Z, not {text[:40]!r}") from None
+        raise UsageError(
+            f"expected a time like 2026-01-31T09:00:00Z for {key}, got {text[:40]!r}"
+        ) from None
 
 
 def written(task: Task, said: Mapping[str, Any]) -> str:
-    """A task as its line; `said` is what its runs know: the session, the last question and answer."""
+    """Return a task as a line; `said` has the session and the last question of its runs."""
     record: dict[str, Any] = {
         "id": task.id,
         **{key: getattr(task, field) for key, field in _TEXTS.items()},
@@ -194,7 +200,7 @@ def written(task: Task, said: Mapping[str, Any]) -> str:
     record = {
         key: value for key, value in record.items() if key in _ALWAYS or value not in ("", None)
     }
-    # An answer from the file does not belong to what was asked since.
+    # An answer from the imported file does not belong to a newer question.
     left_out = {*record, *(_ASKED if "question" in said else ())}
     more = {key: value for key, value in task.more.items() if key not in left_out}
     whole = record | more | dict(said)

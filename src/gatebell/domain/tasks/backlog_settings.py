@@ -1,4 +1,4 @@
-"""How the tasks of a project are worked on, as its .gate/backlog.toml says."""
+"""The settings for a project's tasks, from its .gate/backlog.toml."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Strategy(StrEnum):
-    """What becomes of the work on a task."""
+    """Where the finished work on a task goes."""
 
     BRANCH = "branch"
     MERGE = "merge"
@@ -28,11 +28,11 @@ _MAX = 1000
 
 
 class BacklogTerms(NamedTuple):
-    """What holds for every task of a project, unless the task itself says otherwise."""
+    """The settings for every task of a project, unless the task has its own."""
 
     strategy: Strategy = Strategy.BRANCH
     base: str = ""
-    """The branch that work starts from; empty: the one checked out when a task is taken up."""
+    """The branch that work starts from; empty: the branch that is checked out then."""
     role: str = "code"
     test: str = ""
     """The command that must succeed before a task is closed; empty: none."""
@@ -46,29 +46,29 @@ class BacklogTerms(NamedTuple):
 class _Key(NamedTuple):
     meaning: str
     example: Any
-    """The default; where there is none, what it could be."""
+    """The default; without a default, an example."""
     read: Callable[[Any], Any]
-    """The value as terms have it; ValueError says what is allowed."""
+    """Convert the value; a ValueError names the allowed values."""
     field: str = ""
-    """What it is called in the terms, where that is not its own name."""
+    """The field of the terms, if it has another name."""
 
 
 def parse_backlog_terms(written: Mapping[str, Any], source: str) -> BacklogTerms:
-    """The terms that a file sets; UsageError names the file, the key and what is allowed."""
+    """Read the settings of a file; a UsageError names the file, the key and allowed values."""
     found: dict[str, Any] = {}
     for name, value in written.items():
         if not (key := KEYS.get(name)):
-            raise UsageError(f"{source} sets {name!r}; there are only {', '.join(KEYS)}")
+            raise UsageError(f"{source} has an unknown key {name!r}: use {', '.join(KEYS)}")
         try:
             found[key.field or name] = key.read(value)
         except ValueError as error:
-            raise UsageError(f"{source}: {name} is {error}") from None
+            raise UsageError(f"{source}: {name}: expected {error}") from None
     return BacklogTerms(**found)
 
 
 def first_file() -> str:
-    """A file with every key, each with its meaning and none of them set."""
-    parts = ["# How the tasks of this project are worked on. Take away a # to set a key."]
+    """Return a file with all keys as comments, each with its meaning."""
+    parts = ["# Settings for the tasks of this project. Remove a # to set a key."]
     parts += [
         f"# {key.meaning[0].upper()}{key.meaning[1:]}.\n#{name} = {json.dumps(key.example)}"
         for name, key in KEYS.items()
@@ -84,7 +84,7 @@ def _one_of(members: type[Strategy | TaskTimeout], value: Any) -> str:
 
 
 def _branch(value: Any) -> str:
-    # Whatever else git allows or not, it must not be taken for an option.
+    # Git must not read it as an option.
     if not isinstance(value, str) or not value.isprintable() or value[:1] in ("", "-", " "):
         raise ValueError('the name of a branch, like "main"')
     return value
@@ -110,7 +110,7 @@ def _count(value: Any) -> int:
 
 def _seconds(value: Any) -> float:
     try:
-        # Of a truth value or a list no duration is made: their texts are none.
+        # The text of a boolean or a list is never a duration, so they are refused.
         return parse_duration(str(value))
     except UsageError:
         raise ValueError('a time like "90s", "30m", "2h", "3d", or a number of seconds') from None
@@ -118,36 +118,37 @@ def _seconds(value: Any) -> float:
 
 KEYS = {
     "strategy": _Key(
-        "what becomes of a task's work: branch (it stays on a branch of its own), merge (into the "
-        "base branch), review (the same, after a person has looked at it), direct (one plain commit "
-        "on the base branch). A base branch that somebody has checked out, you for example, is not "
-        "written: the work stays on its own branch then, and the task says so",
+        "where a task's finished work goes: branch (it stays on its own branch), merge (into the "
+        "base branch), review (the same, after a person has reviewed it), direct (one plain commit "
+        "on the base branch). A base branch that is checked out, for example by you, is never "
+        "changed: the work then stays on its own branch, and the task says so",
         "branch",
         lambda value: _one_of(Strategy, value),
     ),
     "base": _Key(
-        "the branch that work starts from; without it, the one checked out when a task is taken up",
+        "the branch that work starts from; without it, the branch that is checked out when a task "
+        "is taken up",
         "main",
         _branch,
     ),
-    "role": _Key("the role that works on tasks which name none", "code", _role),
+    "role": _Key("the role for tasks that name none", "code", _role),
     "test": _Key("the command that must succeed before a task is closed", "make test", _command),
-    "test_tries": _Key("how often that command may fail before the task does", 3, _count),
+    "test_tries": _Key("how often that command may fail before the task fails", 3, _count),
     "most_asks": _Key("how often one task may ask before it fails", 5, _count),
     "answer_within": _Key(
-        "how long a task waits for an answer; without it, for ever",
+        "how long a task waits for an answer; without it, forever",
         "3d",
         _seconds,
         "answer_within_seconds",
     ),
     "remind_every": _Key(
-        "how often people are reminded of what it asks; without it, never",
+        "how often people are reminded of its questions; without it, never",
         "2h",
         _seconds,
         "remind_every_seconds",
     ),
     "on_timeout": _Key(
-        "what becomes of a task that nobody answered in time: defer or fail",
+        "what happens to a task that got no answer in time: defer or fail",
         "defer",
         lambda value: _one_of(TaskTimeout, value),
     ),

@@ -1,4 +1,4 @@
-"""What the agent of a task reports, and what the task comes to by it."""
+"""The report of a task's agent, and the resulting state of the task."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ _STATES: dict[str, TaskState] = {
     SignalStatus.BLOCKED: TaskState.BLOCKED,
 }
 STATUSES = ("completed", "failed", "blocked", "needs_input")
-"""What the agents of tasks are told to report; the words that flows use are taken, too."""
+"""The statuses that agents of tasks should report; those of flows are accepted too."""
 
 
 class Report(NamedTuple):
-    """A task's result as its run gives it; the task takes it over."""
+    """The result of a task's run, which is copied to the task."""
 
     state: TaskState
     """`closed`, `failed`, `blocked` or `deferred`."""
     summary: str = ""
     details: str = ""
     status: str = ""
-    """Why, where it is not closed; or what a person should know."""
+    """The reason if it is not closed, or a remark for people."""
     confidence: float | None = None
     branch: str = ""
     commit: str = ""
 
 
 def read(signal: Signal, unanswered: TaskState) -> Report:
-    """The report that a signal is; `unanswered`: what a task becomes that nobody answered."""
+    """Return the report in a signal; `unanswered` is the state after a timeout."""
     state = _STATES.get(signal.status, TaskState.FAILED)
     status = "" if state == TaskState.CLOSED else signal.reason or signal.own_words
     if signal.status == SignalStatus.NEEDS_HUMAN:
         state = unanswered
     elif signal.status not in _STATES:
-        told = inert_line(signal.status, 60)
+        given = inert_line(signal.status, 60)
         known = ", ".join(STATUSES)
-        status = f"the agent reported {told}; a task knows {known}. It said: {_all(signal)}"
+        status = f"the agent reported {given}, expected {known}. It said: {_all(signal)}"
     return Report(state, signal.own_words, signal.details, status, signal.confidence)
 
 
 def doubt(signal: Signal, threshold: float | None) -> str:
-    """Why the agent is not sure enough of its work, as a sentence; nothing where it is.
+    """Return why the agent's confidence is too low, as a sentence; empty if it is enough.
 
-    Only a number from 0 to 1 is a confidence. All else counts as none, and none as 0.
+    Only a number from 0 to 1 is a confidence. Any other value, or none, counts as 0.
     """
     sure = signal.confidence
     if threshold is None or (sure or 0.0) >= threshold:

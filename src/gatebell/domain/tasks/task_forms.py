@@ -1,4 +1,4 @@
-"""A task as a form to be edited: its fields on top, its description below."""
+"""Tasks as texts to edit: the fields on top, the description below."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HINT = "<!-- The title on the first line, the description below it; this line i
 
 
 def within_text(task: Task) -> str:
-    """How long its questions wait: `2h`; nothing where the project says it."""
+    """Return how long its questions wait, like `2h`; empty for the project's setting."""
     within = task.answer_within_seconds
     return "" if within is None else duration_text(within)
 
@@ -40,13 +40,13 @@ _NAMES = {"test": "test_command", "on-timeout": "on_timeout"}
 
 
 def form(task: Task) -> str:
-    """The text that somebody edits; what a terminal would obey is made visible in it."""
+    """Return the text to edit, with control characters made visible."""
     fields = [f"{name}: {_shown(of(task))}".rstrip() for name, of in _FIELDS.items()]
     return "\n".join([f"# {task.id}", "", *fields, "", LINE, "", inert(task.description), ""])
 
 
 def changes(task: Task, text: str) -> dict[str, Any]:
-    """The fields that are others in an edited form; what was left as it was shown stays."""
+    """Return the fields that were changed in an edited text."""
     before, after = _read(form(task)), _read(text)
     found: dict[str, Any] = {}
     for name, value in after.items():
@@ -67,9 +67,7 @@ def _shown(text: str) -> str:
 def _read(text: str) -> dict[str, str]:
     above, line, below = text.replace("\r\n", "\n").partition(LINE)
     if not line:
-        raise UsageError(
-            f"the line {LINE!r} is gone, so it is unclear where the description begins"
-        )
+        raise UsageError(f"the line {LINE!r} is missing: put it back above the description")
     found = {"description": below.strip()}
     for row in above.split("\n"):
         if not row.strip() or row.startswith("#"):
@@ -77,12 +75,16 @@ def _read(text: str) -> dict[str, str]:
         name, colon, value = row.partition(":")
         name = name.strip().lower()
         if not colon or name not in _FIELDS:
-            raise UsageError(f"{row.strip()[:60]!r} is no field: {', '.join(_FIELDS)}")
+            raise UsageError(
+                f"expected a line `FIELD: VALUE` with {', '.join(_FIELDS)}, got {row.strip()[:60]!r}"
+            )
         if name in found:
-            raise UsageError(f"the field {name} stands there twice")
+            raise UsageError(f"the field {name} is there twice: remove one")
         found[name] = _value(name, value.strip())
     if missing := [name for name in _FIELDS if name not in found]:
-        raise UsageError(f"the field {missing[0]} is missing; leave it empty to clear it")
+        raise UsageError(
+            f"the field {missing[0]} is missing: put it back, and leave it empty to clear it"
+        )
     return found
 
 
@@ -96,12 +98,12 @@ def _value(name: str, text: str) -> str:
 
 
 def blank() -> str:
-    """What somebody begins a new task with."""
+    """Return the text for the editor of a new task."""
     return f"\n\n{_HINT}\n"
 
 
 def title_and_description(text: str) -> tuple[str, str]:
-    """What was written for a new task; two empty texts where nothing was."""
+    """Return the title and description of a new task; both empty if nothing was written."""
     written = text.replace("\r\n", "\n").replace(_HINT, "").strip()
     title, _, description = written.partition("\n")
     return title.strip().removeprefix("# ").strip(), description.strip()

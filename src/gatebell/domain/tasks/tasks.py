@@ -1,4 +1,4 @@
-"""Tasks: the items of a backlog, their seven states, and how they follow the runs that work on them."""
+"""Tasks: the items of a backlog, their seven states, and how they follow their runs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class TaskTimeout(StrEnum):
-    """What becomes of a task that nobody answered in time."""
+    """The state of a task after a timeout of its ask."""
 
     DEFER = "defer"
     FAIL = "fail"
 
 
 class TaskType(StrEnum):
-    """What a task is."""
+    """The type of a task."""
 
     TASK = "task"
     BUG = "bug"
@@ -35,7 +35,7 @@ class TaskType(StrEnum):
 
 
 class TaskSize(StrEnum):
-    """How much work a task is."""
+    """The size of a task."""
 
     SMALL = "small"
     MEDIUM = "medium"
@@ -60,7 +60,7 @@ MOVES = {
     TaskState.FAILED: (TaskState.OPEN, TaskState.DEFERRED, TaskState.CLOSED),
     TaskState.CLOSED: (TaskState.OPEN,),
 }
-"""From each state, the states that may follow; there are no others."""
+"""For each state, the states that may follow."""
 TIMEOUTS = ("", TaskTimeout.FAIL, TaskTimeout.DEFER)
 FLOW = "work_task"
 """The flow that works on tasks."""
@@ -97,106 +97,112 @@ class Task(NamedTuple):
     created_at: datetime
     updated_at: datetime
     created_by: str
-    """The person who made it, or who started the agent that did."""
+    """The person who created it, or who started the agent that created it."""
     description: str = ""
     role: str = ""
-    """Whose work it is; empty: the project's default."""
+    """The role that works on it; empty: the project's default."""
     priority: Priority = Priority.NORMAL
-    """0 is critical, 4 the backlog."""
+    """0 is critical, 4 is backlog."""
     size: TaskSize = TaskSize.MEDIUM
     type: TaskType = TaskType.TASK
     parent: str = ""
     needs: tuple[str, ...] = ()
-    """The tasks that must be closed before it."""
+    """The tasks that must be closed before work on it begins."""
     test_command: str = ""
     test_from: str = ""
-    """The principal that named the test command; an agent's is run only once a person allows it."""
+    """The principal that set the test command; an agent's needs a person's permission to run."""
     state: TaskState = TaskState.OPEN
     status: str = ""
-    """How far it is, or why it ended, in words."""
+    """The progress, or the reason for its end, in words."""
     summary: str = ""
     details: str = ""
     confidence: float | None = None
-    """How sure its agent was of the result, from 0 to 1."""
+    """The agent's confidence in the result, from 0 to 1."""
     run: int = 0
-    """The run that works on it, or did last."""
+    """The run that works on it, or the last one."""
     goes_on_from: int = 0
-    """The earlier run whose folder the next one starts with."""
+    """The earlier run from whose folder the next run starts."""
     claimed_by: str = ""
-    """Whoever works on it without a run."""
+    """The principal that works on it without a run."""
     answered_at: datetime | None = None
-    """A person has answered, and nobody has taken it up since."""
+    """When a person answered, until work on it goes on."""
     branch: str = ""
-    """Where the work stands once it is closed."""
+    """The branch with the work after it is closed."""
     closed_at: datetime | None = None
     answer_within_seconds: float | None = None
-    """How long its questions wait; None: as long as the project says."""
+    """How long its questions wait; None: the project's setting."""
     on_timeout: str = ""
-    """`fail` or `defer`, when nobody answers in time; empty: what the project says."""
+    """`fail` or `defer` after a timeout; empty: the project's setting."""
     unmet: int = 0
-    """How many of those it needs are not closed; kept by the store."""
+    """The number of needed tasks that are not closed; the store updates it."""
     version: int = 1
     more: Mapping[str, Any] = {}
-    """What an imported backlog said beyond this."""
+    """Other fields of an imported backlog."""
 
     @property
     def ready(self) -> bool:
-        """Nothing stands in the way of working on it."""
+        """Whether work on it can begin."""
         return self.state == TaskState.OPEN and not self.unmet
 
     @property
     def worked_on(self) -> bool:
-        """A run or somebody by hand has it now, or waits with it for a person."""
+        """Whether a run, or a principal without a run, works on it or waits for a person."""
         return self.state in (TaskState.IN_PROGRESS, TaskState.AWAITING_INPUT) or (
             self.state == TaskState.OPEN and self.run > 0
         )
 
 
 class TaskChange(NamedTuple):
-    """A task after a step, and what is told of it in the same transaction."""
+    """A task after a change, with the events of the same transaction."""
 
     task: Task
     events: tuple[Event, ...] = ()
 
 
 def parse_task_priority(given: str | int) -> Priority:
-    """`critical`, `high`, `medium`, `low`, `backlog`, P0 … P4, or 0 (most urgent) to 4."""
+    """Read `critical`, `high`, `medium`, `low`, `backlog`, P0 … P4, or 0 (urgent) to 4."""
     text = str(given).strip().lower()
     number = text.removeprefix("p") if text[1:].isdecimal() else text
     try:
         return _OTHER_WORDS[number] if number in _OTHER_WORDS else parse_priority(number)
     except UsageError:
         raise UsageError(
-            f"{inert_line(text, 40)!r} is no priority: write critical, high, normal, low or "
-            "backlog, or P0 to P4"
+            "expected critical, high, normal, low or backlog, or P0 to P4, "
+            f"got {inert_line(text, 40)!r}"
         ) from None
 
 
 def check_task(task: Task) -> Task:
-    """The task, if everything in it may stand there."""
+    """Return the task with checked fields; refuse one that is not valid."""
     if not task.title.strip():
         raise UsageError("a task needs a title: gate task create TITLE")
     if len(task.title) > _MAX_TITLE_LENGTH or "\n" in task.title:
         raise UsageError(
-            f"a title is one line of at most {_MAX_TITLE_LENGTH} characters: the rest is its "
-            "description"
+            f"expected a title of one line and at most {_MAX_TITLE_LENGTH} characters: move the "
+            "rest to the description"
         )
     for name in ("description", "test_command", "summary", "details", "status"):
         if len(getattr(task, name)) > _MAX_TEXT_LENGTH:
             raise UsageError(
-                f"the {name.replace('_', ' ')} is longer than {_MAX_TEXT_LENGTH} signs"
+                f"the {name.replace('_', ' ')} is longer than {_MAX_TEXT_LENGTH} characters: shorten it"
             )
     for name, known in _CHOICES.items():
         if (given := getattr(task, name)) not in known:
-            ways = ", ".join(filter(None, known))
-            raise UsageError(f"{inert_line(given, 40)!r} is no {name.replace('_', ' ')}: {ways}")
+            ways = " or ".join(filter(None, known))
+            raise UsageError(
+                f"expected {ways} for {name.replace('_', ' ')}, got {inert_line(given, 40)!r}"
+            )
     if task.priority not in list(Priority):
-        raise UsageError(f"{task.priority} is no priority: 0 is critical, 4 the backlog")
+        raise UsageError(
+            f"expected a priority from 0 (critical) to 4 (backlog), got {task.priority}"
+        )
     within = task.answer_within_seconds
     if within is not None and not 0 < within < _MAX_WAIT_SECONDS:
-        raise UsageError(f"an answer cannot be waited for {within:g} seconds: 90s, 5m, 2h, 3d …")
+        raise UsageError(
+            f"expected a time for the answer such as 90s, 5m, 2h or 3d, got {within:g} seconds"
+        )
     if len(task.needs) > _MAX_NEEDS:
-        raise UsageError(f"a task needs at most {_MAX_NEEDS} others")
+        raise UsageError(f"a task can need at most {_MAX_NEEDS} other tasks: remove some")
     return task._replace(
         size=TaskSize(task.size),
         type=TaskType(task.type),
@@ -213,21 +219,21 @@ def create_task(task: Task, caller: Caller) -> TaskChange:
 
 
 def change_task(task: Task, after: Task, caller: Caller, now: datetime) -> TaskChange:
-    """What a person or agent wrote into a task; never its state."""
+    """Change the fields of a task, but never its state."""
     _must_be_left_to_people(task, caller)
     if task.test_command != after.test_command and is_person(task.test_from):
-        # It stands between an agent's work and its end: no agent takes it away.
-        must_be_a_person(caller, f"changes the test command of {task.id}, which a person named")
+        # The test guards the end of an agent's work, so no agent may change it.
+        must_be_a_person(caller, f"changes the test command of {task.id}, which a person set")
     names = [name for name in Task._fields if getattr(task, name) != getattr(after, name)]
     content = {"changed": names, "via": caller.via, "evidence": caller.evidence}
-    told = Event(EventKind.TASK_CHANGED, task.id, caller.actor, content)
-    return TaskChange(check_task(_next(after, now)), (told,))
+    audit_event = Event(EventKind.TASK_CHANGED, task.id, caller.actor, content)
+    return TaskChange(check_task(_next(after, now)), (audit_event,))
 
 
 def move(
     task: Task, state: TaskState, caller: Caller, now: datetime, reason: str = "", **also: Any
 ) -> TaskChange:
-    """A person or agent brings a task into another state by hand."""
+    """Change the state of a task by hand."""
     _must_be_left_to_people(task, caller)
     _must_be_a_move(task, state)
     after = _next(task, now)._replace(
@@ -241,9 +247,11 @@ def move(
 
 
 def claim(task: Task, caller: Caller, now: datetime) -> TaskChange:
-    """Somebody works on it by hand."""
+    """Claim a task for work by hand."""
     if task.worked_on:
-        raise RefusedError(f"{task.id} is worked on already: {working(task)}")
+        raise RefusedError(
+            f"{task.id} is already in progress by {working(task)}: wait, or take another task"
+        )
     if task.unmet:
         raise RefusedError(
             f"{task.id} needs {', '.join(task.needs)} first: gate task show {task.id}"
@@ -252,18 +260,21 @@ def claim(task: Task, caller: Caller, now: datetime) -> TaskChange:
 
 
 def ask_by_hand(task: Task, now: datetime) -> TaskChange:
-    """Whoever works on it by hand asks a person; what a run works on asks by itself."""
+    """Let a task that was claimed by hand wait for a person; runs do this by themselves."""
     if task.state != TaskState.IN_PROGRESS or task.run:
         raise RefusedError(
-            f"{task.id} is {task.state}: only who has claimed it asks for it (gate task claim)"
+            f"{task.id} is {task.state}: only a task that was claimed by hand can ask "
+            f"(gate task claim {task.id})"
         )
     after = _next(task, now)._replace(state=TaskState.AWAITING_INPUT)
-    told = Event(EventKind.TASK_AWAITING_INPUT, task.id, task.claimed_by, {"from": task.state})
-    return TaskChange(after, (told,))
+    audit_event = Event(
+        EventKind.TASK_AWAITING_INPUT, task.id, task.claimed_by, {"from": task.state}
+    )
+    return TaskChange(after, (audit_event,))
 
 
 def hear_by_hand(task: Task, now: datetime) -> TaskChange | None:
-    """What was asked by hand is settled: whoever claimed it goes on; None: nobody waits."""
+    """Let a task that waits by hand go on after its answer; None if it does not wait."""
     if task.state != TaskState.AWAITING_INPUT or task.run:
         return None
     after = _next(task, now)._replace(state=TaskState.IN_PROGRESS)
@@ -273,31 +284,31 @@ def hear_by_hand(task: Task, now: datetime) -> TaskChange | None:
 
 
 def working(task: Task) -> str:
-    """Who has it."""
+    """Return who works on a task."""
     return f"run {task.run}" if task.run else task.claimed_by
 
 
 def take_up(task: Task, now: datetime) -> Task:
-    """The task in the hands of a run that is being made."""
+    """Return the task for a new run that works on it."""
     return _next(task, now)._replace(claimed_by="", answered_at=None)
 
 
 def follow(
     task: Task, run: Run, now: datetime, wanted: TaskState | None = None, actor: str = "gate"
 ) -> TaskChange | None:
-    """The task after a step of its run; None: it is as it was, or a person has moved it away.
+    """Return the task after a change of its run; None if its state stays the same.
 
-    `wanted` is where a person, the actor, brings it who ends the run.
+    `wanted` is the state that a person, the actor, chose when they ended the run.
     """
     if task.run != run.id:
         return None
     result = run.result if isinstance(run.result, dict) else {}
     if run.state == RunState.COMPLETED:
-        # Nothing is closed by a result that cannot be read.
+        # A result that cannot be read does not close a task.
         state = next((one for one in _RESULTS if one == result.get("state")), TaskState.FAILED)
     else:
         state = wanted or _OF_RUNS[run.state]
-    # Never refused: a run whose task cannot follow could not be written any more, nor be stopped.
+    # Not an error: otherwise the run could not be written or stopped any more.
     if state not in MOVES[task.state]:
         return None
     after = _next(task, now)._replace(
@@ -316,7 +327,7 @@ def follow(
 
 def _with_result(task: Task, result: Mapping[str, Any]) -> Task:
     names = ("summary", "details", "status", "branch")
-    # A task that is longer than it may be could not be reopened; the run keeps all of it.
+    # A task with too long texts could not be reopened; the run keeps the whole texts.
     texts: dict[str, Any] = {name: str(result.get(name) or "")[:_MAX_TEXT_LENGTH] for name in names}
     return task._replace(confidence=result.get("confidence"), **texts)
 
@@ -327,21 +338,21 @@ def _next(task: Task, now: datetime) -> Task:
 
 def _must_be_a_move(task: Task, state: TaskState) -> None:
     if state == task.state:
-        raise RefusedError(f"{task.id} is {state} already: gate task show {task.id}")
+        raise RefusedError(f"{task.id} is already {state}: gate task show {task.id}")
     if state not in MOVES[task.state]:
         way = "reopen" if task.state in _RESULTS else "show"
         raise RefusedError(
-            f"{task.id} is {task.state}, and cannot become {state}: gate task {way} {task.id}"
+            f"{task.id} is {task.state} and cannot become {state}: gate task {way} {task.id}"
         )
 
 
 def _must_be_left_to_people(task: Task, caller: Caller) -> None:
-    """What waits for a person, or is in a run's hands, an agent leaves as it is."""
+    """Refuse an agent that would change a task which waits for a person or is in progress."""
     by_hand = (
         task.state == TaskState.IN_PROGRESS and not task.run and task.claimed_by == caller.actor
     )
     if caller.agent and not caller.verified and task.worked_on and not by_hand:
-        waits = "waits for a person" if task.state == TaskState.AWAITING_INPUT else "is worked on"
+        waits = "waits for a person" if task.state == TaskState.AWAITING_INPUT else "is in progress"
         raise AgentRefusedError(
             f"{task.id} {waits}, and an agent seems to be at work here "
             f"({caller.agent.because}): agents may propose, people decide"
@@ -349,13 +360,13 @@ def _must_be_left_to_people(task: Task, caller: Caller) -> None:
 
 
 def way_in_words(way: Sequence[str]) -> str:
-    """The tasks on a way; of a long one its beginning and its end."""
+    """Return a path of tasks as text; a long one is cut in the middle."""
     short = way if len(way) <= _MAX_ON_A_WAY else [*way[: _MAX_ON_A_WAY - 2], "…", *way[-2:]]
     return " → ".join(short)
 
 
 def circle(task_id: str, needs_of: Callable[[str], tuple[str, ...]]) -> list[str]:
-    """The way from a task over those it needs back to itself; empty: there is none."""
+    """Return the cycle of needs from a task back to itself; empty without one."""
     ways, seen = [[task_id]], set()
     while ways:
         way = ways.pop()

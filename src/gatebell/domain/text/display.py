@@ -1,7 +1,7 @@
 """Untrusted text made inert for people to read (law 8); the store keeps it raw.
 
-Nothing an agent wrote can move the cursor, set a title, hide a character, run backwards
-or step out of the frame it is shown in.
+An agent's text cannot move the cursor, set a title, hide characters, change the direction of
+writing, or leave the frame in which it is shown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gatebell.errors import UsageError
 
 SHOWN_CHARACTERS = 8_000
 
-# Printable by the rules of Unicode, invisible on the screen.
+# Printable by the rules of Unicode, but invisible on the screen.
 _BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U0001d159") | {
     chr(code)
     for codes in (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
@@ -29,7 +29,7 @@ _MAX_COLUMNS = 4_000
 
 
 def storable(text: str) -> str:
-    """Text that every store can hold: no NUL, no half of a surrogate pair."""
+    """Return a text that every store can keep: no NUL, no half of a surrogate pair."""
     if text.isprintable():
         return text
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -37,13 +37,13 @@ def storable(text: str) -> str:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """JSON as every store can hold it: texts storable, no endless numbers, not too deep."""
+    """Return JSON that every store can keep: storable texts, finite numbers, limited depth."""
     if isinstance(value, str):
         return storable(value)
     if value is None or isinstance(value, bool | int):
         return value
     if depth > _MAX_DEPTH:
-        raise UsageError(f"JSON nested deeper than {_MAX_DEPTH} levels is not taken")
+        raise UsageError(f"the JSON is nested deeper than {_MAX_DEPTH} levels: make it flatter")
     if isinstance(value, list | tuple):
         return [plain(one, depth + 1) for one in value]
     if isinstance(value, Mapping):
@@ -56,7 +56,7 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def inert(text: str) -> str:
-    """The text with everything but letters, marks and line ends made visible."""
+    """Return the text with invisible and control characters made visible, except line ends."""
     if text.isascii() and text.isprintable():
         return text
     out: list[str] = []
@@ -77,10 +77,10 @@ def inert(text: str) -> str:
 
 
 def mark_blanks(text: str) -> str:
-    """The text of a call, with every blank visible that passes for a usual one.
+    """Return the text of a call with visible marks for unusual spaces.
 
-    A shell does not split words at them. In prose they stay as they are: French and German need
-    them beside every mark and number.
+    A shell does not split words at them. In prose they stay unchanged: French and German use
+    them beside punctuation and numbers.
     """
     if text.isascii() and "\r" not in text:
         return text
@@ -97,7 +97,7 @@ def _mark(character: str) -> str:
 
 
 def inert_line(text: str, columns: int = _MAX_COLUMNS) -> str:
-    """The text on one line of at most so many columns."""
+    """Return the text on one line of at most so many columns."""
     line = inert(text[: columns * 2].strip()).replace("\n", " ⏎ ")
     lines = _wrap(line, columns)
     if len(lines) == 1 and len(text.strip()) <= columns * 2:
@@ -106,15 +106,15 @@ def inert_line(text: str, columns: int = _MAX_COLUMNS) -> str:
 
 
 def cell(text: str, columns: int) -> str:
-    """The text on one line, filled up with blanks to exactly so many columns."""
+    """Return the text on one line, filled with spaces to exactly so many columns."""
     line = inert_line(text, columns)
     return line + " " * (columns - sum(map(_width, line)))
 
 
 def frame(text: str, columns: int, bar: str = "│ ", most: int | None = None) -> list[str]:
-    """Lines that each begin with a bar, wrapped so that none can pass for one of ours.
+    """Return wrapped lines that all begin with a bar, so that none looks like one of ours.
 
-    With `most` characters given, the rest is counted, not shown.
+    Characters after `most` are counted, not shown.
     """
     shown = text if most is None else text[:most]
     room = max(8, columns - len(bar))
@@ -126,10 +126,10 @@ def frame(text: str, columns: int, bar: str = "│ ", most: int | None = None) -
 
 
 def _fold(line: str, columns: int) -> list[str]:
-    """Parts that fit, of which each ends behind a blank where it can; no character is left out."""
+    """Split a line into parts that fit, after spaces if possible; keep every character."""
     parts: list[str] = []
     start = used = 0
-    # Where the next part would begin, and how many columns stand between that and here.
+    # The start of the next part, and the number of columns from there to here.
     blank = behind = 0
     for index, character in enumerate(line):
         width = _width(character)
@@ -168,7 +168,7 @@ def _width(character: str) -> int:
 
 
 def age(seconds: float) -> str:
-    """`12s`, `3m`, `2h` or `5d`."""
+    """Return a duration as `12s`, `3m`, `2h` or `5d`."""
     seconds = max(0, int(seconds))
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
         if seconds >= size:

@@ -1,4 +1,4 @@
-"""Blocks: the JSON values that stand in a message, fenced or bare, and whether they fit a form."""
+"""JSON values in a message, fenced or bare, and whether they fit a form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Block(NamedTuple):
     at: int
     text: str
     value: Any
-    """None if it is broken: then it is no decision, just as null."""
+    """None if it is invalid; then it is not a decision, as null is not."""
 
 
 def last_block(text: str) -> Block | None:
@@ -55,7 +55,7 @@ def _blocks(text: str) -> Iterator[Block]:
 
 
 def _begun(text: str, start: int, end: int) -> Iterator[Block]:
-    """Objects that are not whole: whoever began one has replaced what stood before."""
+    """Yield incomplete objects: they replace the values before them."""
     for begun in _BEGUN.finditer(text, start, end):
         yield Block(begun.start(), "", None)
 
@@ -66,7 +66,7 @@ def _is_alone(text: str, start: int, end: int) -> bool:
 
 
 def decision(value: Any, schema: Any) -> Any:
-    """What a value decides: `{"decision": …}` is taken off, unless the form has such a field."""
+    """Return the value in `{"decision": …}`, unless the form itself has such a field."""
     is_wrapper = isinstance(value, dict) and "decision" in value
     return value["decision"] if is_wrapper and not _has_decision(schema, schema, 0) else value
 
@@ -90,7 +90,7 @@ def fits(schema: Any, value: Any) -> bool:
 
 
 def shown_in(text: str) -> set[str]:
-    """Every value that a text holds, and every object and array in one, to be known again."""
+    """Return every JSON value in a text, with all nested objects and arrays, as canonical JSON."""
     return {
         canonical(one) for block in _blocks(text) for one in (block.value, *_parts(block.value))
     }

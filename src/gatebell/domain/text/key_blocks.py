@@ -1,4 +1,4 @@
-"""Private keys in text: blocks between BEGIN and END, and those of which an end is missing."""
+"""Private keys in text: blocks between BEGIN and END, and blocks without one of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gatebell.domain.text.secret_values import HIDDEN
 _NAME = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _BEGIN = rf"-----BEGIN {_NAME}|(?<=Private-Lines: )\d+"
 _END = rf"-----END {_NAME}|(?=Private-MAC: )"
-# A key's line ends like this, whatever is before it: the mark of a diff, a time, a quote.
+# The end of a key's line; before it may be the mark of a diff, a time or a quote.
 _BODY = r"(?:^|[\s|>+\"'`:-])[A-Za-z0-9+/]{16,}={0,2}(?:\\+n)?[\"'`,\s]*$"
 _MARKS = r"^[\s|>+#*\"'-]*"
 _SHORT = rf"{_MARKS}=?[A-Za-z0-9+/]{{1,76}}={{0,2}}(?:\\+n)?[\"'`,\s]*$"
@@ -20,7 +20,7 @@ _MAX_LINES = 200
 
 
 def hide_key_blocks(text: str) -> str:
-    """The text with one mark in the place of every private key."""
+    """Return the text with one mark in place of every private key."""
     if "PRIVATE KEY" not in text and "Private-" not in text:
         return text
     lines = text.split("\n")
@@ -37,7 +37,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def _hide_from(lines: list[str], at: int, shown: list[str]) -> int:
-    """Add what may be shown of a line, and of the key that begins in it; returns the next line."""
+    """Add the visible part of a line, skip a key that begins in it, and return the next line."""
     line = lines[at]
     if _compile(_BEGIN).search(line):
         before, is_open = _hide_in_line(line)
@@ -53,7 +53,7 @@ def _hide_from(lines: list[str], at: int, shown: list[str]) -> int:
 
 
 def _hide_in_line(line: str) -> tuple[str, bool]:
-    """A line in which keys begin, and whether the last of them goes on after it."""
+    """Hide the keys that begin in a line; return whether the last one continues after it."""
     parts, at = [], 0
     while begin := _compile(_BEGIN).search(line, at):
         parts += [line[at : begin.start()], HIDDEN]
@@ -65,7 +65,7 @@ def _hide_in_line(line: str) -> tuple[str, bool]:
 
 
 def _skip_key(lines: list[str], start: int, shown: list[str]) -> int:
-    """The first line after a key: after its END, or where it stops looking like one."""
+    """Return the first line after a key: after its END, or where it no longer looks like one."""
     for at in range(start, min(len(lines), start + _MAX_LINES)):
         if _compile(_BEGIN).search(lines[at]):
             break

@@ -1,4 +1,4 @@
-"""Secrets that are known by the name before them: `DB_PASS=…`, `"token": "…"`, `--password …`."""
+"""Secrets after a name: `DB_PASS=…`, `"token": "…"`, `--password …`."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def hide_named(text: str) -> str:
-    """The text without the values of names that stand for secrets."""
+    """Return the text with hidden values after the names of secrets."""
     text = _compile(_PAIR).sub(_hide_pair, text) if "alue" in text or "VALUE" in text else text
     text = _compile(_ELEMENT).sub(_hide_element, text) if "</" in text else text
     text = _sub_after_keywords(_BLOCK, _hide_block, text) if _has_block(text) else text
@@ -90,7 +90,7 @@ def hide_named(text: str) -> str:
 
 
 def _kind_of(words: tuple[str, ...], joined: str) -> tuple[SecretKind | None, int]:
-    """What the value of such a name is, and which of its words says so."""
+    """Return the kind of secret that a name has, and the position of the word that shows it."""
     for at, word in enumerate(words):
         is_pass = word.endswith("pass") and word not in formats.NOT_PASS
         if is_pass or word in formats.CHOSEN_WORDS or any(one in word for one in formats.CHOSEN):
@@ -108,10 +108,10 @@ def _kind_of(words: tuple[str, ...], joined: str) -> tuple[SecretKind | None, in
     return None, 0
 
 
-# A text repeats few names; hostile texts hold any number of them.
+# Limited, because a hostile text may have any number of names.
 @lru_cache(maxsize=1024)
 def kind_of(name: str) -> SecretKind | None:
-    """Of a name that stands for a secret; otherwise None."""
+    """Return the kind of secret that a name has; None for other names."""
     words = tuple(word.lower() for word in _compile(_WORD).findall(name))
     kind, at = _kind_of(words, name.lower())
     if words[at : at + 2] == ("session", "id"):
@@ -128,7 +128,7 @@ def _has_block(text: str) -> bool:
 
 
 def _sub_after_keywords(pattern: str, hide: Callable[[re.Match[str]], str], text: str) -> str:
-    """Like re.sub, but only tried where a keyword is: much faster than a search for any of them."""
+    """Replace like re.sub, but only at keywords: much faster than a search at every place."""
     parts, done = [], 0
     for at in _keyword_positions(text):
         if at >= done and (found := _compile(pattern).match(text, at)):
@@ -156,12 +156,12 @@ def _hide_assigned(text: str, depth: int) -> str:
 
 
 def _name_of(found: re.Match[str], end: int) -> tuple[int, str]:
-    """Where the name begins in which the keyword was found, and the whole of it."""
+    """Return the start of the name around a keyword, and the whole name."""
     text, at = found.string, found.start()
     before = _compile(_BEFORE).search(text, max(0, at - 60), at)
     start = before.start() if before else at
     if start < at and text[start - 1 : start] == "\\" and text[start] in "nrt":
-        # It is the rest of a line break that is written as \\n.
+        # This character belongs to a line break that is written as \\n.
         start += 1
     if text[start:end].lower() == "key":
         # Also `API key` and `Unseal Key`.
@@ -195,7 +195,7 @@ def _judge_assigned(found: re.Match[str], depth: int) -> str:
 
 
 def _judge_bare(found: re.Match[str], depth: int, place: Place, *, is_whole: bool) -> str:
-    """A value without quotes: all of the word in a file of settings, otherwise up to a sign."""
+    """Judge a value without quotes: the whole word in settings, else up to a punctuation mark."""
     value = found["bare"]
     stop = _compile(_ESCAPES if is_whole and "=" in place.sep else _STOPS).search(value, 1)
     if stop:
@@ -218,7 +218,7 @@ def _is_called(value: str, stop: str) -> bool:
 
 
 def _is_code(value: str) -> bool:
-    """Whether a value is itself a name of such a thing: `password=password`, `key: readKey`."""
+    """Return whether a value is itself such a name: `password=password`, `key: readKey`."""
     return bool(_compile(r"[A-Za-z_.]+").fullmatch(value) and kind_of(value))
 
 
@@ -232,7 +232,7 @@ def _show(found: re.Match[str], value: str, depth: int, place: Place) -> str:
 
 
 def _go_on(found: re.Match[str], depth: int) -> str:
-    """Nothing to hide here; but the value may hold names and values of its own."""
+    """Keep the match, but search the value for other names and values."""
     group = "quoted" if found["quoted"] is not None else "bare"
     head = found.string[found.start() : found.start(group)]
     if depth >= _DEEPEST:
@@ -241,7 +241,7 @@ def _go_on(found: re.Match[str], depth: int) -> str:
 
 
 def _value_of(found: re.Match[str]) -> tuple[str, str]:
-    """The value, and the group it stands in."""
+    """Return the value, and its group in the match."""
     if found["quoted"] is not None:
         return found["quoted"], "quoted"
     stop = _compile(_STOPS).search(found["bare"], 1)
@@ -254,7 +254,7 @@ def _replace(found: re.Match[str], value: str, group: str) -> str:
 
 
 def _hide_option(found: re.Match[str]) -> str:
-    """The word after an option; in a sentence about that option it is no secret."""
+    """Hide the word after an option, unless it looks like a sentence about the option."""
     kind = kind_of(found["option"].lstrip("-"))
     value, group = _value_of(found)
     if not kind or is_filler(value) or (value.isupper() and value.isalpha()):
@@ -267,7 +267,7 @@ def _hide_option(found: re.Match[str]) -> str:
 
 
 def _hide_pair(found: re.Match[str]) -> str:
-    """A name and a value that stand beside each other: `name: DB_PASS`, then `value: …`."""
+    """Hide the value of a pair like `name: DB_PASS`, then `value: …`."""
     kind = kind_of(found["name"])
     value, group = _value_of(found)
     if kind and is_secret(value, Place(kind, "=", quoted=True)):
@@ -283,7 +283,7 @@ def _hide_element(found: re.Match[str]) -> str:
 
 
 def _hide_wrapped(found: re.Match[str]) -> str:
-    """`"NAME=two words"`, as a shell is told it."""
+    """Hide the value in `"NAME=two words"`, as in a shell."""
     kind, value = kind_of(found["name"]), found["value"]
     if kind == SecretKind.CHOSEN and is_secret(value, Place(kind, "=", quoted=True)):
         return _replace(found, value, "value")
@@ -291,7 +291,7 @@ def _hide_wrapped(found: re.Match[str]) -> str:
 
 
 def _hide_block(found: re.Match[str]) -> str:
-    """The first line of a block in YAML."""
+    """Hide the first line of a block in YAML."""
     _, name = _name_of(found, found.start("sep"))
     kind, value = kind_of(name), found["value"].rstrip()
     if kind and is_secret(value, Place(kind, "=", quoted=True)):
@@ -300,7 +300,7 @@ def _hide_block(found: re.Match[str]) -> str:
 
 
 def _hide_said(found: re.Match[str]) -> str:
-    """A secret that somebody told in a sentence: it has a digit or a sign in it."""
+    """Hide a secret in a sentence, if it has a digit or a special character."""
     value = found["value"].rstrip(".,;:!?)")
     has_sign = any(not c.isalnum() and c not in "-_./" for c in value)
     if is_filler(value) or not any(c.isalpha() for c in value):
@@ -313,7 +313,7 @@ def _hide_said(found: re.Match[str]) -> str:
 
 
 def _hide_near(text: str) -> str:
-    """A name, then a few words, then one in which nothing can be read: that is what was named."""
+    """Hide a random-looking word that follows a name on the same line."""
     parts, done = [], 0
     for at in _keyword_positions(text):
         found = _compile(_REST).match(text, at)
@@ -337,13 +337,13 @@ def _hide_near(text: str) -> str:
 
 
 def _is_next(value: str) -> bool:
-    """Whether a word right after a name is what was named, though it could be read."""
+    """Return whether a readable word directly after a name is its secret."""
     has_both = any(c.isalpha() for c in value) and any(c.isdigit() for c in value)
     return has_both and not is_filler(value)
 
 
 def _end_of_line(text: str, at: int) -> int:
-    """How far a word may be from its name; after a colon it may be on the next line."""
+    """Return the last position for a secret after its name; after a colon, on the next line."""
     most = min(len(text), at + _FAR)
     end = text.find("\n", at, most)
     if end < 0:

@@ -1,8 +1,8 @@
-"""Hiding secrets in text that is shown: the secret goes, its name stays.
+"""Removal of secrets from text that is shown; the names of the secrets stay.
 
 A text is searched for known formats, for values after names such as `password`, for headers, for
-places such as the login of an address, and for private keys. The work grows with the length of the
-text and nothing else: every repetition has an end, and nothing is tried twice.
+places such as the login of an address, and for private keys. The time is linear in the length of
+the text: every repetition has a limit, and nothing is tried twice.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["HIDDEN", "hide_secrets", "redact"]
 _MAX_LINE_LENGTH = 2_000
 _DEEPEST = 4
 _SHORTEST_STRING = 12
-# Not after a backslash: such a quote belongs to a string that has begun before.
+# Not after a backslash: such a quote is inside a string.
 _STRING = r'(?<!\\)"(?:[^"\\\n]|\\[^\n])*+"'
 _AFTER_AUTHORIZATION = (
     r"(?i:authorization)\\{0,4}[\"'`]?\]?[ \t]{0,4}[:=,][ \t]{0,4}\\{0,4}[\"'`]?"
@@ -34,14 +34,14 @@ _ATTRIBUTES = ("path=", "domain=", "expires=", "max-age=", "samesite=", "version
 
 
 def redact(text: str) -> str:
-    """The text with everything that looks like a secret hidden, and very long lines cut."""
+    """Return the text with hidden secrets, and with very long lines cut."""
     text = hide_secrets(text)
-    # Afterwards: a secret that was cut first would not be known any more.
+    # Cut last: a secret that is cut is not recognised.
     return "\n".join(map(_cut, text.split("\n"))) if len(text) > _MAX_LINE_LENGTH else text
 
 
 def hide_secrets(text: str) -> str:
-    """The text with everything that looks like a secret hidden, and nothing else changed."""
+    """Return the text with hidden secrets, and with no other change."""
     return _hide(text, 0)
 
 
@@ -51,7 +51,7 @@ def _hide(text: str, depth: int) -> str:
     if depth < _DEEPEST and "\\" in text:
         text = _compile(_STRING).sub(lambda found: _hide_in_string(found, depth), text)
     text = hide_key_blocks(text)
-    # Before the formats: an access key gives away the secret key beside it.
+    # Before the formats, because a visible access key helps to find the secret key beside it.
     text = _hide_places(text)
     text = _hide_known_formats(text)
     text = _hide_headers(text)
@@ -60,7 +60,7 @@ def _hide(text: str, depth: int) -> str:
 
 
 def _hide_in_string(found: re.Match[str], depth: int) -> str:
-    """Hide what a string of JSON says: behind its escapes the rules would not know it."""
+    """Hide secrets in the decoded text of a JSON string, because escapes disguise them."""
     whole = found.group()
     if "\\" not in whole or len(whole) < _SHORTEST_STRING:
         return whole
@@ -69,7 +69,7 @@ def _hide_in_string(found: re.Match[str], depth: int) -> str:
     except ValueError:
         return whole
     for is_ascii in (True, False):
-        # A string that is written in another way would change where nothing is to hide.
+        # Only if the encoding is reversible; otherwise text without secrets would change.
         if _as_string(said, is_ascii) == whole:
             return _as_string(_hide(said, depth + 1), is_ascii)
     return whole
@@ -105,7 +105,7 @@ def _hide_known_formats(text: str) -> str:
 
 
 def _hide_word(found: re.Match[str]) -> str:
-    """Hide it, unless it is the middle of a longer word."""
+    """Hide a match, unless it is in the middle of a longer word."""
     whole = found.group()
     before = found.string[max(0, found.start() - 3) : found.start()]
     # A word also begins after a line break that is written as \\n, after %3D, and after a colour.
@@ -113,13 +113,13 @@ def _hide_word(found: re.Match[str]) -> str:
         return whole
     # A full stop ends the sentence, not the secret.
     end = whole.rstrip("./")
-    # Of an address that is a secret itself, its beginning says whose it is.
+    # Of a secret address, the beginning is shown to name its service.
     known = _compile(r"[a-z0-9.]+/(?:[a-z0-9]+/){1,2}").match(end)
     return (known.group() if known and "." in known.group() else "") + HIDDEN + whole[len(end) :]
 
 
 def _hide_value(found: re.Match[str]) -> str:
-    """Hide the part of the match that is called v, unless it only stands for a secret."""
+    """Hide the group v of the match, unless it is a placeholder."""
     value = found["v"]
     quote = value[0] if value[0] in "\"'" else ""
     if is_filler(value.strip("\"'")):
@@ -139,7 +139,7 @@ def _hide_options(text: str) -> str:
     known = [(needle, pattern) for needle, pattern in formats.OPTIONS if needle in text]
     if not known:
         return text
-    # A command that goes on after a backslash is one line.
+    # A command that continues after a backslash is one line.
     lines = _compile(r"(?<!\\)\n").split(text)
     for needle, pattern in known:
         lines = [

@@ -1,8 +1,7 @@
-"""What secrets look like: facts about formats, as data. `redaction` makes patterns of them.
+"""The formats of secrets, as data for `redaction`.
 
-A row of PREFIXED is the beginnings that give a secret away, the characters that follow, and how many
-of them must follow at least. That is about half of what the real ones have, so that a
-secret that was cut in the middle is still known.
+A row of PREFIXED has the prefixes of a secret, the characters that follow, and the least number of
+them. That is about half the real length, so that a secret that was cut is still recognised.
 """
 
 from __future__ import annotations
@@ -125,7 +124,7 @@ PREFIXED: tuple[tuple[str, str, int], ...] = (
     ("AQVN t1.9eu", BASE64, 24),  # yandex
     ("hooks.zapier.com/hooks/catch/", "A-Za-z0-9/", 10),  # zapier webhook
 )  # fmt: skip
-"""Beginnings that nothing else has."""
+"""Prefixes that only secrets have."""
 
 SHAPES: tuple[tuple[str, str], ...] = (
     ("A3-", r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-){3,5}[A-Z0-9]{5}"),  # 1password secret key
@@ -150,10 +149,10 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("SK", r"SK[0-9a-f]{32}(?![0-9a-zA-Z])"),  # twilio
     ("s.", r"s\.(?=[A-Za-z]{0,23}\d)[A-Za-z0-9]{24}(?![A-Za-z0-9.])"),  # vault, old
 )  # fmt: skip
-"""Forms that take more than a beginning to describe."""
+"""Formats that need more than a prefix."""
 
-# Names whose values are secrets. A person chose the first, so their values may be any words. A machine
-# made the second. The third name harmless things, too, so their values must look the part.
+# Names whose values are secrets. The first group is chosen by people, so a value may be any words.
+# The second is made by machines. The third may be harmless, so a value must look like a secret.
 CHOSEN = (
     "password", "passwd", "passphrase", "passcode", "pswd", "passwort", "kennwort", "mnemonic", "requirepass",
     "masterauth", "seedphrase",
@@ -166,7 +165,7 @@ KEYS_OF = _words("""
     licence deploy session app application client consumer webhook hmac jwt function functions subscription
     integration ingestion write server admin root ssh ssl tls symmetric aes fernet secret unseal recovery preshared
     """)
-"""What stands before `key` where that is a secret."""
+"""Words before `key` in the name of a secret."""
 HARMLESS_TOO = _words(
     "key auth session sessionid sid sig signature salt seed otp cookie jwt dsn webhook"
 )
@@ -180,7 +179,7 @@ ABOUT = _words("""
     scanner word words board code codes pair frame press source map agent stream state status mode info set list
     dict default fingerprint owner user login markup level attrs content description event events endpointurl auth0 cache
     """)
-"""A name with such a word after it names something about a secret, not the secret."""
+"""A name with such a word after it describes a secret, and is not the secret."""
 BEFORE_HARMLESS = _words("""
     max min num n no public pub primary foreign partition sort cache hot unique group idempotency object csrf
     next page sync continuation is has bucket dict map json yaml lookup index tab by input output completion
@@ -197,13 +196,13 @@ NOT_VALUES = _words("""
     authorization auth never always only inherit hidden redacted masked removed token secret key apikey
     credentials cookie basic bearer base64 utf-8 utf8 oauth oauth2 hex sha256
     """)
-"""Words that stand where a value could, and are none."""
+"""Words in the place of a value that are not values."""
 
 SCHEMES = _words("""
     basic bearer token digest apikey api-key oauth negotiate ntlm hawk ssws splunk signature key aws
     aws4-hmac-sha256 googlelogin sharedkey sharedkeylite genie-key geniekey privatetoken jwt
     """)
-"""What an Authorization header begins with."""
+"""The schemes of an Authorization header."""
 
 PLACES: tuple[tuple[str, str], ...] = (
     ("variable", r"variable\s{1,4}\"[^\"\n]{0,60}(?i:password|secret|token|key)[^\"\n]{0,60}\"\s{0,4}\{[^{}]{0,300}?default\s{0,9}=\s{0,9}\"(?P<v>[^\"\n]{1,300})"),
@@ -217,7 +216,7 @@ PLACES: tuple[tuple[str, str], ...] = (
     ("/bot", r"/bot(?P<v>\d{6,12}:[A-Za-z0-9_-]{30,60})"),
     (" as ", r"(?<=\s)[`'\"]?(?P<v>(?=[^\s\d]{0,60}\d)[^\s`'\"]{8,200}+)[`'\"]? as (?:the|your|my|a|its) (?:password|passphrase|token|secret|key)\b"),
     ("gatebell", r"gatebell=(?P<v>[0-9a-f]{24,128})"),
-    # The cookie under its old name: its value still opens the inbox until the login runs out.
+    # The old name of the cookie: its value still opens the inbox until the login ends.
     ("humangate", r"humangate=(?P<v>[0-9a-f]{24,128})"),
     ("seal", r"seal[\"']?[=:] ?[\"']?(?P<v>[0-9a-f]{24,128})"),
     ("://", r"://[^\s/:@\"'<>]{0,99}:(?P<v>[^\s/\"'<>]{1,300})@"),
@@ -236,7 +235,7 @@ PLACES: tuple[tuple[str, str], ...] = (
     ("PASS ", r"(?m:^)[\w:. \[\]>*-]{0,60}(?<![\w-])PASS (?P<v>(?=\D{0,60}\d)[^\s:]{6,100})(?m:$)"),
     ("enable secret", r"enable secret \d (?P<v>\S{1,200})"),
 )  # fmt: skip
-"""Places where a secret stands whatever it looks like: a word of the text, and the place."""
+"""Places of secrets of any format: a word of the text, and the place."""
 
 OPTIONS: tuple[tuple[str, str], ...] = (
     ("curl", r"(?:-u|--user|-U|--proxy-user)(?:=|\s{0,9})[\"']?[^\s:\"']{0,99}:(?P<v>[^\s\"']+)"),
@@ -282,4 +281,4 @@ OPTIONS: tuple[tuple[str, str], ...] = (
     ("aws configure", r"aws_(?:secret_access_key|session_token|access_key_id)\s{1,9}(?P<v>\S+)"),
     ("snmp", r"\s-[AX]\s{1,9}(?P<v>\S+)"),
 )  # fmt: skip
-"""Where the options of well-known programs have a secret: a word of the line, and the place."""
+"""Places of secrets in the options of known programs: a word of the line, and the place."""

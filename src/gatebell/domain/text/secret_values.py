@@ -1,4 +1,4 @@
-"""Whether the value after a name is a secret: the name says how much the value must look like one."""
+"""Decides whether a value is a secret; the name before it sets how strict the test is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gatebell.domain.text import secret_formats as formats
 
 
 class SecretKind(StrEnum):
-    """How a secret came to be: a person chose it, a machine made it, or it may be none."""
+    """The origin of a secret: a person chose it, a machine made it, or it may not be one."""
 
     CHOSEN = "chosen"
     MADE = "made"
@@ -24,7 +24,7 @@ _FILLER = (
     r"\$\{?[A-Za-z_]\w*\}?\W*|\$[a-z]+(?:-[a-z]+)+|\(.*|\$[({].*|%[\w({].*|\{.*|<.*|\[.*|\*{2,}.*|\.{3,}.*|[xX]{3,}|…|[-_=#]+|"
     r"‹.*|@[\w.]+@|&?\*?\w+(?:::|->).*|[A-Za-z_][\w.]*[(\[{].*|[!<>=]=.*|\\[nrt\"'].*|\\+"
 )
-# What a program refers to: names with dots between them, or its own objects.
+# Expressions of a program: names with dots between them, or attributes of objects.
 _CODE = (
     r"[a-zA-Z_]+(?:\.[a-zA-Z_]+)+[^\w]*|(?:self|this|os|args|settings|config|request|process|ctx|env|"
     r"cls|options|opts|params|event|response|res|req|secrets|vars|var|local|data)\.\S*"
@@ -47,15 +47,15 @@ class Place(NamedTuple):
     """Where a value was found."""
 
     kind: SecretKind
-    """How much the name alone says."""
+    """The kind that the name suggests."""
     sep: str
-    """What stands between the name and the value, with the blanks."""
+    """The text between the name and the value, with spaces."""
     quoted: bool = False
     is_env: bool = False
     """NAME=value, as in a shell or an .env file."""
     starts_line: bool = False
     after: str = ""
-    """The character after the value; none at the end of a line."""
+    """The character after the value; empty at the end of a line."""
 
 
 @cache
@@ -68,13 +68,13 @@ def _fits(pattern: str, value: str) -> bool:
 
 
 def is_filler(value: str) -> bool:
-    """Whether it stands for a secret: a variable, a placeholder, stars, or a mark of ours."""
+    """Return whether it is a placeholder: a variable, a template, stars, or our own mark."""
     is_hidden = value.endswith(HIDDEN)
     return not value or is_hidden or _fits(_FILLER, value) or value.lower() in formats.NOT_VALUES
 
 
 def is_secret(value: str, place: Place) -> bool:
-    """Whether the value that was found there must be hidden."""
+    """Return whether the value at this place must be hidden."""
     if is_filler(value) or _fits(_PATH, value) or _fits(_ADDRESS, value):
         return False
     if place.kind == SecretKind.MAYBE:
@@ -93,7 +93,7 @@ def is_secret(value: str, place: Place) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Whether it looks made by a machine, and like no digest, path or words."""
+    """Return whether it looks made by a machine, and not like a digest, a path or words."""
     if len(value) < 16 or not _fits(_MADE_ALPHABET, value) or _fits(_DIGESTS, value):
         return False
     parts = _compile(r"[-_./:=+]").split(value)
@@ -103,12 +103,12 @@ def is_random(value: str) -> bool:
 
 
 def is_digest(value: str) -> bool:
-    """Whether it may as well be the hash of something, or a UUID."""
+    """Return whether it may be a hash or a UUID."""
     return len(value) > 15 and _fits(_DIGESTS, value)
 
 
 def is_scrambled(value: str) -> bool:
-    """Whether no words can be read in it: letters and digits change all the time."""
+    """Return whether it has no readable words, because letters and digits alternate often."""
     if len(value) < 10 or not _fits(_MADE_ALPHABET, value) or _fits(_DIGESTS, value):
         return False
     if any(part in value for part in ("A-Z", "a-z", "0-9")):
@@ -145,7 +145,7 @@ def _is_quoted_secret(value: str, kind: SecretKind) -> bool:
 def _is_bare_choice(value: str, place: Place) -> bool:
     if value.isdigit() or not _fits(_IDENTIFIER, value):
         return len(value) > 3
-    # From here on it may be the name of something in a program.
+    # From here on it may be an identifier of a program.
     if place.after in _IN_A_CALL or not value.isalnum():
         return False
     if place.sep == "=" or "**" in place.sep or (value[-1].isdigit() and value[0].isupper()):

@@ -1,4 +1,4 @@
-"""The word that somebody may have meant."""
+"""Suggestions for misspelled words."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """The end of an error: `; did you mean 'alice'?`, or nothing where no word is near."""
-    # Imported here: only somebody who made a mistake needs it.
+    """Return the end of an error, `; did you mean 'alice'?`; empty if no word is similar."""
+    # Imported here: only errors need it.
     from difflib import get_close_matches
 
     by_case = {one.casefold(): one for one in known}

@@ -1,28 +1,64 @@
-"""Whether a process waits for the answer to an ask, as far as that is known."""
+"""Find out whether a process waits for the answer to an ask."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.enums import AskStatus
+from gatebell.domain.asks.owners import run_of
+from gatebell.domain.enums import AskStatus, CallState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gatebell.domain.asks.asks import Ask
     from gatebell.ports.store import Store
 
 WAITER_GONE = "The process that waited for the answer has ended."
+_MARK = "[asker is gone] "
 
 
 def is_waiter_gone(store: Store, ask: Ask) -> bool:
-    """Whether the process that waited for this ask was killed, and no other waits now."""
+    """Return whether the process that waited for this ask was killed, and no other waits."""
     is_open = ask.pending or (ask.status == AskStatus.ANSWERED and not ask.delivered_at)
-    return is_open and store.machine.is_waiter_gone(ask.id)
+    return is_open and store.machine.is_waiter_gone(ask.id) and not _has_waiting_run(store, ask)
+
+
+def _has_waiting_run(store: Store, ask: Ask) -> bool:
+    """Whether a run waits for it by its row, and needs no process for that."""
+    run = run_of(ask.origin.owner)
+    calls = [] if run is None else store.runs.calls(run)
+    waits = (CallState.WAITING, CallState.HELD)
+    return any(call.ask_id == ask.id and call.state in waits for call in calls)
+
+
+def mark_prompt(store: Store, ask: Ask) -> str:
+    """The question as a list shows it, with a mark where its asker is gone."""
+    return f"{_MARK if is_waiter_gone(store, ask) else ''}{ask.question.prompt}"
+
+
+def make_ask_document(store: Store, ask: Ask) -> dict[str, Any]:
+    """An ask as JSON, with whether its asker is gone."""
+    # Imported here: most commands print lines, and must be fast.
+    from gatebell.domain.asks.documents import ask_document
+
+    return ask_document(ask) | {"asker_gone": is_waiter_gone(store, ask)}
+
+
+def make_waiting_document(store: Store, asks: Sequence[Ask]) -> dict[str, list[str]]:
+    """The asks that a run waits for, as JSON, and those of them whose asker is gone."""
+    gone = [ask.id for ask in asks if is_waiter_gone(store, ask)]
+    return {"waiting_for": [ask.id for ask in asks], "askers_gone": gone}
 
 
 def describe_unheard(store: Store, ask: Ask) -> str:
-    """What becomes of an answer that no process waits for; nothing where one does."""
+    """Return what happens to an answer without a waiting process; empty if one waits."""
     if ask.pending or not is_waiter_gone(store, ask):
         return ""
     if ask.question.call:
         return f"{WAITER_GONE} The answer counts only if the agent makes the same call again."
+    if ask.token_digest:
+        return (
+            f"{WAITER_GONE} The secret is kept for 24 hours, for the holder of the ask's token: "
+            f"gate wait {ask.id} --token-file F. Without the token, ask again."
+        )
     return f"{WAITER_GONE} The answer is kept: gate wait {ask.id}"

@@ -1,4 +1,4 @@
-"""The HTTP API: JSON in and out, for agents that ask and for programs of people who answer."""
+"""The HTTP API: JSON in and out, for agents that ask and for programs that answer for people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.asks.documents import (
     answer_document,
-    ask_document,
     entry_document,
     message_document,
     token_document,
@@ -29,6 +28,7 @@ from gatebell.domain.permissions.rules import Scope
 from gatebell.services.asks import answer_ask, ask_messages, create_ask, wait_for_ask
 from gatebell.services.asks.apply_deadlines import fall_due, sweep
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.asks.waiters import make_ask_document
 from gatebell.services.people import manage_logins, manage_people
 from gatebell.web.live import MAX_BEHIND, event_data
 from gatebell.web.problems import Problem, problem_of
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from gatebell.web.context import WebRequest
 
 _MAX_WAIT_SECONDS = 60.0
-# Of a request; a list that many of them stand in must still come up at once.
+# Per request; a list of many of them must still load quickly.
 _LARGEST_CONTEXT = 200_000
-# A client that does not read is sent home.
+# A client that does not read is disconnected.
 _READS_WITHIN_SECONDS = 30.0
-# Whoever watches proves now and then that they still may.
+# The rights of a stream are checked again from time to time.
 _MAX_STREAM_SECONDS = 900.0
 _ADMISSION_CHANGED = (EventKind.LOGIN_ENDED, EventKind.TOKEN_REVOKED, EventKind.PERSON_REMOVED)
 
@@ -56,7 +56,7 @@ def list_asks(web_request: WebRequest) -> Response:
         found = web_request.store.asks.pending(limit, query.get("project"))
     else:
         found = web_request.store.asks.list_settled(limit, query.get("search", ""))
-    return JSONResponse([ask_document(ask) for ask in found])
+    return JSONResponse([make_ask_document(web_request.store, ask) for ask in found])
 
 
 def count_asks(web_request: WebRequest) -> Response:
@@ -78,12 +78,12 @@ def open_ask(web_request: WebRequest) -> Response:
     options = tuple(given.pop("options", ()))
     request = Request(options=options, escalations=steps, **given)
     session_prefix, _, name = session.partition("/")
-    # Whatever the token may do else, whoever asks here is the asker, not a person at a screen.
+    # Whatever else the token may do, a caller here is the asker, not a person at a screen.
     caller = web_request.caller._replace(
         verified=False, agent=Sighting(session_prefix, name, "it asked over HTTP")
     )
     if len(json.dumps(request.context)) > _LARGEST_CONTEXT:
-        raise Problem(413, f"a context has at most {_LARGEST_CONTEXT} characters here")
+        raise Problem(413, f"the context is too long: at most {_LARGEST_CONTEXT} characters here")
     opened = create_ask.ask(web_request.store, request, origin, caller, _key(web_request, "ask"))
     document = {
         "ask": _shown(web_request, opened.ask),
@@ -94,16 +94,16 @@ def open_ask(web_request: WebRequest) -> Response:
 
 
 def _key(web_request: WebRequest, kind: str = "") -> str:
-    """The idempotency key; that of an ask belongs to the one who sent it, as answers' do anyway."""
+    """Return the idempotency key; a key of an ask belongs to its sender, like keys of answers."""
     key = web_request.headers.get("idempotency-key", "")
     if len(key) > 200:
-        raise Problem(400, "an idempotency key has at most 200 characters")
+        raise Problem(400, "the idempotency key is too long: at most 200 characters")
     whose = web_request.who.token_id or web_request.who.person
     return f"{kind} {whose} {key}" if key and kind else key
 
 
 def find(web_request: WebRequest) -> Ask:
-    """The ask of the path, as time has left it. Whoever may only ask sees only their own."""
+    """Return the ask of the path after its deadlines. A token that may only ask sees its own asks."""
     if {"read", "answer"} & set(web_request.who.scopes):
         return fall_due(
             web_request.store, create_ask.get(web_request.store, web_request.path["id"])
@@ -119,18 +119,18 @@ def show_ask(web_request: WebRequest) -> Response:
 
 
 def _shown(web_request: WebRequest, ask: Ask) -> dict[str, Any]:
-    """The ask; its asker is told that it is answered, and gets the answer by taking it.
+    """Return the ask; its asker sees that it is answered, and gets the answer by taking it.
 
-    Otherwise one yes, read again and again, would serve for every later request like it.
+    Otherwise one yes could be read again and again, for every similar request.
     """
-    document = ask_document(ask)
+    document = make_ask_document(web_request.store, ask)
     if web_request.is_own_ask(ask) and ask.status == AskStatus.ANSWERED and not ask.delivered_at:
         return document | {"decision": None, "value": None, "note": ""}
     return document
 
 
 async def wait(web_request: WebRequest) -> Response:
-    """The ask once it is settled or somebody asked back; after a while, as it is then."""
+    """Return the ask once it is settled or a person asked back; after a while, in any case."""
     loop, hub = asyncio.get_running_loop(), web_request.web_context.hub
     seconds = min(float(web_request.query.get("seconds", 30)), _MAX_WAIT_SECONDS)
     hears = web_request.query.get("hears", "false") == "true"
@@ -143,7 +143,7 @@ async def wait(web_request: WebRequest) -> Response:
             called = hears and ask.asked_back > ask.heard
             if not ask.pending or called or left <= 0 or not hub.open:
                 break
-            # A deadline of the ask itself is watched by the watcher.
+            # The watcher handles a deadline of the ask itself.
             try:
                 await asyncio.wait_for(changed.wait(), left)
             except TimeoutError:
@@ -160,10 +160,12 @@ def take(web_request: WebRequest) -> Response:
     """Hand the answer over, and record that once it is sent."""
     ask = find(web_request)
     if not web_request.is_own_ask(ask):
-        raise Problem(403, f"{ask.id} was opened by somebody else: its answer is not yours to take")
+        raise Problem(403, f"another client opened {ask.id}: only that client can take its answer")
     value = wait_for_ask.reveal(web_request.store, ask, web_request.body.get("token", ""))
     done = BackgroundTask(wait_for_ask.take, web_request.store, ask, web_request.caller.actor)
-    return JSONResponse(ask_document(ask) | {"value": value}, background=done)
+    return JSONResponse(
+        make_ask_document(web_request.store, ask) | {"value": value}, background=done
+    )
 
 
 def give_answer(web_request: WebRequest) -> Response:
@@ -172,11 +174,11 @@ def give_answer(web_request: WebRequest) -> Response:
     key = _key(web_request)
     given = Given(body["value"], body.get("note", ""), body.get("digest"), key, scope)
     _, ask = answer_ask.answer(web_request.store, find(web_request).id, web_request.caller, given)
-    return JSONResponse(ask_document(ask), 201)
+    return JSONResponse(make_ask_document(web_request.store, ask), 201)
 
 
 def give_answers(web_request: WebRequest) -> Response:
-    """One answer to several asks that are the same question."""
+    """Give one answer to several asks with the same question."""
     shown = [(one["id"], one["digest"]) for one in web_request.body["asks"]]
     key = _key(web_request)
     given = Given(web_request.body["value"], web_request.body.get("note", ""), None, key)
@@ -204,7 +206,7 @@ def list_messages(web_request: WebRequest) -> Response:
 
 
 def say(web_request: WebRequest) -> Response:
-    """A person asks back, or the asker replies."""
+    """Let a person ask back, or the asker reply."""
     ask, text = find(web_request), web_request.body["text"]
     if web_request.is_own_ask(ask):
         ask_messages.reply(web_request.store, ask.id, web_request.caller, text)
@@ -212,7 +214,7 @@ def say(web_request: WebRequest) -> Response:
     elif "answer" in web_request.who.scopes:
         ask_messages.ask_back(web_request.store, ask.id, web_request.caller, text)
     else:
-        raise Problem(403, f"{ask.id} was opened by somebody else")
+        raise Problem(403, f"another client opened {ask.id}: only that client can reply")
     return list_messages(web_request)
 
 
@@ -232,11 +234,10 @@ def put_draft(web_request: WebRequest) -> Response:
 def cancel(web_request: WebRequest) -> Response:
     ask = find(web_request)
     if "answer" not in web_request.who.scopes and not web_request.is_own_ask(ask):
-        raise Problem(403, f"{ask.id} was opened by somebody else")
+        raise Problem(403, f"another client opened {ask.id}: only that client can withdraw it")
     reason = web_request.body.get("reason", "")
-    return JSONResponse(
-        ask_document(create_ask.cancel(web_request.store, ask.id, web_request.caller, reason))
-    )
+    after = create_ask.cancel(web_request.store, ask.id, web_request.caller, reason)
+    return JSONResponse(make_ask_document(web_request.store, after))
 
 
 def ask_events(web_request: WebRequest) -> Response:
@@ -245,7 +246,7 @@ def ask_events(web_request: WebRequest) -> Response:
 
 
 def list_events(web_request: WebRequest) -> Response:
-    """The audit trail after a number, oldest first."""
+    """Return the audit trail after a number, oldest first."""
     after, limit = int(web_request.query.get("after", 0)), int(web_request.query.get("limit", 100))
     found: list[dict[str, Any]] = []
     for entry in web_request.store.audit.entries(after):
@@ -256,7 +257,7 @@ def list_events(web_request: WebRequest) -> Response:
 
 
 async def stream(web_request: WebRequest) -> Response:
-    """What happens, as it happens; a client that comes back says what it saw last."""
+    """Stream changes; a client that comes back names the last event that it saw."""
     hub, loop = web_request.web_context.hub, asyncio.get_running_loop()
     last = web_request.headers.get("last-event-id", "")
 
@@ -289,7 +290,7 @@ async def stream(web_request: WebRequest) -> Response:
 
 
 def _list_missed(web_request: WebRequest, last: int, seen: int) -> list[Any]:
-    """What came while nobody listened; whoever missed more than that looks at everything anyway."""
+    """Return the events since the last one that was seen; after too many, the client reloads."""
     entries = web_request.store.audit.entries(max(last, seen - MAX_BEHIND))
     return [entry for entry in entries if entry.seq <= seen and entry.is_news]
 
@@ -332,15 +333,15 @@ def revoke_token(web_request: WebRequest) -> Response:
 
 
 def health(web_request: WebRequest) -> Response:
-    """Whether the store can be read and everybody is told of changes."""
+    """Check that the store can be read and changes are sent."""
     web_request.store.audit.head()
     if not web_request.web_context.hub.open:
-        raise Problem(503, "nobody is told of changes any more: start gate up again")
+        raise Problem(503, "changes are no longer sent: start gate up again")
     return JSONResponse({"status": "ok"})
 
 
 def describe(web_request: WebRequest) -> Response:
-    # Imported here: the document is made of the route table, which names this function.
+    # Imported here: the document is built from the route table, which names this function.
     from gatebell.web.api.openapi import DOCUMENT
 
     return JSONResponse(DOCUMENT)

@@ -1,4 +1,4 @@
-"""The API's document (OpenAPI 3.1), made of the route table."""
+"""The API's document (OpenAPI 3.1), built from the route table."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from gatebell.web.routes import API
 
 _PROBLEM = thing({"type": TEXT, "title": TEXT, "status": {"type": "integer"}, "detail": TEXT})
 _REFUSALS = {
-    400: "It does not fit the schema, or makes no sense",
-    401: "No login, or a token that is not known",
-    403: "This login or token may not do this, or another site sent it",
-    404: "There is none, or none that you may see",
-    409: "Somebody else settled it first (your answer is kept), or the run is in no state for this",
-    413: "Too much at once",
-    415: "It is not JSON",
+    400: "The request does not fit the schema, or is not valid",
+    401: "Not signed in, or an unknown token",
+    403: "This login or token may not do this, or another site sent the request",
+    404: "It does not exist, or you may not see it",
+    409: "Another answer settled it first (yours is kept), or the state of the run does not allow it",
+    413: "The body is too large",
+    415: "The body is not JSON",
     422: "The answer does not fit the question",
     429: "Too many requests",
-    503: "The store gives trouble",
+    503: "The store has a problem",
 }
 
 
@@ -33,8 +33,8 @@ def _document() -> dict[str, Any]:
         "info": {
             "title": "gatebell",
             "version": __version__,
-            "description": "Ask people and wait for their answers; answer what waits. "
-            "Tokens are made by `gate person token NAME --scope …`.",
+            "description": "Ask people and wait for their answers; answer waiting asks. "
+            "Make tokens with `gate person token NAME --scope …`.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "paths": paths,
@@ -79,7 +79,7 @@ def _parameters(row: Any) -> list[dict[str, Any]]:
         for name, schema, about in row.query
     ]
     keyed = row.path in ("/api/asks", "/api/answers", "/api/asks/{id}/answers") and row.changes
-    about = "A retry with the same key brings back the first result"
+    about = "A retry with the same key returns the first result"
     key = {"name": "Idempotency-Key", "in": "header", "schema": TEXT | {"maxLength": 200}}
     return [*path, *query, *([key | {"description": about}] if keyed else [])]
 

@@ -1,4 +1,4 @@
-"""The shapes that the API takes and gives; its document and its checks are made of them."""
+"""The JSON Schemas of requests and responses; the document and the checks use them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def many(one: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def _words(members: Iterable[StrEnum]) -> list[str]:
-    """The words of an enum as plain text: the checker of schemas knows no other."""
+    """Return the words of an enum as plain text, as the schema checker needs them."""
     return [member.value for member in members]
 
 
@@ -194,7 +194,7 @@ WHOLE_TASK_GIVEN: dict[str, Any] = TASK_GIVEN | {
 
 
 def faults(schema: dict[str, Any], body: Any) -> str:
-    """Where a body does not fit, in words; empty when it fits."""
+    """Describe where a body does not fit; empty if it fits."""
     errors = list(_validator(canonical(schema)).iter_errors(body))[:5]
     return "; ".join(
         f"{'/'.join(map(str, one.instance_path)) or 'the body'}: {one.message[:200]}"

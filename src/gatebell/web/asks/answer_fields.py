@@ -1,4 +1,4 @@
-"""The fields of an answer: as a browser posts them, as a draft keeps them, as an answer is given."""
+"""The fields of an answer: as posted by a browser, kept in a draft, and given as an answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.answers import Given
-from gatebell.domain.asks.asks import means_other
+from gatebell.domain.asks.questions import means_other
 from gatebell.domain.enums import AskKind
 from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.text.display import inert, plain
@@ -23,7 +23,7 @@ OTHER = "other"
 
 
 class Typed(NamedTuple):
-    """What stands in the fields."""
+    """The content of the fields."""
 
     note: str = ""
     text: str = ""
@@ -41,13 +41,13 @@ class Typed(NamedTuple):
 
 
 def field(form: FormData, name: str) -> str:
-    """One field, with line ends as everybody else writes them."""
+    """Return one field with plain line ends."""
     found = form.get(name, "")
     return found.replace("\r\n", "\n") if isinstance(found, str) else ""
 
 
 def number(given: str, usual: int, most: int) -> int:
-    """A number of an address, within bounds; the usual one for whatever is none."""
+    """Read a number of an address within bounds; the default if it is not a number."""
     return (
         min(most, int(given)) if given.isdecimal() and 0 < len(given) < 7 and int(given) else usual
     )
@@ -58,7 +58,7 @@ def several(form: FormData, name: str) -> tuple[str, ...]:
 
 
 def read_typed(ask: Ask, form: FormData) -> Typed:
-    """What a browser sent."""
+    """Read the fields that a browser sent."""
     schema = ask.question.schema
     return Typed(
         note=field(form, "note"),
@@ -75,7 +75,7 @@ def read_typed(ask: Ask, form: FormData) -> Typed:
 
 
 def read_given(ask: Ask, form: FormData) -> Given:
-    """The answer that was sent, bound to what was shown."""
+    """Read the answer, bound to the shown ask."""
     what, word = read_typed(ask, form), field(form, "value")
     digest, key = field(form, "digest"), field(form, "key")
     if ask.question.answered_as == AskKind.APPROVAL:
@@ -93,14 +93,14 @@ def read_given(ask: Ask, form: FormData) -> Given:
 def _scope(what: Typed) -> Scope | None:
     if not what.reach:
         if what.pattern.strip():
-            raise UsageError("say for how long the pattern holds, or leave it empty")
+            raise UsageError("choose how long the pattern is valid, or leave it empty")
         return None
     word = what.times.strip() if what.reach == "times" else what.reach
     return Scope(word, what.pattern.strip())
 
 
 def edit_begin(call: Call) -> str:
-    """What stands in the field for another input; JSON where a command would not show as it is."""
+    """Return the text for the field of another input; JSON if the command cannot be shown as it is."""
     return call.command if _shows(call) else json.dumps(call.input, indent=2)
 
 
@@ -110,7 +110,7 @@ def _shows(call: Call) -> bool:
 
 def _instead(call: Call, written: str) -> dict[str, Any]:
     if written == edit_begin(call):
-        raise UsageError("you changed nothing: use Approve, or change it first")
+        raise UsageError("the input is unchanged: use Approve, or change it first")
     if _shows(call):
         return {"input": {**call.input, "command": written}}
     try:
@@ -119,13 +119,13 @@ def _instead(call: Call, written: str) -> dict[str, Any]:
         raise UsageError(f"the changed input is not JSON: {error}") from None
     if not isinstance(whole, dict) or not set(call.input) <= set(whole):
         names = ", ".join(call.input)
-        raise UsageError(f"the changed input is a JSON object with everything it had: {names}")
+        raise UsageError(f"the changed input must be a JSON object with all of its fields: {names}")
     return {"input": whole}
 
 
 def _choice(ask: Ask, what: Typed) -> Any:
     if what.other.strip() and what.chosen and OTHER not in what.chosen:
-        raise UsageError("you wrote words of your own: choose Other…, or take them away")
+        raise UsageError("you wrote your own words: choose Other…, or remove them")
     chosen = [_option(ask, number, what.other) for number in what.chosen]
     if ask.question.multiple:
         return chosen
@@ -142,7 +142,7 @@ def _option(ask: Ask, number: str, other: str) -> Any:
 
 
 def draft(ask: Ask, what: Typed) -> str:
-    """What is kept of a half-written answer: the same text that a terminal keeps."""
+    """Return the draft of an unfinished answer, the same text that a terminal keeps."""
     kind = ask.question.answered_as
     if kind == AskKind.APPROVAL:
         return what.note
@@ -155,7 +155,7 @@ def draft(ask: Ask, what: Typed) -> str:
 
 
 def from_draft(ask: Ask, kept: str) -> Typed:
-    """The fields as they were left, here or in a terminal."""
+    """Read the fields of a draft from here or from a terminal."""
     kind = ask.question.answered_as
     if kind == AskKind.APPROVAL:
         return Typed(note=kept)
@@ -182,7 +182,7 @@ def _chosen(ask: Ask, kept: str) -> Typed:
 
 
 def _number(options: tuple[str, ...], word: str) -> str:
-    """Which option a word names, by its text or its number; empty for none."""
+    """Return the option that a word names by its text or number; empty if none."""
     if word in options:
         return str(options.index(word))
     numbered = not any(option.isdecimal() for option in options)

@@ -1,4 +1,4 @@
-"""The pages: the inbox with its asks, history and numbers; each works without JavaScript."""
+"""The pages of the inbox: asks, history and numbers; each works without JavaScript."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WAITING_COUNTED = 2000
 
 
 def inbox(web_request: WebRequest) -> Response:
-    """What is waiting, and what was just recorded."""
+    """Show the waiting asks, and the answers that were just recorded."""
     seq = web_request.store.audit.head().seq
     done = ask_views.done(web_request, web_request.query.get("done", "").split(","))
     data = ask_views.inbox(web_request) | {"ask": None, "done": done, "seq": seq}
@@ -93,7 +93,7 @@ def _ask_page(
 
 
 def _reaches(found: Ask) -> list[tuple[str, str]]:
-    """How long a yes to a tool call can be made to last."""
+    """List how long a yes to a tool call can last."""
     call, origin = found.question.call, found.origin
     if call is None or not origin.project or found.question.requirement.personal:
         return []
@@ -128,12 +128,12 @@ def answer(web_request: WebRequest) -> Response:
 
 
 def _give(web_request: WebRequest, found: Ask, given: Given, also: Sequence[str]) -> list[str]:
-    """Answer this ask and those that were ticked; returns the ids of all of them."""
+    """Answer this ask and the selected ones; return all their ids."""
     if not also:
         answer_ask.answer(web_request.store, found.id, web_request.caller, given)
         return [found.id]
     if given.scope:
-        raise UsageError("a yes that reaches further is given to one ask: untick the others")
+        raise UsageError("a yes with a longer reach is for one ask: deselect the others")
     shown = [(found.id, given.digest or ""), *(_pair(one) for one in also)]
     results = answer_ask.answer_alike(web_request.store, shown, web_request.caller, given)
     error = results[0][1]
@@ -148,7 +148,7 @@ def _pair(also: str) -> tuple[str, str]:
 
 
 def message(web_request: WebRequest) -> Response:
-    """Ask back: words to the asker that settle nothing."""
+    """Ask back: send words to the asker without an answer."""
     found, form = _find(web_request)
     text = field(form, "text")
     try:
@@ -159,7 +159,7 @@ def message(web_request: WebRequest) -> Response:
 
 
 def _unsaid(web_request: WebRequest, found: Ask, error: GateError, text: str) -> Response:
-    """The ask as it is now, with the words that reached nobody."""
+    """Show the ask as it is now, with the words that were not sent."""
     current = create_ask.get(web_request.store, found.id)
     kept = answer_fields.from_draft(
         current, answer_ask.draft(web_request.store, found.id, web_request.caller)

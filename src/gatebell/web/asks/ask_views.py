@@ -1,4 +1,4 @@
-"""What the pages show of asks, as plain data for the templates."""
+"""The views of asks, as plain data for the templates."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ _AGES = (("under 5 minutes", 300), ("5 to 60 minutes", 3600), ("1 to 24 hours", 
 
 
 class Listed(NamedTuple):
-    """One line of the inbox: a question, and everybody who asks it."""
+    """One line of the inbox: a question and all its askers."""
 
     asks: list[Ask]
     answering: list[str]
-    """Others who are writing an answer to it just now."""
+    """Other people who are writing an answer to it now."""
     tasks: list[Task]
-    """Those that it is asked for."""
+    """The people whose answer counts."""
     is_gone: bool = False
     """Whether no asker waits for it any more."""
 
@@ -69,7 +69,7 @@ class Listed(NamedTuple):
 
     @property
     def agents(self) -> str:
-        return ", ".join(dict.fromkeys(ask.origin.agent or "somebody" for ask in self.asks))
+        return ", ".join(dict.fromkeys(ask.origin.agent or "an agent" for ask in self.asks))
 
     @property
     def ids(self) -> list[str]:
@@ -84,7 +84,7 @@ class Long(NamedTuple):
 
 
 def inbox(web_request: WebRequest) -> dict[str, Any]:
-    """The list that stands beside everything."""
+    """The list beside every page."""
     store, now = web_request.store, web_request.store.now()
     if "read" not in web_request.who.scopes:
         return {"listed": [], "shown": 0, "notes": [], "urgencies": URGENCIES}
@@ -112,13 +112,13 @@ def inbox(web_request: WebRequest) -> dict[str, Any]:
 
 
 def tasks_of(store: Store, asks: Iterable[Ask]) -> list[Task]:
-    """The tasks that asks are about, each once."""
+    """Return the tasks of the asks, each once."""
     names = dict.fromkeys(one.origin.task for one in asks if one.origin.task)
     return [task for name in names if (task := store.tasks.get(name))]
 
 
 def _answering(store: Store, caller: Caller, now: datetime) -> dict[str, list[str]]:
-    """Who else has saved a draft within the last minute, by ask."""
+    """Return by ask who else has saved a draft within the last minute."""
     found: dict[str, list[str]] = {}
     for ask_id, principal in store.asks.drafting(now - _IS_ANSWERING):
         if principal != caller.actor:
@@ -127,7 +127,7 @@ def _answering(store: Store, caller: Caller, now: datetime) -> dict[str, list[st
 
 
 def ask(web_request: WebRequest, one: Ask) -> dict[str, Any]:
-    """One ask with all that is known of it."""
+    """Build the view of one ask."""
     store, question = web_request.store, one.question
     answers = store.asks.answers(one.id)
     words, diff = diffs.find(one.activity)
@@ -167,7 +167,7 @@ def ask(web_request: WebRequest, one: Ask) -> dict[str, Any]:
 
 
 def _session(store: Store, one: Ask) -> dict[str, Any]:
-    """How it is worked out with an agent, and who has been there."""
+    """Describe the session of an ask and its visits."""
     terms = one.question.session
     if terms is None:
         return {}
@@ -183,7 +183,7 @@ def _session(store: Store, one: Ask) -> dict[str, Any]:
 
 
 def _of_run(one: Ask) -> tuple[int, str] | None:
-    """The run that waits for it, and its call."""
+    """Return the run that waits for it, and its call."""
     run = run_of(one.origin.owner)
     return None if run is None else (run, path_of(one))
 
@@ -196,7 +196,7 @@ def _long(text: str) -> Long:
 
 
 def context(one: Ask) -> tuple[Markup, Markup] | None:
-    """The context and its rest: Markdown if it is a text, otherwise lines or JSON."""
+    """Render the context and its rest: Markdown for a text, otherwise lines or JSON."""
     given, most = one.question.context, markdown.MAX_CHARACTERS
     how = f"gate show {one.id} --all, or GET /api/asks/{one.id}"
     if given is None:
@@ -214,7 +214,7 @@ def context(one: Ask) -> tuple[Markup, Markup] | None:
 
 
 def split_markdown(text: str, how: str) -> tuple[Markup, Markup]:
-    """Markdown and its rest; `how` leads to what even that leaves out."""
+    """Render Markdown and its rest; `how` tells where the whole text is."""
     most = markdown.MAX_CHARACTERS
     begin, rest = _long(text[:most])
     cut = Markup()
@@ -224,7 +224,7 @@ def split_markdown(text: str, how: str) -> tuple[Markup, Markup]:
 
 
 def _readable(context: Any, pieces: int) -> str:
-    """So much of it that it has as many characters: all of long JSON takes seconds."""
+    """Return the beginning of a JSON value, by characters: the whole would take seconds."""
     if is_plain(context):
         return context_text(context)
     written = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(context)
@@ -240,7 +240,7 @@ def _as_it_is(text: str) -> Markup:
 
 
 def _votes(answers: Iterable[Answer]) -> list[Answer]:
-    """The last decision of everybody who counts."""
+    """Return the last decision of each person whose answer counts."""
     counted = (
         one
         for one in answers
@@ -263,7 +263,7 @@ def _outcome(one: Ask, answers: Iterable[Answer]) -> dict[str, Any] | None:
 
 
 def _describe_rejected(one: Ask, answer: Answer) -> dict[str, Any]:
-    """An answer that did not count, with what was typed."""
+    """Describe an answer that did not count, with its text."""
     value = answer.decision or answer.value
     said = value if isinstance(value, str) else answer_text(one, value)
     return {"answer": answer, "said": said}
@@ -281,7 +281,7 @@ def _step(entry: Entry) -> dict[str, str]:
 
 
 def done(web_request: WebRequest, ids: Sequence[str]) -> list[dict[str, Any]]:
-    """What became of the answers this person has just given."""
+    """Describe the results of the answers that this person just gave."""
     lines = []
     for ask_id in ids[:MAX_LISTED]:
         found = web_request.store.asks.get(ask_id)
@@ -305,7 +305,7 @@ def done(web_request: WebRequest, ids: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def past(asks: Iterable[Ask]) -> list[dict[str, Any]]:
-    """Settled asks, with how each ended and what was said."""
+    """List settled asks with their outcome and answer."""
     return [
         {
             "ask": one,
@@ -321,7 +321,7 @@ def _seconds(one: Ask) -> float:
 
 
 def ages(asks: Iterable[Ask], now: datetime) -> list[tuple[str, float]]:
-    """How many have waited for how long."""
+    """Count the waiting asks by age."""
     counts = dict.fromkeys([name for name, _ in _AGES] + ["over a day"], 0.0)
     for one in asks:
         waited = (now - one.opened_at).total_seconds()
@@ -330,7 +330,7 @@ def ages(asks: Iterable[Ask], now: datetime) -> list[tuple[str, float]]:
 
 
 def answer_times(asks: Iterable[Ask], now: datetime) -> list[tuple[str, float | None]]:
-    """The median time to an answer in minutes, for each of the last days."""
+    """Return the median time to an answer in minutes, for each of the last days."""
     days: dict[str, list[float]] = {
         f"{now - timedelta(days=back):%d %b}": [] for back in reversed(range(_DAYS))
     }

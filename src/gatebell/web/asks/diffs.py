@@ -1,4 +1,4 @@
-"""Unified diffs, and the edits of a tool call, as tables that can be read without colours."""
+"""Unified diffs, and the edits of a tool call, as tables that are readable without colours."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 MAX_LINES = 5_000
 _MAX_READ = 2 * MAX_LINES
 _OPEN_LINES = 200
-# Beyond this the lines of an edit are not compared: all old ones, then all new ones.
+# Longer edits are not compared: all old lines, then all new lines.
 _MAX_COMPARED = 4_000
-# A longer line above a table would not be told whole.
+# A longer line above a table would be cut.
 _MAX_TOLD_LENGTH = 400
 _MAX_ANDS = 5
 _KINDS = {"+": "add", "-": "del", " ": "ctx", "\\": "ctx"}
 
 _START = re.compile(r"^(?:diff --git |--- (?:a/|/dev/null\b).*\n\+\+\+ )", re.MULTILINE)
-# What says nothing to a person, and has no room for words that would.
+# Lines that mean nothing to a person, and have no room for words.
 _SAYS_NOTHING = re.compile(
     r"index [0-9a-f]{7,64}\.\.[0-9a-f]{7,64}( \d{6})?"
     r"|(dis)?similarity index \d{1,3}%|\\ No newline at end of file"
@@ -49,20 +49,20 @@ class Row(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Lines that stand together, and what is said above them."""
+    """Adjacent lines, and the heading above them."""
 
     head: str
     rows: list[Row]
 
 
 class File(NamedTuple):
-    """What happens to one file."""
+    """The change of one file."""
 
     name: str
     words: list[str]
     parts: list[Part]
     rest: str = ""
-    """What could not be read as a diff, as it was written."""
+    """Text that is not a diff, unchanged."""
 
     @property
     def length(self) -> int:
@@ -77,13 +77,13 @@ def _lines(text: str) -> int:
 
 
 def find(text: str) -> tuple[str, str]:
-    """Free text as the words before its first diff, and from there on."""
+    """Split free text into the words before its first diff, and the rest."""
     start = _START.search(text)
     return (text[: start.start()], text[start.start() :]) if start else (text, "")
 
 
 def render(text: str) -> Markup:
-    """A unified diff, one section per file. What cannot be read as one is shown as it is."""
+    """Read a unified diff, one section per file. Other text is shown unchanged."""
     lines = text.split("\n")
     chunks = re.split(r"^(?=diff --git )", "\n".join(lines[:_MAX_READ]), flags=re.MULTILINE)
     made = _sections([file for chunk in chunks if chunk.strip() for file in _read(chunk)])
@@ -92,14 +92,14 @@ def render(text: str) -> Markup:
 
 
 def of_call(call: Call) -> Markup | None:
-    """What an Edit, MultiEdit or Write would change; None for every other call."""
+    """Return the changes of an Edit, MultiEdit or Write; None for every other call."""
     edits = _edits(call)
     if not edits or not all(isinstance(text, str) for edit in edits for text in edit[:2]):
         return None
     parts: list[Part] = []
     for number, (old, new, everywhere) in enumerate(edits, 1):
         head = f"edit {number} of {len(edits)}" if len(edits) > 1 else ""
-        where = "at every place where it stands" if everywhere else ""
+        where = "at every place where it occurs" if everywhere else ""
         said = ", ".join(filter(None, (head, where)))
         parts += _compare(old, new, said, numbered=call.tool == "Write")
     words = ["the whole file is written"] if call.tool == "Write" else []
@@ -107,7 +107,7 @@ def of_call(call: Call) -> Markup | None:
 
 
 def _edits(call: Call) -> list[tuple[Any, Any, bool]]:
-    """Old text, new text, and whether every place is meant."""
+    """Return old text, new text, and whether every place is changed."""
     given = call.input
     if call.tool == "Write":
         return [("", given.get("content"), False)]
@@ -123,7 +123,7 @@ def _edits(call: Call) -> list[tuple[Any, Any, bool]]:
 
 
 def _compare(old: str, new: str, head: str, *, numbered: bool) -> Iterator[Part]:
-    # Where in its file the old text stands is not known, so its lines have no numbers.
+    # The place of the old text in its file is unknown, so its lines have no numbers.
     before, after = old.split("\n") if old else [], new.split("\n") if new else []
     everything = [("replace", 0, len(before), 0, len(after))]
     groups: Iterable[list[Any]] = [everything]
@@ -144,10 +144,10 @@ def _compare(old: str, new: str, head: str, *, numbered: bool) -> Iterator[Part]
 
 
 def _read(chunk: str) -> list[File]:
-    """The files of a diff. If its end is broken, all that stands before is still read."""
+    """Read the files of a diff. If its end is broken, the part before is still read."""
     head, at, tail = chunk.rpartition("\n@@ ")
     for text, rest in ((chunk, ""), (head, at[1:] + tail)):
-        # Blank lines at the end of a text get lost on its way here.
+        # Blank lines at the end of a text get lost on the way here.
         for ending in ("\n", "\n\n", "\n\n\n", "\n\n\n\n"):
             if found := _parse(text.removesuffix("\n") + ending):
                 left = "\n".join(filter(None, (_not_told(found, text), rest)))
@@ -158,7 +158,7 @@ def _read(chunk: str) -> list[File]:
 
 def _parse(text: str) -> list[PatchedFile]:
     for line in text.split("\n"):
-        # These are the lines whose patterns in the library can be made to take for ever.
+        # The library's patterns for these lines can be made to run for ever.
         if line.startswith("diff --git ") and not RE_DIFF_GIT_HEADER.match(line):
             return []
         if line.startswith("Binary file") and (
@@ -167,7 +167,7 @@ def _parse(text: str) -> list[PatchedFile]:
             return []
     try:
         return PatchSet(text)
-    except Exception:  # the library raises what its parts raise; the text is then shown as it is
+    except Exception:  # the library raises errors of its parts; the text is then shown unchanged
         return []
 
 
@@ -202,14 +202,14 @@ def _part(hunk: Hunk, last: int) -> Part:
     rows = [
         Row(line.line_type, line.source_line_no, line.target_line_no, line.value.rstrip("\n"))
         for line in hunk
-        # Not the blank ones after a hunk, and not those added so that it could be read.
+        # Not the blank lines after a hunk, and not those that were added to make it readable.
         if line.line_type and (line.diff_line_no or 0) <= last
     ]
     return Part(f"@@ {lengths} @@ {hunk.section_header}".strip(), rows)
 
 
 def _not_told(found: list[PatchedFile], text: str) -> str:
-    """Lines that stand in no table and whose meaning is not told above it."""
+    """Return lines that are in no table and whose meaning is not shown above it."""
     shown = {line.diff_line_no for file in found for hunk in file for line in hunk}
     told = {line for one in found for line in _list_redundant(one)}
     return "\n".join(
@@ -223,7 +223,7 @@ def _not_told(found: list[PatchedFile], text: str) -> str:
 
 
 def _list_redundant(found: PatchedFile) -> Iterator[str]:
-    """The lines of a diff of which the section of their file says all they say."""
+    """List the lines of a diff whose meaning the section of their file already shows."""
     source, target = found.source_file, found.target_file
     yield from (f"--- {source}", f"--- {source}\t", f"+++ {target}", f"+++ {target}\t")
     yield f"diff --git {source} {target}"
@@ -248,7 +248,7 @@ def _with_prefix(letter: str, name: str) -> str:
 
 
 def _hunk_head(line: str) -> str:
-    """The first line of a hunk as the table says it; every other line as it is."""
+    """Return the first line of a hunk as the table shows it, and other lines unchanged."""
     if not (head := _HUNK.fullmatch(line)):
         return line
     a, b, c, d, section = head.groups("1")

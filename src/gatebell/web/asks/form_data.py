@@ -1,4 +1,4 @@
-"""What was typed into the fields of a form, as the JSON value that it stands for."""
+"""Converts the posted fields of a form to its JSON value."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MORE = "more:"
-"""What the name of a button begins with that asks for one more row, and for nothing else."""
+"""The prefix of buttons that only ask for one more row."""
 MAX_ROWS = 500
-# Deeper than any field lies.
+# Deeper than any field.
 _DEEPEST_NAME = 30
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
 
 
 class _Posted(NamedTuple):
-    """What was posted by name, and what stands below each name."""
+    """The posted values by name, and the names below each name."""
 
     values: Mapping[str, Any]
     steps: dict[str, set[str]]
 
 
 def read(schema: Any, posted: Mapping[str, Any]) -> Any:
-    """The value that was typed. What cannot be understood stays text, for validation to refuse."""
+    """Return the value. Text that cannot be converted stays text, and validation refuses it."""
     field = plan(schema)
     value = _read(field, "v", _Posted(posted, _steps(posted)))
     value = _left_empty(field) if value is ABSENT else value
@@ -36,7 +36,7 @@ def read(schema: Any, posted: Mapping[str, Any]) -> Any:
 
 
 def _steps(posted: Mapping[str, Any]) -> dict[str, set[str]]:
-    """Below each name the next steps that were posted, so that nobody looks through all of them."""
+    """Index the posted names by their parents, so that no search over all is needed."""
     found: dict[str, set[str]] = {}
     for name in posted:
         parts = name.split("/", _DEEPEST_NAME)
@@ -46,12 +46,12 @@ def _steps(posted: Mapping[str, Any]) -> dict[str, set[str]]:
 
 
 def wants_more(posted: Mapping[str, Any]) -> bool:
-    """Whether one more row is wanted, and nothing is answered yet."""
+    """Return whether one more row is wanted, and the form is not sent yet."""
     return any(name.startswith(MORE) for name in posted)
 
 
 def from_json(typed: str) -> Any:
-    """The value, or the text as it was typed if it is no JSON."""
+    """Return the JSON value, or the text itself if it is not JSON."""
     try:
         return json.loads(typed, parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -63,12 +63,12 @@ def _refuse(word: str) -> NoReturn:
 
 
 def _read(field: Field, name: str, posted: _Posted) -> Any:
-    """What stands in the field; ABSENT if nothing does."""
+    """Return the content of the field; ABSENT if it is empty."""
     typed = _text(posted, name)
     if field.kind in _BELOW and name in posted.steps:
         return _BELOW[field.kind](field, name, posted)
     if field.kind in _BELOW:
-        # Of rows that were too many to be drawn all stand in one box.
+        # Rows that were too many to draw share one box.
         return from_json(typed) if field.kind == FieldKind.ROWS and typed.strip() else ABSENT
     if field.kind == FieldKind.LINES:
         lines = (_scalar(field.parts[0], line) for line in typed.split("\n"))
@@ -104,7 +104,7 @@ def _with_empty_parts(field: Field, read: list[Any]) -> dict[str, Any]:
 
 
 def _left_empty(field: Field) -> Any:
-    """What it means that nothing was filled in."""
+    """Return the meaning of an empty field."""
     if not field.required:
         return ABSENT
     if field.nullable and field.kind != FieldKind.CHOICE:

@@ -1,4 +1,4 @@
-"""Forms in the page: the fields of a JSON Schema, with what was typed and what is wrong with it."""
+"""Forms in the page: the fields of a JSON Schema, with their values and errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_IN_ROWS = 10_000
 _MAX_LABEL = 300
 _MAX_WORDS = 4_000
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)?", re.ASCII)
-# Times are typed as text: what a browser's own field gives has no time zone, which these need.
+# Times are text fields: a browser's time field has no time zone.
 _FORMATS = {
     "date": ("date", ""),
     "time": ("text", "such as 14:30:00Z"),
@@ -36,7 +36,7 @@ _FORMATS = {
 
 
 class _Page(NamedTuple):
-    """What is counted while a form is written: ids given, errors not shown yet and shown,
+    """Counters while a form is written: ids given, errors not shown yet and shown,
     fields in rows."""
 
     ids: Iterator[int]
@@ -46,14 +46,14 @@ class _Page(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The fields, and what is wrong with them as (id of the place that says so, words)."""
+    """The fields, and their errors as (id of the place, words)."""
 
     html: Markup
     wrong: list[tuple[str, str]]
 
 
 class _Said(NamedTuple):
-    """What stands beside a field, and how the field refers to it."""
+    """The words beside a field, and how the field refers to them."""
 
     id: str
     words: Markup
@@ -62,9 +62,9 @@ class _Said(NamedTuple):
 
 
 def render(schema: Any, value: Any = None, errors: Iterable[tuple[str, str]] | None = None) -> Form:
-    """The fields of a form, with what was typed so far and what is wrong with it.
+    """Render the fields of a form, with their values and errors.
 
-    Errors are those of `domain.forms.faults`. Nothing is filled in that nobody typed.
+    Errors are those of `domain.forms.faults`. No field is filled in that was not typed.
     """
     page = _Page(count(1), {}, [], Counter())
     for pointer, message in errors or ():
@@ -125,7 +125,7 @@ def _rows(page: _Page, field: Field, name: str, value: Any) -> Markup:
 
 
 def _size(field: Field) -> int:
-    """How many fields it is while nothing stands in it."""
+    """Return the number of fields while it is empty."""
     below = sum(map(_size, field.parts))
     return 1 + (below * empty_rows(field.schema) if field.kind == FieldKind.ROWS else below)
 
@@ -213,7 +213,7 @@ def _input_type(field: Field, typed: str) -> str:
     if field.secret:
         return "password"
     input_type = _format(field)[0]
-    # Browsers throw away what does not fit these, and nothing that was typed gets lost.
+    # Browsers drop text that breaks these limits, and typed text must not get lost.
     if (input_type == "date" and not _DATE.fullmatch(typed)) or typed != typed.strip():
         return "text"
     return input_type if field.kind == FieldKind.TEXT else "text"
@@ -238,7 +238,7 @@ def _as_typed(field: Field, value: Any) -> str:
 
 
 def _visible(typed: str) -> str:
-    """JSON in which what cannot be seen is written out."""
+    """Return JSON with invisible characters written out."""
     if inert(typed) == typed:
         return typed
     return "".join(one if inert(one) == one else json.dumps(one)[1:-1] for one in typed)
@@ -246,7 +246,7 @@ def _visible(typed: str) -> str:
 
 def _beside(page: _Page, field: Field, name: str) -> _Said:
     made_id = f"field-{next(page.ids)}"
-    # Of a field without fields of its own, also the errors that lie deeper.
+    # For a field without inner fields, also the errors below it.
     below = name if field.kind in (FieldKind.GROUP, FieldKind.ROWS) else f"{name}/"
     names = [one for one in page.errors if one == name or (below != name and one.startswith(below))]
     wrong = "; ".join(message for one in names for message in page.errors.pop(one))

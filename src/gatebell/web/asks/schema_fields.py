@@ -1,4 +1,4 @@
-"""JSON Schema read as fields a person can fill in; what is no field is typed as JSON."""
+"""Reads JSON Schema as form fields; other parts are typed as JSON."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from gatebell.domain.asks.forms import has_hidden, resolve
 from gatebell.domain.enums import StrEnum
 
 ABSENT: Any = object()
-"""No value at all, which is not null."""
+"""No value at all, which is different from null."""
 _DEEPEST = 10
 _LONG = 200
 _MAX_EMPTY_ROWS = 20
-# What does not fit into a page of this size is typed as JSON.
+# Parts that do not fit into a page of this size are typed as JSON.
 _ROOM = {"fields": 2_500, "options": 10_000}
-# Rules that no field shows. A part that has one is typed as JSON.
+# Rules that no field shows. A part with one of them is typed as JSON.
 _BEYOND_FIELDS = frozenset(
     (
         *("patternProperties", "if", "then", "else", "not", "dependentSchemas", "prefixItems"),
@@ -34,7 +34,7 @@ _SAID_ONCE = ("title", "description", "default", "examples")
 
 
 class FieldKind(StrEnum):
-    """How a field is filled in."""
+    """The input of a field."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -51,14 +51,14 @@ class Field(NamedTuple):
 
     kind: FieldKind
     key: str
-    """The name of the property that it is; empty at the top and for the row of a list."""
+    """The name of the property; empty at the top and for the row of a list."""
     schema: dict[str, Any]
     """With its references followed."""
     required: bool
     secret: bool = False
     nullable: bool = False
     options: tuple[tuple[Any, str], ...] = ()
-    """Of a choice: each value, and the words for it."""
+    """Of a choice: each value and its words."""
     parts: tuple[Field, ...] = ()
     """The fields of a group; the one row of a list."""
 
@@ -82,20 +82,20 @@ _OF_LISTS = {
 
 
 class _Place(NamedTuple):
-    """Where in the schema a part stands."""
+    """The position of a part in the schema."""
 
     root: Any
     room: dict[str, int]
-    """How many more fields and options may follow, wherever they stand."""
+    """How many more fields and options may follow, at any place."""
     secrets: dict[int, bool]
-    """Of each part that is typed as JSON, whether a secret is among it."""
+    """For each part that is typed as JSON, whether it contains a secret."""
     key: str = ""
     required: bool = True
     secret: bool = False
     depth: int = 0
     references: tuple[str, ...] = ()
     copies: int = 1
-    """How many times it stands in an empty form."""
+    """Return how often it occurs in an empty form."""
 
 
 def plan(schema: Any) -> Field:
@@ -104,12 +104,12 @@ def plan(schema: Any) -> Field:
 
 
 def empty_rows(schema: dict[str, Any]) -> int:
-    """How many rows of a list stand in an empty form."""
+    """Return how many rows of a list an empty form has."""
     return max(1, min(int(schema.get("minItems", 0)), _MAX_EMPTY_ROWS))
 
 
 def code(value: Any) -> str:
-    """A value of a choice as it stands in the page: `1` and `"1"` are different."""
+    """Return a value of a choice for the page: `1` and `"1"` are different."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -146,7 +146,7 @@ def _plan(node: Any, place: _Place) -> Field:
 def _json(node: Any, place: _Place) -> Field:
     shown = node if isinstance(node, dict) else {}
     known = place.secrets
-    # The same part may stand behind many references, and be long.
+    # The same part may be behind many references, and be long.
     if id(node) not in known:
         some = known[id(place.root)]
         known[id(node)] = some and (has_hidden(node) or "$ref" in code(node))
@@ -154,7 +154,7 @@ def _json(node: Any, place: _Place) -> Field:
 
 
 def _fits(place: _Place, what: str, count: int) -> bool:
-    """Take room for so many of them, if there is."""
+    """Reserve room for a number of fields, if there is enough."""
     wanted = count * place.copies
     if wanted > place.room[what]:
         return False
@@ -166,7 +166,7 @@ def _list(flat: dict[str, Any], place: _Place) -> tuple[FieldKind, tuple[Field, 
     copies = place.copies * empty_rows(flat)
     below = place._replace(key="", required=True, depth=place.depth + 1, copies=copies)
     item = _plan(flat.get("items"), below)
-    # Several answers of yes and no say nothing, and a line cannot hold more than a line.
+    # Several answers of yes and no mean nothing, and a line holds only one line.
     if item.schema.get("type") == "boolean" or item.nullable or item.is_long:
         return None
     return (_OF_LISTS[item.kind], (item,)) if item.kind in _OF_LISTS else None
@@ -176,7 +176,7 @@ def _group(flat: dict[str, Any], place: _Place) -> tuple[FieldKind, tuple[Field,
     properties, required = flat.get("properties"), flat.get("required", [])
     if not isinstance(properties, dict) or not properties or set(required) - set(properties):
         return None
-    # A page carries no control character in the name of a field, and no field for other names.
+    # A page has no control character in a field name, and no field for other names.
     if any(min(name, default="x") < " " for name in properties):
         return None
     if isinstance(flat.get("additionalProperties"), dict):
@@ -205,7 +205,7 @@ def _options(flat: dict[str, Any]) -> tuple[tuple[Any, str], ...]:
 
 
 def _named_options(flat: dict[str, Any]) -> list[tuple[Any, str]]:
-    """`anyOf` or `oneOf` of nothing but constants, which may have titles."""
+    """Return the values of an `anyOf` or `oneOf` of constants, with titles."""
     listed = flat.get("oneOf", flat.get("anyOf"))
     if not isinstance(listed, list) or ("oneOf" in flat and "anyOf" in flat):
         return []
@@ -221,7 +221,7 @@ def _words(value: Any) -> str:
 def _flat(
     root: Any, node: Any, references: tuple[str, ...]
 ) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
-    """A schema together with what it refers to, if that can be said as one."""
+    """Merge a schema with the schemas that it refers to, if possible."""
     if not isinstance(node, dict):
         return None, references
     flat: dict[str, Any] | None = {k: v for k, v in node.items() if k not in _UNREAD}
@@ -256,12 +256,12 @@ def _merge(one: dict[str, Any] | None, other: dict[str, Any] | None) -> dict[str
 def _without_null(
     root: Any, flat: dict[str, Any] | None, references: tuple[str, ...]
 ) -> tuple[bool, dict[str, Any] | None]:
-    """Whether it may be null beside something else, and that something."""
+    """Return whether it may be null beside another type, and that type."""
     if flat is None:
         return False, None
     types = flat.get("type")
     if isinstance(types, list) and len(types) == 2 and "null" in types:
-        # A list of values says itself whether null is one of them.
+        # A list of values itself says whether null is allowed.
         alone = "enum" not in flat and "const" not in flat
         return alone, {**flat, "type": next(one for one in types if one != "null")}
     for word in ("anyOf", "oneOf"):

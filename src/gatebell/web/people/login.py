@@ -1,4 +1,4 @@
-"""Coming in and leaving: by a link or a token, and what whoever stays outside is told."""
+"""Signing in and out, by a link or a token, and the pages for people who are not signed in."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from gatebell.web.context import WebRequest
     from gatebell.web.problems import Problem
 
-# One slash, then nothing that a browser could read as the name of another host.
+# One slash, and then nothing that a browser could read as another host.
 _LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 _OLD_LINK = "This link was used, or is older than 15 minutes."
 
 
 def local(path: str) -> str:
-    """The path, if it leads to a page of ours; otherwise to the inbox."""
+    """Return the path if it leads to a page of ours; otherwise the inbox."""
     return path if _LOCAL.fullmatch(path) else "/"
 
 
@@ -43,14 +43,14 @@ def login(web_request: WebRequest) -> Response:
         token, seal = field(web_request.form, "token"), field(web_request.form, "seal")
         secret = manage_logins.enter_by_token(web_request.store, token, web_request.evidence, seal)
     except RefusedError as error:
-        # Only what was wrong is counted: nobody keeps others from coming in.
+        # Only failures are counted, so that no client can keep others from signing in.
         web_request.web_context.limits.count("login", web_request.address)
         return _login_page(web_request, 403, goes_on, problem=str(error))
     return _enter(web_request, secret, goes_on)
 
 
 def link_page(web_request: WebRequest) -> Response:
-    """Says who would come in. Only its button uses the link up, so scanners may look at it."""
+    """Show who would sign in. Only its button uses the link up, so scanners may open it."""
     found = manage_logins.find_link(web_request.store, web_request.path["secret"])
     goes_on = local(web_request.query.get("next", "/"))
     if found is None:
@@ -60,7 +60,7 @@ def link_page(web_request: WebRequest) -> Response:
             web_request, 403, goes_on, problem=_sentence(manage_logins.PERSONAL_ONLY)
         )
     return bare_page(
-        "link.html", "Come in · gatebell", csrf=web_request.csrf, found=found, next=goes_on
+        "link.html", "Sign in · gatebell", csrf=web_request.csrf, found=found, next=goes_on
     )
 
 
@@ -69,7 +69,7 @@ def link(web_request: WebRequest) -> Response:
     seal = field(web_request.form, "seal")
     found = manage_logins.find_link(web_request.store, web_request.path["secret"])
     if found and not _may_enter(web_request, found):
-        # Before it is used up: at a private address the same link is worth something.
+        # Before it is used up: at a private address the same link is still valid.
         raise RefusedError(manage_logins.PERSONAL_ONLY)
     try:
         secret = manage_logins.enter_by_link(
@@ -86,7 +86,7 @@ def _may_enter(web_request: WebRequest, found: Login) -> bool:
 
 
 def _login_page(
-    web_request: WebRequest, status: int, goes_on: str, title: str = "Log in", **more: str
+    web_request: WebRequest, status: int, goes_on: str, title: str = "Sign in", **more: str
 ) -> Response:
     personal = web_request.web_context.site.personal
     data: dict[str, Any] = {"csrf": web_request.csrf, "next": goes_on, "personal": personal, **more}
@@ -121,13 +121,13 @@ def logout(web_request: WebRequest) -> Response:
 def problem_page(
     problem: Problem, path: str, *, personal: bool = False, has_cookie: bool = False
 ) -> HTMLResponse:
-    """What went wrong, and where to go from here."""
+    """Show the error, and the next step."""
     place = local(re.sub(r"(/asks/[^/]+)/.*|/(login|logout|link/.*)", r"\1", path) or "/")
     if problem.status == HTTPStatus.UNAUTHORIZED:
         data: dict[str, Any] = {"next": place, "personal": personal}
         # With a cookie that was not enough, opening the page again would end here again.
         data |= {} if has_cookie else {"again": place}
-        return bare_page("login.html", "Log in · gatebell", 401, problem.headers, **data)
+        return bare_page("login.html", "Sign in · gatebell", 401, problem.headers, **data)
     words = HTTPStatus(problem.status).phrase
     data = {"words": words, "detail": problem.detail, "place": place}
     return bare_page("problem.html", f"{words} · gatebell", problem.status, problem.headers, **data)

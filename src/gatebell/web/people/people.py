@@ -1,4 +1,4 @@
-"""People and their tokens, for whoever may manage them."""
+"""People and their tokens, for people who may manage them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def add_token(web_request: WebRequest) -> Response:
 
 
 def _create(web_request: WebRequest, name: str, make: Callable[..., str]) -> Response:
-    """The token is on this page and nowhere else, so there is no redirect."""
+    """Show the new token. It is only on this page, so there is no redirect."""
     scopes, label = several(_form(web_request), "scopes"), field(_form(web_request), "label")
     try:
         token = make(web_request.store, web_request.caller, name, scopes, label)
@@ -84,7 +84,7 @@ def remove_person(web_request: WebRequest) -> Response:
 
 def revoke_token(web_request: WebRequest) -> Response:
     token = web_request.path["id"]
-    sentence = f"Make the token {token} worthless, with every login that was made with it?"
+    sentence = f"Revoke the token {token}, with every login that was made with it?"
     return _sure(
         web_request,
         sentence,
@@ -93,7 +93,7 @@ def revoke_token(web_request: WebRequest) -> Response:
 
 
 def _sure(web_request: WebRequest, sentence: str, act: Callable[[], None]) -> Response:
-    """Once more to the person, then done."""
+    """Ask the person once more, then do it."""
     if field(_form(web_request), "sure") != "yes":
         return page(web_request, "sure.html", "Are you sure? · gatebell", sentence=sentence)
     act()

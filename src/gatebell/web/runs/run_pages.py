@@ -1,4 +1,4 @@
-"""Runs of flows in the browser and over HTTP: looked at, stopped, and taken up again."""
+"""Runs of flows in the browser and over HTTP: show, stop and resume them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gatebell.app import locks, runtime
 from gatebell.domain.asks.documents import call_document, run_document, turn_document
 from gatebell.errors import GateError, RefusedError
 from gatebell.services.asks.apply_deadlines import apply_due
+from gatebell.services.asks.waiters import make_waiting_document
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.claims import is_kept
 from gatebell.services.runs.run_journal import place_of
@@ -33,7 +34,7 @@ _MAX_DIGITS = 18
 
 
 class Document(JSONResponse):
-    """What flows hand on may hold half of a surrogate pair, which only goes out escaped."""
+    """Encode JSON with escapes: values of flows may contain half of a surrogate pair."""
 
     def render(self, content: Any) -> bytes:
         try:
@@ -43,7 +44,7 @@ class Document(JSONResponse):
 
 
 class Changes(NamedTuple):
-    """What the agents of a run have changed."""
+    """The changes of the agents of a run."""
 
     problem: str
     """Why there is nothing to show."""
@@ -51,16 +52,16 @@ class Changes(NamedTuple):
 
 
 def find(web_request: WebRequest) -> Run:
-    """The run of the path."""
+    """Return the run of the path."""
     given = web_request.path["id"]
     if not (given.isascii() and given.isdecimal() and len(given) <= _MAX_DIGITS):
-        raise Problem(404, f"{given[:100]!r} is no run: runs have numbers")
+        raise Problem(404, f"expected the number of a run, got {given[:100]!r}")
     apply_due(web_request.store)
     return manage_runs.get(web_request.store, int(given))
 
 
 def list_page(web_request: WebRequest) -> Response:
-    """The active runs, then the others."""
+    """Show the active runs, then the others."""
     seq = web_request.store.audit.head().seq
     limit = number(web_request.query.get("limit", ""), _LISTED, _MAX_LISTED)
     apply_due(web_request.store)
@@ -75,7 +76,7 @@ def list_page(web_request: WebRequest) -> Response:
 
 
 def run_page(web_request: WebRequest) -> Response:
-    """One run; what its agents have changed only if that is asked for, for git may take long."""
+    """Show one run; its changes only on request, because git may be slow."""
     seq = web_request.store.audit.head().seq
     return _page(web_request, find(web_request), seq=seq)
 
@@ -95,9 +96,9 @@ def _page(
         "standing": timeline.standing(run, task_runs.end_of(store, run)),
         "task": task_runs.task_of(store, run),
         "prompt": timeline.prompt(run),
-        "asks": [] if run.has_ended else store.asks.pending_of_run(run.id),
+        "asks": timeline.list_waiting(store, run),
         "working": timeline.working(store, run),
-        "driven": locks.is_worked_at(store.path) or is_kept(store, run),
+        "driven": locks.has_worker(store.path) or is_kept(store, run),
         "result": timeline.result(run),
         "error": timeline.last_words(run.error),
         "timeline": timeline.timeline(store, run, at),
@@ -114,7 +115,7 @@ def _page(
 
 def _changes(web_request: WebRequest, run: Run) -> Changes:
     if not os.path.isdir(run.folder):
-        return Changes("Its folder is not there any more, or not yet.")
+        return Changes("Its folder does not exist any more, or not yet.")
     try:
         diff = runtime.workspace(web_request.store).diff(place_of(run))
     except GateError as error:
@@ -154,7 +155,7 @@ def list_runs(web_request: WebRequest) -> Response:
 
 
 def show_run(web_request: WebRequest) -> Response:
-    """A run with its whole journal."""
+    """Return a run with its whole journal."""
     run = find(web_request)
     journal = {
         "calls": [call_document(call) for call in web_request.store.runs.calls(run.id)],
@@ -188,6 +189,6 @@ def resume_run(web_request: WebRequest) -> Response:
 
 
 def _document(web_request: WebRequest, run: Run) -> dict[str, Any]:
-    """As `gate list --json` and `gate status --json` print it."""
+    """Return a run as `gate list --json` and `gate status --json` print it."""
     asks = [] if run.has_ended else web_request.store.asks.pending_of_run(run.id)
-    return run_document(run) | {"waiting_for": [ask.id for ask in asks]}
+    return run_document(run) | make_waiting_document(web_request.store, asks)

@@ -1,4 +1,4 @@
-"""What the pages show of runs: the list, and a run's calls, turns and waits as one timeline."""
+"""The views of runs: the list, and the calls, turns and waits of a run as one timeline."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gatebell.domain.runs.signals import parse_signal
 from gatebell.domain.sessions.joined_sessions import path_of
 from gatebell.domain.text.display import SHOWN_CHARACTERS
 from gatebell.domain.text.redaction import hide_secrets
+from gatebell.services.asks.waiters import is_waiter_gone
 from gatebell.terminal import task_runs
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ MAX_CALLS = 500
 _MAX_TEXT_LENGTH = 4_000
 _SHORTEST_TEXT = 200
 _MAX_CHARACTERS = 300_000
-# What is shorter stands on one line.
+# Shorter text fits on one line.
 _SHORT = 160
 
 STATES = {
@@ -49,15 +50,15 @@ _CALL_STATES = {
     CallState.RECORDED: "recorded",
     CallState.FAILED: "failed",
 }
-# Of these the turn, or the ask, says all that the record says.
+# For these the turn or the ask shows everything that the record has.
 _SAYS_NO_MORE = (CallName.RUN, CallName.PAUSE)
 
 
 class Standing(NamedTuple):
-    """How far a run is; one that worked on a task, by what the task came to."""
+    """The progress of a run; for a task's run, the result of the task."""
 
     state: str
-    """Of the run or of the task, by which pages colour it."""
+    """The state of the run or the task, by which pages colour it."""
     word: str
     why: str
 
@@ -66,10 +67,10 @@ class Listed(NamedTuple):
     """One line of the list of runs."""
 
     run: Run
-    asks: list[Ask]
-    """What it waits for."""
+    asks: list[tuple[Ask, bool]]
+    """The asks for which it waits, and whether the asker of each is gone."""
     task: Task | None
-    """What it works on."""
+    """The task on which it works."""
     standing: Standing
 
     @property
@@ -80,7 +81,7 @@ class Listed(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """The beginning of a text, and how many characters are left out."""
+    """The beginning of a text, and the number of further characters."""
 
     text: str
     left: int = 0
@@ -107,12 +108,12 @@ class Wait(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One call of the timeline, with what happened in it and the branches below it."""
+    """One call of the timeline, with its turns and asks, and the branches below it."""
 
     call: FlowCall
     word: str
     happened: list[Spoken | Wait]
-    """In the order in which it began."""
+    """In the order of their begin."""
     value: Cut | None
     error: Cut | None
     branches: dict[str, list[Entry]]
@@ -123,33 +124,37 @@ class Timeline(NamedTuple):
 
     entries: list[Entry]
     first: int
-    """The number of the first call that is shown, counted from 1."""
+    """The number of the first call, counted from 1."""
     last: int
     all: int
     before: str
-    """The path that the window before begins with; empty: there is none."""
+    """The first path of the window before; empty: there is none."""
     after: str
 
 
 def list_runs(store: Store, limit: int) -> tuple[list[Listed], list[Listed], bool]:
-    """Active runs, ended ones, the newest first; and whether there are more."""
+    """Return active runs, ended ones, the newest first; and whether there are more."""
     active = store.runs.newest(limit + 1, active=True)
     newest = store.runs.newest(limit + 1)
     ended = [run for run in newest if run.has_ended][: max(0, limit - len(active))]
     more = len(active) > limit or len(newest) > limit
-    waiting = [
-        _build_listed(store, run, store.asks.pending_of_run(run.id)) for run in active[:limit]
-    ]
+    waiting = [_build_listed(store, run, list_waiting(store, run)) for run in active[:limit]]
     return waiting, [_build_listed(store, run, []) for run in ended], more
 
 
-def _build_listed(store: Store, run: Run, asks: list[Ask]) -> Listed:
+def list_waiting(store: Store, run: Run) -> list[tuple[Ask, bool]]:
+    """What a run waits for, and whether the asker of that is gone."""
+    asks = [] if run.has_ended else store.asks.pending_of_run(run.id)
+    return [(ask, is_waiter_gone(store, ask)) for ask in asks]
+
+
+def _build_listed(store: Store, run: Run, asks: list[tuple[Ask, bool]]) -> Listed:
     end = task_runs.end_of(store, run)
     return Listed(run, asks, task_runs.task_of(store, run), standing(run, end))
 
 
 def standing(run: Run, end: End | None) -> Standing:
-    """In the words of the pages."""
+    """Describe the progress in the words of the pages."""
     if end is None:
         return Standing(run.state, STATES[run.state], run.reason if run.has_ended else "")
     by = f" by {end.by.removeprefix('person:')}" if end.by else ""
@@ -157,7 +162,7 @@ def standing(run: Run, end: End | None) -> Standing:
 
 
 def timeline(store: Store, run: Run, at: str = "") -> Timeline:
-    """The calls around a path, or the first ones. All of a long journal would take seconds."""
+    """Return the calls around a path, or the first ones. A whole long journal would take seconds."""
     calls = store.runs.calls(run.id)
     found = next((n for n, call in enumerate(calls) if call.path == at), 0)
     first = found - found % MAX_CALLS
@@ -196,7 +201,7 @@ def _entries(store: Store, run: Run, calls: Sequence[FlowCall]) -> list[Entry]:
 def _asks(
     store: Store, run: Run, calls: Sequence[FlowCall], turns: dict[str, list[Turn]]
 ) -> dict[str, list[Ask]]:
-    """The asks of each call, by its path; also those of the run that this one was forked from."""
+    """Return the asks of each call by its path, with those of the run that it was forked from."""
     own = {ask.id: ask for ask in store.asks.of_run(run.id)}
     by_path: dict[str, dict[str, Ask]] = {}
     for ask in own.values():
@@ -209,12 +214,12 @@ def _asks(
 
 
 def _find_answered(turn: Turn) -> str:
-    """The ask whose answer a turn carried; one that only asks back names the message as well."""
+    """Return the ask whose answer a turn carried; if a person asked back, with the message."""
     return turn.ask_id.partition("?")[0]
 
 
 class _Room:
-    """How much text a page still has room for."""
+    """The room for text that a page has left."""
 
     def __init__(self) -> None:
         self._left = _MAX_CHARACTERS
@@ -222,14 +227,14 @@ class _Room:
     def cut(self, text: str) -> Cut:
         most = min(_MAX_TEXT_LENGTH, max(_SHORTEST_TEXT, self._left))
         self._left -= min(most, len(text))
-        # A little more than is shown, so that a secret at the end is known as one.
+        # A little more than is shown, so that a secret at the end is recognised.
         shown = hide_secrets(text[: 2 * most])
         return Cut(shown[:most], max(0, len(text) - most))
 
     def cut_json(self, value: Any) -> Cut:
         if isinstance(value, str):
             return self.cut(value)
-        # One piece has a character or more; all of a long value would take long to write.
+        # One piece has a character or more; a whole long value would take long to write.
         short = "".join(islice(json.JSONEncoder(ensure_ascii=False).iterencode(value), _SHORT))
         if len(short) < _SHORT:
             return self.cut(short)
@@ -253,7 +258,7 @@ def _entry(call: FlowCall, turns: Sequence[Turn], asks: Sequence[Ask], room: _Ro
 def _list_events(turns: Sequence[Turn], asks: Sequence[Ask], room: _Room) -> list[Spoken | Wait]:
     began: list[tuple[datetime, int, Spoken | Wait]] = []
     began += [(turn.started_at, turn.number, _spoken(turn, room)) for turn in turns]
-    # What is asked at the moment in which a turn begins is asked before it only if it answers it.
+    # An ask at the moment in which a turn begins comes before it only if the turn carries its answer.
     answers = {turn.ask_id: turn.number - 1 for turn in reversed(turns)}
     last = len(turns) + 1
     began += [(ask.opened_at, answers.get(ask.id, last), wait(ask)) for ask in asks]
@@ -287,13 +292,13 @@ def _who(turn: Turn) -> str:
 
 
 def wait(ask: Ask) -> Wait:
-    """An ask and what became of it."""
+    """An ask and its outcome."""
     said = "" if ask.value is None else answer_text(ask, ask.value)
     return Wait(ask, "waiting" if ask.pending else settled_word(ask), said)
 
 
 def working(store: Store, run: Run) -> list[Turn]:
-    """The turns that are not over: who works in a run now."""
+    """Return the open turns: the agents that work in a run now."""
     return (
         [turn for turn in store.runs.turns(run.id) if not turn.ended_at]
         if not run.has_ended
@@ -302,13 +307,13 @@ def working(store: Store, run: Run) -> list[Turn]:
 
 
 def last_words(text: str) -> Cut:
-    """The end of a traceback, where it says what is wrong."""
+    """Return the end of a traceback, which has the error."""
     text = hide_secrets(text)
     return Cut(text[-SHOWN_CHARACTERS:], max(0, len(text) - SHOWN_CHARACTERS))
 
 
 def result(run: Run) -> Cut | None:
-    """What it handed on; of a task, what its agent says of the work."""
+    """Return the result; for a task, the agent's report."""
     found = run.result
     if run.task and isinstance(found, dict):
         found = str(found.get("summary") or "") or None

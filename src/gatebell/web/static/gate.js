@@ -1,11 +1,11 @@
-// What a page cannot do by itself: stay fresh, keep drafts, and be used by keys.
+// Keeps pages fresh, saves drafts, and adds keys.
 
 const WAKE = 100;
 const DRAFT_AFTER = 500;
 const FLEETING = 20_000;
 const ENTRIES = ".entry a[id^=go-]";
 const skew = Date.parse(document.body.dataset.now) - Date.now();
-// The newest event that this page tells of: whoever hears of a newer one looks again.
+// The newest event that this page shows; after a newer one the page reloads.
 let seen = Number(document.body.dataset.seq);
 // What this page shows besides asks: "runs", "tasks", the name of one run, or nothing.
 const { hears } = document.body.dataset;
@@ -80,7 +80,7 @@ function replace(old, made) {
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
   const named = focused?.closest("a[id], details[id] > summary");
   if (focused && !named) return;
-  // Nothing that somebody typed goes away.
+  // Typed text is never removed.
   if ([...old.querySelectorAll("input, textarea")].some(isTyped)) return;
   const scrolled = old.scrollTop;
   const name = (one, at) => one.id || at;
@@ -94,12 +94,12 @@ function replace(old, made) {
 }
 
 function end(form) {
-  // Somebody else settled it: nothing can be sent any more, and nothing that was typed goes away.
+  // Another answer settled it: nothing can be sent any more, and typed text is not removed.
   form.classList.add("over");
   for (const button of form.querySelectorAll("button")) button.disabled = true;
   const typed = [...form.querySelectorAll("textarea, input[type=text], input[type=password]")].some(isTyped);
   const kept = find("kept");
-  if (kept) kept.textContent = `Settled elsewhere while you were here.${typed ? " What you typed still stands above, unsent." : ""}`;
+  if (kept) kept.textContent = `Settled elsewhere while you were here.${typed ? " Your text is still above. It was not sent." : ""}`;
   for (const past of all("#answering, .besides, .jump")) past.remove();
 }
 
@@ -125,7 +125,7 @@ function concerns(subject) {
   return !kind || hears === kind || hears === subject;
 }
 
-function told(message) {
+function report(message) {
   if (message.state) {
     const back = state === "reconnecting…" && message.state === "live";
     state = message.state;
@@ -136,12 +136,12 @@ function told(message) {
 }
 
 function tell(message) {
-  told(message);
+  report(message);
   others.postMessage(message);
 }
 
 others.onmessage = ({ data }) => {
-  if (!data.who) told(data);
+  if (!data.who) report(data);
   else if (letGo && state) others.postMessage({ state, newest });
 };
 

@@ -17,6 +17,6 @@ try {
   // No storage here: the login is not sealed, and works by its cookie alone.
 }
 // Only into bodies: a form that is not posted puts its fields into the address. The attribute is
-// read, because a field called "method" would stand in the place of the property.
+// read, because a field called "method" would replace the property.
 const isPosted = (form) => form.getAttribute("method")?.toLowerCase() === "post";
 document.addEventListener("formdata", ({ target, formData }) => { if (seal && isPosted(target)) formData.set("seal", seal); });

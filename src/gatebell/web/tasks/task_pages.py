@@ -1,4 +1,4 @@
-"""Tasks in the browser and over HTTP: looked at; people change them by answering, or with gate task."""
+"""Tasks in the browser and over HTTP, read-only: people change them by answers or gate task."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_LISTED = 1000
 
 
 def tree_page(web_request: WebRequest) -> Response:
-    """The tasks of one project as a tree, with what waits."""
+    """Show the tasks of one project as a tree, with their asks."""
     store, query = web_request.store, web_request.query
     seq = store.audit.head().seq
     projects = store.tasks.projects()
@@ -50,7 +50,7 @@ def tree_page(web_request: WebRequest) -> Response:
 
 
 def _first(projects: Sequence[str], waiting: Sequence[str]) -> str:
-    """The project whose questions wait, or else the first one."""
+    """Return the project with waiting questions, or else the first one."""
     return next(iter([*waiting, *projects]), "")
 
 
@@ -66,7 +66,7 @@ def _address(project: str, limit: int, *, closed: bool) -> str:
 
 
 def task_page(web_request: WebRequest) -> Response:
-    """One task with its history, runs and neighbours."""
+    """Show one task with its history, runs and related tasks."""
     store = web_request.store
     seq = store.audit.head().seq
     task = backlog.get(store, web_request.path["id"])
@@ -89,7 +89,7 @@ def task_page(web_request: WebRequest) -> Response:
 
 
 def list_tasks(web_request: WebRequest) -> Response:
-    """One of the lists, of a project or of one after the other."""
+    """Return one of the lists, of a project or of all."""
     store, query = web_request.store, web_request.query
     limit, which = int(query.get("limit", 100)), query.get("which", "unfinished")
     projects = [query["project"]] if "project" in query else store.tasks.projects()

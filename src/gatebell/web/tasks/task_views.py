@@ -1,4 +1,4 @@
-"""What the pages show of tasks: a project's tree with what waits, and one task with all around it."""
+"""The views of tasks: a project's tree with its asks, and one task with related ones."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 DEEPEST = 8
-"""How many levels stand within one another; what lies deeper begins anew at the margin."""
+"""How many levels are indented; deeper ones begin at the margin again."""
 MAX_KIN = 100
 _MAX_ASKED = 100
 _MAX_HELD = 3
 
 
 class Seen(NamedTuple):
-    """A task as a line shows it."""
+    """A task in one line."""
 
     task: Task
 
@@ -45,30 +45,30 @@ class Seen(NamedTuple):
 
 
 class Held(NamedTuple):
-    """One that a task waits for."""
+    """A task that another task waits for."""
 
     id: str
     word: str
-    """How far that one is."""
+    """Its progress."""
     there: bool = True
 
 
 class Node(NamedTuple):
-    """A task of the tree, with what waits in it and the tasks beneath it."""
+    """A task of the tree, with its asks and the tasks below it."""
 
     seen: Seen
     asks: list[Ask]
     held: list[Held]
     held_more: int
     above: Task | None
-    """What it is part of, where it does not stand beneath that."""
+    """Its parent, if it is not shown below it."""
     parts: list[Node]
     more: int
-    """How many beneath it are not shown."""
+    """How many tasks below it are not shown."""
 
     @property
     def awaiting(self) -> int:
-        """How many beneath it wait for a person."""
+        """How many tasks below it wait for a person."""
         return sum(bool(one.asks) + one.awaiting for one in self.parts)
 
 
@@ -78,11 +78,11 @@ class Tree(NamedTuple):
     nodes: list[Node]
     shown: int
     left: int
-    """How many are not shown."""
+    """How many tasks are not shown."""
 
 
 class Kin(NamedTuple):
-    """Other tasks that one has to do with."""
+    """The tasks that are related to one."""
 
     name: str
     tasks: list[Seen]
@@ -90,7 +90,7 @@ class Kin(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """One question of a task, and what became of it."""
+    """One question of a task and its outcome."""
 
     wait: timeline.Wait
     run: int
@@ -98,9 +98,9 @@ class Asked(NamedTuple):
 
 
 def tree(store: Store, project: str, limit: int, *, closed: bool) -> Tree:
-    """What waits, the first tasks in the store's order, and the first that are part of nothing.
+    """Return waiting tasks, the first tasks in the store's order, and the first without a parent.
 
-    All of a long backlog would take seconds; of every level it is said how many are left out.
+    A whole long backlog would take seconds; every level says how many are left out.
     """
     which = "all" if closed else "unfinished"
     found = {
@@ -118,7 +118,7 @@ def tree(store: Store, project: str, limit: int, *, closed: bool) -> Tree:
 
 
 def _with_parents(store: Store, project: str, found: dict[str, Task]) -> list[Task]:
-    """The tasks and what they are part of; not further up than a page goes down."""
+    """Return the tasks and their parents, up to the depth of a page."""
     there = dict(found)
     for task in found.values():
         one = task
@@ -157,7 +157,7 @@ def _node(store: Store, task: Task, above: Task | None, more: int) -> Node:
 
 
 def held_up(store: Store, task: Task) -> list[Held]:
-    """What stands in the way of an open task."""
+    """Describe why an open task cannot start."""
     if task.state != TaskState.OPEN or not task.unmet:
         return []
     there = {name: store.tasks.get(name) for name in task.needs}
@@ -169,7 +169,7 @@ def held_up(store: Store, task: Task) -> list[Held]:
 
 
 def kin(store: Store, task: Task) -> list[Kin]:
-    """What it is part of, its parts, and dependencies both ways."""
+    """Return its parent, its parts, and dependencies both ways."""
     parent = store.tasks.get(task.parent)
     needed = [store.tasks.get(name) for name in task.needs]
     all_ = (
@@ -187,7 +187,7 @@ def _kin(name: str, tasks: Sequence[Task | None]) -> Kin:
 
 
 def list_asked(asks: Sequence[Ask]) -> tuple[list[Asked], int]:
-    """The last questions of a task, and how many came before them."""
+    """Return the last questions of a task, and how many came before them."""
     shown = asks[-_MAX_ASKED:]
     made = [
         Asked(timeline.wait(ask), run_of(ask.origin.owner) or 0, ask_views.context(ask))
@@ -197,13 +197,13 @@ def list_asked(asks: Sequence[Ask]) -> tuple[list[Asked], int]:
 
 
 def runs(store: Store, found: Sequence[Run]) -> list[tuple[Run, str]]:
-    """The last runs that worked on a task, the newest first, with the word for how each stands."""
+    """Return the last runs of a task, the newest first, with the word for each state."""
     shown = reversed(found[-MAX_KIN:])
     return [(run, timeline.standing(run, task_runs.end_of(store, run)).word) for run in shown]
 
 
 def texts(task: Task) -> list[tuple[str, tuple[Markup, Markup]]]:
-    """What people and agents wrote about it."""
+    """Render the texts of people and agents about it."""
     names = ("summary", "details", "description")
     rest = f"gate task show {task.id}, or GET /api/tasks/{task.id}"
     return [
