@@ -1,8 +1,10 @@
-# The two commands: `make run` shows it working, `make test` proves it.
+# `make run` shows a demo; `make test` runs the tests.
 PYTHON ?= python3
 BIN := .venv/bin
+# Where the environment forbids it, each of a thousand processes would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup run test check counted driven lint docs pictures bench crash slow matrix mutate lock system clean
+.PHONY: setup run test check collected counted driven lint docs pictures bench crash slow matrix mutate lock system clean
 
 setup: .venv/ready
 
@@ -26,7 +28,7 @@ lint: setup
 
 ITS_CACHE = -o cache_dir=.pytest_cache/$@
 
-# The make of macOS (3.81) cannot keep the lines of two jobs apart.
+# The make of macOS (3.81) has no --output-sync, which keeps the lines of two jobs apart.
 WHOLE_LINES := $(if $(filter output-sync,$(.FEATURES)),-Oline)
 
 check: setup
@@ -35,21 +37,26 @@ check: setup
 	$(BIN)/coverage report --include='src/gatebell/domain/*' --fail-under=100
 	$(BIN)/coverage report --include='src/gatebell/services/*' --fail-under=95
 
-# In one process, line by line counted.
-counted:
+# Compiles the tests once, while ruff and mypy run; if it fails, the next two say why.
+collected:
+	-$(BIN)/pytest --collect-only $(ITS_CACHE) >/dev/null
+
+# In one process, with line coverage.
+counted: collected
 	$(BIN)/coverage run -m pytest $(ITS_CACHE) tests/test_*.py tests/contract tests/domain tests/service
 
-# Real programs: more at once than there are processors, for most of them wait most of the time.
-# The files run in this order, so that short ones come last and all the workers end together.
-driven:
+# Real programs: more workers than processors, because these tests mostly wait.
+# The files run in this order: short ones come last, so that all workers end together.
+driven: collected
 	$(BIN)/pytest -n 5 --dist loadfile --no-loadscope-reorder $(ITS_CACHE) tests/agents tests/crash tests/security tests/journeys tests/faces
 
-# Programs some tests need. Where they cannot be installed, those tests skip and say so.
+# Programs that some tests need. If one cannot be installed, its tests are skipped with a message.
 system:
-	@for wanted in strace tmux patch jq npm git-lfs chromium chromium-headless-shell dunst dbus-run-session:dbus notify-send:libnotify-bin Xvfb:xvfb xdotool zenity; do \
+	@updated=; for wanted in strace tmux patch jq npm git-lfs chromium chromium-headless-shell dunst dbus-run-session:dbus notify-send:libnotify-bin Xvfb:xvfb xdotool zenity; do \
 	  program=$${wanted%%:*}; package=$${wanted##*:}; \
 	  command -v $$program >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
-	    && apt-get update -qq && apt-get install -y -qq $$package >/dev/null; } \
+	    && { test "$$updated" || { apt-get update -qq && updated=1; }; } \
+	    && apt-get install -y -qq $$package >/dev/null; } \
 	  || echo "!! $$program is missing: tests that need it will be skipped"; done
 	@$(PYTHON) -c 'import tkinter' 2>/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	  && apt-get install -y -qq python3-tk >/dev/null && $(PYTHON) -c 'import tkinter'; } \
@@ -59,24 +66,23 @@ docs: setup
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/wrap.py
 
-# Of the web inbox, with a real browser; they are looked at before they are kept.
+# Screenshots of the web inbox in a real browser; look at them before you commit them.
 pictures: setup
 	$(BIN)/python docs/pictures.py
 
 bench: setup
 	$(BIN)/python -m bench
 
-# Every crash point, the planted bugs, a thousand kills, the long run of the model: minutes.
+# Every crash point, the planted bugs, a thousand kills, the long model test: takes minutes.
 crash: setup system
 	$(BIN)/python -m pytest -n 3 tests/crash tests/contract/test_model.py -p no:cacheprovider --whole
 
 # Answers that come after minutes, every broken gate, many races, every attack through git behind
-# both layers: half an hour. What came of it
-# stands in tests/agents/slow.txt and docs/fail-closed.md.
+# both layers: takes half an hour. The results are in tests/agents/slow.txt and docs/fail-closed.md.
 slow: setup system
 	$(BIN)/python -m pytest tests/agents tests/security/test_git_isolation.py --whole
 
-# The cases that `make test` leaves out, of all the folders.
+# The cases of all folders that `make test` leaves out.
 matrix: setup system
 	$(BIN)/python -m pytest -n 3 --dist loadfile -p no:cacheprovider -m matrix
 

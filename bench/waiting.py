@@ -2,7 +2,8 @@
 
 import time
 
-from gatebell import flow, pause, step
+from gatebell import flow, pause
+from gatebell.api.flows import step
 
 
 def append(word: str, number: int) -> int:

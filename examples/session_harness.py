@@ -1,11 +1,11 @@
 """A harness of your own: opens every session that waits, in a program of your choice.
 
     python examples/session_harness.py                  in claude
-    python examples/session_harness.py my-agent --fast  in any program that takes words to begin with
-    python examples/session_harness.py --once …         what waits now, and no more
+    python examples/session_harness.py my-agent --fast  in any program that takes a first prompt
+    python examples/session_harness.py --once …         only the sessions that wait now
 
-It looks for session asks, takes one so that nobody else opens it, lends the program this terminal,
-and has you say afterwards what you came to. `gate continue ID` does this and more.
+It looks for session asks and claims one, so that no other process opens it. It lends the program
+this terminal, and afterwards you type your decision. `gate continue ID` does this and more.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gatebell import Gate, GateError, InvalidAnswerError
+from gatebell import Gate
+from gatebell.errors import GateError, InvalidAnswerError
 
 if TYPE_CHECKING:
     from gatebell import Ask, Human
@@ -42,40 +43,40 @@ def main(words: list[str]) -> int:
 
 
 def serve(human: Human, ask: Ask, program: list[str]) -> None:
-    """Have one session, if nobody else has it."""
+    """Hold one session, if no other process has it."""
     name = os.path.basename(program[0])
     try:
-        seat = human.claim(ask.id, name, str(uuid.uuid4()) if name == "claude" else "")
+        visit = human.claim(ask.id, name, str(uuid.uuid4()) if name == "claude" else "")
     except GateError as error:
         print(f"{ask.id} is left alone: {error}")
         return
     print(f"Opening {name} for {ask.id}; leave it as you always do.", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        outcome, problem = talk(ask, seat, program, Path(folder))
+        outcome, reason = talk(ask, visit, program, Path(folder))
     if outcome != "completed":
-        human.complete_interactive(ask.id, outcome, problem)
-        print(f"{ask.id}: {outcome} {problem}")
+        human.complete_interactive(ask.id, outcome, reason)
+        print(f"{ask.id}: {outcome} {reason}")
         return
     decide(human, ask)
 
 
-def talk(ask: Ask, seat: AskVisit, program: list[str], folder: Path) -> tuple[str, str]:
-    """Lend the terminal to the program; how that ended, and why."""
-    paper = folder / "prompt.md"
-    paper.write_text(prompt(ask), encoding="utf-8")
-    # A mark on all that it starts: whoever carries it is an agent, and decides nothing.
-    environ = os.environ | {"GATE_TURN": seat.visit.id}
+def talk(ask: Ask, visit: AskVisit, program: list[str], folder: Path) -> tuple[str, str]:
+    """Lend the terminal to the program; return how that ended, and why."""
+    file = folder / "prompt.md"
+    file.write_text(prompt(ask), encoding="utf-8")
+    # A mark for all programs of the session: they are agents, and decide nothing.
+    environ = os.environ | {"GATE_TURN": visit.visit_id}
     words = [
         *program,
-        *options(seat, program, folder),
-        f"Read {paper}: it says what this is about.",
+        *options(visit, program, folder),
+        f"Read {file}: it says what this is about.",
     ]
     try:
         ended = subprocess.run(
             words,
-            cwd=seat.terms.cwd or ask.origin.cwd or None,
+            cwd=visit.terms.cwd or ask.origin.cwd or None,
             env=environ,
-            timeout=seat.seconds_left,
+            timeout=visit.seconds_left,
             check=False,
         )
     except OSError as error:
@@ -86,27 +87,27 @@ def talk(ask: Ask, seat: AskVisit, program: list[str], folder: Path) -> tuple[st
 
 
 def prompt(ask: Ask) -> str:
-    """By file, for a context may be longer than any command line."""
+    """Return the text of the prompt file; a context may be too long for a command line."""
     context = json.dumps(ask.question.context, indent=2, ensure_ascii=False)
     return f"{ask.question.prompt}\n\n## Context\n```json\n{context}\n```\n"
 
 
-def options(seat: AskVisit, program: list[str], folder: Path) -> list[str]:
-    """What claude is told beside the prompt, as far as there is anything to tell."""
+def options(visit: AskVisit, program: list[str], folder: Path) -> list[str]:
+    """Return the options of claude for this session."""
     if os.path.basename(program[0]) != "claude":
         return []
-    terms, session = seat.terms, seat.visit.session
+    terms = visit.terms
     return [
         *("--add-dir", str(folder)),
         *(("--system-prompt", terms.system_prompt) if terms.system_prompt else ()),
         *(("--mcp-config", terms.mcp_config) if terms.mcp_config else ()),
-        *("--resume" if seat.goes_on else "--session-id", session),
+        *("--resume" if visit.goes_on else "--session-id", visit.session),
         *("--model", terms.model),
     ]
 
 
 def decide(human: Human, ask: Ask) -> None:
-    """What the person came to; they type it, and nobody suggests anything."""
+    """Let the person type the decision; the harness suggests nothing."""
     question = ask.question
     ways = {
         "approval": "approved or rejected",

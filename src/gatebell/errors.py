@@ -1,12 +1,13 @@
-"""Every error gatebell raises on purpose, with the exit code the command line gives it.
+"""All errors that gatebell raises on purpose, with the exit code of each on the command line.
 
 GateError                     1   something unexpected
-├── UsageError                2   the request itself is malformed
-├── NotAnsweredError         11   nobody has answered yet
-│   ├── TimedOutError         3   the deadline passed first
-│   └── CancelledError        4   the ask was withdrawn
-├── NotFoundError             5   no such ask, person or group
-├── AlreadySettledError       6   another answer settled it first
+├── UsageError                2   the request itself is wrong
+│   └── UnknownOptionError    2   a keyword that the call does not take
+├── NotAnsweredError         11   the ask has no answer yet
+│   ├── AskExpiredError       3   the deadline passed first
+│   └── AskCancelledError     4   the ask was cancelled
+├── NotFoundError             5   there is not such an ask, person or group
+├── AlreadySettledError       6   another answer settled the ask first
 ├── RefusedError              7   this caller may not do this
 │   ├── InvalidAnswerError    7   the answer does not fit the question
 │   └── AgentRefusedError     7   an agent tried what only a person may do
@@ -15,11 +16,19 @@ GateError                     1   something unexpected
 ├── StepFailedError           1   a call of a flow failed
 │   └── BranchFailedError     1   a branch of a parallel call failed
 ├── MergeConflictError        1   two branches change the same thing in two ways
-├── CheckedOutError           1   a branch cannot be written while somebody has it checked out
+├── CheckedOutError           1   a branch cannot be written while it is checked out
 ├── UnfinishedError          13   a workflow's run is stuck or failed
-└── StoreTroubleError         8   the store cannot be read or written
+└── StoreError                8   the store cannot be read or written
 
-An error's text is written for the person who reads it: what is wrong, then what to do.
+An error's text is for the person who reads it. It gives the fault, and then what to do:
+
+    from gatebell import Gate
+    from gatebell.errors import AskExpiredError
+
+    try:
+        name = Gate().ask("Which name?", timeout=600).value
+    except AskExpiredError:
+        name = "untitled"
 """
 
 from __future__ import annotations
@@ -32,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class GateError(Exception):
-    """Something unexpected went wrong; nothing was decided."""
+    """Something unexpected happened, and nothing was decided; `gate doctor` checks the setup."""
 
     exit_code = 1
 
@@ -41,31 +50,35 @@ class GateError(Exception):
 
 
 class UsageError(GateError):
-    """The request does not make sense as it stands; see --help."""
+    """The request does not make sense; see --help."""
 
     exit_code = 2
 
 
+class UnknownOptionError(UsageError, TypeError):
+    """A call was given a keyword that it does not take."""
+
+
 class NotAnsweredError(GateError):
-    """Nobody has answered yet."""
+    """The ask has no answer yet; `gate wait` waits for it."""
 
     exit_code = 11
 
 
-class TimedOutError(NotAnsweredError):
-    """The deadline passed before anybody answered."""
+class AskExpiredError(NotAnsweredError):
+    """The deadline passed before a person answered; ask again, or give a default."""
 
     exit_code = 3
 
 
-class CancelledError(NotAnsweredError):
+class AskCancelledError(NotAnsweredError):
     """The ask was cancelled."""
 
     exit_code = 4
 
 
 class NotFoundError(GateError):
-    """There is no such thing here; `gate inbox` lists what is waiting."""
+    """It does not exist here; `gate inbox` lists the waiting asks."""
 
     exit_code = 5
 
@@ -91,7 +104,7 @@ class AgentRefusedError(RefusedError):
 
 
 class StepFailedError(GateError):
-    """A call of the flow failed; the flow sees this the first time and whenever it is replayed."""
+    """A call of the flow failed; the flow sees this the first time and at every replay."""
 
     def __init__(
         self, kind: str, message: str, path: str = "", where: str = "", phase: str = ""
@@ -108,7 +121,7 @@ class StepFailedError(GateError):
 
 
 class BranchFailedError(StepFailedError):
-    """A branch of `parallel` failed; `outcomes` holds what became of every branch."""
+    """A branch of `flow.parallel` failed; `outcomes` has the result of every branch."""
 
     def __init__(self, message: str, path: str, outcomes: list[Any]) -> None:
         super().__init__("BranchFailedError", message, path)
@@ -119,7 +132,7 @@ class BranchFailedError(StepFailedError):
 
 
 class MergeConflictError(GateError):
-    """Two branches change the same thing in two ways, and somebody must decide."""
+    """Two branches change the same thing in two ways, and a person must decide."""
 
     def __init__(self, names: tuple[str, str], files: Sequence[str]) -> None:
         super().__init__(
@@ -132,7 +145,7 @@ class MergeConflictError(GateError):
 
 
 class CheckedOutError(GateError):
-    """Somebody has this branch checked out, so it is not written."""
+    """The branch is checked out in a folder, so it is not written."""
 
     def __init__(self, branch: str, where: str) -> None:
         super().__init__(
@@ -156,14 +169,14 @@ class UnfinishedError(GateError):
         self.run_id = run_id
 
 
-class StoreTroubleError(GateError):
+class StoreError(GateError):
     """The store cannot be read or written; `gate doctor` says why."""
 
     exit_code = 8
 
 
 class DeliveryError(GateError):
-    """A notification could not be sent; `gate notify` tells by which route."""
+    """A notification could not be sent; `gate notify` shows by which route."""
 
 
 class MissingAgentError(GateError):

@@ -12,7 +12,7 @@ def touch(number):
 
 
 @pytest.mark.proves("AGT-80")
-@pytest.mark.parametrize("answer", ["yes", "no"])
+@pytest.mark.parametrize("answer", ["yes", pytest.param("no", marks=pytest.mark.matrix)])
 def test_deferred_call_is_decided_while_nothing_runs(house, answer):
     house.guard_before_use(" --defer", "Bash")
     steps = [tool("Bash", command="touch gated"), text("done: {{result}}")]

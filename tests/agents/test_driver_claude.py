@@ -29,7 +29,7 @@ MAKE = "perl -e 'open F, q(>), q(made)'"
 SLOW = "perl -e 'open F, q(>), q(slow); sleep 300'"
 ALLOW = Ruling(allow=True)
 LIMIT = 3
-NO_RUN = "this signal reaches nobody"
+NO_RUN = "this signal does not count"
 """The reply of the signal tool to a turn without a run: the tool works and knows its turn."""
 
 
@@ -149,13 +149,13 @@ def test_requests_wait_together_and_run_only_once_logged(desk, monkeypatch):
     (desk.house.project / "part").write_text("content", encoding="utf-8")
     all_there = threading.Barrier(3, timeout=20)
     desk.ruling = lambda *_: [ALLOW, all_there.wait()][0]
-    looked, records = [], claude._records
+    looked, records = [], claude._find_records
 
     def late(path, words):
         looked.append(len(desk.house.model.requests) - 1)
         return iter(()) if len(looked) < 9 else records(path, words)
 
-    monkeypatch.setattr(claude, "_records", late)
+    monkeypatch.setattr(claude, "_find_records", late)
     order = desk.order([tools(*3 * [("Bash", {"command": "cat part"})]), text("done")])
     assert desk.run(order).ok and len(desk.asked) == 3
     assert len(looked) >= 9 and not any(looked[:9])
@@ -267,7 +267,7 @@ def test_successor_of_a_killed_driver_finds_nothing_running(desk):
 
 
 @pytest.mark.proves("RUN-137")
-@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("how", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.matrix)])
 def test_killed_turn_is_not_taken_for_its_end(desk, how):
     def ruling(*_):
         os.kill(parse_identity(desk.started[-1]).pid, getattr(signal, how))
@@ -310,7 +310,7 @@ def test_missing_program_and_role_that_never_asks_are_refused(desk):
         desk.run(desk.order([text("?")]))
     (desk.house.bin / "claude").symlink_to("/bin/true")
     for word in ("--dangerously-skip-permissions", "--permission-mode=bypassPermissions"):
-        with pytest.raises(UsageError, match="would let the agent do everything unasked"):
+        with pytest.raises(UsageError, match="lets the agent do everything without asking"):
             desk.run(desk.order([text("?")], arguments=(word,)))
     assert desk.started == []
     ended = desk.run(desk.order([text("?")]))

@@ -212,7 +212,7 @@ def test_changed_call_does_not_run_and_agent_learns_it(desk, house):
     desk.ruling = Ruling(allow=True, input={"command": "touch ../b"})
     assert desk.turn(beyond("touch ../a"), text("done")).ok
     assert not (house.folder / "a").exists() and not (house.folder / "b").exists()
-    assert "Make it instead" in desk.request and "touch ../b" in desk.request
+    assert "Make this call" in desk.request and "touch ../b" in desk.request
 
 
 @pytest.mark.proves("RUN-156")
@@ -304,7 +304,7 @@ def test_codex_that_would_not_ask_is_sent_nothing(desk, house):
         heard = "read a; echo '{}'; read b; read c; : > sent; echo '{}'; read d && echo >> sent"
         put_codex(house, heard.format(*replies))
         ended = desk.turn(text("hello"))
-        assert not ended.ok and "would not ask" in ended.problem and not desk.session
+        assert not ended.ok and "without asking" in ended.problem and not desk.session
         assert (house.project / "sent").read_text(encoding="utf-8") == ""
 
 
@@ -319,7 +319,7 @@ def test_missing_program_is_named_with_its_installation(desk, house):
 @pytest.mark.proves("RUN-161")
 def test_role_needs_the_sandbox_or_a_stricter_one(desk, house):
     for word in ("--yolo", "--sandbox=danger-full-access"):
-        with pytest.raises(UsageError, match="unasked"):
+        with pytest.raises(UsageError, match="without asking"):
             desk.turn(text("hello"), arguments=(word,))
     ended = desk.turn(tool("exec_command", cmd="touch made"), text("done"), tools=("Read", "Grep"))
     assert ended.ok and "Read-only file system" in desk.results[0]

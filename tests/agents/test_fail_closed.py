@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,24 +33,23 @@ FAULTS = (
     "store of a newer version",
 )
 USUAL_DOORS = {
-    "missing binary": ("PermissionRequest", "PreToolUse with --defer"),
-    "killed": ("permission tool", "guarded PreToolUse"),
-    "exit 1": ("PermissionRequest", "PreToolUse with --defer"),
-    "empty": ("permission tool", "PreToolUse with --defer"),
-    "torn JSON": ("permission tool", "guarded PreToolUse"),
-    "two JSON": ("PermissionRequest", "guarded PreToolUse"),
-    "no exec bit": ("PermissionRequest", "guarded PreToolUse"),
-    "disk full": ("permission tool", "PreToolUse with --defer"),
-    "store of a newer version": ("PermissionRequest", "guarded PreToolUse"),
+    "missing binary": "PermissionRequest",
+    "killed": "permission tool",
+    "exit 1": "PreToolUse with --defer",
+    "empty": "permission tool",
+    "torn JSON": "guarded PreToolUse",
+    "two JSON": "PermissionRequest",
+    "no exec bit": "guarded PreToolUse",
+    "disk full": "PreToolUse with --defer",
+    "store of a newer version": "PermissionRequest",
 }
-"""The cases of the usual run: every fault, and every way of holding with several faults."""
+"""The cases of the usual run: every way of holding with several faults."""
 
 
 def pytest_generate_tests(metafunc):
     if "fault" in metafunc.fixturenames:
         whole = metafunc.config.option.whole
-        doors = dict.fromkeys(FAULTS, DOORS) if whole else USUAL_DOORS
-        cells = [(fault, door) for fault in doors for door in doors[fault]]
+        cells = list(product(FAULTS, DOORS) if whole else USUAL_DOORS.items())
         metafunc.parametrize(("fault", "door"), cells)
 
 

@@ -16,11 +16,12 @@ from gatebell.install.scripted_model import script, text
 __all__ = ["project"]
 
 FLOW = """
-from gatebell import Approval, ask_interactive, flow, pause, step
+from gatebell import Approval, ask_interactive, flow, pause
+from gatebell.api.flows import step
 
 @flow
 def feature(prompt):
-    result = ask_interactive("Is it good?", outcome=Approval(), capture_transcript=True)
+    result = ask_interactive("Is it good?", returns=Approval, capture_transcript=True)
     seen = [result.response, result.transcript, result.duration_ms]
     step(list, seen, name="keep")
     pause("Go on?")

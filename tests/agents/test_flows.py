@@ -32,7 +32,8 @@ def test_architect_coder_reviewer_and_two_gates(project):
     }  # fmt: skip
     project.start(
         f"""
-from gatebell import context, flow, pause, run, stuck
+from gatebell import flow, pause, run, stuck
+from gatebell.api.flows import context
 
 SCRIPTS = {scripts!r}
 

@@ -103,7 +103,7 @@ def test_yes_is_used_once_even_when_lost(house, session):
 
 
 @pytest.mark.proves("AGT-81", "LAW-4")
-@pytest.mark.parametrize("stage", ["open", "answered"])
+@pytest.mark.parametrize("stage", [pytest.param("open", marks=pytest.mark.matrix), "answered"])
 def test_killed_server_loses_no_answer(house, session, stage):
     agent = house.run_claude([ASK[0], text("the server is gone")], "--session-id", session)
     (ask,) = house.wait_for_asks()
@@ -124,7 +124,7 @@ def test_killed_server_loses_no_answer(house, session, stage):
 
 
 @pytest.mark.proves("AGT-81", "LAW-3")
-@pytest.mark.parametrize("stage", ["open", "answered"])
+@pytest.mark.parametrize("stage", [pytest.param("open", marks=pytest.mark.matrix), "answered"])
 def test_killed_permission_server_runs_nothing(house, stage):
     agent = house.run_claude(TOUCH, *house.only_permission_tool())
     (ask,) = house.wait_for_asks()

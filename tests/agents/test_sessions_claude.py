@@ -142,7 +142,7 @@ def test_claude_without_login_missing_or_broken_fails_the_attempt(desk, terminal
     desk.open(ask, "-u", "ANTHROPIC_API_KEY")
     terminal.until("Not logged in", 40)
     desk.leave("ended 1")
-    assert "claude could not talk: Not logged in" in terminal.screen()
+    assert "claude could not start a conversation: Not logged in" in terminal.screen()
     assert f"Try again: gate continue {ask.id}" in terminal.screen()
     desk.put("sh -c 'echo broken; exit 3'")
     desk.open(ask)

@@ -64,5 +64,5 @@ def test_question_is_worked_out_in_codexs_own_screen(desk, terminal):
     assert len(logs(desk)) == 1, "one conversation"
     said = [one for one in desk.house.model.requests if "input" in one]
     files_folder = f"{desk.house.path}-sessions/{ask.id}"
-    assert f"Behave as {files_folder}/system.md says" in str(said[0]["input"])
+    assert f"Follow {files_folder}/system.md: read" in str(said[0]["input"])
     assert f"Please read {files_folder}/prompt.md first" in str(said[0]["input"])

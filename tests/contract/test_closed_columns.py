@@ -13,7 +13,7 @@ from gatebell.adapters.sqlite import queries
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain import enums
 from gatebell.domain.tasks import tasks as backlog
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 
 HOME = Path(queries.__file__).parent
 
@@ -136,7 +136,7 @@ def test_unknown_value_is_named_with_its_row(store, column):
     table, _, name = column.partition(".")
     unknown = 9 if issubclass(members, int) else "novel"
     store.connection.raw.execute(f'UPDATE {table} SET "{name}" = ?', (unknown,))
-    with pytest.raises(StoreTroubleError) as caught:
+    with pytest.raises(StoreError) as caught:
         read(store)
     noun = re.sub(r"(?<=.)([A-Z])", r" \1", members.__name__).lower()
     assert f"does not know {unknown!r} as its {noun}. A newer version" in str(caught.value)

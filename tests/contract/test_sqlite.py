@@ -18,7 +18,7 @@ from gatebell.domain.asks import asks
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.sessions.visits import Terms
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 
@@ -69,7 +69,7 @@ def test_foreign_database_is_left_as_it_is(path):
     raw = apsw.Connection(path)
     raw.execute("CREATE TABLE theirs (x)")
     raw.close()
-    with pytest.raises(StoreTroubleError, match="no gatebell store"):
+    with pytest.raises(StoreError, match="not a gatebell store"):
         open_store(path)
 
 
@@ -91,7 +91,7 @@ def test_store_of_a_newer_version_is_refused(path):
     raw = apsw.Connection(path)
     raw.execute("PRAGMA user_version = 99")
     raw.close()
-    with pytest.raises(StoreTroubleError, match="newer gatebell: upgrade"):
+    with pytest.raises(StoreError, match="newer gatebell: upgrade"):
         open_store(path)
 
 
@@ -162,7 +162,7 @@ def _raise(_):
         (apsw.FullError("x"), "disk is full"),
         (apsw.BusyError("x"), "busy for 30 seconds"),
         (apsw.ReadOnlyError("x"), "GATE_STORE=PATH"),
-        (apsw.CorruptError("x"), "put back a copy"),
+        (apsw.CorruptError("x"), "restore a copy"),
         (apsw.IOError("disk I/O error"), "disk I/O error"),
     ],
 )
@@ -177,10 +177,10 @@ def test_broken_constraint_is_an_error_not_an_endless_retry(path):
     store = open_store(path)
     ask = open_ask(store)
     broken = ask._replace(id="a-zzz", priority="soon")
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         store.asks.open(asks.open_ask(broken, "person:ada"))
     change = asks.cancel(ask, a_person(), "", store.now())
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         store.asks.change(change._replace(ask=change.ask._replace(status="flying")), 1)
 
 
@@ -193,9 +193,9 @@ def test_error_inside_a_transaction_undoes_it(path):
             store.connection.write("INSERT INTO people VALUES ('x', 'now')")
             store.connection.write("INSERT INTO nowhere VALUES (1)")
 
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         break_off()
     assert store.people.all() == []
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         store.connection.rows("SELECT * FROM nowhere")
     assert store.problems() == []

@@ -11,7 +11,7 @@ import pytest
 from tests.support import rich_store
 from tests.support.rich_store import ADA, answer, open_ask
 
-from gatebell.adapters.sqlite.columns import TABLES, apart
+from gatebell.adapters.sqlite.columns import TABLES, list_apart
 from gatebell.adapters.sqlite.rows import list_compared_columns
 from gatebell.app.wiring import open_store
 from gatebell.cli import main
@@ -173,8 +173,8 @@ def test_columns_outside_the_trail_are_listed(filled, forge, capsys, monkeypatch
     monkeypatch.setenv("GATE_STORE", filled)
     assert main.main(["audit", "verify", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["not_compared"] == apart() and told["faults"] == [] and told["older"] == {}
-    for table, column in (name.split(".") for name in apart()):
+    assert told["not_compared"] == list_apart() and told["faults"] == [] and told["older"] == {}
+    for table, column in (name.split(".") for name in list_apart()):
         if table == "events" or column in ("*", *TABLES[table].changing):
             continue
         kind = columns_of(filled, table)[column]
@@ -192,7 +192,7 @@ def test_columns_outside_the_trail_are_listed(filled, forge, capsys, monkeypatch
                 "UPDATE asks SET delivered_at = settled_at, delivered_to = 'x' "
                 "WHERE status = 'answered' AND delivered_at IS NULL"
             ),
-            "in a state that no event brought about",
+            "in a state that no event explains",
         ),
         ("UPDATE rules SET pattern = 'Bash(*)', identity = ''", "the column pattern was changed"),
         ("UPDATE rules SET uses_left = 1000", "the column uses_left was changed"),
@@ -249,7 +249,7 @@ def test_forged_row_is_found_after_its_use(filled, tmp_path):
 def test_changed_schema_is_named(forge):
     trigger = "CREATE TRIGGER yes AFTER UPDATE ON asks BEGIN SELECT 1; END"
     wrote = "; INSERT INTO drafts SELECT id, 'x', '', '' FROM asks"
-    assert forge(trigger + wrote) == ["the trigger yes is no part of a store"]
+    assert forge(trigger + wrote) == ["the trigger yes does not belong to a store"]
     assert forge(f"DROP INDEX asks_attachable{wrote}") == ["the index asks_attachable is missing"]
     view = "DROP VIEW human_interactions; CREATE VIEW human_interactions AS SELECT 1"
     assert forge(view + wrote) == ["the view human_interactions was changed"]
@@ -368,7 +368,7 @@ def test_older_store_stays_clean_in_use(aged, clock):
                 "UPDATE asks SET delivered_at = settled_at, delivered_to = 'x' "
                 "WHERE status = 'answered' AND delivered_at IS NULL"
             ),
-            "in a state that no event brought about",
+            "in a state that no event explains",
         ),
     ],
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nursery import Nursery
-from plays import STOP, Play, Point, Stage
+from plays import STOP, WAITS, WORKS, Play, Point, Stage
 from points import KILL, sweep
 from slow_tools import is_used_once
 
@@ -44,12 +44,12 @@ def overtaken_driver_records_nothing(path: str) -> None:
 
 @check
 def overtaken_driver_ends_no_agent_of_its_successor(path: str) -> None:
-    _struck(path, Point(1, STOP, "before run"))
+    _struck(path, Point(1, STOP, "before run", WORKS))
 
 
 @check
 def overtaken_driver_withdraws_nothing(path: str) -> None:
-    _struck(path, Point(1, STOP, "after change 1 open, turn over", late=True))
+    _struck(path, Point(1, STOP, "after change 1 open, turn over", WAITS))
 
 
 @check

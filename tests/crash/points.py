@@ -223,7 +223,7 @@ class Field:
 
 def _outspoken(point: Point, said: str) -> list[str]:
     """Report an error of the store's files that is not one of gate's own errors."""
-    own = said.startswith(("ACK", "ERR StoreTroubleError")) or not said
+    own = said.startswith(("ACK", "ERR StoreError")) or not said
     outside = point.call.acknowledges or point.call.name == "getrandom"
     return [] if own or outside else [f"a raw error came out: {said}"]
 

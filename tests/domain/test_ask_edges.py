@@ -33,10 +33,10 @@ from gatebell.domain.sessions.visits import Terms, Visit
 from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
-    CancelledError,
+    AskCancelledError,
+    AskExpiredError,
     InvalidAnswerError,
     NotAnsweredError,
-    TimedOutError,
     UsageError,
 )
 
@@ -252,10 +252,10 @@ def test_one_person_may_be_required():
     [
         (
             "timed_out",
-            TimedOutError,
+            AskExpiredError,
             "a-222 timed out without an answer: ask again, or give it more time",
         ),
-        ("cancelled", CancelledError, "a-222 was cancelled: no reason given"),
+        ("cancelled", AskCancelledError, "a-222 was cancelled: no reason given"),
         ("pending", NotAnsweredError, "a-222 is not answered yet: gate wait a-222"),
     ],
 )
@@ -271,9 +271,9 @@ def test_response_of_a_session_has_the_wanted_shape():
     visits = outcomes.Visits(2, "claude/s1", None, 7000)
     result = outcomes.outcome(ask, "7", visits)
     assert result.visits == visits and result.response == "7"
-    assert result.convert_response(int) is result and result.response == 7
+    assert result.convert_by(int) is result and result.response == 7
     nothing = outcomes.outcome(an_ask("session", session=Terms("text")), None)
-    assert nothing.convert_response(int).response is None and nothing.visits == (0, "", None, 0)
+    assert nothing.convert_by(int).response is None and nothing.visits == (0, "", None, 0)
 
 
 @pytest.mark.proves("SES-124")
@@ -287,7 +287,12 @@ def test_open_visit_lasts_until_the_ask_is_settled():
 @pytest.mark.proves("SES-23", "LAW-3")
 def test_approval_of_nothing_approves_nothing():
     wanted = outcomes.Approval()
-    assert (wanted.id, wanted.status, wanted.decision, bool(wanted)) == ("", "pending", None, False)
+    assert (wanted.ask_id, wanted.status, wanted.decision, bool(wanted)) == (
+        "",
+        "pending",
+        None,
+        False,
+    )
 
 
 @pytest.mark.proves("AGT-17")

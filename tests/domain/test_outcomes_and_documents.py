@@ -26,7 +26,7 @@ from gatebell.domain.audit.events import Entry, Event
 from gatebell.domain.runs import run_xml
 from gatebell.domain.runs.runs import FlowCall, Run, Turn
 from gatebell.domain.sessions.visits import Terms, Visit
-from gatebell.errors import CancelledError, NotAnsweredError, TimedOutError
+from gatebell.errors import AskCancelledError, AskExpiredError, NotAnsweredError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -89,13 +89,13 @@ def test_unanswered_ask_has_no_value_but_its_default():
     assert type(outcome("form", {"a": 1}, status="answered")) is outcomes.Form
     assert outcome("text", "default", status="timed_out").value == "default"
     for status, error in (
-        ("timed_out", TimedOutError),
-        ("cancelled", CancelledError),
+        ("timed_out", AskExpiredError),
+        ("cancelled", AskCancelledError),
         ("pending", NotAnsweredError),
     ):
         with pytest.raises(error):
             _ = outcome("text", status=status).value
-    with pytest.raises(CancelledError, match="no reason given"):
+    with pytest.raises(AskCancelledError, match="no reason given"):
         _ = outcome("text", "x", status="cancelled").value
     assert repr(outcome("text", status="pending")) == "<Text a-222 pending>"
 

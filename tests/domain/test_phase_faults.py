@@ -52,7 +52,7 @@ async def is_late(state, _item=None):
         ([Phase("a", agent=lambda: 1, next="end"), END], "agent= that does not take (state)"),
         (
             [Phase("a", agent=lambda _: 1, for_each=lambda _: [], next="end"), END],
-            "agent= that does not take (state, …), two arguments",
+            "agent= that does not take (state, item)",
         ),
         ([Phase("a", agent="x", prompt=lambda: "", next="end"), END], "prompt= that does not take (state)"),
         ([Phase("a", agent="x", for_each=lambda: [1], next="end"), END], "for_each= that does not take (state)"),
@@ -73,7 +73,7 @@ async def is_late(state, _item=None):
             NO_LIMIT,
         ),
         ([Phase("a", human="yes?", next="end"), END], "neither HumanInput(…) nor a function: 'yes?'"),
-        ([Phase("a", human=lambda _: None, next="end"), END], "human= that does not take (state, …), two arguments"),
+        ([Phase("a", human=lambda: None, next="end"), END], "human= that does not take (state) or (state, output)"),
         (
             [Phase("a", human=HumanInput("Why?", "text"), next="end"), END],
             "phase 'a' asks for 'text': use 'approval' or 'choice'; for free text, use a choice with the option 'Other…'",
@@ -110,7 +110,7 @@ async def is_late(state, _item=None):
         ([Phase("a", agent="x"), END], "phase 'a' has no next phase: give it next=, or terminal=True"),
         ([Phase("a", agent="x", next="end", otherwise="end"), END], "has otherwise=, which is only for a table: make next= a table, or remove otherwise="),
         ([Phase("a", agent="x", next=3), END], "not a phase's name, a table or a function: 3"),
-        ([Phase("a", agent="x", next=lambda _: "end"), END], "next= that does not take (state, …), two arguments"),
+        ([Phase("a", agent="x", next=lambda: "end"), END], "next= that does not take (state) or (state, output)"),
         ([Phase("a", agent="x", next="b"), END], "leads to 'b', which does not exist: use a, end"),
         (
             [Phase("a", human=YES, next={"yes": "end", "no": "b"}), END],
@@ -187,12 +187,13 @@ def test_phase_at_its_limits_is_taken(phase):
 @pytest.mark.parametrize(
     "name",
     [
-        *("context", "activity", "priority", "confidence", "requirement", "expires_seconds"),
-        *("hard", "remind_every_seconds", "escalations"),
+        *("context", "activity", "priority", "confidence", "requirement", "timeout"),
+        *("hard", "remind_every", "escalations"),
     ],
 )
 def test_question_of_a_phase_has_the_fields_of_asks(name):
-    assert list(input_faults(HumanInput("Go on?", "approval", more={name: ()}))) == []
+    value = () if name == "escalations" else 60
+    assert list(input_faults(HumanInput("Go on?", "approval", more={name: value}))) == []
 
 
 @pytest.mark.proves("PHASE-1")

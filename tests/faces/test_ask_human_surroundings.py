@@ -48,17 +48,17 @@ def project(tmp_path):
     [
         ((), "Exit codes"),
         (("",), "Exit codes"),
-        ((" \n",), "say what to ask"),
+        ((" \n",), "the question is missing"),
         (("Which?", "select"), "needs options"),
         (("Which?", "select", " , "), "needs options"),
         (("Which?", "maybe"), "text, yesno or select"),
         (("Which?", "yesno", "A,B"), "options are for"),
         (("Which?", "text", "-o", "A"), "options are for"),
         (("Which?", "select", "A", "B"), "quotes"),
-        (("Which?", "--urgent"), "no option --urgent"),
+        (("Which?", "--urgent"), "unknown option --urgent"),
         (("Which?", "--timeout"), "needs a value"),
-        (("Which?", "--timeout", "5m"), "whole number"),
-        (("Which?", "--timeout", "0"), "whole number"),
+        (("Which?", "--timeout", "5m"), "whole seconds"),
+        (("Which?", "--timeout", "0"), "whole seconds"),
         (("Which?", "--priority", "low"), "normal, high or urgent"),
         (("Which?", "--wait", "12345678"), "--wait"),
     ],
@@ -168,7 +168,7 @@ def test_tools_that_do_not_work_are_passed_over(tmp_path):
     assert asked_and_answered(project, 'Which "one"?')["content"] == 'Which "one"?'
     project.tool("od", "exit 1")
     code, out, err = project.run("Which?")
-    assert (code, out) == (1, b"") and "neither jq" in err
+    assert (code, out) == (1, b"") and "jq, python3 and awk all failed" in err
     assert project.names() == []
 
 
@@ -243,7 +243,7 @@ def test_project_without_folders_names_the_setup_command(project):
     project.helpers.mkdir(mode=0o755)
     project.helpers.chmod(0o755)
     asking = project.start("Which?")
-    told = f"{project.helpers} is now only yours (mode 0700)"
+    told = f"{project.helpers} is now private (mode 0700)"
     assert told in wait_for_words(asking, b"waiting for response").decode()
     project.answer(project.question(), "yes")
     assert wait_for_end(asking)[:2] == (0, b"yes\n")
@@ -301,7 +301,7 @@ def test_folders_that_cannot_be_written_are_repaired_or_named(unprivileged):
     assert unprivileged.names() == []
     if unprivileged.who:
         code, out, err = unprivileged.run("Which?")
-        assert (code, out) == (8, b"") and "belongs to somebody else" in err
+        assert (code, out) == (8, b"") and "belongs to another user" in err
 
 
 @pytest.mark.proves("FILE-147")

@@ -167,7 +167,7 @@ def test_reopened_task_does_not_get_an_old_answer(office):
     (first, _), (second, _), (third, told) = office.project.turns("Twice")
     assert first == second != third
     assert "Human Response to Your Question" not in told and "Human's answer" not in told
-    assert "nothing of this is new" in told and "> The green one" in told
+    assert "This task was worked on before" in told and "> The green one" in told
     ask = office.store.asks.of_run(office.store.runs.of_task(task_id)[0].id)[0]
     assert ask.delivered_at and ask.value == "The green one"
     assert office.store.asks.pending(9) == []

@@ -111,6 +111,19 @@ def test_python_page_asks_a_person(blocks, inbox, monkeypatch, capsys):
         run_python(blocks[1], monkeypatch)
 
 
+@pytest.mark.proves("DOC-1", "PY-9")
+@plays(
+    "docs/python.md",
+    "from gatebell import Gate\nfrom gatebell.errors",
+    "from dataclasses import dataclass\n",
+)
+def test_python_page_gets_an_error_and_a_type(blocks, inbox, monkeypatch, capsys):
+    assert run_python(blocks[0], monkeypatch)["name"] == "untitled"
+    with AnsweringPerson(inbox, {"Who": {"name": "Ada", "on_call": True}}):
+        run_python(blocks[1], monkeypatch)
+    assert capsys.readouterr().out == "Ada True\n"
+
+
 @pytest.mark.proves("DOC-1")
 @plays(
     "docs/python.md",

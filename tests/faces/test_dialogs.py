@@ -169,7 +169,7 @@ def test_approval_that_cannot_be_shown_whole_is_not_offered(desk):
     assert asked.is_open
     asked.dialog.close()
     asked.reply()
-    reply = discovery.dialog("zenity", desk.environ).ask(APPROVAL._replace(prompt="a\n" * 50))
+    reply = discovery.build_dialog("zenity", desk.environ).ask(APPROVAL._replace(prompt="a\n" * 50))
     assert reply.outcome == NOTHING and "too long" in reply.why
 
 
@@ -196,7 +196,7 @@ def test_window_closes_only_when_no_asker_waits(desk):
     asked = desk.ask(TEXT._replace(left_seconds=2.0))
     desk.appear().be_still()
     desk.type("hal")
-    assert asked.reply() == Reply(NOTHING, why="the time was over", typed="hal")
+    assert asked.reply() == Reply(NOTHING, why="the time is over", typed="hal")
 
 
 @pytest.mark.proves("FILE-39")
@@ -225,10 +225,10 @@ def test_window_can_be_closed_even_before_it_opens(desk, tool):
     desk.type("hal")
     threading.Thread(target=asked.dialog.close).start()
     reply = asked.reply()
-    assert reply.outcome == NOTHING and "no need" in reply.why
+    assert reply.outcome == NOTHING and "no longer needed" in reply.why
     # zenity does not pass it on.
     assert reply.typed == ("hal" if tool == "tkinter" else "")
-    dialog = discovery.dialog(tool, desk.environ)
+    dialog = discovery.build_dialog(tool, desk.environ)
     dialog.close()
     assert dialog.ask(TEXT).outcome == NOTHING
 
@@ -240,7 +240,7 @@ def test_window_ends_with_its_asker(desk, tool):
     code = (
         "import os; from gatebell.adapters.dialogs import discovery as finding\n"
         "from gatebell.ports.dialogs import Showing\n"
-        f"finding.dialog('{tool}', os.environ).ask(Showing('text', 'x'))"
+        f"finding.build_dialog('{tool}', os.environ).ask(Showing('text', 'x'))"
     )
     process = subprocess.Popen([sys.executable, "-c", code], env=desk.environ)
     desk.appear()
@@ -331,7 +331,7 @@ def test_our_window_needs_its_nonce_and_a_whole_reply():
 @pytest.mark.proves("FILE-40", "LAW-6")
 def test_answer_given_before_the_window_closed_is_reported(tmp_path):
     home = fakes(tmp_path, yad="trap 'echo cart; exit 20' TERM; while :; do sleep 0.1; done")
-    dialog = discovery.dialog("yad", home)
+    dialog = discovery.build_dialog("yad", home)
     threading.Timer(1.1, dialog.close).start()
     assert dialog.ask(TEXT) == Reply(VALUE, "cart", digest="d1")
 
@@ -339,16 +339,16 @@ def test_answer_given_before_the_window_closed_is_reported(tmp_path):
 @pytest.mark.proves("FILE-37")
 def test_too_many_options_are_not_shown(tmp_path):
     many = YES_NO._replace(options=tuple(map(str, range(201))))
-    reply = discovery.dialog("zenity", fakes(tmp_path, zenity="exit 1")).ask(many)
+    reply = discovery.build_dialog("zenity", fakes(tmp_path, zenity="exit 1")).ask(many)
     assert "201 options are too many" in reply.why and not (tmp_path / "zenity.argv").exists()
 
 
 @pytest.mark.proves("FILE-43")
 def test_reply_too_early_to_be_read_does_not_count(tmp_path):
     home = fakes(tmp_path, zenity="echo '1. yes'", yad="echo cart; exit 20")
-    reply = discovery.dialog("zenity", home).ask(YES_NO)
-    assert reply.outcome == NOTHING and "before anybody" in reply.why
-    reply = discovery.dialog("yad", home).ask(TEXT)
+    reply = discovery.build_dialog("zenity", home).ask(YES_NO)
+    assert reply.outcome == NOTHING and "too fast" in reply.why
+    reply = discovery.build_dialog("yad", home).ask(TEXT)
     assert (reply.outcome, reply.typed) == (NOTHING, "cart")
 
 
@@ -376,7 +376,7 @@ def test_text_never_becomes_an_option_or_markup(tmp_path, name, kind):
     options = (HOSTILE, "--help") if kind == "choice" else ()
     drafted = "--version" if kind == "text" else ""
     showing = Showing(kind, HOSTILE, options, HOSTILE, "", HOSTILE, HOSTILE, "2/5", 60.0, "d", drafted)  # fmt: skip
-    reply = discovery.dialog(name, home).ask(showing)
+    reply = discovery.build_dialog(name, home).ask(showing)
     assert reply.outcome in (NOTHING, LATER)
     words = words_of(tmp_path, name)
     told = "\n".join(words)
@@ -406,7 +406,7 @@ def test_osascript_replies_by_its_nonce_alone():
         ("n Answer \n", Reply(NOTHING, why="nothing was typed")),
         ("n Later half\n", Reply(LATER, typed="half")),
         ("n Open in terminal half\n", Reply(TERMINAL, typed="half")),
-        ("n late half\n", Reply(NOTHING, why="the time was over", typed="half")),
+        ("n late half\n", Reply(NOTHING, why="the time is over", typed="half")),
         ("n closed\n", Reply(NOTHING, why="the window was closed")),
     ):
         assert tool.read(TEXT, Ended(0, out), "n") == reply
@@ -451,8 +451,8 @@ def test_one_enter_does_not_send_a_terminal_draft():
     [(8, "8 s"), (248, "4 min 8 s"), (3_608, "1 h 0 min 8 s"), (-1, "0 s")],
 )
 def test_time_left_has_units(seconds, words):
-    assert texts.time_left(seconds) == f"{words} left to answer"
-    assert f"\n{words} left to answer" in texts.body(TEXT._replace(left_seconds=seconds)).text
+    assert texts.format_time_left(seconds) == f"{words} left to answer"
+    assert f"\n{words} left to answer" in texts.build_body(TEXT._replace(left_seconds=seconds)).text
 
 
 @pytest.mark.proves("FILE-199")
@@ -465,7 +465,7 @@ def test_tab_goes_to_the_first_option_first(desk):
 
 @pytest.mark.proves("FILE-181")
 def test_every_window_offers_later_and_terminal():
-    assert "Press the circle" in "\n".join(discovery.YAD.command(YES_NO, "n"))
+    assert "Select the circle" in "\n".join(discovery.YAD.command(YES_NO, "n"))
     for tool in (discovery.ZENITY, discovery.YAD, discovery.OSASCRIPT, discovery.DIALOG):
         told = "\n".join(tool.command(TEXT, "n"))
         assert "Later" in told and "Open in terminal" in told
@@ -478,11 +478,11 @@ def test_terminal_dialog_owns_the_terminal_and_can_be_closed(tmp_path):
     code = (
         "import os, sys, threading; from gatebell.adapters.dialogs import discovery as finding\n"
         "from gatebell.ports.dialogs import Showing\n"
-        "made = finding.dialog('dialog', os.environ)\n"
+        "made = finding.build_dialog('dialog', os.environ)\n"
         "if sys.argv[1:]: threading.Timer(0.5, made.close).start()\n"
-        "print('said', finding.trouble(finding.DIALOG, os.environ), made.ask(Showing('text', 'x')))"
+        "print('said', finding.find_problem(finding.DIALOG, os.environ), made.ask(Showing('text', 'x')))"
     )
-    for more, expected in (((), "value='cart'"), (("close",), "no need")):
+    for more, expected in (((), "value='cart'"), (("close",), "no longer needed")):
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
             [sys.executable, "-c", code, *more], env=os.environ | home, stdin=theirs, stdout=theirs,
@@ -504,21 +504,23 @@ def test_best_working_program_is_used_and_the_setting_wins(tmp_path, monkeypatch
     # Without a display, only a program that needs none is used.
     bare = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     bare["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
-    assert discovery.first(bare) == ""
+    assert discovery.find_first(bare) == ""
     why = {found.tool: found.problem for found in discovery.find_tools(bare)}
     assert list(why) == NAMES and "not installed" in why["yad"]
     assert "no display" in why["tkinter"]
     home = fakes(tmp_path, zenity="", osascript="")
     bare = home | {"WAYLAND_DISPLAY": ""}
-    assert "does not name one" in discovery.problem(discovery.ZENITY, bare)
-    assert discovery.first(home) == "zenity"
-    assert discovery.first(bare) == "osascript"
+    assert "is not set to one" in discovery.find_problem(discovery.ZENITY, bare)
+    assert discovery.find_first(home) == "zenity"
+    assert discovery.find_first(bare) == "osascript"
     # As in a terminal that has outlived its desktop: a missing display is not used.
     for gone in (":9999", "unix:9999.0", "127.0.0.1:1", "a..b:0", ":99999", "127.0.0.1:99999"):
-        assert "cannot be reached" in discovery.problem(discovery.ZENITY, bare | {"DISPLAY": gone})
+        assert "cannot be reached" in discovery.find_problem(
+            discovery.ZENITY, bare | {"DISPLAY": gone}
+        )
     for there in (desk.environ["DISPLAY"], f"{desk.environ['DISPLAY']}.0", "/of/xquartz:0"):
-        assert discovery.problem(discovery.ZENITY, bare | {"DISPLAY": there}) == ""
-    assert discovery.first(desk.environ) == "tkinter"
+        assert discovery.find_problem(discovery.ZENITY, bare | {"DISPLAY": there}) == ""
+    assert discovery.find_first(desk.environ) == "tkinter"
     monkeypatch.setenv("GATE_DIALOG", "off")
     assert wiring.dialog_tool() == "" and wiring.dialog() is None
     monkeypatch.setenv("GATE_DIALOG", "yad")
@@ -560,10 +562,12 @@ def test_command_lists_the_programs_and_tries_one(tmp_path, monkeypatch, capsys)
 
 @pytest.mark.proves("FILE-37")
 def test_page_of_text_says_how_much_it_omits():
-    body = texts.body(TEXT._replace(prompt="line\n" * 40, context="word " * 500, position="2/5"))
-    assert not body.whole and body.text.count("there is more of it: Open in terminal") == 2
+    body = texts.build_body(
+        TEXT._replace(prompt="line\n" * 40, context="word " * 500, position="2/5")
+    )
+    assert not body.whole and body.text.count("the text goes on: Open in terminal") == 2
     assert body.text.startswith("[2/5] claude asks in /p/shop:\n│ line\n")
-    assert texts.body(TEXT).whole
+    assert texts.build_body(TEXT).whole
     # No line of an agent begins like one of ours.
-    forged = texts.body(TEXT._replace(prompt="a\nNobody waits for the answer after 0:01."))
+    forged = texts.build_body(TEXT._replace(prompt="a\nNobody waits for the answer after 0:01."))
     assert "\n│ Nobody" in forged.text and "\nNobody" not in forged.text

@@ -75,7 +75,7 @@ def test_handle_knows_that_its_ask_expired(tmp_path):
     clock = FakeClock()
     store = open_throwaway_store(str(tmp_path / "gate.db"), clock)
     human = Gate(store).human
-    human.open("Why?", expires_seconds=60)
+    human.open("Why?", timeout=60)
     assert human.status == "pending"
     clock.advance(60)
     assert human.status == "resolved"

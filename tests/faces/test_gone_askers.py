@@ -132,7 +132,7 @@ def test_runs_mark_killed_askers(world):
 
 
 @pytest.mark.proves("FLT-28")
-def test_a_run_that_waits_is_no_killed_asker(world):
+def test_waiting_run_is_not_a_killed_asker(world):
     run = add_run(world.store, state="waiting_human")
     ask = ask_of(world.store, run.id, "2", "Ship?", "approval")
     waits_for_it = call(world.store, "2", "pause", state="waiting", ask_id=ask.id)(run.id)
@@ -140,7 +140,7 @@ def test_a_run_that_waits_is_no_killed_asker(world):
     leave_mark(world.store, ask)
     assert "asker is gone" not in world.plain.gate("list").out
     said = world.ada.gate("answer", ask.id, "yes").out
-    assert GONE not in said and "Nobody drives runs now" in said
+    assert GONE not in said and "No process drives runs now" in said
 
 
 @pytest.mark.proves("FLT-22")
@@ -195,7 +195,7 @@ def test_json_of_an_answer_tells_of_a_killed_asker(world):
 
 
 @pytest.mark.proves("FLT-24", "FLT-25")
-def test_an_agent_hears_of_its_asks_that_nobody_waits_for(world):
+def test_agent_reads_of_its_asks_without_a_waiter(world):
     first = Client(world, CLAUDE_CODE_SESSION_ID="s1")
     first.call("ask_human", questions=[{"question": "Which?"}, {"question": "When?"}])
     eventually(lambda: len(found := world.store.asks.pending(9)) == 2 and all(
@@ -224,7 +224,7 @@ def test_an_agent_hears_of_its_asks_that_nobody_waits_for(world):
 
 
 @pytest.mark.proves("FLT-24")
-def test_an_agent_hears_that_a_held_call_must_be_made_again(world):
+def test_agent_reads_that_a_held_call_must_be_repeated(world):
     client = Client(world, CLAUDE_CODE_SESSION_ID="s1")
     client.call("approve", tool_name="Bash", input={"command": "ls"})
     eventually(lambda: [one for one in world.store.asks.pending(9)

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 from tests.support.hook_session import Session, decision
 
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.hooks import command, events
 from gatebell.hooks.event_parser import GATING, OTHERS
 
@@ -231,7 +231,7 @@ def test_fields_of_newer_hosts_are_ignored(reached):
 @pytest.mark.parametrize("name", sorted(OTHERS))
 def test_other_event_is_never_blocked(monkeypatch, name):
     def fail(_):
-        raise StoreTroubleError("the disk is full")
+        raise StoreError("the disk is full")
 
     if name in events.HANDLERS:
         monkeypatch.setitem(events.HANDLERS, name, fail)
@@ -244,7 +244,7 @@ def test_other_event_is_never_blocked(monkeypatch, name):
 
 @pytest.mark.proves("HOOK-4")
 @pytest.mark.parametrize(
-    "error", [StoreTroubleError("broken"), OSError("full"), ValueError("odd"), KeyboardInterrupt()]
+    "error", [StoreError("broken"), OSError("full"), ValueError("odd"), KeyboardInterrupt()]
 )
 def test_any_failure_before_use_blocks(monkeypatch, error):
     def fail(_):

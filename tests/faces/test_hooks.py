@@ -208,7 +208,10 @@ def test_gates_and_denials_are_listed_and_denials_are_final(world, session):
         assert world.plain.gate("gates", "add", *wrong).code == 2
     assert world.plain.gate("gates", "add").code == 2
     told = decision(session.hook(session.event("PermissionRequest")).out)
-    assert told == {"behavior": "deny", "message": "A person has ruled this out: Bash(git push *)"}
+    assert told == {
+        "behavior": "deny",
+        "message": "A person denied this by a rule: Bash(git push *)",
+    }
     listed = {one["kind"]: one for one in json.loads(world.plain.gate("gates", "--json").out)}
     assert listed["deny"]["project"] == "" and listed["ask"]["project"].endswith("project")
     assert "deny  Bash(git push *)" in world.plain.gate("gates", "list").out

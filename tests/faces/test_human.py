@@ -16,24 +16,18 @@ import pytest
 from tests.support.people import a_person
 from tests.support.waiting import eventually
 
-from gatebell import (
-    AgentRefusedError,
-    AlreadySettledError,
-    Approval,
-    AsyncGate,
-    Freeform,
-    Gate,
-    Human,
-    InvalidAnswerError,
-    RefusedError,
-    Selection,
-    Structured,
-    UsageError,
-)
+from gatebell import Approval, AsyncGate, Freeform, Gate, Human, Selection
 from gatebell.app import wiring
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Notice
+from gatebell.errors import (
+    AgentRefusedError,
+    AlreadySettledError,
+    InvalidAnswerError,
+    RefusedError,
+    UsageError,
+)
 from gatebell.services.asks import answer_ask, apply_deadlines, create_ask
 from gatebell.services.people import manage_people
 from gatebell.services.sessions import ask_session
@@ -68,9 +62,9 @@ class Scene:
 
     def begin(self, human, *args, **more):
         """Ask in another thread; return its future once the ask is there."""
-        before = human.session_id
+        before = human.ask_id
         asked = self.threads.submit(human.ask_interactive, *args, **more)
-        eventually(lambda: asked.done() or human.session_id not in (None, before))
+        eventually(lambda: asked.done() or human.ask_id not in (None, before))
         return asked
 
     def another_process(self, program, *args):
@@ -93,14 +87,14 @@ def scene(tmp_path):
 def test_plain_question_returns_the_option_without_a_truth_value(scene):
     human = scene.gate().human
     asked = scene.threads.submit(human.ask, "Deploy to production?", options=["Yes", "No"])
-    eventually(lambda: human.session_id)
-    scene.answer(human.session_id, "No")
+    eventually(lambda: human.ask_id)
+    scene.answer(human.ask_id, "No")
     with pytest.raises(TypeError, match="neither true nor false"):
         bool(asked.result())
     assert asked.result().value == "No"
     asked = scene.threads.submit(human.ask, "What is it called?", priority="urgent")
-    eventually(lambda: human.status == "pending" and human.session_id)
-    scene.answer(human.session_id, "Ada")
+    eventually(lambda: human.status == "pending" and human.ask_id)
+    scene.answer(human.ask_id, "Ada")
     assert asked.result().value == "Ada"
 
 
@@ -110,10 +104,10 @@ def test_plain_question_returns_the_option_without_a_truth_value(scene):
 )
 def test_review_in_a_session_comes_back_as_approved(scene):
     human = scene.gate().human
-    assert (human.status, human.session_id) == ("idle", None)
-    asked = scene.begin(human, "Please review the schema changes.", outcome=Approval())
+    assert (human.status, human.ask_id) == ("idle", None)
+    asked = scene.begin(human, "Please review the schema changes.", returns=Approval)
     assert human.status == "pending" and not asked.done()
-    scene.answer(human.session_id, "yes", note="looks right")
+    scene.answer(human.ask_id, "yes", note="looks right")
     result = asked.result(A_WHILE_SECONDS)
     assert result.outcome == "completed" and result.response == "approved"
     assert (result.decision, result.note, result.settled_by) == (
@@ -122,7 +116,7 @@ def test_review_in_a_session_comes_back_as_approved(scene):
         "person:ada",
     )
     assert (result.duration_ms, result.attempts, result.transcript) == (0, 0, None)
-    assert (human.status, human.session_id) == ("resolved", result.id)
+    assert (human.status, human.ask_id) == ("resolved", result.ask_id)
     with pytest.raises(TypeError):
         bool(result)
 
@@ -133,23 +127,23 @@ def test_response_has_the_expected_class(scene):
     context = {"findings": ["sql"], "severity": "high", "affectedFiles": ["a.py"]}
     asked = scene.begin(
         human, "Judge this.", context=context, system_prompt="You help a security engineer.",
-        outcome=Structured(Review),
+        returns=Review,
     )  # fmt: skip
     with pytest.raises(InvalidAnswerError, match="notes"):
-        scene.answer(human.session_id, {"approved": False})
-    scene.answer(human.session_id, {"approved": False, "notes": "no"})
+        scene.answer(human.ask_id, {"approved": False})
+    scene.answer(human.ask_id, {"approved": False, "notes": "no"})
     result = asked.result(A_WHILE_SECONDS)
     assert result.response == Review(False, "no") and result.decision is None
     assert result.value == {"approved": False, "notes": "no"}
     for outcome, value, wanted in [
         (Selection(["Red", "Other…"]), {"other": "mauve"}, "mauve"),
         (Selection(["Red", "Blue"], multiple=True), ["Blue", "Red"], ["Blue", "Red"]),
-        (Structured({"type": "object"}), {"other": 1}, {"other": 1}),
+        ({"type": "object"}, {"other": 1}, {"other": 1}),
         (Freeform(), "some words", "some words"),
         (None, '{"a": 1}', '{"a": 1}'),
     ]:
-        asked = scene.begin(human, "And?", outcome=outcome)
-        scene.answer(human.session_id, value)
+        asked = scene.begin(human, "And?", returns=outcome)
+        scene.answer(human.ask_id, value)
         assert asked.result(A_WHILE_SECONDS).response == wanted
 
 
@@ -167,8 +161,8 @@ def test_everything_said_in_a_session_is_stored(scene, tmp_path, monkeypatch):
         "Why does it fail?",
         {
             "system_prompt": "An expert.", "context": context, "model": "opus", "cwd": str(tmp_path),
-            "mcp_config": str(tmp_path / "m.json"), "session_seconds": 1800, "expires": 60.0,
-            "outcome": Selection(["A", "B"]), "capture_transcript": True,
+            "mcp_config": str(tmp_path / "m.json"), "session_timeout": 1800, "timeout": 60.0,
+            "returns": Selection(["A", "B"]), "capture_transcript": True,
             "resume_session": "claude/9", "max_attempts": 3,
         },
     )  # fmt: skip
@@ -191,8 +185,8 @@ def test_everything_said_in_a_session_is_stored(scene, tmp_path, monkeypatch):
     assert gate.human.claim(ask_id, "claude").visit.conversation == "claude/9"
     plain = create_ask.get(scene.store, gate.human.request_interactive("Else?")).question.session
     assert (plain.model, plain.session_seconds, plain.capture_transcript) == ("sonnet", None, False)
-    with pytest.raises(UsageError, match="takes no timeout"):
-        gate.human.request_interactive("Q?", {"timeout": 3})
+    with pytest.raises(UsageError, match="did you mean 'session_timeout'"):
+        gate.human.request_interactive("Q?", {"session_seconds": 3})
 
 
 @pytest.mark.proves("SES-33", "S0-112", "S0-B20", "S0-B21", "S0-48", "S0-44")
@@ -200,18 +194,18 @@ def test_handle_asks_one_thing_and_handles_are_independent(scene):
     gate = scene.gate()
     one, two = gate.human, Human(gate)
     first, second = scene.begin(one, "First?"), scene.begin(two, "Second?")
-    with pytest.raises(UsageError, match=f"{one.session_id} is still pending here"):
-        one.ask_interactive("Third?", expires=1)
+    with pytest.raises(UsageError, match=f"{one.ask_id} is still pending here"):
+        one.ask_interactive("Third?", timeout=1)
     with pytest.raises(UsageError, match="one thing at a time"):
-        one.ask("Third?", expires_seconds=1)
+        one.ask("Third?", timeout=1)
     assert len(one.list_pending()) == 2
-    scene.answer(two.session_id, "2")
+    scene.answer(two.ask_id, "2")
     assert second.result(A_WHILE_SECONDS).response == "2" and not first.done()
-    scene.answer(one.session_id, "1")
+    scene.answer(one.ask_id, "1")
     assert first.result(A_WHILE_SECONDS).response == "1"
     third = scene.begin(one, "Third?")
     assert not third.done() and one.status == "pending"
-    scene.answer(one.session_id, "3")
+    scene.answer(one.ask_id, "3")
     assert third.result(A_WHILE_SECONDS).response == "3"
 
 
@@ -220,7 +214,7 @@ def test_earlier_resolution_is_never_taken_for_the_new_ask(scene, monkeypatch):
     gate = scene.gate()
     human = gate.human
     asked = scene.begin(human, "First?")
-    scene.answer(human.session_id, "1")
+    scene.answer(human.ask_id, "1")
     asked.result(A_WHILE_SECONDS)
     opening, go_on, send = threading.Event(), threading.Event(), gate.send
 
@@ -232,25 +226,25 @@ def test_earlier_resolution_is_never_taken_for_the_new_ask(scene, monkeypatch):
     monkeypatch.setattr(gate, "send", slow)
     asked = scene.threads.submit(human.ask_interactive, "Second?")
     assert opening.wait(A_WHILE_SECONDS)
-    assert (human.status, human.session_id) == ("pending", None)
+    assert (human.status, human.ask_id) == ("pending", None)
     cancelled = scene.threads.submit(human.cancel, "too late to matter")
     go_on.set()
     assert asked.result(A_WHILE_SECONDS).outcome == "cancelled"
-    assert cancelled.result(A_WHILE_SECONDS).id == human.session_id
+    assert cancelled.result(A_WHILE_SECONDS).id == human.ask_id
 
 
 @pytest.mark.proves("SES-34", "S0-B26", "S0-27", "S0-47")
 def test_pending_ask_can_be_cancelled_or_time_out(scene):
     human = scene.gate().human
-    with pytest.raises(UsageError, match="nothing is pending"):
+    with pytest.raises(UsageError, match="no pending ask"):
         human.cancel()
-    asked = scene.begin(human, "Q?", outcome=Approval())
+    asked = scene.begin(human, "Q?", returns=Approval)
     assert human.cancel("not needed").status == "cancelled"
     result = asked.result(A_WHILE_SECONDS)
     assert (result.outcome, result.response, result.note) == ("cancelled", None, "not needed")
-    with pytest.raises(UsageError, match="nothing is pending"):
+    with pytest.raises(UsageError, match="no pending ask"):
         human.cancel()
-    late = human.ask_interactive("Q?", expires=0.05, outcome=Approval())
+    late = human.ask_interactive("Q?", timeout=0.05, returns=Approval)
     assert (late.outcome, late.decision) == ("timeout", None)
 
 
@@ -259,8 +253,8 @@ def test_ask_that_failed_to_open_leaves_the_handle_free(scene):
     human = scene.gate().human
     with pytest.raises(UsageError, match="question is empty"):
         human.ask_interactive(" ")
-    assert (human.status, human.session_id) == ("idle", None)
-    with pytest.raises(UsageError, match="is no session"):
+    assert (human.status, human.ask_id) == ("idle", None)
+    with pytest.raises(UsageError, match="is not a session"):
         human.wait(open_answered(scene))
 
 
@@ -319,7 +313,7 @@ def test_asker_that_died_and_a_harness_elsewhere_lose_nothing(scene):
 @pytest.mark.proves("SES-36", "S0-56", "S0-99", "S0-B27", "S0-106", "S0-93")
 def test_second_harness_learns_who_holds_the_session(scene):
     human = scene.gate().human
-    ask_id = human.request_interactive("Q?", {"outcome": Approval()})
+    ask_id = human.request_interactive("Q?", {"returns": Approval})
     plain = scene.gate().open("Plain?")
     assert {ask.id for ask in human.list_pending()} == {ask_id, plain}
     assert [ask.id for ask in human.list_pending(kind="session")] == [ask_id]
@@ -335,7 +329,7 @@ def test_second_harness_learns_who_holds_the_session(scene):
 @pytest.mark.proves("SES-37", "S0-B6", "S0-B7", "S0-28", "S0-120", "LAW-2", "LAW-6")
 def test_rejection_is_kept_and_a_session_completes_once(scene):
     human = scene.gate().human
-    ask_id = human.request_interactive("Q?", {"outcome": Approval()})
+    ask_id = human.request_interactive("Q?", {"returns": Approval})
     settled = human.complete_interactive(ask_id, "completed", False, "words nobody wanted kept")
     assert (settled.status, settled.decision) == ("answered", "rejected")
     result = human.wait(ask_id, Approval())
@@ -366,7 +360,7 @@ def test_each_harness_outcome_is_reported(scene):
 @pytest.mark.proves("SES-38", "LAW-6", "LAW-10")
 def test_invalid_response_is_kept_and_the_session_stays_claimed(scene):
     human = scene.gate().human
-    ask_id = human.request_interactive("Q?", {"outcome": Structured(Review)})
+    ask_id = human.request_interactive("Q?", {"returns": Review})
     human.claim(ask_id)
     with pytest.raises(InvalidAnswerError, match="notes"):
         human.complete_interactive(ask_id, "completed", {"approved": True})
@@ -376,14 +370,14 @@ def test_invalid_response_is_kept_and_the_session_stays_claimed(scene):
         with pytest.raises(UsageError, match=r"outcome is completed|milliseconds"):
             human.complete_interactive(ask_id, **wrong)
     human.complete_interactive(ask_id, "completed", {"approved": True, "notes": ""})
-    assert human.wait(ask_id, Structured(Review)).response == Review(True, "")
+    assert human.wait(ask_id, Review).response == Review(True, "")
     assert [one.outcome for one in scene.store.asks.answers(ask_id)] == ["refused", "settled"]
 
 
 @pytest.mark.proves("SES-38", "LAW-6")
 def test_session_that_was_answered_elsewhere_is_given_back(scene):
     human = scene.gate().human
-    ask_id = human.request_interactive("Q?", {"outcome": Approval()})
+    ask_id = human.request_interactive("Q?", {"returns": Approval})
     human.claim(ask_id)
     scene.answer(ask_id, "no")
     with pytest.raises(AlreadySettledError):
@@ -395,7 +389,7 @@ def test_session_that_was_answered_elsewhere_is_given_back(scene):
 
 @pytest.mark.proves("SES-39", "LAW-3")
 def test_agent_neither_takes_a_session_nor_completes_it(scene, monkeypatch):
-    ask_id = scene.gate().human.request_interactive("Q?", {"outcome": Approval()})
+    ask_id = scene.gate().human.request_interactive("Q?", {"returns": Approval})
     claimed = scene.gate().human
     claimed.claim(ask_id)
     monkeypatch.setenv("CLAUDECODE", "1")
@@ -410,7 +404,7 @@ def test_agent_neither_takes_a_session_nor_completes_it(scene, monkeypatch):
 @pytest.mark.proves("SES-40", "S0-115")
 def test_all_participants_take_part_before_it_is_settled(scene):
     ada, bob = scene.gate("ada").human, scene.gate("bob").human
-    config = {"outcome": Approval(), "participants": ["ada", "bob"]}
+    config = {"returns": Approval, "participants": ["ada", "bob"]}
     ask_id = ada.request_interactive("Merge?", config)
     assert ada.complete_interactive(ask_id, "completed", "approved").pending
     assert bob.complete_interactive(ask_id, "completed", "approved").decision == "approved"
@@ -435,14 +429,13 @@ def test_async_twin_awaits_sessions_without_a_thread_for_each(scene):
     async def play():
         async with AsyncGate(scene.path, token=scene.tokens["ada"]) as gate:
             human = gate.human
-            assert (human.status, human.session_id) == ("idle", None)
+            assert (human.status, human.ask_id) == ("idle", None)
             ids = [
-                await human.request_interactive(f"Q{n}?", {"outcome": Structured(Review)})
-                for n in range(20)
+                await human.request_interactive(f"Q{n}?", {"returns": Review}) for n in range(20)
             ]
-            waits = [asyncio.create_task(human.wait(one, Structured(Review))) for one in ids]
-            asked = asyncio.create_task(human.ask_interactive("Mine?", outcome=Approval()))
-            await asyncio.to_thread(eventually, lambda: human.session_id)
+            waits = [asyncio.create_task(human.wait(one, Review)) for one in ids]
+            asked = asyncio.create_task(human.ask_interactive("Mine?", returns=Approval))
+            await asyncio.to_thread(eventually, lambda: human.ask_id)
             with pytest.raises(UsageError, match="one thing at a time"):
                 await human.ask("Another?")
             assert len(await human.list_pending("session")) == 21
@@ -460,9 +453,9 @@ def test_async_twin_awaits_sessions_without_a_thread_for_each(scene):
             cancelled = await asked
             plain = asyncio.create_task(human.ask("Which?", ["A", "B"]))
             await asyncio.to_thread(
-                eventually, lambda: human.session_id not in (None, cancelled.id)
+                eventually, lambda: human.ask_id not in (None, cancelled.ask_id)
             )
-            await gate.answer(human.session_id, "B")
+            await gate.answer(human.ask_id, "B")
             return results, threads, cancelled.outcome, (await plain).value
 
     results, threads, cancelled, plain = asyncio.run(asyncio.wait_for(play(), 60))
@@ -475,7 +468,7 @@ def test_async_twin_awaits_sessions_without_a_thread_for_each(scene):
 @pytest.mark.proves("SES-175")
 def test_claim_beside_a_completion_is_kept(scene, monkeypatch):
     human = scene.gate("ada").human
-    ask_id = human.request_interactive("Q?", {"outcome": Approval()})
+    ask_id = human.request_interactive("Q?", {"returns": Approval})
     human.claim(ask_id)
     close_visit = ask_session.close_visit
     claiming = threading.Thread(target=human.claim, args=(ask_id,))

@@ -79,7 +79,7 @@ def test_existing_files_are_never_overwritten(world, project):
     (project / ".gate" / "agents" / "code.md").write_text("Mine.")
     (project / ".gate" / "agents" / "own.md").write_text("Mine, too.")
     ran = init(world)
-    assert f"{project}/.gate/agents/code.md is there already: it stays as it is\n" in ran.out
+    assert f"{project}/.gate/agents/code.md exists already: it stays as it is\n" in ran.out
     assert "made: " in ran.out and "made: " + str(project / ".gate/agents/code.md") not in ran.out
     assert (project / ".gate" / "agents" / "code.md").read_text() == "Mine."
     init(world, "--undo")
@@ -112,11 +112,11 @@ def test_unchanged_files_are_removed_again(world, project):
     assert f"would be removed: {project}/.gate/backlog.toml\n" in shown.out
     assert len(files(project)) == len(FILES) + 1
     ran = init(world, "--undo")
-    assert f"{changed} was changed since: it stays as it is\n" in ran.out
+    assert f"{changed} was changed since then: it stays as it is\n" in ran.out
     assert files(project) == {".gate/agents/code.md": b"Ours now."}
     assert record(world) == []
     ran = init(world, "--undo", code=5)
-    assert f"gate init has written nothing in {project}" in ran.err
+    assert f"gate init wrote nothing in {project}" in ran.err
 
 
 @pytest.mark.proves("TASK-49")
@@ -145,7 +145,7 @@ def test_nothing_is_written_in_worktrees_or_outside_the_project(world, project):
     worktree = world.folder / "data" / "worktrees" / "run-12" / "shop"
     (worktree / ".git").mkdir(parents=True)
     world.ada.folder = worktree
-    assert "lies in the worktree of a run" in init(world, code=7).err
+    assert "is in the worktree of a run" in init(world, code=7).err
     assert os.listdir(worktree) == [".git"]
     world.ada.folder = project
     (world.folder / "elsewhere").mkdir()

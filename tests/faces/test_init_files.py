@@ -13,7 +13,7 @@ import pytest
 
 from gatebell.adapters.git import provisions
 from gatebell.adapters.git.repositories import find
-from gatebell.app.environment import set_up_above
+from gatebell.app.environment import find_set_up_project
 from gatebell.errors import RefusedError, UsageError
 from gatebell.file_protocol import setup
 from gatebell.file_protocol.folders import Helpers
@@ -336,10 +336,10 @@ def test_unsuitable_files_stay_unchanged_and_are_reported(world, project):
     (project / "CLAUDE.md").unlink()
     (project / "AGENTS.md").unlink()
     os.mkfifo(project / "AGENTS.md")
-    assert f"{project}/AGENTS.md is no plain file, so it is left alone\n" in init(world).out
+    assert f"{project}/AGENTS.md is not a regular file, so it is left alone\n" in init(world).out
     (project / "AGENTS.md").unlink()
     (project / "AGENTS.md").write_text("<!-- gatebell init -->\nOf another version.\n")
-    assert "but no '<!-- /gatebell init -->' after it: mend that" in init(world).out
+    assert "but no '<!-- /gatebell init -->' after it: repair that" in init(world).out
     with (project / "AGENTS.md").open("a") as file:
         file.write("<!-- /gatebell init -->\n")
     before = (project / "AGENTS.md").read_text()
@@ -458,14 +458,14 @@ def test_worktree_elsewhere_gets_the_path_of_the_projects_folders(world, project
     git(worktree, "diff", "--cached", "--exit-code")
     assert asked_from(worktree, world, project)
     assert sorted(os.listdir(worktree / ".helpers")) == [".gitignore", "project"]
-    assert set_up_above(str(worktree / "scripts")) == str(project)
+    assert find_set_up_project(str(worktree / "scripts")) == str(project)
     assert asked_by_gate(worktree, world) == (str(worktree), str(project))
     world.ada.folder = worktree
     before = tree(worktree)
     assert f"asks through the folders of {project}: gate init" in init(world, code=2).err
     assert tree(worktree) == before
     (worktree / ".helpers" / "project").write_text("/no/such\n")
-    assert set_up_above(str(worktree)) == ""
+    assert find_set_up_project(str(worktree)) == ""
     ran = run_script(worktree, world).communicate()
     assert ran == ("", f"ask-human: {NOT_SET_UP}\n")
 
@@ -479,7 +479,7 @@ def test_plain_worktree_beside_the_project_asks_through_it(world, project):
     worktree = world.folder / "beside"
     git(project, "worktree", "add", "-q", str(worktree))
     assert not (worktree / ".helpers").exists()
-    assert set_up_above(str(worktree / "scripts")) == str(project)
+    assert find_set_up_project(str(worktree / "scripts")) == str(project)
     assert asked_from(worktree, world, project)
     assert asked_by_gate(worktree, world) == (str(worktree), str(project))
     assert not (worktree / ".helpers").exists()
@@ -495,7 +495,7 @@ def test_git_file_that_leads_to_no_project_is_ignored(world, project, content):
     odd = world.folder / "odd"
     odd.mkdir()
     (odd / ".git").write_text(content, encoding="latin-1")
-    assert set_up_above(str(odd)) == ""
+    assert find_set_up_project(str(odd)) == ""
     shutil.copytree(project / "scripts", odd / "scripts")
     assert run_script(odd, world).communicate() == ("", f"ask-human: {NOT_SET_UP}\n")
 

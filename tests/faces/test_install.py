@@ -152,7 +152,7 @@ def test_gates_that_make_no_sense_are_refused(world, home):
     for words, sentence in (
         (("claude", "--gate", "git push"), "expected a pattern Tool or Tool(words)"),
         (("claude", "--no-gate", "Bash(nothing)"), "is not gated"),
-        (("gemini", "--gate", "Bash(x)"), "gemini has no rules that could hold a gate"),
+        (("gemini", "--gate", "Bash(x)"), "gemini has no rules for gates"),
     ):
         assert sentence in install(world, *words, code=2).err
         assert sentence in install(world, *words, "--dry-run", code=2).err
@@ -218,7 +218,7 @@ def test_changes_of_others_stay(world, home):
     assert "nothing was changed" in install(world, "claude").out
     put(home / ".claude.json", (home / ".claude.json").read_text().replace("7", "8"))
     ran = uninstall(world, "claude")
-    assert f"{home}/.claude.json was changed since, so only what gate wrote is taken out" in ran.out
+    assert f"{home}/.claude.json was changed since then, so only gate's part is removed" in ran.out
     assert settings(home) == json.loads(SETTINGS) | {
         "permissions": {"ask": ["Bash(sudo *)", "Bash(mine *)"], "deny": []},
         "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "chime"}]}]},
@@ -328,7 +328,7 @@ def test_agent_may_only_look(world, home):
     ):
         ran = world.claude.gate(*words)
         assert ran.code == 7
-        assert "only a person changes what is gated" in ran.err
+        assert "only a person changes the gates" in ran.err
         assert world.claude.gate(*words, "--dry-run").code == 0 or words[0] == "uninstall"
     assert tree(home) == before
 
@@ -337,7 +337,7 @@ def test_agent_may_only_look(world, home):
 def test_persons_settings_are_kept(world, home):
     put(home / ".claude" / "settings.json", SETTINGS)
     ran = install(world, "claude")
-    assert "sets env.BASH_MAX_TIMEOUT_MS itself: left so" in ran.out
+    assert "already sets env.BASH_MAX_TIMEOUT_MS: it stays" in ran.out
     assert settings(home)["env"]["BASH_MAX_TIMEOUT_MS"] == "5"
     assert settings(home)["env"]["BASH_DEFAULT_TIMEOUT_MS"] == "600000"
     assert settings(home)["permissions"]["ask"][0] == "Bash(sudo *)"
@@ -532,7 +532,7 @@ def test_codex_gets_its_entries(world, home):
     rules = (home / ".codex" / "rules" / "gatebell.rules").read_text()
     assert 'pattern = ["git", "push"], decision = "prompt"' in rules
     assert 'pattern = ["make", "release"], decision = "prompt"' in rules
-    (unsaid,) = [line for line in ran.out.splitlines() if "rules cannot say" in line]
+    (unsaid,) = [line for line in ran.out.splitlines() if "rules cannot express" in line]
     assert "Bash(git -* push*)" in unsaid and unsaid.endswith(f"{OUTSIDE}, Write")
 
 
@@ -717,15 +717,15 @@ def test_rehearsal_tells_whether_the_gate_holds(world, home):
     ]
     put(world.folder / "claude", HOST).chmod(0o755)
     assert list(rehearse(installed, environ, ScriptedPerson)) == [
-        (True, "claude: tried for real, a no was given and the tool did not run"),
-        (True, "claude: tried for real, a yes was given and the tool ran"),
+        (True, "claude: in a real try the answer was no and the tool did not run"),
+        (True, "claude: in a real try the answer was yes and the tool ran"),
     ]
     careless = dict(environ, PATH=f"/careless:{environ['PATH']}")
     assert [ok for ok, _ in rehearse(installed, careless, ScriptedPerson)] == [False, True]
     put(home / ".claude" / "settings.json", "{}")
-    again = "gate install claude writes its rules and hooks anew; then start claude again"
+    again = "gate install claude writes its rules and hooks again; then restart claude"
     assert set(rehearse(installed, environ, ScriptedPerson)) == {
-        (False, f"claude: tried for real, nobody was asked and the tool did not run: {again}")
+        (False, f"claude: in a real try no person was asked and the tool did not run: {again}")
     }
     assert world.store.asks.pending(1) == []
 

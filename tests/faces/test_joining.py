@@ -36,7 +36,8 @@ def feature(prompt):
     return bool(pause("Ship it?"))
 """
 BRANCHES = """
-from gatebell import flow, run, parallel
+from gatebell import flow, run
+from gatebell.api.flows import parallel
 @flow
 def feature(prompt):
     both = parallel(lambda: run("coder", "One.").summary, lambda: run("slow", "Two.").summary)
@@ -333,7 +334,7 @@ def test_run_that_cannot_be_joined_says_why(world, screens):
     told = world.ada.gate("continue", str(run.id), "--as", "ada")
     assert told.code == 2 and "without a terminal" in told.err
     ada = screens(Screen.joining(world.ada, run.id))
-    assert ada.end() == 2 and "nobody can join coder: write the words" in ada.seen
+    assert ada.end() == 2 and "coder has no session to join: add the command" in ada.seen
     assert len(desk.store.runs.turns(run.id)) == 1, "nobody holds what could not be opened"
     lonely, answered = world.ask("Why?"), world.ask("How?")
     assert world.bob.gate("answer", answered, "so").code == 0

@@ -213,7 +213,7 @@ def test_gate_up_listens_everywhere_and_doctor_names_listeners(world, listen):
         line = ""
         while not line.startswith("Files"):
             line = up.stdout.readline()
-        assert "questions in files of 1 project are listened to" in line
+        assert "questions in files of 1 project are collected" in line
         agent = Agent(project, "agent_7")
         question = agent.ask("Is somebody up?")
         one = listen("--no-prompt")

@@ -130,9 +130,9 @@ def test_tampering_is_found_from_the_command_line(world):
     world.store.close()
     forger = apsw.Connection(world.path)
     for statement, sentence in (
-        ("UPDATE asks SET decision='approved'", "another answer"),
+        ("UPDATE asks SET decision='approved'", "a different answer"),
         ("UPDATE asks SET prompt='Read a file?'", "changed after it was opened"),
-        ("UPDATE asks SET status='pending', decision=NULL", "says otherwise"),
+        ("UPDATE asks SET status='pending', decision=NULL", "says something different"),
         ("UPDATE events SET content='{' WHERE seq=6", "content was changed"),
         ("UPDATE events SET content=NULL WHERE seq=6", "its content is gone"),
         ("UPDATE asks SET started_by='person:boss'", "changed after it was opened"),
@@ -165,11 +165,11 @@ def test_doctor_looks_at_everything(world):
         "Trust: L0",
     ):
         assert part in ran.out
-    assert "claude is at work" in world.claude.gate("doctor").out
+    assert "claude runs this shell" in world.claude.gate("doctor").out
     os.chmod(os.path.dirname(world.path), 0o755)
     ran = world.plain.gate("doctor", "--json")
     assert ran.code == 1 and any(
-        "a folder of its own" in f["what"] for f in json.loads(ran.out)["findings"]
+        "in its own folder" in f["what"] for f in json.loads(ran.out)["findings"]
     )
 
 
@@ -189,7 +189,7 @@ def test_store_that_cannot_be_written_is_exit_code_eight(world):
     garbage = world.folder / "garbage.db"
     garbage.write_bytes(b"this is not a database at all, not even a little" * 100)
     ran = world.plain.gate("inbox", GATE_STORE=str(garbage))
-    assert ran.code == 8 and "no gatebell store" in ran.err
+    assert ran.code == 8 and "not a gatebell store" in ran.err
     assert (
         json.loads(world.plain.gate("inbox", "--json", GATE_STORE=str(garbage)).out)["exit_code"]
         == 8
@@ -218,7 +218,7 @@ def test_settings_come_from_variable_file_or_default(world):
     assert "codex: heavy o9, medium" in told["models"]["text"]
     assert told["templates"] == {"text": "later", "source": str(file)}
     (folder / "config.toml").write_text("wait = 7\n")
-    assert "there are only store, agent_wait_seconds" in world.plain.gate("inbox").err
+    assert "expected one of store, agent_wait_seconds" in world.plain.gate("inbox").err
     (folder / "config.toml").write_text("= 7\n")
     assert world.plain.gate("inbox").code == 2
     (folder / "config.toml").unlink()

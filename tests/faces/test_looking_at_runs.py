@@ -21,7 +21,8 @@ from gatebell.services.runs.manage_runs import RunRequest
 NEEDS = {"status": "NEEDS_HUMAN", "question": "Which \x1b[31mway?", "summary": "half"}
 DONE = {"status": "DONE", "summary": "all of it"}
 TWO = """
-from gatebell import flow, parallel, pause
+from gatebell import flow, pause
+from gatebell.api.flows import parallel
 @flow
 def feature(prompt):
     return parallel(lambda: bool(pause("One?")), lambda: bool(pause("Two?")))
@@ -53,7 +54,10 @@ def test_run_number_means_its_only_ask(world, desk):
     told = world.plain.gate("show", number)
     assert told.code == 0 and told.out.startswith(f"Run {number}: ready\n")
     told = world.ada.gate("answer", number, "right")
-    assert told.code == 5 and f"run {number} waits for nobody: gate status {number}" in told.err
+    assert (
+        told.code == 5
+        and f"run {number} waits for no answer. See: gate status {number}" in told.err
+    )
     assert world.plain.gate("show", "4" * 30).code == 5
     assert "there is no run 77" in world.ada.gate("answer", "77", "x").err
 

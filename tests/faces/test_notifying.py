@@ -425,8 +425,8 @@ def test_apprise_error_is_reported_without_the_address(server, smtp, monkeypatch
     for url, sentence in (
         (f"ntfy://ada:hunter2@{address}/topic", "the service answered 403"),
         (f"json://ada:hunter2@127.0.0.1:{free_port()}/", "cannot be reached"),
-        ("nosuchservice://hunter2", "cannot make out this address"),
-        (f"mailto://127.0.0.1:{smtp.port}?from=g@example.org&to=hunter2@example.org", "Apprise could not send it"),
+        ("nosuchservice://hunter2", "does not understand this address"),
+        (f"mailto://127.0.0.1:{smtp.port}?from=g@example.org&to=hunter2@example.org", "Apprise could not send the message"),
     ):  # fmt: skip
         with pytest.raises(DeliveryError, match=sentence) as caught:
             AppriseChannel(url).send(a_letter())
@@ -746,10 +746,10 @@ def test_bad_settings_name_the_file_and_the_key(home):
         ('[[notify]]\nto = "desktop"\nquiet = "late"', "notify number 1 in {}: expected hours such as"),
         (
             '[[notify]]\nto = "desktop"\n[[notify]]\nto = "desktop"',
-            "notify number 2 in {} is the same route as an entry above it: remove one of them",
+            "notify number 2 in {} repeats an earlier route",
         ),
         ('[[notify]]\nurl = "x"', "notify number 1 in {} sets 'url'; a route has only to"),
-        ('notify = "desktop"', "notify in {} is a list"),
+        ('notify = "desktop"', "notify in {} must be a list"),
     ):
         home.file.write_text(text)
         ran = home.gate("notify")

@@ -179,7 +179,7 @@ def test_our_script_is_answered_by_the_original_listener(original, way):
         listener.type(value)
         code, out, err = wait_for_end(asking)
         assert (code, out) == (0, f"{value}\n".encode()), err
-        assert "Nobody seems to listen" not in err
+        assert "No listener seems to run" not in err
         assert project.names() == project.names("answers") == []
 
 

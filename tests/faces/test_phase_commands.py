@@ -115,7 +115,7 @@ def test_process_that_takes_over_a_run_finds_its_workflow(world, project):
     project.is_in(1, "waiting_human")
     program.kill()
     said = program.communicate()[1]
-    assert f"gate: {ask.id} waits in the inbox" in said
+    assert f"{ask.id} waits in the inbox" in said
     world.ada.gate("answer", ask.id, "yes")
     resumed = world.ada.gate("resume", "1")
     assert resumed.code == 0, resumed.err

@@ -63,8 +63,13 @@ class Handler:
 
 if __name__ == "__main__":
     handler = Handler() if "handler" in sys.argv else None
-    for _ in range(int(sys.argv[1])):
-        series.run("go", handler, observer=lambda e: note("event", e.name, e.phase))
+    observer = lambda e: note("event", e.name, e.phase)
+    if "attach" in sys.argv:
+        result = series.attach(int(sys.argv[1]), handler, observer=observer)
+        note("result", result.run_id, result.output)
+    else:
+        for _ in range(int(sys.argv[1])):
+            series.run("go", handler, observer=observer)
 """
 WAYS = {"worker": ["worker"], "up": ["up", "--port=0"]}
 POINTS = [
@@ -110,7 +115,7 @@ class Programs(RunProject):
     def work(self, way):
         """Start a worker that drives every ready run."""
         worker = self.start(*WAYS[way])
-        eventually(lambda: locks.is_worked_at(self.world.path))
+        eventually(lambda: locks.has_worker(self.world.path))
         return worker
 
     def hold(self, what):
@@ -209,6 +214,51 @@ def test_worker_continues_after_program_is_killed(world, project, point, way):
     before = [(True, one) for one in "abcd" if one <= name]
     again = [(False, one) for one in "abcd" if one > name or (one == name and "agent" in point)]
     assert agents == before + again
+
+
+@pytest.mark.proves("PHASE-59", "LAW-5")
+@pytest.mark.parametrize("point", ["agent-a", "handler-First?", "agent-c", "handler-Third?"])
+def test_killed_program_is_followed_by_one_that_attaches(project, point):
+    project.hold(point)
+    first = project.program("1", "handler")
+    eventually(lambda: project.notes("held"))
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    project.release(point)
+    second = project.program("1", "attach", "handler")
+    assert second.wait(PATIENCE_SECONDS) == 0, second.stderr.read()
+    later = [note for note in project.notes() if note[0] == second.pid]
+    # Work without a record runs again, recorded work does not.
+    name = {"First?": "a", "Third?": "c"}.get(point.partition("-")[2], point[-1])
+    agents = [note[2] for note in later if note[1] == "agent"]
+    assert agents == [one for one in "abcd" if one > name or (one == name and "agent" in point)]
+    asked = QUESTIONS[QUESTIONS.index(f"{point[8:]}") :] if "handler" in point else QUESTIONS["abc".index(name) :]  # fmt: skip
+    assert [note[2] for note in later if note[1] == "asked"] == list(asked)
+    phase = ["agent:completed", "input:requested", "input:received"]
+    assert [note[2] for note in later if note[1] == "event"] == [
+        "workflow:started", *phase * 3, "agent:completed", "workflow:ended",
+    ]  # fmt: skip
+    assert later[-1][1:] == ["result", 1, "d"]
+
+
+@pytest.mark.proves("PHASE-60", "LAW-10")
+def test_attach_refuses_a_living_program_and_repeats_a_result(world, project):
+    first = project.program("1")
+    project.ask(1)
+    beside = project.program("1", "attach", "handler")
+    assert beside.wait(PATIENCE_SECONDS) == 1
+    assert "RefusedError: run 1 is kept by a program that is alive" in beside.stderr.read()
+    first.kill()
+    first.wait()
+    second = project.program("1", "attach", "handler")
+    assert second.wait(PATIENCE_SECONDS) == 0, second.stderr.read()
+    third = project.program("1", "attach")
+    assert third.wait(PATIENCE_SECONDS) == 0, third.stderr.read()
+    assert project.notes("result") == [[one.pid, "result", 1, "d"] for one in (second, third)]
+    world.ada.gate("run", "simple")
+    other = project.program("2", "attach")
+    assert other.wait(PATIENCE_SECONDS) == 1
+    assert "run 2 is a run of simple" in other.stderr.read()
 
 
 @pytest.mark.proves("PHASE-53")

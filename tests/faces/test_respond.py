@@ -75,7 +75,7 @@ def test_documented_example_works(desk):
 @pytest.mark.proves("TASK-100", "TASK-312", "S3-45", "S3-B23")
 def test_activity_and_worker_state_are_shown(desk):
     desk.let_ask(activity="Changes:\n?? half-done.py")
-    worker = locks.work_at(desk.store.path)
+    worker = locks.register_worker(desk.store.path)
     try:
         ran = desk.respond(desk.id, "Use JWT")
     finally:

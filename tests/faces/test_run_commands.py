@@ -125,7 +125,7 @@ def test_waiting_began_when_the_question_was_asked(world, project):
         (7200, "2 hours ago"),
         (86400, "1 day ago"),
     ):
-        assert run_lines.ago(seconds) == words
+        assert run_lines.format_ago(seconds) == words
 
 
 @pytest.mark.proves("RUN-303", "S2-39", "S2-40", "S2-53", "LAW-8")
@@ -215,7 +215,7 @@ def test_interrupting_a_run_ends_the_agents_of_every_branch(world, project, star
     pids = [eventually(lambda role=role: project.pids(role))[0] for role in ("slow", "slower")]
     process.send_signal(signal.SIGINT)
     code, _, err = wait_for_end(process)
-    assert code == 130 and "Run 1: stuck: interrupted; go on with: gate resume 1" in err
+    assert code == 130 and "Run 1: stuck: interrupted. Continue with: gate resume 1" in err
     assert not any(map(lives, pids))
     project.go()
     assert world.ada.gate("resume", "1").out.endswith('Result: ["DONE", "DONE"]\n')
@@ -228,7 +228,7 @@ def test_worker_drives_runs_and_releases_them_at_its_end(world, project, started
     assert "No process drives runs now" in world.ada.gate("status", "1").out
     worker = started("worker", "-j", "1")
     pid = eventually(project.pids)[0]
-    assert locks.is_worked_at(world.path)
+    assert locks.has_worker(world.path)
     out = world.ada.gate("run", "simple", "--detach").out
     assert "Run 2 goes on in the background: gate watch 2" in out
     assert world.ada.gate("status", "1").out.splitlines()[1] == "Agent: slow"
@@ -236,7 +236,7 @@ def test_worker_drives_runs_and_releases_them_at_its_end(world, project, started
     code, _, err = wait_for_end(worker)
     assert code == 0 and project.run(1).state == "ready" and not lives(pid)
     assert "run 1 (slow) is driven\n" in err and "run 1 (slow) is ready\n" in err
-    assert not locks.is_worked_at(world.path)
+    assert not locks.has_worker(world.path)
     project.go()
     second = started("worker")
     project.is_in(1, "completed")
@@ -287,7 +287,7 @@ def test_watch_follows_a_run_that_others_drive(world, project, started):
 @pytest.mark.proves("RUN-308")
 def test_watcher_leaves_the_work_to_a_worker(world, project, started):
     started("worker")
-    eventually(lambda: locks.is_worked_at(world.path))
+    eventually(lambda: locks.has_worker(world.path))
     world.ada.gate("run", "slow", "--detach")
     eventually(project.pids)
     leaving = started("watch", "1")
@@ -364,7 +364,7 @@ def test_folder_of_a_run_is_shown(world, project):
     assert ran.code == 0 and "The run is not started. Start it: gate resume 1\n" in ran.out
     assert (
         ran.err
-        == "gate: Changes to 1 file are not committed and were left out; --with-changes takes them.\n"
+        == "gate: Changes to 1 file are not committed and were left out; include them with --with-changes.\n"
     )
     assert not os.path.exists(os.path.join(project.run(1).folder, "new.txt"))
     assert project.run(1).state == "stuck" and world.ada.gate("resume", "1").code == 0
@@ -398,10 +398,10 @@ def test_wrong_arguments_are_explained(world, project):
     for words, code, sentence in (
         (["status", "7"], 5, "there is no run 7; gate list shows the runs"),
         (["status", "a-7k2"], 2, "expected the number of a run, got 'a-7k2'"),
-        (["stop", "9" * 30], 2, "is no run"),
+        (["stop", "9" * 30], 2, "expected the number of a run"),
         (["run", "nothing"], 5, "there is no flow 'nothing'"),
         (["run", "nowhere.py"], 5, "there is no flow file"),
-        (["run", "simple", "-r", "/nowhere"], 2, "there is no folder /nowhere"),
+        (["run", "simple", "-r", "/nowhere"], 2, "/nowhere is not a folder"),
         (["resume", "7"], 5, "there is no run 7"),
         (["watch", "7"], 5, "there is no run 7"),
         (["logs", "7"], 5, "there is no run 7"),

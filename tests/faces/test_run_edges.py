@@ -174,12 +174,12 @@ def test_path_that_is_not_text_works_or_is_explained(world, project):
 
     for words in (["simple"], ["simple", "--in-place"]):
         ran = gate("run", *words)
-        assert ran.returncode == 2 and "is no text in UTF-8" in ran.stderr, ran.stderr
+        assert ran.returncode == 2 and "is not valid UTF-8" in ran.stderr, ran.stderr
     assert world.store.runs.newest(9) == []
     ask_id = gate("ask", "--no-wait", "Why?").stdout.strip()
     assert gate("inbox", "--ids", "--project", ".").stdout.strip() == ask_id
     elsewhere = gate("list", GATE_STORE=os.fsdecode(there + b"/gate.db"))
-    assert elsewhere.returncode == 2 and "GATE_STORE=PATH names another" in elsewhere.stderr
+    assert elsewhere.returncode == 2 and "set GATE_STORE to another path" in elsewhere.stderr
 
 
 @pytest.mark.proves("RUN-334", "RUN-306", "RUN-307")
@@ -216,7 +216,7 @@ def test_answering_warns_when_no_process_drives_the_run(world, project, started)
             told = world.ada.gate("answer", ask.id, "yes", *words[1:]).out
         assert (hint.format(number) in told) == (words[-1] != "--json"), told
     worker = started("worker")
-    eventually(lambda: locks.is_worked_at(world.path))
+    eventually(lambda: locks.has_worker(world.path))
     world.ada.gate("run", "asks", "--detach")
     assert "Nobody" not in world.ada.gate("answer", project.ask(5).id, "no").out
     worker.terminate()

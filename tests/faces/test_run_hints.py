@@ -84,7 +84,7 @@ def test_abandoned_flow_continues_from_its_last_question(world, project, started
     stuck_at_the_gate(world, project, started)
     said = (
         "Use 'gate resume 1 --from 2' to go on from call 2 in a new run; 'gate resume 1' would end "
-        "like this again."
+        "in the same way."
     )
     assert said in world.ada.gate("status", "1").out.splitlines()
     started("resume", "1", "--from", "2")
@@ -92,7 +92,7 @@ def test_abandoned_flow_continues_from_its_last_question(world, project, started
     world.ada.gate("stop", "2", "--reason", "later")
     assert "Use 'gate resume 2' to continue where it stopped." in world.ada.gate("status", "2").out
     world.ada.gate("run", "lost")
-    assert "Use 'gate resume 3' to take it up" in world.ada.gate("status", "3").out, (
+    assert "Use 'gate resume 3' to continue where" in world.ada.gate("status", "3").out, (
         "it has no call"
     )
 

@@ -27,14 +27,14 @@ def test_flow_at_a_terminal_opens_its_session_there(desk):
     ada = Screen(desk.world.ada, "run", "feature", "x", "--in-place", **desk.environ)
     try:
         asked = ada.until("gate continue a-")
-        ada.until("Press Enter to open the session of a-", after=asked)
+        ada.until("Press Enter to open session a-", after=asked)
         ada.type("\n")
         pid_in(ada)
         ada.type("exit\n")
         # Not yet: it is offered again while the run still waits.
         left = ada.until("Your answer (Enter: not yet): ")
         ada.type("\n")
-        again = ada.until("Press Enter to open the session of a-", after=left)
+        again = ada.until("Press Enter to open session a-", after=left)
         ada.type("\n")
         ada.until("at your service", after=again)
         ada.type("exit\n")
@@ -44,7 +44,7 @@ def test_flow_at_a_terminal_opens_its_session_there(desk):
         ada.until("to the left", after=again)
         ada.type("\x03")
         third = ada.until("Your text is kept as a draft", after=again)
-        ada.until("Press Enter to open the session of a-", after=third)
+        ada.until("Press Enter to open session a-", after=third)
         assert desk.store.runs.get(1).state == "waiting_human"
         ada.type("\n")
         ada.until("at your service", after=third)
@@ -67,7 +67,7 @@ def test_impossible_session_is_closed_as_failed(desk):
     assert (desk.outcome(ask).outcome, desk.outcome(ask).note) == ("failed", "no laptop")
     text = desk.world.ada.gate("ask", "Why?", "--no-wait").out.split()[0]
     refused = desk.world.ada.gate("cancel", text, "--failed")
-    assert refused.code == 2 and "is no session" in refused.err
+    assert refused.code == 2 and "is not a session" in refused.err
 
 
 @pytest.mark.proves("SES-139", "S0-19", "S0-103")
@@ -110,7 +110,7 @@ def test_cleaning_removes_session_files_of_settled_sessions(desk):
     for folder in folders:
         folder.mkdir(parents=True)
         (folder / "prompt.md").write_text("Q", encoding="utf-8")
-    assert "Would remove the papers" in desk.world.ada.gate("clean", "--dry-run").out
+    assert "Would remove the session files" in desk.world.ada.gate("clean", "--dry-run").out
     assert all(folder.exists() for folder in folders)
     said = desk.world.ada.gate("clean").out
     assert f"Removed the session files of {settled.id}" in said and waiting.id not in said

@@ -47,7 +47,7 @@ class Verdict(NamedTuple):
 gate = Gate(token=sys.argv[1])
 try:
     for prompt in sys.argv[2:]:
-        result = gate.human.ask_interactive(prompt, outcome=Structured(Verdict))
+        result = gate.human.ask_interactive(prompt, returns=Verdict)
         print("ASKER GOT", result.response, result.settled_by, result.settled_via, result.attempts)
 except KeyboardInterrupt:
     print("ASKER LEFT", gate.human.status)
@@ -107,7 +107,7 @@ def harness(world, screens, *words):
 def test_example_harness_opens_what_waits_and_completes_it(world, tmp_path, screens):
     bob = Gate(world.store, token=world.tokens["bob"]).human
     plain = Gate(world.store).open("Not for it?")
-    config = {"outcome": Approval(), "context": {"files": ["a.sql"]}, "cwd": str(tmp_path)}
+    config = {"returns": Approval, "context": {"files": ["a.sql"]}, "cwd": str(tmp_path)}
     ask_id = bob.request_interactive("- Is the schema good?", config)
     screen = harness(world, screens, program(tmp_path), "--fast")
     screen.until("Opening my-agent for")
@@ -134,7 +134,7 @@ def test_example_harness_opens_what_waits_and_completes_it(world, tmp_path, scre
 @pytest.mark.proves("SES-43", "S0-B25", "S0-21", "S0-27")
 def test_example_harness_reports_the_outcome(world, tmp_path, screens):
     bob = Gate(world.store, token=world.tokens["bob"]).human
-    ask_id = bob.request_interactive("Q?", {"outcome": Selection(["A", "B"])})
+    ask_id = bob.request_interactive("Q?", {"returns": Selection(["A", "B"])})
     gone = harness(world, screens, tmp_path / "nothing-here")
     gone.until("failed")
     assert gone.end() == 0
@@ -154,7 +154,7 @@ def test_example_harness_reports_the_outcome(world, tmp_path, screens):
     assert held.visit.number == 4
     harness(world, screens, program(tmp_path)).until("is left alone: person:bob has this session")
     bob.complete_interactive(ask_id, "cancelled")
-    short = bob.request_interactive("Q?", {"session_seconds": 0.5})
+    short = bob.request_interactive("Q?", {"session_timeout": 0.5})
     harness(world, screens, program(tmp_path)).until("timeout its time is up")
     assert bob.wait(short).outcome == "timeout"
 
@@ -221,7 +221,7 @@ def test_terminal_has_one_session_at_a_time(world, monkeypatch):
     monkeypatch.setattr(handle, "_is_attended", lambda: True)
     # A process that has the terminal would keep it for ever if it were taken again.
     with human._terminal:
-        handle.sit_here("a-222")
+        handle.open_here("a-222")
 
 
 @pytest.mark.proves("SES-44", "LAW-1")

@@ -208,7 +208,7 @@ FLOW = """
 from gatebell import Approval, ask_interactive, flow
 @flow
 def review(prompt):
-    came = ask_interactive("Is <it> good?", outcome=Approval(), session_seconds=1800)
+    came = ask_interactive("Is <it> good?", returns=Approval, session_timeout=1800)
     return came.response
 """
 

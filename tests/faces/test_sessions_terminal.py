@@ -324,10 +324,15 @@ def test_failure_to_open_is_reported_before_the_visit_begins(desk, opened):
     assert told.code == 2 and "without a terminal" in told.err
     for words, environ, code, said in (
         (("--editor",), {"EDITOR": "true"}, 2, "has no run; omit it"),
-        ((), {"GATE_SESSION_CLI": "vi"}, 2, "session_cli (GATE_SESSION_CLI) is one of claude,"),
+        (
+            (),
+            {"GATE_SESSION_CLI": "vi"},
+            2,
+            "session_cli (GATE_SESSION_CLI): expected one of claude,",
+        ),
         ((), {"GATE_SESSION_COMMAND": ""}, 2, "session_command is not set"),
-        ((), {"GATE_SESSION_COMMAND": "a 'b"}, 2, "is no command: No closing quotation"),
-        ((), {"GATE_SESSION_COMMAND": "./talk"}, 2, "begins with a name or a whole path"),
+        ((), {"GATE_SESSION_COMMAND": "a 'b"}, 2, "is not a command: No closing quotation"),
+        ((), {"GATE_SESSION_COMMAND": "./talk"}, 2, "must begin with a name or an absolute path"),
     ):
         ada = opened(ask, None, *words, **environ)
         assert ada.end() == code and said in ada.seen

@@ -97,7 +97,7 @@ def test_wrong_arguments_are_refused_with_a_sentence(tasks):
         (["show", "tm-none"], 5, "gate task list"),
         (["close", task, "tm-none"], 5, "no task tm-none"),
         (["release", task], 7, "not claimed by hand"),
-        (["reopen", task], 7, "nothing to reopen"),
+        (["reopen", task], 7, "cannot be reopened"),
     ):
         assert told in tasks(*words, code=code), words
     assert tasks.get(task).state == "open"
@@ -465,7 +465,7 @@ def test_backlog_is_exported_to_a_file_and_imported_again(tasks):
     where = ("--project", str(other), *ADA)
     dry = tasks.world.ada.gate("task", "import", str(path), "--dry-run", *where)
     assert dry.out == "Would import 2 tasks\n"
-    taken = "is taken by another task: it gets a new id here"
+    taken = "is the id of another task: it gets a new id here"
     assert dry.err == f"Remark: {first} {taken}\nRemark: {second} {taken}\n"
     planned = json.loads(tasks("import", str(path), "--dry-run", "--json", *where))
     assert planned["imported"] == [None, None]
@@ -527,7 +527,7 @@ def test_task_is_accepted_without_tm_where_asks_are_expected(tasks):
     tasks("import", "-", *ADA, text=f'{{"id": "tm-{ask_id[2:]}", "title": "Same"}}\n')
     assert create_ask.look_up(store, ask_id[2:]).id == ask_id
     tasks("import", "-", *ADA, text='{"id": "tm-111", "title": "Number"}\n')
-    assert "waits for nobody" in world.plain.gate("show", "111").err
+    assert "waits for no answer" in world.plain.gate("show", "111").err
 
 
 @pytest.mark.proves("TASK-90", "LAW-3", "S3-P9")
@@ -609,7 +609,10 @@ try gate ask --priority ''; try gate template sh; try gate task create -d ''
 @pytest.mark.proves("TASK-93")
 def test_task_means_the_ask_it_waits_for(tasks):
     world, task = tasks.world, tasks.create("One")
-    assert "waits for nobody (state: open): gate task show" in world.plain.gate("show", task).err
+    assert (
+        "waits for no answer (state: open). See: gate task show"
+        in world.plain.gate("show", task).err
+    )
     assert world.ada.gate("answer", "tm-none", "x").code == 5
     _, ask_id = tasks.let_ask(JWT)
     assert JWT in world.plain.gate("show", task[:5]).out

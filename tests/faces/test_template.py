@@ -82,7 +82,7 @@ def test_projects_templates_come_first(world, project, users):
     assert f"the template later is in {users / 'later.md'}" in ran.err
     (users / "bad.md").mkdir()
     ran = template(world)
-    assert "later" in ran.out and "bad.md is not a file" in ran.err
+    assert "later" in ran.out and "bad.md is not a regular file" in ran.err
 
 
 @pytest.mark.proves("TASK-47", "LAW-10")

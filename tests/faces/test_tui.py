@@ -14,7 +14,7 @@ from gatebell.app.wiring import open_throwaway_store
 from gatebell.cli.main import main
 from gatebell.domain.enums import RunState
 from gatebell.domain.sessions.visits import Terms
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.services.asks import answer_ask
 from gatebell.services.people import manage_people
 from gatebell.services.runs import manage_runs
@@ -251,7 +251,7 @@ def test_ask_that_needs_more_than_fields_opens_gate_answer(store, monkeypatch):
     async def act(played):
         for ask in asks:
             await played.press("enter")
-            await played.until(f"{ask.id}: {ask.question.kind}", "by gate answer")
+            await played.until(f"{ask.id}: {ask.question.kind}", "run gate answer")
             await played.press("enter")
             await played.until("Asks without a run")
             await played.press("down")
@@ -404,15 +404,15 @@ def test_store_error_is_shown_until_the_store_works_again(store, monkeypatch):
 
     async def act(played):
         def problem(*_, **__):
-            raise StoreTroubleError("the store gives trouble: look at the disk")
+            raise StoreError("the store has a problem: look at the disk")
 
         with monkeypatch.context() as away:
             for name in ("newest", "get"):
                 away.setattr(store.runs, name, problem)
             played.app.on_changed()
-            await played.until("the store gives trouble: look at the disk", "OAuth or API keys?")
+            await played.until("the store has a problem: look at the disk", "OAuth or API keys?")
             await played.press("c", "a", "enter")
-            await played.until("the store gives trouble")
+            await played.until("the store has a problem")
         await played.press("escape")
         played.app.on_changed()
         await played.until("[q] Quit")
@@ -422,7 +422,7 @@ def test_store_error_is_shown_until_the_store_works_again(store, monkeypatch):
             away.setattr(store.asks, "change", problem)
             away.setattr(store.asks, "save_draft", problem)
             await played.press("ctrl+s")
-            await played.until("the store gives trouble", "OAuth")
+            await played.until("the store has a problem", "OAuth")
         await played.press("ctrl+s")
         await played.until(f"Recorded: {ask.id}")
 

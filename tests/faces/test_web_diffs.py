@@ -61,7 +61,9 @@ def test_git_diff_is_found_and_shown_file_by_file(repository):
     (folder / "start.sh").chmod(0o755)
     run("mv", "old name.txt", "new name.txt")
     run("add", "-A")
-    words, diff = find("It works on:\n- a list\n\nChanges:\n" + changes.changes(str(folder), ""))
+    words, diff = find(
+        "It works on:\n- a list\n\nChanges:\n" + changes.describe_changes(str(folder), "")
+    )
     assert words.startswith("It works on:\n- a list\n\nChanges:\n") and "diff --git" not in words
     html = render(diff)
     assert read(html).faults == [] and "<pre" not in html

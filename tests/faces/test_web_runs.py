@@ -336,7 +336,7 @@ def test_changes_that_cannot_be_shown_are_explained(inbox, tmp_path):
     assert "Its folder does not exist" in shown(inbox, f"/runs/{gone.id}?changes=shown")
     more = {"folder": str(tmp_path), "root": str(tmp_path), "branch": "gate/run-2"}
     foreign = add_run(inbox.store, **more)
-    assert "is no worktree of a run" in shown(inbox, f"/runs/{foreign.id}?changes=shown")
+    assert "is not a worktree of a run" in shown(inbox, f"/runs/{foreign.id}?changes=shown")
 
 
 @pytest.mark.proves("WEB-88")

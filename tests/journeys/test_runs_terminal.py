@@ -58,7 +58,7 @@ def test_leaving_a_run_at_work_ends_its_agent(world, project, terminal):
     terminal.until("… slow works, ")
     terminal.type("", "C-c")
     seen = terminal.until("exit code 130")
-    assert "Run 1: stuck: interrupted; go on with: gate resume 1" in seen
+    assert "Run 1: stuck: interrupted. Continue with: gate resume 1" in seen
     assert not lives(pid)
     project.go()
     terminal.kill()

@@ -166,9 +166,9 @@ def use_all(project, workspace, number=1):
     shutil.rmtree(place.root)
     workspace.restore(place, number, "2")
     assert files(place.folder)["a.txt"] == b"later\n"
-    assert "commit " in git_changes.changes(place.folder, "2001-01-01T00:00:00Z")
-    assert "later" in git_changes.changes(place.folder, "")
-    assert repositories.ignores(os.path.join(project, "build", "x"))
+    assert "commit " in git_changes.describe_changes(place.folder, "2001-01-01T00:00:00Z")
+    assert "later" in git_changes.describe_changes(place.folder, "")
+    assert repositories.is_ignored(os.path.join(project, "build", "x"))
     assert "not committed" in workspace.remove(place, number)
     task = begin(workspace, project, run_id=number + 50, onto=["one", "two"])
     write(task.folder, done_txt="done\n")
@@ -267,7 +267,7 @@ def test_no_program_of_nested_repositories_runs(target, workspace, trap, ban, tm
     trace.unlink(missing_ok=True)
     workspace.snapshot(place, 1, "1")
     workspace.diff(place)
-    git_changes.changes(place.folder, "")
+    git_changes.describe_changes(place.folder, "")
     write(place.folder, a_txt="changed\n")
     workspace.commit(place, "Work", "1")
     workspace.remove(place, 1)
@@ -303,7 +303,7 @@ def test_settings_swapped_during_a_command_run_nothing(target, workspace, trap, 
             write(place.folder, a_txt=f"{number}\n")
             workspace.snapshot(place, 1, str(number))
             workspace.diff(place)
-            git_changes.changes(place.folder, "")
+            git_changes.describe_changes(place.folder, "")
     finally:
         is_over.set()
         swapper.join()
@@ -324,10 +324,10 @@ def test_unreadable_settings_mean_no_git(project, workspace, monkeypatch):
         return real(folders, environ, words, *rest, **more)
 
     monkeypatch.setattr(repositories, "run_git", noting)
-    with pytest.raises(GateError, match=r"cannot be read, so git is not run there: .*line"):
+    with pytest.raises(GateError, match=r"cannot be read, so git was not run: .*line"):
         workspace.make(str(project), 2)
     assert set(commands) == {"config"}
-    assert "so git is not run there" in git_changes.changes(place.folder, "")
+    assert "so git was not run" in git_changes.describe_changes(place.folder, "")
     # A worktree keeps the settings of its creation.
     assert workspace.snapshot(place, 1, "1")
 
@@ -337,14 +337,14 @@ def test_settings_cut_short_mean_no_git(project, monkeypatch):
     """A setting that is too long is not cut: the rest could change its meaning."""
     with (project / ".git/config").open("a") as file:
         file.write("[user]\n" + f"\tname = {'x' * 500}\n" * 1000)
-    assert "so git is not run there" in git_changes.changes(str(project), "")
+    assert "so git was not run" in git_changes.describe_changes(str(project), "")
 
 
 @pytest.mark.proves("GIT-3")
 @pytest.mark.parametrize("name", ["refStorage", "unheardOf"])
 def test_unknown_formats_are_refused(project, workspace, name):
     plant(project, {"core.repositoryformatversion": "1", f"extensions.{name}": "reftable"}, "")
-    with pytest.raises(UsageError, match=rf"(?s)not run there.*{name.lower()}|reftable format"):
+    with pytest.raises(UsageError, match=rf"(?s)was not run.*{name.lower()}|reftable format"):
         workspace.make(str(project), 1)
 
 
@@ -378,13 +378,13 @@ def test_damaged_files_of_git_are_named(project, workspace, name, content):
 
 def record_environ(monkeypatch):
     seen = []
-    real = repositories._popen
+    real = repositories._start_git
 
     def noting(folder, environ, *rest, **named):
         seen.append(environ)
         return real(folder, environ, *rest, **named)
 
-    monkeypatch.setattr(repositories, "_popen", noting)
+    monkeypatch.setattr(repositories, "_start_git", noting)
     return seen
 
 

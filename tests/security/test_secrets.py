@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from tests.support.people import a_person
 
-from gatebell import Gate, RefusedError
+from gatebell import Gate
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
+from gatebell.errors import RefusedError
 from gatebell.services.asks import answer_ask, wait_for_ask
 
 CANARY = "correct-horse-battery-staple-9137"

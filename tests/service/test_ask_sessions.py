@@ -19,8 +19,8 @@ from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
+    AskExpiredError,
     RefusedError,
-    TimedOutError,
     UsageError,
 )
 from gatebell.ports.results import Conflict, Done
@@ -125,7 +125,7 @@ def test_whose_time_is_used_up_can_still_answer(store):
     seated = sit(store, ask)
     store.clock.advance(11)
     ask_session.close_visit(store, seated.visit, ADA, "left")
-    with pytest.raises(TimedOutError, match=f"gate answer {ask.id}"):
+    with pytest.raises(AskExpiredError, match=f"gate answer {ask.id}"):
         sit(store, ask)
     answer_ask.answer(store, ask.id, ADA, Given("no"))
     assert (result(store, ask).outcome, result(store, ask).response) == ("completed", "rejected")
@@ -171,7 +171,7 @@ def test_person_closes_a_session_as_failed(store):
     ask_session.fail(store, ask.id, ADA, "it will not work")
     assert (result(store, ask).outcome, result(store, ask).note) == ("failed", "it will not work")
     text = create_ask.ask(store, Request("Why?"), Origin(), ADA).ask
-    with pytest.raises(UsageError, match="is no session"):
+    with pytest.raises(UsageError, match="is not a session"):
         ask_session.fail(store, text.id, ADA, "")
 
 
@@ -182,7 +182,7 @@ def test_who_may_not_decide_may_not_sit(store):
     with pytest.raises(AgentRefusedError, match="opens an agent's session"):
         sit(store, ask, agent)
     text = create_ask.ask(store, Request("Why?"), Origin(), ADA).ask
-    with pytest.raises(UsageError, match="is no session"):
+    with pytest.raises(UsageError, match="is not a session"):
         sit(store, text)
 
 
@@ -223,7 +223,7 @@ def test_result_names_all_whose_votes_decided(store, votes, names):
     assert audit.verify(store) == []
     forged = store.asks.get(ask.id)._replace(settled_by="person:eve, person:ada")
     store.asks.change(Change(forged._replace(version=forged.version + 1), ()), forged.version)
-    assert any("says otherwise" in fault for fault in audit.verify(store))
+    assert any("says something different" in fault for fault in audit.verify(store))
 
 
 @pytest.mark.proves("FLT-6")

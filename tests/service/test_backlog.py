@@ -56,7 +56,7 @@ def test_ids_are_taken_in_every_spelling(store):
     for spelling in (task.id, task.id.upper(), name, f" {name} "):
         assert backlog.get(store, spelling) == task
     assert backlog.look_up(store, task.id[:4]) == task
-    with pytest.raises(NotFoundError, match=f"not a whole id: write {task.id}"):
+    with pytest.raises(NotFoundError, match=f"not a complete id: write {task.id}"):
         backlog.get(store, task.id[:5])
     for nobody in ("tm-zzzzz", "", "tm-"):
         with pytest.raises(NotFoundError, match="there is no task"):
@@ -67,7 +67,7 @@ def test_ids_are_taken_in_every_spelling(store):
 def test_ambiguous_abbreviation_is_refused(store):
     for _ in range(40):
         create(store)
-    with pytest.raises(UsageError, match="may be tm-"):
+    with pytest.raises(UsageError, match="matches tm-"):
         backlog.look_up(store, "tm-")
 
 
@@ -97,7 +97,7 @@ def test_task_cannot_depend_on_or_contain_itself(store):
     backlog.update(store, second.id, ADA, {"parent": first.id})
     with pytest.raises(RefusedError, match="be part of itself"):
         backlog.update(store, first.id, ADA, {"parent": second.id})
-    with pytest.raises(NotFoundError, match="does not need"):
+    with pytest.raises(NotFoundError, match="does not depend on"):
         backlog.free(store, third.id, ADA, [first.id])
 
 
@@ -119,7 +119,7 @@ def test_claim_by_hand_is_released_closed_and_reopened(store):
         backlog.release(store, task.id, ADA)
     assert backlog.defer(store, task.id, ADA, "later").status == "later"
     assert backlog.reopen(store, task.id, ADA).state == "open"
-    with pytest.raises(RefusedError, match="nothing to reopen"):
+    with pytest.raises(RefusedError, match="cannot be reopened"):
         backlog.reopen(store, task.id, ADA)
     assert backlog.close(store, task.id, ADA).closed_at is not None
     with pytest.raises(RefusedError, match="is already closed"):
@@ -168,7 +168,7 @@ def test_second_different_ask_for_a_task_is_refused(store):
     first = ask_for(store, task)
     again = ask_for(store, task)
     assert (again.ask.id, again.attached) == (first.ask.id, True)
-    with pytest.raises(RefusedError, match=f"waits for an answer already: {first.ask.id}"):
+    with pytest.raises(RefusedError, match=f"already waits for an answer to {first.ask.id}"):
         ask_for(store, task, "And then?")
     create_ask.cancel(store, first.ask.id, ADA, "never mind")
     assert backlog.get(store, task.id).state == "in_progress"
@@ -260,7 +260,7 @@ def test_three_failures_in_a_row_pause_taking_tasks(store, caplog):
     assert taking.take_up(), "a completed one in between has cleared the count"
     taking.note_end(over(store, "failed"))
     assert taking.take_up() is None
-    assert "no new ones are taken up for 5 minutes" in caplog.text
+    assert "no new task is started for 5 minutes" in caplog.text
     store.clock.advance(301)
     assert taking.take_up()
 

@@ -9,13 +9,13 @@ import pytest
 from tests.support.flow_harness import house
 from tests.support.people import a_person
 
-from gatebell import Gate, HumanInput, Phase, Selection, Structured, UnfinishedError, Workflow
+from gatebell import Gate, HumanInput, Phase, Selection, Structured, Workflow
 from gatebell.api.backlog import Backlog
-from gatebell.api.flows import ask, ask_interactive, flow
+from gatebell.api.flows import ask_interactive, choose, flow
 from gatebell.app import wiring
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.text.suggestions import suggest
-from gatebell.errors import NotFoundError, UsageError
+from gatebell.errors import NotFoundError, UnfinishedError, UsageError
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_people
@@ -75,7 +75,7 @@ def test_unknown_kind_is_refused(gate):
     ({"mcp_config": "tools.json"}, "mcp_config: there is no file .*/tools.json"),
     ({"resume_session": "claude/x"}, "resume_session: there is no conversation claude/x"),
     ({"resume_session": "claud/x"}, "resume_session: .*did you mean 'claude'"),
-    ({"resumesession": "x"}, "takes no resumesession; did you mean 'resume_session'"),
+    ({"resumesession": "x"}, "does not take 'resumesession'; did you mean 'resume_session'"),
 ])  # fmt: skip
 def test_session_refuses_missing_folders_files_and_sessions(
     gate, tmp_path, monkeypatch, options, told
@@ -132,7 +132,7 @@ def test_agent_function_must_not_change_state(change):
 @pytest.mark.proves("EASE-13")
 def test_structured_needs_a_schema(gate):
     with pytest.raises(UsageError, match=r"Structured\(schema\) needs a schema, got None"):
-        gate.human.request_interactive("Q", {"outcome": Structured(None)})
+        gate.human.request_interactive("Q", {"returns": Structured(None)})
 
 
 @pytest.mark.proves("EASE-14")
@@ -160,10 +160,10 @@ def test_choice_needs_two_options(gate, house):
     with pytest.raises(UsageError, match=told):
         gate.choose("Which?", ["only"])
     with pytest.raises(UsageError, match=told):
-        gate.human.request_interactive("Q", {"outcome": Selection(["only"])})
+        gate.human.request_interactive("Q", {"returns": Selection(["only"])})
     with pytest.raises(UsageError, match=told):
         Workflow("w", phases=[Phase("a", human=HumanInput("?", "choice", ["x"]), terminal=True)])
-    assert told in house.go(lambda _: ask("Which?", options=["only"]).value).reason
+    assert told in house.go(lambda _: choose("Which?", ["only"]).value).reason
     create_ask.ask(gate.store, Request("?", "choice", ("A", "Other…")), Origin(), a_person())
 
 

@@ -13,7 +13,7 @@ from tests.support.people import a_person
 
 from gatebell.cli.asks import ask_loop
 from gatebell.cli.asks.ask_loop import Bringer
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.file_protocol import folders
 from gatebell.file_protocol.folders import Helpers
 from gatebell.file_protocol.listener import HeldError, Listener
@@ -193,7 +193,7 @@ def test_typed_answer_is_shown_again_after_a_store_error(project, monkeypatch):
     real = answer_ask.answer
 
     def broken(*_, **__):
-        raise StoreTroubleError("it was busy")
+        raise StoreError("it was busy")
 
     monkeypatch.setattr(answer_ask, "answer", broken)
     assert bringer._bring_up_next() is False

@@ -10,23 +10,15 @@ import pytest
 from tests.support.flow_harness import Crash, done, house, needs
 from tests.support.people import a_person
 
-from gatebell import (
-    MissingAgentError,
-    StepFailedError,
-    UsageError,
-    ask,
-    flow,
-    log,
-    pause,
-    run,
-    step,
-)
+from gatebell import ask, flow, pause, run
 from gatebell.adapters.system import processes
+from gatebell.api.flows import log, step
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.digests import text_digest
 from gatebell.domain.runs.runs import RunChange, Turn
+from gatebell.errors import MissingAgentError, StepFailedError, UsageError
 from gatebell.ports.agents import Ended
 from gatebell.services.asks import answer_ask, ask_messages, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
@@ -816,7 +808,7 @@ def test_scripted_agent_says_the_words_of_its_script(house):
     over = house.go(lambda _: [run("coder", on_error="return").status for _ in range(3)])
     assert over.result == ["ERROR", "DONE", "ERROR"]
     over = house.go(lambda _: run("coder").status)
-    assert over.state == "failed" and "the script of coder is over" in over.reason
+    assert over.state == "failed" and "the script of coder has no line" in over.reason
     with pytest.raises(UsageError):
         house.agents["coder"].join(house.agents["coder"].orders[0])
     house.agent("coder", lambda order, _: done(order.role.name))

@@ -9,11 +9,12 @@ import pytest
 from tests.support.flow_harness import Crash, done, house, needs
 from tests.support.people import a_person
 
-from gatebell import MissingAgentError, flow, run
+from gatebell import flow, run
 from gatebell.adapters.agents import session_logs
 from gatebell.adapters.agents.python_function import PythonDriver
 from gatebell.api.flows import Flow
 from gatebell.domain.runs.flow_terms import FlowTerms
+from gatebell.errors import MissingAgentError
 from gatebell.ports.agents import Ended
 from gatebell.services.asks import ask_messages
 from gatebell.services.permissions import permit_call
@@ -141,7 +142,7 @@ def test_number_of_questions_of_an_agent_is_limited(house):
     house.answer_and_drive("one")
     status, reason, _ = house.answer_and_drive("two").result
     assert (status, house.pending()) == ("ERROR", [])
-    assert reason == "it has asked 2 times and may not again; now it asked: Question 3?"
+    assert reason == "it may ask 2 times and has done so; now it asked: Question 3?"
 
 
 @pytest.mark.proves("TASK-27")

@@ -11,9 +11,11 @@ import pytest
 from tests.support.flow_harness import Crash, done, house, needs
 from tests.support.people import a_person, an_agent
 
-from gatebell import AgentRefusedError, RefusedError, UsageError, flow, pause, run, step
+from gatebell import flow, pause, run
 from gatebell.adapters.system import processes
+from gatebell.api.flows import step
 from gatebell.domain.runs.roles import Role
+from gatebell.errors import AgentRefusedError, RefusedError, UsageError
 from gatebell.services.asks import ask_messages
 from gatebell.services.runs import manage_runs, run_journal
 
@@ -36,9 +38,9 @@ def test_approval_holds_only_for_the_shown_context(house):
     context[0] = "production"
     house.answer("yes")
     assert house.drive().state == "stuck" and deployed == ["staging"]
-    with pytest.raises(AgentRefusedError, match="only a person takes up a run"):
+    with pytest.raises(AgentRefusedError, match="only a person resumes a run"):
         manage_runs.resume(house.store, house.run_id, an_agent(), "1")
-    with pytest.raises(AgentRefusedError, match="only a person opens a run from another"):
+    with pytest.raises(AgentRefusedError, match="only a person forks a run"):
         manage_runs.fork(house.store, house.folders, house.run_id, "1", an_agent())
     with pytest.raises(RefusedError, match="so its old answer cannot be kept"):
         house.resume("1")
@@ -248,7 +250,7 @@ def test_missing_or_moved_folder_halts_the_run(house, tmp_path, what):
     if what == "link":
         folder.symlink_to(victim)
     halted = house.answer_and_drive("yes")
-    assert halted.state == "stuck" and "is gone, or a link now" in halted.reason
+    assert halted.state == "stuck" and "is gone or is now a link" in halted.reason
     assert not list(victim.iterdir()) and not coder.orders
     folder.unlink(missing_ok=True)
     (tmp_path / "moved").rename(folder)

@@ -16,10 +16,12 @@ from tests.support.flow_harness import Crash, done, house, needs, real_house
 from tests.support.people import a_person
 from tests.support.waiting import eventually
 
-from gatebell import StoreTroubleError, flow, parallel, pause, run, sleep, step
+from gatebell import flow, pause, run
 from gatebell.adapters.engines.local import Worker
 from gatebell.adapters.system import processes
+from gatebell.api.flows import parallel, sleep, step
 from gatebell.domain.runs.runs import RunChange
+from gatebell.errors import StoreError
 from gatebell.services.asks import apply_deadlines
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Heartbeat
@@ -137,7 +139,7 @@ def test_heartbeat_renews_claims_and_survives_errors(house, monkeypatch):
     def extending(run_now, to):
         beats.append(run_now.id)
         if len(beats) == 1:
-            raise StoreTroubleError("busy")
+            raise StoreError("busy")
         return extend(run_now, to)
 
     monkeypatch.setattr(house.store.runs, "extend", extending)
@@ -183,11 +185,11 @@ def test_unrecordable_step_stops_the_run(house, monkeypatch):
 
     def full(new, expected):
         if new.calls:
-            raise StoreTroubleError("the disk is full")
+            raise StoreError("the disk is full")
         return change(new, expected)
 
     monkeypatch.setattr(house.store.runs, "change", full)
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         house.drive()
     assert did == ["first"] and house.run().state == "running"
     monkeypatch.setattr(house.store.runs, "change", change)
@@ -410,7 +412,7 @@ def test_worker_survives_an_error_of_one_run(house, caplog):
         change = RunChange(run_now._replace(state="stuck", reason="x"))
         house.store.runs.change(change, run_now)
         if len(driven) == 1:
-            raise StoreTroubleError("the disk is full")
+            raise StoreError("the disk is full")
         return run_now
 
     for _ in range(3):
@@ -430,7 +432,7 @@ def test_worker_survives_an_error_while_it_looks(house, caplog, monkeypatch):
         looks.append(1)
         house.clock.advance(2)
         if len(looks) < 3:
-            raise StoreTroubleError("it was busy")
+            raise StoreError("it was busy")
         made.stop()
 
     house.start(lambda _: 1)
@@ -483,7 +485,7 @@ def test_busy_worker_takes_over_nothing(house):
 def test_agent_in_a_turn_cannot_pass_its_gate(real_house):
     house = real_house
     # That process has a clock of its own.
-    house.go(lambda _: bool(pause("Go?", expires_seconds=9e7)))
+    house.go(lambda _: bool(pause("Go?", timeout=9e7)))
     told = {**os.environ, "GATE_TURN": "t-abc", "GATE_STORE": house.store.path}
     words = [sys.executable, "-m", "gatebell", "answer", house.ask().id, "yes"]
     said = subprocess.run(words, env=told, capture_output=True, text=True, check=False, timeout=60)

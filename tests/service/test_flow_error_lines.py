@@ -7,19 +7,10 @@ import json
 import pytest
 from tests.support.flow_harness import house
 
-from gatebell import (
-    BranchFailedError,
-    HumanInput,
-    Phase,
-    StepFailedError,
-    UnfinishedError,
-    Workflow,
-    parallel,
-    pause,
-    run,
-    step,
-)
+from gatebell import HumanInput, Phase, Workflow, pause, run
+from gatebell.api.flows import parallel, step
 from gatebell.domain.runs.journals import describe_error
+from gatebell.errors import BranchFailedError, StepFailedError, UnfinishedError
 from gatebell.testing import MemoryStore
 
 __all__ = ["house"]

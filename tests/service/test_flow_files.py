@@ -73,7 +73,7 @@ def test_all_roles_are_listed_with_faults_of_the_others(home, project):
     write(project / ".claude/agents/.hidden.md", "")
     write(home / "home/.claude/agents/broken.md", "hidden by the broken one")
     write(home / "home/.claude/agents/my agent.md", "")
-    found = role_files.all(str(project))
+    found = role_files.list_roles(str(project))
     own = [one for one in found.roles if one.name not in COME_ALONG]
     assert [(one.name, one.instructions) for one in own] == [
         ("architect", "plans"),
@@ -83,7 +83,7 @@ def test_all_roles_are_listed_with_faults_of_the_others(home, project):
         f"{project}/.gate/agents/broken.md, line 2",
         "'my agent' is not a name for a role",
     ]
-    elsewhere = [one.name for one in role_files.all(str(home / "nowhere")).roles]
+    elsewhere = [one.name for one in role_files.list_roles(str(home / "nowhere")).roles]
     assert elsewhere == sorted(["broken", *COME_ALONG])
 
 
@@ -103,8 +103,8 @@ def test_unreadable_or_foreign_file_is_refused_with_a_sentence(home, project):
     refused = {
         "link": (RefusedError, "leads out of"),
         "dangling": (UsageError, "cannot be read: No such file"),
-        "folder": (UsageError, "is not a file"),
-        "pipe": (UsageError, "is not a file"),
+        "folder": (UsageError, "is not a regular file"),
+        "pipe": (UsageError, "is not a regular file"),
         "huge": (UsageError, "is longer than"),
         "latin": (UsageError, "line 2: this is not UTF-8"),
     }
@@ -112,7 +112,7 @@ def test_unreadable_or_foreign_file_is_refused_with_a_sentence(home, project):
         with pytest.raises(kind, match=sentence) as caught:
             role_files.find(str(project), name)
         assert str(agents / f"{name}.md") in str(caught.value)
-    assert len(role_files.all(str(project)).problems) == len(refused)
+    assert len(role_files.list_roles(str(project)).problems) == len(refused)
 
 
 @pytest.mark.proves("S2-7", "S2-B2", "RUN-214")
@@ -142,7 +142,7 @@ def test_flow_files_are_found_by_path_and_by_name(home, project, monkeypatch):
         "flows/other.py": elsewhere,
         "./flows/other.py:x": elsewhere,
     }
-    assert [tuple(one) for one in flow_files.all(str(project))] == [
+    assert [tuple(one) for one in flow_files.list_files(str(project))] == [
         ("feature", ours),
         ("release", users),
     ]
@@ -152,7 +152,7 @@ def test_flow_files_are_found_by_path_and_by_name(home, project, monkeypatch):
 
 @pytest.mark.proves("RUN-233", "LAW-10")
 def test_missing_flow_lists_the_existing_ones(project):
-    with pytest.raises(NotFoundError, match=r"a flow is a file in \.gate/flows/"):
+    with pytest.raises(NotFoundError, match=r"write one to \.gate/flows/"):
         flow_files.find(str(project), "feature")
     write(project / ".gate/flows/release.py")
     with pytest.raises(NotFoundError, match=r"no flow 'feature' .*; there are release"):
@@ -172,15 +172,15 @@ def test_nothing_is_read_from_a_folder_that_agents_write(home, project):
     (project / ".gate/flows/link.py").symlink_to(path)
     (home / "link.py").symlink_to(path)
     for named in (path, str(home / "link.py")):
-        with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+        with pytest.raises(RefusedError, match="is in the worktree of a run"):
             flow_files.find(str(project), named)
-        with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+        with pytest.raises(RefusedError, match="is in the worktree of a run"):
             flow_files.read(named)
     with pytest.raises(RefusedError, match="leads out of"):
         flow_files.find(str(project), "link")
-    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+    with pytest.raises(RefusedError, match="is in the worktree of a run"):
         flow_files.find(str(worktree), "feature")
-    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+    with pytest.raises(RefusedError, match="is in the worktree of a run"):
         role_files.find(str(worktree), "coder")
 
 
@@ -283,16 +283,16 @@ def test_tracebacks_show_the_lines_that_were_run(project):
 @pytest.mark.proves("RUN-238")
 def test_flow_is_chosen_by_request_file_name_or_alone(project):
     several = load(write(project / "my-feature.py", flow_named("release", "my_feature")))
-    assert list(flow_files.flows_in(several)) == ["release", "my_feature"]
+    assert list(flow_files.find_flows(several)) == ["release", "my_feature"]
     assert flow_files.choose(several)[1]("x") == "my_feature"
     assert flow_files.choose(several, "release")[0] == "release"
     only = load(write(project / "x.py", flow_named("feature")))
     assert flow_files.choose(only)[0] == "feature"
     path = write(project / "y.py", flow_named("one", "two"))
-    with pytest.raises(UsageError, match=r"holds one, two: say which, as .*y\.py:one"):
+    with pytest.raises(UsageError, match=r"has one, two: choose one, for example .*y\.py:one"):
         flow_files.choose(load(path))
-    with pytest.raises(UsageError, match="holds feature: say which"):
+    with pytest.raises(UsageError, match="has feature: choose one"):
         flow_files.choose(only, "flow")
     nothing = write(project / "z.py", "from unittest.mock import call, Mock\nm = Mock()\nn = 3\n")
-    with pytest.raises(UsageError, match="holds no flow: write @flow"):
+    with pytest.raises(UsageError, match="has no flow: write @flow"):
         flow_files.choose(load(nothing))

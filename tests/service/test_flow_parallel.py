@@ -8,18 +8,9 @@ import threading
 import pytest
 from tests.support.flow_harness import Crash, done, needs, real_house
 
-from gatebell import (
-    BranchFailedError,
-    StepFailedError,
-    context,
-    flow,
-    parallel,
-    pause,
-    run,
-    sleep,
-    step,
-    stuck,
-)  # fmt: skip
+from gatebell import flow, pause, run, stuck
+from gatebell.api.flows import context, parallel, sleep, step
+from gatebell.errors import BranchFailedError, StepFailedError  # fmt: skip
 
 __all__ = ["real_house"]
 

@@ -45,8 +45,8 @@ def test_timed_out_ask_reminds_and_waits_on(house, what):
 def test_ask_keeps_its_own_time_and_default(house):
     @flow(on_timeout="notify_again", human_timeout=60)
     def careful(_):
-        pause("Go?", expires_seconds=20)
-        return ask("Name?", expires_seconds=30, default="x").value
+        pause("Go?", timeout=20)
+        return ask("Name?", timeout=30, default="x").value
 
     house.go(careful)
     clock = house.ask().deadlines
@@ -88,12 +88,12 @@ def test_held_call_reminds_as_the_flow_says(house, monkeypatch):
 
 @pytest.mark.proves("EASE-2")
 @pytest.mark.parametrize(("ways", "told"), [
-    ({"remind_every": 0}, "remind_every is a number of seconds at least 1, not 0"),
-    ({"remind_every": "1h"}, "remind_every is a number of seconds at least 1, not '1h'"),
-    ({"remind_every": True}, "remind_every is a number"),
-    ({"human_timeout": float("nan")}, "human_timeout must be a number of seconds above 0, got nan"),
-    ({"human_timeout": float("inf")}, "human_timeout must be a number of seconds above 0, got inf"),
-    ({"human_timeout": 0.5, "on_timeout": "notify_again"}, "at least 1, not 0.5"),
+    ({"remind_every": 0}, "remind_every must be a number of seconds at least 1, or a timedelta, got 0"),
+    ({"remind_every": "1h"}, "remind_every must be a number of seconds at least 1, or a timedelta, got '1h'"),
+    ({"remind_every": True}, "remind_every must be a number"),
+    ({"human_timeout": float("nan")}, "human_timeout must be a number of seconds above 0, or a timedelta, got nan"),
+    ({"human_timeout": float("inf")}, "human_timeout must be a number of seconds above 0, or a timedelta, got inf"),
+    ({"human_timeout": 0.5, "on_timeout": "notify_again"}, "at least 1, or a timedelta, got 0.5"),
     ({"on_timeout": "remind"}, "stuck, fail, return, notify_again, not 'remind'"),
 ])  # fmt: skip
 def test_flow_refuses_times_that_mean_nothing(ways, told):

@@ -9,28 +9,16 @@ import pytest
 from tests.support.flow_harness import Crash, done, house, needs, real_house
 from tests.support.people import a_person, an_agent
 
-from gatebell import (
+from gatebell import GateError, ask, flow, pause, run, stuck
+from gatebell.api import flows  # fmt: skip
+from gatebell.api.flows import context, log, now, parallel, random, read, sleep, step
+from gatebell.errors import (
     BranchFailedError,
-    GateError,
     NotFoundError,
     RefusedError,
     StepFailedError,
     UsageError,
-    ask,
-    context,
-    flow,
-    log,
-    now,
-    parallel,
-    pause,
-    random,
-    read,
-    run,
-    sleep,
-    step,
-    stuck,
 )
-from gatebell.api import flows  # fmt: skip
 from gatebell.services.asks.create_ask import only_ask
 from gatebell.services.runs import manage_runs
 
@@ -258,7 +246,7 @@ def test_fork_shares_records_asks_again_and_forks_sessions(house):
 
 @pytest.mark.proves("RUN-430", "LAW-4")
 def test_approval_by_ask_is_asked_again_in_a_fork(house):
-    house.go(lambda _: [bool(ask("Go?", "approval")), ask("Name?").value, bool(pause("Now?"))])
+    house.go(lambda _: [bool(pause("Go?")), ask("Name?").value, bool(pause("Now?"))])
     house.answer_and_drive("yes")
     house.answer_and_drive("Ada")
     house.fork("3")
@@ -654,12 +642,12 @@ def test_only_ended_runs_are_deleted(house):
 @pytest.mark.proves("RUN-457")
 def test_concurrent_change_is_refused(house, monkeypatch):
     monkeypatch.setattr(house.store.runs, "change", lambda *_: False)
-    with pytest.raises(RefusedError, match="somebody else"):
+    with pytest.raises(RefusedError, match="another process"):
         house.start(lambda _: 1)
     monkeypatch.undo()
     house.go(lambda _: 1)
     monkeypatch.setattr(house.store.runs, "delete", lambda *_: False)
-    with pytest.raises(RefusedError, match="somebody else"):
+    with pytest.raises(RefusedError, match="another process"):
         manage_runs.delete(house.store, house.run_id, a_person())
 
 

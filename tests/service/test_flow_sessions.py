@@ -9,10 +9,11 @@ import pytest
 from tests.support.flow_harness import house
 from tests.support.people import a_person
 
-from gatebell import Approval, UsageError, ask, ask_interactive, flow
-from gatebell.api.schemas import Selection, Structured
+from gatebell import Approval, ask, ask_interactive, flow
+from gatebell.api.schemas import Selection
 from gatebell.domain.digests import digest
 from gatebell.domain.sessions.visits import Terms
+from gatebell.errors import UsageError
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import manage_runs
@@ -34,9 +35,9 @@ def reviewed(prompt):
         "Is this safe?",
         context={"findings": ["a", "b"]},
         system_prompt="You help a security engineer.",
-        outcome=Structured(Review),
+        returns=Review,
         capture_transcript=True,
-        session_seconds=600,
+        session_timeout=600,
     )
     if result.outcome != "completed":
         return [result.outcome, result.response, result.note]
@@ -45,7 +46,7 @@ def reviewed(prompt):
 
 @flow
 def gated(prompt):
-    result = ask_interactive("May it go out?", outcome=Approval())
+    result = ask_interactive("May it go out?", returns=Approval)
     return [result.outcome, result.response]
 
 
@@ -119,13 +120,14 @@ def test_session_of_a_stopped_run_is_asked_again(house):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"timeout": 5}, "takes no timeout"),
-        ({"outcome": "approve"}, "outcome is Approval"),
-        ({"outcome": Selection("abc")}, "use a list of texts"),
+        ({"outcome": Approval}, "does not take 'outcome'; did you mean 'returns'?"),
+        ({"sessionTimeout": 5}, "did you mean 'session_timeout'?"),
+        ({"returns": "approve"}, "not the text 'approve'"),
+        ({"returns": Selection("abc")}, "use a list of texts"),
         ({"participants": "ada"}, "expected a list for participants"),
         ({"notify": "ada"}, "expected a list for notify"),
-        ({"session_seconds": -1}, "above 0"),
-        ({"participants": ["ada"], "outcome": Approval()}, "gate person add"),
+        ({"session_timeout": -1}, "above 0"),
+        ({"participants": ["ada"], "returns": Approval}, "gate person add"),
     ],
 )
 def test_invalid_arguments_are_refused_at_once(house, options, sentence):

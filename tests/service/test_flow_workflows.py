@@ -6,7 +6,9 @@ import pytest
 from tests.support.flow_harness import done, house, needs
 from tests.support.people import a_person
 
-from gatebell import StepFailedError, UsageError, ask, flow, pause, run, stuck
+from gatebell import ask, flow, pause, run, stuck
+from gatebell.api.flows import choose
+from gatebell.errors import StepFailedError, UsageError
 from gatebell.services.asks import create_ask
 
 __all__ = ["house"]
@@ -228,10 +230,10 @@ def test_unanswered_question_ends_as_the_flow_says(house, what, on_timeout, stat
     house.clock.advance(1)
     over = house.drive()
     assert over.state == state
-    told = {"stuck": "timed out", "fail": "TimedOutError", "return": ""}[on_timeout]
+    told = {"stuck": "timed out", "fail": "AskExpiredError", "return": ""}[on_timeout]
     assert told in over.reason
     if on_timeout == "return":
-        assert over.result in ("timed_out", "nobody answered in time")
+        assert over.result in ("timed_out", "no person answered in time")
     else:
         # After resuming, the question is asked again.
         assert house.resume().state == "waiting_human" and len(house.pending()) == 1
@@ -254,7 +256,7 @@ def test_failing_timeout_fails_again_when_replayed(house):
     house.clock.advance(60)
     house.drive()
     assert house.answer_and_drive("yes").result is True
-    assert len(seen) == 2 and seen[0] == seen[1] and seen[0][0] == "TimedOutError"
+    assert len(seen) == 2 and seen[0] == seen[1] and seen[0][0] == "AskExpiredError"
 
 
 @pytest.mark.proves("RUN-423", "S2-24")
@@ -268,7 +270,7 @@ def test_without_another_word_people_have_a_day(house):
 def test_expired_gate_is_not_true(house):
     @flow(on_timeout="return")
     def patient(_):
-        gate = pause("Go?", expires_seconds=5)
+        gate = pause("Go?", timeout=5)
         return [bool(gate), gate.status, gate.reason]
 
     house.go(patient)
@@ -278,7 +280,7 @@ def test_expired_gate_is_not_true(house):
 
 @pytest.mark.proves("RUN-423")
 def test_declared_default_answers_an_expired_question(house):
-    house.go(lambda _: ask("Name?", default="none", expires_seconds=5).value)
+    house.go(lambda _: ask("Name?", default="none", timeout=5).value)
     house.clock.advance(5)
     assert house.drive().result == "none"
 
@@ -298,7 +300,7 @@ def test_invalid_flow_arguments_are_refused():
     with pytest.raises(UsageError, match="on_timeout is one of"):
         flow(on_timeout="approve")
     for seconds in (None, 0, -1, "1 h", float("nan")):
-        with pytest.raises(UsageError, match="human_timeout is a number"):
+        with pytest.raises(UsageError, match="human_timeout must be a number"):
             flow(human_timeout=seconds)
     with pytest.raises(UsageError, match="gate run FILE PROMPT"):
         pause("Go?")
@@ -313,9 +315,9 @@ def test_questions_of_every_kind_come_back_as_outcomes(house):
     def curious(_):
         return [
             ask("Name?", priority="urgent", escalations=[(5, "bob")]).value,
-            ask("Colour?", options=["red", "blue"]).value,
-            ask("Number?", "form", schema=schema).value,
-            bool(ask("Sure?", "approval")),
+            choose("Colour?", ["red", "blue"]).value,
+            ask("Number?", returns=schema).value,
+            bool(pause("Sure?")),
         ]
 
     house.store.people.add("bob", [])
@@ -334,8 +336,8 @@ def test_questions_of_every_kind_come_back_as_outcomes(house):
     "more",
     [
         {"secret": True},
-        {"kind": "form", "schema": {"type": "object", "properties": {"k": {"type": "string", "writeOnly": True}}}},
-        {"owner": "run:1/1"}, {"kind": "nothing"}, {"kind": "choice"},
+        {"returns": {"type": "object", "properties": {"k": {"type": "string", "writeOnly": True}}}},
+        {"owner": "run:1/1"}, {"returns": "nothing"}, {"timeout": "1h"},
     ],
 )  # fmt: skip
 def test_secrets_and_nonsense_are_refused_in_a_journal(house, more):
@@ -388,7 +390,7 @@ def test_insufficient_signal_continues_in_the_agent_session(house):
 
 @pytest.mark.proves("RUN-456")
 def test_invalid_signal_is_refused_and_leaves_nothing(house):
-    house.go(lambda _: [bool(pause("Go?")), ask("F?", "form", schema={"type": "object"}).value])
+    house.go(lambda _: [bool(pause("Go?")), ask("F?", returns={"type": "object"}).value])
     for status in ("DONE", "", "  "):
         with pytest.raises(UsageError):
             house.signal(status)

@@ -151,8 +151,8 @@ def test_pipe_read_by_git_is_named_at_once(project, workspace, monkeypatch, name
         with pytest.raises(GateError) as told:
             verb()
         # A file that we read is noticed at once, one that git reads after one look.
-        by_us = f"{path} is not a file, so git is not run there: remove it."
-        by_git = f"git waits without end for {path}, a pipe or device where it reads a file: remove that."
+        by_us = f"{path} is not a regular file, so git was not run: remove it."
+        by_git = f"git waits for ever for {path}, a pipe or device in place of a file: remove it."
         assert str(told.value) == (by_us if name == ".git/info/exclude" else by_git)
         assert len(looks) == (name != ".git/info/exclude")
 
@@ -194,7 +194,7 @@ def test_pipe_elsewhere_read_by_git_is_named(project, workspace, tmp_path, monke
     monkeypatch.setattr(repositories, "_PATIENCE_SECONDS", 9.0)
     with pytest.raises(GateError) as told:
         workspace.make(str(project), 1)
-    said = str(told.value).removeprefix("git waits without end for ").partition(", a pipe")[0]
+    said = str(told.value).removeprefix("git waits for ever for ").partition(", a pipe")[0]
     assert os.path.realpath(said) == path
 
 
@@ -204,7 +204,7 @@ def test_diff_only_names_a_file_too_large_for_memory(project, workspace, monkeyp
     place = workspace.make(str(project), 1)
     write(place.folder, a_txt="x\n" * 11_000_000, b_txt="small\n")
     git(place.folder, "add", ".")
-    for shown in (workspace.diff(place), quick_git.changes(place.folder, "")):
+    for shown in (workspace.diff(place), quick_git.describe_changes(place.folder, "")):
         assert "Binary files a/a.txt and b/a.txt differ" in shown and "+small" in shown
         assert len(shown) < 1_000
 
@@ -233,7 +233,7 @@ def test_pipe_before_the_diff_is_named(project, workspace, monkeypatch):
 
     monkeypatch.setattr(repositories.Repository, "beginning", add_pipe)
     monkeypatch.setattr(repositories, "_FIRST_LOOK_SECONDS", 0.3)
-    with pytest.raises(GateError, match=r"waits without end for .*gitattributes"):
+    with pytest.raises(GateError, match=r"waits for ever for .*gitattributes"):
         workspace.diff(place)
 
 

@@ -127,7 +127,7 @@ def test_codex_conversation_is_found_by_its_first_words(home):
     words = codex.open_session(fresh)
     assert words[0] == str(home / "bin" / "codex") and words[-2:] == ["--", "-x: read it"]
     assert "resume" not in words and "--model" not in words, "sonnet is claude's"
-    told_so = 'developer_instructions="Behave as /p/system.md says: read it before anything else."'
+    told_so = 'developer_instructions="Follow /p/system.md: read it before anything else."'
     assert told_so in words
     assert codex.open_session(opening(home, session="", model="o9"))[-4:-2] == ["--model", "o9"]
     with pytest.raises(UsageError, match="codex takes no mcp_config"):

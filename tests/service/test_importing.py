@@ -40,7 +40,7 @@ def test_taken_ids_are_renamed_with_their_references(store):
     assert by_title["B"].id == "tm-0li" and by_title["A"].id != taken.id
     assert by_title["B"].needs == (by_title["A"].id,) and by_title["B"].parent == by_title["A"].id
     assert len({task.id for task in done.tasks} | {taken.id}) == 5
-    assert done.remarks == [f"{taken.id} is taken by another task: it is {by_title['A'].id} here"]
+    assert done.remarks == [f"{taken.id} is the id of another task: it is {by_title['A'].id} here"]
     assert backlog.get(store, taken.id).title == "Mine"
     assert backlog.get(store, "tm-0li").unmet == 1
     assert [one.event.actor for one in store.audit.of_subject("tm-0li")] == [ADA.principal]
@@ -128,9 +128,9 @@ def test_dry_run_names_no_id_that_would_be_random(store):
     )
     done = bring_in(store, *records, dry=True)
     assert [task.id for task in done.tasks] == ["", "", "tm-new"]
-    assert done.remarks[0] == "tm-abc is taken by another task: it gets a new id here"
+    assert done.remarks[0] == "tm-abc is the id of another task: it gets a new id here"
     assert done.remarks[1].startswith("tm-abc was in_progress")
-    assert done.remarks[2] == "line 2 is part of tm-gone, which is not there"
+    assert done.remarks[2] == "line 2 is part of tm-gone, which does not exist"
 
 
 @pytest.mark.proves("TASK-78")

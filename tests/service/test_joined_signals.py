@@ -15,7 +15,7 @@ from gatebell.app.runtime import build_dependencies
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs.runs import RunChange
 from gatebell.domain.runs.signals import Signal
-from gatebell.errors import AlreadySettledError, RefusedError, StoreTroubleError
+from gatebell.errors import AlreadySettledError, RefusedError, StoreError
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.notifications import notes
@@ -207,11 +207,11 @@ def test_store_error_loses_no_signal(desk, monkeypatch):
     desk.store.runs.offer(joined.turn.id, DONE)
 
     def problem(*_):
-        raise StoreTroubleError("the disk is full")
+        raise StoreError("the disk is full")
 
     with monkeypatch.context() as patched:
         patched.setattr(answer_ask, "answer", problem)
-        with pytest.raises(StoreTroubleError):
+        with pytest.raises(StoreError):
             run_session.leave(desk.store, joined, desk.caller())
     kill_holder(desk, joined)
     assert desk.drive(run).result == ["DONE", "to the left"]

@@ -98,7 +98,7 @@ def test_choice_is_settled_by_free_text(desk):
 def test_session_stays_with_its_program_when_the_role_changes(desk):
     run = desk.run(NEEDS)
     desk.write_role("coder", "cli: codex\nmodel: other")
-    with pytest.raises(UsageError, match="nobody can join coder"):
+    with pytest.raises(UsageError, match="coder has no session to join"):
         join(desk, only(desk, run))
 
 
@@ -137,7 +137,7 @@ def test_run_number_is_found_where_an_ask_is_expected(clock):
     store = MemoryStore(clock)
     new = Run(0, "f", "f.py", "", "", "/p", "person:ada", store.now())
     run = store.runs.add(new, [], Carried())
-    with pytest.raises(NotFoundError, match="run 1 waits for nobody"):
+    with pytest.raises(NotFoundError, match="run 1 waits for no answer"):
         create_ask.find(store, "1")
     origin = Origin(project="/p", owner=f"run:{run.id}/1", started_by="person:ada")
     caller = a_person()

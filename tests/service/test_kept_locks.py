@@ -13,12 +13,13 @@ import pytest
 from tests.support.flow_harness import real_house
 from tests.support.people import a_person
 
-from gatebell import StoreTroubleError, pause
+from gatebell import pause
 from gatebell.adapters.system import processes
 from gatebell.app import daemon, locks
 from gatebell.app.wiring import open_store
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import RunChange
+from gatebell.errors import StoreError
 from gatebell.file_protocol.folders import listener_of
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Keeper
@@ -136,10 +137,10 @@ def test_older_keeper_of_a_process_speaks_for_no_newer(real_house):
     manage_runs.resume(house.store, house.run_id, a_person("ada"), keeper=newer)
 
     def fail(*_):
-        raise StoreTroubleError("the disk is full")
+        raise StoreError("the disk is full")
 
     house.store.runs.change = fail
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         newer.let_go()
     house.store.runs.change = change
     left = house.run()
@@ -245,7 +246,7 @@ def test_forked_child_holds_no_lock_of_a_worker(tmp_path):
 from gatebell.app import daemon, locks
 from gatebell.file_protocol.folders import Helpers
 os.makedirs("project/.helpers", 0o700)
-kept = [daemon.become("gate.db", "http://127.0.0.1:1"), locks.work_at("gate.db"), Helpers("project")]
+kept = [daemon.register("gate.db", "http://127.0.0.1:1"), locks.register_worker("gate.db"), Helpers("project")]
 assert kept[2].hold()
 if not os.fork():
     print("there", flush=True)
@@ -260,9 +261,9 @@ input()
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as program:  # fmt: skip
         assert program.stdout.readline() == "there\n"
-        assert daemon.find(store) and locks.is_worked_at(store)
+        assert daemon.find(store) and locks.has_worker(store)
         assert listener_of(project) is not None
         program.kill()
         program.wait()
-        assert not daemon.find(store) and not locks.is_worked_at(store)
+        assert not daemon.find(store) and not locks.has_worker(store)
         assert listener_of(project) is None

@@ -14,13 +14,15 @@ from tests.support.flow_harness import house, real_house
 from tests.support.people import a_person
 from tests.support.waiting import eventually
 
-from gatebell import HumanInput, Phase, StoreTroubleError, Workflow, pause, sleep
+from gatebell import HumanInput, Phase, Workflow, pause
 from gatebell.adapters.engines.local import Worker
 from gatebell.adapters.system import processes, run_locks
+from gatebell.api.flows import sleep
 from gatebell.app.wiring import open_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import RunChange
+from gatebell.errors import StoreError
 from gatebell.services.asks import answer_ask
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Keeper
@@ -159,11 +161,11 @@ def test_program_that_cannot_write_keeps_nothing(path, capsys):
 
     def changing(new, expected):
         if broken:
-            raise StoreTroubleError("the disk is full")
+            raise StoreError("the disk is full")
         return change(new, expected)
 
     store.runs.change = changing
-    with pytest.raises(StoreTroubleError):
+    with pytest.raises(StoreError):
         series.run("go", Asked(lambda: broken.append(1)), store=store)
     left = beside.runs.get(1)
     assert left.is_kept and not claims.is_kept(beside, left)

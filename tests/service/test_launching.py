@@ -131,7 +131,7 @@ def test_agent_that_never_reads_is_not_waited_for_forever(agents):
             for _ in range(100):
                 agent.send(LONG.encode())
 
-    with pytest.raises(GateError, match="does not read what it is told"):
+    with pytest.raises(GateError, match="did not read its input"):
         tell("sleep", "300")
     tell("true")
 

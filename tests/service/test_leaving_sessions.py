@@ -68,7 +68,11 @@ def build_end(code=0, why="", told=0):
         (build_end(130), SILENCE, ("left", "")),
         (build_end(1, told=15), SILENCE, ("left", "")),
         (build_end(-15, why="time"), SAID, ("time", "")),
-        (build_end(), Talk((), "no login"), ("failed", "claude could not talk: no login")),
+        (
+            build_end(),
+            Talk((), "no login"),
+            ("failed", "claude could not start a conversation: no login"),
+        ),
         (None, SILENCE, ("failed", "there is no folder")),
     ],
 )

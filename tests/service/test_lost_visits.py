@@ -22,7 +22,7 @@ from gatebell.adapters.system import processes, visit_locks
 from gatebell.app import runtime
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs.identities import parse_identity
-from gatebell.errors import GateError, RefusedError, StoreTroubleError
+from gatebell.errors import GateError, RefusedError, StoreError
 from gatebell.services.asks import answer_ask, apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.sessions import ask_session, presence, run_session
 
@@ -196,7 +196,7 @@ def test_visit_without_lock_is_refused_with_advice(gate):
     ask_id = ask_for_session(gate)
     with open(f"{gate.store.path}-visits", "x", encoding="utf-8"):
         pass
-    with pytest.raises(StoreTroubleError, match=r"cannot be locked .* no session is opened: make"):
+    with pytest.raises(StoreError, match=r"cannot be locked .* no session was opened: make"):
         ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1")
     assert gate.store.asks.visits(ask_id) == []
 
@@ -213,7 +213,7 @@ LOOKS = {
 @pytest.mark.proves("SES-171")
 @pytest.mark.parametrize("look", LOOKS)
 def test_lost_visit_gives_deadline_back(gate, look):
-    ask_id = ask_for_session(gate, expires=600)
+    ask_id = ask_for_session(gate, timeout=600)
     before = create_ask.get(gate.store, ask_id).deadlines.expires_at
     visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").visit
     held = create_ask.get(gate.store, ask_id).deadlines.expires_at

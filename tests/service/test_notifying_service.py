@@ -17,7 +17,7 @@ from gatebell.domain.asks.asks import Notice, Origin
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.notifications.routes import Route, parse_route
 from gatebell.domain.permissions.calls import make_call
-from gatebell.errors import DeliveryError, StoreTroubleError
+from gatebell.errors import DeliveryError, StoreError
 from gatebell.ports.channels import Post
 from gatebell.services import watcher
 from gatebell.services.asks import answer_ask, apply_deadlines, ask_messages, create_ask
@@ -132,7 +132,9 @@ def test_delivery_that_kills_its_senders_is_given_up(store):
         store.outbox.claim(ROAD.name)
         store.clock.advance(60)
     send_all(store, post)
-    assert channel.sent == [] and "every sender ended" in store.outbox.problems(1)[0].problem
+    assert (
+        channel.sent == [] and "every sender process ended" in store.outbox.problems(1)[0].problem
+    )
 
 
 @pytest.mark.proves("NTF-4")
@@ -340,7 +342,7 @@ def test_draining_ends_when_nothing_is_due_for_a_while(store):
 @pytest.mark.proves("NTF-16")
 def test_sender_survives_an_error_of_its_store(real, monkeypatch):
     channel = Recorder()
-    problems = [StoreTroubleError(), StoreTroubleError()]
+    problems = [StoreError(), StoreError()]
     claim = real.outbox.claim
 
     def fail_once(*args):
@@ -396,7 +398,7 @@ def test_store_error_during_a_slow_route_stops_no_other(real, monkeypatch):
     sender.start()
     open_ask(real)
     assert at_it.wait(PATIENCE_SECONDS) and fast.arrived.acquire(timeout=PATIENCE_SECONDS)
-    fail_next(monkeypatch, real.people, "groups", StoreTroubleError())
+    fail_next(monkeypatch, real.people, "groups", StoreError())
     open_ask(real, "And why?")
     assert fast.arrived.acquire(timeout=PATIENCE_SECONDS) and slow.sent == []
     let_go.set()
@@ -455,7 +457,7 @@ def test_thread_that_cannot_start_blocks_no_route(real, monkeypatch, caplog):
 def test_repeated_error_is_logged_once(real, caplog):
     sender = Sender(real, post_to(Recorder()))
     for words in ("one", "one", "two"):
-        sender._complain(StoreTroubleError(words))
+        sender._complain(StoreError(words))
     assert len(caplog.records) == 2
 
 

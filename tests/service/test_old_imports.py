@@ -62,7 +62,7 @@ def test_old_import_gives_the_same_thing(tmp_path, caplog, source, real):
 @pytest.mark.proves("NAME-6")
 def test_flow_with_old_imports_is_found(tmp_path):
     module = load(tmp_path, "import humangate\n\n@humangate.flow\ndef deploy(prompt):\n    pass\n")
-    assert list(flow_files.flows_in(module)) == ["deploy"]
+    assert list(flow_files.find_flows(module)) == ["deploy"]
 
 
 @pytest.mark.proves("NAME-6")

@@ -74,7 +74,7 @@ def test_signal_file_that_stays_keeps_session_shut(desk, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "unlink", refuse)
-        with pytest.raises(GateError, match="cannot be removed, and its old signal must not count"):
+        with pytest.raises(GateError, match="has an old signal that must not count"):
             run_session.open_visit(
                 desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller()
             )
@@ -116,7 +116,7 @@ def test_join_waits_for_no_stopped_joiner(desk):
     os.makedirs(f"{desk.store.path}-visits", exist_ok=True)
     with (
         desk.store.machine.join_alone(),
-        pytest.raises(RefusedError, match="at this moment: try again"),
+        pytest.raises(RefusedError, match="is opening a session: try again"),
     ):
         run_session.open_visit(
             desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller()

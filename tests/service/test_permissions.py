@@ -187,7 +187,7 @@ def test_denial_wins_over_a_grant(store):
     answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour")))
     manage_rules.add(store, an_agent(), "deny", "", "Bash(git push *)")
     decided = permit_call.decide(store, hold(), an_agent())
-    assert decided == Permission(False, "A person has ruled this out: Bash(git push *)")
+    assert decided == Permission(False, "A person denied this by a rule: Bash(git push *)")
     assert not events(store, "grant.used")
 
 
@@ -280,7 +280,7 @@ def test_only_a_person_takes_a_gate_away(store):
     assert store.audit.head() == before
     manage_rules.set_gates(store, ADA, "/p", ["Write"])
     assert len(manage_rules.gates(store)) == 3
-    with pytest.raises(UsageError, match="more than once"):
+    with pytest.raises(UsageError, match="several rules match"):
         manage_rules.end_gate(store, ADA, "Write")
     manage_rules.end_gate(store, ADA, "Bash(git push *)")
     assert [rule.pattern for rule in manage_rules.gates(store)] == ["Write", "Write"]

@@ -13,10 +13,10 @@ from tests.support.flow_harness import Crash, done, house
 from tests.support.people import a_person, an_agent
 from tests.support.waiting import eventually
 
-from gatebell import HumanInput, Phase, UsageError, Workflow
+from gatebell import HumanInput, Phase, Workflow
 from gatebell.app.wiring import open_store
 from gatebell.domain.asks.answers import Given
-from gatebell.errors import RefusedError
+from gatebell.errors import RefusedError, UsageError
 from gatebell.services.asks import answer_ask
 from gatebell.testing import MemoryStore, ScriptedPerson, auto_approve
 
@@ -108,7 +108,7 @@ def test_state_that_cannot_be_built_is_reported():
 @pytest.mark.proves("PHASE-16", "S1-B3")
 def test_no_update_brings_in_our_names(house):
     flow = Workflow("w", {}, phases=[Phase("a", agent=lambda _: 1, update=lambda _s, _o: {"approved": True}, terminal=True)])  # fmt: skip
-    assert "has a field 'approved', which is the name of what people" in house.go(flow).reason
+    assert "has a field 'approved', which is the name of people's answers" in house.go(flow).reason
 
 
 @pytest.mark.proves("PHASE-17")
@@ -122,14 +122,14 @@ def test_invalid_items_name_their_phase(house, items):
 def test_prompt_that_is_not_text_reaches_no_agent(house):
     coder = house.agent("coder", done())
     over = house.go(Workflow("w", phases=[Phase("a", agent="coder", prompt=lambda _: None, terminal=True)]))  # fmt: skip
-    assert over.reason == "UsageError: phase 'a': prompt returned None, no text"
+    assert over.reason == "UsageError: phase 'a': prompt returned None, which is not a text"
     assert coder.sent == []
 
 
 @pytest.mark.proves("PHASE-16", "PHASE-17")
 def test_state_that_is_not_json_names_the_function(house):
     flow = Workflow("w", {}, phases=[Phase("a", agent=lambda _: 1, update=lambda _s, _o: {"x": float("nan")}, terminal=True)])  # fmt: skip
-    told = "UsageError: what phase 'a': update made of the state is no JSON: nan is not JSON"
+    told = "UsageError: the state after phase 'a': update is not JSON: nan is not JSON"
     assert house.go(flow).reason == told
 
 
@@ -260,14 +260,14 @@ def test_choice_by_an_agent_is_asked_again(house):
 
 
 @pytest.mark.proves("PHASE-42", "PHASE-21")
-def test_handler_in_an_agent_process_chooses_nothing(monkeypatch, capsys):
+def test_handler_in_an_agent_process_chooses_nothing(monkeypatch, caplog):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Publish?", "No")
     monkeypatch.setattr(
         "gatebell.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via)
     )
     assert publishing.run("go", Yes(), store=store).history[0]["value"] == "No"
-    said = capsys.readouterr().err
+    said = caplog.text
     assert "only a person decides a-" in said and "waits in the inbox" in said
 
 
@@ -287,17 +287,17 @@ class Slow(Yes):
 
 @pytest.mark.proves("PHASE-44", "PHASE-20")
 @pytest.mark.parametrize("verb", ["run", "arun"])
-def test_async_handler_does_not_delay_an_answer_from_elsewhere(verb, capsys):
+def test_async_handler_does_not_delay_an_answer_from_elsewhere(verb, caplog):
     handler = Slow(store := MemoryStore())
     came = getattr(at_top, verb)("go", handler, store=store)
     result = asyncio.run(asyncio.wait_for(came, 30)) if verb == "arun" else came
     assert (result.approved, result.history[0]["reason"]) == (False, "I was first")
     assert handler.ended == [result.history[0]["id"]]
-    assert "was already answered by person:ada" in capsys.readouterr().err
+    assert "was already answered by person:ada" in caplog.text
 
 
 @pytest.mark.proves("PHASE-20")
-def test_answer_before_a_handler_error_counts(capsys):
+def test_answer_before_a_handler_error_counts(caplog):
     store = MemoryStore()
 
     class Falling(Yes):
@@ -306,7 +306,7 @@ def test_answer_before_a_handler_error_counts(capsys):
             raise KeyError("afterwards")
 
     assert at_top.run("go", Falling(), store=store).approved is False
-    said = capsys.readouterr().err
+    said = caplog.text
     assert "the handler raised KeyError" in said and "was already answered by person:ada" in said
     assert "waits in the inbox" not in said
 

@@ -334,8 +334,8 @@ def test_command_reads_its_turn_and_prints_its_words(tmp_path, watched):
     ("line", "words", "problem"),
     [
         ("echo half; echo broken >&2; exit 3", "half", "exit code 3: broken"),
-        ("echo half; kill -9 $$", "half", "by SIGKILL and said nothing"),
-        ("exit 1", "", "exit code 1 and said nothing"),
+        ("echo half; kill -9 $$", "half", "by SIGKILL and printed no error"),
+        ("exit 1", "", "exit code 1 and printed no error"),
     ],
 )
 def test_command_that_fails_says_why(tmp_path, watched, line, words, problem):
@@ -363,7 +363,7 @@ def test_person_joins_a_command_by_words_of_its_role(tmp_path):
     words = driver.join(order(tmp_path, "agent", join=("/bin/sh", "--talk")))
     assert words[0] == "/usr/bin/env" and words[-2:] == ["/bin/sh", "--talk"]
     assert {"GATE_SESSION=s-1", f"GATE_SIGNAL_FILE={tmp_path}/signal.json"} < set(words)
-    with pytest.raises(UsageError, match="nobody can join coder"):
+    with pytest.raises(UsageError, match="coder has no session to join"):
         driver.join(order(tmp_path, "agent"))
 
 

@@ -64,7 +64,7 @@ def test_nothing_is_copied_from_or_to_the_outside(project, workspace, tmp_path):
     told = workspace.set_up(str(project), place)
     assert told.splitlines() == [
         ".env of .worktreeinclude was not copied: it leads out of the project.",
-        "a/.env of .worktreeinclude was not copied: it is not a file.",
+        "a/.env of .worktreeinclude was not copied: it is not a regular file.",
         "c/.env of .worktreeinclude was not copied: No such file or directory.",
         "leads/.env of .worktreeinclude was not copied: its folder leads out of the worktree.",
     ]
@@ -99,7 +99,7 @@ def test_failed_setup_is_reported_with_its_last_words(project, workspace):
     setup.write_text("#!/bin/sh\nseq 10000; echo no room left >&2; exit 3\n")
     setup.chmod(0o755)
     told = workspace.set_up(str(project), place)
-    assert told.startswith(f"{setup} ended with exit code 3; its last words:\n")
+    assert told.startswith(f"{setup} ended with exit code 3; its last output:\n")
     assert told.endswith("10000\nno room left")
     assert len(told) < 2200
     setup.write_text("exit 4\n")
@@ -110,7 +110,7 @@ def test_failed_setup_is_reported_with_its_last_words(project, workspace):
     assert "could not be started" in workspace.set_up(str(project), place)
     setup.write_text("#!/bin/sh\necho waiting; sleep 600\n")
     told = provisions.run_setup(str(project), place.folder, limit_seconds=2)
-    assert told == f"{setup} was ended after 2 seconds; its last words:\nwaiting"
+    assert told == f"{setup} was ended after 2 seconds; its last output:\nwaiting"
 
 
 @pytest.mark.proves("RUN-185")

@@ -49,7 +49,7 @@ def model_of(project, name):
 
 @pytest.mark.proves("TASK-41", "S3-P7")
 def test_shipped_roles_come_after_project_and_user_roles(home, project):
-    found = role_files.all(str(project))
+    found = role_files.list_roles(str(project))
     assert [one.name for one in found.roles] == list(NAMES) and found.problems == []
     for role in found.roles:
         assert role.source == os.path.join(BUILT_IN, f"{role.name}.md")
@@ -62,7 +62,7 @@ def test_shipped_roles_come_after_project_and_user_roles(home, project):
 
 @pytest.mark.proves("TASK-41", "S3-71")
 def test_each_role_names_its_report_and_how_to_ask(project):
-    for role in role_files.all(str(project)).roles:
+    for role in role_files.list_roles(str(project)).roles:
         words = role.instructions
         assert [word for word in FIELDS if f"`{word}`" not in words] == [], role.name
         assert "You do not" in words or "You propose" in words or "no product code" in words
@@ -78,7 +78,7 @@ def test_each_role_names_its_report_and_how_to_ask(project):
 
 @pytest.mark.proves("TASK-40", "S3-70")
 def test_preamble_says_when_and_how_to_ask(project):
-    words = re.sub(r"\s+", " ", role_files.preamble(str(project)))
+    words = re.sub(r"\s+", " ", role_files.read_preamble(str(project)))
     for part in (
         *("**Ask** (`needs_input`)", "**Assume and document**", "**Fail** (`failed`)"),
         *("**Blocked** (`blocked`)", "one decision", "options", "what you would do"),
@@ -96,24 +96,24 @@ def test_preamble_says_when_and_how_to_ask(project):
 @pytest.mark.proves("TASK-40", "TASK-50")
 def test_project_or_user_may_have_its_own_preamble(home, project):
     write(project / ".claude/agents/_preamble.md", "Not ours.")
-    assert role_files.preamble(str(project)).startswith("You work on one task")
+    assert role_files.read_preamble(str(project)).startswith("You work on one task")
     write(home / "config/gatebell/agents/_preamble.md", "The user's.\n")
-    assert role_files.preamble(str(project)) == "The user's."
+    assert role_files.read_preamble(str(project)) == "The user's."
     write(project / ".gate/agents/_preamble.md", "The project's.\n")
-    assert role_files.preamble(str(project)) == "The project's."
-    assert "_preamble" not in [one.name for one in role_files.all(str(project)).roles]
+    assert role_files.read_preamble(str(project)) == "The project's."
+    assert "_preamble" not in [one.name for one in role_files.list_roles(str(project)).roles]
     worktree = home / "data/worktrees/run-12/shop"
     write(worktree / ".gate/agents/_preamble.md", "Ask nobody.")
-    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
-        role_files.preamble(str(worktree))
+    with pytest.raises(RefusedError, match="is in the worktree of a run"):
+        role_files.read_preamble(str(worktree))
     path = project / ".gate/agents/_preamble.md"
     path.write_bytes(b"x" * (text_files.MAX_BYTES + 1))
     with pytest.raises(UsageError, match="is longer than"):
-        role_files.preamble(str(project))
+        role_files.read_preamble(str(project))
     path.unlink()
     path.symlink_to(write(home / "outside.md"))
     with pytest.raises(RefusedError, match="leads out of"):
-        role_files.preamble(str(project))
+        role_files.read_preamble(str(project))
 
 
 @pytest.mark.proves("TASK-43", "S3-P7")
@@ -143,13 +143,19 @@ def test_heavy_medium_and_light_name_a_model(home, project):
 @pytest.mark.parametrize(
     ("written", "sentence"),
     [
-        ("models = 3", r"models in \S+ is a table: write \[models\] above it"),
-        ('[models]\nheavy = "opus"', r"sets models\.heavy; there are claude, codex"),
-        ("[models]\nclaude = 3", r"models\.claude in \S+ is a table: write \[models\.claude\]"),
-        ('[models.claude]\nhuge = "x"', r"models\.claude\.huge; there are heavy, medium, light"),
+        ("models = 3", r"models in \S+ must be a table: write \[models\] above it"),
+        ('[models]\nheavy = "opus"', r"sets models\.heavy: expected one of claude, codex"),
+        (
+            "[models]\nclaude = 3",
+            r"models\.claude in \S+ must be a table: write \[models\.claude\]",
+        ),
+        (
+            '[models.claude]\nhuge = "x"',
+            r"models\.claude\.huge: expected one of heavy, medium, light",
+        ),
         (
             "[models.claude]\nheavy = 4",
-            r"models\.claude\.heavy in \S+ is a model's name, as a text",
+            r"models\.claude\.heavy in \S+: expected a text, got",
         ),
     ],
 )
@@ -169,8 +175,8 @@ def test_backlog_file_is_read_from_the_project(home, project):
     found = project_files.backlog_terms(str(project))
     assert found == BacklogTerms(strategy="merge", answer_within_seconds=7200.0)
     for text, sentence in (
-        ("strategy = merge", "is not TOML: "),
-        ("a = " + "[" * 90_000, "is not TOML: "),
+        ("strategy = merge", "is not valid TOML: "),
+        ("a = " + "[" * 90_000, "is not valid TOML: "),
         ("strategy = 3", "strategy: expected one of branch"),
     ):
         write(project / ".gate/backlog.toml", text)
@@ -183,7 +189,7 @@ def test_backlog_file_is_read_from_the_project(home, project):
 def test_backlog_file_writable_by_agents_is_refused(home, project):
     worktree = home / "data/worktrees/run-12/shop"
     inner = write(worktree / ".gate/backlog.toml", 'test = "true"')
-    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+    with pytest.raises(RefusedError, match="is in the worktree of a run"):
         project_files.backlog_terms(str(worktree))
     (project / ".gate").mkdir()
     (project / ".gate/backlog.toml").symlink_to(inner)
@@ -208,7 +214,9 @@ def test_templates_are_found_in_project_then_user_then_settings(home, project):
     found = project_files.templates(str(project))
     assert [one.name for one in found.templates] == ["again", "later"]
     assert len(found.problems) == 1 and "bad.md, line 1: this is not UTF-8" in found.problems[0]
-    with pytest.raises(NotFoundError, match=r"no template 'x'; there are again, bad, later\. gate"):
+    with pytest.raises(
+        NotFoundError, match=r"no template 'x'; there are again, bad, later: create it with gate"
+    ):
         project_files.template(str(project), "x")
     with pytest.raises(UsageError, match="is not a name for a template"):
         project_files.template(str(project), "../x")
@@ -217,10 +225,10 @@ def test_templates_are_found_in_project_then_user_then_settings(home, project):
 @pytest.mark.proves("TASK-46", "LAW-10")
 def test_templates_that_are_none_are_refused(home, project):
     set_up(home, "[templates]\nlater = 3")
-    with pytest.raises(UsageError, match=r"templates\.later in \S+ is an answer, as a text"):
+    with pytest.raises(UsageError, match=r"templates\.later in \S+: expected a text, got"):
         project_files.template(str(project), "later")
     set_up(home, "templates = 3")
-    with pytest.raises(UsageError, match=r"templates in \S+ is a table: write \[templates\]"):
+    with pytest.raises(UsageError, match=r"templates in \S+ must be a table: write \[templates\]"):
         project_files.templates(str(project))
     set_up(home, "")
     write(home / "outside/x.md")
@@ -229,6 +237,6 @@ def test_templates_that_are_none_are_refused(home, project):
     with pytest.raises(RefusedError, match="leads out of"):
         template_files.find(str(project), "x", {})
     with pytest.raises(RefusedError, match="leads out of"):
-        template_files.path_for(str(project), "y")
-    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
-        template_files.path_for(str(home / "data/worktrees/run-12/shop"), "y")
+        template_files.build_path(str(project), "y")
+    with pytest.raises(RefusedError, match="is in the worktree of a run"):
+        template_files.build_path(str(home / "data/worktrees/run-12/shop"), "y")

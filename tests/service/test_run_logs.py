@@ -26,7 +26,7 @@ def test_session_files_are_private_and_bounded(tmp_path, monkeypatch):
         files_folder.write(run, "3", "coder", "x" * 1000)
     with open(path, encoding="utf-8") as file:
         kept = file.read()
-    assert len(kept) < 200 and kept.count("no more is kept") == 1
+    assert len(kept) < 200 and kept.count("later output is dropped") == 1
     # Run 1 of a new store is another run.
     assert files_folder.path(run._replace(created_at=datetime(2026, 1, 2, tzinfo=UTC))) != path
 

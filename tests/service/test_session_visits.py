@@ -13,7 +13,8 @@ from tests.support.people import a_person
 from tests.support.visits import kill_harness, rewrite_visit, write_log
 from tests.support.waiting import eventually
 
-from gatebell import AsyncGate, Gate, ask_interactive, flow, parallel, pause, step
+from gatebell import AsyncGate, Gate, ask_interactive, flow, pause
+from gatebell.api.flows import parallel, step
 from gatebell.app import wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs.runs import RunChange

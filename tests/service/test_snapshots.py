@@ -127,8 +127,8 @@ def test_file_replaced_by_a_pipe_or_socket_is_gone(project, workspace, monkeypat
     (folder / "b.txt").unlink()
     with socket.socket(socket.AF_UNIX) as listener, contextlib.chdir(folder):
         listener.bind("b.txt")
-    real, tries = snapshots._written, []
-    monkeypatch.setattr(snapshots, "_written", lambda *of: tries.append(of) or real(*of))
+    real, tries = snapshots._write_tree, []
+    monkeypatch.setattr(snapshots, "_write_tree", lambda *of: tries.append(of) or real(*of))
     for path in ("2", "3"):
         kept = workspace.snapshot(place, 1, path)
         assert len(tries) == int(path) - 1

@@ -185,7 +185,10 @@ def test_test_not_allowed_in_time_closes_nothing(desk):
     sweep(desk.store)
     desk.work()
     done = desk.get(task)
-    assert (done.state, done.status) == ("deferred", "nobody said whether its test may be run")
+    assert (done.state, done.status) == (
+        "deferred",
+        "no person answered whether its test may be run",
+    )
     assert project.commits(f"task/{task.id}") == []
 
 

@@ -32,7 +32,7 @@ def test_task_has_the_requested_branch(project, workspace):
     assert place.remarks == ()
     again = begin(workspace, project, run_id=2)
     assert again.branch == "task/tm-abc-2"
-    assert again.remarks == ("The branch task/tm-abc was there before: this is task/tm-abc-2.",)
+    assert again.remarks == ("The branch task/tm-abc exists already: this run uses task/tm-abc-2.",)
     assert begin(workspace, project) == place
 
 
@@ -55,7 +55,7 @@ def test_work_begins_from_the_base_that_is_named(project, workspace):
     for unknown in ("nowhere", "--all"):
         with pytest.raises(UsageError, match=f"no branch or commit {unknown}"):
             begin(workspace, project, run_id=3, base=unknown)
-    with pytest.raises(UsageError, match="belong to what is checked out"):
+    with pytest.raises(UsageError, match="can only be used with the checked-out commit"):
         begin(workspace, project, run_id=3, base="release", with_changes=True)
 
 
@@ -147,7 +147,7 @@ def test_conflicts_are_left_in_the_files_on_request(project, workspace):
     text = files(place.folder)["a.txt"].decode()
     assert "<<<<<<<" in text and "one of them" in text and "two of them" in text
     assert files(place.folder)["b.txt"] == b"else\n"
-    told = "task/tm-one and task/tm-two are merged with conflicts, which git has left in the files"
+    told = "task/tm-one and task/tm-two were merged with conflicts, marked by git in the files"
     assert place.remarks == (f"{told}: a.txt.",)
     assert git(place.folder, "status", "--porcelain") == "" == workspace.diff(place)
     assert all(

@@ -81,6 +81,17 @@ def complete(summary="Did it", **more):
     return {"status": "completed", "summary": summary, **more}
 
 
+def make_first_merge_conflict(work, monkeypatch):
+    """The first merge meets a conflict; the next ones succeed."""
+    merge = work.folders.merge
+
+    def conflict(*_words, **_named):
+        monkeypatch.setattr(work.folders, "merge", merge)
+        raise MergeConflictError(("main", "task/x"), ["a.txt"])
+
+    monkeypatch.setattr(work.folders, "merge", conflict)
+
+
 @pytest.mark.proves("TASK-176", "S3-18", "S3-48", "S3-53", "S3-P5")
 def test_completed_task_is_committed_and_closed(work):
     agent = work.house.agent("code", complete(details="All of it", confidence=0.9))
@@ -184,7 +195,7 @@ def test_questions_before_a_failed_test_count(work):
     assert work.respond("one").state == "awaiting_input"
     after = work.respond("two")
     assert (after.state, work.house.pending()) == ("failed", [])
-    assert after.status == "it has asked 2 times and may not again; now it asked: Three?"
+    assert after.status == "it may ask 2 times and has done so; now it asked: Three?"
     backlog.reopen(work.store, task.id, ADA)
     assert work.work().state == "awaiting_input"
 
@@ -241,7 +252,7 @@ def test_task_limit_applies_and_without_one_it_waits(work):
 @pytest.mark.proves("TASK-181")
 def test_work_that_fails_its_test_returns_to_the_agent(work):
     work.terms(test="make test")
-    work.folders.failures = ["make test ended with exit code 2; its last words:\n1 failed"]
+    work.folders.failures = ["make test ended with exit code 2; its last output:\n1 failed"]
     agent = work.house.agent("code", complete(), complete("Mended"))
     work.create()
     task = work.work()
@@ -351,14 +362,7 @@ def test_work_that_was_let_pass_goes_on(work, monkeypatch):
     work.terms(strategy="merge")
     work.house.agent("code", complete())
     work.create()
-    conflicts, merge = [1], work.folders.merge
-
-    def conflicting(*given, **more):
-        if conflicts and conflicts.pop():
-            raise MergeConflictError(("main", "task/x"), ["a.txt"])
-        return merge(*given, **more)
-
-    monkeypatch.setattr(work.folders, "merge", conflicting)
+    make_first_merge_conflict(work, monkeypatch)
     with monkeypatch.context() as older:
         older.setattr(task_flow.reports, "doubt", lambda *_: "")
         assert work.work().state == "awaiting_input"
@@ -411,14 +415,7 @@ def test_sure_work_that_was_let_pass_goes_on(work, monkeypatch):
     work.house.agent("code", complete(confidence=0.2), complete("Better", confidence=1.0))
     work.create()
     work.work()
-    conflicts, merge = [1], work.folders.merge
-
-    def conflicting(*given, **more):
-        if conflicts and conflicts.pop():
-            raise MergeConflictError(("main", "task/x"), ["a.txt"])
-        return merge(*given, **more)
-
-    monkeypatch.setattr(work.folders, "merge", conflicting)
+    make_first_merge_conflict(work, monkeypatch)
     with monkeypatch.context() as older:
         older.setattr(task_flow, "_NOT_ACCEPTED", "")
         assert work.respond("no", "too long").state == "awaiting_input"
@@ -451,7 +448,7 @@ def test_work_not_confirmed_in_time_is_not_committed(work):
     task = work.work()
     assert (task.state, task.status, work.folders.commits) == (
         "deferred",
-        "nobody confirmed it",
+        "no person confirmed it in time",
         {},
     )
 
@@ -524,15 +521,7 @@ def test_checked_out_or_missing_base_is_left_and_reported(work, monkeypatch):
 def test_work_that_conflicts_with_the_base_is_a_question(work, monkeypatch, again):
     work.terms(strategy="merge")
     work.house.agent("code", complete())
-    merge, tries = work.folders.merge, []
-
-    def conflict(*words, **named):
-        tries.append(words)
-        if len(tries) == 1:
-            raise MergeConflictError(("main", "task/x"), ["a.txt"])
-        return merge(*words, **named)
-
-    monkeypatch.setattr(work.folders, "merge", conflict)
+    make_first_merge_conflict(work, monkeypatch)
     work.create()
     assert work.work().state == "awaiting_input"
     assert "a.txt" in work.house.ask().question.context
@@ -583,12 +572,15 @@ def test_needs_that_do_not_fit_together_are_a_question(work, monkeypatch, choice
 @pytest.mark.proves("FLT-4")
 def test_task_without_a_folder_gets_advice_it_can_follow(work, monkeypatch):
     def refuse(*_args, **_more):
-        raise NoWorktreeError("/p has no commit yet: commit first.")
+        raise NoWorktreeError("/p has no commit to start a worktree from: commit first.")
 
     monkeypatch.setattr(work.folders, "make", refuse)
     task = work.create()
     status = work.work().status
-    assert "/p has no commit yet: commit first." in status and "--in-place" not in status
+    assert (
+        "/p has no commit to start a worktree from: commit first." in status
+        and "--in-place" not in status
+    )
     assert status.endswith(f"Then: gate task reopen {task.id}")
 
 
@@ -603,7 +595,7 @@ def test_reopened_task_starts_from_its_tree_with_history(work):
     backlog.reopen(work.store, task.id, ADA)
     assert work.work().state == "closed"
     assert work.folders.made[1]["snapshot"] == "snapshot-1-reopened"
-    assert "nothing of this is new" in agent.sent[2] and "> yes, JWT" in agent.sent[2]
+    assert "This task was worked on before" in agent.sent[2] and "> yes, JWT" in agent.sent[2]
     assert "Run 1 ended as failed:\n> no network" in agent.sent[2]
     assert "Human Response" not in agent.sent[2]
 
@@ -623,8 +615,8 @@ def test_reopened_task_reads_its_unanswered_question(work, late):
             answer_ask.answer(work.store, ask.id, an_agent("overseer"), Given("Cookies"))
     backlog.reopen(work.store, task.id, ADA)
     assert work.work().state == "closed"
-    asked = "Asked then, and cancelled without an answer:\n> JWT?"
-    said = "Said too late by person:ada:\n> Yes, JWT"
+    asked = "Asked earlier, cancelled without an answer:\n> JWT?"
+    said = "Answered too late by person:ada:\n> Yes, JWT"
     assert asked in agent.sent[1] and "Cookies" not in agent.sent[1]
     assert (said in agent.sent[1]) == late
 

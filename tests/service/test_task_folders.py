@@ -64,7 +64,7 @@ def test_changed_folder_is_reported_and_left_as_it_is(project, workspace, place)
     write(place.folder, a_txt="somebody was here\n", other_txt="theirs\n")
     before = files(place.folder)
     assert workspace.restore(place, 1, "3") == [
-        f"{place.root} is not as it was kept for call 3; changed since: a.txt, other.txt."
+        f"{place.root} differs from the snapshot for call 3; changed since then: a.txt, other.txt."
     ]
     for number in range(30):
         write(place.folder, **{f"x{number:02}": "x"})
@@ -89,8 +89,8 @@ def test_missing_folder_is_created_again(project, workspace, place, forgotten):
         git(project, "worktree", "prune")
     if forgotten == "branch":
         git(project, "branch", "-qD", place.branch)
-    told = f"{place.root} was gone: it was made again as it was kept for call 3"
-    assert workspace.restore(place, 1, "3") == [f"{told}, without what git ignores."]
+    told = f"{place.root} was missing: it was restored from the snapshot for call 3"
+    assert workspace.restore(place, 1, "3") == [f"{told}, without the files that git ignores."]
     assert kept_files(place) == before and os.readlink(f"{place.folder}/link") == link
     assert os.access(f"{place.folder}/a.txt", os.X_OK)
     assert git(project, "rev-parse", place.branch) == tip == git(place.folder, "rev-parse", "HEAD")
@@ -135,7 +135,7 @@ def test_commits_after_the_snapshot_are_restored_too(project, workspace, place):
     write(place.folder, a_txt="otherwise\n")
     git(place.folder, "commit", "-qam", "otherwise")
     shutil.rmtree(place.root)
-    with pytest.raises(GateError, match=r"has moved on since: both have changed a\.txt") as told:
+    with pytest.raises(GateError, match=r"has new commits since: both changed a\.txt") as told:
         workspace.restore(place, 1, "3")
     assert workspace.find_snapshot(place, 1, "3") in str(told.value)
     assert not os.path.exists(place.root)
@@ -144,7 +144,7 @@ def test_commits_after_the_snapshot_are_restored_too(project, workspace, place):
 @pytest.mark.proves("TASK-14")
 def test_folder_that_cannot_be_restored_is_reported(project, workspace, place, monkeypatch):
     os.rename(place.root, project.parent / "kept")
-    with pytest.raises(GateError, match="is gone; its branch task/tm-abc"):
+    with pytest.raises(GateError, match="is missing; its branch task/tm-abc"):
         workspace.restore(place, 1, "4")
     git(project, "worktree", "prune")
     git(project, "checkout", "-q", place.branch)
@@ -160,7 +160,7 @@ def test_folder_that_cannot_be_restored_is_reported(project, workspace, place, m
         real(here, there)
 
     monkeypatch.setattr(os, "rename", hinder)
-    with pytest.raises(GateError, match="cannot be put back: Directory not empty"):
+    with pytest.raises(GateError, match="cannot be restored: Directory not empty"):
         workspace.restore(place, 1, "3")
     assert files(place.root) == {"theirs.txt": b"put back\n"}
 

@@ -39,7 +39,9 @@ def kill(verb, last):
         real, code = repositories.run_git, 1
         try:
             repositories.run_git = count_step(real)
-            restoration.worktree_records.point = count_step(restoration.worktree_records.point)
+            restoration.worktree_records.record_root = count_step(
+                restoration.worktree_records.record_root
+            )
             os.rename = count_step(os.rename)
             os.replace = count_step(os.replace)
             verb()

@@ -294,7 +294,7 @@ def test_work_not_confirmed_in_time_is_deferred_uncommitted(desk):
     sweep(desk.store)
     desk.work()
     done = desk.get(task)
-    assert (done.state, done.status) == ("deferred", "nobody confirmed it")
+    assert (done.state, done.status) == ("deferred", "no person confirmed it in time")
     assert project.commits(f"task/{task.id}") == []
     assert (desk.folder(task) / "own.txt").read_text() == "own\n"
 

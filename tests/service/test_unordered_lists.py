@@ -7,10 +7,11 @@ import asyncio
 import pytest
 from tests.support.flow_harness import house
 
-from gatebell import Gate, HumanInput, Phase, UsageError, Workflow
+from gatebell import Gate, HumanInput, Phase, Workflow
 from gatebell.api import flows
 from gatebell.api.async_gate import AsyncGate
 from gatebell.api.schemas import Selection
+from gatebell.errors import UsageError
 from gatebell.testing import MemoryStore
 
 __all__ = ["house"]
@@ -25,17 +26,15 @@ ODD = {
     "generator": lambda: (name for name in NAMES),
 }
 ASKS = {
-    "ask": lambda odd: flows.ask("Who?", options=odd),
-    "ask of a kind": lambda odd: flows.ask("Who?", "choice", options=odd),
+    "choose": lambda odd: flows.choose("Who?", odd),
     "escalations of ask": lambda odd: flows.ask("Who?", escalations=odd),
     "escalations of pause": lambda odd: flows.pause("Go?", escalations=odd),
     "one escalation": lambda odd: flows.pause("Go?", escalations=[odd]),
     "participants": lambda odd: flows.ask_interactive("Who?", participants=odd),
     "notify": lambda odd: flows.ask_interactive("Who?", notify=odd),
-    "outcome": lambda odd: flows.ask_interactive("Who?", outcome=Selection(odd)),
+    "returns": lambda odd: flows.ask_interactive("Who?", returns=Selection(odd)),
 }
 GATES = {
-    "ask": lambda gate, odd: gate.ask("Who?", "choice", options=odd),
     "choose": lambda gate, odd: gate.choose("Who?", odd),
     "open": lambda gate, odd: gate.open("Who?", "choice", options=odd),
     "escalations": lambda gate, odd: gate.approve("Go?", escalations=odd),

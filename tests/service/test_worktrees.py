@@ -101,7 +101,7 @@ def test_uncommitted_changes_are_left_out_and_that_is_said(project, workspace):
         "b.txt": b"two\n",
     }
     assert place.remarks == (
-        "Changes to 2 files are not committed and were left out; --with-changes takes them.",
+        "Changes to 2 files are not committed and were left out; include them with --with-changes.",
     )
     assert state(project) == before
 
@@ -155,8 +155,8 @@ def test_impossible_worktree_is_refused_with_a_hint(tmp_path, workspace, kind):
     with pytest.raises(UsageError) as told:
         workspace.make(str(folder), 1)
     sentence = {
-        "none": "is in no git repository",
-        "empty": "has no commit yet",
+        "none": "is not in a git repository",
+        "empty": "has no commit to start a worktree from",
         "bare": "is a repository without files",
         "missing": "There is no folder",
     }[kind]
@@ -334,7 +334,7 @@ def test_existing_branch_is_left_as_it_is(project, workspace, tmp_path):
     theirs = other.snapshot(first, 1, "1")
     place = workspace.make(str(project), 1)
     assert place.branch == "gate/run-1-2"
-    assert place.remarks == ("The branch gate/run-1 was there before: this is gate/run-1-2.",)
+    assert place.remarks == ("The branch gate/run-1 exists already: this run uses gate/run-1-2.",)
     write(place.folder, a_txt="ours\n")
     workspace.snapshot(place, 1, "1")
     assert git(project, "rev-parse", "refs/gate/run-1/1") == theirs
@@ -357,7 +357,7 @@ def test_blocking_path_is_named(project, workspace, tmp_path):
     git(project, "worktree", "remove", "--force", tmp_path / "data/worktrees/run-1/shop")
     git(project, "commit", "-q", "--allow-empty", "-m", "later")
     git(project, "branch", "-f", "gate/run-1", "main")
-    with pytest.raises(GateError, match="Somebody else has made the branch gate/run-1"):
+    with pytest.raises(GateError, match="The branch gate/run-1 exists already"):
         workspace.make(str(project), 1)
 
 
@@ -366,7 +366,7 @@ def test_nothing_is_removed_that_would_be_lost(project, workspace):
     place = workspace.make(str(project), 1)
     write(place.folder, new_txt="new\n")
     assert workspace.remove(place, 1) == (
-        f"{place.root} holds changes to 1 file that are not committed. To keep them: "
+        f"{place.root} has changes to 1 file that are not committed. To keep them: "
         f"git -C {place.root} add -A && git -C {place.root} commit, then "
         f"git -C {project} merge gate/run-1."
     )
@@ -383,7 +383,10 @@ def test_nothing_is_removed_that_would_be_lost(project, workspace):
     git(project, "worktree", "unlock", place.root)
     git(place.folder, "checkout", "-q", "--detach")
     git(project, "checkout", "-q", "gate/run-1")
-    assert workspace.remove(place, 1) == f"gate/run-1 is checked out in {project}."
+    assert (
+        workspace.remove(place, 1)
+        == f"gate/run-1 is checked out in {project}: switch branches there."
+    )
     git(project, "checkout", "-q", "main")
     assert files(place.folder)["new.txt"] == b"new\n"
     assert workspace.remove(place, 1) == ""
@@ -427,7 +430,7 @@ def test_worktree_is_removed_with_branch_and_snapshots(project, workspace, tmp_p
     assert git(project, "branch", "--format=%(refname:short)").split() == ["gate/run-11", "main"]
     assert len(git(project, "worktree", "list").splitlines()) == 2
     assert state(project) == before
-    with pytest.raises(GateError, match="is no worktree of a run"):
+    with pytest.raises(GateError, match="is not a worktree of a run"):
         workspace.diff(place)
 
 
@@ -478,7 +481,7 @@ def test_filled_submodule_is_left_to_a_person(project, workspace, tmp_path):
     git(project, "commit", "-qm", "with a part")
     place = workspace.make(str(project), 1)
     git(place.folder, "submodule", "--quiet", "update", "--init")
-    assert "is a submodule that may hold work" in workspace.remove(place, 1)
+    assert "is a submodule that may have work in it" in workspace.remove(place, 1)
     git(place.folder, "submodule", "--quiet", "deinit", "sub")
     assert workspace.remove(place, 1) == ""
 
@@ -487,13 +490,13 @@ def test_filled_submodule_is_left_to_a_person(project, workspace, tmp_path):
 def test_moved_or_removed_worktree_is_reported(project, workspace, tmp_path):
     place = workspace.make(str(project), 1)
     shutil.move(project, tmp_path / "moved")
-    assert "is gone, the repository of" in workspace.remove(place, 1)
-    with pytest.raises(GateError, match="does not know the worktree"):
+    assert "the repository of" in workspace.remove(place, 1)
+    with pytest.raises(GateError, match="does not list the worktree"):
         workspace.diff(place)
     shutil.move(tmp_path / "moved", project)
     shutil.rmtree(place.root)
     for verb in (lambda: workspace.diff(place), lambda: workspace.make(str(project), 1)):
-        with pytest.raises(GateError, match="is gone; its branch gate/run-1"):
+        with pytest.raises(GateError, match="is missing; its branch gate/run-1"):
             verb()
     assert workspace.remove(place, 1) == ""
 
@@ -524,7 +527,7 @@ def test_same_number_in_a_new_store_is_another_run(project, workspace, tmp_path)
     new = workspace.make(str(part), 1, token="tuesday")
     moved = tmp_path / "data/worktrees/run-1.old-1"
     assert (new.folder, new.branch) == (old.folder, "gate/run-1-2")
-    assert f"The folder of another run 1 was here before: it is {moved} now." in new.remarks
+    assert f"The folder of another run 1 was here before: it was moved to {moved}." in new.remarks
     assert files(new.folder) == {"page.txt": b"hello\n"}
     assert workspace.diff(new) == ""
     assert workspace.make(str(part), 1, token="tuesday") == new
@@ -534,7 +537,7 @@ def test_same_number_in_a_new_store_is_another_run(project, workspace, tmp_path)
     there = old._replace(root=str(moved / "shop"), folder=str(moved / "shop/web"))
     assert "+work of monday" in workspace.diff(there)
     third = workspace.make(str(part), 1, token="wednesday")
-    assert any("run-1.old-2 now" in remark for remark in third.remarks)
+    assert any("run-1.old-2." in remark for remark in third.remarks)
     assert workspace.remove(third, 1) == ""
     assert git(project, "worktree", "list", "--porcelain").count("prunable") == 0
     assert {path.name for path in moved.parent.iterdir()} == {
@@ -549,7 +552,7 @@ def test_old_worktree_stays_when_no_new_one_is_possible(project, workspace, tmp_
     empty = tmp_path / "empty"
     empty.mkdir()
     git(empty, "init", "-q")
-    with pytest.raises(UsageError, match="has no commit yet"):
+    with pytest.raises(UsageError, match="has no commit to start a worktree from"):
         workspace.make(str(empty), 1, token="tuesday")
     assert workspace.make(str(project), 1, token="monday") == old
 
@@ -591,7 +594,7 @@ def test_moving_aside_continues_after_a_crash_at_any_command(project, workspace,
                 worktree_records.read(str(tmp_path / "data/worktrees/run-1.json")),
             )
     new = workspace.make(str(project), 1, token="tuesday")
-    assert any("run-1.old-1 now" in remark for remark in new.remarks)
+    assert any("run-1.old-1." in remark for remark in new.remarks)
     moved = str(tmp_path / "data/worktrees/run-1.old-1/shop")
     assert "+work of monday" in workspace.diff(old._replace(root=moved, folder=moved))
     assert git(moved, "status", "--porcelain") == " M a.txt"

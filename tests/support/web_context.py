@@ -29,7 +29,7 @@ class WebContext:
         self.window = ""
 
     def ask(self, showing, tool="tkinter", **environ):
-        return Asked(self, discovery.dialog(tool, self.environ | environ), showing)
+        return Asked(self, discovery.build_dialog(tool, self.environ | environ), showing)
 
     def hands(self, *words):
         return subprocess.run(

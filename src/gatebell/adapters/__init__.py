@@ -1,1 +1,1 @@
-"""Adapters: what the ports are on this machine."""
+"""Adapters: the implementations of the ports on this machine."""

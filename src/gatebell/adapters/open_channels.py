@@ -1,4 +1,4 @@
-"""Opens the channel at the beginning of each route."""
+"""Open the channel of a route."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NotificationChannels:
         self._clock = clock
 
     def open(self, route: Route) -> Channel:
-        # A match, so that the type checker reports a kind that is left out.
+        # A match, so that the type checker reports a missing kind.
         match route.via:
             case ChannelKind.DESKTOP:
                 from gatebell.adapters.channels.desktop import DesktopChannel

@@ -1,4 +1,4 @@
-"""The async twin of `Gate`. However many asks wait, one thread watches for all of them."""
+"""`AsyncGate`: the async twin of `Gate`. One thread watches for all waits."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import asyncio
 import threading
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, overload
 
-from gatebell.api import gate
-from gatebell.api.human import Human, session
+from gatebell.api.gate import Gate, read_timeout
+from gatebell.api.human import Human, convert_session
+from gatebell.api.keywords import suggest_options
 from gatebell.domain.enums import AskKind
 from gatebell.errors import UsageError
 from gatebell.services.asks import wait_for_ask
@@ -17,25 +18,43 @@ from gatebell.services.sessions.lost_visits import is_visited
 from gatebell.services.watcher import Watcher
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from typing import Self, Unpack
 
+    from gatebell.api.human import HandleStatus
     from gatebell.api.session_options import InteractiveOptions
+    from gatebell.domain.asks.ask_options import AskOptions
     from gatebell.domain.asks.asks import Ask
-    from gatebell.domain.asks.outcomes import Approval, Choice, Outcome, Session
+    from gatebell.domain.asks.outcomes import Approval, Choice, Form, Outcome, Session, Text
+    from gatebell.domain.asks.times import Seconds
     from gatebell.ports.store import Store
     from gatebell.services.sessions.ask_session import AskVisit
 
-_LOOK_AGAIN_SECONDS = 1.0
+    AsyncReply = Callable[[str], str | Awaitable[str]]
+    """Gets the message of a person who asks back; returns the reply, or awaits it."""
+
+_POLL_SECONDS = 1.0
 
 
+@suggest_options
 class AsyncGate:
-    """`async with AsyncGate() as gate: await gate.approve("Deploy?")`; or close it yourself."""
+    """Ask people, and answer asks, from an async program; the twin of `Gate`.
+
+    Args:
+        store: a store, or the path of one; without it, the inbox of the user
+        agent: the name that people see as the asker
+        token: the personal token to answer with
+
+    Example:
+        async with AsyncGate() as gate:
+            if await gate.approve("Deploy build 42?", timeout=3600):
+                deploy()
+    """
 
     def __init__(
         self, store: Store | str | None = None, *, agent: str = "", token: str = ""
     ) -> None:
-        self.gate = gate.Gate(store, agent=agent, token=token)
+        self.gate = Gate(store, agent=agent, token=token)
         self._waiters: dict[str, set[asyncio.Event]] = {}
         self._watcher: Watcher | None = None
         self._thread: threading.Thread | None = None
@@ -49,7 +68,7 @@ class AsyncGate:
         await self.close()
 
     async def close(self) -> None:
-        """Stop watching; whoever still waits is told so."""
+        """Stop watching; calls that still wait raise a UsageError."""
         await asyncio.gather(*self._taking)
         if self._watcher and self._thread:
             self._watcher.stop()
@@ -70,13 +89,13 @@ class AsyncGate:
         self._thread.start()
 
     def _follow(self, watcher: Watcher, loop: asyncio.AbstractEventLoop) -> None:
-        # A loop that was closed took all waits with it.
+        # All waits ended with the loop, if that was closed.
         with suppress(RuntimeError):
             try:
                 for ids in watcher.changes():
                     loop.call_soon_threadsafe(self._wake, ids)
             except BaseException as error:
-                # All waits must end: they are not woken any more.
+                # All waits must end, because nothing wakes them any more.
                 loop.call_soon_threadsafe(self._fail, error)
 
     def _wake(self, ids: frozenset[str]) -> None:
@@ -88,25 +107,89 @@ class AsyncGate:
         self._failure = self._failure or error
         self._wake(frozenset(self._waiters))
 
+    async def approve(
+        self, prompt: str, *, reply: AsyncReply | None = None, **options: Unpack[AskOptions]
+    ) -> Approval:
+        """Ask for an approval, and await it; as `Gate.approve`."""
+        ask_id = await asyncio.to_thread(self.gate.open, prompt, AskKind.APPROVAL, **options)
+        return cast("Approval", await self.wait(ask_id, reply=reply))
+
+    async def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: bool = False,
+        reply: AsyncReply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice:
+        """Let a person choose among options, and await the choice; as `Gate.choose`."""
+        ask_id = await self.open(prompt, AskKind.CHOICE, options=options, multiple=multiple, **more)
+        return cast("Choice", await self.wait(ask_id, reply=reply))
+
+    @overload
     async def ask(
-        self, prompt: str, kind: str = AskKind.TEXT, *, options: Sequence[str] = (), **more: Any
+        self, prompt: str, *, reply: AsyncReply | None = None, **options: Unpack[AskOptions]
+    ) -> Text: ...
+
+    @overload
+    async def ask(
+        self,
+        prompt: str,
+        *,
+        returns: object,
+        reply: AsyncReply | None = None,
+        **options: Unpack[AskOptions],
+    ) -> Form: ...
+
+    async def ask(
+        self,
+        prompt: str,
+        *,
+        returns: object = None,
+        reply: AsyncReply | None = None,
+        **options: Unpack[AskOptions],
     ) -> Outcome:
-        """Ask and await the answer."""
-        return await self.wait(await self.open(prompt, kind, options=options, **more))
-
-    async def approve(self, prompt: str, **more: Any) -> Approval:
-        return cast("Approval", await self.ask(prompt, AskKind.APPROVAL, **more))
-
-    async def choose(self, prompt: str, options: Sequence[str], **more: Any) -> Choice:
-        return cast("Choice", await self.ask(prompt, AskKind.CHOICE, options=options, **more))
+        """Ask for a text, or for a value of some type, and await it; as `Gate.ask`."""
+        kind = AskKind.TEXT if returns is None or returns is str else AskKind.FORM
+        ask_id = await self.open(prompt, kind, returns=returns, **options)
+        return await self.wait(ask_id, reply=reply, returns=returns)
 
     async def open(
-        self, prompt: str, kind: str = AskKind.TEXT, *, options: Sequence[str] = (), **more: Any
+        self,
+        prompt: str,
+        kind: str = AskKind.TEXT,
+        *,
+        options: Sequence[str] = (),
+        multiple: bool = False,
+        returns: object = None,
+        **more: Unpack[AskOptions],
     ) -> str:
-        return await asyncio.to_thread(self.gate.open, prompt, kind, options=options, **more)
+        """Ask without waiting; return the ask's id, as `Gate.open`."""
+        return await asyncio.to_thread(
+            self.gate.open,
+            prompt,
+            kind,
+            options=options,
+            multiple=multiple,
+            returns=returns,
+            **more,
+        )
 
-    async def wait(self, ask_id: str) -> Outcome:
-        """Await an ask that was opened before."""
+    async def wait(
+        self,
+        ask_id: str,
+        timeout: Seconds | None = None,  # noqa: ASYNC109 - the outcome is pending, not an error
+        *,
+        reply: AsyncReply | None = None,
+        returns: object = None,
+    ) -> Outcome:
+        """Await an ask that was opened before; as `Gate.wait`.
+
+        A wait that is cancelled takes nothing: the next one gets the answer.
+        """
+        loop = asyncio.get_running_loop()
+        until = None if timeout is None else loop.time() + read_timeout(timeout)
         self._watch()
         changed = asyncio.Event()
         waiters = self._waiters.setdefault(ask_id, set())
@@ -119,25 +202,41 @@ class AsyncGate:
                 ask = await asyncio.to_thread(
                     wait_for_ask.wait, self.gate.store, ask_id, 0, hears=False
                 )
-                if not ask.pending and await asyncio.to_thread(
-                    wait_for_ask.is_ready, self.gate.store, ask
+                if reply and ask.pending and ask.asked_back > ask.heard:
+                    await self._reply(ask, reply)
+                    continue
+                is_over = until is not None and loop.time() >= until
+                if is_over or (
+                    not ask.pending
+                    and await asyncio.to_thread(wait_for_ask.is_ready, self.gate.store, ask)
                 ):
-                    return await self._hand_over(ask)
-                # Of a harness that was killed in its visit nobody tells.
-                lasts = ask.pending and not await asyncio.to_thread(
-                    is_visited, self.gate.store, ask
-                )
-                patience = None if lasts else _LOOK_AGAIN_SECONDS
+                    return await self._hand_over(ask, returns)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(changed.wait(), patience)
+                    await asyncio.wait_for(changed.wait(), await self._patience(ask, until))
         finally:
             waiters.discard(changed)
             if not waiters:
                 self._waiters.pop(ask_id, None)
 
-    async def _hand_over(self, ask: Ask) -> Outcome:
-        outcome = await asyncio.to_thread(self.gate.read, ask)
-        # Not awaited: whoever is cancelled here must not have taken what they never got.
+    async def _patience(self, ask: Ask, until: float | None) -> float | None:
+        """Return for how long only an event can change something."""
+        # A harness that was killed in its visit writes no event.
+        has_events = ask.pending and not await asyncio.to_thread(is_visited, self.gate.store, ask)
+        left = None if until is None else max(0.0, until - asyncio.get_running_loop().time())
+        if has_events:
+            return left
+        return _POLL_SECONDS if left is None else min(left, _POLL_SECONDS)
+
+    async def _reply(self, ask: Ask, reply: AsyncReply) -> None:
+        for message in await asyncio.to_thread(self.gate.new_messages, ask):
+            words = reply(message.text)
+            text = words if isinstance(words, str) else await words
+            await asyncio.to_thread(self.gate.send_reply, ask, text)
+        await asyncio.to_thread(wait_for_ask.hear, self.gate.store, ask)
+
+    async def _hand_over(self, ask: Ask, returns: object) -> Outcome:
+        outcome = await asyncio.to_thread(self.gate.read, ask, returns)
+        # Not awaited: a caller that is cancelled here must not take an answer it never got.
         taking = asyncio.get_running_loop().run_in_executor(None, self.gate.take, ask)
         self._taking.add(taking)
         taking.add_done_callback(self._taking.discard)
@@ -145,66 +244,83 @@ class AsyncGate:
 
     @cached_property
     def human(self) -> AsyncHuman:
-        """The handle for sessions, and for asking one thing at a time; see docs/sessions.md."""
+        """The handle for sessions, which asks one thing at a time; see docs/sessions.md."""
         return AsyncHuman(self)
 
-    async def answer(self, ask_id: str, value: Any, **more: Any) -> Ask:
-        return await asyncio.to_thread(self.gate.answer, ask_id, value, **more)
+    async def answer(
+        self, ask_id: str, value: Any, *, note: str = "", key: str = "", digest: str | None = None
+    ) -> Ask:
+        """Answer an ask, as the person who runs this program; as `Gate.answer`."""
+        return await asyncio.to_thread(
+            self.gate.answer, ask_id, value, note=note, key=key, digest=digest
+        )
 
     async def cancel(self, ask_id: str, reason: str = "") -> Ask:
+        """Cancel an ask that is pending, and return it."""
         return await asyncio.to_thread(self.gate.cancel, ask_id, reason)
 
     async def pending(self, project: str | None = None, limit: int = 100) -> list[Ask]:
+        """Return the pending asks: most urgent first, then oldest."""
         return await asyncio.to_thread(self.gate.pending, project, limit)
 
 
+@suggest_options
 class AsyncHuman:
-    """The async twin of `Human`, beside whose waits there is no thread either."""
+    """The async twin of `Human`; its waits occupy no thread."""
 
     def __init__(self, inbox: AsyncGate) -> None:
         self._inbox = inbox
         self._human = Human(inbox.gate)
 
     @property
-    def status(self) -> str:
-        """`idle`, `pending` or `resolved`, of what was asked last."""
+    def status(self) -> HandleStatus:
+        """`idle`, `pending` or `resolved`: how far the last ask is."""
         return self._human.status
 
     @property
-    def session_id(self) -> str | None:
-        return self._human.session_id
+    def ask_id(self) -> str | None:
+        """The id of the last ask; None before the first."""
+        return self._human.ask_id
 
-    async def ask(self, prompt: str, options: Sequence[str] = (), **more: Any) -> Outcome:
+    async def ask(
+        self, prompt: str, options: Sequence[str] = (), **more: Unpack[AskOptions]
+    ) -> Outcome:
+        """Ask for a text, or with options for one of them; as `Human.ask`."""
         ask_id = await asyncio.to_thread(self._human.open, prompt, options, **more)
         return await self._inbox.wait(ask_id)
 
     async def ask_interactive(self, prompt: str, **options: Unpack[InteractiveOptions]) -> Session:
-        """What a person and an agent come to."""
-        ask_id, wanted = await asyncio.to_thread(self._human.open_interactive, prompt, options)
-        # A thread only while somebody at this terminal is in the session.
-        await asyncio.to_thread(self._human.sit_here, ask_id)
-        return session(await self._inbox.wait(ask_id), wanted)
+        """Ask a question that a person works out with an agent; as `Human.ask_interactive`."""
+        ask_id, expected = await asyncio.to_thread(self._human.open_interactive, prompt, options)
+        # This occupies a thread only while a person at this terminal is in the session.
+        await asyncio.to_thread(self._human.open_here, ask_id)
+        return convert_session(await self._inbox.wait(ask_id), expected)
 
-    async def wait(self, ask_id: str, outcome: object = None) -> Session:
-        """Of a session that was asked for before, also by a process that has died since."""
-        wanted = await asyncio.to_thread(self._human.wanted, ask_id, outcome)
-        return session(await self._inbox.wait(ask_id), wanted)
+    async def wait(self, ask_id: str, returns: object = None) -> Session:
+        """Await a session that was asked for before, even if that process has died."""
+        expected = await asyncio.to_thread(self._human.expect, ask_id, returns)
+        return convert_session(await self._inbox.wait(ask_id), expected)
 
     async def cancel(self, reason: str = "") -> Ask:
+        """Cancel the pending ask; the waiting call returns `cancelled`."""
         return await asyncio.to_thread(self._human.cancel, reason)
 
     async def request_interactive(
         self, prompt: str, config: InteractiveOptions | None = None
     ) -> str:
+        """Ask for a session without waiting; return the ask's id."""
         return await asyncio.to_thread(self._human.request_interactive, prompt, config)
 
     async def list_pending(self, kind: str | None = None) -> list[Ask]:
+        """Return the pending asks of all askers, or those of one kind."""
         return await asyncio.to_thread(self._human.list_pending, kind)
 
     async def claim(self, ask_id: str, cli: str = "", session: str = "") -> AskVisit:
+        """Take a session, so that no other process opens it; as `Human.claim`."""
         return await asyncio.to_thread(self._human.claim, ask_id, cli, session)
 
     async def release(self, ask_id: str) -> None:
+        """Give a session back without a decision; the ask stays pending."""
         await asyncio.to_thread(self._human.release, ask_id)
 
     async def complete_interactive(
@@ -215,5 +331,6 @@ class AsyncHuman:
         transcript: str | None = None,
         duration_ms: float | None = None,
     ) -> Ask:
+        """Give a session back with its outcome; as `Human.complete_interactive`."""
         given = (ask_id, outcome, response, transcript, duration_ms)
         return await asyncio.to_thread(self._human.complete_interactive, *given)

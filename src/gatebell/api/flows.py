@@ -1,19 +1,30 @@
-"""Flows: plain Python that runs agents, stops for people, and goes on after anything.
+"""Flows: plain Python that runs agents, stops for people, and goes on after a crash.
 
-Every function here is a call that is recorded in the run's journal. When a flow is taken up
-again its code runs from the beginning, and recorded calls give back what they gave before.
+Each function here is a call that is recorded in the run's journal. When a flow is taken up
+again its code runs from the beginning, and recorded calls return their recorded results.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    NamedTuple,
+    ParamSpec,
+    TypeVar,
+    cast,
+    overload,
+)
 
+from gatebell.api.keywords import suggest_keywords
+from gatebell.domain.asks.ask_options import read_options
 from gatebell.domain.asks.asks import parse_priority
-from gatebell.domain.asks.deadlines import make_escalations
+from gatebell.domain.asks.times import as_seconds
 from gatebell.domain.enums import AskKind, SignalStatus
 from gatebell.domain.lists import as_items, as_list
 from gatebell.domain.runs.flow_terms import ErrorAction, FlowTerms, FlowTimeout
-from gatebell.errors import StoreTroubleError, UsageError
+from gatebell.errors import StoreError, UsageError
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import flow_calls, parallel_branches
 from gatebell.services.runs.agent_call import run_agent
@@ -26,92 +37,47 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Unpack
 
-    from gatebell.api.gate import AskOptions
     from gatebell.api.session_options import InteractiveOptions
-    from gatebell.domain.asks.outcomes import Approval, Outcome, Session
+    from gatebell.domain.asks.ask_options import AskOptions
+    from gatebell.domain.asks.outcomes import Approval, Choice, Form, Outcome, Session, Text
+    from gatebell.domain.asks.times import Seconds
     from gatebell.domain.runs.signals import Signal
     from gatebell.services.runs.run_journal import Branch
 
 _T = TypeVar("_T")
-_MAX_SECONDS = 1e9
+_R = TypeVar("_R")
+_P = ParamSpec("_P")
+_A_DAY_SECONDS = 86_400.0
 
 
-class Flow:
-    """A function that can be run as a flow; called like any other it is that function."""
+class Flow(Generic[_P, _R]):
+    """A function that can be run as a flow; it can be called like the function, too."""
 
-    def __init__(self, work: Callable[..., Any], terms: FlowTerms) -> None:
+    def __init__(self, work: Callable[_P, _R], terms: FlowTerms) -> None:
         self.gatebell_flow = True
-        """By this a flow is known in the module that it stands in."""
+        """By this attribute a flow is found in its module."""
         self.work = work
         self.terms = terms
         self.name = work.__name__
         self.__doc__ = work.__doc__
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, *args: _P.args, **named: _P.kwargs) -> _R:
         return self.work(*args, **named)
 
 
 class Context(NamedTuple):
-    """Where a flow stands."""
+    """The run, the folder and the place of a flow's code."""
 
     run_id: int
     prompt: str
     repo: str
     """The project that the run belongs to."""
     folder: str
-    """Where its agents work."""
+    """The folder in which its agents work."""
     iteration: int
     """How many calls this branch has made."""
     key: str
-    """Inside a step: the same whenever this step is tried again, for services that want one."""
-
-
-def flow(
-    work: Callable[..., Any] | None = None,
-    *,
-    on_timeout: str = FlowTimeout.STUCK,
-    human_timeout: float = 86_400.0,
-    remind_every: float | None = None,
-    human: bool = True,
-    on_error: str = ErrorAction.STUCK,
-) -> Any:
-    """Make a function a flow.
-
-    `on_timeout` says what happens when nobody answers within `human_timeout` seconds: the run
-    is `stuck`, the call does `fail`, `return` gives a result that is not true, or `notify_again`
-    reminds people and goes on waiting. `remind_every` reminds them every so many seconds before.
-    `on_error` says what an agent's ERROR does: the run is `stuck` with the agent's words, or `return`
-    gives the signal to the flow.
-    """
-    try:
-        way = FlowTimeout(on_timeout)
-    except ValueError:
-        known = ", ".join(FlowTimeout)
-        raise UsageError(f"on_timeout is one of {known}, not {on_timeout!r}") from None
-    _must_be_seconds("human_timeout", human_timeout, 0)
-    if remind_every is not None:
-        _must_be_seconds("remind_every", remind_every, 1)
-    if way == FlowTimeout.NOTIFY_AGAIN:
-        _must_be_seconds('human_timeout with on_timeout="notify_again"', human_timeout, 1)
-    terms = FlowTerms(way, human_timeout, human, remind_every, on_error=_error_action(on_error))
-    return Flow(work, terms) if work else lambda made: Flow(made, terms)
-
-
-def _error_action(given: str) -> ErrorAction:
-    try:
-        return ErrorAction(given)
-    except ValueError:
-        known = ", ".join(ErrorAction)
-        raise UsageError(f"on_error is one of {known}, not {given!r}") from None
-
-
-def _must_be_seconds(name: str, given: object, least: int) -> None:
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    # A comparison with NaN is never true.
-    fits = is_number and given > 0 and least <= given < _MAX_SECONDS  # type: ignore[operator]  # a number by now
-    if not fits:
-        bound = f"at least {least}" if least else "above 0"
-        raise UsageError(f"{name} is a number of seconds {bound}, not {given!r}")
+    """Inside a step: the same at every try of this step, for services that want one."""
 
 
 def run(
@@ -120,96 +86,200 @@ def run(
     *,
     session: str = "role",
     human: bool = True,
-    returns: dict[str, Any] | None = None,
+    returns: object = None,
     tries: int = 3,
     on_error: str | None = None,
 ) -> Signal:
-    """Have an agent work until it reports; people it needs in between are asked.
+    """Let an agent work until it reports; people that it needs are asked in between.
 
-    `session`: `role` (the one this role has in this run), `new`, or the id of one. With
-    `human=False` NEEDS_HUMAN comes back to the flow. `returns` is a JSON Schema that the reported
-    value must fit; the agent may try so many `tries`. With `on_error="return"` an ERROR comes back to
-    the flow; otherwise the run is stuck with the agent's words, unless its `@flow` says otherwise.
+    Args:
+        role: the name of a role, or a Python function in the place of an agent
+        prompt: the task of this turn
+        session: `role` (the session of this role in this run), `new`, or the id of one
+        human: False returns NEEDS_HUMAN to the flow instead of asking a person
+        returns: a type, dataclass, TypedDict, pydantic model or JSON Schema for the signal's value
+        tries: how often the agent may report a value that does not fit
+        on_error: `return` returns an agent's ERROR; `stuck` ends the run. By default the word of
+            `@flow` counts.
+
+    Returns:
+        The agent's signal: `.status`, `.summary`, `.value` and so on.
+
+    Example:
+        review = flow.run("reviewer", "Check the diff.", returns=Review)
+        print(review.value.approved)
     """
-    action = None if on_error is None else _error_action(on_error)
+    action = None if on_error is None else _read_error_action(on_error)
     work = None if isinstance(role, str) else role
     name = role if isinstance(role, str) else getattr(role, "__name__", type(role).__name__)
-    wanted = AgentRequest(name, prompt or "", session, human, returns, tries, work)
-    signal: Signal = _made("run", run_agent.call_agent, wanted)
+    schema, convert = _read_returns(returns)
+    request = AgentRequest(name, prompt or "", session, human, schema, tries, work)
+    signal: Signal = _call("run", run_agent.call_agent, request)
     if signal.status == SignalStatus.ERROR:
         run_agent.heed_error(current.get(), name, signal, action)
+    elif convert and signal.value is not None:
+        signal = signal._replace(value=convert(signal.value))
     return signal
 
 
-def pause(message: str, **more: Unpack[AskOptions]) -> Approval:
-    """A gate: true when, and only when, a person approves. `.reason` and `.message` say why."""
-    return cast("Approval", _made("pause", flow_calls.pause, message, _request(more)))
+def _read_returns(returns: object) -> tuple[dict[str, Any] | None, Callable[[Any], Any] | None]:
+    if returns is None or isinstance(returns, dict):
+        return returns, None
+    # Imported here: most flows describe no types.
+    from gatebell.api.schemas import expect_form
+
+    expected = expect_form(returns)
+    return expected.schema, expected.convert
 
 
-def ask(
-    prompt: str,
-    kind: str = AskKind.TEXT,
-    *,
-    options: Sequence[str] = (),
-    **more: Unpack[AskOptions],
-) -> Outcome:
-    """A question to a person: a text, a choice among options, or a form."""
-    offered = as_list(options, "options")
-    kind = AskKind.CHOICE if offered and kind == AskKind.TEXT else kind
-    request = Request(prompt, kind, offered, **_request(more))
-    return _made("ask", flow_calls.ask, request)
+def approve(prompt: str, **options: Unpack[AskOptions]) -> Approval:
+    """Stop until a person has decided.
+
+    Args:
+        prompt: the question
+        options: `context`, `timeout` and all others of `AskOptions`, without `owner`
+
+    Returns:
+        The approval: true when, and only when, a person approves.
+
+    Example:
+        gate = flow.approve("Deploy to production?")
+        if not gate:
+            return flow.stuck(gate.reason)
+    """
+    fields = _read_options("approve", options)
+    return cast("Approval", _call("approve", flow_calls.pause, prompt, fields))
+
+
+# The word of the run's journal for this call, and of `gate show`.
+pause = approve
+
+
+def choose(
+    prompt: str, options: Sequence[str], *, multiple: bool = False, **more: Unpack[AskOptions]
+) -> Choice:
+    """Stop until a person has chosen among options.
+
+    Args:
+        prompt: the question
+        options: the options; a last one `Other…` lets people write their own
+        multiple: let them choose several; the value is then a list
+        more: `context`, `timeout` and all others of `AskOptions`, without `owner`
+
+    Example:
+        database = flow.choose("Which database?", ["PostgreSQL", "SQLite"]).value
+    """
+    fields = _read_options("choose", more, "multiple")
+    if multiple:
+        fields["multiple"] = True
+    request = Request(prompt, AskKind.CHOICE, as_list(options, "options"), **fields)
+    return cast("Choice", _call("choose", flow_calls.ask, request))
+
+
+@overload
+def ask(prompt: str, **options: Unpack[AskOptions]) -> Text: ...
+
+
+@overload
+def ask(prompt: str, *, returns: object, **options: Unpack[AskOptions]) -> Form: ...
+
+
+def ask(prompt: str, *, returns: object = None, **options: Unpack[AskOptions]) -> Outcome:
+    """Stop until a person has answered with a text, or with a value of some type.
+
+    Args:
+        prompt: the question
+        returns: a type, dataclass, TypedDict, pydantic model or JSON Schema; without it, text
+        options: `context`, `timeout` and all others of `AskOptions`, without `owner` and `secret`
+
+    Example:
+        name = flow.ask("Which name?").value
+    """
+    fields = _read_options("ask", options, "returns")
+    schema, convert = (None, None) if returns is str else _read_returns(returns)
+    if schema is None:
+        return _call("ask", flow_calls.ask, Request(prompt, AskKind.TEXT, **fields))
+    request = Request(prompt, AskKind.FORM, schema=schema, **fields)
+    outcome = _call("ask", flow_calls.ask, request)
+    return outcome.convert_by(convert) if convert else outcome
 
 
 def ask_interactive(prompt: str, **options: Unpack[InteractiveOptions]) -> Session:
-    """A question that a person works out with an agent, in the agent's own program.
+    """Stop until a person has worked a question out with an agent, in the agent's own program.
 
-    What came of it, whatever that is: `.outcome` says, and `.response` is what `outcome=` asked for.
+    Args:
+        prompt: the question
+        options: `returns`, `context`, `timeout` and all others of `InteractiveOptions`
+
+    Returns:
+        The session: `.outcome` says how it ended, and `.response` is of the type of `returns`.
+
+    Example:
+        review = flow.ask_interactive("Is this release ready?", returns=Approval)
+        if review.response != "approved":
+            return flow.stuck(review.note or review.outcome)
     """
     # Imported here: most flows open no sessions.
-    from gatebell.api import session_options
+    from gatebell.api.session_options import build_request
 
-    request, wanted = session_options.request(prompt, options)
-    result = cast("Session", _made("ask_interactive", flow_calls.ask, request))
-    return result.convert_response(wanted.granted)
+    request, expected = build_request(prompt, options)
+    result = cast("Session", _call("ask_interactive", flow_calls.ask, request))
+    return result.convert_by(expected.convert)
 
 
-def _request(more: Any) -> dict[str, Any]:
-    """The options of an ask in a form that is the same when it is read back."""
-    given = dict(more)
+def _read_options(call: str, given: AskOptions, *beside: str) -> dict[str, Any]:
+    """Return the options of an ask in a form that is the same when the journal is read."""
     if "owner" in given:
-        raise UsageError("the owner of a flow's ask is its run")
-    if "priority" in given:
-        given["priority"] = parse_priority(given["priority"])
-    if "escalations" in given:
-        given["escalations"] = make_escalations(given["escalations"])
-    return given
+        raise UsageError("an ask of a flow is owned by its run: leave owner= out")
+    fields = read_options(call, given, *beside)
+    if "priority" in fields:
+        fields["priority"] = parse_priority(fields["priority"])
+    return fields
 
 
 def stuck(reason: str = "") -> Stuck:
-    """`return stuck("why")` ends the run as stuck."""
+    """Return a result that ends the run as stuck.
+
+    Example:
+        return flow.stuck("the architecture was rejected")
+    """
     return Stuck(reason or "the flow gave no reason")
 
 
 def step(
     work: Callable[..., Any], *args: Any, name: str = "", dangerous: bool = False, **named: Any
 ) -> Any:
-    """Do something and record its result, which must be JSON.
+    """Call a function and record its result.
 
-    An interrupted step runs again, so it must be repeatable. A dangerous one never does by
-    itself: whether it happened becomes a question to a person.
+    An interrupted step runs again, so it must be repeatable. A dangerous step does not run again:
+    a person is asked whether it happened.
+
+    Args:
+        work: the function; it gets `args` and `named`
+        name: the label of the step; by default the name of the function
+        dangerous: it must not happen twice
+
+    Returns:
+        The result of the function, which must be JSON.
+
+    Raises:
+        StepFailedError: The function raised an error, now or before a replay.
+
+    Example:
+        version = flow.step(read_version, "pyproject.toml")
     """
     if not callable(work):
         raise UsageError(f"step() takes a function first, not {work!r}: step(work, …)")
     label = name or getattr(work, "__name__", type(work).__name__)
     arguments = [list(args), named]
-    return _made(
+    return _call(
         "step", flow_calls.step, lambda: work(*args, **named), label, arguments, dangerous=dangerous
     )
 
 
 def read(path: str) -> str:
-    """The text of a file in the run's folder, the same at every replay."""
-    return _made("read", flow_calls.read, path)
+    """Return the text of a file in the run's folder, the same at every replay."""
+    return _call("read", flow_calls.read, path)
 
 
 def parallel(
@@ -217,10 +287,21 @@ def parallel(
     limit: int | None = None,
     settle: bool = False,
 ) -> list[Any]:
-    """Run branches at once; their results in their order.
+    """Run branches at once.
 
-    When one fails the others stop at their next call, and BranchFailedError tells what became of
-    each; with `settle` that is returned instead. `limit`: so many at a time.
+    Args:
+        works: functions without arguments, or one list of them
+        limit: how many run at a time
+        settle: return the result of every branch, even if one fails
+
+    Returns:
+        Their results, in their order.
+
+    Raises:
+        BranchFailedError: A branch failed; the others stop at their next call.
+
+    Example:
+        flow.parallel(lambda: flow.run("coder"), lambda: flow.run("writer"))
     """
     is_list = len(works) == 1 and hasattr(works[0], "__iter__") and not callable(works[0])
     given = cast("Iterable[Callable[[], Any]]", works[0] if is_list else works)
@@ -229,50 +310,162 @@ def parallel(
         raise UsageError("parallel takes functions without arguments: lambda: run('coder', …)")
     if limit is not None and limit < 1:
         raise UsageError("limit: at least one branch at a time")
-    return _made("parallel", parallel_branches.parallel, branches, limit, settle=settle)
+    return _call("parallel", parallel_branches.parallel, branches, limit, settle=settle)
 
 
-def sleep(seconds: float) -> None:
-    """Go on after so long; no process waits meanwhile."""
-    _made("sleep", flow_calls.sleep, seconds)
+def sleep(duration: Seconds) -> None:
+    """Go on after a time; no process waits during it.
+
+    Args:
+        duration: a number of seconds, or a timedelta
+    """
+    seconds = duration.total_seconds() if hasattr(duration, "total_seconds") else duration
+    _call("sleep", flow_calls.sleep, seconds)
 
 
 def now() -> datetime:
-    """The time, the same at every replay."""
-    return _made("now", flow_calls.now)
+    """Return the time, the same at every replay."""
+    return _call("now", flow_calls.now)
 
 
 def random() -> float:
-    """A number from 0 to 1, the same at every replay."""
-    return _made("random", flow_calls.random)
+    """Return a number from 0 to 1, the same at every replay."""
+    return _call("random", flow_calls.random)
 
 
 def log(text: str) -> None:
-    """A line in the run's record, written once."""
+    """Write a line into the run's record, once."""
     if not isinstance(text, str):
         raise UsageError(f"log() takes text, not {type(text).__name__}")
-    _made("log", flow_calls.log, text)
+    _call("log", flow_calls.log, text)
 
 
 def context() -> Context:
-    """Where this flow stands."""
-    branch = _here("context")
-    made, call = branch.drive.run, branch.step
+    """Return the run, the folder and the place of this code."""
+    branch = _find_branch("context")
+    run_now, call = branch.drive.run, branch.step
     return Context(
-        made.id, made.prompt, made.project, made.folder, branch.count, call.key if call else ""
+        run_now.id,
+        run_now.prompt,
+        run_now.project,
+        run_now.folder,
+        branch.count,
+        call.key if call else "",
     )
 
 
-def _made(name: str, call: Callable[..., _T], *args: Any, **named: Any) -> _T:
-    """Make a call. What cannot be recorded must not go on, whatever the flow's code catches."""
-    branch = _here(name)
+class FlowCalls:
+    """`@flow`, and the calls of a flow as its attributes.
+
+    Example:
+        from gatebell import flow
+
+
+        @flow
+        def feature(prompt: str):
+            flow.run("coder", prompt)
+            if not flow.approve("Deploy it?"):
+                return flow.stuck("deployment rejected")
+            flow.run("deployer")
+    """
+
+    __name__ = "flow"
+
+    def __init__(self) -> None:
+        self.run = suggest_keywords(run)
+        self.approve = approve
+        self.choose = choose
+        self.ask = ask
+        self.ask_interactive = ask_interactive
+        self.step = step
+        self.parallel = suggest_keywords(parallel)
+        self.read = read
+        self.sleep = sleep
+        self.now = now
+        self.random = random
+        self.log = log
+        self.stuck = stuck
+        self.context = context
+
+    @overload
+    def __call__(self, work: Callable[_P, _R], /) -> Flow[_P, _R]: ...
+
+    @overload
+    def __call__(
+        self,
+        *,
+        on_timeout: str = FlowTimeout.STUCK,
+        human_timeout: Seconds = _A_DAY_SECONDS,
+        remind_every: Seconds | None = None,
+        human: bool = True,
+        on_error: str = ErrorAction.STUCK,
+    ) -> Callable[[Callable[_P, _R]], Flow[_P, _R]]: ...
+
+    def __call__(
+        self,
+        work: Callable[..., Any] | None = None,
+        *,
+        on_timeout: str = FlowTimeout.STUCK,
+        human_timeout: Seconds = _A_DAY_SECONDS,
+        remind_every: Seconds | None = None,
+        human: bool = True,
+        on_error: str = ErrorAction.STUCK,
+    ) -> Any:
+        """Make a function a flow.
+
+        Args:
+            work: the function; it gets the prompt of the run
+            on_timeout: what happens to an ask without an answer. `stuck` ends the run, `fail`
+                raises StepFailedError, `return` returns an outcome that is not an approval, and
+                `notify_again` reminds people and goes on waiting.
+            human_timeout: how long each ask waits, unless it has its own `timeout`
+            remind_every: how often people are reminded before that
+            human: False returns NEEDS_HUMAN of agents to the flow
+            on_error: the effect of an agent's ERROR. `stuck` ends the run with the agent's words,
+                and `return` returns the signal.
+
+        Raises:
+            UsageError: A word or a time is wrong.
+
+        Example:
+            @flow(human_timeout=timedelta(hours=8), on_timeout="notify_again")
+            def release(prompt: str): ...
+        """
+        try:
+            way = FlowTimeout(on_timeout)
+        except ValueError:
+            known = ", ".join(FlowTimeout)
+            raise UsageError(f"on_timeout is one of {known}, not {on_timeout!r}") from None
+        seconds = as_seconds(human_timeout, "human_timeout")
+        reminds = None if remind_every is None else as_seconds(remind_every, "remind_every", 1)
+        if way == FlowTimeout.NOTIFY_AGAIN:
+            as_seconds(human_timeout, 'human_timeout with on_timeout="notify_again"', 1)
+        terms = FlowTerms(way, seconds, human, reminds, on_error=_read_error_action(on_error))
+        return Flow(work, terms) if work else lambda made: Flow(made, terms)
+
+
+FlowCalls.__call__ = suggest_keywords(FlowCalls.__call__, "flow")  # type: ignore[method-assign]
+flow = FlowCalls()
+
+
+def _read_error_action(given: str) -> ErrorAction:
+    try:
+        return ErrorAction(given)
+    except ValueError:
+        known = ", ".join(ErrorAction)
+        raise UsageError(f"on_error is one of {known}, not {given!r}") from None
+
+
+def _call(name: str, call: Callable[..., _T], *args: Any, **named: Any) -> _T:
+    """Make a call. If it cannot be recorded the flow must not go on, even if it catches errors."""
+    branch = _find_branch(name)
     try:
         return call(branch, *args, **named)
-    except StoreTroubleError as problem:
-        branch.raise_always(Unwritable(problem))
+    except StoreError as error:
+        branch.raise_always(Unwritable(error))
 
 
-def _here(name: str) -> Branch:
+def _find_branch(name: str) -> Branch:
     try:
         return current.get()
     except LookupError:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, cast, overload
 
+from gatebell.api.keywords import suggest_options
 from gatebell.app import wiring
-from gatebell.domain.asks import deadlines
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.ask_options import read_options
+from gatebell.domain.asks.times import as_seconds
 from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
 from gatebell.services.asks import (
@@ -20,42 +22,40 @@ from gatebell.services.asks import (
 from gatebell.services.asks.create_ask import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Unpack
 
     from gatebell.api.backlog import Backlog
     from gatebell.api.human import Human
-    from gatebell.domain.asks.asks import Ask
-    from gatebell.domain.asks.outcomes import Approval, Choice, Outcome
+    from gatebell.domain.asks.ask_options import AskOptions
+    from gatebell.domain.asks.asks import Ask, Message
+    from gatebell.domain.asks.outcomes import Approval, Choice, Form, Outcome, Text
+    from gatebell.domain.asks.times import Seconds
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.store import Store
 
-    class AskOptions(TypedDict, total=False):
-        """What every kind of ask may carry; see docs/python.md."""
-
-        context: Any
-        activity: str
-        priority: int | str
-        confidence: float
-        default: Any
-        multiple: bool
-        schema: dict[str, Any]
-        secret: bool
-        requirement: Mapping[str, Any]
-        expires_seconds: float
-        hard: bool
-        remind_every_seconds: float
-        escalations: Sequence[tuple[float, str]]
-        owner: str
+    Reply = Callable[[str], str]
+    """Gets the message of a person who asks back; returns the reply."""
 
 
+@suggest_options
 class Gate:
-    """The inbox, from a program. Give it a store or a path, or it takes the user's own."""
+    """Ask people, and answer asks, from a program.
+
+    Args:
+        store: a store, or the path of one; without it, the inbox of the user
+        agent: the name that people see as the asker
+        token: the personal token to answer with
+
+    Example:
+        gate = Gate()
+        if gate.approve("Deploy build 42?", timeout=3600):
+            deploy()
+    """
 
     def __init__(
         self, store: Store | str | None = None, *, agent: str = "", token: str = ""
     ) -> None:
-        """`agent` is the name people see; `token` is the personal token to answer with."""
         self._agent = agent
         self.token = token
         self._tokens: dict[str, str] = {}
@@ -65,7 +65,7 @@ class Gate:
 
     @cached_property
     def human(self) -> Human:
-        """The handle for sessions, and for asking one thing at a time; see docs/sessions.md."""
+        """The handle for sessions, which asks one thing at a time; see docs/sessions.md."""
         # Imported here: most programs open no sessions.
         from gatebell.api.human import Human
 
@@ -79,25 +79,100 @@ class Gate:
 
         return Backlog(self)
 
+    def approve(
+        self, prompt: str, *, reply: Reply | None = None, **options: Unpack[AskOptions]
+    ) -> Approval:
+        """Ask for an approval, and wait for it.
+
+        Args:
+            prompt: the question
+            reply: answers a person who asks back; the ask goes on waiting
+            options: `context`, `timeout` and all others of `AskOptions`
+
+        Returns:
+            The approval: true when, and only when, a person approved.
+
+        Raises:
+            UnknownOptionError: An option does not exist.
+            UsageError: An option has a value that it cannot have.
+
+        Example:
+            approval = gate.approve("Deploy?", context={"tests": "green"})
+            print(bool(approval), approval.reason)
+        """
+        ask_id = self._open("approve", prompt, AskKind.APPROVAL, options, "reply")
+        return cast("Approval", self.wait(ask_id, reply=reply))
+
+    def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: bool = False,
+        reply: Reply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice:
+        """Let a person choose among options, and wait for the choice.
+
+        Args:
+            prompt: the question
+            options: the options; a last one `Other…` lets people write their own
+            multiple: let them choose several; the value is then a list
+            reply: answers a person who asks back; the ask goes on waiting
+            more: `context`, `timeout` and all others of `AskOptions`
+
+        Example:
+            colour = gate.choose("Which colour?", ["Red", "Blue"]).value
+        """
+        beside = ("multiple", "reply")
+        ask_id = self._open(
+            "choose", prompt, AskKind.CHOICE, more, *beside, options=options, multiple=multiple
+        )
+        return cast("Choice", self.wait(ask_id, reply=reply))
+
+    @overload
+    def ask(
+        self, prompt: str, *, reply: Reply | None = None, **options: Unpack[AskOptions]
+    ) -> Text: ...
+
+    @overload
     def ask(
         self,
         prompt: str,
-        kind: str = AskKind.TEXT,
         *,
-        options: Sequence[str] = (),
-        reply: Callable[[str], str] | None = None,
-        **more: Unpack[AskOptions],
+        returns: object,
+        reply: Reply | None = None,
+        **options: Unpack[AskOptions],
+    ) -> Form: ...
+
+    def ask(
+        self,
+        prompt: str,
+        *,
+        returns: object = None,
+        reply: Reply | None = None,
+        **options: Unpack[AskOptions],
     ) -> Outcome:
-        """Ask and wait for the answer. `reply` is called with what a person asks back."""
-        return self.wait(self.open(prompt, kind, options=options, **more), reply=reply)
+        """Ask for a text, or for a value of some type, and wait for it.
 
-    def approve(self, prompt: str, **more: Unpack[AskOptions]) -> Approval:
-        """Ask for an approval: true when, and only when, a person approved."""
-        return cast("Approval", self.ask(prompt, AskKind.APPROVAL, **more))
+        Args:
+            prompt: the question
+            returns: a type, dataclass, TypedDict, NamedTuple, pydantic model or JSON Schema.
+                People fill in a form, and the value is of that type. Without it, or with `str`,
+                the value is a text.
+            reply: answers a person who asks back; the ask goes on waiting
+            options: `context`, `timeout` and all others of `AskOptions`
 
-    def choose(self, prompt: str, options: Sequence[str], **more: Unpack[AskOptions]) -> Choice:
-        """Let a person choose. A last option `Other…` lets them write their own."""
-        return cast("Choice", self.ask(prompt, AskKind.CHOICE, options=options, **more))
+        Raises:
+            UsageError: JSON Schema cannot describe the type.
+
+        Example:
+            name = gate.ask("Which name?").value
+            size = gate.ask("How many replicas?", returns=int).value
+        """
+        kind = AskKind.TEXT if returns is None or returns is str else AskKind.FORM
+        ask_id = self._open("ask", prompt, kind, options, "returns", "reply", returns=returns)
+        return self.wait(ask_id, reply=reply, returns=returns)
 
     def open(
         self,
@@ -105,18 +180,57 @@ class Gate:
         kind: str = AskKind.TEXT,
         *,
         options: Sequence[str] = (),
-        owner: str = "",
-        **more: Any,
+        multiple: bool = False,
+        returns: object = None,
+        **more: Unpack[AskOptions],
     ) -> str:
-        """Ask without waiting; returns the id."""
-        steps = deadlines.make_escalations(more.pop("escalations", ()))
+        """Ask without waiting.
+
+        Args:
+            prompt: the question
+            kind: `text`, `approval`, `choice` or `form`
+            options: the options of a choice
+            multiple: let people choose several options
+            returns: the type of a form, as in `ask`
+            more: `context`, `timeout` and all others of `AskOptions`
+
+        Returns:
+            The ask's id, for `wait`, `cancel` and `gate answer`.
+
+        Example:
+            ask_id = gate.open("Deploy?", "approval")
+            outcome = gate.wait(ask_id, timeout=10)
+        """
+        beside = ("kind", "options", "multiple", "returns")
+        return self._open(
+            "open", prompt, kind, more, *beside, options=options, multiple=multiple, returns=returns
+        )
+
+    def _open(
+        self,
+        call: str,
+        prompt: str,
+        kind: str,
+        given: AskOptions,
+        *beside: str,
+        options: Sequence[str] = (),
+        multiple: bool = False,
+        returns: object = None,
+    ) -> str:
+        fields = read_options(call, given, *beside)
+        owner = fields.pop("owner", "")
         offered = as_list(options, "options")
-        return self.send(Request(prompt, kind, offered, escalations=steps, **more), owner)
+        if returns is not None and returns is not str:
+            # Imported here: most asks are for a text or a yes.
+            from gatebell.api.schemas import build_schema
+
+            fields["schema"] = build_schema(returns)
+        return self.send(Request(prompt, kind, offered, multiple, **fields), owner)
 
     def send(self, request: Request, owner: str = "") -> str:
-        """Open an ask as it was put together; returns the id."""
+        """Open an ask from a request; return its id."""
         caller = self.caller()
-        origin = wiring.in_its_project(wiring.origin(caller, self._agent, owner))
+        origin = wiring.move_to_project(wiring.origin(caller, self._agent, owner))
         if request.session:
             # Imported here: most asks are not sessions.
             from gatebell.services.sessions.session_check import check_terms
@@ -130,11 +244,26 @@ class Gate:
     def wait(
         self,
         ask_id: str,
-        seconds: float | None = None,
+        timeout: Seconds | None = None,
         *,
-        reply: Callable[[str], str] | None = None,
+        reply: Reply | None = None,
+        returns: object = None,
     ) -> Outcome:
-        """Wait for an ask that was opened before; its status is `pending` if time runs out."""
+        """Wait for an ask that was opened before, in this process or in another.
+
+        Args:
+            ask_id: the ask's id
+            timeout: how long to wait; without it, until the ask is settled
+            reply: answers a person who asks back
+            returns: the type of a form, as in `ask`
+
+        Returns:
+            The outcome; its status is `pending` when the time is over.
+
+        Raises:
+            NotFoundError: The ask does not exist.
+        """
+        seconds = None if timeout is None else read_timeout(timeout)
         until = None if seconds is None else self.store.monotonic() + seconds
         while True:
             left = None if until is None else until - self.store.monotonic()
@@ -142,41 +271,75 @@ class Gate:
             if reply and ask.pending and ask.asked_back > ask.heard:
                 self._reply(ask, reply)
                 continue
-            outcome = self.read(ask)
+            outcome = self.read(ask, returns)
             self.take(ask)
             return outcome
 
-    def read(self, ask: Ask) -> Outcome:
-        """What an ask has come to, without recording that it was handed over."""
+    def read(self, ask: Ask, returns: object = None) -> Outcome:
+        """Return the outcome of an ask, without recording that it was handed over."""
         value = wait_for_ask.reveal(self.store, ask, self._tokens.get(ask.id, ""))
-        return wait_for_ask.outcome(self.store, ask, value, wiring.hosts())
+        outcome = wait_for_ask.outcome(self.store, ask, value, wiring.hosts())
+        if returns is not None and ask.question.kind == AskKind.FORM:
+            from gatebell.api.schemas import expect_form
+
+            outcome.convert_by(expect_form(returns).convert)
+        return outcome
 
     def take(self, ask: Ask) -> None:
         """Record that the answer was handed over."""
         wait_for_ask.take(self.store, ask, self.caller().actor)
 
-    def _reply(self, ask: Ask, reply: Callable[[str], str]) -> None:
-        messages = [m for m in self.store.asks.messages(ask.id) if not m.by_asker]
-        for message in messages[ask.heard : ask.asked_back]:
-            ask_messages.reply(self.store, ask.id, self.caller(), reply(message.text))
+    def _reply(self, ask: Ask, reply: Reply) -> None:
+        for message in self.new_messages(ask):
+            self.send_reply(ask, reply(message.text))
         wait_for_ask.hear(self.store, ask)
+
+    def new_messages(self, ask: Ask) -> list[Message]:
+        """Return the messages of people that the asker has not received."""
+        messages = [m for m in self.store.asks.messages(ask.id) if not m.by_asker]
+        return messages[ask.heard : ask.asked_back]
+
+    def send_reply(self, ask: Ask, text: str) -> None:
+        """Send the asker's reply to people who asked back."""
+        ask_messages.reply(self.store, ask.id, self.caller(), text)
 
     def answer(
         self, ask_id: str, value: Any, *, note: str = "", key: str = "", digest: str | None = None
     ) -> Ask:
-        """Answer an ask; returns it as it is after that, settled or still short of votes."""
+        """Answer an ask, as the person who runs this program.
+
+        Args:
+            ask_id: the ask's id
+            value: the answer; an approval takes True and False, too
+            note: a reason beside the answer
+            key: a name for this attempt; the same answer under the same key counts once
+            digest: the digest of the question that the person saw
+
+        Returns:
+            The ask after the answer: settled, or still short of votes.
+
+        Raises:
+            AlreadySettledError: Another answer was faster.
+            InvalidAnswerError: The value does not fit the question.
+            RefusedError: This caller may not answer it.
+        """
         given = Given(value, note, digest, key)
         return answer_ask.answer(self.store, ask_id, self.caller(), given)[1]
 
     def cancel(self, ask_id: str, reason: str = "") -> Ask:
-        """Withdraw an ask."""
+        """Cancel an ask that is pending, and return it."""
         return create_ask.cancel(self.store, ask_id, self.caller(), reason)
 
     def pending(self, project: str | None = None, limit: int = 100) -> list[Ask]:
-        """What is waiting: most urgent first, then oldest."""
+        """Return the pending asks: most urgent first, then oldest."""
         apply_deadlines.sweep(self.store)
         return self.store.asks.pending(limit, project)
 
     def caller(self) -> Caller:
-        """Whoever runs this program."""
+        """Return who runs this program."""
         return wiring.caller(self.store, "python", self.token)
+
+
+def read_timeout(timeout: Seconds) -> float:
+    """Return the seconds of a wait; 0 does not wait at all."""
+    return 0.0 if timeout == 0 else as_seconds(timeout, "timeout")

@@ -1,4 +1,4 @@
-"""Handlers: who answers what a workflow asks while a program runs it."""
+"""Handlers: objects that answer the asks of a workflow while a program runs it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from gatebell.domain.asks.questions import means_other
 from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.phases.phases import accepts
 from gatebell.domain.text.display import frame, inert_line
+from gatebell.domain.text.options import suggest_fields
 from gatebell.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -26,11 +27,18 @@ _POLL_SECONDS = 0.1
 _AGAIN_AFTER_SECONDS, _AGAIN_AT_MOST_SECONDS = 1.0, 60.0
 
 
+@suggest_fields
 class Reply(NamedTuple):
-    """An answer with what a handler has to say beside it."""
+    """An answer of a handler, with words beside it.
+
+    Example:
+        return Reply(False, reason="not on a Friday")
+    """
 
     value: bool | str
+    """True or False for an approval, an option for a choice."""
     reason: str = ""
+    """The reason, as the person gave it."""
     other: bool = False
     """The value is the person's own words, where the options offer `Other…`."""
 
@@ -38,53 +46,71 @@ class Reply(NamedTuple):
 class HumanInputHandler(Protocol):
     """Answers for the person who runs the program. Its methods may be async.
 
-    What it returns is judged like every answer. When that is no answer, or when it raises, the ask
-    stays in the inbox and is handed over again: after a second, then less and less often. EOFError
-    leaves the ask to the inbox for good.
-    Under `ask_id` the same is answered by `gate answer` or in the web inbox, which may be faster.
+    An answer of a handler is checked like every answer. If it does not fit, or if the handler
+    raises, the ask stays in the inbox. The handler gets it again after a second, then less
+    often. EOFError leaves the ask to the inbox.
     """
 
-    def approval(self, prompt: str, ask_id: str) -> bool | Reply | Awaitable[bool | Reply]: ...
+    def approval(self, prompt: str, ask_id: str) -> bool | Reply | Awaitable[bool | Reply]:
+        """Decide about an approval.
+
+        Args:
+            prompt: the question, with its context below it
+            ask_id: the ask's id; `gate answer` and the web inbox may be faster
+        """
+        ...
 
     def choice(
         self, prompt: str, options: Sequence[str], ask_id: str
-    ) -> str | Reply | Awaitable[str | Reply]: ...
+    ) -> str | Reply | Awaitable[str | Reply]:
+        """Choose one of the options.
+
+        Args:
+            prompt: the question, with its context below it
+            options: the options; for `Other…` return a `Reply` with `other=True`
+            ask_id: the ask's id
+        """
+        ...
 
 
-def check(handler: Any) -> None:
-    """A UsageError when it cannot be one."""
+def check_handler(handler: Any) -> None:
+    """Raise a UsageError if an object cannot be a handler."""
     for name, takes in (("approval", "prompt, ask_id"), ("choice", "prompt, options, ask_id")):
         verb = getattr(handler, name, None)
         if not callable(verb) or not accepts(verb, takes.count(",") + 1):
             raise UsageError(f"a handler for human_input has a method {name}({takes})")
 
 
-def caller(handler: Any, store: Store) -> Caller:
-    """Who answers: whoever runs this program. Only in a store for tests can it be somebody else."""
+def find_caller(handler: Any, store: Store) -> Caller:
+    """Return the person who answers: the one who runs this program.
+
+    Raises:
+        RefusedError: The handler names another person, and the store is not one for tests.
+    """
     own = getattr(handler, "caller_in", None)
     if own is None:
         return wiring.caller(store, getattr(handler, "via", "handler"))
-    made: Caller = own(store)
+    caller: Caller = own(store)
     if not store.throwaway:
         raise RefusedError("a handler with caller_in() answers for others: it works in tests only")
-    return made
+    return caller
 
 
 def must_be_a_person(caller: Caller, ask: Ask) -> None:
-    """An approval by an agent is refused when it is given; a choice would only be asked again."""
+    """Refuse the choice of an agent; the service refuses an agent's approval by itself."""
     if caller.agent and not caller.verified and not ask.question.gates:
         raise RefusedError(f"only a person decides {ask.id}, not {caller.actor}")
 
 
-def asked(handler: HumanInputHandler, ask: Ask) -> Any:
-    """What the handler says, or promises to say."""
+def call_handler(handler: HumanInputHandler, ask: Ask) -> Any:
+    """Return the handler's answer, or an awaitable of it."""
     if ask.question.kind == AskKind.APPROVAL:
-        return handler.approval(_shown(ask), ask.id)
-    return handler.choice(_shown(ask), list(ask.question.option_labels), ask.id)
+        return handler.approval(_show_question(ask), ask.id)
+    return handler.choice(_show_question(ask), list(ask.question.option_labels), ask.id)
 
 
-def _shown(ask: Ask) -> str:
-    """The question with its context: the answer is bound to both."""
+def _show_question(ask: Ask) -> str:
+    """Return the question with its context: the answer is bound to both."""
     import json
 
     prompt, context = ask.question.prompt, ask.question.context
@@ -96,15 +122,15 @@ def _shown(ask: Ask) -> str:
     return f"{prompt}\n\n{text}"
 
 
-def given(ask: Ask, reply: Any) -> Given:
-    """As an answer to exactly what was shown."""
-    told = reply if isinstance(reply, Reply) else Reply(reply)
-    value = {"other": told.value} if told.other else told.value
-    return Given(value, told.reason, ask.digest)
+def build_answer(ask: Ask, reply: Any) -> Given:
+    """Return a handler's answer, bound to the question that it was shown."""
+    answer = reply if isinstance(reply, Reply) else Reply(reply)
+    value = {"other": answer.value} if answer.other else answer.value
+    return Given(value, answer.reason, ask.digest)
 
 
-class Handing:
-    """When a question is handed to the handler: at once, and again later where that failed."""
+class Handovers:
+    """Knows when each ask goes to the handler: at once, and again later if that failed."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -114,28 +140,34 @@ class Handing:
     def is_due(self, ask_id: str) -> bool:
         return self._due.get(ask_id, -math.inf) <= self._monotonic()
 
-    def left(self, ask_id: str) -> float:
-        """The seconds until it is handed over again; endless where it is not."""
+    def seconds_left(self, ask_id: str) -> float:
+        """Return the seconds until the next attempt; infinite if there is none."""
         return self._due.get(ask_id, math.inf) - self._monotonic()
 
     def put_off(self, ask_id: str) -> None:
-        """For twice as long each time."""
+        """Try again later; each pause is twice as long as the one before."""
         pause = self._pauses.get(ask_id, _AGAIN_AFTER_SECONDS)
         self._due[ask_id] = self._monotonic() + pause
         self._pauses[ask_id] = min(2 * pause, _AGAIN_AT_MOST_SECONDS)
 
     def end(self, ask_id: str) -> None:
-        """It is handed over no more."""
+        """Do not try again."""
         self._due[ask_id] = math.inf
 
 
 def cli_prompt() -> HumanInputHandler:
-    """Asks whoever is at the terminal; what is no answer is asked again, and Ctrl+D is not yet."""
+    """Return a handler that asks the person at the terminal.
+
+    A line that is not an answer is asked for again, and Ctrl+D leaves the ask to the inbox.
+
+    Example:
+        workflow.run("Add login", human_input=cli_prompt())
+    """
     return _Prompt(wiring.terminal())
 
 
 class _Prompt:
-    """Its methods are async, so that an answer from elsewhere ends the prompt."""
+    """Asks at the terminal. It is async, so that an answer from elsewhere ends the prompt."""
 
     via = "cli_prompt"
 
@@ -156,7 +188,7 @@ class _Prompt:
         read = self._read
         for number, option in enumerate(options, 1):
             self._terminal.show(f"  {number}) {inert_line(option, _COLUMNS)}")
-        while (chosen := _chosen(await read("A number or a name: "), options)) is None:
+        while (chosen := _find_option(await read("A number or a name: "), options)) is None:
             self._terminal.show("That is none of them. Ctrl+D leaves it for later.")
         if not means_other(chosen):
             return Reply(chosen)
@@ -173,7 +205,7 @@ class _Prompt:
             while not self._terminal.is_line_ready():  # noqa: ASYNC110 - a terminal has no event
                 await asyncio.sleep(_POLL_SECONDS)
         except BaseException:
-            # The next text does not belong behind the label.
+            # The next text must not appear behind the label.
             self._terminal.show("")
             raise
         return self._terminal.read_line()
@@ -184,11 +216,11 @@ class _Prompt:
         self._terminal.drop_typed_ahead()
 
 
-def _chosen(word: str, options: Sequence[str]) -> str | None:
+def _find_option(word: str, options: Sequence[str]) -> str | None:
     alike = [one for one in options if one.casefold() == word.casefold()]
     if word in options or len(alike) == 1:
         return word if word in options else alike[0]
-    # By its number only where no name could be meant.
+    # By its number only where the options are not numbers themselves.
     if word.isdecimal() and not any(one.isdecimal() for one in options):
         return options[int(word) - 1] if 0 < int(word) <= len(options) else None
     return None

@@ -1,4 +1,4 @@
-"""One drive of a workflow: from its first phase, along what is recorded, and on."""
+"""One drive of a workflow: from its first phase, through the recorded calls, to the next ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.api import flows
-from gatebell.api.schemas import schema_of, shaped
+from gatebell.api.schemas import build_schema, convert
 from gatebell.api.workflow_runner import watching
 from gatebell.domain.asks.forms import faults
 from gatebell.domain.enums import AskKind, SignalStatus
@@ -21,6 +21,7 @@ from gatebell.domain.phases.phases import (
     HumanInput,
     State,
     accepts,
+    call_with_output,
     describe_phase,
     route,
 )
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.signals import Signal
 
 MAX_ROUNDS = 1_000
-"""So many phases, and rounds of one phase, before a run is taken for one that never ends."""
+"""A run with more phases, or more rounds of one phase, is taken for one that never ends."""
 
 
 class Plan:
@@ -59,13 +60,15 @@ class Plan:
         for phase in phases:
             _must_have_schema(phase)
 
-    def fresh(self) -> Any:
+    def make_state(self) -> Any:
         what = f"the state of {self.name!r}"
-        made = _called(what, self.state) if callable(self.state) else self.state
-        # What it is made of may be shared with every other one: a default, or a list of the module's.
+        made = _call(what, self.state) if callable(self.state) else self.state
+        # A copy: its parts may be shared with other states, such as a list of the module.
         made = {} if made is None else copy.deepcopy(made)
         try:
-            known = made if isinstance(made, dict) else schema_of(type(made)).get("properties", {})
+            known = (
+                made if isinstance(made, dict) else build_schema(type(made)).get("properties", {})
+            )
             self._must_fit(made, "the state")
         except GateError as error:
             raise UsageError(
@@ -76,38 +79,40 @@ class Plan:
         return made
 
     def _must_fit(self, state: Any, what: str) -> Any:
-        """The state as JSON, if it is what it says it is."""
-        told = _json_of(state, what)
+        """Return the state as JSON, if it fits its own type."""
+        json_state = _json_of(state, what)
         if not isinstance(state, dict):
-            for where, why in faults(schema_of(type(state)), told):
+            for where, why in faults(build_schema(type(state)), json_state):
                 raise UsageError(f"{what} does not fit {type(state).__name__}: {where} {why}")
-        return told
+        return json_state
 
     def first_state(self, prompt: str) -> Any:
-        state = self.fresh()
+        state = self.make_state()
         if self.start:
-            state = self.changed(state, self.start, prompt, "start")
+            state = self.change_state(state, self.start, prompt, "start")
         return state
 
-    def changed(self, state: Any, work: Callable[[Any, Any], Any], given: Any, what: str) -> Any:
-        """The state after a function of the user's; it may change what it gets, or return another."""
-        made = _called(what, work, state, given)
+    def change_state(
+        self, state: Any, work: Callable[[Any, Any], Any], given: Any, what: str
+    ) -> Any:
+        """Return the state after a function of the user, which may change it or return another."""
+        made = _call(what, work, state, given)
         made = state if made is None else made
         if type(made) is not type(state):
             raise UsageError(f"{what} returned {made!r} and not a {type(state).__name__}")
-        self._must_fit(made, f"what {what} made of the state")
+        self._must_fit(made, f"the state after {what}")
         if isinstance(made, dict):
-            _must_not_be_ours(made, f"what {what} made of the state")
+            _must_not_be_ours(made, f"the state after {what}")
         return made
 
     def target(self, phase: Phase, state: State[Any], output: Any) -> Phase:
         names = [one.name for one in self.phases]
-        found = _called(f"{describe_phase(phase.name)}: next", route, phase, state, output, names)
+        found = _call(f"{describe_phase(phase.name)}: next", route, phase, state, output, names)
         return self.phases[names.index(found)]
 
 
 class PhaseExecutor:
-    """One drive of a workflow: from its first phase, along what is recorded, and on."""
+    """Drives a workflow from its first phase, through the recorded calls, to the next ones."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -129,15 +134,15 @@ class PhaseExecutor:
             self._history += (response,) if response else ()
             view = self._view(response)
             if phase.terminal:
-                return self._came_to(phase, output, response)
+                return self._build_result(phase, output, response)
             phase = self._plan.target(phase, view, output)
         return flows.stuck(f"went through {MAX_ROUNDS} phases, and none of them was terminal")
 
     def _view(self, response: Response | None = None) -> State[Any]:
-        # A copy: whoever changes it while they only look at it changes nothing.
+        # A copy: code that changes it must not change the state.
         return State(copy.deepcopy(self._state), self._history, response)
 
-    def _came_to(self, phase: Phase, output: Any, response: Response | None) -> dict[str, Any]:
+    def _build_result(self, phase: Phase, output: Any, response: Response | None) -> dict[str, Any]:
         return {
             "phase": phase.name,
             "state": as_json(self._state),
@@ -149,16 +154,16 @@ class PhaseExecutor:
     # Agents
 
     def _work(self, phase: Phase) -> tuple[Any, str]:
-        """The output of a phase's agent, or why it is at its end."""
+        """Return the output of a phase's agent, or the reason why the run is stuck."""
         for _ in range(MAX_ROUNDS):
-            output = self._each(phase) if phase.for_each else self._once(phase)
+            output = self._run_each(phase) if phase.for_each else self._run_once(phase)
             for one in output if phase.for_each else [output]:
                 if isinstance(one, _Refusal):
                     return None, f"{one.reason}. Once that is fixed: {self._again()}"
             if phase.update:
                 what = f"{describe_phase(phase.name)}: update"
-                self._state = self._plan.changed(self._state, phase.update, output, what)
-            if not phase.until or _called(
+                self._state = self._plan.change_state(self._state, phase.update, output, what)
+            if not phase.until or _call(
                 f"{describe_phase(phase.name)}: until", phase.until, self._view(), output
             ):
                 return output, ""
@@ -168,35 +173,37 @@ class PhaseExecutor:
         )
 
     def _again(self) -> str:
-        """How the last call is tried again; its record stays as it is."""
+        """Return the command that tries the last call again; its record is kept."""
         return f"gate resume {self._branch.drive.run.id} --from {self._branch.count}"
 
-    def _each(self, phase: Phase) -> list[Any]:
-        items = _called(f"{describe_phase(phase.name)}: for_each", _items, phase, self._view())
+    def _run_each(self, phase: Phase) -> list[Any]:
+        items = _call(f"{describe_phase(phase.name)}: for_each", _items, phase, self._view())
         if not items:
             return []
-        works = [lambda item=item: self._raw(phase, (item,)) for item in items]
-        with _Telling(self._branch, phase):
+        works = [lambda item=item: self._run_agent(phase, (item,)) for item in items]
+        with _EventReport(self._branch, phase):
             made = flows.parallel(*works, limit=phase.limit)
         return [_output(phase, one) for one in made]
 
-    def _once(self, phase: Phase) -> Any:
-        with _Telling(self._branch, phase):
-            made = self._raw(phase, ())
+    def _run_once(self, phase: Phase) -> Any:
+        with _EventReport(self._branch, phase):
+            made = self._run_agent(phase, ())
         return _output(phase, made)
 
-    def _raw(self, phase: Phase, item: tuple[Any, ...]) -> Any:
-        """What the journal keeps of an agent's work: JSON, or a role's signal."""
+    def _run_agent(self, phase: Phase, item: tuple[Any, ...]) -> Any:
+        """Return the agent's result as the journal has it: JSON, or a role's signal."""
         view, agent = self._view(), phase.agent
         if not isinstance(agent, str):
-            return _called_agent(phase, view, item)
+            return _run_function(phase, view, item)
         prompt = phase.prompt
         if callable(prompt):
-            prompt = _called(f"{describe_phase(phase.name)}: prompt", prompt, view, *item)
+            prompt = _call(f"{describe_phase(phase.name)}: prompt", prompt, view, *item)
         if not isinstance(prompt, str):
-            raise UsageError(f"{describe_phase(phase.name)}: prompt returned {prompt!r}, no text")
-        schema = None if phase.returns is None else schema_of(phase.returns)
-        # A phase tells itself which agent failed.
+            raise UsageError(
+                f"{describe_phase(phase.name)}: prompt returned {prompt!r}, which is not a text"
+            )
+        schema = None if phase.returns is None else build_schema(phase.returns)
+        # The phase names the agent that failed, so the error must come back here.
         return flows.run(agent, prompt, returns=schema, on_error=ErrorAction.RETURN)
 
     # People
@@ -204,40 +211,41 @@ class PhaseExecutor:
     def _ask(self, phase: Phase, output: Any) -> Response | None:
         view, human = self._view(), phase.human
         if human is not None and not isinstance(human, HumanInput):
-            human = _called(f"{describe_phase(phase.name)}: human", human, view, output)
+            what = f"{describe_phase(phase.name)}: human"
+            human = _call(what, call_with_output, human, view, output)
         if human is None:
             return None
         if not isinstance(human, HumanInput):
             raise UsageError(
-                f"{describe_phase(phase.name)}: human returned {human!r}, no HumanInput(…)"
+                f"{describe_phase(phase.name)}: human returned {human!r}, which is not a HumanInput(…)"
             )
         prompt, options = human.prompt, human.options
         if callable(prompt):
-            prompt = _called(f"{describe_phase(phase.name)}: human's prompt", prompt, view)
+            prompt = _call(f"{describe_phase(phase.name)}: human's prompt", prompt, view)
         if callable(options):
             what = f"{describe_phase(phase.name)}: human's options"
-            options = _called(what, _listed, options, view, what)
+            options = _call(what, _list_options, options, view, what)
         for why in input_faults(HumanInput(prompt, human.type, options, human.more)):
             raise UsageError(f"{describe_phase(phase.name)} {why}")
         more: Any = human.more
         ask: Callable[[], Outcome] = (
-            partial(flows.pause, prompt, **more)
+            partial(flows.approve, prompt, **more)
             if human.type == AskKind.APPROVAL
-            else partial(flows.ask, prompt, AskKind.CHOICE, options=options, **more)
+            else partial(flows.choose, prompt, options, **more)
         )
-        # Agents may answer a choice in the inbox; here that is nobody's answer.
-        while not is_person((response := self._answered(phase, ask)).actor):
+        # Agents may answer a choice in the inbox, but a phase asks for a person's answer.
+        while not is_person((response := self._ask_once(phase, ask)).actor):
             pass
         return response
 
-    def _answered(self, phase: Phase, ask: Callable[[], Outcome]) -> Response:
-        with _Telling(self._branch, phase):
+    def _ask_once(self, phase: Phase, ask: Callable[[], Outcome]) -> Response:
+        with _EventReport(self._branch, phase):
             try:
-                asked = ask()
+                outcome = ask()
             except (UsageError, TypeError, ValueError) as error:
                 why = f"{describe_phase(phase.name)} asks what cannot be asked: {error}"
                 raise UsageError(why) from error
-        answered = self._branch.drive.store.asks.get(asked.id)
+        answered = self._branch.drive.store.asks.get(outcome.ask_id)
         assert answered, "it has just been read"
         return records.response(phase.name, answered)
 
@@ -248,8 +256,8 @@ class _Refusal(NamedTuple):
     reason: str
 
 
-class _Telling:
-    """Around a call: whoever looks on is told what it comes to, and the log what is new."""
+class _EventReport:
+    """Around a call: reports its events to the observer, and new ones to the log."""
 
     def __init__(self, branch: Any, phase: Phase) -> None:
         self._branch, self._phase = branch, phase
@@ -266,7 +274,7 @@ class _Telling:
         observer = watching.get(None)
         for event in self._events(drive.calls.get(self._path)):
             if event.key not in self._before:
-                words = f"{event.name} {event.phase} {_brief(event)}"
+                words = f"{event.name} {event.phase} {_describe(event)}"
                 drive.needs.log.write(drive.run, self._path, "phase", words)
             if observer:
                 observer(event)
@@ -278,16 +286,16 @@ class _Telling:
         return records.events_of(self._phase.name, call, ask)
 
 
-def _brief(event: PhaseEvent) -> str:
-    """What an event says, on one line of the log; an output stands in the record."""
+def _describe(event: PhaseEvent) -> str:
+    """Return the data of an event as one line of the log; the record has the output."""
     import json
 
-    told = {name: one for name, one in event.data.items() if name != "output"}
-    return json.dumps(told, ensure_ascii=False) if told else ""
+    data = {name: one for name, one in event.data.items() if name != "output"}
+    return json.dumps(data, ensure_ascii=False) if data else ""
 
 
-def _called(what: str, work: Callable[..., Any], *given: Any) -> Any:
-    """A function of the user's; what it raises says where it stands."""
+def _call(what: str, work: Callable[..., Any], *given: Any) -> Any:
+    """Call a function of the user; its error says which one it is."""
     try:
         return work(*given)
     except UsageError:
@@ -296,12 +304,12 @@ def _called(what: str, work: Callable[..., Any], *given: Any) -> Any:
         raise UsageError(f"{what} raised {type(error).__name__}: {error}") from error
 
 
-def _called_agent(phase: Phase, view: State[Any], item: tuple[Any, ...]) -> Any:
-    """What a function in the place of an agent gives; what it raises names the phase."""
+def _run_function(phase: Phase, view: State[Any], item: tuple[Any, ...]) -> Any:
+    """Run a function in the place of an agent as a step; its error names the phase."""
     try:
-        # Its item stands in the record, so that no other one gets what came of it.
+        # The record has the item, so that another item never gets this result.
         return flows.step(
-            lambda *_: _returned(phase, view, item),
+            lambda *_: _call_function(phase, view, item),
             *as_json(item),
             name=phase.name,
             dangerous=phase.dangerous,
@@ -312,62 +320,65 @@ def _called_agent(phase: Phase, view: State[Any], item: tuple[Any, ...]) -> Any:
         ) from error
 
 
-def _listed(options: Callable[[Any], Any], view: State[Any], what: str) -> Any:
+def _list_options(options: Callable[[Any], Any], view: State[Any], what: str) -> Any:
     made = options(view)
-    # What is one text is told by the check that also sees those of no function.
+    # One text is refused later, by the check that also sees options without a function.
     return made if isinstance(made, str) else tuple(as_items(made, what))
 
 
 def _items(phase: Phase, view: State[Any]) -> list[Any]:
-    assert phase.for_each, "it was looked at before"
+    assert phase.for_each, "it was checked before"
     items = phase.for_each(view)
     if isinstance(items, str):
-        raise TypeError(f"{items!r} is one text, and no list of items")
+        raise TypeError(f"{items!r} is one text: for_each returns a list of items")
     found = as_items(items, f"{describe_phase(phase.name)}: for_each")
-    _json_of(found, f"{describe_phase(phase.name)}: what for_each gave")
+    _json_of(found, f"{describe_phase(phase.name)}: the items of for_each")
     return found
 
 
-def _returned(phase: Phase, view: State[Any], item: tuple[Any, ...]) -> Any:
-    """What a function in the place of an agent gives, as JSON that fits."""
-    assert callable(phase.agent), "it was looked at before"
+def _call_function(phase: Phase, view: State[Any], item: tuple[Any, ...]) -> Any:
+    """Call a function in the place of an agent; return its result as JSON that fits."""
+    assert callable(phase.agent), "it was checked before"
     before = as_json(view.data)
     made = phase.agent(view, *item)
-    made = as_json(settled(made) if inspect.isawaitable(made) else made)
+    made = as_json(wait_for(made) if inspect.isawaitable(made) else made)
     if as_json(view.data) != before:
         raise UsageError(f"the agent's function changed the state, {LOST}")
     if phase.returns is not None:
-        shaped(phase.returns, made)
+        convert(phase.returns, made)
     return made
 
 
 def _output(phase: Phase, raw: Any) -> Any:
-    """The output of an agent as the workflow's functions get it: a copy, for the record stays."""
+    """Return the output of an agent for the functions of the workflow.
+
+    It is a copy, because those functions may change it, and the record must not change.
+    """
     raw = copy.deepcopy(raw)
     if not isinstance(phase.agent, str):
-        return raw if phase.returns is None else shaped(phase.returns, raw)
+        return raw if phase.returns is None else convert(phase.returns, raw)
     signal: Signal = raw
     if signal.status in (SignalStatus.ERROR, SignalStatus.BLOCKED):
         why = signal.reason or signal.own_words or "no reason given"
         return _Refusal(
             f"{describe_phase(phase.name)}: {phase.agent} reported {signal.status}: {why}"
         )
-    return signal if phase.returns is None else shaped(phase.returns, signal.value)
+    return signal if phase.returns is None else convert(phase.returns, signal.value)
 
 
 def _json_of(value: Any, what: str) -> Any:
     try:
         return plain(as_json(value))
     except (UsageError, RecursionError) as error:
-        raise UsageError(f"{what} is no JSON: {error}") from error
+        raise UsageError(f"{what} is not JSON: {error}") from error
 
 
 def _must_not_be_ours(fields: Iterable[str], what: str) -> None:
     for field in fields:
         if field in OURS:
             raise UsageError(
-                f"{what} has a field {field!r}, which is the name of what people answer: call it "
-                "otherwise"
+                f"{what} has a field {field!r}, which is the name of people's answers: give it "
+                "another name"
             )
 
 
@@ -375,18 +386,18 @@ def _must_have_schema(phase: Phase) -> None:
     if phase.returns is None:
         return
     try:
-        schema_of(phase.returns)
+        build_schema(phase.returns)
     except UsageError as error:
         raise UsageError(
-            f"{describe_phase(phase.name)} has a returns= that says nothing: {error}"
+            f"{describe_phase(phase.name)} has a returns= without a schema: {error}"
         ) from error
 
 
-def settled(reply: Awaitable[Any]) -> Any:
+def wait_for(reply: Awaitable[Any]) -> Any:
     import asyncio
 
-    return asyncio.run(awaited(reply))
+    return asyncio.run(await_reply(reply))
 
 
-async def awaited(reply: Awaitable[Any]) -> Any:
+async def await_reply(reply: Awaitable[Any]) -> Any:
     return await reply

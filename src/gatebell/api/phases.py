@@ -1,7 +1,7 @@
 """Workflows of phases: an agent works, a person may be asked, the answer leads on.
 
-A workflow is a flow like every other: found in flow files, journaled, replayed, and driven on by
-whoever comes next after anything.
+A workflow is a flow: it is found in flow files, its calls are recorded and replayed, and another
+process goes on with it after a crash.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ import os
 import queue
 import sys
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gatebell.api import keywords
 from gatebell.api.handlers import HumanInputHandler, Reply, cli_prompt
-from gatebell.api.phase_executor import PhaseExecutor, Plan, awaited, settled
-from gatebell.api.schemas import shaped
+from gatebell.api.keywords import suggest_options
+from gatebell.api.phase_executor import PhaseExecutor, Plan, await_reply, wait_for
+from gatebell.api.schemas import convert
 from gatebell.api.workflow_runner import WorkflowRun, WorkflowSpec, must_be_completed
+from gatebell.domain.asks.times import as_seconds
 from gatebell.domain.phases import diagrams
 from gatebell.domain.phases.phases import HumanInput, Phase, Response, State
 from gatebell.domain.phases.records import PhaseEvent
@@ -28,8 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from gatebell.api.workflow_runner import Observer
+    from gatebell.domain.asks.times import Seconds
     from gatebell.domain.runs.runs import Run
     from gatebell.ports.store import Store
+
+    Begin = Callable[[], Run]
 
 __all__ = [
     "HumanInput",
@@ -48,22 +55,43 @@ _LOADED = "_gate_flow_"
 
 
 class Result(NamedTuple):
-    """What a workflow came to."""
+    """The result of a workflow."""
 
     run_id: int
     phase: str
-    """The terminal one."""
+    """The terminal phase."""
     state: Any
+    """The last state, of the same type as the first."""
     output: Any
-    """Of its agent, as JSON."""
+    """The output of the last agent, as JSON."""
     approved: bool | None
     """Whether the terminal phase was approved; None where no approval was asked for."""
     history: list[dict[str, Any]]
     """Every answer: `phase`, `id`, `type`, `value`, `approved`, `reason`, `is_other`, `actor`, `at`."""
 
 
+@suggest_options
 class Workflow:
-    """Phases with a state: a flow that `gate run`, workers and programs can run."""
+    """Phases with a state: a flow that `gate run`, workers and programs can run.
+
+    Args:
+        name: the name for people
+        state: the first state, or a function that makes it: a dict, dataclass or pydantic model
+        start: a function of (state, input) that puts the input into the state
+        phases: the phases; the first one begins
+        human_timeout: how long each ask waits, in seconds or as a timedelta
+
+    Raises:
+        UsageError: The workflow cannot work; the text says why, and in which phase.
+
+    Example:
+        release = Workflow(
+            "release",
+            phases=[Phase("go", human=HumanInput("Release it?", "approval"), terminal=True)],
+        )
+        if __name__ == "__main__":
+            print(release.run("now", human_input=cli_prompt()).approved)
+    """
 
     def __init__(
         self,
@@ -72,39 +100,33 @@ class Workflow:
         start: Callable[[Any, str], Any] | None = None,
         phases: Sequence[Phase] = (),
         *,
-        human_timeout: float = 86_400.0,
+        human_timeout: Seconds = 86_400.0,
     ) -> None:
-        """`state` is the first state, or makes it; `start` puts the input into it.
-
-        A UsageError says what cannot work, and in which phase.
-        """
         self.gatebell_flow = True
-        """By this a flow is known in the module that it stands in."""
+        """By this attribute a flow is found in its module."""
         if not isinstance(name, str) or not name.strip():
             raise UsageError("a workflow needs a name")
-        if not isinstance(human_timeout, int | float) or not human_timeout > 0:
-            raise UsageError(f"human_timeout is a number of seconds above 0, not {human_timeout!r}")
         self.name = name
-        self.terms = FlowTerms(FlowTimeout.STUCK, human_timeout)
+        self.terms = FlowTerms(FlowTimeout.STUCK, as_seconds(human_timeout, "human_timeout"))
         self._plan = Plan(name, check_phases(phases), state, start)
-        self._shape: Any = type(self._plan.fresh())
-        frame = inspect.currentframe()
-        self._home: dict[str, Any] = frame.f_back.f_globals if frame and frame.f_back else {}
+        self._shape: Any = type(self._plan.make_state())
+        self._module = _find_module()
 
     # As a flow
 
     def work(self, prompt: str) -> Any:
-        """What a driver calls: from the first phase to a terminal one."""
+        """Work from the first phase to a terminal one; drivers of runs call this."""
         return PhaseExecutor(self._plan).go(prompt)
 
     @property
     def phases(self) -> tuple[Phase, ...]:
+        """The phases, each with its name."""
         return self._plan.phases
 
     # As a picture
 
     def mermaid(self) -> str:
-        """The workflow as a Mermaid flowchart."""
+        """Return the workflow as a Mermaid flowchart."""
         return diagrams.mermaid(self.name, self.phases)
 
     # In a program
@@ -118,108 +140,122 @@ class Workflow:
         store: Store | str | None = None,
         in_place: bool | None = None,
     ) -> Result:
-        """Run it here until it ends, however long people take; UnfinishedError if it cannot.
+        """Start a run, and drive it here until it ends.
 
-        What no handler answers waits in the inbox. Roles work in a worktree of the run's own unless
-        `in_place`; functions alone need none. `observer` is told of every PhaseEvent, once.
+        Args:
+            input: the text that `start=` gets
+            human_input: answers the asks of phases; without it they wait in the inbox
+            observer: gets each PhaseEvent, once
+            store: a store, or the path of one; without it, that of the user
+            in_place: agents work in the project itself. By default roles work in a worktree of the
+                run, and functions need none.
+
+        Returns:
+            The result: `run_id`, `phase`, `state`, `output`, `approved`, `history`.
+
+        Raises:
+            UnfinishedError: The run is stuck or failed; its `run_id` says which run.
+            UsageError: It is called inside of an event loop; use `arun` there.
         """
-        _must_be_outside_of_a_loop("run")
-        made = self._performance(input, human_input, observer, store, in_place)
-        return self._result(made.perform(input, settled))
+        _must_be_outside_of_a_loop("run", "arun")
+        _must_be_text(input)
+        run = self._prepare(human_input, observer, store, in_place)
+        return self._result(run.perform(partial(run.start, input), wait_for))
 
     async def arun(
         self,
-        input: str,  # noqa: A002 - likewise
+        input: str,  # noqa: A002 - the word of the docs
         human_input: HumanInputHandler | None = None,
         *,
         observer: Observer | None = None,
         store: Store | str | None = None,
         in_place: bool | None = None,
     ) -> Result:
-        """The async twin of `run`: an async handler is awaited in this loop."""
-        import asyncio
+        """Start a run, and await its end; as `run`, and async handlers run in this loop."""
+        _must_be_text(input)
+        run = self._prepare(human_input, observer, store, in_place)
+        return self._result(await _await_run(run, partial(run.start, input)))
 
-        loop = asyncio.get_running_loop()
-        ended: asyncio.Future[Run] = loop.create_future()
-        made = self._performance(input, human_input, observer, store, in_place)
-        asked: list[Any] = []
+    def attach(
+        self,
+        run_id: int,
+        human_input: HumanInputHandler | None = None,
+        *,
+        observer: Observer | None = None,
+        store: Store | str | None = None,
+    ) -> Result:
+        """Take up a run of this workflow whose program has died, and drive it here until it ends.
 
-        def settle(reply: Awaitable[Any]) -> Any:
-            asked[:] = [asyncio.run_coroutine_threadsafe(awaited(reply), loop)]
-            return asked[0].result()
+        Recorded work is not done again. A run that has ended already only gives its result.
 
-        def tell(way: Callable[[Any], None], what: Any) -> None:
-            if not ended.done():
-                way(what)
+        Args:
+            run_id: the number of the run, from `gate list` or from the event `workflow:started`
+            human_input: answers the asks of phases, the one that waits now included
+            observer: gets each PhaseEvent of the run, those from before the crash included
+            store: a store, or the path of one; without it, that of the user
 
-        def perform() -> None:
-            # Whoever awaited it may be gone with their loop.
-            told: tuple[Callable[[Any], None], Any]
-            try:
-                told = ended.set_result, made.perform(input, settle)
-            except BaseException as error:
-                told = ended.set_exception, error
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(tell, *told)
+        Returns:
+            The result, as `run` returns it.
 
-        # Of its own: no wait may occupy a thread of a pool.
-        threading.Thread(target=perform, name="workflow", daemon=True).start()
-        try:
-            return self._result(await ended)
-        except asyncio.CancelledError:
-            # On a thread of its own, too: an agent's end may take a while.
-            threading.Thread(target=made.stop, daemon=True).start()
-            for reply in asked:
-                reply.cancel()
-            raise
+        Raises:
+            NotFoundError: The run does not exist.
+            RefusedError: The program of the run is alive.
+            UnfinishedError: The run is stuck or failed; `gate resume` takes up such a run.
+            UsageError: It is a run of another workflow.
+
+        Example:
+            result = release.attach(42, cli_prompt())
+        """
+        _must_be_outside_of_a_loop("attach", "aattach")
+        run = self._prepare(human_input, observer, store, None)
+        return self._result(run.perform(partial(run.attach, run_id), wait_for))
+
+    async def aattach(
+        self,
+        run_id: int,
+        human_input: HumanInputHandler | None = None,
+        *,
+        observer: Observer | None = None,
+        store: Store | str | None = None,
+    ) -> Result:
+        """Take up a run whose program has died, and await its end; as `attach`."""
+        run = self._prepare(human_input, observer, store, None)
+        return self._result(await _await_run(run, partial(run.attach, run_id)))
 
     def execute(
         self,
-        input: str,  # noqa: A002 - likewise
+        input: str,  # noqa: A002 - the word of the docs
         human_input: HumanInputHandler | None = None,
         *,
         store: Store | str | None = None,
         in_place: bool | None = None,
     ) -> Iterator[PhaseEvent]:
-        """Run it, and give each event as it comes; the last one tells how it ended."""
-        _must_be_outside_of_a_loop("execute")
-        told: queue.SimpleQueue[PhaseEvent | BaseException | None] = queue.SimpleQueue()
-        made = self._performance(input, human_input, told.put, store, in_place)
-        return self._events(input, made, told)
+        """Start a run, and yield each event as it comes; the last one says how the run ended.
 
-    def _events(
+        Args:
+            input: the text that `start=` gets
+            human_input: answers the asks of phases
+            store: a store, or the path of one
+            in_place: agents work in the project itself
+
+        Example:
+            for event in release.execute("now"):
+                print(event.name, event.phase, event.data)
+        """
+        _must_be_outside_of_a_loop("execute", "arun")
+        _must_be_text(input)
+        events: queue.SimpleQueue[PhaseEvent | BaseException | None] = queue.SimpleQueue()
+        run = self._prepare(human_input, events.put, store, in_place)
+        return _yield_events(run, partial(run.start, input), events)
+
+    def _prepare(
         self,
-        prompt: str,
-        made: WorkflowRun,
-        told: queue.SimpleQueue[PhaseEvent | BaseException | None],
-    ) -> Iterator[PhaseEvent]:
-        def perform() -> None:
-            try:
-                made.perform(prompt, settled)
-                told.put(None)
-            except BaseException as error:
-                told.put(error)
-
-        threading.Thread(target=perform, name="workflow", daemon=True).start()
-        try:
-            while (event := told.get()) is not None:
-                if isinstance(event, BaseException):
-                    raise event
-                yield event
-        finally:
-            made.stop()
-
-    def _performance(
-        self,
-        given: Any,
         handler: HumanInputHandler | None,
         observer: Observer | None,
         store: Store | str | None,
         in_place: bool | None,
     ) -> WorkflowRun:
-        if not isinstance(given, str):
-            raise UsageError("the input of a workflow is a text; start= may read JSON from it")
-        if str(self._home.get("__name__", "")).startswith(_LOADED):
+        if str(self._module.get("__name__", "")).startswith(_LOADED):
             raise UsageError(
                 f"the file of {self.name!r} runs it while it is being loaded: put that under "
                 'if __name__ == "__main__":'
@@ -227,28 +263,103 @@ class Workflow:
         roles = any(isinstance(phase.agent, str) for phase in self.phases)
         flow, source = self._place()
         here = not roles if in_place is None else in_place
-        part = WorkflowSpec(flow, source, self.work, self.terms, in_place=here, has_roles=roles)
-        return WorkflowRun(part, store, handler, observer)
+        spec = WorkflowSpec(flow, source, self.work, self.terms, in_place=here, has_roles=roles)
+        return WorkflowRun(spec, store, handler, observer)
 
     def _place(self) -> tuple[str, str]:
-        """The name and the file under which others find this workflow."""
-        names = [name for name, one in self._home.items() if one is self]
-        file = str(self._home.get("__file__") or "")
+        """Return the name and the file by which other processes find this workflow."""
+        names = [name for name, one in self._module.items() if one is self]
+        file = str(self._module.get("__file__") or "")
         if not names or not file.endswith(".py"):
             return self.name, ""
         return names[0], os.path.abspath(file)
 
     def _result(self, run: Run) -> Result:
         must_be_completed(run)
-        told = run.result
-        state = told["state"] if self._shape is dict else shaped(self._shape, told["state"])
+        stored = run.result
+        state = stored["state"] if self._shape is dict else convert(self._shape, stored["state"])
         return Result(
-            run.id, told["phase"], state, told["output"], told["approved"], told["history"]
+            run.id, stored["phase"], state, stored["output"], stored["approved"], stored["history"]
         )
 
 
-def _must_be_outside_of_a_loop(verb: str) -> None:
+def _must_be_text(given: object) -> None:
+    if not isinstance(given, str):
+        raise UsageError("the input of a workflow is a text; start= may read JSON from it")
+
+
+async def _await_run(run: WorkflowRun, begin: Begin) -> Run:
+    """Drive a run on a thread of its own; return it when it has ended."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[Run] = loop.create_future()
+    replies: list[Any] = []
+
+    def settle(reply: Awaitable[Any]) -> Any:
+        replies[:] = [asyncio.run_coroutine_threadsafe(await_reply(reply), loop)]
+        return replies[0].result()
+
+    def report(way: Callable[[Any], None], result: Any) -> None:
+        if not ended.done():
+            way(result)
+
+    def perform() -> None:
+        call: tuple[Callable[[Any], None], Any]
+        try:
+            call = ended.set_result, run.perform(begin, settle)
+        except BaseException as error:
+            call = ended.set_exception, error
+        # The caller may have gone with its loop.
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(report, *call)
+
+    # Not a thread of a pool: a wait may last for days.
+    threading.Thread(target=perform, name="workflow", daemon=True).start()
+    try:
+        return await ended
+    except asyncio.CancelledError:
+        # On another thread, because the end of an agent may take a while.
+        threading.Thread(target=run.stop, daemon=True).start()
+        for reply in replies:
+            reply.cancel()
+        raise
+
+
+def _yield_events(
+    run: WorkflowRun,
+    begin: Begin,
+    events: queue.SimpleQueue[PhaseEvent | BaseException | None],
+) -> Iterator[PhaseEvent]:
+    def perform() -> None:
+        try:
+            run.perform(begin, wait_for)
+            events.put(None)
+        except BaseException as error:
+            events.put(error)
+
+    threading.Thread(target=perform, name="workflow", daemon=True).start()
+    try:
+        while (event := events.get()) is not None:
+            if isinstance(event, BaseException):
+                raise event
+            yield event
+    finally:
+        run.stop()
+
+
+def _find_module() -> dict[str, Any]:
+    """Return the names of the module that defines a workflow."""
+    frame = inspect.currentframe()
+    # The constructor, and the function around it that suggests keywords.
+    ours = (__name__, keywords.__name__)
+    while frame and frame.f_globals.get("__name__") in ours:
+        frame = frame.f_back
+    return frame.f_globals if frame else {}
+
+
+def _must_be_outside_of_a_loop(verb: str, instead: str) -> None:
     # Looked up, not imported: where it was never imported, no loop runs.
     asyncio = sys.modules.get("asyncio")
     if asyncio and asyncio._get_running_loop():  # noqa: SLF001 - documented, and raises nothing
-        raise UsageError(f"{verb}() would hold up the event loop: await arun()")
+        raise UsageError(f"{verb}() would hold up the event loop: await {instead}()")

@@ -1,6 +1,6 @@
-"""What an asker wants to get back: its JSON Schema for people and agents, its Python value for the asker.
+"""Types of `returns=`: a JSON Schema for people and agents, a Python value for the asker.
 
-Only what JSON Schema can say has a shape, so that whatever fits the form becomes the value.
+Only types that JSON Schema can describe are taken: a value that fits the form then becomes one.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from gatebell.domain.asks.forms import check_form, faults
 from gatebell.domain.asks.outcomes import Approval
 from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
+from gatebell.domain.text.options import suggest_fields
 from gatebell.errors import InvalidAnswerError, UsageError
 
 if TYPE_CHECKING:
@@ -51,25 +52,33 @@ _BRANCHES = ("anyOf", "allOf", "oneOf", "prefixItems")
 _REST = ("items", "additionalProperties")
 
 
+@suggest_fields
 class Selection(NamedTuple):
-    """One of some options, or several of them; `Other…` lets people write their own."""
+    """One of some options, or several of them, as the result of a session.
+
+    Example:
+        gate.human.ask_interactive("Which design?", returns=Selection(["A", "B", "Other…"]))
+    """
 
     options: Sequence[str]
+    """The options; `Other…` lets people write their own."""
     multiple: bool = False
+    """Let people choose several; the response is then a list."""
 
 
 class Freeform(NamedTuple):
-    """Text."""
+    """The same as `returns=str`: text."""
 
 
 class Structured(NamedTuple):
-    """Whatever fits a JSON Schema, dataclass, TypedDict, NamedTuple or pydantic model."""
+    """The same as `returns=schema`."""
 
     schema: Any
+    """A type or a JSON Schema."""
 
 
 class ExpectedAnswer(NamedTuple):
-    """What an answer must be, and what becomes of it."""
+    """The kind of answer that an asker expects, and the type that it becomes."""
 
     answered_as: AskKind
     options: tuple[str, ...] = ()
@@ -77,51 +86,70 @@ class ExpectedAnswer(NamedTuple):
     schema: dict[str, Any] | None = None
     shape: Any = Any
 
-    def granted(self, value: Any) -> Any:
-        """The answer as it was wished for."""
-        return value if self.schema is None else shaped(self.shape, value)
+    def convert(self, value: Any) -> Any:
+        """Return the answer as a value of the expected type."""
+        return value if self.schema is None else convert(self.shape, value)
 
 
-def wish(outcome: object) -> ExpectedAnswer:
-    """What `outcome=` means; nothing is free text."""
-    if outcome is None or isinstance(outcome, Freeform):
+def expect_answer(returns: object) -> ExpectedAnswer:
+    """Return the meaning of a session's `returns=`; None is text.
+
+    Raises:
+        UsageError: JSON Schema cannot describe the type.
+    """
+    if returns is None or returns is str or isinstance(returns, Freeform):
         return ExpectedAnswer(AskKind.TEXT)
-    if isinstance(outcome, Approval) and not outcome.id:
+    if returns is Approval or (isinstance(returns, Approval) and not returns.ask_id):
         return ExpectedAnswer(AskKind.APPROVAL)
-    if isinstance(outcome, Selection):
-        return ExpectedAnswer(AskKind.CHOICE, as_list(outcome.options, "options"), outcome.multiple)
-    if isinstance(outcome, Structured):
-        if outcome.schema is None:
+    if isinstance(returns, Selection):
+        return ExpectedAnswer(AskKind.CHOICE, as_list(returns.options, "options"), returns.multiple)
+    if isinstance(returns, Structured):
+        if returns.schema is None:
             raise UsageError("Structured(schema) needs a schema, got None: give a type or a dict")
-        return ExpectedAnswer(AskKind.FORM, schema=schema_of(outcome.schema), shape=outcome.schema)
-    raise UsageError(
-        "outcome is Approval(), Selection(options), Freeform() or Structured(schema), "
-        f"not {outcome!r}"
-    )
+        return expect_form(returns.schema)
+    return expect_form(returns)
 
 
-def schema_of(shape: Any) -> dict[str, Any]:
-    """The JSON Schema of a shape; a UsageError says what JSON Schema has no word for."""
+def expect_form(returns: object) -> ExpectedAnswer:
+    """Return the meaning of an ask's `returns=`: a form of a type or a JSON Schema."""
+    return ExpectedAnswer(AskKind.FORM, schema=build_schema(returns), shape=returns)
+
+
+def build_schema(shape: Any) -> dict[str, Any]:
+    """Return the JSON Schema of a type.
+
+    Raises:
+        UsageError: JSON Schema has no word for a part of it.
+    """
     if isinstance(shape, dict):
         return shape
-    made = _Schemas()
+    if isinstance(shape, str):
+        raise UsageError(
+            f"returns is a type, a JSON Schema, or in a session Approval or Selection(options), "
+            f"not the text {shape!r}"
+        )
+    schemas = _Schemas()
     try:
-        schema = made.of(shape)
+        schema = schemas.build(shape)
     except RecursionError:
         raise UsageError(f"{_name(shape)} leads back to itself: let a class do that") from None
-    return {**schema, "$defs": made.shared} if made.shared else schema
+    return {**schema, "$defs": schemas.shared} if schemas.shared else schema
 
 
-def shaped(shape: Any, value: Any) -> Any:
-    """A value as a shape, or an InvalidAnswerError that says why it does not become that."""
+def convert(shape: Any, value: Any) -> Any:
+    """Return JSON as a value of a type.
+
+    Raises:
+        InvalidAnswerError: It does not fit the schema, or the class refuses it.
+    """
     if isinstance(shape, dict):
         return value
-    check_form(schema_of(shape), value)
+    check_form(build_schema(shape), value)
     try:
-        return _made(shape, value)
+        return _convert(shape, value)
     except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
         # A class of the asker's own may be stricter than its schema.
-        raise InvalidAnswerError(f"the answer becomes no {_name(shape)}: {error}") from error
+        raise InvalidAnswerError(f"the answer does not become {_name(shape)}: {error}") from error
 
 
 class _Field(NamedTuple):
@@ -134,14 +162,14 @@ class _Field(NamedTuple):
 
 
 class _Schemas:
-    """Makes schemas; classes that lead back to themselves are shared under `$defs`."""
+    """Builds schemas; classes that lead back to themselves are shared under `$defs`."""
 
     def __init__(self) -> None:
         self.shared: dict[str, Any] = {}
         self._within: list[type] = []
         self._names: dict[type, str] = {}
 
-    def of(self, shape: Any) -> dict[str, Any]:
+    def build(self, shape: Any) -> dict[str, Any]:
         shape, about = _bare(shape)
         schema = self._of(shape)
         return {**schema, "description": about} if about else schema
@@ -160,14 +188,14 @@ class _Schemas:
         if origin is Literal:
             return {"enum": [_plain(one, shape) for one in args]}
         if origin in _UNIONS:
-            return {"anyOf": [self.of(one) for one in args]}
+            return {"anyOf": [self.build(one) for one in args]}
         if origin in _ARRAYS:
             return self._array(shape, origin, args)
         if origin in _OBJECTS:
             key, item = args or (str, Any)
             if key is not str:
-                raise UsageError(f"{_name(shape)}: the keys of a JSON object are texts")
-            return {"type": "object", "additionalProperties": self.of(item)}
+                raise UsageError(f"{_name(shape)}: the keys of a JSON object must be texts")
+            return {"type": "object", "additionalProperties": self.build(item)}
         raise UsageError(
             f"{_name(shape)} has no JSON Schema: build it of str, int, float, bool, None, list, "
             "tuple, set, dict, Literal, Enum, unions, dataclasses, TypedDicts, NamedTuples and "
@@ -178,10 +206,10 @@ class _Schemas:
         is_generic = bool(args) or isinstance(shape, types.GenericAlias)
         if origin is tuple and is_generic and args[-1:] != (...,):
             count = {"minItems": len(args), "maxItems": len(args)}
-            first = {"prefixItems": [self.of(one) for one in args]} if args else {}
+            first = {"prefixItems": [self.build(one) for one in args]} if args else {}
             return {"type": "array", **first, **count}
         unique = {"uniqueItems": True} if origin in (set, frozenset) else {}
-        return {"type": "array", "items": self.of(args[0] if args else Any), **unique}
+        return {"type": "array", "items": self.build(args[0] if args else Any), **unique}
 
     def _class(self, shape: type, fields: dict[str, _Field]) -> dict[str, Any]:
         if shape in self._within:
@@ -201,7 +229,7 @@ class _Schemas:
         return {"$ref": f"#/$defs/{self._names[shape]}"}
 
     def _field(self, field: _Field) -> dict[str, Any]:
-        schema = self.of(field.shape)
+        schema = self.build(field.shape)
         if field.about:
             schema["description"] = field.about
         default = getattr(field.default, "value", field.default)
@@ -224,7 +252,7 @@ class _Schemas:
         return schema
 
     def _name(self, shape: type) -> str:
-        """Of a class under `$defs`: no two share one."""
+        """Return the name of a class under `$defs`; each class has its own."""
         if shape not in self._names:
             name = re.sub(r"\W", "_", shape.__name__, flags=re.ASCII)
             while name in self._names.values():
@@ -233,7 +261,7 @@ class _Schemas:
         return self._names[shape]
 
 
-def _made(shape: Any, value: Any) -> Any:
+def _convert(shape: Any, value: Any) -> Any:
     shape, _ = _bare(shape)
     if shape is int or shape is float:
         # To JSON Schema 1.0 is an integer, and 1 is a number.
@@ -243,37 +271,37 @@ def _made(shape: Any, value: Any) -> Any:
     if _enum_members(shape):
         return shape(value)
     if (fields := _fields(shape)) is not None:
-        parts = {name: _made(fields[name].shape, part) for name, part in value.items()}
+        parts = {name: _convert(fields[name].shape, part) for name, part in value.items()}
         return shape(**parts)
     origin, args = get_origin(shape) or shape, get_args(shape)
     if origin is Literal:
         return next(one for one in args if _same(getattr(one, "value", one), value))
     if origin in _UNIONS:
-        return _made(next(one for one in args if not faults(schema_of(one), value)), value)
+        return _convert(next(one for one in args if not faults(build_schema(one), value)), value)
     if origin in _ARRAYS:
         pairs = zip(_items(args, value), value, strict=True)
         kind = list if origin is Sequence else origin
-        return kind(_made(part, one) for part, one in pairs)
+        return kind(_convert(part, one) for part, one in pairs)
     if origin in _OBJECTS:
         item = args[1] if args else Any
-        return {name: _made(item, one) for name, one in value.items()}
+        return {name: _convert(item, one) for name, one in value.items()}
     return value
 
 
 def _items(args: tuple[Any, ...], value: Sequence[Any]) -> Iterable[Any]:
-    """The shape of each item of an array."""
+    """Return the type of each item of an array."""
     if len(args) > 1 and args[-1] is not ...:
         return args
     return [args[0] if args else Any] * len(value)
 
 
 def _same(one: Any, other: Any) -> bool:
-    """JSON tells true from 1, Python does not."""
+    """Compare as JSON does, where true is not 1."""
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
 def _bare(shape: Any) -> tuple[Any, str]:
-    """A shape without what is said about it, and that, where it is a text."""
+    """Return a type without its annotations, and the description among them."""
     about = ""
     while True:
         if get_origin(shape) is Annotated:
@@ -288,7 +316,7 @@ def _bare(shape: Any) -> tuple[Any, str]:
 
 
 def _fields(shape: Any) -> dict[str, _Field] | None:
-    """The parts of a dataclass, TypedDict or NamedTuple; None when it is none of them."""
+    """Return the fields of a dataclass, TypedDict or NamedTuple; None for other types."""
     if not isinstance(shape, type):
         return None
     if hasattr(shape, "__dataclass_fields__"):
@@ -309,9 +337,11 @@ def _dataclass_fields(shape: type) -> dict[str, _Field]:
     import dataclasses
 
     hints = _hints(shape)
-    # Among the fields only for its own machinery; whoever makes one must still give it.
+    # Dataclasses do not list it as a field, but a caller must still give it.
     if any(isinstance(hint, dataclasses.InitVar) for hint in hints.values()):
-        raise UsageError(f"{_name(shape)} has an InitVar, which no form can fill in")
+        raise UsageError(
+            f"{_name(shape)} has an InitVar, and a form cannot fill it in: use a field"
+        )
     found = {}
     for field in dataclasses.fields(shape):
         if field.init:
@@ -327,9 +357,9 @@ def _typed_dict_fields(shape: Any) -> dict[str, _Field]:
     found = {}
     for name, hint in _hints(shape).items():
         # Python does not see Required and NotRequired in annotations that are texts.
-        said = get_origin(hint)
-        if said is Required or said is NotRequired:
-            found[name] = _Field(get_args(hint)[0], said is Required)
+        mark = get_origin(hint)
+        if mark is Required or mark is NotRequired:
+            found[name] = _Field(get_args(hint)[0], mark is Required)
         else:
             found[name] = _Field(hint, name in shape.__required_keys__)
     return found
@@ -346,7 +376,7 @@ def _hints(shape: type) -> dict[str, Any]:
 
 
 def _enum_members(shape: Any) -> list[Any]:
-    # Looked up, not imported: a shape that is an Enum has brought it along.
+    # Looked up, not imported: a caller who has an Enum has imported it.
     enum = sys.modules.get("enum")
     is_enum = enum and isinstance(shape, type) and issubclass(shape, enum.Enum)
     return list(shape) if is_enum else []
@@ -355,18 +385,18 @@ def _enum_members(shape: Any) -> list[Any]:
 def _plain(value: Any, shape: Any) -> Any:
     value = getattr(value, "value", value)
     if not isinstance(value, _PLAIN):
-        raise UsageError(f"{_name(shape)}: JSON has no word for {value!r}")
+        raise UsageError(f"{_name(shape)}: JSON cannot hold {value!r}")
     return value
 
 
 def _is_model(shape: Any) -> bool:
-    # Whoever has such a class has imported pydantic; nobody else pays for it.
+    # Looked up, not imported: a caller who has a model has imported pydantic.
     pydantic = sys.modules.get("pydantic")
     return bool(pydantic and isinstance(shape, type) and issubclass(shape, pydantic.BaseModel))
 
 
 def _close(schema: Any) -> None:
-    """Nothing but what is named, in this object and in all that it is made of."""
+    """Refuse fields that the schema does not name, in an object and in its parts."""
     if not isinstance(schema, dict):
         return
     if schema.get("type") == "object" and "properties" in schema:
@@ -380,7 +410,7 @@ def _close(schema: Any) -> None:
 def _model(shape: Any, value: Any) -> Any:
     import json
 
-    # As JSON, where also a strict model takes a list for a set and a text for a time.
+    # As JSON: a strict model then takes a list for a set, and a text for a time.
     return shape.model_validate_json(json.dumps(value))
 
 

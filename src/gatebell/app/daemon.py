@@ -1,4 +1,4 @@
-"""The one `gate up` of a store: who it is, where it is reached, how it is started and ended."""
+"""Find, start and end the one `gate up` process of a store."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _POLL_SECONDS = 0.05
 
 
 class Up(NamedTuple):
-    """A living `gate up`."""
+    """A running `gate up`."""
 
     pid: int
     url: str
     personal: bool = False
-    """Others reach it, so everybody signs in with a personal token."""
+    """Other people can reach it, so everyone signs in with a personal token."""
 
 
 def find(store_path: str) -> Up | None:
-    """The living one; what a dead one left behind does not count."""
+    """Return the running `gate up`; ignore the file of one that has ended."""
     path = up_lock_path(store_path)
     if not is_held(path):
         return None
@@ -40,20 +40,20 @@ def find(store_path: str) -> Up | None:
     return None
 
 
-def must_be_alone(store_path: str) -> None:
+def refuse_second(store_path: str) -> None:
     if other := find(store_path):
         raise UsageError(
             f"gate up is already running at {other.url} (process {other.pid}): "
-            "gate link opens it, gate down ends it"
+            "open it with gate link, or end it with gate down"
         )
 
 
-def become(store_path: str, url: str, *, personal: bool = False) -> int:
-    """Be the one, for as long as this process lives; returns what must be kept open."""
+def register(store_path: str, url: str, *, personal: bool = False) -> int:
+    """Register this process as the `gate up` of the store; return a descriptor to keep open."""
     descriptor = hold(up_lock_path(store_path))
     if descriptor is None:
-        must_be_alone(store_path)
-        raise UsageError("another gate up is just starting or ending: try again in a moment")
+        refuse_second(store_path)
+        raise UsageError("another gate up is starting or ending: try again in a moment")
     os.ftruncate(descriptor, 0)
     os.write(descriptor, json.dumps(Up(os.getpid(), url, personal)._asdict()).encode())
     return keep_from_children(descriptor)
@@ -64,13 +64,13 @@ def log_path(store_path: str) -> str:
 
 
 def start(store_path: str, words: Sequence[str]) -> Up:
-    """Start one in the background, and come back when it can be reached."""
-    must_be_alone(store_path)
+    """Start `gate up` in the background, and return when it can be reached."""
+    refuse_second(store_path)
     log = log_path(store_path)
     kept = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     streams = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        # What it prints holds a link into the inbox, which belongs in no file.
+        # Its output has a link that signs in to the inbox, and must not be written to a file.
         (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
         (os.POSIX_SPAWN_OPEN, 2, log, kept, 0o600),
     ]
@@ -79,18 +79,18 @@ def start(store_path: str, words: Sequence[str]) -> Up:
     pid = os.posix_spawn(sys.executable, command, environ, file_actions=streams, setsid=True)
     until = time.monotonic() + _STARTS_WITHIN_SECONDS
     while time.monotonic() < until:
-        if (up := find(store_path)) and _answers(up.url):
+        if (up := find(store_path)) and _accepts_connections(up.url):
             return up
         if os.waitpid(pid, os.WNOHANG) != (0, 0):
             with open(log, encoding="utf-8", errors="replace") as file:
                 raise GateError(file.read()[-2000:].strip().removeprefix("gate: "))
         time.sleep(_POLL_SECONDS)
-    raise GateError(f"gate up did not start within {_STARTS_WITHIN_SECONDS:.0f} s: look at {log}")
+    raise GateError(f"gate up did not start within {_STARTS_WITHIN_SECONDS:.0f} s: read {log}")
 
 
-def _answers(url: str) -> bool:
-    """Whether somebody listens there; behind a proxy only the process itself is looked at."""
-    # Imported here: only whoever starts one looks.
+def _accepts_connections(url: str) -> bool:
+    """Return whether the address accepts connections; behind a proxy that is not checked."""
+    # Imported here: only the start of gate up needs it.
     import socket
     from urllib.parse import urlsplit
 
@@ -105,34 +105,33 @@ def _answers(url: str) -> bool:
 
 
 def end(store_path: str) -> Up | None:
-    """End the living one and wait until it is gone; None when there is none."""
+    """End the running `gate up` and wait until it has ended; return None if there is none."""
     found = find(store_path)
     if found is None:
         return None
     if not _has_open(found.pid, up_lock_path(store_path)) or find(store_path) != found:
         raise GateError(
-            f"it is not sure that process {found.pid} is gate up, so it was left alone: "
-            "try again in a moment"
+            f"process {found.pid} may not be gate up, so it was not ended: try again in a moment"
         )
     os.kill(found.pid, signal.SIGTERM)
     until = time.monotonic() + _ENDS_WITHIN_SECONDS
     while find(store_path) == found:
         if time.monotonic() > until:
-            raise GateError(f"process {found.pid} does not end; what it does stands in its log")
+            raise GateError(f"process {found.pid} did not end: read {log_path(store_path)}")
         time.sleep(_POLL_SECONDS)
     return found
 
 
 def _has_open(pid: int, path: str) -> bool:
-    """Whether a process has the file open; where the kernel does not tell, it is believed.
+    """Return whether a process has the file open; without /proc, assume that it has.
 
-    A number in a file may be that of a dead one, which belongs to somebody else by now.
+    The process may have ended, and its number may belong to another process.
     """
     if not os.path.isdir("/proc/self/fd"):
         return True
     with suppress(OSError):
         for name in os.listdir(f"/proc/{pid}/fd"):
-            # Connections come and go meanwhile.
+            # Connections may close while the loop runs.
             with suppress(FileNotFoundError):
                 if os.path.samefile(f"/proc/{pid}/fd/{name}", path):
                     return True

@@ -1,4 +1,4 @@
-"""What stands around this process: user, terminal, ancestors, agent, project."""
+"""Describe the environment of this process: user, terminal, ancestors, agent, project."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.identities import Identity
 
 HELPERS, QUESTIONS, WAY = ".helpers", "questions", "project"
-"""The folder for questions in files, that of the questions in it, and the file that leads there."""
+"""The folder for questions in files, its folder of questions, and its file that names a project."""
 _MAX_WALKS = 5
 _MAX_PATH_BYTES = 4097
 _INTERPRETERS = ("node", "bun", "deno", "python", "python3", "bash", "sh")
@@ -39,38 +39,38 @@ def user_name() -> str:
 
 
 def sees_processes() -> bool:
-    """Without /proc only the agent's variables can be looked at."""
+    """Return whether /proc exists; without it, only the agent's variables can be read."""
     return os.path.exists("/proc/self/stat")
 
 
 def identify(pid: int) -> Identity | None:
-    """The process that has this number now, if there is one."""
+    """Return the process that has this number now, if there is one."""
     return processes.identify(pid)
 
 
 def start_of(pid: int) -> str:
-    """When a process began, as this system tells it; "": it is gone."""
+    """Return the start of a process in this system's format, or "" if it has ended."""
     found = processes.identify(pid)
     return found.start if found else ""
 
 
 def ancestors() -> list[Process]:
-    """The processes above this one, nearest first; empty where there is no /proc.
+    """Return the processes above this one, nearest first; empty without /proc.
 
-    One that cannot be read is the last, under a name that says why.
+    A process that cannot be read is the last one; its name is the reason.
     """
-    # A parent may end while its children are looked at: then they have another one.
+    # A parent may end during the walk; its children then have another parent.
     for _ in range(_MAX_WALKS):
         found, ended_at = _walk_up()
         if not ended_at or (not found and not sees_processes()):
             return found
-        if (hidden := _hidden(ended_at)) != GONE:
+        if (hidden := _describe_hidden(ended_at)) != GONE:
             break
     return [*found, Process(ended_at, hidden, hidden)]
 
 
 def _walk_up() -> tuple[list[Process], int]:
-    """The processes above this one, and the first that could not be read, if there was one."""
+    """Return the readable processes above this one, and the first unreadable one, or 0."""
     found: list[Process] = []
     seen = {0}
     pid = os.getppid()
@@ -83,15 +83,15 @@ def _walk_up() -> tuple[list[Process], int]:
                 words = file.read(4096).split("\0")
         except OSError:
             return found, pid
-        # The name stands in brackets and may itself hold brackets and blanks.
+        # The name is in brackets, and may itself contain brackets and blanks.
         name = stat[stat.index("(") + 1 : stat.rindex(")")]
-        found.append(Process(pid, name, _program(words)))
+        found.append(Process(pid, name, _choose_program_name(words)))
         pid = int(stat[stat.rindex(")") + 2 :].split()[1])
     return found, 0
 
 
-def _hidden(pid: int) -> str:
-    """Why a process cannot be read. With hidepid, those of other users cannot."""
+def _describe_hidden(pid: int) -> str:
+    """Return why a process cannot be read; with hidepid, other users' processes cannot."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -101,7 +101,7 @@ def _hidden(pid: int) -> str:
     return UNREADABLE
 
 
-def _program(words: list[str]) -> str:
+def _choose_program_name(words: list[str]) -> str:
     program = os.path.basename(words[0])
     if program in _INTERPRETERS and len(words) > 1:
         return os.path.basename(words[1])
@@ -118,7 +118,7 @@ def terminal() -> str:
 
 
 def caller(environ: Mapping[str, str], via: str) -> Caller:
-    """Whoever runs this process: the OS user, as claimed."""
+    """Return the caller of this process: the OS user, not verified."""
     above = ancestors()
     agent = find_agent(environ, above)
     evidence: dict[str, Any] = {
@@ -131,7 +131,7 @@ def caller(environ: Mapping[str, str], via: str) -> Caller:
 
 
 def project(folder: str) -> str:
-    """The nearest folder above that is a project of its own, or the folder itself."""
+    """Return the nearest folder from here upwards that is a project, or the folder itself."""
     here = folder
     while here:
         if any(os.path.exists(os.path.join(here, sign)) for sign in (".git", ".gate")):
@@ -141,50 +141,50 @@ def project(folder: str) -> str:
     return folder
 
 
-def set_up_above(folder: str) -> str:
-    """The nearest folder, this one or above it, that is set up for questions; "" where none is.
+def find_set_up_project(folder: str) -> str:
+    """Return the nearest folder from here upwards that is set up for questions, or "".
 
-    A worktree has no folders for questions of its own, but may know the way to its project's: by a
-    file of ours, or by what git notes in each worktree.
+    A worktree has no question folders. Its `.helpers/project` file or git's own records may name
+    the project that has them.
     """
     while not os.path.lexists(helpers := os.path.join(folder, HELPERS)):
-        if main := main_set_up(folder):
+        if main := find_main_project(folder):
             return main
         if (parent := os.path.dirname(folder)) == folder:
             return ""
         folder = parent
     if os.path.lexists(os.path.join(helpers, QUESTIONS)):
         return folder
-    found = shown_way(folder) or folder
+    found = read_project_link(folder) or folder
     return found if os.path.lexists(os.path.join(found, HELPERS)) else ""
 
 
-def shown_way(folder: str) -> str:
-    """The project that a folder's own `.helpers/project` names; "": there is no such file."""
-    return _first_line(os.path.join(folder, HELPERS, WAY))
+def read_project_link(folder: str) -> str:
+    """Return the project that the folder's own `.helpers/project` names, or ""."""
+    return _read_first_line(os.path.join(folder, HELPERS, WAY))
 
 
-def main_set_up(folder: str) -> str:
-    """The project that is set up for questions and has this folder as a worktree; "": none is."""
-    main = _main_worktree(folder)
+def find_main_project(folder: str) -> str:
+    """Return the project that has this folder as a worktree and is set up for questions, or ""."""
+    main = _find_main_worktree(folder)
     return main if main and os.path.lexists(os.path.join(main, HELPERS)) else ""
 
 
-def _main_worktree(folder: str) -> str:
-    leads, _, git_dir = _first_line(os.path.join(folder, ".git")).partition(": ")
+def _find_main_worktree(folder: str) -> str:
+    leads, _, git_dir = _read_first_line(os.path.join(folder, ".git")).partition(": ")
     if leads != "gitdir":
         return ""
     git_dir = os.path.join(folder, git_dir)
-    common = _first_line(os.path.join(git_dir, "commondir"))
+    common = _read_first_line(os.path.join(git_dir, "commondir"))
     repository = os.path.realpath(os.path.join(git_dir, common)) if common else ""
     main, name = os.path.split(repository)
     return main if name == ".git" else ""
 
 
-def _first_line(path: str) -> str:
-    """The first line of a file; "": there is no such file."""
+def _read_first_line(path: str) -> str:
+    """Return the first line of a file, or "" if it cannot be read."""
     try:
-        # Without following or waiting: anything may stand there.
+        # Follow no link and do not block: an agent may have put anything here.
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return ""
@@ -196,5 +196,5 @@ def _first_line(path: str) -> str:
         os.close(file)
 
 
-def asker_name(agent: Sighting | None) -> str:
+def choose_asker_name(agent: Sighting | None) -> str:
     return agent.cli if agent else user_name()

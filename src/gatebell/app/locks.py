@@ -1,4 +1,4 @@
-"""The locks of a store: who sends its notifications, who serves it, who drives its runs."""
+"""The locks of a store: for the sender of its notifications, its server and its workers."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from gatebell.adapters.system.file_locks import (
 )
 
 __all__ = [
+    "has_worker",
     "hold",
     "is_held",
-    "is_worked_at",
     "keep_from_children",
     "lock_path",
+    "register_worker",
     "release",
     "up_lock_path",
-    "work_at",
 ]
 
 
-def work_at(store_path: str) -> int:
-    """Be one of those who drive a store's runs, until what this returns is closed."""
+def register_worker(store_path: str) -> int:
+    """Register as a worker of the store, until the returned file descriptor is closed."""
     # Imported here: the inbox needs no locks.
     import fcntl
 
@@ -36,6 +36,6 @@ def work_at(store_path: str) -> int:
     return keep_from_children(descriptor)
 
 
-def is_worked_at(store_path: str) -> bool:
-    """Whether somebody living drives a store's runs as they become ready."""
+def has_worker(store_path: str) -> bool:
+    """Return whether a running worker drives the store's runs as they become ready."""
     return is_held(f"{store_path}-worker", by_many=True)

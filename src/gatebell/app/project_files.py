@@ -1,4 +1,4 @@
-"""What people keep for us in files: flows, roles, templates, and how their tasks are worked on."""
+"""Read the files of people: flows, roles, templates and backlog settings."""
 
 from __future__ import annotations
 
@@ -22,21 +22,23 @@ _SCRIPT = os.path.join("scripts", "ask-human.sh")
 
 
 def ask_script() -> str:
-    """The script that asks by files, as it comes along."""
+    """Return the path of the installed script that asks by files."""
     return os.path.join(_PACKAGE, "install", _SCRIPT)
 
 
-def seen(project: str, source: str) -> dict[str, str]:
-    """The digests of a flow file and of the roles of its project, as they are now."""
+def read_digests(project: str, source: str) -> dict[str, str]:
+    """Return the present digests of a flow file and of the roles of its project."""
     from gatebell.adapters.files import flow_files, role_files
     from gatebell.services.runs import source_check
 
-    found = {source_check.role(role.name): role.digest for role in role_files.all(project).roles}
+    found = {
+        source_check.role(role.name): role.digest for role in role_files.list_roles(project).roles
+    }
     return {source_check.FLOW: flow_files.read(source)[1], **found}
 
 
 def find_flow(project: str, named: str) -> tuple[str, str, str]:
-    """The flow that is meant by a name or path: what it is called, its file, and that one's digest."""
+    """Return the name, the file and the digest of the flow with this name or path."""
     from gatebell.adapters.files import flow_files
 
     path = flow_files.find(project, named)
@@ -48,14 +50,14 @@ def find_flow(project: str, named: str) -> tuple[str, str, str]:
 
 
 def flows(project: str) -> list[Listed]:
-    """The flow files of a project and the user, with what they say of themselves."""
+    """Return the flow files of a project and of the user, with their descriptions."""
     from gatebell.adapters.files import flow_listing
 
     return flow_listing.list_flows(project)
 
 
-def flow_object(project: str, named: str) -> Any:
-    """The flow that is meant by a name or path, loaded."""
+def load_flow(project: str, named: str) -> Any:
+    """Load the flow with this name or path."""
     from gatebell.adapters.files import flow_files
 
     path = flow_files.find(project, named)
@@ -63,22 +65,22 @@ def flow_object(project: str, named: str) -> Any:
     return flow_files.choose(module, flow_files.split_flow_name(named)[1])[1]
 
 
-def leans_on_package(path: str) -> bool:
-    """Whether a flow file can be loaded only as a part of its package."""
+def needs_package(path: str) -> bool:
+    """Return whether a flow file can be loaded only as a part of its package."""
     from gatebell.adapters.files import flow_files
 
-    return flow_files.leans_on_package(flow_files.read(path)[0])
+    return flow_files.needs_package(flow_files.read(path)[0])
 
 
-def flow_digest(path: str) -> str:
-    """Of a flow file, as runs record it."""
+def read_flow_digest(path: str) -> str:
+    """Return the digest of a flow file, as runs record it."""
     from gatebell.adapters.files import flow_files
 
     return flow_files.read(path)[1]
 
 
-def flow_source(project: str, named: str) -> tuple[str, str]:
-    """Path and text of a flow file."""
+def read_flow_source(project: str, named: str) -> tuple[str, str]:
+    """Return the path and the text of a flow file."""
     from gatebell.adapters.files import flow_files
 
     path = flow_files.find(project, named)
@@ -86,67 +88,67 @@ def flow_source(project: str, named: str) -> tuple[str, str]:
 
 
 def roles(project: str) -> Roles:
-    """The roles of a project and the user, and what is wrong with those that cannot be read."""
+    """Return the roles of a project and of the user, and the errors of unreadable ones."""
     from gatebell.adapters.files import role_files
 
-    found = role_files.all(project)
-    return found._replace(roles=[role_files.with_model(role) for role in found.roles])
+    found = role_files.list_roles(project)
+    return found._replace(roles=[role_files.resolve_model(role) for role in found.roles])
 
 
 def find_role(project: str, name: str) -> Role:
-    """The role of this name; NotFoundError tells those that are there."""
+    """Return the role of this name; NotFoundError lists the known roles."""
     from gatebell.adapters.files import role_files
 
     return role_files.find(project, name)
 
 
 def backlog_terms(project: str) -> BacklogTerms:
-    """How the tasks of a project are worked on."""
+    """Return how the tasks of a project are worked on."""
     from gatebell.adapters.files import backlog_settings
 
     return backlog_settings.read(project)
 
 
 def template(project: str, name: str) -> Template:
-    """An answer written beforehand: of the project, the user, or the settings file."""
+    """Return a template of the project, the user, or the settings file."""
     from gatebell.adapters.files import template_files
 
     return template_files.find(project, name, settings.templates(os.environ))
 
 
 def templates(project: str) -> Templates:
-    """All answers written beforehand, and what is wrong with those that cannot be read."""
+    """Return all templates, and the errors of unreadable ones."""
     from gatebell.adapters.files import template_files
 
-    return template_files.all(project, settings.templates(os.environ))
+    return template_files.list_templates(project, settings.templates(os.environ))
 
 
 def template_path(project: str, name: str) -> str:
-    """The file for a project's template; without a project, for the user's."""
+    """Return the file for a project's template; without a project, for the user's."""
     from gatebell.adapters.files import template_files
 
-    return template_files.path_for(project, name)
+    return template_files.build_path(project, name)
 
 
 def first_texts(project: str) -> dict[str, str]:
-    """The texts a project starts with, by path; its people change them as they like."""
+    """Return the text files of a new project, by path; people may change them."""
     from gatebell.adapters.files import backlog_settings, role_files
     from gatebell.domain.tasks.backlog_settings import first_file
 
     folder = os.path.join(project, ".gate", "agents")
-    found = {os.path.join(folder, name): text for name, text in role_files.built_in().items()}
-    return found | {backlog_settings.path_of(project): first_file()}
+    found = {os.path.join(folder, name): text for name, text in role_files.read_built_in().items()}
+    return found | {backlog_settings.build_path(project): first_file()}
 
 
 def first_programs(project: str) -> dict[str, str]:
-    """The programs a project starts with, by path."""
+    """Return the programs of a new project, by path."""
     from gatebell.adapters.files import text_files
 
     return {os.path.join(project, _SCRIPT): text_files.read_text(ask_script())}
 
 
 def refuse_outside(path: str, project: str) -> None:
-    """Refuse to write a file that lies outside of the project, or in a worktree of a run."""
+    """Raise an error for a file outside of the project, or in a worktree of a run."""
     from gatebell.adapters.files import text_files
 
     text_files.refuse_outside(path, project)
@@ -160,7 +162,6 @@ def is_inside(path: str, project: str) -> bool:
 
 
 def is_ignored(path: str) -> bool:
-    """Whether git ignores this file."""
     from gatebell.adapters.git import repositories
 
-    return repositories.ignores(path)
+    return repositories.is_ignored(path)

@@ -1,4 +1,4 @@
-"""What drives runs in this process: the driver, the worker, and what they need from outside."""
+"""Build the driver and the worker that drive runs in this process."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _ENDS_WITHIN_SECONDS = 5.0
 
 
 def workspace(store: Store) -> Workspace:
-    # Imported here and below: only whoever works with runs needs them.
+    # Imported here and below: only commands that work with runs need them.
     from gatebell.adapters.git.worktrees import GitWorkspace
 
     return GitWorkspace(runs_folder(store.path))
 
 
 def build_driver(store: Store, flows: Flows | None = None) -> Driver:
-    """Drives the runs of a store in this process; `flows` has their code, otherwise it is in files."""
+    """Build the driver of a store's runs; it uses `flows`, otherwise the flow files."""
     from gatebell.services.runs.drive_run import Driver
 
     needs = build_dependencies(store)
@@ -40,7 +40,7 @@ def build_driver(store: Store, flows: Flows | None = None) -> Driver:
 
 
 def build_dependencies(store: Store) -> RunDependencies:
-    """What the runs of a store need from outside."""
+    """Build the adapters that the runs of a store need."""
     from gatebell.adapters.agents.programs import AgentPrograms
     from gatebell.adapters.files.backlog_settings import BacklogFiles
     from gatebell.adapters.files.flow_loader import FlowLoader
@@ -63,21 +63,21 @@ def build_dependencies(store: Store) -> RunDependencies:
 
 
 def run_log_path(store: Store, run: Run) -> str:
-    """The file with what the agents of a run said."""
+    """Return the file with the output of a run's agents."""
     from gatebell.adapters.files.run_log import RunLogFiles
 
     return RunLogFiles(store.path).path(run)
 
 
 def work_digest() -> str:
-    """Of the flow that works on tasks, as runs record it."""
+    """Return the digest of the flow that works on tasks, as runs record it."""
     from gatebell.adapters.files.flow_loader import task_flow_digest
 
     return task_flow_digest()
 
 
 def worker_log(store_path: str) -> str:
-    """The log of this worker: a file of its own, beside the store."""
+    """Return the path of this worker's own log file, beside the store."""
     folder = os.path.join(runs_folder(store_path), "logs")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     return os.path.join(folder, f"worker-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.md")
@@ -95,9 +95,9 @@ def build_worker(
     projects: Sequence[str] = (),
     reports: Reports | None = None,
 ) -> Worker:
-    """Drives whatever run of a store is ready, on this machine.
+    """Build a worker that drives the ready runs of a store on this machine.
 
-    With a slot free, it takes up tasks of these projects.
+    With a free slot, it takes up tasks of these projects.
     """
     from gatebell.adapters.engines.local import Worker
     from gatebell.adapters.files.backlog_settings import BacklogFiles
@@ -108,7 +108,7 @@ def build_worker(
 
 
 class BackgroundWorker:
-    """Drives runs on threads of this process, with a store of their own."""
+    """Drives runs on threads of this process, with its own store object."""
 
     def __init__(
         self, slots: int, projects: Sequence[str] = (), reports: Reports | None = None
@@ -116,12 +116,12 @@ class BackgroundWorker:
         import gc
         import threading
 
-        # Commands do without it, but a worker lives long and flows are anybody's code.
+        # Commands run without garbage collection, but a worker runs for long, with users' flows.
         gc.enable()
         store = wiring.open_store()
         self._driver = build_driver(store)
         self._worker = build_worker(store, self._driver, slots, projects, reports)
-        self._lock = locks.work_at(store.path)
+        self._lock = locks.register_worker(store.path)
         self._thread = threading.Thread(target=self._worker.work, name="worker", daemon=True)
         self._thread.start()
 
@@ -130,12 +130,12 @@ class BackgroundWorker:
         self._worker.scheduler.projects = projects
 
     def end(self) -> list[int]:
-        """Stop driving. Returns the runs whose code does not come back in time."""
+        """Stop driving, and return the runs whose code did not return in time."""
         import threading
 
         until = time.monotonic() + _ENDS_WITHIN_SECONDS
         self._worker.stop()
-        # On a thread of its own: an agent may be hard to end, and the store hard to write.
+        # On its own thread: ending an agent or writing the store may take long.
         closing = threading.Thread(target=self._driver.close, name="closing", daemon=True)
         closing.start()
         for one in (closing, self._thread):

@@ -51,7 +51,7 @@ __all__ = [
 
 NAME, OLD_NAME = folders.NAME, folders.OLD_NAME
 _SHARE_OF_LIMIT = 0.9
-"""Of the time that a host gives a shell command."""
+"""Of a host's time limit for a shell command."""
 DIALOGS = ("auto", "tkinter", "zenity", "yad", "osascript", "dialog", "off")
 
 
@@ -69,15 +69,15 @@ def old_folders(environ: Mapping[str, str]) -> list[str]:
 
 
 def ignored_folders(environ: Mapping[str, str]) -> list[str]:
-    """Return the folders of the old name that are not used, because there is a new one as well."""
+    """Return the folders of the old name that are ignored, because the new ones exist."""
     return folders.ignored_folders(environ)
 
 
 def store_path(environ: Mapping[str, str]) -> str:
-    """The database file that the settings name."""
+    """Return the path of the database file that the settings name."""
     named = read_settings(environ)["store"].text.removeprefix("sqlite://")
     if "://" in named:
-        raise UsageError(f"GATE_STORE={named}: this gatebell keeps its inbox in SQLite only")
+        raise UsageError(f"GATE_STORE={named} is not a SQLite file: set it to a path")
     path = os.path.abspath(os.path.expanduser(named or data_folder(environ)))
     is_folder = not named or named.endswith(os.sep) or os.path.isdir(path)
     return os.path.join(path, "gate.db") if is_folder else path
@@ -90,15 +90,19 @@ def agent_wait_seconds(environ: Mapping[str, str]) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 1e9:
-        raise UsageError(f"agent_wait_seconds ({value.source}) is a number of seconds above 0")
+        raise _build_error("agent_wait_seconds", value, "a number of seconds above 0")
     return min([seconds, *(_SHARE_OF_LIMIT * limit for limit in _shell_limits(environ))])
 
 
+def _build_error(name: str, value: Value, expected: str) -> UsageError:
+    return UsageError(f"{name} ({value.source}): expected {expected}, got {value.text!r}")
+
+
 def _shell_limits(environ: Mapping[str, str]) -> Iterator[float]:
-    """How many seconds Claude Code gives a shell command, where the person has said it."""
+    """Return Claude Code's limits for a shell command in seconds, if the user has set them."""
     for name in ("BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS"):
         given = environ.get(name, "")
-        # Claude Code itself passes over what is no number.
+        # Claude Code itself ignores a value that is not a number.
         if given.isascii() and given.isdecimal() and int(given):
             yield int(given) / 1000
 
@@ -106,22 +110,22 @@ def _shell_limits(environ: Mapping[str, str]) -> Iterator[float]:
 def session_cli(environ: Mapping[str, str]) -> str:
     value = read_settings(environ)["session_cli"]
     if value.text not in SESSION_CLIS:
-        raise UsageError(f"session_cli ({value.source}) is one of {', '.join(SESSION_CLIS)}")
+        raise _build_error("session_cli", value, f"one of {', '.join(SESSION_CLIS)}")
     return value.text
 
 
 def dialog(environ: Mapping[str, str]) -> str:
     value = read_settings(environ)["dialog"]
     if value.text not in DIALOGS:
-        raise UsageError(f"dialog ({value.source}) is one of {', '.join(DIALOGS)}")
+        raise _build_error("dialog", value, f"one of {', '.join(DIALOGS)}")
     return value.text
 
 
 def templates(environ: Mapping[str, str]) -> dict[str, str]:
-    """The answers that the settings file holds ready, by name."""
+    """Return the templates of the settings file, by name."""
     path = settings_file(environ)
     found = read_table(path, TEMPLATES)
     for name, text in found.items():
         if not isinstance(text, str):
-            raise UsageError(f"templates.{name} in {path} is an answer, as a text")
+            raise UsageError(f"templates.{name} in {path}: expected a text, got {text!r}")
     return found

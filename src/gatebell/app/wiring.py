@@ -1,4 +1,4 @@
-"""The composition root: the only holder of every key."""
+"""The composition root: it connects the services to the adapters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gatebell.app import environment, settings
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.principals import Sighting, person
 from gatebell.domain.text.display import storable
-from gatebell.errors import StoreTroubleError, UsageError
+from gatebell.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,43 +33,43 @@ _FIND_GATES = "Set GATE_STORE to the store with your gates, or make gates: gate 
 
 
 def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
-    """The store of the settings, or the one at a path; made when it is not there yet."""
+    """Open the store of the settings, or the one at a path; create it if it is missing."""
     path = path or settings.store_path(os.environ)
     if storable(path) != path:
         raise UsageError(
-            f"the store {storable(path)} has a name that is no text in UTF-8: GATE_STORE=PATH "
-            "names another"
+            f"the path of the store {storable(path)} is not valid UTF-8: "
+            "set GATE_STORE to another path"
         )
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         return SqliteStore(path, clock or SystemClock(), Starter(os.path.abspath(path)))
     except OSError as error:
-        raise StoreTroubleError(
+        raise StoreError(
             f"the store {path} cannot be opened ({error.strerror}). If an agent's sandbox is "
             "the reason, allow it that folder, or name a store it may write: GATE_STORE=PATH"
         ) from None
 
 
 def open_gates() -> Store:
-    """The store of the settings, if it is there and has, or had, a gate or a denial.
+    """Open the store of the settings, if it exists and has, or had, a gate or a denial.
 
-    A hook that holds calls by the gates of a store needs this: a new store would hold none.
+    For hooks that hold calls by the gates of a store: a new store has no gates.
 
     Raises:
-        StoreTroubleError: It is missing, empty, or another one.
+        StoreError: The store is missing or empty, or it never had a gate.
     """
     path = settings.store_path(os.environ)
     if not os.path.isfile(path) or not os.path.getsize(path):
-        raise StoreTroubleError(f"there is no store at {storable(path)}. {_FIND_GATES}")
+        raise StoreError(f"there is no store at {storable(path)}. {_FIND_GATES}")
     store = open_store(path)
     if not store.rules.had_gates():
-        raise StoreTroubleError(f"the store {path} never had a gate. {_FIND_GATES}")
+        raise StoreError(f"the store {path} never had a gate. {_FIND_GATES}")
     return store
 
 
 def post(store: Store) -> Post:
-    """The routes of the settings, and the channels at their beginnings."""
+    """Return the routes of the settings, with their channels."""
     # Imported here and below: only senders need them.
     from gatebell.adapters.files.post_settings import read_post
 
@@ -77,77 +77,76 @@ def post(store: Store) -> Post:
 
 
 def post_source(store: Store, url: str) -> PostSource:
-    """The post whenever the settings file has changed; `url` is that of the inbox."""
+    """Return a source that reads the settings file again after each change; `url`: of the inbox."""
     from gatebell.adapters.files.post_settings import ChangedPost
 
     return ChangedPost(store, url)
 
 
 def dialog_tool() -> str:
-    """The program that shows dialogs here, as the settings say; empty: none does, or none may.
+    """Return the program for dialogs that the settings choose, or "" for none.
 
-    One that is named in the settings is not looked for: what is wrong with it, its reply tells.
+    A program that the settings name is not checked here; its reply reports errors.
     """
-    # Imported here and below: only whoever shows dialogs needs them.
+    # Imported here and below: only commands that show dialogs need them.
     from gatebell.adapters.dialogs import discovery
 
     named = settings.dialog(os.environ)
     if named == "off":
         return ""
-    return discovery.first(os.environ) if named == "auto" else named
+    return discovery.find_first(os.environ) if named == "auto" else named
 
 
 def dialog(tool: str = "") -> Dialog | None:
-    """A window for one ask, by this program or the one of the settings; None when there is none."""
+    """Return a window for one ask, by this program or the one of the settings, if there is one."""
     from gatebell.adapters.dialogs import discovery
 
     chosen = tool or dialog_tool()
-    return discovery.dialog(chosen, os.environ) if chosen else None
+    return discovery.build_dialog(chosen, os.environ) if chosen else None
 
 
 def terminal() -> Terminal:
-    """The terminal of this process."""
     from gatebell.adapters.dialogs.own_terminal import OwnTerminal
 
     return OwnTerminal()
 
 
 def dialog_tools() -> list[Found]:
-    """Every program that could show dialogs, best first, and why it cannot here."""
+    """Return every program that can show dialogs, best first, or why it cannot here."""
     from gatebell.adapters.dialogs import discovery
 
     return discovery.find_tools(os.environ)
 
 
 def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:
-    """A new store for a demo or a test, to which people may be added from anywhere."""
+    """Create a store for a demo or a test, to which people may be added from anywhere."""
     store = SqliteStore(path, clock or SystemClock())
     store.mark_throwaway()
     return store
 
 
 def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:
-    """Whoever calls: the OS user as claimed, or a person proven by their token."""
-    plain = _by_its_turn(store, environment.caller(os.environ, via))
+    """Return the caller: the OS user, not verified, or the person of the token."""
+    plain = _add_turn_names(store, environment.caller(os.environ, via))
     if not token and (name or not plain.agent):
-        # An agent inherits its person's variables: there a token counts only with a name.
+        # An agent inherits the variables of its person: for it, a token needs a name.
         token = os.environ.get("GATE_TOKEN", "")
     if not token:
         return plain
-    # Imported here: without a token, nobody needs to be looked up.
+    # Imported here: only a token needs a lookup.
     from gatebell.services.people.manage_people import whose
 
     found = whose(store, token, name)
     return plain._replace(principal=person(found.person), verified=True, token_id=found.id)
 
 
-def _by_its_turn(store: Store, caller: Caller) -> Caller:
-    """The same, known by every name of the agent whose turn leaves its mark around this process."""
+def _add_turn_names(store: Store, caller: Caller) -> Caller:
+    """Add the other names of the caller's agent, if GATE_TURN names its turn."""
     mark = storable(os.environ.get("GATE_TURN", ""))
     turn = store.runs.turn(mark) if mark else None
     if turn is None or caller.agent is None:
         return caller
-    # Imported here: most callers work in no turn.
+    # Imported here: most callers are not in a turn.
     from gatebell.domain.sessions.joined_sessions import names_of
 
     names = names_of(turn, store.runs.turns(turn.run))
@@ -155,42 +154,42 @@ def _by_its_turn(store: Store, caller: Caller) -> Caller:
 
 
 def agent_caller(cli: str, session: str, via: str, because: str) -> Caller:
-    """The agent that a door of its own belongs to, whatever stands around this process."""
+    """Return the caller of a face that only this agent uses; ignore the signs of other agents."""
     plain = environment.caller(os.environ, via)
     return plain._replace(agent=Sighting(cli, storable(session), because))
 
 
 def session_steps(cli: str, log: str) -> list[Step]:
-    """What a session's log tells."""
-    # Imported here and below: only agents' doors look at logs and repositories.
+    """Return the steps of a session log."""
+    # Imported here and below: only the faces of agents read logs and repositories.
     from gatebell.adapters.agents import session_logs
 
     return session_logs.read(cli, log)
 
 
 def hook_host(call: Call, origin: Origin, log: str, *, of_helper: bool) -> CallHost:
-    """The host of a call that a hook asks about; `log` is its session log."""
+    """Return the host of a call that a hook asks about; `log` is its session log."""
     from gatebell.adapters.agents.hook_host import HookHost
 
     return HookHost(call, origin, log, of_helper=of_helper)
 
 
 def client_host(origin: Origin, asks: list[str], cancelled: Sequence[str]) -> CallHost:
-    """The host of a call of an MCP client; `cancelled` says why, once the client gave it up."""
+    """Return the host of a call of an MCP client; `cancelled` gets the reason of a cancellation."""
     from gatebell.adapters.agents.client_host import ClientHost
 
     return ClientHost(origin, asks, cancelled)
 
 
 def activity() -> Activity:
-    """What agents on this machine do."""
+    """Return the reader of the agents' activity on this machine."""
     from gatebell.adapters.agents.activity import AgentActivity
 
     return AgentActivity()
 
 
 def call(tool: str, given: object, cwd: str) -> Call:
-    """A tool call, with what only this machine can tell about it."""
+    """Return a tool call, with the details that only this machine knows."""
     return activity().tool_call(tool, given, cwd)
 
 
@@ -200,7 +199,7 @@ def summarise_activity(origin: Origin, log: str = "") -> str:
 
 
 def origin(caller: Caller, asker: str = "", owner: str = "", folder: str | None = None) -> Origin:
-    """Where an ask of this process comes from."""
+    """Return the origin of an ask of this process."""
     if folder is None:
         try:
             folder = os.getcwd()
@@ -210,7 +209,7 @@ def origin(caller: Caller, asker: str = "", owner: str = "", folder: str | None 
     return Origin(
         project=environment.project(folder),
         cwd=folder,
-        agent=asker or environment.asker_name(agent),
+        agent=asker or environment.choose_asker_name(agent),
         session=f"{agent.cli}/{agent.session}" if agent else "",
         tool_use_id=os.environ.get("CODEX_TOOL_CALL_ID", ""),
         started_by=caller.principal,
@@ -218,22 +217,24 @@ def origin(caller: Caller, asker: str = "", owner: str = "", folder: str | None 
     )
 
 
-def in_its_project(origin: Origin) -> Origin:
-    """The same for a question: people look for those of a worktree where its project's are."""
+def move_to_project(origin: Origin) -> Origin:
+    """Return the origin with a worktree's main project: people look for questions there."""
     if not os.path.isfile(os.path.join(origin.project, ".git")):
         return origin
-    return origin._replace(project=environment.set_up_above(origin.project) or origin.project)
+    return origin._replace(
+        project=environment.find_set_up_project(origin.project) or origin.project
+    )
 
 
 def hosts() -> Hosts:
-    """The programs in which people and agents talk."""
+    """Return the programs in which people and agents talk."""
     from gatebell.adapters.agents.open_hosts import SessionHosts
 
     return SessionHosts()
 
 
 def host(cli: str) -> Host:
-    """The program in which a person and an agent talk."""
+    """Return the program in which a person and an agent talk."""
     return hosts().open(cli)
 
 
@@ -243,8 +244,8 @@ def session_folder(store_path: str, ask_id: str) -> str:
     return visits.files_folder(store_path, ask_id)
 
 
-def agent_environ(told: Mapping[str, str]) -> dict[str, str]:
-    """What stands around an agent that a person talks to: no token of theirs, nothing of others."""
+def build_agent_environ(told: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of an agent that a person talks to, without tokens and marks."""
     from gatebell.adapters.agents import agent_process
 
-    return agent_process.around(told)
+    return agent_process.filter_environ(told)

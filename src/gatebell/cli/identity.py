@@ -29,7 +29,7 @@ def add_identity(parser: argparse.ArgumentParser) -> None:
 
 def caller(store: Store, args: argparse.Namespace) -> Caller:
     """Return the caller of this command; refuse --as and --token-file without a valid token."""
-    who = wiring.caller(store, "cli", _token(args), args.as_name)
+    who = wiring.caller(store, "cli", _read_token(args), args.as_name)
     if (args.as_name or args.token_file) and not who.verified:
         raise RefusedError("no token was given; set GATE_TOKEN, use --token-file F, or type it")
     return who
@@ -47,13 +47,13 @@ def must_be_known_beyond(store: Store, who: Caller, deed: str) -> None:
         )
 
 
-def again(args: argparse.Namespace) -> list[str]:
+def repeat_identity(args: argparse.Namespace) -> list[str]:
     """Return the same options, for a command that is started for the same person."""
     words = ["--as", args.as_name] if args.as_name else []
     return [*words, "--token-file", args.token_file] if args.token_file else words
 
 
-def _token(args: argparse.Namespace) -> str:
+def _read_token(args: argparse.Namespace) -> str:
     if args.token_file:
         return read_text(args.token_file).strip()
     if not args.as_name or os.environ.get("GATE_TOKEN") or not sys.stdin.isatty():

@@ -81,7 +81,7 @@ _COMMANDS = {
     "hook": ("hooks.command", "decide about an agent's tool call (hosts run this)"),
     "notify": (
         "cli.notifications.notify",
-        "notifications that something waits: list the routes, test them, send",
+        "list or test the routes that notify you, or send messages that are due",
     ),
     "dialog": (
         "cli.asks.dialog",

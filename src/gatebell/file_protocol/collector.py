@@ -20,7 +20,7 @@ from gatebell.domain.asks.file_questions import (
 )
 from gatebell.domain.enums import AskKind, AskStatus, StrEnum
 from gatebell.domain.people.principals import Sighting
-from gatebell.errors import GateError, StoreTroubleError, UsageError
+from gatebell.errors import GateError, StoreError, UsageError
 from gatebell.file_protocol import folders
 from gatebell.file_protocol.answers import (
     SESSIONS,
@@ -178,7 +178,7 @@ class Collector:
         except UsageError as error:
             self._wait_for_rest(file, stamp, error)
             return False
-        except StoreTroubleError:
+        except StoreError:
             raise
         except GateError as error:
             self._turn_away(file, stamp, str(error))

@@ -6,7 +6,13 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.app.environment import HELPERS, WAY, main_set_up, set_up_above, shown_way
+from gatebell.app.environment import (
+    HELPERS,
+    WAY,
+    find_main_project,
+    find_set_up_project,
+    read_project_link,
+)
 from gatebell.domain.asks.file_questions import parse_answer_name, parse_name
 from gatebell.errors import RefusedError, UsageError
 from gatebell.file_protocol import registry
@@ -37,11 +43,11 @@ class FolderChange(NamedTuple):
 
 def plan_folders(project: str) -> list[FolderChange]:
     """Return the changes that make every folder exist for this user only; UsageError: not ours."""
-    if shown_way(project):
-        leads_to = set_up_above(project)
+    if read_project_link(project):
+        leads_to = find_set_up_project(project)
     else:
         has_own = os.path.lexists(os.path.join(project, HELPERS))
-        leads_to = "" if has_own else main_set_up(project)
+        leads_to = "" if has_own else find_main_project(project)
     if leads_to not in ("", project):
         raise UsageError(
             f"{project} is a worktree that asks through the folders of {leads_to}: gate init belongs "
@@ -51,7 +57,7 @@ def plan_folders(project: str) -> list[FolderChange]:
 
 
 def _way_needed(project: str) -> FolderChange:
-    path, before = _way(project), shown_way(project)
+    path, before = _way(project), read_project_link(project)
     if before == project:
         return FolderChange(path, "same")
     if not os.path.lexists(path):

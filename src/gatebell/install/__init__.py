@@ -1,1 +1,1 @@
-"""Agent CLIs: what stands in their settings so that they ask, and how it gets there and away."""
+"""Write our entries into the settings of agent CLIs, and remove them again."""

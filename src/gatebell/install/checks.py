@@ -1,4 +1,4 @@
-"""Whether what was installed still stands, still runs, and is not overruled by other settings."""
+"""Check that an installation is complete, starts, and is not overruled by other settings."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ _LIMIT = re.compile(r"--limit (\d+)")
 _MANAGED = "/etc/claude-code/managed-settings.json"
 _START_SECONDS = 20
 
-# Seen with claude 2.1.325 and codex 0.166.0; no settings of ours can close these.
+# Seen with claude 2.1.325 and codex 0.166.0; our settings cannot close these gaps.
 LEFT_OPEN: dict[str, tuple[str, ...]] = {
     AgentCli.CLAUDE: (
         "a PreToolUse hook whose whole shell is killed lets the tool run",
         "the rules match spellings: `npm --tag next publish` runs unasked (docs/held.md)",
-        "the rules do not see what a script does, or a shell that reads from a pipe",
+        "the rules do not see into a script, or into a shell that reads from a pipe",
         "in -p a write outside the project is refused without a question",
-        "up to 2.1.197 it asks no hook in -p: what is gated is denied there",
+        "up to 2.1.197 it asks no hook in -p: gated calls are denied there",
     ),
     AgentCli.CODEX: (
         "while a question waits in the inbox, Codex shows no dialog of its own",
         "the rules match first words: `git -C . push` runs unasked (docs/held.md)",
-        "the rules do not see what a script does, or `bash -c`",
-        "codex exec rejects what is gated without a question",
+        "the rules do not see into a script or `bash -c`",
+        "codex exec rejects gated calls without a question",
         "hooks that you have not trusted are skipped: then Codex asks in its own dialog",
     ),
 }
 
 
 def check_hosts(environ: Mapping[str, str], cwd: str) -> Iterator[tuple[bool | None, str]]:
-    """Each thing that was looked at: whether it is well, and a sentence about it.
+    """Yield each check: whether it passed, and a sentence about it.
 
-    None stands for what the host leaves open and nobody can mend here.
+    None is for a gap of the host that cannot be closed here.
     """
     for installed in installations(environ, cwd):
         if isinstance(installed, str):
@@ -63,7 +63,7 @@ def check_hosts(environ: Mapping[str, str], cwd: str) -> Iterator[tuple[bool | N
 
 
 def installations(environ: Mapping[str, str], cwd: str) -> Iterator[Installed | str]:
-    """What is installed for this user and in this project, or why that cannot be told."""
+    """Yield the installations of this user and of this project, or why one cannot be read."""
     for cli in plans.HOSTS:
         for project in ("", environment.project(cwd)):
             try:
@@ -93,7 +93,7 @@ def _examine(installed: Installed, environ: Mapping[str, str]) -> Iterator[tuple
 
 
 def _program(installed: Installed) -> tuple[bool, str]:
-    again = f"gate install {installed.cli} sets it right"
+    again = f"gate install {installed.cli} repairs it"
     try:
         ran = subprocess.run(
             [installed.gate, "--version"], capture_output=True, timeout=_START_SECONDS, check=False
@@ -111,12 +111,15 @@ def _still_there(cli: str, written: Written) -> tuple[bool, str]:
         text = settings_files.text_of(settings_files.read(written.path), written.path)
         if written.block:
             whole = text_blocks.is_whole(text, written.path, written.block)
-            return whole, f"{written.path} {'is whole' if whole else f'lacks our lines: {again}'}"
+            return (
+                whole,
+                f"{written.path} {'is complete' if whole else f'lacks our lines: {again}'}",
+            )
         gone = json_entries.missing(text, written.path, written.entries)
     except GateError as error:
         return False, str(error)
     if not gone:
-        return True, f"{written.path} is whole"
+        return True, f"{written.path} is complete"
     return False, f"{written.path} lacks {len(gone)} of our entries ({_name(gone[0])}, …): {again}"
 
 
@@ -151,13 +154,13 @@ def _find_overruled(path: str, document: dict[str, Any]) -> Iterator[tuple[bool,
     permissions = document.get("permissions")
     mode = permissions.get("defaultMode") if isinstance(permissions, dict) else None
     if mode == "dontAsk":
-        yield False, f"{path} sets the mode dontAsk: what is gated is denied without a question"
+        yield False, f"{path} sets the mode dontAsk: gated calls are denied without a question"
     if mode == "bypassPermissions":
-        yield True, f"{path} sets the mode bypassPermissions: only what is gated is asked about"
+        yield True, f"{path} sets the mode bypassPermissions: only gated calls are asked about"
 
 
 def _limits(path: str, document: dict[str, Any]) -> Iterator[tuple[bool, str]]:
-    """A hook that thinks it has longer than its host gives it cannot deny in time."""
+    """Find hooks with a longer limit than the host gives them: they could not deny in time."""
     for event, _, hook in hooks_of(document):
         limit = _LIMIT.search(hook.get("command", ""))
         seconds = hook.get("timeout")
@@ -166,18 +169,18 @@ def _limits(path: str, document: dict[str, Any]) -> Iterator[tuple[bool, str]]:
 
 
 def _guards(path: str, document: dict[str, Any]) -> Iterator[tuple[bool, str]]:
-    """The shell around a PreToolUse hook must read what this version prints, and block else."""
+    """Find PreToolUse hooks without the guard of this version, which blocks on any error."""
     before, _, after = plans.host(AgentCli.CLAUDE).guard_hook("\0").partition("\0")
     for event, _, hook in hooks_of(document):
         command = str(hook.get("command"))
         whole = command.startswith(before) and command.endswith(after)
         if event == "PreToolUse" and not whole:
-            again = "gate install claude writes it anew"
+            again = "gate install claude writes it again"
             yield False, f"{path}: the {event} hook lacks the guard of this version: {again}"
 
 
 def hooks_of(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Our hooks: the event, where it stands among that event's hooks, and the hook itself."""
+    """Yield our hooks: the event, the position among that event's hooks, and the hook itself."""
     events = document.get("hooks")
     for event, groups in events.items() if isinstance(events, dict) else ():
         for number, group in enumerate(groups if isinstance(groups, list) else ()):
@@ -208,11 +211,11 @@ def _codex(installed: Installed, environ: Mapping[str, str]) -> Iterator[tuple[b
     if document.get("features", {}).get("hooks") is False:
         yield False, f"{own} turns hooks off: questions stay in Codex's own dialog"
     if trusting.get("approval_policy") == "never":
-        yield False, f'{user} sets approval_policy = "never": what is gated is rejected unasked'
+        yield False, f'{user} sets approval_policy = "never": gated calls are rejected'
 
 
 def trusted_hooks(installed: Installed, environ: Mapping[str, str]) -> dict[str, str]:
-    """The hash under which the person trusts each of our hooks in codex, by its event."""
+    """Return the hash under which the person trusts each of our hooks in codex, by event."""
     own = installed.files[0].path
     found = {}
     for key, state in _toml(_codex_settings(environ)).get("hooks", {}).get("state", {}).items():
@@ -224,7 +227,7 @@ def trusted_hooks(installed: Installed, environ: Mapping[str, str]) -> dict[str,
 
 
 def snake(event: str) -> str:
-    """An event's name as codex writes it where it notes its trust."""
+    """Return an event's name in the spelling of codex's trust settings."""
     return re.sub(r"(?<!^)([A-Z])", r"_\1", event).lower()
 
 

@@ -26,18 +26,18 @@ _RETIRE_SECONDS = 30
 _TOOLS = ("ask_human", "notify_human", "inbox_status", "signal", "decide")
 _WRITERS = "Edit|Write|MultiEdit|NotebookEdit"
 _ENVIRONMENT = {
-    # Beyond its limit a shell command goes to the background, and its output loses its authority.
+    # A shell command over its limit goes to the background, and its output loses its authority.
     "BASH_DEFAULT_TIMEOUT_MS": "600000",
     "BASH_MAX_TIMEOUT_MS": "600000",
     "GATE_AGENT_WAIT_SECONDS": "540",
-    # The same for a tool call, after two minutes; 0 is never.
+    # The same for a tool call, after two minutes; 0 means never.
     "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "0",
     "MCP_TOOL_TIMEOUT": f"{_DAY_SECONDS}000",
 }
 
 _VALUE = r'(""|0|\{\})'
-# For sed: makes of one line with one JSON object `{}`, and of anything else anything else. Each
-# step puts valid JSON in the place of valid JSON, so that nothing invalid becomes valid.
+# For sed: turns one line with one JSON object into `{}`, and anything else into something else.
+# Each step replaces valid JSON by valid JSON, so that nothing invalid becomes valid.
 _REDUCE = (
     "$!d",
     "1!d",
@@ -75,7 +75,7 @@ def plan_targets(place: Place, gate: str, rules: Rules) -> Wanted:
         settings = os.path.join(place.project, ".claude", "settings.json")
         servers = os.path.join(place.project, ".mcp.json")
         memory = os.path.join(place.project, "CLAUDE.md")
-        # Until then it leaves our allow rules out, and asks about its questions [seen].
+        # Before that, it ignores our allow rules and asks about its questions [seen].
         notes = ["Claude Code will ask once whether you trust this project and its MCP server."]
     else:
         settings = os.path.join(root(place), "settings.json")
@@ -90,13 +90,13 @@ def plan_targets(place: Place, gate: str, rules: Rules) -> Wanted:
     )
     if rules.gates:
         notes.append(SPELLINGS_NOTE)
-    notes.append("Sessions that run now know all of it once they are started again.")
+    notes.append("Restart running sessions to use the new settings.")
     return Wanted(targets, tuple(notes))
 
 
 def _settings(gate: str, rules: Rules) -> list[Entry]:
     gate = shlex.quote(gate)
-    # exec: the hook's parent is then the host itself, whose end it notices.
+    # exec: then the hook's parent is the host itself, so the hook notices its end.
     hook = f"exec {gate} hook claude"
     entries = [Entry(("permissions", "ask"), rule) for rule in rules.gates if rule != OUTSIDE]
     entries += [Entry(("permissions", "deny"), rule) for rule in rules.denials]
@@ -121,11 +121,11 @@ def _hook(event: str, command: str, seconds: int, matcher: str = "") -> Entry:
 
 
 def guard_hook(hook: str) -> str:
-    """A PreToolUse hook as a line of shell that blocks the tool unless all went well.
+    """Return a PreToolUse hook as a line of shell that blocks the tool unless all went well.
 
-    Claude Code lets the tool run when such a hook is missing, dies, is late, or prints anything
-    but one JSON object; only exit code 2 stops it. So nothing passes here but one line with one
-    object and the tab that ends it; and where there is a `timeout`, nothing is late.
+    Claude Code lets the tool run when such a hook is missing, dies, is late, or prints anything but
+    one JSON object; only exit code 2 stops it. So the shell passes only one line with one object
+    and the tab that ends it. If there is a `timeout` program, the hook is never late.
     """
     run = f'${{t:+"$t" {_GUARD_SECONDS * 8 // 10}}} {hook} --guarded --limit {_GUARD_SECONDS}'
     check = "LC_ALL=C sed -nE" + "".join(f" -e '{step}'" for step in _REDUCE)

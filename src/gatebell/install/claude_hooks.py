@@ -1,4 +1,4 @@
-"""Hooks of Claude Code that answer its forms, or change the answer, in a person's place."""
+"""Find hooks of Claude Code that answer its forms, or change the answer, in place of a person."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MANAGED = "/etc/claude-code/managed-settings.json"
 
 
 def answering_forms(environ: Mapping[str, str], folder: str) -> str:
-    """The settings file that has such a hook, or cannot be read; nothing where there is none."""
+    """Return the settings file that has such a hook or cannot be read; empty if there is none."""
     home = environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
     folders = (home, os.path.join(folder, ".claude"))
     names = ("settings.json", "settings.local.json")

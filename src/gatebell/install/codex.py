@@ -25,11 +25,11 @@ NAME = AgentCli.CODEX
 HAS_GATES = True
 
 _DAY_SECONDS = 86_400
-# Codex itself cuts a SessionEnd hook down to this [seen with 0.166.0].
+# Codex itself limits a SessionEnd hook to this [seen with 0.166.0].
 _SESSION_END_SECONDS = 3
 _RETIRE_SECONDS = 30
 _PREFIX = re.compile(r"Bash\(([^*]+?)(?::\*| \*)?\)")
-# A prefix is made of whole words, so each way of writing it stands for itself.
+# A prefix consists of whole words, so each spelling needs its own entry.
 _SPELLED_OUT = {
     "Bash(rm -*)": ["rm", ["-r", "-R", "-rf", "-fr", "-Rf", "-fR", "--recursive"]],
 }
@@ -57,7 +57,7 @@ def plan_targets(place: Place, gate: str, rules: Rules) -> Wanted:
 
 
 def prefix(pattern: str) -> list[Any] | None:
-    """The words with which a gated command begins, if that says it; codex knows no other rules."""
+    """Return the first words of a gated command; None if codex's rules cannot express it."""
     if pattern in _SPELLED_OUT:
         return _SPELLED_OUT[pattern]
     found = _PREFIX.fullmatch(pattern)
@@ -70,7 +70,7 @@ def prefix(pattern: str) -> list[Any] | None:
 def _notes(place: Place, prefixes: dict[str, Any]) -> list[str]:
     notes = []
     if unsaid := [pattern for pattern, found in prefixes.items() if not found]:
-        notes.append(f"Codex's rules cannot say, so it may not ask about: {', '.join(unsaid)}")
+        notes.append(f"Codex's rules cannot express these, so it may not ask: {', '.join(unsaid)}")
     if prefixes:
         notes.append(SPELLINGS_NOTE)
     if OUTSIDE in unsaid:
@@ -87,7 +87,7 @@ def _notes(place: Place, prefixes: dict[str, Any]) -> list[str]:
 
 
 def check(text: str, path: str) -> None:
-    """Settings that are not TOML are left alone, and so is a server of our name."""
+    """Refuse settings that are not TOML, or that have another server of our name."""
     # Imported here: only codex's settings are TOML.
     import tomllib
 
@@ -95,10 +95,10 @@ def check(text: str, path: str) -> None:
         document = tomllib.loads(text)
     except ValueError as error:
         raise UsageError(
-            f"{path} is not TOML, so it is left alone: {error}. Mend it, then try again"
+            f"{path} is not TOML, so it is left alone: {error}. Repair it, then try again"
         ) from None
     server = document.get("mcp_servers", {}).get("gatebell", {})
-    # A table of what a person allowed its tools is not a server.
+    # A table of permissions for its tools is not a server.
     if not isinstance(server, dict) or server.keys() & {"command", "url"}:
         raise UsageError(
             f"{path} has an MCP server gatebell already, and gate did not write it: "
@@ -107,7 +107,7 @@ def check(text: str, path: str) -> None:
 
 
 def drop_tables(text: str, block: Block) -> str:
-    """Drop the tables beneath our server, which is gone.
+    """Drop the tables below our server, which is gone.
 
     Codex does not start with settings of a server that has no command [seen with 0.166.0].
     """
@@ -127,13 +127,13 @@ def drop_tables(text: str, block: Block) -> str:
 
 
 def _settings(gate: str) -> Any:
-    # exec: the hook's parent is then the host itself, whose end it notices.
+    # exec: then the hook's parent is the host itself, so the hook notices its end.
     hook = f"exec {shlex.quote(gate)} hook codex"
     lines = [
         "[mcp_servers.gatebell]",
         f"command = {json.dumps(gate)}",
         'args = ["mcp"]',
-        # Codex hands its servers next to nothing of its environment [seen with 0.166.0].
+        # Codex passes almost no environment to its servers [seen with 0.166.0].
         'env_vars = ["GATE_STORE", "XDG_DATA_HOME", "XDG_CONFIG_HOME"]',
         "required = true",
         f"tool_timeout_sec = {_DAY_SECONDS}",

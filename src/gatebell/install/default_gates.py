@@ -1,6 +1,6 @@
-"""What is gated unless a person says otherwise, in the words of the hosts' own rules.
+"""The default gates, in the syntax of the hosts' own rules.
 
-A rule matches spellings of an act, never all of them: docs/held.md has what was seen.
+A rule matches some spellings of an action, never all: docs/held.md lists the results.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 
 class Gate(NamedTuple):
-    """One pattern, and what it is about."""
+    """One pattern and its topic."""
 
     about: str
     pattern: str
 
 
 class Rules(NamedTuple):
-    """What the person wants the host to hold."""
+    """The gates and denials for the host."""
 
     gates: tuple[str, ...]
     denials: tuple[str, ...] = ()
     brought: tuple[str, ...] = ()
-    """Gates that did not stand before."""
+    """Gates that are new with this installation."""
 
 
 SPELLINGS_NOTE = (
-    "The gates match the usual spellings; others run unasked, such as `npm --tag next publish` or "
-    "a script. docs/held.md lists both."
+    "The gates match the usual spellings; others run without a question, such as "
+    "`npm --tag next publish` or a script.  docs/held.md lists both."
 )
 
 # Tried with the matcher of claude 2.1.325. `git push:*` also catches `cd x && git push`,
@@ -78,13 +78,13 @@ DEFAULT_GATES = (
 
 
 def choose(base: Sequence[str], more: Sequence[str], fewer: Sequence[str]) -> tuple[str, ...]:
-    """The gates that a person wants: those in force, or the usual ones, with their changes."""
+    """Return the wanted gates: those in force, or the default ones, with the person's changes."""
     usual = [gate.pattern for gate in DEFAULT_GATES]
     known = [one for one in usual if one in base] + [one for one in base if one not in usual]
-    # Gates of a person's own are no reason to leave the usual ones out.
+    # The default gates apply even if the person has gates of their own.
     chosen = known if set(known) & set(usual) else [*usual, *known]
     for pattern in fewer:
         if pattern not in chosen:
-            raise UsageError(f"{pattern!r} is not gated, so --no-gate has nothing to take away")
+            raise UsageError(f"{pattern!r} is not gated, so --no-gate cannot remove it")
     kept = [pattern for pattern in chosen if pattern not in fewer]
     return tuple(dict.fromkeys([*kept, *map(check_pattern, more)]))

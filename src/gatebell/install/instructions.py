@@ -1,4 +1,4 @@
-"""What agents are told: when to ask, how a good question looks, and how to go on."""
+"""The instructions for agents: when to ask, how to write a good question, and how to continue."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ INSTRUCTIONS = markdown(
     "",
     "- Ask with the `ask_human` tool, or in a shell: `gate ask QUESTION --option A --option B`,",
     "  `--kind approval` for a yes or no. Exit code 10 is a no; on 11 run the command it prints.",
-    "- One question is one decision. Say what each option leads to, what you would do, and why:",
+    "- One question is one decision. Describe the result of each option, your choice, and why:",
     "  the person reads it hours later, in an inbox, without your conversation.",
-    "- If the person asks back, reply (`gate reply ID TEXT`) and wait on.",
+    "- If the person asks back, reply (`gate reply ID TEXT`) and wait again.",
     "- Never answer or approve yourself, and never look for a way around a gate.",
     "- A no is final for that action. Do something else, or stop and say so.",
 )
 
-# What every agent with a shell is told, also one that nothing was installed for.
+# For every agent with a shell, also without an installation.
 FROM_A_SHELL = markdown(
     "## Asking the human from a shell",
     "",
     "Ask when the request is ambiguous, when several ways are valid and lead to different results,",
-    "when information is missing, before a significant change, and when you are not sure what is",
-    "meant. If you have the `ask_human` tool, use that; otherwise:",
+    "when information is missing, before a significant change, and when you are not sure about",
+    "the meaning. If you have the `ask_human` tool, use that; otherwise:",
     "",
     '- `scripts/ask-human.sh "QUESTION"`, with `yesno` after it for a yes or no, with',
     '  `select "A,B"` or `-o "An option, with a comma" -o B` for a choice.',
-    "- Only the answer goes to stdout. `NOT ANSWERED YET: run: COMMAND` is none: run that command,",
-    "  and again until the answer is there.",
-    "- Exit code 0 is an answer. After any other nobody has answered: do not guess what they would",
-    "  have said. Do what is safe without it, or stop and say so.",
+    "- Only the answer goes to stdout. `NOT ANSWERED YET: run: COMMAND` is not an answer: run that",
+    "  command, and again until the answer is there.",
+    "- Exit code 0 is an answer. After any other code there is no answer: do not guess",
+    "  it. Continue with safe work, or stop and say so.",
     "- One question is one decision, written so that it is understood without your conversation.",
     "- Never answer yourself, and never write, change or remove anything in `.helpers`.",
     name="gatebell init",
@@ -43,10 +43,10 @@ FROM_A_SHELL = markdown(
 
 
 def files_of(project: str) -> list[str]:
-    """The files of a project in which agents look for what they are told, each once.
+    """Return the files of a project in which agents look for instructions, each once.
 
-    Where there is none it is AGENTS.md. A CLAUDE.md is never made: Claude Code reads AGENTS.md in
-    projects without one (since 2.1.277), and would no longer.
+    Without any, it is AGENTS.md. A CLAUDE.md is never created: Claude Code reads AGENTS.md only in
+    projects without a CLAUDE.md (since 2.1.277).
     """
     claude, others = (os.path.join(project, name) for name in ("CLAUDE.md", "AGENTS.md"))
     if not os.path.isfile(claude):
@@ -58,6 +58,6 @@ def files_of(project: str) -> list[str]:
 
 
 def _imports(path: str) -> bool:
-    """Whether Claude Code reads AGENTS.md as a part of this file."""
+    """Return whether Claude Code reads AGENTS.md as a part of this file."""
     with open(path, encoding="utf-8", errors="replace") as file:
         return any(line.strip() in {"@AGENTS.md", "@./AGENTS.md"} for line in file)

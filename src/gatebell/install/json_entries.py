@@ -1,4 +1,4 @@
-"""Our entries in somebody's JSON file: put in, taken out, everything else left as it was."""
+"""Add our entries to a user's JSON file and remove them; keep everything else unchanged."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class EntryKind(StrEnum):
     """How an entry belongs to its place."""
 
     ITEM = "item"
-    """A member of the list there."""
+    """An item of a list."""
     OWN = "own"
-    """The key is ours alone."""
+    """A key that only gate sets."""
     DEFAULT = "default"
-    """A key whose value the person may have set; then theirs stays."""
+    """A key that the person may have set; then their value stays."""
 
 
 class _State(StrEnum):
-    """What is in the place of an entry."""
+    """The state of the place of an entry."""
 
     THERE = "there"
     OTHER = "other"
@@ -34,7 +34,7 @@ class _State(StrEnum):
 
 
 class Entry(NamedTuple):
-    """One thing of ours in a JSON document."""
+    """One entry of ours in a JSON document."""
 
     path: tuple[str, ...]
     value: Any
@@ -46,13 +46,13 @@ class Edited(NamedTuple):
 
     text: str
     ours: tuple[Entry, ...]
-    """What would have to be removed again; what somebody else put there is not ours."""
+    """The entries to remove on uninstall; entries that other programs added are not ours."""
     kept: tuple[Entry, ...]
-    """What the person had set otherwise, and stays."""
+    """Entries that the person had set to other values, which stay."""
 
 
 def put(text: str, file: str, wanted: tuple[Entry, ...], old: tuple[Entry, ...]) -> Edited:
-    """The text with all that is wanted, and nothing of what we once put there and no longer want."""
+    """Return the text with the wanted entries, and without old entries that are not wanted now."""
     document = parse(text, file)
     found = deepcopy(document)
     _remove(document, [entry for entry in old if entry not in wanted])
@@ -76,7 +76,7 @@ def put(text: str, file: str, wanted: tuple[Entry, ...], old: tuple[Entry, ...])
 
 
 def cut(text: str, file: str, ours: tuple[Entry, ...], before: str) -> str:
-    """The text without our entries, and without the empty places we made for them."""
+    """Return the text without our entries, and without the empty places we made for them."""
     document = parse(text, file)
     found = deepcopy(document)
     _remove(document, ours, parse(before, file))
@@ -84,23 +84,23 @@ def cut(text: str, file: str, ours: tuple[Entry, ...], before: str) -> str:
 
 
 def missing(text: str, file: str, ours: tuple[Entry, ...]) -> list[Entry]:
-    """Which of our entries are no longer there as we wrote them."""
+    """Return our entries that are missing or changed."""
     document = parse(text, file)
     return [entry for entry in ours if _state(document, entry, file) != _State.THERE]
 
 
 def parse(text: str, file: str) -> dict[str, Any]:
-    """A JSON object, read strictly, for what cannot be written back must not be touched."""
+    """Read a JSON object strictly: text that cannot be written back must not be touched."""
     if not text.strip():
         return {}
     try:
         document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"{file} is not plain JSON, so it is left alone: {error}. Mend it, then try again"
+            f"{file} is not plain JSON, so it is left alone: {error}. Repair it, then try again"
         ) from None
     if not isinstance(document, dict):
-        raise UsageError(f"{file} does not hold a JSON object, so it is left alone")
+        raise UsageError(f"{file} does not contain a JSON object, so it is left alone")
     return document
 
 
@@ -108,7 +108,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) < len(pairs):
         twice = next(key for key, _ in pairs if [k for k, _ in pairs].count(key) > 1)
-        raise ValueError(f"the key {twice!r} stands twice in one object")
+        raise ValueError(f"the key {twice!r} is twice in one object")
     return document
 
 
@@ -117,12 +117,12 @@ def _no_constant(name: str) -> Any:
 
 
 def render(document: dict[str, Any], like: str) -> str:
-    """The document, written the way the text it comes from was written."""
+    """Return the document as text, in the style of the text it comes from."""
     indent = re.search(r'\n([ \t]+)"', like)
     step = indent[1] if indent else "  "
     end = "\n" if like.endswith("\n") or not like.strip() else ""
     text = json.dumps(document, indent=step, ensure_ascii=False) + end
-    # Half a surrogate pair, as a cut-off emoji leaves it, can only be written as an escape.
+    # Half a surrogate pair, from a cut-off emoji, can only be written as an escape.
     whole = text.encode("utf-8", "replace").decode() == text
     return text if whole else json.dumps(document, indent=step) + end
 
@@ -133,12 +133,12 @@ def _state(document: dict[str, Any], entry: Entry, file: str) -> _State:
         place = place.get(key, {})
         if not isinstance(place, dict):
             here = ".".join(entry.path[: depth + 1])
-            raise UsageError(f"{file} has something else than an object as {here}: mend that first")
+            raise UsageError(f"{file} must have an object as {here}: repair that first")
     found = place.get(entry.path[-1])
     if entry.kind == EntryKind.ITEM:
         if not isinstance(found, list | None):
             here = ".".join(entry.path)
-            raise UsageError(f"{file} has something else than a list as {here}: mend that first")
+            raise UsageError(f"{file} must have a list as {here}: repair that first")
         return _State.THERE if entry.value in (found or []) else _State.ABSENT
     if entry.path[-1] not in place:
         return _State.ABSENT
@@ -174,7 +174,7 @@ def _remove(
 
 
 def _prune(places: list[Any], path: tuple[str, ...], before: dict[str, Any] | None) -> None:
-    """Remove what became empty, from the inside out, unless the person had it empty."""
+    """Remove places that became empty, from the inside out, unless the person had them empty."""
     for depth in range(len(path) - 1, -1, -1):
         key = path[depth]
         if key not in places[depth]:

@@ -1,4 +1,4 @@
-"""The old name of this product in the files of agent CLIs: find it, and write the new one."""
+"""Find the old name of this product in the files of agent CLIs, and write the new one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from gatebell.install.records import Installed, Written
 
 _OLD_TOOLS, _TOOLS = f"mcp__{OLD_NAME}__", f"mcp__{NAME}__"
-# Codex keeps what a person allows a server's tools in tables beneath that of the server.
+# Codex keeps permissions for a server's tools in tables below that of the server.
 _TABLES = re.compile(rf"(\bmcp_servers\.)([\"']?){OLD_NAME}\2(?=[.\]])")
-# Where a person, or the CLI itself, may have named our tools in files that we do not write to.
+# Files that we do not write, where a person or the CLI may have named our tools.
 _PLACES: dict[str, tuple[str, ...]] = {
     AgentCli.CLAUDE: ("settings.local.json", "agents", "commands", "skills")
 }
@@ -31,7 +31,7 @@ def is_old(installed: Installed) -> bool:
 
 
 def is_old_file(written: Written) -> bool:
-    """Whether the old name is in our part of a file. Paths do not count: they are the person's."""
+    """Return whether the old name is in our part of a file; paths belong to the person."""
     if written.block and OLD_NAME in written.block.begin:
         return True
     return any(
@@ -55,7 +55,7 @@ def rename_entry(entry: Entry) -> Entry:
 
 
 def find_mentions(cli: str, folder: str) -> Iterator[tuple[str, bytes]]:
-    """Find the files in a CLI's folder that name our old tools: path and content."""
+    """Yield path and content of the files in a CLI's folder that name our old tools."""
     for place in _PLACES.get(cli, ()):
         for path in _files(os.path.join(folder, place)):
             content = settings_files.read(path)
@@ -64,12 +64,12 @@ def find_mentions(cli: str, folder: str) -> Iterator[tuple[str, bytes]]:
 
 
 def rename_bytes(content: bytes) -> bytes:
-    """Return a file with the new names; it may have any encoding that begins like ASCII."""
+    """Return a file with the new names; any encoding that extends ASCII works."""
     return content.replace(_OLD_TOOLS.encode(), _TOOLS.encode())
 
 
 def _files(place: str) -> Iterator[str]:
-    """Find the file, or those in the folder. Links are left alone: they may lead anywhere."""
+    """Yield the file, or the files in the folder. Links are skipped: they may lead anywhere."""
     if os.path.isfile(place) and not os.path.islink(place):
         yield place
     for folder, _, names in os.walk(place):

@@ -35,8 +35,8 @@ def plan_targets(place: Place, gate: str, _: Rules) -> Wanted:
     commented = os.path.join(folder, "opencode.jsonc")
     if os.path.exists(commented):
         raise UsageError(
-            f"{commented} may hold comments, which would be lost, so it is left alone. Put this "
-            f'into it yourself: "mcp": {{"gatebell": {json.dumps(server)}}}'
+            f"{commented} may have comments, which would be lost, so it is left alone. Add this "
+            f'to it yourself: "mcp": {{"gatebell": {json.dumps(server)}}}'
         )
     targets = (
         Target(

@@ -1,4 +1,4 @@
-"""Where an agent CLI keeps what we write: for a person, or for one project."""
+"""The files of an agent CLI that we write to, for a person or for one project."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """For whom something is installed."""
+    """The scope of an installation: a person, or one project."""
 
     project: str
-    """The project's folder; empty when it is for everything this person does."""
+    """The project's folder; empty if it is for all projects of this person."""
     environ: Mapping[str, str]
 
     @property
@@ -24,12 +24,12 @@ class Place(NamedTuple):
         return self.environ.get("HOME") or os.path.expanduser("~")
 
     def folder(self, variable: str, usual: str) -> str:
-        """A CLI's own folder in the person's home, which a variable may have moved."""
+        """Return a CLI's own folder in the person's home, which a variable may have moved."""
         return os.path.abspath(self.environ.get(variable) or os.path.join(self.home, usual))
 
 
 class Target(NamedTuple):
-    """One file, and what of ours belongs into it."""
+    """One file, and our part of it."""
 
     path: str
     entries: tuple[Entry, ...] = ()
@@ -37,7 +37,7 @@ class Target(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """All that a CLI needs, and what the person should be told about it."""
+    """The files of a CLI, and notes for the person."""
 
     targets: tuple[Target, ...]
     notes: tuple[str, ...]

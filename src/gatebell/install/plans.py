@@ -1,4 +1,4 @@
-"""What installing or uninstalling would change, worked out whole before anything is written."""
+"""Plan all changes of an installation or removal before anything is written."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ HOSTS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.GEMINI, AgentCli.OPENCODE)
 
 
 class Change(NamedTuple):
-    """One file, as it was found and as it shall be; None is no file."""
+    """One file before and after; None means no file."""
 
     path: str
     found: bytes | None
     after: bytes | None
     folders: tuple[str, ...] = ()
-    """Folders to remove when they are empty, once the file is gone."""
+    """Folders to remove if they are empty after the file is removed."""
     mode: int | None = None
-    """The mode that the file shall have; None leaves it as it is, or as is usual."""
+    """The new mode of the file; None keeps it, or uses the default."""
 
     @property
     def word(self) -> str:
@@ -43,7 +43,7 @@ class Change(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """All the changes, and the record that shall stand afterwards."""
+    """All changes, and the record after them."""
 
     changes: tuple[Change, ...]
     notes: tuple[str, ...]
@@ -57,7 +57,7 @@ class Plan(NamedTuple):
 
 
 def host(cli: str) -> Any:
-    # Only the one that is used is loaded.
+    # Only the module that is used is loaded.
     return import_module(f"gatebell.install.{cli}")
 
 
@@ -73,17 +73,17 @@ def read_installed(cli: str, place: Place) -> Installed | None:
 
 
 def store_of(place: Place) -> str:
-    """The store of whoever installs, under its one real name."""
+    """Return the real path of the store of the person who installs."""
     return os.path.realpath(settings.store_path(place.environ))
 
 
 def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
-    """What it takes to have everything of ours there, once."""
+    """Plan the changes that install everything of ours."""
     path, past = record_path(cli, place), read_installed(cli, place)
     wanted = host(cli).plan_targets(place, gate, rules)
     changes, written, notes = [], [], list(wanted.notes)
     for target in wanted.targets:
-        # A link stays a link: what it points to is written.
+        # A link stays a link: its target is written.
         real = target._replace(path=os.path.realpath(target.path))
         change, left, kept = put(cli, real, _past_file(past, real.path))
         changes.append(change)
@@ -102,7 +102,7 @@ def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
         changes.append(change)
         notes += said
     if place.project:
-        notes.append(f"These files name {gate}: whoever shares them needs it there, too.")
+        notes.append(f"These files name {gate}: other people who use them need it there too.")
     brought = set(past.gates if past else ()) | set(rules.brought)
     gates = tuple(pattern for pattern in rules.gates if pattern in brought)
     held = (*rules.gates, *rules.denials)
@@ -114,19 +114,19 @@ def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
 
 
 def _past_file(past: Installed | None, path: str) -> Written | None:
-    """What was recorded of a file, or of the one that had its place under the old name."""
+    """Return the record of a file, or of the one with its old name."""
     return past and (past.file(path) or past.file(old_name.old_path(path)))
 
 
 def _rename_mentions(
     cli: str, settings_path: str, past: Installed | None
 ) -> Iterator[tuple[Change, Written]]:
-    """What it takes to have the new names in files that we do not write to otherwise."""
+    """Plan the new names in files that we do not write otherwise."""
     if past is None:
         return
     is_old = old_name.is_old(past)
     for path, found in old_name.find_mentions(cli, os.path.dirname(settings_path)):
-        # A file that is recorded was to be renamed by an installation that was killed.
+        # A recorded file was being renamed by an installation that was killed.
         if not is_old and not past.file(path):
             continue
         after = old_name.rename_bytes(found)
@@ -134,7 +134,7 @@ def _rename_mentions(
 
 
 def uninstall(cli: str, place: Place) -> Plan:
-    """What it takes to have things as they were, whatever else has changed since."""
+    """Plan the changes that restore the earlier state, also if files changed since then."""
     path, past = record_path(cli, place), read_installed(cli, place)
     if past is None:
         where = f"in {place.project}" if place.project else "for this user"
@@ -149,7 +149,7 @@ def uninstall(cli: str, place: Place) -> Plan:
 
 
 def carry_out(plan: Plan) -> None:
-    """Write what was planned. The record comes first: a crash after it loses nothing."""
+    """Write the plan. The record is written first, so that a crash loses nothing."""
     if plan.record:
         records.write(plan.record_path, plan.record)
     for change in plan.changes:
@@ -158,7 +158,7 @@ def carry_out(plan: Plan) -> None:
         if change.after is None:
             settings_files.remove(change.path, change.folders)
         else:
-            # A CLI may keep its keys in a file that we made.
+            # A CLI may keep its keys in a file that we created.
             settings_files.write(
                 change.path, change.after, private=not plan.project, mode=change.mode
             )
@@ -169,7 +169,7 @@ def carry_out(plan: Plan) -> None:
 
 
 def put(cli: str, target: Target, past: Written | None) -> tuple[Change, Written, list[str]]:
-    """What it takes to have our part in one file, the record of it, and what is to be told."""
+    """Plan our part of one file; return the change, its record, and notes."""
     found = settings_files.read(target.path)
     text = settings_files.text_of(found, target.path)
     kept: list[str] = []
@@ -188,7 +188,7 @@ def put(cli: str, target: Target, past: Written | None) -> tuple[Change, Written
             text, old = old_name.rename(text), tuple(map(old_name.rename_entry, old))
         edited = json_entries.put(text, target.path, target.entries, old)
         after, ours = edited.text, edited.ours
-        kept = [f"{target.path} sets {'.'.join(e.path)} itself: left so" for e in edited.kept]
+        kept = [f"{target.path} already sets {'.'.join(e.path)}: it stays" for e in edited.kept]
     content = after.encode()
     written = Written(
         target.path,
@@ -202,9 +202,9 @@ def put(cli: str, target: Target, past: Written | None) -> tuple[Change, Written
 
 
 def as_found(past: Installed | None) -> Iterator[Written]:
-    """The record of our parts as they are now, for an installation that does not end."""
+    """Return the record of our parts as they are now, in case the installation does not finish."""
     for written in past.files if past else ():
-        # A file that cannot be read is left alone, and the plan says so.
+        # An unreadable file is left alone, and the plan says so.
         with suppress(UsageError):
             found = settings_files.read(written.path)
             if found is not None and (written.block or written.entries):
@@ -212,14 +212,14 @@ def as_found(past: Installed | None) -> Iterator[Written]:
 
 
 def _before(found: bytes | None, past: Written | None) -> bytes | None:
-    """The file without us: as it first was, with what others have changed in it since."""
+    """Return the file without our part: as it was first, with later changes of others."""
     if past is None or found is None:
         return found
     return past.before if records.digest(found) == past.left else _strip(found, past)
 
 
 def take_back(written: Written) -> tuple[Change, list[str]]:
-    """What it takes to have our part out of one file, and what is to be told."""
+    """Plan the removal of our part from one file; return the change and notes."""
     path, found = written.path, settings_files.read(written.path)
     if found is None:
         return Change(path, None, None), [f"{path} is gone already"]
@@ -228,10 +228,10 @@ def take_back(written: Written) -> tuple[Change, list[str]]:
     if found == written.before:
         return Change(path, found, found), []
     if written.adds_nothing:
-        return Change(path, found, found), [f"{path} was changed since: it stays as it is"]
+        return Change(path, found, found), [f"{path} was changed since then: it stays as it is"]
     after = _strip(found, written)
     _check_result(settings_files.text_of(after, path), path)
-    said = [f"{path} was changed since, so only what gate wrote is taken out"]
+    said = [f"{path} was changed since then, so only gate's part is removed"]
     return Change(path, found, after, written.folders), said
 
 
@@ -242,7 +242,7 @@ def _strip(found: bytes, written: Written) -> bytes | None:
         if written.path.endswith(".toml"):
             after = host(AgentCli.CODEX).drop_tables(after, written.block)
         if text.startswith(after) and written.before and not written.before.endswith(b"\n"):
-            # Their last line had no end, and got it from us.
+            # The last line of the person had no line end until we added one.
             after = after.removesuffix("\n").removesuffix("\r")
     else:
         before = settings_files.text_of(written.before, written.path)
@@ -266,5 +266,5 @@ def _check_result(text: str, path: str) -> None:
         tomllib.loads(text)
     except ValueError as error:
         raise UsageError(
-            f"{path} would no longer be TOML ({error}), so it is left alone: mend it by hand"
+            f"{path} would no longer be TOML ({error}), so it is left alone: repair it by hand"
         ) from None

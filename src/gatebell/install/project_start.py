@@ -1,4 +1,4 @@
-"""What a project starts with: written where nothing stands, removed where nobody has changed it."""
+"""Write the first files of a project if they are missing; remove the unchanged ones."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _T = TypeVar("_T")
 
 
 class First(NamedTuple):
-    """What a project starts with, by path."""
+    """The first files of a project, by path."""
 
     texts: Mapping[str, str]
-    """To be changed by its people: written once."""
+    """For the people of the project to change: written once."""
     programs: Mapping[str, str]
-    """Brought up to date where nobody has changed them."""
+    """Updated if they are unchanged."""
     blocks: Mapping[str, Block]
-    """Lines of ours in files of theirs."""
+    """Our lines in files of the project."""
     notes: tuple[str, ...] = ()
 
 
 def first_files(project: str) -> First:
-    """What a project starts with: texts of its own, and how its agents ask by files."""
+    """Return the first files of a project: its texts, and the setup for questions by files."""
     texts, programs = project_files.first_texts(project), project_files.first_programs(project)
     lines = dict.fromkeys(instructions.files_of(project), instructions.FROM_A_SHELL)
     if not project_files.is_ignored(os.path.join(project, ".helpers", "questions")):
@@ -56,14 +56,14 @@ def first_files(project: str) -> First:
 class _Step(NamedTuple):
     change: Change
     written: Written | None
-    """What is to be recorded; None: nothing of it is ours."""
+    """The part to record; None: nothing of it is ours."""
     note: str = ""
 
 
 def put(place: Place, wanted: First, folders: Sequence[str] = ()) -> Plan:
-    """What it takes to have everything there; what others wrote stays as it is.
+    """Plan all first files; existing files stay as they are.
 
-    `folders`: those that are made besides, to be recorded.
+    `folders` are other new folders to record.
     """
     path, past = _record(place)
     known = {one.path: one for one in past.files} if past else {}
@@ -81,7 +81,7 @@ def put(place: Place, wanted: First, folders: Sequence[str] = ()) -> Plan:
 
 
 def _real(named: Mapping[str, _T]) -> list[tuple[str, _T]]:
-    """A link stays a link: what it points to is written."""
+    """Resolve links: a link stays a link, and its target is written."""
     return [(os.path.realpath(path), given) for path, given in named.items()]
 
 
@@ -89,7 +89,7 @@ def _text(path: str, text: str, known: Mapping[str, Written]) -> _Step:
     found, content = settings_files.read(path), text.encode()
     if found is None:
         return _Step(Change(path, None, content), _whole(path, content, known))
-    note = "" if found == content else f"{path} is there already: it stays as it is"
+    note = "" if found == content else f"{path} exists already: it stays as it is"
     return _Step(Change(path, found, found), None, note)
 
 
@@ -98,7 +98,7 @@ def _program(path: str, text: str, known: Mapping[str, Written]) -> _Step:
     if found is None:
         return _Step(Change(path, None, content, mode=_EXECUTABLE), _whole(path, content, known))
     if found != content and (past is None or records.digest(found) != past.left):
-        note = f"{path} is not gate's own: it stays; move it away, then gate init, to have that one"
+        note = f"{path} is not gate's own: it stays. To get gate's, move it away and run: gate init"
         return _Step(Change(path, found, found), None, note)
     mode = None if os.access(path, os.X_OK) else _EXECUTABLE
     return _Step(Change(path, found, content, mode=mode), past and _whole(path, content, known))
@@ -117,20 +117,20 @@ def _lines(path: str, block: Block, known: Mapping[str, Written]) -> _Step:
         text = settings_files.text_of(found, path)
         is_there = text_blocks.is_there(text, path, block)
         if past is None and is_there and not text_blocks.is_whole(text, path, block):
-            note = f"{path} has other lines after {block.begin}: remove them, then gate init again"
+            note = f"{path} has other lines after {block.begin}: remove them and run: gate init"
             return _Step(Change(path, found, found), None, note)
         change, written, _ = plans.put(_WHO, Target(path, block=block), past)
     except UsageError as error:
-        # The rest of the project is set up all the same.
+        # The rest of the project is set up anyway.
         return _Step(Change(path, None, None), None, str(error))
     return _Step(change, written if past or change.word != "same" else None)
 
 
 def take_back(place: Place) -> Plan:
-    """What it takes to remove what was written and nobody has changed."""
+    """Plan the removal of the unchanged files that we wrote."""
     path, past = _record(place)
     if past is None:
-        raise NotFoundError(f"gate init has written nothing in {place.project}")
+        raise NotFoundError(f"gate init wrote nothing in {place.project}")
     changes, notes = [], []
     for written in past.files:
         change, said = plans.take_back(written) if written.block else _take_back_whole(written)
@@ -142,13 +142,13 @@ def take_back(place: Place) -> Plan:
 def _take_back_whole(written: Written) -> tuple[Change, list[str]]:
     found = settings_files.read(written.path)
     if found is not None and records.digest(found) != written.left:
-        said = f"{written.path} was changed since: it stays as it is"
+        said = f"{written.path} was changed since then: it stays as it is"
         return Change(written.path, found, found), [said]
     return Change(written.path, found, None, written.folders), []
 
 
 def folders(place: Place) -> tuple[str, ...]:
-    """Those that were made for themselves."""
+    """Return the folders that were created on their own, not for a file."""
     past = _record(place)[1]
     return past.folders if past else ()
 

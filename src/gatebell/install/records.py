@@ -1,4 +1,4 @@
-"""What was installed, and what stood there before, so that it can all be put back."""
+"""Record what gate installed and the earlier content, to restore it later."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ class Written(NamedTuple):
 
     path: str
     before: bytes | None
-    """Its content without us; None when it was not there."""
+    """Its content without us; None if it did not exist."""
     left: str
-    """The digest of what we left there."""
+    """The digest of the file after our write."""
     folders: tuple[str, ...]
-    """The folders we made for it, the innermost first."""
+    """The folders that we created for it, the innermost first."""
     entries: tuple[Entry, ...] = ()
     block: Block | None = None
 
     @property
     def adds_nothing(self) -> bool:
-        """Whether nothing of ours was added there; the names of our tools may have been changed."""
+        """Return whether we added nothing there; names of our tools may have been changed."""
         return not self.entries and not self.block and self.before is not None
 
 
 class Installed(NamedTuple):
-    """Everything that is installed for one CLI, for a person or for one project."""
+    """One installation for a CLI, for a person or for one project."""
 
     cli: str
     project: str
     gate: str
     gates: tuple[str, ...]
-    """Those that installing brought; gates of the person's own outlive it."""
+    """Gates that the installation added; the person's own gates stay after it."""
     held: tuple[str, ...]
-    """Everything that the host was told to ask about or to deny."""
+    """Every pattern that the host must ask about or deny."""
     files: tuple[Written, ...]
     folders: tuple[str, ...] = ()
-    """Those that were made for themselves, not for a file."""
+    """Folders that were created on their own, not for a file."""
     store: str = ""
-    """The inbox whose people may change it; empty in the records of older versions."""
+    """The store whose people may change it; empty in the records of older versions."""
     unfinished: tuple[Written, ...] = ()
     """The files as an earlier installation left them, until all of this one is written."""
 
@@ -69,7 +69,7 @@ def folder(environ: Mapping[str, str]) -> str:
 
 
 def path_of(environ: Mapping[str, str], cli: str, project: str, moved_to: str) -> str:
-    """The record of one installation; a CLI whose own folder was moved has one for each."""
+    """Return the path of the record; a CLI with a moved folder has one record per folder."""
     name = f"{cli}-{'project' if project else 'user'}"
     if place := project or moved_to:
         name += f"-{digest(os.fsencode(place))[:12]}"
@@ -77,7 +77,7 @@ def path_of(environ: Mapping[str, str], cli: str, project: str, moved_to: str) -
 
 
 def projects_of(environ: Mapping[str, str], cli: str) -> list[str]:
-    """Every project that something was installed in; damaged records tell of none."""
+    """Return every project with an installation; damaged records are skipped."""
     where, found = folder(environ), []
     with suppress(FileNotFoundError):
         for name in sorted(os.listdir(where)):
@@ -96,12 +96,12 @@ def read(path: str) -> Installed | None:
         return _read_installed(json.loads(content))
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(
-            f"{path}, the record of what gate installed, is damaged: {error}"
+            f"{path}, the record of gate's installation, is damaged: {error}"
         ) from None
 
 
 def on_disk(installed: Installed) -> Installed:
-    """Return what is really there: after a crash, some files are as they were before."""
+    """Return the real state: after a crash, some files are as they were before."""
     files = {one.path: one for one in installed.files}
     for earlier in installed.unfinished:
         content = settings_files.read(earlier.path)

@@ -1,4 +1,4 @@
-"""The gate tried for real: the host's own program, a scripted model, a throwaway inbox."""
+"""Try a gate with the host's own program, a scripted model and a temporary inbox."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _VERSION = re.compile(rb"(\d+)\.(\d+)\.(\d+)")
 _LAST_SILENT_CLAUDE = (2, 1, 197)
 _SILENT = (
     "version {version} asks no hook in -p, so the gate cannot be tried here. In a terminal it asks; "
-    "in -p it denies what is gated. Update Claude Code, or add "
+    "in -p it denies gated calls. Update Claude Code, or add "
     "--permission-prompt-tool mcp__gatebell__approve to claude -p"
 )
 _CLAUDE_ALONE = {
@@ -43,14 +43,14 @@ _CLAUDE_ALONE = {
 
 
 class Person(Protocol):
-    """Somebody who answers in the throwaway inbox."""
+    """A person who answers in the temporary inbox."""
 
     def answer(self, yes: bool, while_: Callable[[], bool]) -> bool:
-        """Answer the next question; False when it ended before there was one."""
+        """Answer the next question; False if the rehearsal ended before there was one."""
 
 
 class Stage(NamedTuple):
-    """A folder with everything that one rehearsal needs."""
+    """A folder with everything for one rehearsal."""
 
     folder: str
     program: str
@@ -64,10 +64,10 @@ class Stage(NamedTuple):
 def rehearse(
     installed: Installed, environ: Mapping[str, str], hire: Callable[[str], Person]
 ) -> Iterator[tuple[bool | None, str]]:
-    """Let the host call a gated tool twice: a no must block it, a yes must let it pass.
+    """Let the host call a gated tool twice: a no must block it, a yes must let it run.
 
-    `hire` gives a person who answers in the inbox at a path. None stands for a host that cannot
-    be tried, though nothing is wrong with it.
+    `hire` returns a person who answers in the inbox at a path. None is for a host that cannot be
+    tried although nothing is wrong with it.
     """
     cli = installed.cli
     if cli not in PLAYS:
@@ -81,17 +81,17 @@ def rehearse(
         asked, ran = _perform(installed, environ, program, hire, yes)
         word, did = "yes" if yes else "no", "ran" if ran else "did not run"
         if asked:
-            yield ran == yes, f"{cli}: tried for real, a {word} was given and the tool {did}"
+            yield ran == yes, f"{cli}: in a real try the answer was {word} and the tool {did}"
         elif not ran and (version := _silent_version(cli, program, environ)):
             yield None, f"{cli}: {_SILENT.format(version=version)}"
             return
         else:
-            again = f"gate install {cli} writes its rules and hooks anew; then start {cli} again"
-            yield False, f"{cli}: tried for real, nobody was asked and the tool {did}: {again}"
+            again = f"gate install {cli} writes its rules and hooks again; then restart {cli}"
+            yield False, f"{cli}: in a real try no person was asked and the tool {did}: {again}"
 
 
 def _silent_version(cli: str, program: str, environ: Mapping[str, str]) -> str:
-    """The version of a host that asks no hook where it is tried; empty: it would ask."""
+    """Return the version of a host that asks no hook in this mode; empty: it would ask."""
     if cli != AgentCli.CLAUDE:
         return ""
     try:
@@ -117,7 +117,7 @@ def _perform(
     hire: Callable[[str], Person],
     yes: bool,
 ) -> tuple[bool, bool]:
-    """Whether somebody was asked, and whether the tool ran."""
+    """Return whether a person was asked, and whether the tool ran."""
     with tempfile.TemporaryDirectory(prefix="gate-rehearsal-") as folder, ScriptedModel() as model:
         stage = Stage(folder, program, model.url, _build_environment(environ, folder))
         for name in ("home", "work", "tmp", "inbox"):
@@ -131,13 +131,13 @@ def _perform(
 
 
 def _play(installed: Installed, environ: Mapping[str, str], stage: Stage) -> None:
-    # A host that cannot be started or breaks off has asked nobody, and that is what is told.
+    # If a host cannot start or breaks off, no person was asked, and the result says so.
     with suppress(OSError, ValueError, subprocess.SubprocessError, GateError):
         PLAYS[installed.cli](installed, environ, stage)
 
 
 def _build_environment(environ: Mapping[str, str], folder: str) -> dict[str, str]:
-    """Nothing of the person's but what a program needs to start."""
+    """Return an environment with only the variables that a program needs to start."""
     kept = {name: environ[name] for name in ("PATH", "LANG", "LC_ALL", "USER") if name in environ}
     return kept | {
         "HOME": os.path.join(folder, "home"),
@@ -167,13 +167,13 @@ def _claude(installed: Installed, _: Mapping[str, str], stage: Stage) -> None:
 
 
 def _only_ours(document: dict[str, Any]) -> dict[str, Any]:
-    """The person's own hooks stay out of it: who knows what they do."""
+    """Return the settings with our hooks only: other hooks may do anything."""
     permissions = document.get("permissions", {})
     asked = [*permissions.get("ask", []), f"Bash(touch {_FILE})"]
     hooks: dict[str, list[Any]] = {}
     for event, _, hook in hooks_of(document):
         hooks.setdefault(event, []).append({"matcher": "*", "hooks": [hook]})
-    # With everything allowed, nothing but the rule can be what held the tool.
+    # With everything allowed, only the gate rule can have held the tool.
     return {
         "permissions": permissions | {"ask": asked, "allow": ["Bash"]},
         "hooks": hooks,
@@ -186,7 +186,7 @@ def _codex(installed: Installed, environ: Mapping[str, str], stage: Stage) -> No
     home = stage.path("home", ".codex")
     path = os.path.join(home, "config.toml")
     settings = _CODEX_ALONE.format(url=stage.model) + (block.text if block else "")
-    # The person's own trust in these very hooks, and no other, holds for the copy as well.
+    # The person's trust in exactly these hooks also applies to the copy.
     for event, digest in trusted_hooks(installed, environ).items():
         settings += f'\n[hooks.state."{path}:{snake(event)}:0:0"]\ntrusted_hash = "{digest}"\n'
     settings_files.write(path, settings.encode())
@@ -212,7 +212,7 @@ def _codex(installed: Installed, environ: Mapping[str, str], stage: Stage) -> No
 
 
 def _converse(server: subprocess.Popen[str], stage: Stage) -> None:
-    """One turn with codex's app server, whose own dialog would be declined."""
+    """Run one turn with codex's app server; decline its own dialog."""
     said, heard = server.stdin, server.stdout
     assert said is not None
     assert heard is not None

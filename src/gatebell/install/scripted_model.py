@@ -1,7 +1,7 @@
-"""A model that follows a script, for rehearsing with real agent CLIs: local, free and predictable.
+"""A local model that follows a script, to try real agent CLIs.
 
-It speaks the Messages API (claude) and the Responses API (codex). The script rides in the prompt
-and the place in it in the ids of the tool calls, so resumed sessions and several at once work.
+It speaks the Messages API (claude) and the Responses API (codex). The script is in the
+prompt, and the current step is in the ids of the tool calls. So resumed and parallel sessions work.
 
 with ScriptedModel() as model:
     prompt = script([tool("Bash", command="ls"), text("It printed: {{result}}")])
@@ -28,28 +28,31 @@ _RESULT = re.compile(r"\{\{result(?::(.+?))?\}\}")
 
 
 class _TurnKind(StrEnum):
-    """What a part of a conversation is: the user said it, or the model told or called it."""
+    """The source of a part of a conversation."""
 
-    SAID = "said"
-    TOLD = "told"
+    USER = "user"
+    MODEL = "model"
     CALLED = "called"
     RESULT = "result"
 
 
-_SPEAKERS = {"user": _TurnKind.SAID, "assistant": _TurnKind.TOLD}
-# What claude puts in the model's mouth after a crash.
+_SPEAKERS = {"user": _TurnKind.USER, "assistant": _TurnKind.MODEL}
+# The text that claude adds as the model's reply after a crash.
 _NOT_SAID = ("No response requested.",)
 _USAGE = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
 
 
 def text(words: str) -> dict[str, Any]:
-    """Say this and end the turn. Here and in what tools are given, {{result}} stands for the
-    latest tool result and {{result:PATTERN}} for the part of it that matches."""
+    """Reply with this text and end the turn.
+
+    Here and in the input of tools, {{result}} means the latest tool result, and
+    {{result:PATTERN}} the part of it that matches.
+    """
     return {"text": words}
 
 
 def tool(name: str, **arguments: Any) -> dict[str, Any]:
-    """Call one tool; its name may lack what the host puts before it (`mcp__server__`)."""
+    """Call one tool; the host's prefix of its name (`mcp__server__`) may be omitted."""
     return tools((name, arguments))
 
 
@@ -59,12 +62,12 @@ def tools(*calls: tuple[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def script(steps: Sequence[dict[str, Any]]) -> str:
-    """The part of a prompt that tells the model what to do, one step after the other."""
+    """Return the part of a prompt with the steps for the model, in order."""
     return f"script<<{json.dumps(steps)}>>script"
 
 
 def tool_results(request: dict[str, Any]) -> list[str]:
-    """What the tools returned to the model, as a request tells it."""
+    """Return the tool results in a request to the model."""
     return [words for kind, words in _turns(request) if kind == _TurnKind.RESULT]
 
 
@@ -75,7 +78,7 @@ class ScriptedModel(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.requests: list[dict[str, Any]] = []
-        """Every request for an answer, in the order they came."""
+        """Every request for an answer, in order."""
 
     def __enter__(self) -> Self:
         Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
@@ -87,7 +90,7 @@ class ScriptedModel(ThreadingHTTPServer):
 
 
 def _turns(request: dict[str, Any]) -> Iterator[tuple[_TurnKind, str]]:
-    """What was `said` by the user and `told` by the model, what was `called`, each `result`."""
+    """Yield the texts of the user and of the model, the tool calls, and the tool results."""
     for message in request.get("messages", ()):
         for block in _blocks(message["content"]):
             if block["type"] == "tool_use":
@@ -114,16 +117,16 @@ def _words(content: Any) -> str:
 
 
 def _next_step(request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """The step to play now: the one after the last that was called for, or said, since the script came."""
-    steps, number, result, told = [text("there is no script in this prompt")], 0, "", False
+    """Return the next step: the one after the last step that the model has played."""
+    steps, number, result, replied = [text("there is no script in this prompt")], 0, "", False
     for kind, words in _turns(request):
-        if kind == _TurnKind.SAID and (found := _SCRIPT.findall(words)):
-            steps, number, told = json.loads(found[-1]), 0, False
-        elif kind == _TurnKind.SAID and told:
-            # A later turn of the same session goes on with the same script.
-            number, told = number + 1, False
-        elif kind == _TurnKind.TOLD:
-            told = words not in _NOT_SAID
+        if kind == _TurnKind.USER and (found := _SCRIPT.findall(words)):
+            steps, number, replied = json.loads(found[-1]), 0, False
+        elif kind == _TurnKind.USER and replied:
+            # A later turn of the same session continues the same script.
+            number, replied = number + 1, False
+        elif kind == _TurnKind.MODEL:
+            replied = words not in _NOT_SAID
         elif kind == _TurnKind.CALLED and (called := _STEP.search(words)):
             number = int(called[1]) + 1
         elif kind == _TurnKind.RESULT:
@@ -141,13 +144,13 @@ def _fill(step: dict[str, Any], result: str) -> dict[str, Any]:
 
 
 def _answer(request: dict[str, Any]) -> tuple[str, list[dict[str, str]]]:
-    """What to say, or which tools to call."""
+    """Return the text of the reply, or the tool calls."""
     number, step = _next_step(request)
     calls = []
     for call in step.get("calls", ()):
         for namespace, name in _list_offered(request.get("tools", ())):
             if name == call["name"] or name.endswith(f"__{call['name']}"):
-                # An id must differ also between two sessions that play the same script.
+                # Ids must also differ between two sessions that play the same script.
                 made = {"id": f"call_step{number}_{uuid4().hex[:16]}", "name": name}
                 calls.append(made | {"namespace": namespace, "input": json.dumps(call["input"])})
                 break
@@ -157,7 +160,7 @@ def _answer(request: dict[str, Any]) -> tuple[str, list[dict[str, str]]]:
 
 
 def _list_offered(tools: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Namespace and name of each tool; only the Responses API has namespaces."""
+    """Yield namespace and name of each tool; only the Responses API has namespaces."""
     for offer in tools:
         if offer.get("type") == "namespace":
             yield from ((offer["name"], name) for _, name in _list_offered(offer["tools"]))
@@ -166,7 +169,7 @@ def _list_offered(tools: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 def _message_events(words: str, calls: list[dict[str, str]]) -> Iterator[dict[str, Any]]:
-    """An answer in the Messages API."""
+    """Yield the events of an answer in the Messages API."""
     message = {"id": f"msg_{uuid4().hex}", "role": "assistant", "model": "script", "content": []}
     yield {"type": "message_start", "message": {"type": "message", "usage": _USAGE} | message}
     blocks: list[tuple[dict[str, Any], dict[str, Any]]] = [
@@ -186,7 +189,7 @@ def _message_events(words: str, calls: list[dict[str, str]]) -> Iterator[dict[st
 
 
 def _response_events(words: str, calls: list[dict[str, str]]) -> Iterator[dict[str, Any]]:
-    """An answer in the Responses API."""
+    """Yield the events of an answer in the Responses API."""
     response = {"id": f"resp_{uuid4().hex}", "usage": _USAGE}
     said = [{"type": "output_text", "text": words}]
     yield {"type": "response.created", "response": response}
@@ -214,9 +217,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.end_headers()
-        with suppress(ConnectionError):  # an agent may be killed in the middle
+        with suppress(ConnectionError):  # an agent may be killed in between
             for event in events(*_answer(request)):
                 self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
 
     def log_message(self, *_: object) -> None:
-        """A rehearsal's output belongs to whoever rehearses."""
+        """Print nothing: only the rehearsal writes output."""

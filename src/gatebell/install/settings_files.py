@@ -1,4 +1,4 @@
-"""Somebody's settings files on disk: read whole, replaced in one step, never half written."""
+"""Read and replace users' settings files: always whole, never half written."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gatebell.errors import UsageError
 
 
 def read(path: str) -> bytes | None:
-    """The file's bytes; None when there is no such file."""
+    """Return the file's bytes; None if there is no such file."""
     try:
-        # Without waiting: a pipe in its place would never have anything to read.
+        # Without waiting: a pipe in its place would block the read.
         with open(path, "rb", opener=_open_file) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise UsageError(f"{path} is no plain file, so it is left alone")
+                raise UsageError(f"{path} is not a regular file, so it is left alone")
             return file.read()
     except FileNotFoundError:
         return None
@@ -35,7 +35,7 @@ def text_of(content: bytes | None, path: str) -> str:
 
 
 def write(path: str, content: bytes, private: bool = False, mode: int | None = None) -> None:
-    """Replace the file's content in one step; its mode stays, unless another is wanted."""
+    """Replace the file's content in one step; keep its mode, unless `mode` is given."""
     folder = os.path.dirname(path)
     temporary = os.path.join(folder, f".{os.path.basename(path)}.{secrets.token_hex(4)}")
     try:
@@ -60,7 +60,7 @@ def write(path: str, content: bytes, private: bool = False, mode: int | None = N
 
 
 def remove(path: str, folders: tuple[str, ...] = ()) -> None:
-    """Remove the file, and then these folders where nothing is left in them."""
+    """Remove the file, and then these folders if they are empty."""
     try:
         os.unlink(path)
         _sync(os.path.dirname(path))
@@ -76,7 +76,7 @@ def remove(path: str, folders: tuple[str, ...] = ()) -> None:
 
 
 def missing_folders(path: str) -> tuple[str, ...]:
-    """The folders that writing this file would make, the innermost first."""
+    """Return the folders that writing this file would create, the innermost first."""
     found = []
     folder = os.path.dirname(path)
     while not os.path.isdir(folder):

@@ -1,4 +1,4 @@
-"""Our lines in somebody's text file, between two marks; every other line stays as it was."""
+"""Put our lines into a user's text file between two marks; keep every other line unchanged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gatebell.errors import UsageError
 
 
 class Block(NamedTuple):
-    """Lines of ours. The first is the begin mark, the last ends with the end mark."""
+    """Our lines. The first is the begin mark, the last ends with the end mark."""
 
     begin: str
     end: str
@@ -20,7 +20,7 @@ class Block(NamedTuple):
 
     @property
     def gap(self) -> str:
-        """What keeps it apart from the text before it."""
+        """Return the separator from the text before it."""
         return "" if self.begin == self.end else "\n"
 
 
@@ -30,28 +30,28 @@ def markdown(*lines: str, name: str = "gatebell") -> Block:
 
 
 def line(text: str) -> Block:
-    """One line that is a mark itself."""
+    """Return a block of one line, which is also its mark."""
     return Block(text, text, (text,))
 
 
 def patterns(*lines: str) -> Block:
-    """For files in the way of `.gitignore`, where a comment has a line of its own."""
+    """Return a block for files like `.gitignore`, where a comment needs its own line."""
     begin, end = "# gatebell", "# /gatebell"
     return Block(begin, end, (begin, *lines, end))
 
 
 def build_comment_block(*lines: str) -> Block:
-    """For files whose comments begin with `#`.
+    """Return a block for files whose comments begin with `#`.
 
-    The end mark shares a line with our last one: codex moves a comment that stands alone at
-    the end of its settings behind whatever it adds itself [seen with 0.166.0].
+    The end mark shares a line with our last one. Codex moves a separate comment at the end of its
+    settings behind the lines that it adds itself [seen with 0.166.0].
     """
     begin, end = "# gatebell: begin", "# gatebell: end"
     return Block(begin, end, (begin, *lines[:-1], f"{lines[-1]}  {end}"))
 
 
 def put(text: str, file: str, block: Block, old: Block | None) -> str:
-    """The text with the block: where it stood, or at the end."""
+    """Return the text with the block, at its old place or at the end."""
     found = _find(text, file, block)
     if found is None:
         ended = "" if text.endswith("\n") else "\n"
@@ -59,14 +59,14 @@ def put(text: str, file: str, block: Block, old: Block | None) -> str:
     if old in (None, block) and is_whole(text, file, block):
         return text
     lines = text.splitlines(keepends=True)
-    strangers = _strangers(lines[found], old or block)
+    foreign = _find_foreign_lines(lines[found], old or block)
     return "".join(
-        [*lines[: found.start], _as_in(text, block.text), *strangers, *lines[found.stop :]]
+        [*lines[: found.start], _as_in(text, block.text), *foreign, *lines[found.stop :]]
     )
 
 
 def cut(text: str, file: str, block: Block) -> str:
-    """The text without our lines; whatever somebody wrote between them stays."""
+    """Return the text without our lines; foreign lines between them stay."""
     found = _find(text, file, block)
     if found is None:
         return text
@@ -74,11 +74,11 @@ def cut(text: str, file: str, block: Block) -> str:
     head = lines[: found.start]
     if block.gap and head and not head[-1].strip():
         head.pop()
-    return "".join([*head, *_strangers(lines[found], block), *lines[found.stop :]])
+    return "".join([*head, *_find_foreign_lines(lines[found], block), *lines[found.stop :]])
 
 
 def is_there(text: str, file: str, block: Block) -> bool:
-    """Whether the block's marks stand there, with whatever lines."""
+    """Return whether the marks of the block are in the text, with any lines between them."""
     return _find(text, file, block) is not None
 
 
@@ -91,7 +91,7 @@ def is_whole(text: str, file: str, block: Block) -> bool:
 
 
 def _as_in(text: str, ours: str) -> str:
-    """Our lines, ended as the lines of the text are."""
+    """Return our lines with the line ends of the text."""
     return ours.replace("\n", "\r\n") if text.count("\r\n") * 2 > text.count("\n") else ours
 
 
@@ -104,7 +104,7 @@ def _find(text: str, file: str, block: Block) -> slice | None:
         if lines[stop].endswith(block.end):
             return slice(start, stop + 1)
     raise UsageError(
-        f"{file} has the line {block.begin!r} but no {block.end!r} after it: mend that"
+        f"{file} has the line {block.begin!r} but no {block.end!r} after it: repair that"
     )
 
 
@@ -112,21 +112,21 @@ def _plain(lines: list[str]) -> list[str]:
     return [line.rstrip("\r\n") for line in lines]
 
 
-def _strangers(lines: list[str], block: Block) -> list[str]:
-    """The lines between the marks that are not ours, in their order."""
-    # Imported here: only a block that somebody wrote into needs it.
+def _find_foreign_lines(lines: list[str], block: Block) -> list[str]:
+    """Return the lines between the marks that are not ours, in their order."""
+    # Imported here: only a block with foreign lines needs it.
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(None, list(block.lines), _plain(lines), autojunk=False)
-    strangers: list[str] = []
+    foreign: list[str] = []
     for tag, _, _, start, stop in matcher.get_opcodes():
         if tag != "equal":
-            strangers += _standing_alone(lines[start:stop], block)
-    return strangers
+            foreign += _keep_tables(lines[start:stop], block)
+    return foreign
 
 
-def _standing_alone(lines: list[str], block: Block) -> list[str]:
-    """What still makes sense without our lines: in settings, a table from its heading on."""
+def _keep_tables(lines: list[str], block: Block) -> list[str]:
+    """Return the lines that are valid without ours: in settings, from the first table on."""
     lines = [line for line in lines if not line.rstrip().endswith((block.begin, block.end))]
     if not block.begin.startswith("#"):
         return lines

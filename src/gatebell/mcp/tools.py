@@ -181,7 +181,7 @@ class Tools:
             "activity": wiring.summarise_activity(origin),
         }
         requests = [_request(one, more) for one in (several or [given])]
-        where = wiring.in_its_project(origin)
+        where = wiring.move_to_project(origin)
         asks = [create_ask.ask(store, request, where, caller).ask for request in requests]
         for ask in asks:
             self._note_opened(work, ask.id)

@@ -1,1 +1,1 @@
-"""The doors: what the service needs of the outside, as Protocols and nothing else."""
+"""Ports: the Protocols of everything that services need from outside."""

@@ -1,4 +1,4 @@
-"""The door to agents: one turn of one agent, from what is sent to how it ended."""
+"""The port to agents: one turn of one agent, from its prompt to its end."""
 
 from __future__ import annotations
 
@@ -15,113 +15,117 @@ if TYPE_CHECKING:
 
 
 class Order(NamedTuple):
-    """What an agent is started with."""
+    """Everything that an agent is started with."""
 
     turn_id: str
     role: Role
     session: str
-    """The agent's own conversation; empty where the driver learns it only from the agent."""
+    """The agent's conversation; empty where the driver learns its id only from the agent."""
     fresh: bool
-    """Nothing was ever sent in this session."""
+    """The conversation has no turn yet."""
     fork_of: str
-    """The session that a fresh one goes on from, or nothing."""
+    """The conversation that a fresh one continues; empty for none."""
     text: str
     cwd: str
     environ: Mapping[str, str]
-    """Goes to the agent beside this process's own variables: GATE_TURN, GATE_SIGNAL_FILE …"""
+    """Variables for the agent beside those of this process: GATE_TURN, GATE_SIGNAL_FILE …"""
     schema: dict[str, Any] | None = None
-    """What a structured result must fit, where the agent's program can be told so."""
+    """The JSON Schema of a structured result, for programs that take one."""
     project: str = ""
-    """Where a program that the role names by a path is; never a folder that agents edit."""
+    """The folder for a program that the role names by a path; agents never edit it."""
 
 
 class AgentFunction(Protocol):
     """A Python function in the place of an agent's program."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Do what the prompt says; the result is what the agent would have answered."""
+        """Do the work of the prompt; the result is the agent's answer."""
         ...
 
 
 class Ruling(NamedTuple):
-    """What becomes of a tool call that an agent asked permission for."""
+    """The decision about a tool call for which an agent asked permission."""
 
     allow: bool
     message: str = ""
-    """Goes to the agent, word for word."""
+    """Words for the agent, unchanged."""
     input: dict[str, Any] | None = None
-    """Takes the place of the call's input."""
+    """The input that replaces the call's own."""
 
 
 class Events(NamedTuple):
-    """What a driver tells while its agent works. Each may raise: the agent is ended then."""
+    """Callbacks of a driver while its agent works. Each may raise: the agent is then ended."""
 
     starting: Callable[[str], None]
-    """With the process (an `Identity` as text) before the agent's program begins."""
+    """Gets the process (an `Identity` as text) before the agent's program begins."""
     met: Callable[[str], None]
-    """With the session, as soon as it is known and is not the one ordered."""
+    """Gets the conversation, once it is known and is another one than the order's."""
     permit: Callable[[str, dict[str, Any], str], Ruling]
-    """With tool, input and the id of the call; may take hours, which are nobody's working time."""
+    """Gets tool, input and call id; it may take hours, which are not working time."""
     said: Callable[[str], None]
-    """With each thing the agent says or does, a line or more, for people who look on."""
+    """Gets each message or action of the agent, one or more lines, for people who watch."""
 
 
 class Ended(NamedTuple):
-    """How a turn came to its end."""
+    """How a turn ended."""
 
     ok: bool
-    """The program ended well and its output was whole."""
+    """The program ended well, and its output was complete."""
     words: str
     """The agent's last words."""
     problem: str = ""
     """Why it is not ok, as a sentence."""
     structured: Any = None
-    """The structured result, where the program gave one."""
+    """The structured result, if the program gave one."""
     gone: bool = False
-    """Its program knows no such session, so nothing was sent."""
+    """The program does not know the conversation, so nothing was sent."""
 
 
 class Driver(Protocol):
-    """A way of talking to one kind of agent program."""
+    """Talks to one kind of agent program."""
 
     takes_edits: bool
-    """Whether a call that was allowed with another input runs with that; else the agent makes it."""
+    """Whether an allowed call runs with another input; else the agent makes the call again."""
 
     def new_session(self) -> str:
-        """The id of a session to be, or nothing where the agent itself chooses it."""
+        """Return an id for a new conversation; empty where the agent chooses it."""
         ...
 
     def was_turn_sent(self, session: str, turn_id: str) -> bool:
-        """Whether the session's own log shows that this turn was sent to the agent."""
+        """Tell whether the log of the conversation shows that this turn was sent."""
         ...
 
     def knows(self, session: str) -> bool:
-        """Whether the program can go on with this session; where nobody can tell, it can."""
+        """Tell whether the program can continue this conversation; True if that is unknown."""
         ...
 
     def run(self, order: Order, events: Events) -> Ended:
-        """Run one turn to its end. MissingAgentError when its program cannot be started."""
+        """Run one turn to its end.
+
+        Raises:
+            MissingAgentError: The agent's program cannot be started.
+        """
         ...
 
     def join(self, order: Order) -> list[str]:
-        """The words that open this session for a person in a terminal, signalling included."""
+        """Return the command that opens this conversation for a person, signalling included."""
         ...
 
 
 class Opening(NamedTuple):
-    """What an agent's own screen is opened with, for a person who works a question out there."""
+    """Everything that an agent's screen is opened with, for a person who works a question out."""
 
     mark: str
-    """Carried as GATE_TURN by everything that it starts."""
+    """The visit's id; all processes of the session carry it as GATE_TURN."""
     session: str
     """The conversation; empty where the program itself chooses its id."""
     fresh: bool
-    """The conversation is ours: where there is none yet, it is begun."""
+    """The conversation is ours: if it does not exist yet, it is begun."""
     prompt: str
-    """The first words; empty where they were said already."""
+    """The first words; empty if they were sent before."""
     prompt_file: str
     system_file: str
-    """Empty where nothing is said about how the agent should behave."""
+    """The file of the system prompt; empty without one."""
     files_folder: str
     """The folder of these files."""
     model: str
@@ -132,46 +136,50 @@ class Opening(NamedTuple):
 
 
 class Talk(NamedTuple):
-    """What was said in a session."""
+    """The messages of a session."""
 
     said: Sequence[Said] = ()
     problem: str = ""
-    """What its program complained of last, where the agent has not said a word."""
+    """The last error of its program, if the agent has not answered."""
 
 
 class Host(Protocol):
     """A program with a screen of its own, in which a person and an agent talk."""
 
     def new_session(self) -> str:
-        """The id of a conversation to be, or nothing where the program itself chooses it."""
+        """Return an id for a new conversation; empty where the program chooses it."""
         ...
 
     def knows(self, session: str) -> bool:
-        """Whether the program can go on with this conversation; where it keeps no log, it can."""
+        """Tell whether the program can continue this conversation; True if it keeps no log."""
         ...
 
     def open_session(self, opening: Opening) -> list[str]:
-        """The words that open it in a terminal. MissingAgentError when it is not there."""
+        """Return the command that opens the session in a terminal.
+
+        Raises:
+            MissingAgentError: The program, or the conversation, is not on this machine.
+        """
         ...
 
     def found_session(self, mark: str, since: datetime) -> str:
-        """The conversation, begun since then, whose first words hold this mark; or nothing."""
+        """Return the conversation since then whose first words contain this mark; empty for none."""
         ...
 
     def was_told(self, session: str, mark: str) -> bool:
-        """Whether the words that hold this mark were said in the conversation."""
+        """Tell whether the words with this mark were sent in the conversation."""
         ...
 
     def talk(self, session: str, since: datetime) -> Talk | None:
-        """What was said since then; None where the program keeps no log that can be read."""
+        """Return the messages since then; None if the program keeps no log that can be read."""
         ...
 
 
 class Agents(Protocol):
-    """Finds the way of talking to each kind of agent."""
+    """Finds the driver for each kind of agent."""
 
     def driver(self, role: Role, work: AgentFunction | None) -> Driver:
-        """The one for a role; with a function, that takes the place of an agent's program."""
+        """Return the driver of a role; a function takes the place of an agent's program."""
         ...
 
 
@@ -179,7 +187,7 @@ class Hosts(Protocol):
     """Finds the programs in which people and agents talk."""
 
     def open(self, cli: str) -> Host:
-        """The program of this name.
+        """Return the program of this name.
 
         Raises:
             UsageError: Sessions cannot be opened in it.
@@ -188,12 +196,12 @@ class Hosts(Protocol):
 
 
 class Activity(Protocol):
-    """Looks at what an agent does: in its session log, and in its folder."""
+    """Finds the activity of an agent, in its session log and in its folder."""
 
     def tool_call(self, tool: str, given: object, cwd: str) -> Call:
-        """Tool, input and folder as a call that can be approved."""
+        """Return tool, input and folder as a call that can be approved."""
         ...
 
     def summary(self, origin: Origin, log: str = "") -> str:
-        """What the asking agent was doing; `log` names its session log, if that is known."""
+        """Summarize the work of the asking agent; `log` names its session log, if that is known."""
         ...

@@ -1,4 +1,4 @@
-"""The door to asks: every change of one is conditional on the version it was decided on."""
+"""The port to asks: every change is conditional on the version of the ask that it was decided on."""
 
 from __future__ import annotations
 
@@ -16,57 +16,69 @@ if TYPE_CHECKING:
 
 
 class Asks(Protocol):
-    """Asks, with the answers, messages, drafts and secrets that belong to them."""
+    """Asks, with their answers, messages, drafts, secrets and visits."""
 
     def open(self, change: Change, key: str = "") -> Result:
         """Write a new ask.
 
-        Conflict when the id is taken (current is None), or when an ask was opened under the
-        same key (current), or when the same session already has an ask with this digest that is pending or answered and not taken (current), or,
-        for a deferred ask, has another deferred one (current).
+        Args:
+            change: the new ask, with its audit events
+            key: a name under which a retry finds the same ask
+
+        Returns:
+            Done, or a Conflict. Its `current` is None when the id is taken. Otherwise `current` is the
+            ask of the same key; the ask of the same session and digest that is pending, or answered and
+            not taken; or, for a deferred ask, the other deferred ask of the session.
         """
         ...
 
-    def get(self, ask_id: str) -> Ask | None: ...
+    def get(self, ask_id: str) -> Ask | None:
+        """Return the ask of this id, or None."""
+        ...
 
     def with_key(self, key: str) -> Ask | None:
-        """The ask that was opened under this key."""
+        """Return the ask that was opened under this key, or None."""
         ...
 
     def matching(self, prefix: str, limit: int) -> list[str]:
-        """Ids that begin with this, for reading only."""
+        """Return the ids that begin with a prefix, for reading only."""
         ...
 
     def count(self) -> int:
-        """How many asks there have been, or a little more; it decides the length of ids."""
+        """Return the number of asks so far, or a little more; it decides the length of ids."""
         ...
 
     def pending(self, limit: int, project: str | None = None) -> list[Ask]:
-        """The first page of the inbox: most urgent first, then oldest."""
+        """Return the first page of the inbox: most urgent first, then oldest.
+
+        Args:
+            limit: how many at most
+            project: only the asks of this project; None means all
+        """
         ...
 
     def pending_of_session(self, session: str) -> list[Ask]:
-        """What this agent session (CLI/SESSION) waits for, oldest first."""
+        """Return the pending asks of an agent session (`PROGRAM/ID`), oldest first."""
         ...
 
     def pending_of_run(self, run_id: int) -> list[Ask]:
-        """What the calls of a run wait for, oldest first."""
+        """Return the pending asks of a run's calls, oldest first."""
         ...
 
     def of_task(self, task_id: str) -> list[Ask]:
-        """All that was asked for a task, oldest first."""
+        """Return every ask of a task, oldest first."""
         ...
 
     def of_run(self, run_id: int) -> list[Ask]:
-        """All that the calls of a run ever asked, oldest first."""
+        """Return every ask of a run's calls, oldest first."""
         ...
 
     def list_settled(self, limit: int, search: str = "") -> list[Ask]:
-        """The newest settled asks, optionally only those whose prompt or note holds a text."""
+        """Return the newest settled asks; with a search, those whose prompt or note contains it."""
         ...
 
     def due(self, now: datetime, limit: int) -> list[Ask]:
-        """Pending asks for which a deadline, reminder or escalation has come."""
+        """Return pending asks whose deadline, reminder or escalation is due."""
         ...
 
     def change(
@@ -76,65 +88,90 @@ class Asks(Protocol):
         answer: Answer | None = None,
         secret: Any = None,
     ) -> Result:
-        """Write a step of an ask's life with all that belongs to it, if nobody was faster."""
+        """Write a step of an ask's life, with everything that belongs to it.
+
+        Args:
+            change: the ask after the step, with its audit events
+            expected_version: the version that the step was decided on
+            answer: the answer of this step, if there is one
+            secret: the secret answer, which is kept apart
+
+        Returns:
+            Done; or a Conflict with the current ask, if another process was faster.
+        """
         ...
 
     def keep_answer(self, answer: Answer, events: Sequence[Event]) -> Result:
-        """Keep a refused answer. Conflict when its key is already used on this ask."""
+        """Keep a refused answer; a Conflict if its key is already used on this ask."""
         ...
 
     def answers(self, ask_id: str) -> list[Answer]:
-        """All answers to an ask, refused ones too, in the order they came."""
+        """Return all answers to an ask in their order, refused ones included."""
         ...
 
-    def answer_with_key(self, ask_id: str, principal: str, key: str) -> Answer | None: ...
+    def answer_with_key(self, ask_id: str, principal: str, key: str) -> Answer | None:
+        """Return the answer that this principal gave under this key, or None."""
+        ...
 
-    def messages(self, ask_id: str) -> list[Message]: ...
+    def messages(self, ask_id: str) -> list[Message]:
+        """Return the messages between the asker and people, in their order."""
+        ...
 
     def save_draft(
         self, change: Change, expected_version: int, principal: str, text: str
     ) -> Result:
-        """Keep a half-written answer. Not audited, but for the deadline that it moved."""
+        """Keep a person's half-written answer.
+
+        It is not audited, but a deadline that it moves is.
+
+        Args:
+            change: the ask, with a later deadline if the draft moves it
+            expected_version: the version that the change was decided on
+            principal: the person who types
+            text: the draft
+        """
         ...
 
     def draft(self, ask_id: str, principal: str) -> str:
-        """The draft of this person, or nothing."""
+        """Return the draft of this person, or an empty text."""
         ...
 
     def drafting(self, since: datetime) -> list[tuple[str, str]]:
-        """(ask, principal) of every draft of a pending ask that was saved since then."""
+        """Return (ask, principal) for each draft of a pending ask that was saved since then."""
         ...
 
     def waiting_counts(self) -> list[tuple[str, int]]:
-        """How many asks wait in each project, most first."""
+        """Return the number of pending asks for each project, most first."""
         ...
 
     def secret(self, ask_id: str) -> Any:
-        """The secret answer in clear; None when it was taken or has been erased."""
+        """Return the secret answer in clear; None after it was taken or erased."""
         ...
 
     def erase_secrets(self, before: datetime) -> int:
-        """Erase secrets kept since before then; says how many."""
+        """Erase secrets that were kept since before then; return how many."""
         ...
 
     def without_events(self) -> list[str]:
-        """Asks whose opening or settling no audit event tells of: nobody did that by a verb."""
+        """Return asks whose opening or settling has no audit event: a forged row."""
         ...
 
     def visits(self, ask_id: str) -> list[Visit]:
-        """Every stay of a person in the session of an ask, oldest first."""
+        """Return every visit of a person to the session of an ask, oldest first."""
         ...
 
-    def visit(self, visit_id: str) -> Visit | None: ...
+    def visit(self, visit_id: str) -> Visit | None:
+        """Return the visit of this id, or None."""
+        ...
 
     def open_visits(self) -> list[Visit]:
-        """Every stay that has not ended, of all asks."""
+        """Return the visits of all asks that have not ended."""
         ...
 
     def holder(self, cli: str, session: str) -> Visit | None:
-        """Whoever sits in this conversation now, whichever ask brought them there."""
+        """Return the open visit in a conversation, for any ask, or None."""
         ...
 
     def woken(self) -> list[str]:
-        """Owners other than runs that became ready, oldest first."""
+        """Return owners, runs left out, that became ready, oldest first."""
         ...

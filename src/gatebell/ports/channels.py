@@ -1,4 +1,4 @@
-"""The door to people who are not looking: one verb."""
+"""The port to notifications: one channel sends one message."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 
 class Channel(Protocol):
-    """Takes a message to whoever is at the end of one route."""
+    """Sends a message by one route."""
 
     def send(self, message: NotificationMessage) -> None:
-        """Return once it is delivered, in less than a minute.
+        """Deliver a message; return once it is delivered, in less than a minute.
 
-        Otherwise a DeliveryError, whose sentence holds no password and no address.
+        Raises:
+            DeliveryError: It was not delivered. The text has no password and no address.
         """
         ...
 
@@ -26,24 +27,24 @@ class Channels(Protocol):
     """Opens the channels of a sender."""
 
     def open(self, route: Route) -> Channel:
-        """The channel that this route begins with."""
+        """Return the channel of a route."""
         ...
 
 
 class Post(NamedTuple):
-    """All that a sender must know beside the store."""
+    """Everything that a sender needs beside the store."""
 
     routes: tuple[Route, ...]
     channels: Channels
     url: str = ""
-    """Where the web inbox is reached; messages link there."""
+    """The address of the web inbox; messages link to it."""
     zone: tzinfo | None = None
-    """Of the quiet hours; none: this machine's."""
+    """The time zone of the quiet hours; None means that of this machine."""
 
 
 class PostSource(Protocol):
-    """Watches the settings of a sender that stays for long."""
+    """Watches the settings of a sender that runs for long."""
 
     def renew(self) -> Post | None:
-        """The post anew; None while its settings are the same, or cannot be read."""
+        """Return changed settings; None while they are the same or cannot be read."""
         ...

@@ -1,4 +1,4 @@
-"""The door to time."""
+"""The port to time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 class Clock(Protocol):
-    """Tells the time. Stores are given one; everybody else asks the store."""
+    """Tells the time. Stores get one; all other code asks the store."""
 
     def now(self) -> datetime:
-        """The time of day, aware and in UTC."""
+        """Return the time of day, aware and in UTC."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never jump, for measuring waits."""
+        """Return seconds that never jump, for measuring waits."""
         ...

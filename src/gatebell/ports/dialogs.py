@@ -1,4 +1,4 @@
-"""The door to a person at this desk: a window shows one ask, and may bring back an answer."""
+"""The port to dialogs: a window shows one ask, and may return an answer."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ VALUE, LATER, TERMINAL, NOTHING = "value", "later", "open_in_terminal", "nothing
 
 
 class Showing(NamedTuple):
-    """What a window shows; its texts are raw, and made inert where they are shown."""
+    """The content of a window. Its texts are raw, and made inert where they are shown."""
 
     kind: AskKind
-    """`text`, `choice` (yes and no, too) or `approval`."""
+    """`text`, `choice` (yes and no included) or `approval`."""
     prompt: str
     options: tuple[str, ...] = ()
     context: str = ""
     activity: str = ""
     agent: str = ""
     project: str = ""
-    """Its folder."""
+    """The folder of the project."""
     position: str = ""
-    """`2/5` when it is the second of five that wait."""
+    """`2/5` for the second of five waiting asks."""
     left_seconds: float | None = None
-    """After that nobody waits for the answer; the window closes."""
+    """The time until the asker stops waiting; then the window closes."""
     digest: str = ""
     typed: str = ""
-    """What the person had typed when they left it the last time."""
+    """The text that the person had typed when they left the window the last time."""
 
 
 class Reply(NamedTuple):
-    """What came of it. Only `value` is an answer; after all others the ask is still waiting."""
+    """The result of a window. Only `value` is an answer; otherwise the ask is still waiting."""
 
     outcome: str
     """`value`, `later`, `open_in_terminal` or `nothing`."""
     value: str = ""
     why: str = ""
-    """Of nothing: how it came to that, in words."""
+    """The reason for `nothing`, in words."""
     typed: str = ""
-    """What was typed and is no answer: to be kept as a draft, when there is any."""
+    """Typed text that is not an answer; it is kept as a draft."""
     digest: str = ""
-    """Of an answer: the digest of what was shown."""
+    """The digest of the question that was shown, for an answer."""
     is_other: bool = False
     """The value is the person's own words, where `Other…` was offered."""
 
@@ -51,20 +51,23 @@ class Dialog(Protocol):
     """Shows one ask, once."""
 
     tool: str
-    """Which program shows it."""
+    """The program that shows it."""
 
     def ask(self, showing: Showing) -> Reply:
-        """Return when the person is done with the window, or it has gone; raises nothing."""
+        """Show an ask; return when the person is done or the window is gone.
+
+        It raises no error: a failure is the outcome `nothing`, with a reason.
+        """
         ...
 
     def close(self) -> None:
-        """Close it, from any thread, also before it was opened: its reply is then nothing."""
+        """Close the window, from any thread, even before it opens; its outcome is then `nothing`."""
         ...
 
 
 class Found(NamedTuple):
-    """A program that can show dialogs, or not here."""
+    """A program that can show dialogs, or the reason why it cannot."""
 
     tool: str
     problem: str
-    """Why it cannot; empty when it can."""
+    """Why it cannot show dialogs here; empty if it can."""

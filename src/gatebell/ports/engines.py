@@ -1,4 +1,4 @@
-"""What an engine reports while it drives runs."""
+"""Reports of an engine that drives runs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class DriveReport(NamedTuple):
-    """An engine has begun to drive a run, or has driven it as far as it went."""
+    """An engine begins to drive a run, or has driven it as far as it goes."""
 
     run: Run
     is_over: bool
     task: Task | None = None
-    """The task that the run works on."""
+    """The task of the run."""
     asks: Sequence[Ask] = ()
-    """What the task waits for."""
+    """The asks that the task waits for."""

@@ -1,4 +1,4 @@
-"""Where a run finds its code, its roles and the settings of its project."""
+"""The ports to a run's code, its roles and the settings of its project."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 class StepWork(Protocol):
-    """The code of one step or branch of a flow, which its author wrote."""
+    """The code of one step or branch of a flow, from the flow's author."""
 
     def __call__(self) -> Any:
-        """Do it; the result is recorded."""
+        """Do the work; the result is recorded."""
         ...
 
 
 class FlowWork(Protocol):
-    """The code of a whole flow, which its author wrote."""
+    """The code of a whole flow, from its author."""
 
     def __call__(self, prompt: str, /) -> Any:
         """Work on the prompt of the run; the result is that of the run."""
@@ -33,14 +33,14 @@ class LoadedFlow(NamedTuple):
     work: FlowWork
     terms: FlowTerms
     digest: str
-    """Of its source, as runs record it."""
+    """The digest of its source, as runs record it."""
 
 
 class Flows(Protocol):
     """Loads the code of runs."""
 
     def load(self, run: Run) -> LoadedFlow:
-        """The flow of this run.
+        """Return the flow of this run.
 
         Raises:
             GateError: It cannot be found or read.
@@ -52,19 +52,19 @@ class Roles(Protocol):
     """Finds the roles of agents."""
 
     def find(self, run: Run, name: str) -> Role:
-        """The role of this name, with all that an agent of this run is told.
+        """Return the role of this name, with its instructions for an agent of this run.
 
         Raises:
-            NotFoundError: There is none of this name.
+            NotFoundError: The role does not exist.
         """
         ...
 
 
 class Backlogs(Protocol):
-    """Reads how the tasks of a project are worked on."""
+    """Reads the settings for the tasks of a project."""
 
     def terms(self, project: str) -> BacklogTerms:
-        """With the branch that its tasks start from.
+        """Return the settings, with the branch from which tasks start.
 
         Raises:
             GateError: The project's file cannot be read.
@@ -72,13 +72,20 @@ class Backlogs(Protocol):
         ...
 
     def problem(self, project: str) -> str:
-        """Why the tasks of a project cannot be worked on, or nothing."""
+        """Return why the tasks of a project cannot be worked on, or an empty text."""
         ...
 
 
 class RunLog(Protocol):
-    """Keeps what the agents of runs say, for people who watch."""
+    """Keeps the words of a run's agents, for people who watch."""
 
     def write(self, run: Run, path: str, speaker: str, text: str) -> None:
-        """Add a text of one call: of its role, its phase or its log."""
+        """Add a text of one call.
+
+        Args:
+            run: the run
+            path: the path of the call
+            speaker: its role, its phase, or `log`
+            text: the words
+        """
         ...

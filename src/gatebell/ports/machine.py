@@ -1,4 +1,4 @@
-"""The machine on which a store is used: its processes, locks that prove them alive, agents' files."""
+"""The port to the machine: its processes, locks that prove them alive, and agents' files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Machine(Protocol):
-    """Says which processes live and ends them. A store is given one; services ask the store."""
+    """Knows which processes live, and ends them. A store gets one; services ask the store."""
 
     @property
     def signal_files(self) -> SignalFiles:
@@ -22,27 +22,35 @@ class Machine(Protocol):
         ...
 
     def me(self) -> Identity:
-        """The identity of this process."""
+        """Return the identity of this process."""
         ...
 
     def lives(self, identity: Identity) -> bool:
-        """Whether this very process has not ended, as far as this machine can tell."""
+        """Tell whether this very process has not ended, as far as this machine knows."""
         ...
 
     def is_elsewhere(self, identity: Identity) -> bool:
-        """Whether a process belongs to another container of this boot."""
+        """Tell whether a process belongs to another container of this boot."""
         ...
 
     def find_marked(self, mark: tuple[str, str]) -> list[int]:
-        """The numbers of the living processes that carry this variable in their environment."""
+        """Return the numbers of living processes with this variable in their environment."""
         ...
 
     def describe(self, pid: int) -> str:
-        """The number and the command of a process, to be shown as untrusted text."""
+        """Return the number and the command of a process, as untrusted text."""
         ...
 
     def end(self, identity: Identity, mark: tuple[str, str] | None) -> bool:
-        """End a process and all that carries its mark; True when all of it is proven gone."""
+        """End a process.
+
+        Args:
+            identity: the process
+            mark: a variable; all processes that carry it are ended, too
+
+        Returns:
+            True when all of them are proven gone.
+        """
         ...
 
     def keep_run(self, run: Run) -> None:
@@ -50,11 +58,11 @@ class Machine(Protocol):
         ...
 
     def leave_run(self, run: Run) -> None:
-        """Take back once what `keep_run` said."""
+        """Take one `keep_run` back."""
         ...
 
     def is_run_kept(self, run: Run) -> bool:
-        """Whether the process that made this claim of a run lives and keeps the run."""
+        """Tell whether the process of this claim lives and keeps the run."""
         ...
 
     def enter_visit(self, visit_id: str) -> None:
@@ -62,29 +70,29 @@ class Machine(Protocol):
         ...
 
     def leave_visit(self, visit_id: str) -> None:
-        """End the proof of a visit, also one whose holder died."""
+        """End the proof of a visit, even if its holder died."""
         ...
 
     def is_visit_held(self, visit_id: str) -> bool:
-        """Whether the holder of a visit lives, in any container."""
+        """Tell whether the holder of a visit lives, in any container."""
         ...
 
     def visit_proof(self, visit_id: str) -> AbstractContextManager[Sequence[int]]:
-        """The descriptors that a program inherits to prove a visit after this process."""
+        """Give the descriptors by which a program proves a visit after this process has ended."""
         ...
 
     def join_alone(self) -> AbstractContextManager[None]:
-        """Keep other processes from opening a session of a run for this moment."""
+        """Keep other processes from opening a session of a run while this is entered."""
         ...
 
     def waiting(self, ask_id: str) -> AbstractContextManager[None]:
-        """Prove for a while that this process waits for the answer to an ask."""
+        """Prove that this process waits for an ask while this is entered."""
         ...
 
     def is_waiter_gone(self, ask_id: str) -> bool:
-        """Whether the last process that waited for an ask was killed, and no other waits now."""
+        """Tell whether the last process that waited for an ask was killed, and no other waits."""
         ...
 
     def forget_waiter(self, ask_id: str) -> None:
-        """Remove what a killed waiter left, once the answer was handed over."""
+        """Remove the traces of a killed waiter, once the answer was handed over."""
         ...

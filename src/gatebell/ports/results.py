@@ -1,4 +1,4 @@
-"""What a conditional write comes to."""
+"""Results of a conditional write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Done(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """Somebody was faster; nothing was written."""
+    """Another process was faster; nothing was written."""
 
     current: Ask | None
 

@@ -1,4 +1,4 @@
-"""The door to runs of flows: every change of one is conditional on the claim it was made under."""
+"""The port to runs of flows: every change is conditional on the claim that it was made under."""
 
 from __future__ import annotations
 
@@ -17,40 +17,58 @@ class Runs(Protocol):
     """Runs of flows, with their calls and turns."""
 
     def add(self, run: Run, events: Sequence[Event], carried: Carried) -> Run:
-        """Write a new run, with what it takes along; returns it with its number."""
+        """Write a new run.
+
+        Args:
+            run: the run, without a number
+            events: its audit events
+            carried: the calls and turns that it takes along from another run
+
+        Returns:
+            The run with its number.
+        """
         ...
 
-    def get(self, run_id: int) -> Run | None: ...
+    def get(self, run_id: int) -> Run | None:
+        """Return the run of this number, or None."""
+        ...
 
     def newest(self, limit: int, *, active: bool = False) -> list[Run]:
-        """The newest first; active: only those that have not ended."""
+        """Return runs, newest first; with `active` only those that have not ended."""
         ...
 
     def ready(self, limit: int) -> list[int]:
-        """Runs that anybody should drive now, those that waited longest first."""
+        """Return runs that any driver should drive now, those that waited longest first."""
         ...
 
     def list_kept(self) -> list[Run]:
-        """Runs that should be driven now, by the process that keeps each while it lives."""
+        """Return runs that should be driven now by the process that keeps each of them."""
         ...
 
     def next_ready_at(self) -> datetime | None:
-        """When the next sleeping run wakes that no process keeps."""
+        """Return when the next sleeping run wakes that no process keeps, or None."""
         ...
 
     def of_task(self, task_id: str) -> list[Run]:
-        """The runs that worked on a task, oldest first."""
+        """Return the runs that worked on a task, oldest first."""
         ...
 
     def running(self) -> list[Run]:
-        """Runs in somebody's hands."""
+        """Return runs that a process drives."""
         ...
 
     def change(self, change: RunChange, expected: Run) -> bool:
-        """Write a step of a run's life, if its claim and state are still the expected ones.
+        """Write a step of a run's life.
 
-        A run that is to wait for people becomes ready instead when one of its asks was
-        settled meanwhile. False also when a turn opens in a session that somebody holds.
+        A run that is to wait for people becomes ready instead, if one of its asks was settled before this
+        write.
+
+        Args:
+            change: the run after the step, with everything that belongs to it
+            expected: the run that the step was decided on
+
+        Returns:
+            False if its claim or state has changed, or if a turn opens in a session that has a holder.
         """
         ...
 
@@ -59,31 +77,34 @@ class Runs(Protocol):
         ...
 
     def calls(self, run_id: int) -> list[FlowCall]:
-        """In the order of their paths."""
+        """Return the calls of a run, in the order of their paths."""
         ...
 
     def turns(self, run_id: int) -> list[Turn]:
-        """In the order they began."""
+        """Return the turns of a run, in the order in which they began."""
         ...
 
-    def turn(self, turn_id: str) -> Turn | None: ...
+    def turn(self, turn_id: str) -> Turn | None:
+        """Return the turn of this id, or None."""
+        ...
 
     def holder(self, cli: str, session: str) -> Turn | None:
-        """The open turn of an agent session: whoever holds it now."""
+        """Return the open turn of an agent session, or None."""
         ...
 
     def list_joined_turns(self) -> list[Turn]:
-        """The open turns of people who joined an agent's session."""
+        """Return the open turns of people who joined an agent's session."""
         ...
 
     def offer(self, turn_id: str, signal: Any) -> bool:
-        """Keep what an agent signals while it works.
+        """Keep the signal of an agent that still works.
 
-        False when it cannot count: its turn is over, its run has ended, or the ask is settled that
-        a person joined its session for.
+        Returns:
+            False if it cannot count: its turn is over, its run has ended, or the ask is settled for which
+            a person joined its session.
         """
         ...
 
     def delete(self, run: Run, events: Sequence[Event]) -> bool:
-        """Forget an ended run; the audit trail keeps what it tells of it."""
+        """Forget an ended run; the audit trail keeps its events. False if it was claimed again."""
         ...

@@ -1,4 +1,4 @@
-"""The files of a run in its agents' folder, by which agents signal and read up what was said."""
+"""The port to the files of a run in its agents' folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class SignalFiles(Protocol):
     """Reads and writes them. Agents write in the same folder, so nothing there is trusted."""
 
     def prepare(self, folder: str, role: str, turn_id: str) -> str:
-        """Make the folder of a turn's signal file; returns the whole path of the file.
+        """Make the folder of a turn's signal file; return the whole path of the file.
 
         Raises:
             GateError: Something else is in the folder's place.
@@ -17,7 +17,7 @@ class SignalFiles(Protocol):
         ...
 
     def read(self, folder: str, role: str, turn_id: str) -> str | None:
-        """The text in the file of this turn; None for a link, a device, or more than 1 MB."""
+        """Return the text in the file of this turn; None for a link, a device, or more than 1 MB."""
         ...
 
     def remove(self, folder: str, role: str, turn_id: str) -> None:
@@ -29,5 +29,5 @@ class SignalFiles(Protocol):
         ...
 
     def write_context(self, folder: str, words: str) -> None:
-        """Write down what was said in the run so far."""
+        """Write the words of the run so far into a file for its agents."""
         ...

@@ -1,8 +1,8 @@
-"""The door to the store: a transaction maker with a door per noun.
+"""The port to the store: one port for each noun, and transactions.
 
-Every mutating verb is one transaction, audit events included, and returns after its
-commit is synced. A verb on an ask is conditional: it carries the version it was decided
-on and answers `Done` or `Conflict`, and the service decides again.
+Every call that writes is one transaction, audit events included. It returns after its commit is
+synced. A write to an ask is conditional: it has the version that it was decided on and returns
+`Done` or `Conflict`, and after a conflict the service decides again.
 """
 
 from __future__ import annotations
@@ -32,232 +32,296 @@ class People(Protocol):
     """People, their tokens (only digests of them) and their groups."""
 
     def add(self, name: str, events: Sequence[Event]) -> bool:
-        """False when there is somebody of that name already."""
+        """Add a person; False if the name is taken."""
         ...
 
-    def remove(self, name: str, events: Sequence[Event]) -> bool: ...
+    def remove(self, name: str, events: Sequence[Event]) -> bool:
+        """Remove a person, with their tokens; False if the person does not exist."""
+        ...
 
-    def all(self) -> list[Person]: ...
+    def all(self) -> list[Person]:
+        """Return all people."""
+        ...
 
     def add_token(self, token: Token, token_digest: str, events: Sequence[Event]) -> bool:
-        """False when there is nobody of that name."""
+        """Add a token of a person; False if the person does not exist."""
         ...
 
-    def by_token(self, token_digest: str) -> Token | None: ...
+    def by_token(self, token_digest: str) -> Token | None:
+        """Return the token with this digest, or None."""
+        ...
 
-    def tokens(self) -> list[Token]: ...
+    def tokens(self) -> list[Token]:
+        """Return all tokens."""
+        ...
 
     def remove_token(self, token_id: str, events: Sequence[Event]) -> bool:
-        """With the logins that were made with it. False when there is none of that id."""
+        """Remove a token with the logins that were made with it; False if there is none of this id."""
         ...
 
     def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:
-        """No members: the group is gone."""
+        """Set the members of a group; without members the group is removed."""
         ...
 
-    def groups(self) -> dict[str, tuple[str, ...]]: ...
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Return the members of each group."""
+        ...
 
 
 class Logins(Protocol):
-    """Links into the web inbox, and the logins they are exchanged for; only digests of them."""
+    """Links into the web inbox, and the logins that they become; only digests of them."""
 
     def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> bool:
-        """False when the token it was made with is gone."""
+        """Add a link; False if the token of its maker is gone."""
         ...
 
     def link(self, digest: str) -> Login | None:
-        """Whom an unused link lets in."""
+        """Return the login that an unused link gives, or None."""
         ...
 
     def enter(self, digest: str, login: Login, link: str, events: Sequence[Event]) -> bool:
-        """Write a login; with a link, only if that was not used before.
+        """Write a login.
 
-        False also when the token it was made with is gone.
+        Args:
+            digest: the digest of the login's secret
+            login: the person, the scopes and the end
+            link: the digest of the link that was used, or an empty text
+            events: its audit events
+
+        Returns:
+            False if the link was used before, or the token of its maker is gone.
         """
         ...
 
     def get(self, digest: str) -> Login | None:
-        """A login that has neither expired nor been ended."""
+        """Return a login that has neither expired nor ended, or None."""
         ...
 
-    def end(self, digest: str, events: Sequence[Event]) -> None: ...
+    def end(self, digest: str, events: Sequence[Event]) -> None:
+        """End a login."""
+        ...
 
 
 class Rules(Protocol):
     """Rules about tool calls: gates, denials and grants."""
 
-    def add(self, rules: Sequence[Rule], events: Sequence[Event]) -> None: ...
+    def add(self, rules: Sequence[Rule], events: Sequence[Event]) -> None:
+        """Add rules, all in one transaction."""
+        ...
 
     def in_force(self) -> list[Rule]:
-        """Neither ended nor expired nor used up."""
+        """Return the rules that have not ended, expired or been used up."""
         ...
 
     def had_gates(self) -> bool:
-        """Whether there ever was a gate or a denial, in force or ended."""
+        """Tell whether there ever was a gate or a denial, in force or ended."""
         ...
 
     def use(self, rule_id: str, events: Sequence[Event]) -> bool:
-        """Count one use of a grant; False when it is no longer in force."""
+        """Count one use of a grant; False if it has ended."""
         ...
 
     def end(self, rule_id: str, events: Sequence[Event]) -> bool:
-        """False when it has ended already, or never was."""
+        """End a rule; False if it has ended or does not exist."""
         ...
 
 
 class Notes(Protocol):
-    """What agents told people without waiting for an answer."""
+    """Words of agents to people that need no answer."""
 
-    def add(self, note: Note, events: Sequence[Event], notices: Sequence[Notice]) -> None: ...
+    def add(self, note: Note, events: Sequence[Event], notices: Sequence[Notice]) -> None:
+        """Add a note, with the notices that announce it."""
+        ...
 
-    def newest(self, limit: int) -> list[Note]: ...
+    def newest(self, limit: int) -> list[Note]:
+        """Return the newest notes, newest first."""
+        ...
 
 
 class Outbox(Protocol):
-    """Notices waiting for a channel to send them, and their deliveries: one for each route.
+    """Notices that wait to be sent, and their deliveries: one for each route.
 
-    Of an ask's reminders one waits at most, here and on each route; others are left out.
+    At most one reminder of an ask waits here and on each route; others are left out.
     """
 
-    def waiting(self, limit: int) -> list[Notice]: ...
+    def waiting(self, limit: int) -> list[Notice]:
+        """Return notices that are not sent yet."""
+        ...
 
     def list_posted(self, limit: int) -> list[Posted]:
-        """Notices that were not spread yet, oldest first."""
+        """Return notices without deliveries yet, oldest first."""
         ...
 
     def spread(self, deliveries: Mapping[Posted, Sequence[Delivery]]) -> None:
-        """Put each notice's deliveries (none is allowed) in its place, unless somebody did before.
+        """Replace each notice by its deliveries, unless another process did that before.
 
-        Deliveries that were written more than 7 days ago are forgotten.
+        A notice may have no deliveries. Deliveries that are older than 7 days are removed.
         """
         ...
 
     def claim(self, route: str) -> Delivery | None:
-        """The first delivery due on a route, for 60 seconds: after that others may claim it.
+        """Claim the first delivery that is due on a route, for 60 seconds.
 
-        Only one, so that every claim outlives its sending.
+        After that other processes may claim it. It claims only one, so that each claim lasts longer than
+        its sending.
         """
         ...
 
-    def sent(self, delivery: Delivery) -> None: ...
+    def sent(self, delivery: Delivery) -> None:
+        """Record that a delivery was sent."""
+        ...
 
     def record_failure(self, delivery: Delivery, problem: str, again_at: datetime | None) -> None:
-        """To be tried again then; None: given up. Nothing happens once others have claimed it."""
+        """Record that a delivery failed; nothing happens if another process has claimed it.
+
+        Args:
+            delivery: the delivery
+            problem: why it failed
+            again_at: when it is tried again; None gives it up
+        """
         ...
 
     def put_off(self, delivery: Delivery, until: datetime) -> None:
-        """It is not to be sent before then; this was no attempt."""
+        """Send a delivery not before then; this does not count as an attempt."""
         ...
 
     def drop(self, delivery: Delivery) -> None:
-        """Nobody needs it any more."""
+        """Remove a delivery that no person needs any more."""
         ...
 
     def problems(self, limit: int) -> list[Delivery]:
-        """What could not be sent so far, given up or not, newest first."""
+        """Return deliveries that failed so far, given up or not, newest first."""
         ...
 
     def next_due(self, route: str) -> datetime | None:
-        """When something can be claimed on a route; None: nothing waits there."""
+        """Return when a delivery can be claimed on a route; None if none waits there."""
         ...
 
     def try_again(self) -> int:
-        """What was given up is due again; says how many."""
+        """Make all deliveries due again that were given up; return how many."""
         ...
 
 
 class Audit(Protocol):
-    """The chain of events. Writing happens inside the other verbs' transactions."""
+    """The chain of events. It is written in the transactions of the other calls."""
 
     def entries(self, after: int | None = None) -> Iterator[Entry]:
-        """All, or those after a number. Oldest first, in pages; no cursor stays open in between."""
+        """Yield entries, oldest first, in pages; no cursor stays open in between.
+
+        Args:
+            after: only entries after this number; None means all
+        """
         ...
 
     def snapshot(self) -> AbstractContextManager[Any]:
-        """While it is open, the store is seen as it is now, whatever others write."""
+        """See the store as it is now while this is entered, even if others write."""
         ...
 
     def list_compared_columns(self) -> dict[str, Columns]:
-        """The tables that are compared with the events, and their compared columns."""
+        """Return the tables that are compared with the events, with their compared columns."""
         ...
 
     def rows(self, table: str) -> Iterator[Row]:
-        """All rows of such a table, in pages."""
+        """Yield all rows of such a table, in pages."""
         ...
 
     def apart(self) -> dict[str, str]:
-        """What no event tells, as `table.column`, each with the reason."""
+        """Return columns without events, as `table.column`, each with the reason."""
         ...
 
     def schema_faults(self) -> list[str]:
-        """Tables, indexes, triggers and views that are not as a new store has them."""
+        """Return tables, indexes, triggers and views that differ from those of a new store."""
         ...
 
-    def of_subject(self, subject: str) -> list[Entry]: ...
+    def of_subject(self, subject: str) -> list[Entry]:
+        """Return the entries about a subject, oldest first."""
+        ...
 
     def newest(self, limit: int) -> list[Entry]:
-        """The newest entries, oldest first."""
+        """Return the newest entries, oldest first."""
         ...
 
-    def head(self) -> Head: ...
+    def head(self) -> Head:
+        """Return the number and the digest of the newest entry."""
+        ...
 
     def changed_since(self, seq: int) -> tuple[int, frozenset[str]]:
-        """The newest seq, and the subjects that events after the given one touched."""
+        """Return the newest number, and the subjects of the events after the given one."""
         ...
 
 
 class Bell(Protocol):
-    """Wakes a waiter when something in the store may have changed."""
+    """Wakes a waiter when the store may have changed."""
 
     def wait(self, seconds: float) -> None:
-        """Return when it rings, or after so long; ringing for nothing is allowed."""
+        """Return when the bell rings, or after so long. It may ring without a change."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Stop listening."""
+        ...
 
 
 class Store(Protocol):
     """The durable record."""
 
     @property
-    def asks(self) -> Asks: ...
+    def asks(self) -> Asks:
+        """The port to asks."""
+        ...
 
     @property
-    def runs(self) -> Runs: ...
+    def runs(self) -> Runs:
+        """The port to runs of flows."""
+        ...
 
     @property
-    def tasks(self) -> Tasks: ...
+    def tasks(self) -> Tasks:
+        """The port to tasks."""
+        ...
 
     @property
-    def people(self) -> People: ...
+    def people(self) -> People:
+        """The port to people, tokens and groups."""
+        ...
 
     @property
-    def logins(self) -> Logins: ...
+    def logins(self) -> Logins:
+        """The port to links and logins of the web inbox."""
+        ...
 
     @property
-    def rules(self) -> Rules: ...
+    def rules(self) -> Rules:
+        """The port to gates, denials and grants."""
+        ...
 
     @property
-    def notes(self) -> Notes: ...
+    def notes(self) -> Notes:
+        """The port to notes."""
+        ...
 
     @property
-    def outbox(self) -> Outbox: ...
+    def outbox(self) -> Outbox:
+        """The port to notices and deliveries."""
+        ...
 
     @property
-    def audit(self) -> Audit: ...
+    def audit(self) -> Audit:
+        """The port to the audit trail."""
+        ...
 
     @property
     def path(self) -> str:
-        """The file it is kept in; empty when it is in memory."""
+        """The file of the store; empty if it is in memory."""
         ...
 
     @property
     def throwaway(self) -> bool:
-        """Made for a demo or a test: people may be added from anywhere."""
+        """Whether it was made for a demo or a test: people may be added from anywhere."""
         ...
 
     def now(self) -> datetime:
-        """The time, aware and in UTC. Deadlines are compared with no other clock."""
+        """Return the time, aware and in UTC. Deadlines are compared with no other clock."""
         ...
 
     @property
@@ -265,14 +329,18 @@ class Store(Protocol):
         """The machine on which this process uses the store."""
         ...
 
-    def monotonic(self) -> float: ...
+    def monotonic(self) -> float:
+        """Return seconds that never jump, for measuring waits."""
+        ...
 
     def bell(self) -> Bell:
-        """A bell of the caller's own, listening from now on."""
+        """Return a new bell that listens from now on; the caller closes it."""
         ...
 
     def problems(self) -> list[str]:
-        """What is wrong with the store itself, as sentences."""
+        """Return faults of the store itself, as sentences."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close the store."""
+        ...

@@ -1,4 +1,4 @@
-"""The door to tasks: every change of one is conditional on the version it was decided on."""
+"""The port to tasks: every change is conditional on the version of the task that it was decided on."""
 
 from __future__ import annotations
 
@@ -16,61 +16,79 @@ WHICH = ("unfinished", "all", "ready", "awaiting")
 
 
 class Tasks(Protocol):
-    """The backlogs of projects. A task follows its run in the transaction that changes that one."""
+    """The backlogs of projects. A task changes in the transaction that changes its run."""
 
     def add(self, changes: Sequence[TaskChange]) -> bool:
-        """Write new tasks, all or none; False when one of their ids is taken."""
+        """Write new tasks, all or none; False if one of their ids is taken."""
         ...
 
-    def get(self, task_id: str) -> Task | None: ...
+    def get(self, task_id: str) -> Task | None:
+        """Return the task of this id, or None."""
+        ...
 
     def matching(self, prefix: str, limit: int) -> list[str]:
-        """Ids that begin like this."""
+        """Return the ids that begin with a prefix."""
         ...
 
     def count(self) -> int:
-        """How many there have been."""
+        """Return the number of tasks so far."""
         ...
 
     def page(self, project: str, which: str, limit: int) -> list[Task]:
-        """The beginning of one of the lists: answered ones first, then by priority, then by age."""
+        """Return the beginning of a list: answered tasks first, then by priority, then by age.
+
+        Args:
+            project: the project
+            which: one of `WHICH`
+            limit: how many at most
+        """
         ...
 
     def next(self, project: str) -> Task | None:
-        """The first task that a new run should take up."""
+        """Return the first task that a new run should work on, or None."""
         ...
 
     def list_claimed(self) -> list[Task]:
-        """Those in progress, of every project."""
+        """Return the tasks in progress, of every project."""
         ...
 
     def beneath(self, task_id: str) -> list[Task]:
-        """Those whose parent it is."""
+        """Return the tasks with this parent."""
         ...
 
     def level(self, project: str, parent: str, limit: int, *, closed: bool) -> list[Task]:
-        """Those of a project directly beneath a task, or, with none named, part of nothing.
+        """Return the tasks of a project directly beneath a task, in the order of the lists.
 
-        In the order of the lists; the closed ones last, if at all.
+        Args:
+            project: the project
+            parent: the task above; an empty text means the top level
+            limit: how many at most
+            closed: closed tasks too, at the end
         """
         ...
 
     def how_many(self, project: str, parent: str | None = None, *, closed: bool) -> int:
-        """How many a project has, or such a level; with the closed ones or without."""
+        """Return the number of tasks.
+
+        Args:
+            project: the project
+            parent: only those directly beneath this task; None means all of the project
+            closed: count closed tasks, too
+        """
         ...
 
     def needing(self, task_id: str) -> list[Task]:
-        """Those that need it."""
+        """Return the tasks that need this one."""
         ...
 
     def projects(self) -> list[str]:
-        """Those that have tasks."""
+        """Return the projects that have tasks."""
         ...
 
     def change(self, change: TaskChange, expected: Task) -> bool:
-        """Write a task as it is now, if nobody has changed it meanwhile."""
+        """Write a task, if it has not changed since `expected` was read; False otherwise."""
         ...
 
     def take_up(self, task: Task, run: Run, events: Sequence[Event], expected: Task) -> Run | None:
-        """Write a new run and the task that it works on; None when somebody was faster."""
+        """Write a new run and the task that it works on; None if another process was faster."""
         ...

@@ -9,7 +9,7 @@ class Terminal(Protocol):
     """Talks with the person who runs the program."""
 
     def is_attended(self) -> bool:
-        """Whether a person can read and type here."""
+        """Tell whether a person can read and type here."""
         ...
 
     def show(self, text: str) -> None:
@@ -21,7 +21,7 @@ class Terminal(Protocol):
         ...
 
     def is_line_ready(self) -> bool:
-        """Whether a read would come back at once. A read that blocks cannot be given up."""
+        """Tell whether a read would return at once. A read that blocks cannot be given up."""
         ...
 
     def read_line(self) -> str:
@@ -34,8 +34,4 @@ class Terminal(Protocol):
 
     def drop_typed_ahead(self) -> None:
         """Forget lines that were typed before now."""
-        ...
-
-    def warn(self, words: str) -> None:
-        """Print a sentence on stderr, made inert; a stream that is closed changes nothing."""
         ...

@@ -6,10 +6,10 @@ from typing import Protocol
 
 
 class CallHost(Protocol):
-    """Knows the session of one tool call. A wait asks it what happens there."""
+    """Knows the session of one tool call. A wait asks it whether the call still needs a decision."""
 
     def describe_activity(self) -> str:
-        """Say what the agent was doing, for the person who decides."""
+        """Describe the agent's last work, for the person who decides."""
         ...
 
     def find_reason_to_stop(self) -> str:

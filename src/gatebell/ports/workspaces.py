@@ -1,4 +1,4 @@
-"""The door to the folders that agents work in."""
+"""The port to the folders in which agents work."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where the agents of a run work."""
+    """The folder in which the agents of a run work."""
 
     folder: str
-    """Their working folder: a worktree of the run's own, or the project itself."""
+    """The working folder: a worktree of the run's own, or the project itself."""
     root: str
-    """The repository's worktree around it, or the same folder where there is none."""
+    """The worktree of the repository around it, or the same folder without a repository."""
     branch: str = ""
-    """Empty where there is no worktree of its own."""
+    """The branch of the worktree; empty without a worktree."""
     base: str = ""
-    """The commit it started from."""
+    """The commit from which it started."""
     remarks: tuple[str, ...] = ()
-    """What a person should know: changes left out, files not there."""
+    """Notes for a person: changes that were left out, files that are missing."""
 
 
 class Workspace(Protocol):
-    """Makes places, keeps what is in them, and tells what has changed."""
+    """Makes places, keeps snapshots of them, and finds changes."""
 
     def make(
         self,
@@ -40,78 +40,120 @@ class Workspace(Protocol):
         instead: Mapping[str, str] | None = None,
         markers: bool = False,
     ) -> Place:
-        """A worktree of its own for a run: from HEAD, or from a snapshot; made before: the same.
+        """Make a worktree for a run; if it was made before, return the same one.
 
-        Made before with another token: that one is another run's, and is moved aside. The paths
-        are real ones. UsageError where there is no repository.
+        A worktree of the same number with another token belongs to another run, and is moved aside.
 
-        `branch` is the name that is wanted for its branch, `base` what it begins from instead of
-        HEAD, `onto` branches or commits that are merged on top of that before work begins; for
-        one that is gone, `instead` may name the commit that it had. Where
-        those do not go together: MergeConflictError, and nothing is made; with `markers` git's
-        conflict markers are left in the files, and a remark names them.
+        Args:
+            project: the folder of the project
+            run_id: the number of the run
+            with_changes: take uncommitted changes of the project along
+            snapshot: begin from this commit of a snapshot instead of HEAD
+            token: tells this run from one with the same number in another store
+            branch: the wanted name of its branch
+            base: begin from this branch or commit instead of HEAD
+            onto: branches or commits that are merged on top before work begins
+            instead: for a branch of `onto` that is gone, the commit that it had
+            markers: leave git's conflict markers in the files, and name them in a remark
+
+        Returns:
+            The place, with real paths.
+
+        Raises:
+            UsageError: The project has no repository.
+            MergeConflictError: The branches of `onto` conflict; nothing was made.
         """
         ...
 
     def set_up(self, project: str, place: Place) -> str:
-        """Copy what .worktreeinclude names and run .gate/setup; the trouble, or nothing."""
+        """Copy the files of .worktreeinclude and run .gate/setup; return the error, or an empty text."""
         ...
 
     def snapshot(self, place: Place, run_id: int, path: str) -> str:
-        """Keep the folder as it is now, untracked files too; the commit, or nothing in place."""
+        """Keep the folder as it is now, untracked files included; return the commit, empty in place."""
         ...
 
     def diff(self, place: Place) -> str:
-        """What has changed since the run began, untracked files too."""
+        """Return the changes since the run began, untracked files included."""
         ...
 
     def commit(self, place: Place, words: str, key: str) -> str:
-        """Everything that is not ignored as one commit on the place's branch; the tip if it is all
-        there. Asked again with the same key: the same commit.
+        """Commit everything that is not ignored to the branch of the place.
 
-        GateError where the folder is on another branch, or in the middle of a merge.
+        Args:
+            place: the place
+            words: the message
+            key: a call with the same key returns the same commit
+
+        Returns:
+            The commit; without changes, the tip of the branch.
+
+        Raises:
+            GateError: The folder is on another branch, or in the middle of a merge.
         """
         ...
 
     def merge(self, place: Place, base: str, words: str, key: str, *, squash: bool = False) -> str:
-        """Bring the place's branch into another, by a merge commit or as one plain commit.
+        """Merge the branch of a place into another branch.
 
-        Done before: the same commit. CheckedOutError where somebody has that branch checked out,
-        MergeConflictError where a person must decide; then nothing has changed.
+        Args:
+            place: the place
+            base: the other branch
+            words: the message
+            key: a call with the same key returns the same commit
+            squash: make one plain commit instead of a merge commit
+
+        Raises:
+            CheckedOutError: The other branch is checked out in a folder.
+            MergeConflictError: A person must decide; nothing has changed.
         """
         ...
 
     def let_go(self, place: Place, commit: str) -> bool:
-        """Remove the place's branch, of which nothing is missing in a commit; the folder stays.
+        """Remove the branch of a place, if a commit contains its work; the folder stays.
 
-        False where something is missing there, or somebody else has the branch checked out.
+        Returns:
+            False if the commit lacks a part of it, or the branch is checked out in another folder.
         """
         ...
 
     def check(self, place: Place, command: str, key: str, limit_seconds: float) -> str:
-        """Run a test command in the folder; what went wrong, with its last words, or nothing.
+        """Run a test command in the folder.
 
-        What an earlier check with the same key left running is ended first.
+        Processes of an earlier check with the same key are ended first.
+
+        Returns:
+            The error with the last lines of the output, or an empty text.
         """
         ...
 
     def find_snapshot(self, place: Place, run_id: int, path: str) -> str:
-        """The commit of the snapshot that was taken for a call, or nothing."""
+        """Return the commit of the snapshot for a call, or an empty text."""
         ...
 
     def restore(self, place: Place, run_id: int, path: str) -> list[str]:
-        """Compare the folder with the snapshot of a call; nothing to say: they are the same.
+        """Compare the folder with the snapshot of a call.
 
-        A folder that is gone is made again from it, in its place and on its branch, without
-        ignored files (`set_up` brings those); one that differs is left as it is, and is told.
+        A missing folder is made again from it, in its place and on its branch, without ignored files
+        (`set_up` copies those). A changed folder is left as it is.
+
+        Returns:
+            The differences; empty if there are none.
         """
         ...
 
     def remove(
         self, place: Place, run_id: int, *, dry_run: bool = False, force: bool = False
     ) -> str:
-        """Remove the folder, its branch and snapshots; a reason instead when work would be lost.
+        """Remove the folder, its branch and its snapshots.
 
-        A dry run only says whether there is such a reason. By force, work is lost.
+        Args:
+            place: the place
+            run_id: the number of the run
+            dry_run: only say whether work would be lost
+            force: remove it even if work is lost
+
+        Returns:
+            The reason why it stays, or an empty text.
         """
         ...

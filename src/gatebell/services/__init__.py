@@ -1,1 +1,1 @@
-"""The verbs. They decide with the domain, write through the doors, and know no face."""
+"""The use cases. They decide with the domain, write through ports, and know no face."""

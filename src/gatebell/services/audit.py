@@ -1,4 +1,4 @@
-"""Checking that the record proves what it says."""
+"""Check the audit trail against itself and against the rows of the store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gatebell.domain.audit.events import Entry, Head
     from gatebell.ports.store import Store
 
-# The events that an ask is compared with, and the status that each of them brings about.
+# The events that an ask is compared with, and the status after each of them.
 _COMPARED: dict[str, AskStatus] = {
     EventKind.ASK_OPENED: AskStatus.PENDING,
     EventKind.ASK_ANSWERED: AskStatus.ANSWERED,
@@ -29,19 +29,19 @@ _COMPARED: dict[str, AskStatus] = {
 
 
 class Checked:
-    """How much was checked, and what was found."""
+    """The result of a check: how much was checked, and the faults found."""
 
     def __init__(self) -> None:
         self.faults: list[str] = []
-        """A sentence each: in the chain, and between the chain and the store's rows."""
+        """One sentence per fault, in the chain or between the chain and the rows of the store."""
         self.events = 0
         self.rows = 0
         self.older: dict[str, int] = {}
-        """By table: rows of which older versions kept no seal, so not all of them was compared."""
+        """By table: rows without a seal, from older versions; they were compared only in part."""
 
 
 def verify(store: Store) -> list[str]:
-    """Check the whole store; a sentence for every fault."""
+    """Check the whole store; return one sentence per fault."""
     checked = Checked()
     for _ in check(store, checked):
         pass
@@ -49,17 +49,17 @@ def verify(store: Store) -> list[str]:
 
 
 def check(store: Store, checked: Checked, kept: Head | None = None) -> Iterator[int]:
-    """Check the whole store into `checked`; yields the number of each event after its check."""
+    """Check the whole store into `checked`; yield the number of each event after its check."""
     recorded, chain = RecordedRows(store.audit.list_compared_columns()), Chain(kept)
     faults, contradictions = checked.faults, list[str]()
-    # Whatever others write meanwhile would look like a change that has no event.
+    # Without the snapshot, a write during the check would look like a change without an event.
     with store.audit.snapshot():
         for entry in store.audit.entries():
             for look in (partial(_contradictions, store), recorded.follow):
                 try:
                     contradictions.extend(look(entry))
                 except Exception as error:
-                    # Whatever a forger left there must not hide the faults that come after it.
+                    # Forged content must not hide the faults that come after it.
                     contradictions.append(
                         f"event {entry.seq}: cannot be compared: {_reason(error)}"
                     )
@@ -67,9 +67,7 @@ def check(store: Store, checked: Checked, kept: Head | None = None) -> Iterator[
             checked.events = entry.seq
             yield entry.seq
         faults += [*chain.end(), *contradictions]
-        faults += map(
-            "{} is in a state that no event brought about".format, store.asks.without_events()
-        )
+        faults += map("{} is in a state that no event explains".format, store.asks.without_events())
         faults += _compare_tables(store, recorded)
         faults += store.audit.schema_faults()
     checked.rows = recorded.compared.total()
@@ -77,7 +75,7 @@ def check(store: Store, checked: Checked, kept: Head | None = None) -> Iterator[
 
 
 def _compare_tables(store: Store, recorded: RecordedRows) -> Iterator[str]:
-    """What the rows say against the events, table by table."""
+    """Yield the differences between the rows and the events, table by table."""
     for table in store.audit.list_compared_columns():
         try:
             for row in store.audit.rows(table):
@@ -88,7 +86,7 @@ def _compare_tables(store: Store, recorded: RecordedRows) -> Iterator[str]:
 
 
 def _contradictions(store: Store, entry: Entry) -> Iterator[str]:
-    """What the ask itself says against this event of its life."""
+    """Yield the differences between an event and its ask."""
     kind, ask_id, actor, content = entry.event
     if kind not in _COMPARED:
         if entry.erased:
@@ -96,7 +94,7 @@ def _contradictions(store: Store, entry: Entry) -> Iterator[str]:
         return
     ask = store.asks.get(ask_id)
     if ask is None:
-        yield f"{ask_id} has events, but is gone"
+        yield f"{ask_id} has events, but its row is missing"
     elif entry.erased:
         yield f"event {entry.seq} ({kind}): its content is gone, so {ask_id} cannot be compared"
     elif kind == EventKind.ASK_OPENED:
@@ -105,7 +103,7 @@ def _contradictions(store: Store, entry: Entry) -> Iterator[str]:
             yield f"{ask_id} was changed after it was opened"
     elif kind == EventKind.ASK_TAKEN:
         if (iso(ask.delivered_at), ask.delivered_to) != (content["at"], actor):
-            yield f"{ask_id} was taken otherwise than event {entry.seq} says"
+            yield f"{ask_id} was taken differently than event {entry.seq} says"
     else:
         yield from _settled_otherwise(ask, entry)
 
@@ -113,7 +111,7 @@ def _contradictions(store: Store, entry: Entry) -> Iterator[str]:
 def _is_record(ask: Ask, recorded: str) -> bool:
     if record_digest(ask) == recorded:
         return True
-    # Older versions digested 40 where the asker had written 40, and the store gives 40.0 back.
+    # Older versions digested 40 if the asker wrote 40, but the store returns 40.0.
     confidence, every = (
         int(number) if number is not None and float(number).is_integer() else number
         for number in (ask.confidence, ask.deadlines.remind_every_seconds)
@@ -126,14 +124,14 @@ def _settled_otherwise(ask: Ask, entry: Entry) -> Iterator[str]:
     event, found = entry.event, ask.settled_by or "gate"
     names = ", ".join(event.content.get("together", [event.actor]))
     if (_COMPARED[event.kind], names) != (ask.status, found):
-        yield f"{ask.id} is {ask.status} by {found}, but event {entry.seq} says otherwise"
+        yield f"{ask.id} is {ask.status} by {found}, but event {entry.seq} says something different"
         return
     recorded = [event.content.get(word) for word in ("decision", "value", "note", "via", "at")]
     here = [ask.decision, ask.value, ask.note or None, ask.settled_via, iso(ask.settled_at)]
     if [part or None for part in recorded] != [part or None for part in here]:
-        yield f"{ask.id} holds another answer than event {entry.seq}"
+        yield f"{ask.id} has a different answer than event {entry.seq}"
 
 
 def _reason(error: Exception) -> str:
-    """Errors of our own are sentences; of others the kind is shown, too."""
+    """Return the message of our own errors; for others also the type."""
     return str(error) if isinstance(error, GateError) else repr(error)

@@ -1,4 +1,4 @@
-"""One watcher per process that tells which asks and runs have changed."""
+"""One watcher per process that finds changed asks and runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.services.asks.apply_deadlines import sweep
 
 if TYPE_CHECKING:
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Run
     from gatebell.ports.store import Store
 
-# A bell comes back by itself much earlier; a fake one lets time fly.
+# A real bell returns much earlier. A fake bell in tests advances the clock.
 _A_DAY_SECONDS = 86400.0
 _TRY_AGAIN_AFTER_SECONDS = 1.0
 
 
 class Watcher:
-    """Finds the names of changed asks and runs, and lets due asks fall due.
+    """Finds the names of changed asks and runs, and applies due deadlines.
 
-    A face iterates over `changes` on a thread of its own.
+    A face iterates over `changes` on its own thread.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._stopped = threading.Event()
-        # Before `changes` begins: what happens from now on is not missed.
+        # Read before `changes` begins, so that no change after this point is missed.
         self._seen = store.audit.head().seq
         self._looked_at = store.now()
         self._running: dict[int, Run] = {}
@@ -39,22 +39,22 @@ class Watcher:
         return self._stopped.is_set()
 
     def stop(self) -> None:
-        """From another thread: `changes` ends at its next look."""
+        """Make `changes` end at its next look; may be called from another thread."""
         self._stopped.set()
 
     def changes(self) -> Iterator[frozenset[str]]:
         """Yield names as they change, until `stop`.
 
-        Names whose iteration ended before the next step are given again by the next call.
+        If the iteration ends early, the next call yields the unprocessed names again.
         """
         while not self.is_stopped:
-            # A store that gives trouble for a while is looked at again.
-            with suppress(StoreTroubleError):
+            # The store may fail for a short time only: try again.
+            with suppress(StoreError):
                 yield from self._watch()
             self.pause()
 
     def pause(self) -> None:
-        """After trouble: let a moment pass, unless this is stopped."""
+        """Wait a moment after an error, unless stopped."""
         self._stopped.wait(_TRY_AGAIN_AFTER_SECONDS)
 
     def _watch(self) -> Iterator[frozenset[str]]:
@@ -64,14 +64,15 @@ class Watcher:
                 sweep(self._store)
                 now = self._store.now()
                 seen, changed = self._store.audit.changed_since(self._seen)
-                # Drafts are no events, but people see that somebody is answering.
+                # A draft writes no event, but people must see that a person is answering.
                 changed |= {ask_id for ask_id, _ in self._store.asks.drafting(self._looked_at)}
-                # Nor are turns of agents, but whoever writes one extends the claim of its run.
+                # A turn of an agent writes no event either, but it extends the claim of its run.
                 running = {run.id: run for run in self._store.runs.running()}
                 changed |= _differing(self._running, running)
                 if changed:
                     yield changed
-                # Only now: what was not told is looked at again after trouble.
+                # Only after the yield: names that were not processed are found again after an
+                # error.
                 self._seen, self._looked_at, self._running = seen, now, running
                 bell.wait(_A_DAY_SECONDS)
         finally:

@@ -45,17 +45,17 @@ def ask_lines(
         head += f", {ask.priority.word}"
     if ask.confidence is not None:
         head += f", the asker is {ask.confidence:.0%} sure"
-    lines = [paint(head, "bold"), *_where(ask, width, paint)]
+    lines = [paint(head, "bold"), *_format_places(ask, width, paint)]
     lines += [paint(WAITER_GONE, "yellow")] if is_waiter_gone(store, ask) else []
     lines += ["", *frame(question.prompt, width)]
-    lines += answer_lines(ask, width) + _call(ask, width, paint)
-    lines += _session(store, ask, width, paint, most)
+    lines += answer_lines(ask, width) + _format_call(ask, width, paint)
+    lines += _format_session(store, ask, width, paint, most)
     if question.context is not None:
         text = context_text(question.context)
         lines += ["", paint("Context", "bold"), *frame(text, width, most=most)]
-    lines += _activity(ask, width, paint, most)
-    lines += _talk(store, ask, width, paint)
-    lines += _terms(store, ask, now, width, paint)
+    lines += _format_activity(ask, width, paint, most)
+    lines += _format_messages(store, ask, width, paint)
+    lines += _format_terms(store, ask, now, width, paint)
     if not whole and any("more characters on" in line for line in lines):
         lines.append(f"In full: gate show {ask.id} --all")
     return lines
@@ -63,7 +63,7 @@ def ask_lines(
 
 def activity_lines(ask: Ask, width: int, paint: Paint) -> list[str]:
     """Return the lines of an agent's activity, with the command that shows it in full."""
-    lines = _activity(ask, width, paint, SHOWN_CHARACTERS)
+    lines = _format_activity(ask, width, paint, SHOWN_CHARACTERS)
     if len(ask.activity) > SHOWN_CHARACTERS:
         run = run_of(ask.origin.owner)
         diff = f"   Changes: gate diff {run}" if run else ""
@@ -71,13 +71,13 @@ def activity_lines(ask: Ask, width: int, paint: Paint) -> list[str]:
     return lines
 
 
-def _activity(ask: Ask, width: int, paint: Paint, most: int | None) -> list[str]:
+def _format_activity(ask: Ask, width: int, paint: Paint, most: int | None) -> list[str]:
     if not ask.activity:
         return []
     return ["", paint("Activity", "bold"), *frame(ask.activity, width, most=most)]
 
 
-def _where(ask: Ask, width: int, paint: Paint) -> list[str]:
+def _format_places(ask: Ask, width: int, paint: Paint) -> list[str]:
     origin = ask.origin
     owner = owner_in_words(origin.owner)
     parts = [("in", origin.cwd), ("session", origin.session), ("for", owner)]
@@ -87,7 +87,7 @@ def _where(ask: Ask, width: int, paint: Paint) -> list[str]:
     return [paint(inert_line(one, width), "dim") for one in places]
 
 
-def _call(ask: Ask, width: int, paint: Paint) -> list[str]:
+def _format_call(ask: Ask, width: int, paint: Paint) -> list[str]:
     """Return the lines of a tool call; they are never cut, because a yes allows all of them."""
     call = ask.question.call
     if call is None:
@@ -97,7 +97,9 @@ def _call(ask: Ask, width: int, paint: Paint) -> list[str]:
     return ["", head, *frame(shown(call.input), width), *remark]
 
 
-def _session(store: Store, ask: Ask, width: int, paint: Paint, most: int | None) -> list[str]:
+def _format_session(
+    store: Store, ask: Ask, width: int, paint: Paint, most: int | None
+) -> list[str]:
     """Return the lines about a session: its terms and its visits."""
     terms = ask.question.session
     if terms is None:
@@ -121,10 +123,10 @@ def _session(store: Store, ask: Ask, width: int, paint: Paint, most: int | None)
 
 def answer_lines(ask: Ask, width: int) -> list[str]:
     """Return lines about the possible answers: the options, or the fields of a form."""
-    return _options(ask, width) + _fields(ask, width)
+    return _format_options(ask, width) + _format_fields(ask, width)
 
 
-def _options(ask: Ask, width: int) -> list[str]:
+def _format_options(ask: Ask, width: int) -> list[str]:
     question = ask.question
     if not question.option_labels:
         return []
@@ -135,7 +137,7 @@ def _options(ask: Ask, width: int) -> list[str]:
     return lines
 
 
-def _fields(ask: Ask, width: int) -> list[str]:
+def _format_fields(ask: Ask, width: int) -> list[str]:
     """Return the fields of a flat form, or the schema of another form."""
     schema = ask.question.schema
     if schema is None:
@@ -148,12 +150,12 @@ def _fields(ask: Ask, width: int) -> list[str]:
         about = field if isinstance(field, dict) else {}
         need = "" if name in schema.get("required", ()) else ", optional"
         words = about.get("description") or about.get("title") or ""
-        line = f"{name}: {kind_of(about)}{need}. {words}"
+        line = f"{name}: {describe_field_kind(about)}{need}. {words}"
         lines.append(f"  {inert_line(line, width - 2)}")
     return lines
 
 
-def kind_of(field: Mapping[str, Any]) -> str:
+def describe_field_kind(field: Mapping[str, Any]) -> str:
     """Return the kind of value that a person types for a field."""
     if "enum" in field:
         return " or ".join(map(str, field["enum"]))
@@ -161,7 +163,7 @@ def kind_of(field: Mapping[str, Any]) -> str:
     return "yes or no" if schema_type == "boolean" else str(schema_type)
 
 
-def _talk(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
+def _format_messages(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
     lines: list[str] = []
     for message in store.asks.messages(ask.id):
         did = "the asker replied" if message.by_asker else "asked back"
@@ -170,7 +172,7 @@ def _talk(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
     return lines
 
 
-def _terms(store: Store, ask: Ask, now: datetime, width: int, paint: Paint) -> list[str]:
+def _format_terms(store: Store, ask: Ask, now: datetime, width: int, paint: Paint) -> list[str]:
     question, clock, lines = ask.question, ask.deadlines, [""]
     if question.requirement.personal:
         lines += frame(f"Decided by {question.requirement}", width, bar="")
@@ -193,11 +195,13 @@ def _terms(store: Store, ask: Ask, now: datetime, width: int, paint: Paint) -> l
 
         lines += [paint(line, "dim") for line in wrap(f"Trust: {TRUST}", width)]
     return (
-        lines + _settlement(store, ask, width, paint) if len(lines) > 1 or not ask.pending else []
+        lines + _format_settlement(store, ask, width, paint)
+        if len(lines) > 1 or not ask.pending
+        else []
     )
 
 
-def _settlement(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
+def _format_settlement(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
     if ask.pending:
         return []
     by = f" by {inert_line(ask.settled_by, max(20, width - 40))}" if ask.settled_by else ""

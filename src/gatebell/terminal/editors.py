@@ -19,6 +19,6 @@ def find() -> str:
     return found
 
 
-def command(editor: str, folder: str) -> list[str]:
+def build_command(editor: str, folder: str) -> list[str]:
     # Through a shell, because the variable may have options: "code --wait".
     return ["/bin/sh", "-c", f'{editor} "$1"', "gate", folder]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 
-def how_it_goes_on(store: Store, ask: Ask) -> str:
+def describe_next_step(store: Store, ask: Ask) -> str:
     """Return how to continue the asker or its run after an answer; '' if it goes on by itself."""
     if unheard := describe_unheard(store, ask):
         return unheard
@@ -39,7 +39,7 @@ def is_driven(store: Store, run: Run) -> bool:
         run.state == RunState.RUNNING and store.machine.lives(parse_identity(run.owner))
     ):
         return True
-    if locks.is_worked_at(store.path) or is_kept(store, run):
+    if locks.has_worker(store.path) or is_kept(store, run):
         return True
     # The run may have ended between the two reads.
     now = store.runs.get(run.id)

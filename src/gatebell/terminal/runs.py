@@ -69,26 +69,26 @@ def state_lines(
 ) -> list[str]:
     """Return the lines of a run that does not wait for a person."""
     if run.state == RunState.RUNNING:
-        return _running(store, run, now, width, is_worked_at=is_worked_at)
+        return _format_running(store, run, now, width, is_worked_at=is_worked_at)
     if run.state == RunState.READY:
-        return _ready(store, run, now, is_worked_at=is_worked_at)
+        return _format_ready(store, run, now, is_worked_at=is_worked_at)
     end = task_runs.end_of(store, run)
     if end and (run.state == RunState.COMPLETED or end.state != TaskState.FAILED):
-        return _task_end(run, end, width)
+        return _format_task_end(run, end, width)
     if run.state == RunState.COMPLETED:
-        return _result(run, width)
+        return _format_result(run, width)
     lines = []
-    ours = _our_words(run.reason) if run.state == RunState.FAILED else ""
+    ours = _read_own_error(run.reason) if run.state == RunState.FAILED else ""
     if run.reason:
         lines += label_lines("Reason", ours or run.reason, width)
     if run.error and not ours:
         last = run.error.rstrip().splitlines()[-_MAX_TRACEBACK_LINES:]
         lines += frame("\n".join(last), width)
-    way_on = _way_on(store, run)
+    way_on = _suggest_next(store, run)
     return [*lines, "", way_on] if way_on else lines
 
 
-def _our_words(reason: str) -> str:
+def _read_own_error(reason: str) -> str:
     """Return the message of an error of ours, which is clearer without a traceback; else ''."""
     kind, _, words = reason.removeprefix("StepFailedError: ").partition(": ")
     made = getattr(errors, kind, None)
@@ -96,13 +96,13 @@ def _our_words(reason: str) -> str:
     return words if is_ours and made is not errors.BranchFailedError else ""
 
 
-def _way_on(store: Store, run: Run) -> str:
+def _suggest_next(store: Store, run: Run) -> str:
     """Return how to continue a stuck or failed run; '' if its reason says so already."""
     if f"gate resume {run.id}" in run.reason:
         return ""
     if not run.folder:
         return f"Use 'gate delete {run.id}' to remove it."
-    asked = _last_asked(store, run) if _gave_itself_up(store, run) else ""
+    asked = _find_last_asked(store, run) if _has_given_up(store, run) else ""
     if not asked:
         return f"Use 'gate resume {run.id}' to continue where it stopped."
     return (
@@ -111,7 +111,7 @@ def _way_on(store: Store, run: Run) -> str:
     )
 
 
-def _gave_itself_up(store: Store, run: Run) -> bool:
+def _has_given_up(store: Store, run: Run) -> bool:
     """Return whether the flow returned `stuck(…)`; else it was stopped, or halted at a call."""
     if run.state != RunState.STUCK or run.stopped_at:
         return False
@@ -121,7 +121,7 @@ def _gave_itself_up(store: Store, run: Run) -> bool:
     ]
 
 
-def _last_asked(store: Store, run: Run) -> str:
+def _find_last_asked(store: Store, run: Run) -> str:
     """Return the last call that asked a person, or the last call if none did."""
     calls = [call for call in store.runs.calls(run.id) if int(call.path.partition(".")[0])]
     asked = [call for call in calls if call.name in (CallName.PAUSE, CallName.ASK)] or calls
@@ -134,44 +134,46 @@ def label_lines(name: str, text: str, width: int) -> list[str]:
     return [f"{name}: {first}", *(f"{'':{len(name)}}  {line}" for line in more)]
 
 
-def _running(store: Store, run: Run, now: datetime, width: int, *, is_worked_at: bool) -> list[str]:
+def _format_running(
+    store: Store, run: Run, now: datetime, width: int, *, is_worked_at: bool
+) -> list[str]:
     if not is_worked_at and not store.machine.lives(parse_identity(run.owner)):
         way_on = f"Use 'gate resume {run.id}' to continue where it stopped."
         return ["The process that drove it has ended.", "", way_on]
     lines = [f"Agent: {inert_line(agent_of(run), 60)}"]
     working = [turn for turn in store.runs.turns(run.id) if not turn.ended_at]
     for turn in working:
-        since = ago((now - turn.started_at).total_seconds())
+        since = format_ago((now - turn.started_at).total_seconds())
         lines.append(f"Session: {inert_line(turn.session, 60) or '-'}")
         lines.append(f"Working since: {since} (call {turn.path})")
     lines += driver_lines(store, run)
     asks = pending_asks(store, run)
     if asks:
         lines += label_lines("Waiting for", waiting_for(store, run), width)
-        lines += ["", *(f"Use '{how_to_answer(ask)}' to answer it." for ask in asks)]
+        lines += ["", *(f"Use '{suggest_answer(ask)}' to answer it." for ask in asks)]
     return lines
 
 
 def driver_lines(store: Store, run: Run) -> list[str]:
     """Return a line about the process that keeps a run, if one does."""
-    pid = _keeper(store, run)
+    pid = _find_keeper(store, run)
     return [f"Driven by: process {pid} here"] if pid else []
 
 
-def driven_elsewhere(store: Store, run: Run) -> str:
+def describe_other_driver(store: Store, run: Run) -> str:
     """Return a sentence about another process that keeps a run, or ''."""
-    pid = _keeper(store, run)
+    pid = _find_keeper(store, run)
     return f"run {run.id} is driven by process {pid} here" if pid not in (0, os.getpid()) else ""
 
 
-def _keeper(store: Store, run: Run) -> int:
+def _find_keeper(store: Store, run: Run) -> int:
     # Imported here: few runs are kept by a process.
     from gatebell.services.runs.claims import is_kept
 
     return parse_identity(run.owner).pid if run.is_kept and is_kept(store, run) else 0
 
 
-def _ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) -> list[str]:
+def _format_ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) -> list[str]:
     if run.ready_at and run.ready_at > now:
         lines = [f"Sleeps until: {run.ready_at:%Y-%m-%d %H:%M:%S} UTC"]
     else:
@@ -196,14 +198,14 @@ def describe_idle_run(number: int) -> str:
     )
 
 
-def _result(run: Run, width: int) -> list[str]:
+def _format_result(run: Run, width: int) -> list[str]:
     if run.result is None:
         return ["Result: -"]
     text = run.result if isinstance(run.result, str) else json.dumps(run.result, ensure_ascii=False)
     return label_lines("Result", text, width)
 
 
-def _task_end(run: Run, end: End, width: int) -> list[str]:
+def _format_task_end(run: Run, end: End, width: int) -> list[str]:
     """Return the lines of a task's result, without the JSON of its run."""
     result = run.result if isinstance(run.result, dict) else {}
     facts = ("Ended by", end.by), ("Reason", end.why), ("Summary", str(result.get("summary") or ""))
@@ -214,22 +216,22 @@ def _task_end(run: Run, end: End, width: int) -> list[str]:
     return [*lines, "", f"Use 'gate task show {run.task}' to see the whole task{again}."]
 
 
-def turn_of(store: Store, run: Run, asks: list[Ask]) -> Turn | None:
+def find_turn(store: Store, run: Run, asks: list[Ask]) -> Turn | None:
     """Return the turn in which an agent asked the question that the run waits for."""
     paths = {ask.origin.owner.partition("/")[2] for ask in asks} or set(run.stopped_at.split())
     found = [turn for turn in store.runs.turns(run.id) if turn.path in paths and not turn.by]
     return found[-1] if found else None
 
 
-def how_to_answer(ask: Ask) -> str:
+def suggest_answer(ask: Ask) -> str:
     """Return the command that answers an ask, with a hint of the value."""
     if ask.question.session:
         return f"gate continue {ask.id}"
-    takes = {AskKind.APPROVAL: "yes|no", AskKind.CHOICE: _an_option(ask), AskKind.TEXT: "TEXT"}
+    takes = {AskKind.APPROVAL: "yes|no", AskKind.CHOICE: _quote_option(ask), AskKind.TEXT: "TEXT"}
     return f"gate answer {ask.id} {takes.get(ask.question.kind, '')}".rstrip()
 
 
-def _an_option(ask: Ask) -> str:
+def _quote_option(ask: Ask) -> str:
     """Return the first option as a shell word, or its number if it is long or not inert."""
     first = next(iter(ask.question.options), "OPTION")
     is_plain = first == inert_line(first, _MAX_OPTION_LENGTH)
@@ -243,7 +245,7 @@ def folder_is_gone(run: Run) -> RefusedError:
     )
 
 
-def glyph(call: FlowCall) -> tuple[str, str]:
+def choose_glyph(call: FlowCall) -> tuple[str, str]:
     """Return the state of a call as one character and its colour."""
     if call.state == CallState.FAILED or describe_report(call) == SignalStatus.ERROR:
         return "✗", "red"
@@ -262,7 +264,7 @@ def describe_report(call: FlowCall) -> str:
     return str(call.value.get("status")) if is_signal else ""
 
 
-def lasting(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return `10 minutes`, or '' for less than a second."""
     seconds = max(0, int(seconds))
     for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
@@ -272,7 +274,7 @@ def lasting(seconds: float) -> str:
     return ""
 
 
-def ago(seconds: float) -> str:
+def format_ago(seconds: float) -> str:
     """Return `10 minutes ago`."""
-    words = lasting(seconds)
+    words = format_duration(seconds)
     return f"{words} ago" if words else "just now"

@@ -39,7 +39,7 @@ def branches(tasks: Sequence[Task], root: str = "", *, closed: bool = False) -> 
     there = {task.id: task for task in tasks}
     for task in tasks:
         beneath[task.parent if task.parent in there else ""].append(task)
-    shown = there.keys() if closed else _shown(tasks, there)
+    shown = there.keys() if closed else _find_shown(tasks, there)
     found: list[Branch] = []
     seen: set[str] = set()
     # Tasks in a cycle are below no root; they come last.
@@ -59,7 +59,7 @@ def branches(tasks: Sequence[Task], root: str = "", *, closed: bool = False) -> 
     return found
 
 
-def _shown(tasks: Sequence[Task], there: dict[str, Task]) -> set[str]:
+def _find_shown(tasks: Sequence[Task], there: dict[str, Task]) -> set[str]:
     """Return the ids of the tasks that are not closed, and of all tasks above them."""
     shown: set[str] = set()
     for task in tasks:

@@ -13,7 +13,7 @@ from gatebell.domain.text.display import SHOWN_CHARACTERS, cell, frame, inert_li
 from gatebell.services.tasks import backlog
 from gatebell.terminal import task_runs
 from gatebell.terminal.asks import activity_lines, answer_lines
-from gatebell.terminal.runs import ago, label_lines
+from gatebell.terminal.runs import format_ago, label_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,17 +46,17 @@ def list_lines(
     ids = max((len(task.id) for task in tasks), default=0)
     lines: list[str] = []
     for task in tasks:
-        below = _below(store, task, now, ids + 5, width)
-        lines += [_line(task, ids, width, paint), *below]
+        below = _format_below(store, task, now, ids + 5, width)
+        lines += [_format_line(task, ids, width, paint), *below]
         if below and task.state == TaskState.AWAITING_INPUT:
             lines.append("")
     return lines[:-1] if lines and not lines[-1] else lines
 
 
-def _line(task: Task, ids: int, width: int, paint: Paint) -> str:
+def _format_line(task: Task, ids: int, width: int, paint: Paint) -> str:
     icon = paint(cell(ICONS[task.state], 2), COLOURS[task.state])
     head = f"{icon} {task.id:{ids}}  P{task.priority}  {task.size:{_SIZE_COLUMNS}}  "
-    room, words = width - ids - _SIZE_COLUMNS - 11, _words(task)
+    room, words = width - ids - _SIZE_COLUMNS - 11, _list_words(task)
     while words and room - len(", ".join(words)) - 4 < _LEAST_TITLE:
         words.pop()
     listed = f"[{', '.join(words)}]" if words else ""
@@ -64,7 +64,7 @@ def _line(task: Task, ids: int, width: int, paint: Paint) -> str:
     return f"{head}{title}  {paint(listed, 'dim')}" if words else f"{head}{title}"
 
 
-def _words(task: Task) -> list[str]:
+def _list_words(task: Task) -> list[str]:
     """Return the state unless it is open, the run or person that has it, and the role."""
     state = "answered" if task.answered_at else "" if task.state == TaskState.OPEN else task.state
     who = f"run {task.run}" if task.run else task.claimed_by
@@ -72,7 +72,7 @@ def _words(task: Task) -> list[str]:
     return [inert_line(word, 30) for word in (state, who, task.role) if word]
 
 
-def _below(store: Store, task: Task, now: datetime, indent: int, width: int) -> list[str]:
+def _format_below(store: Store, task: Task, now: datetime, indent: int, width: int) -> list[str]:
     room = max(20, width - indent)
     lines = []
     for ask in pending_asks(store, task):
@@ -81,15 +81,15 @@ def _below(store: Store, task: Task, now: datetime, indent: int, width: int) -> 
             lines.append(f"Options: {inert_line(options, room - 9)}")
         if context := context_text(ask.question.context):
             lines.append(f"Context: {inert_line(' '.join(context.split()), room - 9)}")
-        lines.append(f"Asked: {ago((now - ask.opened_at).total_seconds())}")
+        lines.append(f"Asked: {format_ago((now - ask.opened_at).total_seconds())}")
     if task.state == TaskState.OPEN and task.unmet:
-        lines.append(inert_line(held_up(store, task), room))
+        lines.append(inert_line(describe_needs(store, task), room))
     if task.state in (TaskState.BLOCKED, TaskState.DEFERRED, TaskState.FAILED) and task.status:
         lines.append(inert_line(task.status, room))
     return [f"{'':{indent}}{line}" for line in lines]
 
 
-def held_up(store: Store, task: Task) -> str:
+def describe_needs(store: Store, task: Task) -> str:
     """Return `waits for tm-x (awaiting your answer)`."""
     there = {one.id: one.state for one in backlog.waiting_for(store, task)}
     gone = [one for one in task.needs if one not in there and store.tasks.get(one) is None]
@@ -105,7 +105,7 @@ def show_lines(store: Store, task: Task, now: datetime, width: int, paint: Paint
     kind = f"P{task.priority}  {task.size}  {task.type}"
     role = f"  role {inert_line(task.role, 40)}" if task.role else ""
     lines = [paint(line, "bold") for line in head]
-    lines += [f"{state}  {kind}{role}", *_facts(store, task, now, width)]
+    lines += [f"{state}  {kind}{role}", *_format_facts(store, task, now, width)]
     for name in ("description", "summary", "details"):
         if text := getattr(task, name):
             lines += ["", paint(name.capitalize(), "bold")]
@@ -113,11 +113,11 @@ def show_lines(store: Store, task: Task, now: datetime, width: int, paint: Paint
     return lines + history_lines(store, task, now, width, paint)
 
 
-def _facts(store: Store, task: Task, now: datetime, width: int) -> list[str]:
-    made = f"{task.created_at:%Y-%m-%d %H:%M} UTC by {made_by(store, task)}"
-    changed = ago((now - task.updated_at).total_seconds())
+def _format_facts(store: Store, task: Task, now: datetime, width: int) -> list[str]:
+    made = f"{task.created_at:%Y-%m-%d %H:%M} UTC by {describe_creator(store, task)}"
+    changed = format_ago((now - task.updated_at).total_seconds())
     lines = [*label_lines("Created", made, width), f"Changed: {changed}"]
-    for name, text in _places(store, task):
+    for name, text in _list_facts(store, task):
         lines += label_lines(name, text, width) if text else []
     kin = (
         ("Part of", [found] if (found := store.tasks.get(task.parent)) else []),
@@ -129,11 +129,11 @@ def _facts(store: Store, task: Task, now: datetime, width: int) -> list[str]:
         lines += [f"{name}:"] if others else []
         lines += [f"  {format_task(one, width - 2)}" for one in others]
     if task.state == TaskState.OPEN and task.unmet:
-        lines.append(inert_line(f"It {held_up(store, task)}", width))
+        lines.append(inert_line(f"It {describe_needs(store, task)}", width))
     return lines
 
 
-def made_by(store: Store, task: Task) -> str:
+def describe_creator(store: Store, task: Task) -> str:
     """Return `person:ada, by agent:claude/s1` if an agent created it for her."""
     trail = store.audit.of_subject(task.id)
     actor = next((one.event.actor for one in trail if one.event.kind == EventKind.TASK_CREATED), "")
@@ -141,7 +141,7 @@ def made_by(store: Store, task: Task) -> str:
     return f"{task.created_by}, by {actor}" if by_agent else task.created_by
 
 
-def _places(store: Store, task: Task) -> list[tuple[str, str]]:
+def _list_facts(store: Store, task: Task) -> list[tuple[str, str]]:
     runs = store.runs.of_task(task.id)
     last = runs[-1] if runs else None
     sure = "" if task.confidence is None else f"{task.confidence:.0%}"
@@ -154,13 +154,13 @@ def _places(store: Store, task: Task) -> list[tuple[str, str]]:
         ("Test", f"{task.test_command} (from {task.test_from})" if task.test_command else ""),
         ("Answer within", within_text(task)),
         ("On timeout", task.on_timeout),
-        ("Runs", ", ".join(_run_words(store, run) for run in runs)),
+        ("Runs", ", ".join(_describe_run(store, run) for run in runs)),
         ("Branch", task.branch or (last.branch if last and not is_done else "")),
         ("Folder", last.folder if last else ""),
     ]
 
 
-def _run_words(store: Store, run: Run) -> str:
+def _describe_run(store: Store, run: Run) -> str:
     end = task_runs.end_of(store, run)
     return f"{run.id} {end.state if end else run.state} (gate show {run.id})"
 
@@ -176,14 +176,14 @@ def history_lines(store: Store, task: Task, now: datetime, width: int, paint: Pa
     """Return the questions of a task with the answers of people and agents."""
     lines: list[str] = []
     for number, asked in enumerate(backlog.history(store, task), 1):
-        age = ago((now - asked.asked_at).total_seconds())
+        age = format_ago((now - asked.asked_at).total_seconds())
         of = f", run {asked.run}" if asked.run else ""
         head = f"Question {number}, asked {age} ({asked.ask_id}{of})"
         lines += ["", paint(head, "bold"), *frame(asked.question, width)]
         if context := context_text(asked.context):
             lines += ["Context:", *frame(context, width, most=SHOWN_CHARACTERS)]
         lines += _pending_lines(store, asked, width, paint)
-        lines += _answer(asked, width) + refused_lines(store, asked.ask_id, width)
+        lines += _format_answer(asked, width) + refused_lines(store, asked.ask_id, width)
     return lines
 
 
@@ -193,7 +193,7 @@ def _pending_lines(store: Store, asked: Exchange, width: int, paint: Paint) -> l
     return answer_lines(ask, width) + activity_lines(ask, width, paint) if ask else []
 
 
-def _answer(asked: Exchange, width: int) -> list[str]:
+def _format_answer(asked: Exchange, width: int) -> list[str]:
     if asked.status == AskStatus.PENDING:
         return ["Not answered yet."]
     at = f" at {asked.answered_at:%Y-%m-%d %H:%M:%S} UTC" if asked.answered_at else ""

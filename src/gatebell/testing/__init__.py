@@ -1,4 +1,4 @@
-"""For your own tests: a store in memory, a clock you turn, a person and an agent who follow scripts.
+"""For your own tests: a store in memory, a clock, a person and an agent with scripts.
 
 store = MemoryStore()
 ScriptedPerson(store).will_answer("Deploy", "yes")

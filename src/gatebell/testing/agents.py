@@ -15,16 +15,21 @@ if TYPE_CHECKING:
     from gatebell.ports.agents import Events, Order
 
 _sessions = itertools.count(1)
-# Of a boot that is over: whoever takes a run over finds nothing of it to be ended.
+# Of an earlier boot: a process that takes a run over finds nothing to end.
 _PROCESS = "an-earlier-boot/1/1"
 
 
 class ScriptedAgent:
-    """Takes the place of an agent's program: each turn is answered by the next line of the script.
+    """Takes the place of an agent's program: the next line of the script answers each turn.
 
     A line is a dict (the agent's signal), a text (its last words), an `Ended`, an exception that
-    is raised, or a function of the order and the events that gives one of these. The script is
-    a list of lines, or one function for all turns. `orders` keeps what was sent.
+    is raised, or a function of the order and the events that returns one of these.
+
+    Args:
+        script: a list of lines, or one function for all turns
+
+    Example:
+        coder = ScriptedAgent([{"status": "NEEDS_HUMAN", "question": "Why?"}, {"status": "DONE"}])
     """
 
     takes_edits = True
@@ -33,6 +38,7 @@ class ScriptedAgent:
         self._line = script if callable(script) else None
         self._script = [] if callable(script) else list(script)
         self.orders: list[Order] = []
+        """The orders of all turns so far."""
 
     @property
     def sent(self) -> list[str]:
@@ -40,17 +46,19 @@ class ScriptedAgent:
         return [order.text for order in self.orders]
 
     def new_session(self) -> str:
+        """Return the id of a new session."""
         return f"session-{next(_sessions)}"
 
     def was_turn_sent(self, session: str, turn_id: str) -> bool:
-        """It remembers every turn that it was sent."""
+        """Tell whether it got this turn."""
         return any(order.turn_id == turn_id for order in self.orders)
 
     def knows(self, session: str) -> bool:
-        """It forgets no session."""
+        """Return True: it knows every session."""
         return True
 
     def run(self, order: Order, events: Events) -> Ended:
+        """Answer a turn by the next line of the script."""
         events.starting(_PROCESS)
         self.orders.append(order)
         line: Any = self._line or self._next(order)
@@ -65,9 +73,10 @@ class ScriptedAgent:
     def _next(self, order: Order) -> Any:
         if not self._script:
             raise AssertionError(
-                f"the script of {order.role.name} is over, and it was sent:\n{order.text}"
+                f"the script of {order.role.name} has no line for this turn: add one. It got:\n{order.text}"
             )
         return self._script.pop(0)
 
     def join(self, order: Order) -> list[str]:
+        """Refuse: a script has no screen."""
         raise UsageError("a scripted agent has no session that a person could join")

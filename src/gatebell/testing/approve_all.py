@@ -14,14 +14,21 @@ if TYPE_CHECKING:
 
 
 def auto_approve() -> AutoApprove:
-    """Approves, and takes the first option; only in a store that was made for tests."""
+    """Return a handler that approves, and takes the first option.
+
+    It works only in a store that was made for tests.
+
+    Example:
+        assert workflow.run("go", auto_approve(), store=MemoryStore()).approved
+    """
     return AutoApprove()
 
 
 class AutoApprove:
-    """Nobody's decision, so it counts nowhere but in a test."""
+    """Decides without a person, so it counts only in a test."""
 
     def caller_in(self, store: Store) -> Caller:
+        """Return the person of the test; a RefusedError in any other store."""
         if not store.throwaway:
             raise RefusedError(
                 "auto_approve() works in tests only: run the workflow with store=MemoryStore() of "
@@ -30,7 +37,9 @@ class AutoApprove:
         return Caller(person("tester"), verified=True, via="auto_approve", agent=None, evidence={})
 
     def approval(self, prompt: str, ask_id: str) -> bool:
+        """Approve."""
         return True
 
     def choice(self, prompt: str, options: Sequence[str], ask_id: str) -> str:
+        """Choose the first option."""
         return options[0]

@@ -23,7 +23,16 @@ class _Line(NamedTuple):
 
 
 class ScriptedPerson:
-    """Answers what the script has an answer for, while somebody waits."""
+    """A person who answers by a script while your code waits.
+
+    Args:
+        store: the store of the test
+        name: the name of the person
+
+    Example:
+        ScriptedPerson(store).will_answer("Deploy", "yes")
+        assert Gate(store).approve("Deploy?")
+    """
 
     def __init__(self, store: MemoryStore, name: str = "tester") -> None:
         self._store = store
@@ -32,17 +41,17 @@ class ScriptedPerson:
         store.visitors.append(self.act)
 
     def will_answer(self, part_of_prompt: str, value: Any, note: str = "") -> ScriptedPerson:
-        """Answer the next ask whose prompt holds this."""
+        """Answer the next ask whose prompt contains this text; return the person."""
         self._script.append(_Line(part_of_prompt, value, note, asks_back=False))
         return self
 
     def will_ask_back(self, part_of_prompt: str, text: str) -> ScriptedPerson:
-        """Send a message to the next asker whose prompt holds this."""
+        """Ask back about the next ask whose prompt contains this text; return the person."""
         self._script.append(_Line(part_of_prompt, text, "", asks_back=True))
         return self
 
     def act(self) -> bool:
-        """Do one thing that the script foresees; False when there is nothing to do."""
+        """Do one thing of the script; False if no line fits a pending ask."""
         for ask in self._store.asks.pending(1000):
             for line in self._script:
                 if line.part_of_prompt in ask.question.prompt:

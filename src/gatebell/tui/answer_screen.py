@@ -20,7 +20,7 @@ from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, InvalidAnswerError
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.terminal.asks import ask_lines, describe_recorded
-from gatebell.terminal.left_runs import how_it_goes_on
+from gatebell.terminal.left_runs import describe_next_step
 from gatebell.tui.context import hand_over
 from gatebell.tui.live_screen import Following, paint, paint_lines, say
 
@@ -69,11 +69,11 @@ class AnswerScreen(Following):
         self._ask: Ask = create_ask.get(tui_context.store, ask_id)
         self._saved = answer_ask.draft(tui_context.store, ask_id, tui_context.who)
         self._shown = ScrollableContainer(Static(id="asked", markup=False), id="ask")
-        self._fields = Vertical(*self._answers(), id="answer")
+        self._fields = Vertical(*self._build_fields(), id="answer")
         self._shown.border_title = f"{ask_id}: {self._ask.question.kind}"
         self._fields.border_title = "Your answer"
 
-    def _answers(self) -> Iterable[Widget]:
+    def _build_fields(self) -> Iterable[Widget]:
         question, draft = self._ask.question, self._saved
         if needs_prompts(question):
             yield Static(f"Press Enter to run gate {self._verb} in this terminal.", markup=False)
@@ -95,7 +95,7 @@ class AnswerScreen(Following):
             if question.other:
                 yield Line(draft, placeholder="Other, in your words", id="words", compact=True)
 
-    def body(self) -> Iterable[Widget]:
+    def build_body(self) -> Iterable[Widget]:
         return [self._shown, self._fields]
 
     def on_mount(self) -> None:
@@ -139,7 +139,7 @@ class AnswerScreen(Following):
         if not self._ask.pending:
             self.show_problem(settled_sentence(self._ask))
 
-    def _words(self) -> str:
+    def _read_words(self) -> str:
         for field in self._fields.query("#words"):
             if isinstance(field, Input):
                 return field.value
@@ -149,7 +149,7 @@ class AnswerScreen(Following):
 
     def keep(self) -> None:
         """Save the typed text; an error of the store must not take it away."""
-        if (words := self._words()) != self._saved and not needs_prompts(self._ask.question):
+        if (words := self._read_words()) != self._saved and not needs_prompts(self._ask.question):
             with suppress(GateError):
                 answer_ask.save_draft(
                     self.tui_context.store, self._ask.id, self.tui_context.who, words
@@ -179,7 +179,7 @@ class AnswerScreen(Following):
             self._hand_over(self._verb)
 
     def action_send(self) -> None:
-        question, words = self._ask.question, self._words()
+        question, words = self._ask.question, self._read_words()
         if needs_prompts(question):
             self._hand_over(self._verb)
         elif question.kind == AskKind.APPROVAL:
@@ -202,13 +202,13 @@ class AnswerScreen(Following):
         store, given = self.tui_context.store, Given(value, note, self._ask.digest)
         try:
             _, after = answer_ask.answer(store, self._ask.id, self.tui_context.who, given)
-            left = how_it_goes_on(store, after)
+            left = describe_next_step(store, after)
         except InvalidAnswerError as error:
             self._refuse(f"Refused, but kept: {error}")
         except GateError as error:
             self._refuse(str(error))
         else:
-            self._saved = self._words()
+            self._saved = self._read_words()
             say(
                 self.app,
                 self.tui_context,
@@ -224,7 +224,7 @@ class AnswerScreen(Following):
 
     def _hand_over(self, verb: str) -> None:
         self.keep()
-        hand_over(self.app, self.tui_context, self.tui_context.gate(verb, self._ask.id))
+        hand_over(self.app, self.tui_context, self.tui_context.build_command(verb, self._ask.id))
         self.dismiss()
 
     @property

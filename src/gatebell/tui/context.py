@@ -35,7 +35,7 @@ class TuiContext(NamedTuple):
     """The environment before Textual removed its own variables."""
     word: Word
 
-    def gate(self, *words: str) -> list[str]:
+    def build_command(self, *words: str) -> list[str]:
         """Return a `gate` command for the same person."""
         return [sys.executable, "-P", "-m", "gatebell", *words, *self.identity]
 

@@ -84,7 +84,7 @@ class ListScreen(Following):
         self._runs = Rows("runs", "Runs")
         self._asks = Rows("asks", "Asks without a run")
 
-    def body(self) -> Iterable[Widget]:
+    def build_body(self) -> Iterable[Widget]:
         return [Static(_NO_RUNS, id="nothing", markup=False), self._runs, self._asks]
 
     def look(self) -> None:

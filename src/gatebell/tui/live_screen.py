@@ -64,7 +64,7 @@ class Following(Screen[None]):
         super().__init__()
         self.tui_context = tui_context
 
-    def body(self) -> Iterable[Widget]:
+    def build_body(self) -> Iterable[Widget]:
         """Return the widgets above the keys."""
         raise NotImplementedError
 
@@ -76,7 +76,7 @@ class Following(Screen[None]):
         """Save text that is typed but not sent."""
 
     def compose(self) -> ComposeResult:
-        yield from self.body()
+        yield from self.build_body()
         with Vertical(id="foot"):
             yield Static(id="problem")
             yield Static(id="said")

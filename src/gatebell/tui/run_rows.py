@@ -83,7 +83,7 @@ class Session(NamedTuple):
     agent: str
 
 
-def session_of(store: Store, ask: Ask) -> Session:
+def get_session(store: Store, ask: Ask) -> Session:
     """Return the session of an ask, or raise an error with the reason why there is none."""
     if ask.question.kind == AskKind.SESSION:
         return Session("", ask.origin.agent)
@@ -96,7 +96,7 @@ def find_session(store: Store, asks: Iterable[Ask]) -> Session | None:
     """Return the first session that can be opened for one of these asks."""
     for ask in asks:
         with suppress(GateError):
-            return session_of(store, ask)
+            return get_session(store, ask)
     return None
 
 
@@ -107,20 +107,20 @@ def run_lines(store: Store, run: Run, now: datetime, width: int, *, driven: bool
         state = paint(word.title(), colour)
         lines = terminal.state_lines(store, run, now, width, is_worked_at=driven)
         whole = [part for line in lines for part in wrap(line, width) or [""]]
-        return [f"Status: {state}", *whole, *_where(run, width)]
+        return [f"Status: {state}", *whole, *_format_folder(run, width)]
     lines = [f"Status: {paint('⏸ Waiting for human', 'yellow')}"]
     lines.append(f"Agent: {inert_line(terminal.agent_of(run), 60)}")
     lines += terminal.label_lines(
         "Reason", terminal.waiting_for(store, run) or run.reason or "-", width
     )
     if run.waiting_since:
-        waited = terminal.lasting((now - run.waiting_since).total_seconds())
+        waited = terminal.format_duration((now - run.waiting_since).total_seconds())
         lines.append(f"Waiting: {waited or 'less than a second'}")
     lines += terminal.driver_lines(store, run)
-    return [*lines, *_where(run, width)]
+    return [*lines, *_format_folder(run, width)]
 
 
-def _where(run: Run, width: int) -> list[str]:
+def _format_folder(run: Run, width: int) -> list[str]:
     return terminal.label_lines("Folder", run.folder, width) if run.folder else []
 
 
@@ -133,7 +133,7 @@ def call_lines(calls: list[FlowCall], now: datetime, width: int) -> list[str]:
 def _call_line(call: FlowCall, now: datetime, width: int) -> str:
     what = call.label if call.name == CallName.RUN else f"{call.name} {call.label}".rstrip()
     seconds = ((call.ended_at or now) - call.started_at).total_seconds()
-    shape, colour = terminal.glyph(call)
+    shape, colour = terminal.choose_glyph(call)
     mark = paint(shape, colour)
     if call.over:
         status = terminal.describe_report(call) or call.state

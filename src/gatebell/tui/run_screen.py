@@ -61,13 +61,13 @@ class RunScreen(Following):
         self._calls = ScrollableContainer(Static(id="listed", markup=False), id="calls")
         self._calls.border_title = "Calls"
 
-    def body(self) -> Iterable[Widget]:
+    def build_body(self) -> Iterable[Widget]:
         return [self._state, self._calls]
 
     def look(self) -> None:
         store = self.tui_context.store
         run, now = manage_runs.get(store, self._number), store.now()
-        driven = locks.is_worked_at(store.path)
+        driven = locks.has_worker(store.path)
         lines = run_rows.run_lines(store, run, now, self.room, driven=driven)
         # As a Text: a str would be read as markup.
         self._state.border_title = Text(f"Run {run.id}: {inert_line(about(store, run), 60)}")
@@ -75,7 +75,7 @@ class RunScreen(Following):
         calls = run_rows.call_lines(store.runs.calls(run.id), now, self.room)
         self._calls.display = bool(calls)
         self.query_one("#listed", Static).update(paint_lines(calls))
-        self.show_keys(_keys(self.tui_context, run))
+        self.show_keys(_list_keys(self.tui_context, run))
 
     def action_continue(self) -> None:
         continue_run(self.app, self.tui_context, self._number)
@@ -91,7 +91,7 @@ class RunScreen(Following):
         except GateError as error:
             say(self.app, self.tui_context, str(error), problem=True)
             return
-        hand_over(self.app, self.tui_context, editors.command(editor, run.folder), run.folder)
+        hand_over(self.app, self.tui_context, editors.build_command(editor, run.folder), run.folder)
         self.look_again()
 
     def action_stop(self) -> None:
@@ -115,7 +115,7 @@ class RunScreen(Following):
             self.app.call_from_thread(say, self.app, self.tui_context, text)
 
 
-def _keys(tui_context: TuiContext, run: Run) -> list[tuple[str, str]]:
+def _list_keys(tui_context: TuiContext, run: Run) -> list[tuple[str, str]]:
     """Return the keys that have an effect on this run now."""
     asks = pending_asks(tui_context.store, run)
     session = run_rows.find_session(tui_context.store, asks)
@@ -129,7 +129,7 @@ def _keys(tui_context: TuiContext, run: Run) -> list[tuple[str, str]]:
 
 
 def answer_run(app: App[Any], tui_context: TuiContext, number: int) -> None:
-    _with_ask(app, tui_context, number, lambda ask: answer_ask(app, tui_context, ask.id))
+    _pick_ask(app, tui_context, number, lambda ask: answer_ask(app, tui_context, ask.id))
 
 
 def answer_ask(app: App[Any], tui_context: TuiContext, ask_id: str) -> None:
@@ -140,21 +140,21 @@ def answer_ask(app: App[Any], tui_context: TuiContext, ask_id: str) -> None:
 
 
 def continue_run(app: App[Any], tui_context: TuiContext, number: int) -> None:
-    _with_ask(app, tui_context, number, lambda ask: continue_ask(app, tui_context, ask.id))
+    _pick_ask(app, tui_context, number, lambda ask: continue_ask(app, tui_context, ask.id))
 
 
 def continue_ask(app: App[Any], tui_context: TuiContext, ask_id: str) -> None:
     """Open the session of an ask, if it has one."""
     try:
         ask = create_ask.get(tui_context.store, ask_id)
-        session = run_rows.session_of(tui_context.store, ask)
+        session = run_rows.get_session(tui_context.store, ask)
     except GateError as error:
         say(app, tui_context, str(error), problem=True)
     else:
         app.push_screen(ContinueScreen(tui_context, ask, session))
 
 
-def _with_ask(
+def _pick_ask(
     app: App[Any], tui_context: TuiContext, number: int, then: Callable[[Ask], object]
 ) -> None:
     """Call `then` with the pending ask of a run; of several, with the one that the person picks."""
@@ -251,5 +251,7 @@ class ContinueScreen(ModalScreen[None]):
         self.call_after_refresh(self._open)
 
     def _open(self) -> None:
-        hand_over(self.app, self._tui_context, self._tui_context.gate("continue", self._ask.id))
+        hand_over(
+            self.app, self._tui_context, self._tui_context.build_command("continue", self._ask.id)
+        )
         self.dismiss()

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.owners import run_of
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.services.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Hub:
         with suppress(RuntimeError):
             try:
                 while not watcher.is_stopped:
-                    with suppress(StoreTroubleError):
+                    with suppress(StoreError):
                         self._publish(watcher, loop)
                     watcher.pause()
             except BaseException:

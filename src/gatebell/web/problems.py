@@ -20,7 +20,7 @@ _STATUS: dict[type[errors.GateError], int] = {
     errors.AlreadySettledError: 409,
     errors.InvalidAnswerError: 422,
     errors.RefusedError: 403,
-    errors.StoreTroubleError: 503,
+    errors.StoreError: 503,
 }
 
 

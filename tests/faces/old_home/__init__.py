@@ -56,6 +56,19 @@ class OldHome:
         with closing(sqlite3.connect(self.store)) as store:
             self._rewrite_rows(store)
             store.commit()
+        self._change_flow()
+
+    def _change_flow(self) -> None:
+        """Change the code of the flow as its author must: its words, not the name of the package."""
+        for path in self.folder.rglob(".gate/flows/deploy.py"):
+            text = path.read_text(encoding="utf-8")
+            for old, new in (
+                ("pause, run, step", "pause, run"),
+                ("= step(", "= flow.step("),
+                ("expires_seconds", "timeout"),
+            ):
+                text = text.replace(old, new)
+            path.write_text(text, encoding="utf-8")
 
     def _rewrite(self, path: Path, digests: dict[bytes, bytes]) -> None:
         found = path.read_bytes()

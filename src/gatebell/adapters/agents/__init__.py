@@ -1,1 +1,1 @@
-"""How the agents' command lines are talked to and read."""
+"""Drive the agents' command lines, and read their logs."""

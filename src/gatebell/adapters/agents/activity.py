@@ -1,4 +1,4 @@
-"""What an agent does, from its session log and its repository."""
+"""Describe the activity of an agent, from its session log and its repository."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Origin
     from gatebell.domain.permissions.calls import Call
 
-# Modules are imported where they are used: a hook builds a call, and mostly asks nobody.
+# Modules are imported where they are used: a hook builds a call, and seldom asks a person.
 _LOG_IS_LATE_SECONDS = 0.5
 _POLL_SECONDS = 0.02
 
@@ -23,7 +23,7 @@ class AgentActivity:
         from gatebell.domain.permissions.calls import make_call
         from gatebell.services.permissions.permit_call import find_real_path
 
-        made = make_call(tool, given, cwd, changes.branch(cwd))
+        made = make_call(tool, given, cwd, changes.read_branch(cwd))
         return made._replace(real_path=find_real_path(made))
 
     def summary(self, origin: Origin, log: str = "") -> str:
@@ -34,11 +34,11 @@ class AgentActivity:
         cli, _, session = origin.session.partition("/")
         steps = session_logs.read(cli, log or session_logs.find(cli, session, os.environ))
         until = time.monotonic() + _LOG_IS_LATE_SECONDS
-        # The host may call first and write afterwards.
+        # The host may start the hook before it writes its log.
         while origin.tool_use_id and not any(s.call_id == origin.tool_use_id for s in steps):
             if time.monotonic() > until:
                 break
             time.sleep(_POLL_SECONDS)
             steps = session_logs.read(cli, log or session_logs.find(cli, session, os.environ))
         began = next((step.at for step in steps if step.at), "")
-        return explain(steps, changes.changes(origin.cwd, began))
+        return explain(steps, changes.describe_changes(origin.cwd, began))

@@ -1,4 +1,4 @@
-"""Starting an agent's program so that it can always be found and ended, with all it starts."""
+"""Start an agent's program so that it can always be found and ended, with its children."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from gatebell.ports.agents import Events, Order
 
 MARK = "GATE_TURN"
-# Until it is told to go, there is only this shell; when we die before, it reads the end instead.
+# The shell waits for "go"; if this process dies first, the shell reads the end of file and exits.
 _FRONT = ("/bin/sh", "-c", 'IFS= read -r go && [ "$go" = go ] && exec "$@"', "sh")
-# What other agents, other turns and people's logins leave around us is none of its business.
+# Variables of other agents, other turns and people's logins must not reach the agent.
 _NOT_HANDED_ON = frozenset(
     [
         *(variable for sign in SIGNS for variable in sign.variables),
@@ -37,31 +37,31 @@ _NOT_HANDED_ON = frozenset(
     ]
 )
 _LEAVE_SECONDS = 5.0
-# More than a model's service takes at once; agents write files that they read into one line.
+# More than a model accepts at once; agents write whole files that they read as one line.
 _MAX_LINE_BYTES = 32_000_000
 _MAX_WAITING_CHUNKS = 16
 _MAX_COMPLAINTS_BYTES = 4_000
 
 
-def environ(order: Order) -> dict[str, str]:
-    """What stands around an agent: our own variables, and those of the order."""
-    return around(order.environ) | {MARK: order.turn_id}
+def build_environ(order: Order) -> dict[str, str]:
+    """Return the environment of an agent: our variables, and those of the order."""
+    return filter_environ(order.environ) | {MARK: order.turn_id}
 
 
-def around(told: Mapping[str, str]) -> dict[str, str]:
-    """Our own variables that an agent may see, and those that it is told."""
+def filter_environ(told: Mapping[str, str]) -> dict[str, str]:
+    """Return our variables that an agent may see, and the given ones."""
     ours = {name: text for name, text in os.environ.items() if name not in _NOT_HANDED_ON}
     return ours | dict(told)
 
 
-def program(word: str, order: Order, remedy: str) -> str:
-    """Where a program is; one with a path is the project's, never one that agents put in its place."""
+def find_program(word: str, order: Order, remedy: str) -> str:
+    """Return the path of a program; a relative path starts at the project, not in the worktree."""
     if os.sep in word:
         path = os.path.join(order.project, word)
         if os.path.isabs(path) and os.access(path, os.X_OK) and os.path.isfile(path):
             return path
         raise MissingAgentError(f"there is no program {path}: {remedy}")
-    places = environ(order).get("PATH", os.defpath)
+    places = build_environ(order).get("PATH", os.defpath)
     if found := shutil.which(word, path=places):
         return os.path.abspath(found)
     raise MissingAgentError(f"{word} is not found in {places}: {remedy}")
@@ -69,10 +69,10 @@ def program(word: str, order: Order, remedy: str) -> str:
 
 @contextmanager
 def launch_agent(words: list[str], order: Order, events: Events) -> Iterator[Agent]:
-    """An agent's program at work, in a session of its own; it is ended however this is left.
+    """Run an agent's program in its own process session, and end it on exit.
 
-    It begins only after `events.starting` has returned. Must be left on the thread that entered:
-    where there is `setpriv`, the kernel ends the agent together with that thread.
+    The program begins after `events.starting` has returned. Exit on the thread that entered: with
+    `setpriv`, the kernel ends the agent together with that thread.
     """
     if not os.path.isdir(order.cwd):
         raise GateError(f"there is no folder {order.cwd} for {order.role.name} to work in")
@@ -81,7 +81,7 @@ def launch_agent(words: list[str], order: Order, events: Events) -> Iterator[Age
     process = subprocess.Popen(
         [*tied, *_FRONT, *words],
         cwd=order.cwd,
-        env=environ(order),
+        env=build_environ(order),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -99,24 +99,24 @@ def launch_agent(words: list[str], order: Order, events: Events) -> Iterator[Age
 
 
 class Agent:
-    """A program that was launched: what it says, what it is told, how long it works."""
+    """A program that was launched: its input, its output and its working time."""
 
     def __init__(self, process: subprocess.Popen[bytes], order: Order) -> None:
         found = processes.identify(process.pid)
-        # A child keeps its number until its parent has asked how it ended.
-        assert found, "our own child is there"
+        # A child keeps its number until its parent has read its exit code.
+        assert found, "our child process is missing"
         assert process.stdin
         assert process.stdout
         assert process.stderr
         self.identity = found
         self.stopped_by: BaseException | None = None
-        """What was raised beside the thread that launched it."""
+        """An error of another thread, to raise in the thread that launched the agent."""
         self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
         self._process = process
         self._order = order
         self._over = pipes.Over()
         self._sender = pipes.Sender(self._stdin.fileno(), self._over)
-        # With so much waiting to be heard, its output stays in the pipe and it waits, too.
+        # When the queue is full, the output stays in the pipe, and the agent waits.
         self._heard: queue.Queue[bytes] = queue.Queue(_MAX_WAITING_CHUNKS)
         self._heard_all = False
         self._complaints = bytearray()
@@ -125,8 +125,12 @@ class Agent:
         self._leave_by: float | None = None
         self._sent_away = False
         self._clock = _WorkingTime(order.role.limit_seconds, self._too_long)
-        self._beside = [_thread(self._read), _thread(self._read_complaints), _thread(self._write)]
-        self._watcher = _thread(self._watch)
+        self._beside = [
+            _start_thread(self._read),
+            _start_thread(self._read_complaints),
+            _start_thread(self._write),
+        ]
+        self._watcher = _start_thread(self._watch)
 
     def begin(self) -> None:
         """Let the program run."""
@@ -134,25 +138,25 @@ class Agent:
         self._clock.start()
 
     def send(self, text: bytes) -> None:
-        """Have it written to its standard input; to one that has ended, it is nothing."""
+        """Queue text for its standard input; if it has ended, do nothing."""
         self._sender.send(text)
 
     def finish(self) -> None:
-        """Nothing more will be sent."""
+        """Declare that nothing more will be sent."""
         self._sender.finish()
 
     def dismiss(self) -> None:
-        """It has said all there was to say: in a moment, what does not end by itself is ended."""
+        """Its turn is over: give it a moment to end by itself, then end it."""
         self._clock.stop()
         self.finish()
         self._leave_by = time.monotonic() + _LEAVE_SECONDS
 
     def lines(self, most_bytes: int = _MAX_LINE_BYTES) -> Iterator[bytes]:
-        """What it writes to its standard output, until it has ended; too long a line in pieces."""
-        return pipes.lines(iter(self._hear, b""), most_bytes)
+        """Return the lines of its output until it ends; a line that is too long comes in pieces."""
+        return pipes.split_lines(iter(self._hear, b""), most_bytes)
 
     def whole_lines(self) -> Iterator[bytes]:
-        """The same for those who need whole lines: too long a one ends it."""
+        """Return the lines like `lines`, but end the program at a line that is too long."""
         for line in self.lines():
             if len(line) > _MAX_LINE_BYTES and not self._passed_line:
                 self._passed_line = True
@@ -174,14 +178,14 @@ class Agent:
         return b""
 
     def pause(self) -> None:
-        """Somebody else is at it: its working time stands still until it goes on as often."""
+        """Stop the clock while the agent waits for a person; each call needs one `go_on`."""
         self._clock.pause()
 
     def go_on(self) -> None:
         self._clock.go_on()
 
     def stop(self, error: BaseException) -> None:
-        """End it, and raise this where it was launched: for threads beside that one."""
+        """End it, and raise this error in the thread that launched it; for other threads."""
         self.stopped_by = self.stopped_by or error
         self.end()
 
@@ -189,7 +193,7 @@ class Agent:
         processes.end(self.identity, (MARK, self._order.turn_id))
 
     def problem(self) -> str:
-        """How it ended, if that was not well; once `lines` are at their end."""
+        """Return why it failed, or ""; call it after the last of `lines`."""
         if self._passed_limit:
             limit = self._order.role.limit_seconds
             return f"It was ended because it worked longer than its limit of {limit:g} seconds."
@@ -201,15 +205,15 @@ class Agent:
             return ""
         how = f"with exit code {code}" if code > 0 else f"by {signal.Signals(-code).name}"
         said = self._complaints.decode(errors="replace").strip()
-        return f"It ended {how}: {said}" if said else f"It ended {how} and said nothing about it."
+        return f"It ended {how}: {said}" if said else f"It ended {how} and printed no error."
 
     def close(self) -> None:
         self._clock.stop()
         self.end()
         if processes.lives(self.identity):
             raise GateError(
-                f"process {self.identity.pid} of {self._order.role.name} does not end though it "
-                "was killed: look what holds it, and end it before the run goes on"
+                f"process {self.identity.pid} of {self._order.role.name} did not end after it "
+                "was killed: find the cause, and end it before the run goes on"
             )
         while self._hear():
             pass
@@ -231,7 +235,7 @@ class Agent:
             self._sender.work()
 
     def _watch(self) -> None:
-        # Not yet asked how it ended, its number still stands for it and its group.
+        # Until its exit code is read, its number still belongs to it and its group.
         _await_end(self._process.pid)
         try:
             self.end()
@@ -250,14 +254,14 @@ class Agent:
 
 
 def _await_end(pid: int) -> None:
-    """Wait until a child has ended, and leave its exit code for later."""
+    """Wait until a child has ended; do not read its exit code yet."""
     # On macOS, Python has waitid from 3.13 on.
     if sys.platform == "darwin" and not hasattr(os, "waitid"):
         import select
 
         kinds = select.KQ_EV_ADD | select.KQ_EV_ONESHOT
         ends = select.kevent(pid, select.KQ_FILTER_PROC, kinds, select.KQ_NOTE_EXIT)
-        # One that has ended already is not found any more.
+        # A process that has ended already is not found.
         with closing(select.kqueue()) as queue, suppress(ProcessLookupError):
             queue.control([ends], 1)
         return
@@ -265,7 +269,7 @@ def _await_end(pid: int) -> None:
 
 
 class _WorkingTime:
-    """Counts the time in which nobody is waited for, and says when it is used up."""
+    """Counts the time in which the agent works and waits for no person."""
 
     def __init__(self, limit_seconds: float | None, used_up: Callable[[], None]) -> None:
         self._left = limit_seconds
@@ -276,7 +280,7 @@ class _WorkingTime:
 
     def start(self) -> None:
         if self._left is not None:
-            _thread(self._count)
+            _start_thread(self._count)
 
     def pause(self) -> None:
         with self._changed:
@@ -307,7 +311,7 @@ class _WorkingTime:
         self._used_up()
 
 
-def _thread(work: Callable[[], None]) -> threading.Thread:
+def _start_thread(work: Callable[[], None]) -> threading.Thread:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return thread

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class ClientHost:
-    """Keeps the asks of a call for the thread that may cancel it, and sees that it did.
+    """Keeps the asks of a call for the thread that may cancel it, and sees its cancellation.
 
-    Both orders of a cancel and an ask are handled: the other thread notes why in `cancelled`
-    before it reads `asks`, and a wait reads `cancelled` after it noted its ask.
+    Either may come first. The other thread writes its reason to `cancelled` before it reads `asks`.
+    A wait reads `cancelled` after it has added its ask.
     """
 
     def __init__(self, origin: Origin, asks: list[str], cancelled: Sequence[str]) -> None:

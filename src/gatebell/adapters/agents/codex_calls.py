@@ -1,4 +1,4 @@
-"""What Codex asks to do, as calls that the rules know, and what it is told."""
+"""Translate requests of Codex into calls that the rules know, and decisions into its replies."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ if TYPE_CHECKING:
     from gatebell.ports.agents import Ruling
 
 _SHELL = re.compile(r"/(usr/(local/)?)?bin/(ba|da|z)?sh")
-# A yes to the bare command is no yes to it together with these.
+# A yes to the command alone does not include these.
 _BESIDE_A_COMMAND = ("networkApprovalContext", "additionalPermissions")
 
 
-def calls_of(
+def list_calls(
     request: dict[str, Any], items: Mapping[str, dict[str, Any]], cwd: str
 ) -> Iterator[tuple[str, Any, str]]:
-    """Tool, input and id of each call that a request is about, named as the rules name them.
+    """Yield the tool, input and id of each call of a request, named as in the rules.
 
-    `items` are those that the agent has begun, and `cwd` is the folder it works in.
+    `items` are the items that the agent has begun; `cwd` is its working folder.
     """
     params, method = request["params"], request["method"]
     if method == "item/commandExecution/requestApproval":
-        yield "Bash", _command(params, cwd), params.get("approvalId") or params["itemId"]
+        yield "Bash", _describe_command(params, cwd), params.get("approvalId") or params["itemId"]
     elif method == "item/fileChange/requestApproval":
         item = items.get(params["itemId"], {})
-        for number, (tool, given) in enumerate(_changes(item.get("changes", []))):
+        for number, (tool, given) in enumerate(_list_changes(item.get("changes", []))):
             yield tool, given, f"{params['itemId']}{f'-{number}' if number else ''}"
     elif (params.get("_meta") or {}).get("codex_approval_kind") == "mcp_tool_call":
         for item in list(items.values()):
             if item["type"] == "mcpToolCall" and _is_about(params, item):
-                yield tool_of(item), item["arguments"], item["id"]
+                yield name_tool(item), item["arguments"], item["id"]
                 return
 
 
-def _command(params: dict[str, Any], cwd: str) -> dict[str, Any]:
+def _describe_command(params: dict[str, Any], cwd: str) -> dict[str, Any]:
     given = {"command": unwrap_shell(params.get("command") or "")}
     given |= {name: params[name] for name in _BESIDE_A_COMMAND if params.get(name)}
     if params.get("reason"):
@@ -53,7 +53,7 @@ def _command(params: dict[str, Any], cwd: str) -> dict[str, Any]:
 
 
 def unwrap_shell(line: str) -> str:
-    """The command as the agent wrote it, without the shell that codex puts around it."""
+    """Return the command that the agent wrote, without codex's shell around it."""
     try:
         words = shlex.split(line)
     except ValueError:
@@ -62,7 +62,7 @@ def unwrap_shell(line: str) -> str:
     return words[2] if wrapped else line
 
 
-def _changes(changes: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _list_changes(changes: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     for change in changes:
         change_type = change["kind"]["type"]
         tool, part = ("Write", "content") if change_type == "add" else ("Edit", "diff")
@@ -72,23 +72,25 @@ def _changes(changes: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any
             yield "Write", {"file_path": moved, "moved_from": change["path"]}
 
 
-def tool_of(item: dict[str, Any]) -> str:
+def name_tool(item: dict[str, Any]) -> str:
     return f"mcp__{item['server']}__{item['tool']}"
 
 
 def _is_about(params: dict[str, Any], item: dict[str, Any]) -> bool:
-    """Whether a request means this call: it names server and input, the tool only in a sentence."""
+    """Return whether a request is about this call; it names the tool only in its message."""
     asked = (params["serverName"], params["_meta"].get("tool_params"))
     return asked == (item["server"], item["arguments"]) and f'"{item["tool"]}"' in params["message"]
 
 
-def instead(tool: str, ruling: Ruling) -> str:
+def describe_changed_call(tool: str, ruling: Ruling) -> str:
     allowed = json.dumps(ruling.input, ensure_ascii=False)
     said = f"{ruling.message}\n" if ruling.message else ""
-    return f"{said}Not this, but a changed call was allowed. Make it instead: {tool} {allowed}"
+    return (
+        f"{said}This call was not allowed, but a changed one was. Make this call: {tool} {allowed}"
+    )
 
 
-def reply(method: str, allow: bool) -> dict[str, Any]:
+def build_reply(method: str, allow: bool) -> dict[str, Any]:
     if method == "mcpServer/elicitation/request":
         action = "accept" if allow else "decline"
         return {"action": action, "content": {} if allow else None, "_meta": None}

@@ -1,4 +1,4 @@
-"""Any program of the user's own as an agent: it reads its turn and prints what it has to say."""
+"""Run any program as an agent: it reads its turn from stdin and prints its reply."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _MAX_LINE_BYTES = 1_000_000
 
 
 class CommandDriver:
-    """Runs a role's command in its folder; the turn's text comes on its standard input.
+    """Runs a role's command in its folder, with the turn's text on its standard input.
 
-    GATE_SESSION stays the same over a role's turns, GATE_FRESH is 1 in the first and 0 later.
+    GATE_SESSION stays the same over a role's turns. GATE_FRESH is 1 in the first turn and 0 later.
     """
 
     takes_edits = True
@@ -28,16 +28,16 @@ class CommandDriver:
         return str(uuid4())
 
     def was_turn_sent(self, session: str, turn_id: str) -> bool:
-        """There is no log to tell: a turn that was interrupted is sent again."""
+        """Return False: a command has no log, so an interrupted turn is sent again."""
         return False
 
     def knows(self, session: str) -> bool:
-        """A command keeps its sessions itself."""
+        """Return True: a command keeps its sessions itself."""
         return True
 
     def run(self, order: Order, events: Events) -> Ended:
         name, *words = order.role.command
-        found = agent_process.program(
+        found = agent_process.find_program(
             name, order, f"it is the command of the role {order.role.name}"
         )
         output = bytearray()
@@ -54,11 +54,11 @@ class CommandDriver:
     def join(self, order: Order) -> list[str]:
         if not order.role.join:
             raise UsageError(
-                f"nobody can join {order.role.name}: write the words that open its session as "
-                f"`join` into {order.role.source or 'its role'}, or answer with gate answer"
+                f"{order.role.name} has no session to join: add the command that opens it as "
+                f"`join` to {order.role.source or 'its role'}, or answer with gate answer"
             )
         name, *words = order.role.join
-        found = agent_process.program(
+        found = agent_process.find_program(
             name, order, f"it is the `join` of the role {order.role.name}"
         )
         told = [f"{name}={text}" for name, text in _add_environment(order).environ.items()]
@@ -66,7 +66,7 @@ class CommandDriver:
 
 
 def _add_environment(order: Order) -> Order:
-    # AI_AGENT: whoever asks or answers through gate in its shells is this agent, not a person.
+    # AI_AGENT: calls of gate in its shells come from this agent, not from a person.
     told = {
         "GATE_SESSION": order.session,
         "GATE_FRESH": "1" if order.fresh else "0",

@@ -24,12 +24,12 @@ _POLL_SECONDS = 0.02
 class HookHost:
     """Sees whether the terminal's own dialog was answered, or the agent is gone.
 
-    After a yes in the dialog only the session log shows it, once the tool has run. At a no
+    After a yes in the dialog, only the session log shows it, once the tool has run. After a no,
     Claude Code ends this process with SIGTERM.
     """
 
     def __init__(self, call: Call, origin: Origin, log: str, *, of_helper: bool) -> None:
-        """`of_helper`: a helper of the agent makes the call, and keeps a log of its own."""
+        """`of_helper`: a helper of the agent makes the call, and has its own log."""
         self._call = call
         self._origin = origin
         self._cli = origin.session.partition("/")[0]
@@ -68,11 +68,11 @@ class HookHost:
         return has_result(self._steps(), call_id)
 
     def note_ask(self, ask_id: str) -> None:
-        # The wait has its own end. The alarm was for the time before it.
+        # The wait has its own time limit; the alarm was for the time before it.
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def find_call_id(self) -> str:
-        """From the log, which the host writes at about the time it starts the hook."""
+        """Return the id from the log, which the host writes about when it starts the hook."""
         if not self._log or self._of_helper:
             return ""
         until = time.monotonic() + _LOG_IS_LATE_SECONDS

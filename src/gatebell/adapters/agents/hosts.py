@@ -1,4 +1,4 @@
-"""Agents' own screens, opened for a person with a question to work out: claude, codex, any command."""
+"""Open the agents' own programs for a person with a question: claude, codex, any command."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CLAUDES = ("sonnet", "opus", "haiku", "claude", "inherit", "default")
 
 
 class ClaudeHost:
-    """Claude Code. The session's id is ours, so that it is known before anything is said."""
+    """Claude Code. We choose the session's id, so it is known before the first message."""
 
     def new_session(self) -> str:
         return str(uuid4())
@@ -40,15 +40,15 @@ class ClaudeHost:
         return bool(session_logs.find(AgentCli.CLAUDE, session, os.environ))
 
     def open_session(self, opening: Opening) -> list[str]:
-        order = _order(opening, AgentCli.CLAUDE, opening.model)
+        order = _build_order(opening, AgentCli.CLAUDE, opening.model)
         if not opening.fresh and not self.knows(opening.session):
-            raise _no_conversation(opening.session)
+            raise _build_missing_error(opening.session)
         words = ClaudeDriver().join(order)
-        # The first words are an asker's: nothing they lead to may run before the person saw it.
+        # The asker wrote the first message: the person must see its tool calls before they run.
         words += ["--permission-mode", "default", "--add-dir", opening.files_folder]
         words += ["--mcp-config", opening.mcp_config] if opening.mcp_config else []
         words += ["--append-system-prompt-file", opening.system_file] if opening.system_file else []
-        return [*words, *_first_words(opening)]
+        return [*words, *_build_prompt_arguments(opening)]
 
     def found_session(self, mark: str, since: datetime) -> str:
         return ""
@@ -57,11 +57,11 @@ class ClaudeHost:
         return ClaudeDriver().was_turn_sent(session, mark)
 
     def talk(self, session: str, since: datetime) -> Talk:
-        return _talk(AgentCli.CLAUDE, session, since)
+        return _read_talk(AgentCli.CLAUDE, session, since)
 
 
 class CodexHost:
-    """Codex. It chooses the session's id, which is found in its log by what was said first."""
+    """Codex. It chooses the session's id; we find it in its log by the first message."""
 
     def new_session(self) -> str:
         return ""
@@ -76,19 +76,19 @@ class CodexHost:
                 "codex's own settings"
             )
         if opening.session and not self.knows(opening.session):
-            raise _no_conversation(opening.session)
+            raise _build_missing_error(opening.session)
         model = "" if opening.model.startswith(_CLAUDES) else opening.model
-        words = CodexDriver().join(_order(opening, AgentCli.CODEX, model))
+        words = CodexDriver().join(_build_order(opening, AgentCli.CODEX, model))
         if opening.system_file:
-            told = f"Behave as {opening.system_file} says: read it before anything else."
+            told = f"Follow {opening.system_file}: read it before anything else."
             words += ["-c", f"developer_instructions={json.dumps(told)}"]
-        return [*words, *_first_words(opening)]
+        return [*words, *_build_prompt_arguments(opening)]
 
     def found_session(self, mark: str, since: datetime) -> str:
-        for path in session_logs.of_codex(os.environ, _MAX_LOGS):
+        for path in session_logs.list_codex_logs(os.environ, _MAX_LOGS):
             if os.path.getmtime(path) < since.timestamp():
                 break
-            session = _codex_session(path)
+            session = _read_codex_session(path)
             if session and self.was_told(session, mark):
                 return session
         return ""
@@ -97,13 +97,13 @@ class CodexHost:
         return CodexDriver().was_turn_sent(session, mark)
 
     def talk(self, session: str, since: datetime) -> Talk:
-        return _talk(AgentCli.CODEX, session, since)
+        return _read_talk(AgentCli.CODEX, session, since)
 
 
 class CommandHost:
-    """A command of the user's own; `{prompt_file}` in it stands for the file with the question.
+    """A command of the user; `{prompt_file}` in it is replaced by the file with the question.
 
-    GATE_SESSION stays the same over the sittings of one ask.
+    GATE_SESSION stays the same over the visits of one ask.
     """
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -116,10 +116,12 @@ class CommandHost:
         return True
 
     def open_session(self, opening: Opening) -> list[str]:
-        order = _order(opening, AgentCli.COMMAND, opening.model)
+        order = _build_order(opening, AgentCli.COMMAND, opening.model)
         name, *words = (word.replace("{prompt_file}", opening.prompt_file) for word in self._words)
-        found = agent_process.program(name, order, "it is the session_command of your settings")
-        # AI_AGENT: whoever answers through gate in its shells is this agent, not a person.
+        found = agent_process.find_program(
+            name, order, "it is the session_command of your settings"
+        )
+        # AI_AGENT: calls of gate in its shells come from this agent, not from a person.
         told = {
             "AI_AGENT": opening.session,
             "GATE_SESSION": opening.session,
@@ -138,7 +140,7 @@ class CommandHost:
         return None
 
 
-def _order(opening: Opening, cli: str, model: str) -> Order:
+def _build_order(opening: Opening, cli: str, model: str) -> Order:
     return Order(
         turn_id=opening.mark,
         role=Role("session", "", cli=cli, model=model),
@@ -152,20 +154,20 @@ def _order(opening: Opening, cli: str, model: str) -> Order:
     )
 
 
-def _first_words(opening: Opening) -> list[str]:
-    # Whatever they begin with, they are no option.
+def _build_prompt_arguments(opening: Opening) -> list[str]:
+    # After "--", the prompt cannot be read as an option.
     return ["--", opening.prompt] if opening.prompt else []
 
 
-def _no_conversation(session: str) -> MissingAgentError:
+def _build_missing_error(session: str) -> MissingAgentError:
     return MissingAgentError(
         f"there is no conversation {session} on this machine: it was begun elsewhere, or its log "
         "was deleted"
     )
 
 
-def _codex_session(path: str) -> str:
-    """The id that the first record of a log gives, of a conversation of its own."""
+def _read_codex_session(path: str) -> str:
+    """Return the session id in the first record of a log, or ""."""
     first: Any = {}
     with suppress(OSError, ValueError, RecursionError), open(path, "rb") as file:
         first = json.loads(file.readline())
@@ -174,7 +176,7 @@ def _codex_session(path: str) -> str:
     return session if isinstance(session, str) else ""
 
 
-def _talk(cli: str, session: str, since: datetime) -> Talk:
+def _read_talk(cli: str, session: str, since: datetime) -> Talk:
     said: list[Said] = []
     problem = ""
     for step in session_logs.read(cli, session_logs.find(cli, session, os.environ), _MAX_LOG_BYTES):

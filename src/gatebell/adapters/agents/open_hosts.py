@@ -1,4 +1,4 @@
-"""The programs with a screen of their own, in which people and agents talk."""
+"""Open the programs with their own screen, in which people and agents talk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SessionHosts:
-    """Those that this machine has."""
+    """The programs of this machine."""
 
     def open(self, cli: str) -> Host:
         # Imported here: each command that waits has this object, and few open a program.
@@ -29,8 +29,8 @@ class SessionHosts:
             case AgentCli.COMMAND:
                 if not (words := settings_file.session_command(os.environ)):
                     raise UsageError(
-                        "session_command is not set: name the command that is opened in "
-                        f"{folders.settings_file(os.environ)}, or in GATE_SESSION_COMMAND"
+                        "session_command is not set: write the command to open into "
+                        f"{folders.settings_file(os.environ)}, or set GATE_SESSION_COMMAND"
                     )
                 return programs.CommandHost(words)
-        raise UsageError(f"no session can be opened in {cli}: gate answer takes the answer, too")
+        raise UsageError(f"no session can be opened in {cli}: answer with gate answer")

@@ -1,4 +1,4 @@
-"""Pipes to and from an agent: whoever is at their other ends can neither hold us up nor fill us."""
+"""Pipes to and from an agent that can neither block this process nor fill its memory."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 CHUNK_BYTES = 65_536
-# As much as a pipe can hold.
+# The most that a pipe can hold.
 _MAX_LAST_BYTES = 1_048_576
 _MAX_UNSENT_BYTES = 16_000_000
 
 
 class Over:
-    """That an agent is gone, as something that can be waited for together with its pipes."""
+    """The end of an agent, as a file descriptor that can be polled together with its pipes."""
 
     def __init__(self) -> None:
         self.end, self._other_end = os.pipe()
@@ -34,9 +34,9 @@ class Over:
 
 
 def read(pipe: int, over: Over) -> Iterator[bytes]:
-    """What comes out of a pipe; once it is over, no more than the pipe may hold.
+    """Yield the chunks of a pipe; once `over` has come, at most as much as a pipe can hold.
 
-    What an agent has written is in the pipe by then; whoever escaped from it may go on writing.
+    The agent's output is in the pipe then, but a process that escaped may go on writing.
     """
     os.set_blocking(pipe, False)
     while not _is_over(pipe, select.POLLIN, over):
@@ -51,8 +51,8 @@ def read(pipe: int, over: Over) -> Iterator[bytes]:
             yield some
 
 
-def lines(chunks: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
-    """The lines of what was read, each with its end; a longer one in pieces longer than that."""
+def split_lines(chunks: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
+    """Yield complete lines, with their ends; a line above the limit comes in pieces."""
     line = bytearray()
     for chunk in chunks:
         *ends, rest = chunk.split(b"\n")
@@ -68,7 +68,7 @@ def lines(chunks: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
 
 
 class Sender:
-    """Writes to a pipe on a thread of its own, as fast as it is read at the other end."""
+    """Writes to a pipe on its own thread, as fast as the other end reads."""
 
     def __init__(self, pipe: int, over: Over) -> None:
         os.set_blocking(pipe, False)
@@ -82,20 +82,20 @@ class Sender:
         with self._counting:
             if self._finished:
                 return
-            # What it makes us reply must not pile up here while it reads nothing.
+            # Replies must not pile up here while the agent reads nothing.
             if self._unsent_bytes > _MAX_UNSENT_BYTES:
-                raise GateError("the agent does not read what it is told, and was ended")
+                raise GateError("the agent did not read its input, so it was ended")
             self._unsent_bytes += len(text)
         self._texts.put(text)
 
     def finish(self) -> None:
-        """Nothing more will be sent."""
+        """Declare that nothing more will be sent."""
         with self._counting:
             self._finished = True
         self._texts.put(None)
 
     def work(self) -> None:
-        """Send all there is until it is finished; what cannot be sent any more is nothing."""
+        """Write all texts until `finish`; drop those that can no longer be written."""
         while (text := self._texts.get()) is not None:
             with suppress(BrokenPipeError):
                 self._write(memoryview(text))
@@ -109,7 +109,7 @@ class Sender:
 
 
 def _is_over(pipe: int, event: int, over: Over) -> bool:
-    """Wait until a pipe is ready, or it is over."""
+    """Wait until a pipe is ready or the agent is gone; return whether it is gone."""
     poll = select.poll()
     poll.register(pipe, event)
     poll.register(over.end, select.POLLIN)

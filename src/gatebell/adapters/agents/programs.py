@@ -1,4 +1,4 @@
-"""Which driver talks to which agent."""
+"""Choose the driver for each agent program."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ class AgentPrograms:
 
                 return CommandDriver()
         raise UsageError(
-            f"no agent is started as {role.cli!r}: write cli: claude, cli: codex or command: [...] "
+            f"unknown cli {role.cli!r}: write cli: claude, cli: codex or command: [...] "
             f"into the role {role.name}"
         )

@@ -1,4 +1,4 @@
-"""Python functions in the place of an agent's program."""
+"""Run Python functions in place of an agent's program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PythonDriver:
-    """Calls a function with what would be sent; what it returns is its signal, words or value."""
+    """Calls a function with the prompt; it returns a signal, words or a value."""
 
     takes_edits = True
 
@@ -26,11 +26,11 @@ class PythonDriver:
         return ""
 
     def was_turn_sent(self, session: str, turn_id: str) -> bool:
-        """It keeps no log: an interrupted function is called again."""
+        """Return False: a function has no log, so an interrupted one is called again."""
         return False
 
     def knows(self, session: str) -> bool:
-        """A function has none that could be gone."""
+        """Return True: a function has no session that could be lost."""
         return True
 
     def run(self, order: Order, events: Events) -> Ended:
@@ -41,9 +41,9 @@ class PythonDriver:
                 given = json.dumps(
                     signal or {"status": SignalStatus.DONE, "value": given}, allow_nan=False
                 )
-        except Exception as error:  # whatever it raises, the flow decides what to do about it
+        except Exception as error:  # the flow decides about any error
             return Ended(ok=False, words="", problem=describe(error))
         return Ended(ok=True, words=given)
 
     def join(self, order: Order) -> list[str]:
-        raise UsageError("a Python function has no session that a person could join")
+        raise UsageError("a Python function has no session to join: answer with gate answer")

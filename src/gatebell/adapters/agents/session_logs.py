@@ -1,6 +1,6 @@
-"""The session logs that agents keep: what was said and done, and which calls have a result.
+"""Read the agents' session logs: words, tool calls, and which calls have a result.
 
-Only the end of a log is read. One that is missing, foreign or torn has nothing to tell.
+Only the end of a log is read. A missing, foreign or damaged log counts as empty.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 _MAX_BYTES = 1_000_000
-# What claude itself puts in a person's mouth: output of their commands, news of helpers and other
-# sessions, reminders, and that they pressed Esc. Its own tags have a hyphen.
+# Claude Code logs these as messages of the person: output of commands, news of helpers and other
+# sessions, reminders, and the Esc key. Its own tags have a hyphen.
 _NOT_TYPED = re.compile(r"<[a-z]+(?:-[a-z]+)+[ >]|\[Request interrupted by user")
 
 
 def find(cli: str, session: str, environ: Mapping[str, str], ending: str = ".jsonl") -> str:
-    """Where this session's log is, or nothing."""
-    # The id becomes part of a path, and a word of a command line that must not be an option.
+    """Return the path of this session's log, or ""."""
+    # The id becomes part of a path, and an argument that must not be read as an option.
     if not session[:1].isalnum() or not all(c.isalnum() or c in "-_" for c in session):
         return ""
     if cli == AgentCli.CLAUDE:
         base = environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
-        return _newest(os.path.join(base, "projects"), f"{session}{ending}", 1)
+        return _find_newest(os.path.join(base, "projects"), f"{session}{ending}", 1)
     if cli == AgentCli.CODEX:
         base = environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
-        return _newest(os.path.join(base, "sessions"), f"-{session}{ending}", 3)
+        return _find_newest(os.path.join(base, "sessions"), f"-{session}{ending}", 3)
     return ""
 
 
 def is_kept(cli: str, session: str, environ: Mapping[str, str]) -> bool:
-    """Whether its program can go on with this session: an empty log is as good as none."""
-    # Codex compresses logs that nobody has used for long, and goes on with them all the same.
+    """Return whether the program can go on with this session; an empty log counts as none."""
+    # Codex compresses logs that were unused for long, and can still go on with them.
     path = find(cli, session, environ) or find(cli, session, environ, ".jsonl.zst")
     try:
         return bool(path) and os.stat(path).st_size > 0
@@ -48,8 +48,8 @@ def is_kept(cli: str, session: str, environ: Mapping[str, str]) -> bool:
         return False
 
 
-def _newest(folder: str, ending: str, depth: int) -> str:
-    """The file with this ending so many folders down, looked for in the newest names first."""
+def _find_newest(folder: str, ending: str, depth: int) -> str:
+    """Return the newest file with this ending, `depth` folders down, or ""."""
     try:
         names = sorted(os.listdir(folder), reverse=True)
     except OSError:
@@ -57,16 +57,16 @@ def _newest(folder: str, ending: str, depth: int) -> str:
     for name in names:
         path = os.path.join(folder, name)
         if depth:
-            if found := _newest(path, ending, depth - 1):
+            if found := _find_newest(path, ending, depth - 1):
                 return found
         elif name.endswith(ending) and (ending[0] == "-" or name == ending):
             return path
     return ""
 
 
-def of_codex(environ: Mapping[str, str], most: int) -> list[str]:
-    """The newest logs of codex: their names begin with when they were begun."""
-    # Imported here: hooks look at logs all the time, and never at all of them.
+def list_codex_logs(environ: Mapping[str, str], most: int) -> list[str]:
+    """Return the newest logs of codex; their names begin with their start time."""
+    # Imported here: hooks often read one log, and never list all of them.
     import glob
 
     base = glob.escape(environ.get("CODEX_HOME") or os.path.expanduser("~/.codex"))
@@ -75,10 +75,10 @@ def of_codex(environ: Mapping[str, str], most: int) -> list[str]:
 
 
 def read(cli: str, path: str, most_bytes: int = _MAX_BYTES) -> list[Step]:
-    """The steps at the end of a log, oldest first; none where there is no path.
+    """Return the steps at the end of a log, oldest first; none without a path.
 
     Raises:
-        UsageError: There is a path, and no log of this program can be read.
+        UsageError: Logs of this program cannot be read.
     """
     if not path:
         return []
@@ -87,7 +87,7 @@ def read(cli: str, path: str, most_bytes: int = _MAX_BYTES) -> list[Step]:
         known = " and ".join(READERS)
         raise UsageError(f"a session log of {cli} cannot be read: only those of {known} can")
     found: list[Step] = []
-    for line in _last_lines(path, most_bytes):
+    for line in _read_last_lines(path, most_bytes):
         try:
             found += [step for step in steps(json.loads(line)) if _is_sound(step)]
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -96,14 +96,14 @@ def read(cli: str, path: str, most_bytes: int = _MAX_BYTES) -> list[Step]:
 
 
 def _is_sound(step: Step) -> bool:
-    """A foreign log may hold anything where a text is expected."""
+    """Return whether its fields have the expected types; a foreign log may contain anything."""
     texts = (step.text, step.tool, step.call_id, step.at)
     return all(isinstance(text, str) for text in texts) and isinstance(step.input, dict | None)
 
 
-def _last_lines(path: str, most_bytes: int) -> list[bytes]:
+def _read_last_lines(path: str, most_bytes: int) -> list[bytes]:
     try:
-        # Without blocking: a pipe in the log's place must not hold the asker up.
+        # Without blocking: a pipe in place of the log must not hold up the asker.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return []
@@ -116,7 +116,7 @@ def _last_lines(path: str, most_bytes: int) -> list[bytes]:
     return lines[1:] if size > most_bytes else lines
 
 
-def _claude(record: Any) -> Iterator[Step]:
+def _parse_claude(record: Any) -> Iterator[Step]:
     at = record.get("timestamp", "")
     if any(record.get(sign) for sign in ("isSidechain", "isMeta", "isCompactSummary")):
         return
@@ -127,7 +127,7 @@ def _claude(record: Any) -> Iterator[Step]:
     content = record["message"]["content"]
     blocks: Any = [{"type": "text", "text": content}] if isinstance(content, str) else content
     speaker = StepKind.PROMPT if record["type"] == "user" else StepKind.WORDS
-    # What its service refused stands there as if the agent had said it.
+    # Claude Code logs an error of its service like a message of the agent.
     speaker = StepKind.PROBLEM if record.get("isApiErrorMessage") else speaker
     for block in blocks:
         if (
@@ -144,14 +144,14 @@ def _claude(record: Any) -> Iterator[Step]:
             yield Step(StepKind.RESULT, "", call_id=block["tool_use_id"], at=at)
 
 
-def _codex(record: Any) -> Iterator[Step]:
+def _parse_codex(record: Any) -> Iterator[Step]:
     item, at = record["payload"], record.get("timestamp", "")
     if record["type"] != "response_item":
         return
     if item["type"] == "message" and item["role"] in ("user", "assistant"):
         text = "\n".join(part.get("text", "") for part in item["content"])
         speaker = StepKind.PROMPT if item["role"] == "user" else StepKind.WORDS
-        # What the host itself puts in stands in tags.
+        # Messages that the host adds begin with a tag.
         if speaker == StepKind.WORDS or not text.startswith("<"):
             yield Step(speaker, text, at=at)
     elif item["type"] == "function_call":
@@ -166,6 +166,6 @@ def _codex(record: Any) -> Iterator[Step]:
 
 
 READERS: dict[str, Callable[[Any], Iterator[Step]]] = {
-    AgentCli.CLAUDE: _claude,
-    AgentCli.CODEX: _codex,
+    AgentCli.CLAUDE: _parse_claude,
+    AgentCli.CODEX: _parse_codex,
 }

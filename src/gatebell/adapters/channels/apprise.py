@@ -1,4 +1,4 @@
-"""Everything that Apprise knows: ntfy, mail, Slack and a hundred others, each by its address."""
+"""Send through Apprise: ntfy, mail, Slack and a hundred others, each by its address."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class AppriseChannel:
 
     def send(self, message: NotificationMessage) -> None:
         try:
-            # Imported here: it takes as long as everything else together, and is an extra.
+            # Imported here: it loads as slowly as everything else together, and is an extra.
             import apprise
         except ImportError:
             raise DeliveryError(
                 "this route needs Apprise: pip install 'gatebell[notify]'"
             ) from None
-        # Its words may hold the address, and this process may keep a log.
+        # Its log messages may contain the address, and this process may keep a log.
         logging.getLogger("apprise").propagate = False
-        # Its own limit ends nothing, and the thread it leaves behind keeps the process from ending.
+        # Its own time limit leaves a thread behind that keeps this process from ending.
         asset = apprise.AppriseAsset(async_mode=False, secure_logging=True, service_timeout=0)
         sender = apprise.Apprise(asset=asset)
         if not sender.add(self._url):
             raise DeliveryError(
-                "Apprise cannot make out this address: compare it with Apprise's page about "
+                "Apprise does not understand this address: compare it with Apprise's page about "
                 "that service"
             )
         result = sender.notify(
@@ -42,14 +42,14 @@ class AppriseChannel:
             notify_type="warning" if message.priority <= Priority.HIGH else "info",
         )
         if not result:
-            raise DeliveryError(_problem(result))
+            raise DeliveryError(_describe_problem(result))
 
 
-def _problem(result: Any) -> str:
-    """What Apprise complained of, without its words: they may hold the address."""
+def _describe_problem(result: Any) -> str:
+    """Describe Apprise's error without its own words: they may contain the address."""
     said = " ".join(entry.message for entry in result.logs())
     if code := re.search(r"error=(\d{3})\b", said):
         return f"the service answered {code[1]}"
     if "onnection error" in said:
         return "the service cannot be reached, or did not answer in time"
-    return "Apprise could not send it: check the address, and what the service says of it"
+    return "Apprise could not send the message: check the address, and the service's own log"

@@ -1,4 +1,4 @@
-"""A command of the user's own; what it should say comes by variables and on stdin."""
+"""Send by a command of the user; it gets the message in variables and on stdin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gatebell.domain.notifications.messages import NotificationMessage
 
 _LIMIT_SECONDS = 30.0
-# What lets people in is none of its business.
+# The command must not get the token that signs people in.
 _KEPT_FROM_IT = ("GATE_TOKEN",)
 
 
@@ -30,9 +30,9 @@ class CommandChannel:
         del told["document"]
         process = subprocess.Popen(
             ["/bin/sh", "-c", self._command],
-            # Not where an agent works: a name in the command must not find a file of its own.
+            # Not the agent's folder: a name in the command must not find a file there.
             cwd=os.path.expanduser("~"),
-            env=environ | _variables(message),
+            env=environ | _build_variables(message),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -45,14 +45,14 @@ class CommandChannel:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             raise DeliveryError(
-                f"the command was ended after {self._limit_seconds:g} seconds: let it put "
-                "what takes long into the background"
+                f"the command was ended after {self._limit_seconds:g} seconds: run "
+                "slow work in the background"
             ) from None
         if process.returncode:
             raise DeliveryError(f"the command ended with exit code {process.returncode}")
 
 
-def _variables(message: NotificationMessage) -> dict[str, str]:
+def _build_variables(message: NotificationMessage) -> dict[str, str]:
     return {
         "GATE_NOTICE_ID": message.id,
         "GATE_KIND": message.kind,

@@ -1,4 +1,4 @@
-"""The desktop of whoever sits at this machine: notify-send, or osascript on a Mac."""
+"""Show notifications on the desktop of this machine: notify-send, or osascript on a Mac."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ class DesktopChannel:
         self._limit_seconds = limit_seconds
 
     def send(self, message: NotificationMessage) -> None:
-        words = _mac(message) if self._platform == "darwin" else _linux(message)
+        words = (
+            _build_mac_command(message)
+            if self._platform == "darwin"
+            else _build_linux_command(message)
+        )
         try:
             ended = subprocess.run(
                 words,
@@ -34,7 +38,7 @@ class DesktopChannel:
             )
         except OSError:
             raise DeliveryError(
-                f"{words[0]} is not installed, so there is no desktop to tell"
+                f"{words[0]} is not installed: install it, or remove the desktop route"
             ) from None
         except subprocess.TimeoutExpired:
             raise DeliveryError(f"{words[0]} took too long") from None
@@ -44,17 +48,17 @@ class DesktopChannel:
             )
 
 
-def _body(message: NotificationMessage) -> str:
+def _build_body(message: NotificationMessage) -> str:
     return f"{message.body}\n{message.link}" if message.link else message.body
 
 
-def _linux(message: NotificationMessage) -> list[str]:
+def _build_linux_command(message: NotificationMessage) -> list[str]:
     urgency = _URGENCY.get(message.priority, "normal")
-    # The body is markup, the title is not.
-    body = _body(message).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    # The body is markup; the title is not.
+    body = _build_body(message).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     options = ["--app-name=gatebell", f"--urgency={urgency}"]
     return ["notify-send", *options, "--", message.title, body]
 
 
-def _mac(message: NotificationMessage) -> list[str]:
-    return ["osascript", "-e", _SCRIPT, "--", message.title, _body(message)]
+def _build_mac_command(message: NotificationMessage) -> list[str]:
+    return ["osascript", "-e", _SCRIPT, "--", message.title, _build_body(message)]

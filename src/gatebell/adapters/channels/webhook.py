@@ -1,4 +1,4 @@
-"""A program that takes events over HTTP, signed as Standard Webhooks prescribe."""
+"""Send events over HTTP, signed by the Standard Webhooks specification."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class WebhookChannel:
         headers |= self._signature(message.id, body)
         request = Request(self._url, body, headers, method="POST")  # noqa: S310 - parse_route lets http and https through
         line = _Line()
-        # The limit of a socket counts anew with every byte, and bytes may come for ever.
+        # A socket's own limit restarts with every byte, and bytes may come for ever.
         over = threading.Timer(self._limit_seconds, line.cut)
         over.daemon = True
         over.start()
         try:
-            # What it answers is not read: that it took the event is all there is to know.
+            # The response body is not read: the status is enough.
             build_opener(_NoRedirects, line).open(request, timeout=self._limit_seconds).close()
             if line.is_cut():
                 raise TimeoutError
@@ -67,8 +67,8 @@ class WebhookChannel:
         if is_cut or isinstance(getattr(error, "reason", error), TimeoutError):
             return f"the webhook did not answer within {self._limit_seconds:g} seconds"
         if isinstance(error, URLError):
-            return f"the webhook cannot be reached: {_reason(error)}"
-        return f"the webhook broke off: {type(error).__name__}"
+            return f"the webhook cannot be reached: {_describe_reason(error)}"
+        return f"the connection to the webhook failed: {type(error).__name__}"
 
     def _signature(self, message_id: str, body: bytes) -> dict[str, str]:
         seconds = str(int(self._now().timestamp()))
@@ -81,7 +81,7 @@ class WebhookChannel:
 
 
 class _Line(HTTPHandler, HTTPSHandler):
-    """Makes the connection, and can cut it off at any moment, so that whoever reads from it ends."""
+    """Makes the connection, and can cut it at any moment, which ends a pending read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class _Line(HTTPHandler, HTTPSHandler):
         return make_connection
 
     def _keep(self, end: socket.socket) -> None:
-        # A second end of its own: the first changes hands when TLS begins.
+        # A duplicate: TLS takes over the first descriptor.
         self._end = end.dup()
         if self.is_cut():
             self.cut()
@@ -126,15 +126,15 @@ class _Connection(HTTPConnection):
 
 
 class _TlsConnection(HTTPSConnection, _Connection):
-    """The end is kept before TLS begins: that, too, may never come to an end."""
+    """The descriptor is kept before TLS begins: the handshake may also hang."""
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """An event goes where the user sent it, and nowhere else."""
+    """Follows no redirect: an event goes only to the address of the user."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
 
-def _reason(error: URLError) -> str:
+def _describe_reason(error: URLError) -> str:
     return getattr(error.reason, "strerror", None) or type(error.reason).__name__

@@ -1,4 +1,4 @@
-"""One dialog is one process; how that ends is no answer, only what it says before."""
+"""Show one dialog as one process; its output is the answer, never its exit alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.adapters.dialogs import texts
-from gatebell.adapters.dialogs.replies import CLOSED_BY_US, nothing
+from gatebell.adapters.dialogs.replies import CLOSED_BY_US, build_nothing
 from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert_line
 from gatebell.ports.dialogs import VALUE, Reply, Showing
@@ -20,20 +20,20 @@ from gatebell.ports.dialogs import VALUE, Reply, Showing
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# Nobody has read a question by then; what they typed was meant for another window.
+# Too fast to have read the question: the typing was meant for another window.
 _HASTY_SECONDS = 1.0
-# The program closes by itself when the time is over, and then tells what was typed.
+# The program closes by itself at the end of its time, and then returns the draft.
 _GRACE_SECONDS = 2.0
 _ENDS_WITHIN_SECONDS = 1.0
 _MAX_OPTIONS = 200
-# What lets people in, and the mark of an agent's turn.
+# The token that signs people in, and the mark of an agent's turn.
 _KEPT_FROM_IT = ("GATE_TOKEN", "GATE_TURN")
-# A line means that the program is over; an end without one, that we are.
+# A line means that the program has ended; an end of file means that this process has.
 _WATCH = ("/bin/sh", "-c", 'read -r line || kill "$1"', "sh")
 
 
 class Ended(NamedTuple):
-    """A dialog's process, when it is over."""
+    """The exit code and output of a dialog's process."""
 
     code: int
     out: str
@@ -45,18 +45,18 @@ class Tool(NamedTuple):
     name: str
     program: str
     command: Callable[[Showing, str], list[str]]
-    """Its words for what is to be shown; the second is a nonce for its reply."""
+    """Returns its command line; the second argument is a nonce for its reply."""
     read: Callable[[Showing, Ended, str], Reply]
     feed: Callable[[Showing, str], str] = lambda _showing, _nonce: ""
-    """A line for its standard input, which stays open as long as we live: it ends with us."""
+    """Returns a line for its standard input, which stays open while this process lives."""
     takes_all: bool = False
-    """It can show whatever there is, and guards itself against hasty hands."""
+    """It can show everything, and itself ignores answers that come too fast."""
     at_terminal: bool = False
-    """It is shown in our terminal, and its reply comes where others have errors."""
+    """It is shown in our terminal, and writes its reply to stderr."""
 
 
 class ProgramDialog:
-    """The door `Dialog`, by one of these programs."""
+    """The port `Dialog`, by one of these programs."""
 
     def __init__(
         self,
@@ -77,24 +77,26 @@ class ProgramDialog:
         if (
             showing.kind == AskKind.APPROVAL
             and not tool.takes_all
-            and not texts.body(showing).whole
+            and not texts.build_body(showing).whole
         ):
-            return nothing(f"it is too long to be approved in {tool.name}: look at it elsewhere")
+            return build_nothing(
+                f"it is too long to approve in {tool.name}: use gate show and gate answer"
+            )
         if len(showing.options) > _MAX_OPTIONS:
-            return nothing(f"{len(showing.options)} options are too many for a window")
+            return build_nothing(f"{len(showing.options)} options are too many for a window")
         nonce = secrets.token_hex(16)
         began = self._monotonic()
         try:
             ended, said = self._run(showing, nonce)
         except (OSError, ValueError) as error:
-            return nothing(f"{tool.name} cannot be started: {error}")
+            return build_nothing(f"{tool.name} cannot be started: {error}")
         if ended is None:
-            return nothing(said)
+            return build_nothing(said)
         reply = tool.read(showing, ended, nonce)
         if reply.outcome == VALUE:
             if self._monotonic() - began < _HASTY_SECONDS and not tool.takes_all:
                 kept = reply.value if showing.kind == AskKind.TEXT else ""
-                return nothing("it came before anybody could have read the question", kept)
+                return build_nothing("the answer came too fast to have read the question", kept)
             return reply
         return reply._replace(why=f"{reply.why}{said}") if reply.why else reply
 
@@ -111,10 +113,10 @@ class ProgramDialog:
         with _Descriptor(our_end):
             with _Descriptor(their_end), self._lock:
                 if self._closed:
-                    return None, "it was closed before it was shown"
+                    return None, "the window was closed before it was shown"
                 process = self._process = subprocess.Popen(
                     tool.command(showing, nonce),
-                    # Not where an agent works: nothing may be found there by its name.
+                    # Not the agent's folder: no program may be found there by its name.
                     cwd=os.path.expanduser("~"),
                     env=self._environ,
                     stdin=None if tool.at_terminal else their_end if line else subprocess.DEVNULL,
@@ -143,23 +145,23 @@ class ProgramDialog:
             self._end(process)
             out, err = process.communicate()
         finally:
-            # Whatever happens here: no window stays that nobody listens to.
+            # In any case, no window stays open without a reader.
             self._end(process)
             process.wait()
             feed.join()
-        # Whoever was quick enough has answered all the same.
+        # An answer given just before still counts.
         if self._closed and process.returncode < 0:
             return None, CLOSED_BY_US
         if is_late:
-            return None, "the time was over"
+            return None, "the time is over"
         text = (err if self._tool.at_terminal else out).decode("utf-8", "replace")
-        said = "" if self._tool.at_terminal else _last_line(err)
+        said = "" if self._tool.at_terminal else _read_last_line(err)
         return Ended(process.returncode, text), said
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         if process.poll() is not None:
             return
-        # First gently: it may have something to tell that was typed, or a terminal to tidy up.
+        # Terminate first: it may still return a draft, or restore its terminal.
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
             process.wait(_ENDS_WITHIN_SECONDS)
@@ -171,7 +173,7 @@ class ProgramDialog:
 
 
 def _watch(pid: int, their_end: int) -> subprocess.Popen[bytes] | None:
-    """Ends that process when we are killed, which most programs do not notice."""
+    """Start a process that ends the dialog if we are killed; most dialogs do not notice."""
     with suppress(OSError):
         return subprocess.Popen(
             [*_WATCH, str(pid)],
@@ -192,7 +194,7 @@ def _dismiss(watcher: subprocess.Popen[bytes], our_end: int) -> None:
 
 
 class _Feed(threading.Thread):
-    """Writes on a thread: a program that does not read must not hold us up."""
+    """Writes on a thread: a program that does not read must not block us."""
 
     def __init__(self, descriptor: int, line: str) -> None:
         super().__init__(name="dialog-feed", daemon=True)
@@ -201,14 +203,14 @@ class _Feed(threading.Thread):
 
     def run(self) -> None:
         rest = self._line
-        # A program that has gone reads nothing, and its exit code tells of it.
+        # A program that has ended reads nothing; its exit code shows that.
         with suppress(OSError):
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
 
 
 class _Descriptor:
-    """Closes it at the end."""
+    """Closes a file descriptor at the end of a block."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -220,13 +222,13 @@ class _Descriptor:
         os.close(self._descriptor)
 
 
-def _last_line(err: bytes) -> str:
+def _read_last_line(err: bytes) -> str:
     lines = err.decode("utf-8", "replace").strip().splitlines()
     return f" ({inert_line(lines[-1], 200)})" if lines else ""
 
 
-def ended_oddly(ended: Ended) -> Reply:
-    """What a program that ends without our reply leaves behind."""
+def describe_odd_end(ended: Ended) -> Reply:
+    """Return the reply for a program that ended without one."""
     if ended.code < 0:
-        return nothing(f"the window was ended by signal {-ended.code}")
-    return nothing("the window was closed, or could not be shown")
+        return build_nothing(f"the window was ended by signal {-ended.code}")
+    return build_nothing("the window was closed, or could not be shown")

@@ -1,4 +1,4 @@
-"""Which programs can show dialogs here, best first, and why the others cannot."""
+"""Find the programs that can show dialogs here, best first, and why others cannot."""
 
 from __future__ import annotations
 
@@ -27,60 +27,60 @@ _KNOCK_SECONDS = 1.0
 _FIRST_PORT, _MAX_DIGITS = 6000, 5
 
 
-def dialog(tool: str, environ: Mapping[str, str]) -> ProgramDialog:
+def build_dialog(tool: str, environ: Mapping[str, str]) -> ProgramDialog:
     return ProgramDialog(_BY_NAME[tool], environ)
 
 
-def first(environ: Mapping[str, str]) -> str:
-    """The best one that works here; empty when none does."""
+def find_first(environ: Mapping[str, str]) -> str:
+    """Return the best program that works here, or ""."""
     for tool in TOOLS:
-        if not problem(tool, environ):
+        if not find_problem(tool, environ):
             return tool.name
     return ""
 
 
 def find_tools(environ: Mapping[str, str]) -> list[Found]:
-    return [Found(tool.name, problem(tool, environ)) for tool in TOOLS]
+    return [Found(tool.name, find_problem(tool, environ)) for tool in TOOLS]
 
 
-def problem(tool: Tool, environ: Mapping[str, str]) -> str:
-    """Why this one cannot be used here; empty when it can."""
+def find_problem(tool: Tool, environ: Mapping[str, str]) -> str:
+    """Return why this program cannot be used here, or ""."""
     if not shutil.which(tool.program, path=environ.get("PATH")):
         return f"{tool.program} is not installed"
     if tool is OSASCRIPT:
         return ""
     if tool is DIALOG:
-        return "" if os.isatty(0) and os.isatty(1) else "this is no terminal"
+        return "" if os.isatty(0) and os.isatty(1) else "this is not a terminal"
     if tool is TKINTER:
         return _find_tkinter_problem(environ)
     return _find_display_problem(environ)
 
 
 def _find_display_problem(environ: Mapping[str, str]) -> str:
-    """A terminal may remember a display that has gone."""
+    """Return why the display cannot be used, or ""; DISPLAY may name a closed one."""
     display = environ.get("DISPLAY", "")
-    # Of Wayland, and of a path (XQuartz), the program itself finds out.
+    # For Wayland, and for a path (XQuartz), the program itself checks.
     if environ.get("WAYLAND_DISPLAY") or display.startswith("/"):
         return ""
     host, _, screen = display.rpartition(":")
     number = screen.partition(".")[0]
     if not number.isdecimal() or len(number) > _MAX_DIGITS:
-        return "there is no display: DISPLAY does not name one"
+        return "there is no display: DISPLAY is not set to one"
     try:
-        _knock(host, int(number))
+        _try_display(host, int(number))
     except (OSError, OverflowError, UnicodeError) as error:
         return f"the display {inert_line(display, 40)} cannot be reached: {error}"
     return ""
 
 
-def _knock(host: str, number: int) -> None:
+def _try_display(host: str, number: int) -> None:
     if host not in ("", "unix"):
         socket.create_connection((host, _FIRST_PORT + number), _KNOCK_SECONDS).close()
         return
     with socket.socket(socket.AF_UNIX) as one:
         one.settimeout(_KNOCK_SECONDS)
-        path = f"/tmp/.X11-unix/X{number}"  # noqa: S108 - where every server has it
-        # Where /tmp is somebody else's, Linux has it under an abstract name, too.
+        path = f"/tmp/.X11-unix/X{number}"  # noqa: S108 - the fixed path of X servers
+        # With a private /tmp, Linux also offers the socket under an abstract name.
         try:
             one.connect(path)
         except FileNotFoundError:
@@ -99,7 +99,7 @@ def _find_tkinter_problem(environ: Mapping[str, str]) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return "no window came up in time"
+        return "no window opened in time"
     if not tried.returncode:
         return ""
     said = tried.stderr.decode("utf-8", "replace").strip().splitlines() or [""]

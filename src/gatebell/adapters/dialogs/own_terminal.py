@@ -1,16 +1,13 @@
-"""The terminal of this process, by lines."""
+"""Read and write lines on the terminal of this process."""
 
 from __future__ import annotations
 
 import select
 import sys
-from contextlib import suppress
-
-from gatebell.domain.text.display import inert_line
 
 
 class OwnTerminal:
-    """The streams of this process, whatever is at their other end."""
+    """The streams of this process, terminal or not."""
 
     def is_attended(self) -> bool:
         streams = (sys.stdin, sys.stdout)
@@ -23,7 +20,7 @@ class OwnTerminal:
         print(label, end="", flush=True)
 
     def is_line_ready(self) -> bool:
-        # A pipe or a file has its lines ready, or ends.
+        # A pipe or a file has its lines ready, or has ended.
         return not sys.stdin.isatty() or bool(select.select([sys.stdin], [], [], 0)[0])
 
     def read_line(self) -> str:
@@ -38,7 +35,3 @@ class OwnTerminal:
             import termios
 
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-
-    def warn(self, words: str) -> None:
-        with suppress(OSError):
-            print(f"gate: {inert_line(words)}", file=sys.stderr, flush=True)

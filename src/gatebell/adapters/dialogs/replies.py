@@ -1,4 +1,4 @@
-"""What counts as an answer: something typed or chosen, and nothing else (law 3)."""
+"""Decide what counts as an answer: only words that were typed or an option chosen (law 3)."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ if TYPE_CHECKING:
 
 YES_OR_NO = ("yes", "no")
 CLOSED = "the window was closed"
-CLOSED_BY_US = "it was closed, for there is no need of it any more"
+CLOSED_BY_US = "the window was closed because the answer is no longer needed"
 
 
-def nothing(why: str, typed: str = "") -> Reply:
+def build_nothing(why: str, typed: str = "") -> Reply:
     return Reply(NOTHING, why=why, typed=typed)
 
 
-def later(typed: str = "") -> Reply:
+def build_later(typed: str = "") -> Reply:
     return Reply(LATER, typed=typed)
 
 
-def in_terminal(typed: str = "") -> Reply:
+def build_in_terminal(typed: str = "") -> Reply:
     return Reply(TERMINAL, typed=typed)
 
 
 def read_typed(showing: Showing, text: str) -> Reply:
-    """An answer of these words; an approval is decided by `yes` or `no` alone."""
+    """Return an answer of these words; only `yes` or `no` decides an approval."""
     if not text.strip():
-        return nothing("nothing was typed")
+        return build_nothing("nothing was typed")
     if showing.kind == AskKind.CHOICE:
-        return nothing("it was typed, but not chosen", text)
+        return build_nothing("an option must be chosen, not typed", text)
     if showing.kind == AskKind.APPROVAL:
         word = text.strip().lower()
         if word not in YES_OR_NO:
-            return nothing("an approval is decided by yes or no", text)
+            return build_nothing("an approval needs yes or no", text)
         return Reply(VALUE, word, digest=showing.digest)
     return Reply(VALUE, text, digest=showing.digest)
 
 
-def chosen(showing: Showing, number: str) -> Reply:
-    """An answer of the option with this number, counted from 1."""
+def read_chosen(showing: Showing, number: str) -> Reply:
+    """Return an answer of the option with this number, counted from 1."""
     is_number = number.isascii() and number.isdecimal() and len(number) < 8
     if (
         showing.kind != AskKind.CHOICE
         or not is_number
         or not 0 < int(number) <= len(showing.options)
     ):
-        return nothing("nothing was chosen")
+        return build_nothing("nothing was chosen")
     return Reply(VALUE, showing.options[int(number) - 1], digest=showing.digest)

@@ -1,4 +1,4 @@
-"""What every dialog says: title, heading, and a question that nothing in it can step out of."""
+"""Build the texts of every dialog; the question's text cannot imitate the dialog's own."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ _PROMPT_LINES, _CONTEXT_LINES, _TYPED_LINES = 12, 4, 3
 
 
 class Body(NamedTuple):
-    """A question as text for a program that shows no more than a page."""
+    """A question as text for a program that shows at most one page."""
 
     text: str
     whole: bool
-    """Nothing of it was left out."""
+    """Nothing was left out."""
 
 
-def title(showing: Showing) -> str:
+def build_title(showing: Showing) -> str:
     project = os.path.basename(showing.project.rstrip(os.sep))
-    return f"gate: {name(showing.agent or 'somebody')} in {name(project or 'no project')}"
+    return f"gate: {shorten_name(showing.agent or 'unknown')} in {shorten_name(project or 'no project')}"
 
 
-def name(text: str) -> str:
+def shorten_name(text: str) -> str:
     return inert_line(text, _NAME_COLUMNS)
 
 
-def heading(showing: Showing) -> str:
-    """Who asks, where, and which of several it is."""
+def build_heading(showing: Showing) -> str:
+    """Return who asks, where, and the position among several asks."""
     position = f"[{inert_line(showing.position, 12)}] " if showing.position else ""
     where = f" in {inert_line(showing.project, 100)}" if showing.project else ""
-    return f"{position}{name(showing.agent or 'somebody')} asks{where}:"
+    return f"{position}{shorten_name(showing.agent or 'unknown')} asks{where}:"
 
 
-def hint(showing: Showing) -> str:
-    """What to do with a line to type in."""
+def choose_hint(showing: Showing) -> str:
+    """Return the label of the input field."""
     return "Type yes or no:" if showing.kind == AskKind.APPROVAL else "Your answer:"
 
 
-def time_left(seconds: float) -> str:
-    """`4 min 8 s left to answer`: with units, so that it is not read as the time of day."""
+def format_time_left(seconds: float) -> str:
+    """Return `4 min 8 s left to answer`, with units, so that it is not read as the time of day."""
     minutes, rest = divmod(max(0, int(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     parts = [f"{hours} h"] if hours else []
@@ -58,40 +58,40 @@ def time_left(seconds: float) -> str:
     return " ".join([*parts, f"{rest} s left to answer"])
 
 
-def body(showing: Showing, draft: bool = False) -> Body:
-    """The question on one page; each line that an agent wrote begins with a bar.
+def build_body(showing: Showing, draft: bool = False) -> Body:
+    """Return the question as one page; each line that an agent wrote begins with a bar.
 
-    With `draft`, also what had been typed: for a program that cannot put it into its field.
+    With `draft`, include the draft: for a program that cannot put it into its field.
     """
-    prompt, whole = _part(showing.prompt, _PROMPT_LINES)
-    parts = [heading(showing), *prompt]
+    prompt, whole = _wrap_part(showing.prompt, _PROMPT_LINES)
+    parts = [build_heading(showing), *prompt]
     if showing.context:
-        context, context_whole = _part(showing.context, _CONTEXT_LINES)
+        context, context_whole = _wrap_part(showing.context, _CONTEXT_LINES)
         parts += ["", "Context:", *context]
         whole = whole and context_whole
     if draft and showing.typed and showing.kind == AskKind.TEXT:
-        parts += ["", "You had typed:", *_part(showing.typed, _TYPED_LINES)[0]]
+        parts += ["", "You had typed:", *_wrap_part(showing.typed, _TYPED_LINES)[0]]
     if showing.left_seconds is not None:
-        parts += ["", time_left(showing.left_seconds)]
+        parts += ["", format_time_left(showing.left_seconds)]
     return Body("\n".join(parts), whole)
 
 
-def _part(text: str, most: int) -> tuple[list[str], bool]:
+def _wrap_part(text: str, most: int) -> tuple[list[str], bool]:
     wrapped = [
         part
         for line in inert(text[:_MAX_CHARACTERS]).split("\n")
         for part in textwrap.wrap(line, _COLUMNS - 2, drop_whitespace=False) or [""]
     ]
-    # Once more by width: some letters take two columns.
+    # Wrap again by width: some letters take two columns.
     lines = frame("\n".join(wrapped), _COLUMNS)
     if len(lines) <= most and len(text) <= _MAX_CHARACTERS:
         return lines, True
     kept = lines[: most - 1]
-    return [*kept, f"│ … there is more of it: {TERMINAL_LABEL}"], False
+    return [*kept, f"│ … the text goes on: {TERMINAL_LABEL}"], False
 
 
-def rows(showing: Showing) -> list[str]:
-    """The options, each with its number before it, so that none can pass for an option of ours."""
+def number_options(showing: Showing) -> list[str]:
+    """Return the options, numbered, so that none can imitate a row of ours."""
     return [
         f"{number}. {inert_line(one, _OPTION_COLUMNS)}"
         for number, one in enumerate(showing.options, 1)
@@ -99,21 +99,21 @@ def rows(showing: Showing) -> list[str]:
 
 
 def is_like_ours(option: str) -> bool:
-    """Whether a button with these words would be pressed for one of ours."""
+    """Return whether a button with this label could be mistaken for one of ours."""
     ours = (ANSWER, LATER_LABEL, TERMINAL_LABEL, CLOSE_LABEL)
     return inert_line(option).casefold() in map(str.casefold, ours)
 
 
-def number(row: str) -> str:
-    """The number that stands before an option."""
+def read_number(row: str) -> str:
+    """Return the number before an option."""
     return row.partition(".")[0]
 
 
 def escape_markup(text: str) -> str:
-    """For programs that take markup."""
+    """Escape a text for programs that read markup."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def double_backslashes(text: str) -> str:
-    r"""For programs that make a line end of `\n`."""
+    """Escape a text for programs that read backslash sequences."""
     return text.replace("\\", "\\\\")

@@ -1,7 +1,7 @@
-"""The window of one ask: a process that reads what to show as a line of JSON, and prints the reply as one.
+"""The window of one ask: a process that reads one line of JSON and prints the reply as one.
 
-Nothing in it answers before hands have been still for half a second: whoever was typing into
-another window when this one came up has answered nothing.
+It accepts no answer until keyboard and mouse were still for half a second. A person who was typing
+into another window when it opened has answered nothing.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Window:
         self._closes_at = (
             None if showing.left_seconds is None else time.monotonic() + showing.left_seconds
         )
-        root.title(texts.title(showing))
+        root.title(texts.build_title(showing))
         root.protocol("WM_DELETE_WINDOW", lambda: self._end(NOTHING, CLOSED))
         self._fill()
         self._place()
 
     def show(self) -> dict[str, Any]:
-        """Wait for the person; returns the reply."""
+        """Wait for the person, and return the reply."""
         root = self._root
         root.bind("<KeyPress>", self._on_press)
         root.bind("<ButtonPress>", self._on_press)
@@ -67,32 +67,34 @@ class Window:
         self._wait_for_stillness()
         signal.signal(signal.SIGTERM, lambda *_: self._end(NOTHING, CLOSED_BY_US))
         self._tick()
-        root.createfilehandler(sys.stdin, tk.READABLE, lambda *_: self._end(NOTHING, "nobody asks"))
+        root.createfilehandler(
+            sys.stdin, tk.READABLE, lambda *_: self._end(NOTHING, "the asker is gone")
+        )
         root.mainloop()
         return self._reply or {}
 
     def _fill(self) -> None:
         showing, frame = self._showing, ttk.Frame(self._root, padding=_PAD)
         frame.pack(fill="both", expand=True)
-        # From below: when there is too little room, it is the question that scrolls.
+        # Pack from below: when there is too little room, the question scrolls.
         row = self._bottom(frame)
         answer = self._answer_part(frame)
-        ttk.Label(frame, text=texts.heading(showing), wraplength=_WIDTH - 2 * _PAD).pack(
+        ttk.Label(frame, text=texts.build_heading(showing), wraplength=_WIDTH - 2 * _PAD).pack(
             fill="x", pady=(0, 6)
         )
         prompt = _cut(showing.prompt)
         self._prompt = self._add_scrolled_text(
             frame, prompt, _PROMPT_LINES, _PROMPT_COLUMNS, grows=True
         )
-        # The question is what people must see first. Tk keeps no reference to the font.
-        self._prompt["font"] = self._prompt_font = _large_font(self._root)
+        # People must see the question first. Tk keeps no reference to the font.
+        self._prompt["font"] = self._prompt_font = _build_large_font(self._root)
         if showing.context:
             ttk.Label(frame, text="Context").pack(anchor="w", pady=(8, 2))
             self._add_scrolled_text(frame, _cut(showing.context), _CONTEXT_LINES)
         if showing.activity:
             self._activity(frame)
-        # Tab goes through widgets in the order of their layers: from the top to the answers, the
-        # first option first, then the other buttons.
+        # Tab follows the stacking order of widgets: from the top to the answers, the first option
+        # first, then the other buttons.
         for part in (answer, row, *reversed(self._answers), *self._others):
             if part:
                 part.lift()
@@ -154,19 +156,19 @@ class Window:
         self._begun = self._text()
         _add_bar(holder, field)
         holder.pack(side="bottom", fill="x")
-        ttk.Label(frame, text=texts.hint(self._showing)).pack(
+        ttk.Label(frame, text=texts.choose_hint(self._showing)).pack(
             side="bottom", anchor="w", pady=(8, 2)
         )
         field["state"] = "disabled"
         for key in ("<Return>", "<KP_Enter>"):
             field.bind(key, self._on_enter)
-        field.bind("<Tab>", _next_widget)
+        field.bind("<Tab>", _focus_next_widget)
         field.bind("<<Modified>>", lambda _: self._enable())
         return holder
 
     def _listed_part(self, frame: ttk.Frame) -> ttk.Frame:
         holder = ttk.Frame(frame)
-        # Among text, so that it scrolls.
+        # Inside a text widget, so that it scrolls.
         listed = tk.Text(
             holder, height=min(_OPTION_LINES, len(self._showing.options)) * 2, cursor="arrow",
             width=_COLUMNS, takefocus=False,
@@ -208,7 +210,7 @@ class Window:
         self._answers.append(button)
 
     def _is_short(self) -> bool:
-        """The options fit on buttons."""
+        """Return whether the options fit on buttons."""
         options = self._showing.options
         length = sum(len(inert(one)) for one in options)
         one_line = not any("\n" in one for one in options)
@@ -239,7 +241,7 @@ class Window:
 
     def _get_ready(self) -> None:
         self._is_ready = True
-        # It has been seen; now other windows may come before it again.
+        # It has been seen, so other windows may cover it again.
         self._root.attributes("-topmost", False)
         for button in self._others:
             button.state(["!disabled"])
@@ -249,7 +251,7 @@ class Window:
         self._enable()
 
     def _enable(self) -> None:
-        """An answer can be given once there is one."""
+        """Enable the answer buttons once there is an answer."""
         if self._field:
             self._field.edit_modified(False)
         for button in self._answers:
@@ -269,7 +271,7 @@ class Window:
     def _on_enter(self, event: tk.Event[tk.Text]) -> str | None:
         if isinstance(event.state, int) and event.state & 1:
             return None
-        # A draft that came up again was not typed into this window.
+        # A restored draft was not typed into this window.
         if self._text() != self._begun:
             self._answer()
         return "break"
@@ -292,14 +294,14 @@ class Window:
             self._on_press(event)
 
     def _tick(self) -> None:
-        """Count down; also, a signal is heard only between two steps of Python."""
+        """Count down; Python handles signals only between these calls."""
         self._root.after(_TICK_MILLISECONDS, self._tick)
         if self._closes_at is None:
             return
         left = self._closes_at - time.monotonic()
-        self._countdown["text"] = texts.time_left(left)
+        self._countdown["text"] = texts.format_time_left(left)
         if left <= 0:
-            self._end(NOTHING, "the time was over")
+            self._end(NOTHING, "the time is over")
 
     def _end(self, outcome: str, why: str = "") -> None:
         if self._reply is None:
@@ -313,7 +315,7 @@ class Window:
             self._root.quit()
 
 
-def _large_font(root: tk.Tk) -> font.Font:
+def _build_large_font(root: tk.Tk) -> font.Font:
     large = font.nametofont("TkTextFont", root).copy()
     large.configure(size=large.cget("size") * 4 // 3, weight="bold")
     return large
@@ -323,7 +325,7 @@ def _add_bar(holder: ttk.Frame, text: tk.Text) -> None:
     bar = ttk.Scrollbar(holder, command=text.yview)
 
     def move_bar(first: str, last: str) -> None:
-        # Only where there is something to scroll.
+        # Show the bar only if there is something to scroll.
         if float(first) <= 0 and float(last) >= 1:
             bar.pack_forget()
         else:
@@ -334,7 +336,7 @@ def _add_bar(holder: ttk.Frame, text: tk.Text) -> None:
     text.pack(side="left", fill="both", expand=True)
 
 
-def _next_widget(event: tk.Event[tk.Text]) -> str:
+def _focus_next_widget(event: tk.Event[tk.Text]) -> str:
     following = event.widget.tk_focusNext()
     if following:
         following.focus_set()
@@ -349,7 +351,7 @@ def _cut(text: str) -> str:
 
 
 def main() -> int:
-    """Show what standard input says; with `--try`, only find out whether a window can be shown."""
+    """Show the ask from standard input; with `--try`, only check whether a window can open."""
     try:
         root = tk.Tk(className="gate")
     except tk.TclError as error:
@@ -361,7 +363,7 @@ def main() -> int:
     if "clam" in ttk.Style(root).theme_names() and root.tk.call("tk", "windowingsystem") == "x11":
         ttk.Style(root).theme_use("clam")
     line = b""
-    # Not a byte more than the line: what comes after it tells that nobody asks any more.
+    # Read no byte after the line: later input means that the asker is gone.
     while not line.endswith(b"\n"):
         if not (part := os.read(0, 65536)):
             return 1

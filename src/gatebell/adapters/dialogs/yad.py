@@ -1,31 +1,31 @@
-"""Dialogs by yad (GTK), which tells its buttons apart by exit codes of our own."""
+"""Show dialogs by yad (GTK), with our own exit code for each button."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.dialogs import replies, texts
-from gatebell.adapters.dialogs.dialog_process import Ended, Tool, ended_oddly
+from gatebell.adapters.dialogs.dialog_process import Ended, Tool, describe_odd_end
 from gatebell.domain.enums import AskKind
 
 if TYPE_CHECKING:
     from gatebell.ports.dialogs import Reply, Showing
 
-# Even ones: with them it prints what was typed. No code of its own is among them.
+# With even exit codes it prints the typed text. It uses none of these itself.
 _ANSWER, _LATER, _TERMINAL = 20, 22, 24
 _TIME_IS_UP = 70
 
 
-_CIRCLES = "\n\nPress the circle before an option, then Answer."
+_CIRCLES = "\n\nSelect the circle before an option, then press Answer."
 
 
-def _command(showing: Showing, nonce: str) -> list[str]:
-    # The row that it marks from the start is not chosen.
+def _build_command(showing: Showing, nonce: str) -> list[str]:
+    # The row that it highlights at the start is not selected.
     more = _CIRCLES if showing.kind == AskKind.CHOICE else ""
     words = [
         *("yad", "--no-markup", "--center", "--width=720", "--separator="),
-        f"--title={texts.title(showing)}",
-        f"--text={texts.double_backslashes(texts.body(showing).text)}{more}",
+        f"--title={texts.build_title(showing)}",
+        f"--text={texts.double_backslashes(texts.build_body(showing).text)}{more}",
         f"--button={texts.TERMINAL_LABEL}:{_TERMINAL}",
         f"--button={texts.LATER_LABEL}:{_LATER}",
         f"--button={texts.ANSWER}:{_ANSWER}",
@@ -35,10 +35,10 @@ def _command(showing: Showing, nonce: str) -> list[str]:
     if showing.kind == AskKind.CHOICE:
         words += ["--list", "--radiolist", "--no-headers", "--height=480"]
         words += ["--column=", "--column=", "--print-column=2", "--no-click"]
-        return words + [word for row in texts.rows(showing) for word in ("FALSE", row)]
+        return words + [word for row in texts.number_options(showing) for word in ("FALSE", row)]
     begin = texts.double_backslashes(showing.typed) if showing.kind == AskKind.TEXT else ""
-    # A field of several lines: Enter does not answer. It is printed with escapes.
-    field = f"--field={texts.hint(showing)}:TXT"
+    # A field of several lines, so that Enter does not answer. It is printed with escapes.
+    field = f"--field={texts.choose_hint(showing)}:TXT"
     return [*words, "--form", field, "--", begin]
 
 
@@ -46,24 +46,24 @@ def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
     out = ended.out.removesuffix("\n")
     if showing.kind == AskKind.CHOICE:
         if ended.code == _ANSWER:
-            return replies.chosen(showing, texts.number(out))
+            return replies.read_chosen(showing, texts.read_number(out))
         typed = ""
     else:
-        typed = _plain(out)
+        typed = _remove_escapes(out)
         if ended.code == _ANSWER:
             return replies.read_typed(showing, typed)
         typed = typed if showing.kind == AskKind.TEXT else ""
     if ended.code == _LATER:
-        return replies.later(typed)
+        return replies.build_later(typed)
     if ended.code == _TERMINAL:
-        return replies.in_terminal(typed)
+        return replies.build_in_terminal(typed)
     if ended.code == _TIME_IS_UP:
-        return replies.nothing("the time was over")
-    return ended_oddly(ended)
+        return replies.build_nothing("the time is over")
+    return describe_odd_end(ended)
 
 
-def _plain(printed: str) -> str:
-    """What was typed, without the escapes that yad prints it with."""
+def _remove_escapes(printed: str) -> str:
+    """Return the typed text, without yad's escapes."""
     out, rest = [], iter(printed)
     for character in rest:
         if character != "\\":
@@ -74,4 +74,4 @@ def _plain(printed: str) -> str:
     return "".join(out)
 
 
-YAD = Tool("yad", "yad", _command, _read)
+YAD = Tool("yad", "yad", _build_command, _read)

@@ -1,5 +1,6 @@
-"""Dialogs by zenity (GTK), whose exit code means nothing: 0 may be a window that was destroyed,
-1 is Cancel, Escape, an extra button and a missing display. What it prints decides.
+"""Show dialogs by zenity (GTK); its output decides, because its exit codes are ambiguous.
+
+0 may also be a destroyed window. 1 is Cancel, Escape, an extra button or a missing display.
 """
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.dialogs import replies, texts
-from gatebell.adapters.dialogs.dialog_process import Ended, Tool, ended_oddly
+from gatebell.adapters.dialogs.dialog_process import Ended, Tool, describe_odd_end
 from gatebell.domain.enums import AskKind
 
 if TYPE_CHECKING:
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 _OK, _EXTRA_OR_CLOSED, _TIME_IS_UP = 0, 1, 5
 
 
-def _command(showing: Showing, nonce: str) -> list[str]:
-    # Both kinds of window take markup, whatever --no-markup says, and escapes.
-    text = texts.double_backslashes(texts.escape_markup(texts.body(showing, draft=True).text))
+def _build_command(showing: Showing, nonce: str) -> list[str]:
+    # Both kinds of window read markup and escapes, also with --no-markup.
+    text = texts.double_backslashes(texts.escape_markup(texts.build_body(showing, draft=True).text))
     words = [
         "zenity",
-        f"--title={texts.title(showing)}",
+        f"--title={texts.build_title(showing)}",
         f"--text={text}",
         f"--ok-label={texts.ANSWER}",
         f"--cancel-label={texts.CLOSE_LABEL}",
@@ -31,27 +32,29 @@ def _command(showing: Showing, nonce: str) -> list[str]:
     if showing.left_seconds is not None:
         words.append(f"--timeout={max(1, int(showing.left_seconds))}")
     if showing.kind == AskKind.CHOICE:
-        # Without the round buttons a letter and Enter would choose and answer.
+        # Without radio buttons, typing a character and Enter would choose and answer.
         words += ["--list", "--radiolist", "--hide-header", "--width=720", "--height=480"]
         words += ["--column=", "--column=", "--print-column=2"]
-        return words + [word for row in texts.rows(showing) for word in ("FALSE", row)]
+        return words + [word for row in texts.number_options(showing) for word in ("FALSE", row)]
     # In a form Enter does not answer; in zenity's --entry it does.
-    return [*words, "--forms", "--width=720", f"--add-entry={texts.hint(showing)}"]
+    return [*words, "--forms", "--width=720", f"--add-entry={texts.choose_hint(showing)}"]
 
 
 def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
     out = ended.out.removesuffix("\n")
     if ended.code == _OK and out:
         if showing.kind == AskKind.CHOICE:
-            return replies.chosen(showing, texts.number(out))
+            return replies.read_chosen(showing, texts.read_number(out))
         return replies.read_typed(showing, out)
     if ended.code == _EXTRA_OR_CLOSED and out == texts.LATER_LABEL:
-        return replies.later()
+        return replies.build_later()
     if ended.code == _EXTRA_OR_CLOSED and out == texts.TERMINAL_LABEL:
-        return replies.in_terminal()
+        return replies.build_in_terminal()
     if ended.code == _TIME_IS_UP:
-        return replies.nothing("the time was over", out if showing.kind == AskKind.TEXT else "")
-    return ended_oddly(ended)
+        return replies.build_nothing(
+            "the time is over", out if showing.kind == AskKind.TEXT else ""
+        )
+    return describe_odd_end(ended)
 
 
-ZENITY = Tool("zenity", "zenity", _command, _read)
+ZENITY = Tool("zenity", "zenity", _build_command, _read)

@@ -27,7 +27,7 @@ _log = logging.getLogger("gatebell.worker")
 
 
 class Worker:
-    """Looks for runs that somebody should drive, and drives them."""
+    """Looks for runs that are ready or abandoned, and drives them."""
 
     def __init__(
         self,
@@ -37,9 +37,9 @@ class Worker:
         slots: int,
         reports: Reports | None = None,
     ) -> None:
-        """`scheduler` makes a run for the next task, where nothing that was begun can go on.
+        """`scheduler` makes a run for the next task, if no existing run can go on.
 
-        `reports` gets one report when a drive begins, and one when it is over.
+        `reports` gets one report when a drive begins, and one when it ends.
         """
         self._store, self._driver, self.scheduler = store, driver, scheduler
         self._abandoned = Abandoned(store, driver.driven)
@@ -51,7 +51,7 @@ class Worker:
         self._looked_at = -_POLL_SECONDS
 
     def work(self) -> None:
-        """Until `stop` is called."""
+        """Drive runs until `stop` is called."""
         bell = self._store.bell()
         try:
             while not self._stopped.is_set():
@@ -71,14 +71,14 @@ class Worker:
 
     def _patience(self) -> float:
         asleep = self._store.runs.next_ready_at()
-        # With every slot taken, whoever gets free looks for what is due.
+        # With every slot taken, the next free one looks for due runs.
         if asleep is None or len(self._busy) >= self._slots:
             return _POLL_SECONDS
         left = (asleep - self._store.now()).total_seconds()
         return min(_POLL_SECONDS, max(0.005, left))
 
     def _look(self) -> None:
-        """What nobody rings a bell for: the dead, and deadlines."""
+        """Look for abandoned runs and deadlines, for which no bell rings."""
         now = self._store.monotonic()
         if now - self._looked_at < _POLL_SECONDS:
             return
@@ -93,11 +93,11 @@ class Worker:
             thread.start()
 
     def _next(self) -> Run | None:
-        """A ready run that nobody here drives, or a new one, if there is a slot; it is busy then."""
+        """Return a ready or a new run, marked as busy, if a slot is free."""
         with self._lock:
             if len(self._busy) >= self._slots or self._stopped.is_set():
                 return None
-            # Those just being claimed are still listed as ready.
+            # Runs that are just being claimed are still listed as ready.
             for run_id in self._store.runs.ready(len(self._busy) + 1):
                 run = self._store.runs.get(run_id)
                 if run and run_id not in self._busy:
@@ -119,7 +119,7 @@ class Worker:
         threading.Thread(target=self._work, args=(run,), daemon=True).start()
 
     def _work(self, run: Run | None) -> None:
-        """Drive one run, then whatever is ready next: no slot waits for a bell."""
+        """Drive one run, then the next ready one, without waiting for a bell."""
         while run:
             try:
                 self._drive(run)
@@ -136,7 +136,7 @@ class Worker:
     def _drive(self, run: Run) -> None:
         claimed = self._driver.claim(run)
         if claimed is None:
-            # Of several workers one was the fastest; the others have nothing to report.
+            # Another worker claimed it first, so there is nothing to report.
             return
         self._report(claimed, is_over=False)
         driven = self._driver.drive_claimed(claimed)
@@ -146,19 +146,19 @@ class Worker:
     def _report(self, run: Run, *, is_over: bool) -> None:
         if self._reports is None:
             return
-        # Read now: it may be another when somebody looks at the report.
+        # Read now: it may have changed when the report is read.
         task = self._store.tasks.get(run.task) if run.task else None
         asks = self._store.asks.pending_of_run(task.run) if task and is_over else []
         self._reports.put(DriveReport(run, is_over, task, asks))
 
     def wait_idle(self, seconds: float) -> bool:
-        """Whether nothing is driven any more, within so long."""
+        """Wait for the end of all drives, at most so long; return whether all have ended."""
         until = self._store.monotonic() + seconds
         while self._busy and self._store.monotonic() < until:
             threading.Event().wait(0.01)
         return not self._busy
 
     def busy(self) -> list[int]:
-        """The runs that are driven."""
+        """Return the runs that are being driven."""
         with self._lock:
             return sorted(self._busy)

@@ -1,1 +1,1 @@
-"""The project's and the user's own files: flows, roles, templates, settings of the backlog."""
+"""Read the project's and the user's own files: flows, roles, templates, backlog settings."""

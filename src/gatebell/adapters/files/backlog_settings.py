@@ -1,4 +1,4 @@
-"""The project's .gate/backlog.toml."""
+"""Read the project's .gate/backlog.toml."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _COMMIT_LENGTH = 40
 
 
 class BacklogFiles:
-    """How the tasks of each project are worked on."""
+    """The backlog settings of each project."""
 
     def terms(self, project: str) -> BacklogTerms:
-        # Imported here: most who read the file do not look at the repository.
+        # Imported here: most readers of the file do not need the repository.
         from gatebell.adapters.git import changes
 
-        terms, here = read(project), changes.branch(project)
-        # Where no branch is checked out, git names the commit.
+        terms, here = read(project), changes.read_branch(project)
+        # When no branch is checked out, git returns the commit.
         is_commit = len(here) >= _COMMIT_LENGTH and not here.strip("0123456789abcdef")
         return terms if terms.base or is_commit else terms._replace(base=here)
 
@@ -31,13 +31,13 @@ class BacklogFiles:
         return ""
 
 
-def path_of(project: str) -> str:
+def build_path(project: str) -> str:
     return os.path.join(project, ".gate", "backlog.toml")
 
 
 def read(project: str) -> BacklogTerms:
-    """How the tasks of a project are worked on; without the file, as is usual."""
-    path = path_of(project)
+    """Read how the tasks of a project are worked on; without the file, the defaults."""
+    path = build_path(project)
     if not os.path.lexists(path):
         return BacklogTerms()
     # Imported here: most projects have no such file.
@@ -46,5 +46,5 @@ def read(project: str) -> BacklogTerms:
     try:
         written = tomllib.loads(read_text(path, project))
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not TOML: {error}") from None
+        raise UsageError(f"{path} is not valid TOML: {error}") from None
     return parse_backlog_terms(written, path)

@@ -1,8 +1,8 @@
-"""Flow files: where they are found, and how they become code.
+"""Find and load flow files.
 
-A flow file is a module of its own. Modules that lie beside it can be imported while it is being
-loaded (imports at its top), behind Python's own modules and before installed ones. A run records
-the digest of the flow file, not of those; when one of them changes, it is loaded anew.
+A flow file is a separate module. At its top it may import modules from its own folder; they come
+after Python's own modules and before installed ones. A run records the digest of the flow file
+only. When an imported neighbour changes, the flow file is loaded again.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.adapters.files.text_files import (
-    names_in,
+    find_user_folder,
+    list_names,
     read_text,
     refuse_outside,
     refuse_worktree,
-    user_folder,
 )
 from gatebell.domain.digests import text_digest
 from gatebell.errors import NotFoundError, UsageError
@@ -31,7 +31,7 @@ _loading = threading.RLock()
 
 
 class FlowFile(NamedTuple):
-    """A file that is found by its name."""
+    """A flow file that can be found by its name."""
 
     name: str
     path: str
@@ -40,30 +40,30 @@ class FlowFile(NamedTuple):
 class _Loaded(NamedTuple):
     module: ModuleType
     beside: dict[str, tuple[int, int]]
-    """The files that it imported from its own folder, as they were: time of change, size."""
+    """The files that it imported from its own folder, with their change time and size."""
 
 
 _loaded: dict[tuple[str, str], _Loaded] = {}
 
 
 def split_flow_name(named: str) -> tuple[str, str]:
-    """`feature.py:deploy` is the flow `deploy` in `feature.py`; nothing behind `:` is any."""
+    """Split `feature.py:deploy` into file and flow; without `:`, the flow is ""."""
     file, colon, flow = named.rpartition(":")
     return (file, flow) if colon and flow.isidentifier() else (named, "")
 
 
 def find(project: str, named: str) -> str:
-    """The path of a flow file, named by its path or, among the known ones, by its name."""
+    """Return the path of a flow file, given by its path or its name."""
     file, _ = split_flow_name(named)
     if file.endswith(".py") or os.sep in file:
         path = os.path.abspath(os.path.expanduser(file))
         if not os.path.exists(path):
-            raise NotFoundError(f"there is no flow file {path}{_there(project)}")
+            raise NotFoundError(f"there is no flow file {path}{_describe_known(project)}")
     else:
-        known = {one.name: one.path for one in all(project)}
+        known = {one.name: one.path for one in list_files(project)}
         if file not in known:
             wanted = os.path.join(project, ".gate", "flows", f"{file}.py")
-            raise NotFoundError(f"there is no flow {file!r} ({wanted}){_there(project)}")
+            raise NotFoundError(f"there is no flow {file!r} ({wanted}){_describe_known(project)}")
         path = known[file]
         if path.startswith(os.path.join(project, "")):
             refuse_outside(path, project)
@@ -71,39 +71,39 @@ def find(project: str, named: str) -> str:
     return path
 
 
-def _there(project: str) -> str:
-    names = [one.name for one in all(project)]
-    return f"; there are {', '.join(names)}" if names else "; a flow is a file in .gate/flows/"
+def _describe_known(project: str) -> str:
+    names = [one.name for one in list_files(project)]
+    return f"; there are {', '.join(names)}" if names else "; write one to .gate/flows/"
 
 
-def all(project: str) -> list[FlowFile]:  # noqa: A001 - it reads as flow_files.all
-    """The flow files that are known by name: the project's hide the user's."""
-    folders = [user_folder("flows"), os.path.join(project, ".gate", "flows")]
+def list_files(project: str) -> list[FlowFile]:
+    """Return the flow files that are known by name; the project's hide the user's."""
+    folders = [find_user_folder("flows"), os.path.join(project, ".gate", "flows")]
     found = {
         name: os.path.join(folder, f"{name}.py")
         for folder in folders
-        for name in names_in(folder, ".py")
+        for name in list_names(folder, ".py")
     }
     return [FlowFile(name, path) for name, path in sorted(found.items())]
 
 
 def read(path: str) -> tuple[str, str]:
-    """The source of a flow file, and its digest."""
+    """Return the source of a flow file, and its digest."""
     source = read_text(path)
     return source, text_digest(source)
 
 
 def load(path: str, source: str, digest: str) -> ModuleType:
-    """The module that a source is; the same one as long as nothing has changed."""
+    """Return the module of a source; the same one until something changes."""
     with _loading:
         known = _loaded.get((path, digest))
-        if known is None or known.beside != _stamps(known.beside):
+        if known is None or known.beside != _read_stamps(known.beside):
             known = _loaded[path, digest] = _execute(path, source, digest)
         return known.module
 
 
 def _execute(path: str, source: str, digest: str) -> _Loaded:
-    # Imported here: only whoever drives runs needs them.
+    # Imported here: only commands that drive runs need them.
     import importlib
     import linecache
     from types import ModuleType
@@ -112,17 +112,17 @@ def _execute(path: str, source: str, digest: str) -> _Loaded:
 
     old_imports.accept()
     stem = re.sub(r"\W", "_", os.path.basename(path).removesuffix(".py"))
-    # In sys.modules for dataclasses and the like, under a name that nobody else can have.
+    # In sys.modules for dataclasses and the like, under a name that no other module has.
     module = ModuleType(f"_gate_flow_{stem}_{text_digest(path + digest)[:16]}")
     module.__file__ = path
-    # Tracebacks show what was run, even when the file is another by then.
+    # Tracebacks show the code that ran, even if the file has changed since.
     lines = [f"{line}\n" for line in source.replace("\r\n", "\n").split("\n")]
     linecache.cache[path] = (len(source), None, lines, path)
     before, bytecode = set(sys.modules), sys.dont_write_bytecode
     folder = os.path.dirname(path)
     is_new = folder not in sys.path
     if is_new:
-        sys.path.insert(_behind_pythons_own(), folder)
+        sys.path.insert(_find_path_index(), folder)
     sys.modules[module.__name__] = module
     sys.dont_write_bytecode = True
     importlib.invalidate_caches()
@@ -131,31 +131,31 @@ def _execute(path: str, source: str, digest: str) -> _Loaded:
         exec(code, vars(module))  # noqa: S102 - a flow file is the user's own program
     except (Exception, SystemExit) as error:
         del sys.modules[module.__name__]
-        raise UsageError(_problem(path, error)) from error
+        raise UsageError(_describe_problem(path, error)) from error
     finally:
         sys.dont_write_bytecode = bytecode
         if is_new and folder in sys.path:
             sys.path.remove(folder)
         beside = _forget_neighbours(folder, before)
         old_imports.forget()
-    return _Loaded(module, _stamps(beside))
+    return _Loaded(module, _read_stamps(beside))
 
 
-def leans_on_package(source: str) -> bool:
-    """Whether it imports by `from . import …`, which finds nothing in a file that is loaded alone."""
+def needs_package(source: str) -> bool:
+    """Return whether it has relative imports, which fail in a file that is loaded alone."""
     import ast
 
     return any(isinstance(one, ast.ImportFrom) and one.level for one in ast.walk(ast.parse(source)))
 
 
-def _behind_pythons_own() -> int:
+def _find_path_index() -> int:
     ends = (f"{os.sep}site-packages", f"{os.sep}dist-packages")
     places = (index for index, entry in enumerate(sys.path) if entry.endswith(ends))
     return next(places, len(sys.path))
 
 
 def _forget_neighbours(folder: str, before: set[str]) -> list[str]:
-    """The files of the modules beside a flow, which the next flow must not find as its own."""
+    """Remove the modules beside a flow from sys.modules, so that the next flow cannot find them."""
     files = []
     for name in set(sys.modules) - before:
         file = getattr(sys.modules[name], "__file__", None)
@@ -169,11 +169,11 @@ def _forget_neighbours(folder: str, before: set[str]) -> list[str]:
     return files
 
 
-def _stamps(files: Any) -> dict[str, tuple[int, int]]:
-    return {file: _stamp(file) for file in files}
+def _read_stamps(files: Any) -> dict[str, tuple[int, int]]:
+    return {file: _read_stamp(file) for file in files}
 
 
-def _stamp(file: str) -> tuple[int, int]:
+def _read_stamp(file: str) -> tuple[int, int]:
     try:
         state = os.stat(file)
     except OSError:
@@ -181,7 +181,7 @@ def _stamp(file: str) -> tuple[int, int]:
     return state.st_mtime_ns, state.st_size
 
 
-def _problem(path: str, error: BaseException) -> str:
+def _describe_problem(path: str, error: BaseException) -> str:
     line, trace = None, error.__traceback__
     if isinstance(error, SyntaxError) and error.filename == path:
         line = error.lineno
@@ -194,9 +194,9 @@ def _problem(path: str, error: BaseException) -> str:
     return f"{where}: the flow file cannot be loaded: {type(error).__name__}: {words}"
 
 
-def flows_in(module: ModuleType) -> dict[str, Any]:
-    """The flows of a module by their names."""
-    # In its own dictionary: there are objects that claim to have every attribute.
+def find_flows(module: ModuleType) -> dict[str, Any]:
+    """Return the flows of a module by their names."""
+    # Look in its own dictionary: some objects claim to have every attribute.
     return {
         name: one
         for name, one in vars(module).items()
@@ -205,8 +205,8 @@ def flows_in(module: ModuleType) -> dict[str, Any]:
 
 
 def choose(module: ModuleType, wanted: str = "") -> tuple[str, Any]:
-    """The flow that is meant: the one wanted, the one named like its file, or the only one."""
-    flows, path = flows_in(module), str(module.__file__)
+    """Return the wanted flow, the one with the name of its file, or the only one."""
+    flows, path = find_flows(module), str(module.__file__)
     stem = os.path.basename(path).removesuffix(".py").replace("-", "_")
     if wanted or stem in flows or len(flows) != 1:
         name = wanted or stem
@@ -214,8 +214,10 @@ def choose(module: ModuleType, wanted: str = "") -> tuple[str, Any]:
             return name, flows[name]
         if not flows:
             raise UsageError(
-                f"{path} holds no flow: write @flow above a function, or make a Workflow(…)"
+                f"{path} has no flow: write @flow above a function, or create a Workflow(…)"
             )
         several = ", ".join(flows)
-        raise UsageError(f"{path} holds {several}: say which, as {path}:{next(iter(flows))}")
+        raise UsageError(
+            f"{path} has {several}: choose one, for example {path}:{next(iter(flows))}"
+        )
     return next(iter(flows.items()))

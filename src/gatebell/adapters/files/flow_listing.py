@@ -1,4 +1,4 @@
-"""What flow files say of themselves, read without running them."""
+"""Read the names and descriptions of flow files without running them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Listed(NamedTuple):
     flows: tuple[str, ...] = ()
     """The functions and workflows in it that can be run."""
     about: str = ""
-    """The first line of what it says about itself."""
+    """The first line of its description."""
     problem: str = ""
     """Why it cannot be read."""
 
 
 def list_flows(project: str) -> list[Listed]:
-    return [_describe_flow(one.name, one.path) for one in flow_files.all(project)]
+    return [_describe_flow(one.name, one.path) for one in flow_files.list_files(project)]
 
 
 def _describe_flow(name: str, path: str) -> Listed:
-    # Imported here: only who lists flows reads them as texts.
+    # Imported here: only the list of flows parses them.
     import ast
 
     try:
@@ -37,7 +37,7 @@ def _describe_flow(name: str, path: str) -> Listed:
         line = getattr(error, "lineno", None)
         where = f"{path}, line {line}" if line else path
         return Listed(name, path, problem=f"{where}: {type(error).__name__}: {error}")
-    flows = {named: node for node in tree.body for named in _flows_of(node)}
+    flows = {named: node for node in tree.body for named in _find_flow_names(node)}
     own = flows.get(name.replace("-", "_")) or next(iter(flows.values()), None)
     texts = [
         ast.get_docstring(own) if isinstance(own, ast.FunctionDef) else None,
@@ -47,8 +47,8 @@ def _describe_flow(name: str, path: str) -> Listed:
     return Listed(name, path, tuple(flows), about)
 
 
-def _flows_of(node: object) -> list[str]:
-    """The names under which a statement defines flows."""
+def _find_flow_names(node: object) -> list[str]:
+    """Return the names of the flows that a statement defines."""
     import ast
 
     if isinstance(node, ast.FunctionDef):
@@ -61,7 +61,7 @@ def _flows_of(node: object) -> list[str]:
 
 
 def _is(used: object, word: str) -> bool:
-    """`flow`, `flow(…)`, `gatebell.flow`, `gatebell.flow(…)`."""
+    """Match `flow`, `flow(…)`, `gatebell.flow` and `gatebell.flow(…)`."""
     import ast
 
     named = used.func if isinstance(used, ast.Call) else used

@@ -1,4 +1,4 @@
-"""The code of runs: a flow file, or the flow that works on a task."""
+"""Load the code of runs: a flow file, or the flow that works on a task."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class FlowLoader:
         try:
             given = backlog_settings.read(run.project)
         except GateError:
-            # A run that has begun has a plan of its own, and goes on while the file is repaired.
+            # A run that has begun has its own plan, and goes on while the file is repaired.
             given = BacklogTerms()
         terms = task_flow.terms(given, backlog.get(self._store, run.task))
         return LoadedFlow(task_flow.work_task, terms, task_flow_digest())
 
 
 def task_flow_digest() -> str:
-    """The digest of the flow that works on tasks, as runs record it."""
+    """Return the digest of the flow that works on tasks, as runs record it."""
     return flow_files.read(task_flow.__file__)[1]

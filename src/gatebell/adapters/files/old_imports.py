@@ -1,7 +1,7 @@
-"""The old name of this package, for flow files that still import it.
+"""Accept the old name of this package in flow files that still import it.
 
-No package of the old name is shipped, because another project has it. Once a flow file was loaded,
-the old name means this package in the process, and the old names of its public modules mean those.
+No package of the old name is shipped, because another project has that name. After a flow file was
+loaded, the old name means this package in this process, and old module names mean its modules.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _MACHINERY = (__file__, importlib.__file__, "<frozen importlib._bootstrap>")
 def accept() -> None:
     """Let the old name be imported in this process."""
     if not any(isinstance(finder, _OldName) for finder in sys.meta_path):
-        # Before all others: an older version may still be installed beside this one.
+        # Before all other finders: an older version may still be installed.
         sys.meta_path.insert(0, _OldName())
 
 
 def forget() -> None:
-    """Have the next file that imports the old name noticed."""
-    # A copy: another thread may import meanwhile.
+    """Remove the old names, so that the next file that imports them is noticed."""
+    # A copy: another thread may import at the same time.
     modules = list(sys.modules.items())
     for name in [name for name, module in modules if isinstance(module, _Alias)]:
         del sys.modules[name]
@@ -53,7 +53,7 @@ def _is_old(name: str) -> bool:
 
 
 class _Alias(ModuleType):
-    """A module that gives what another one has."""
+    """A module with the attributes of another one."""
 
     def __init__(self, name: str, real: ModuleType) -> None:
         super().__init__(name, real.__doc__)
@@ -64,7 +64,7 @@ class _Alias(ModuleType):
 
 
 class _OldName(MetaPathFinder, Loader):
-    """Finds modules of this package under the old name, and says which file asked for them."""
+    """Finds modules of this package under the old name, and warns about the importing file."""
 
     def __init__(self) -> None:
         self._told: set[str] = set()
@@ -74,7 +74,7 @@ class _OldName(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         if not _is_old(fullname):
             return None
-        self._tell(_importing_file())
+        self._tell(_find_importing_file())
         return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -93,8 +93,8 @@ class _OldName(MetaPathFinder, Loader):
         logging.getLogger(NAME).warning(said, inert(file), OLD_NAME, NAME)
 
 
-def _importing_file() -> str:
-    frame = sys._getframe(1)  # noqa: SLF001 - nothing else tells which file imports
+def _find_importing_file() -> str:
+    frame = sys._getframe(1)  # noqa: SLF001 - the only way to find the importing file
     while frame.f_back and frame.f_code.co_filename in _MACHINERY:
         frame = frame.f_back
     return frame.f_code.co_filename

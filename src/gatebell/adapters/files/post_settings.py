@@ -1,4 +1,4 @@
-"""The post of a sender, as the settings say."""
+"""Read the routes and channels of a sender from the settings."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 def read_post(store: Store) -> Post:
-    """Read the routes, and find the channels at their beginnings."""
+    """Read the routes and find their channels."""
     routes, url = settings_file.routes(os.environ), settings_file.inbox_url(os.environ)
     return Post(routes, NotificationChannels(store), url)
 
 
 class ChangedPost:
-    """The post whenever the settings file has changed; what cannot be read changes nothing."""
+    """Reads the settings again whenever the file has changed; ignores unreadable ones."""
 
     def __init__(self, store: Store, url: str) -> None:
-        """`url` is that of the inbox, where the settings name none."""
+        """`url` is the address of the inbox, if the settings name none."""
         self._store, self._url = store, url
         self._path = folders.settings_file(os.environ)
-        self._seen = _changed_at(self._path)
+        self._seen = _read_change_time(self._path)
 
     def renew(self) -> Post | None:
-        if (now := _changed_at(self._path)) == self._seen:
+        if (now := _read_change_time(self._path)) == self._seen:
             return None
         self._seen = now
         try:
@@ -41,7 +41,7 @@ class ChangedPost:
         return made._replace(url=made.url or self._url)
 
 
-def _changed_at(path: str) -> int:
+def _read_change_time(path: str) -> int:
     try:
         return os.stat(path).st_mtime_ns
     except OSError:

@@ -1,4 +1,4 @@
-"""Where roles are found: the project's own files first, then the user's, then those that come along."""
+"""Find roles: first in the project's files, then the user's, then the built-in ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.adapters.files import settings_file
-from gatebell.adapters.files.text_files import names_in, read_text, user_folder
+from gatebell.adapters.files.text_files import find_user_folder, list_names, read_text
 from gatebell.domain.runs.roles import Role, is_role_name, parse_role
 from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import GateError, NotFoundError, UsageError
@@ -22,33 +22,33 @@ class Roles(NamedTuple):
 
     roles: list[Role]
     problems: list[str]
-    """What is wrong with the files that could not be read."""
+    """The errors of the unreadable files."""
 
 
 PREAMBLE = "_preamble"
-"""The file with what is told to every agent that works on a task."""
+"""The file with the instructions for every agent that works on a task."""
 
 
 class _RoleFolder(NamedTuple):
     folder: str
     within: str
-    """What a file here may not lead out of; nothing for the user's own folders."""
+    """Links may not lead out of this folder; "" for the user's own folders."""
     foreign: bool
     """Its files were made for Claude Code."""
 
 
 class RoleFiles:
-    """The roles of agents, as the runs of any project get them."""
+    """The roles of agents, for the runs of any project."""
 
     def find(self, run: Run, name: str) -> Role:
-        found = with_model(find(run.project, name))
+        found = resolve_model(find(run.project, name))
         if not run.task:
             return found
-        return found._replace(instructions=f"{preamble(run.project)}\n\n{found.instructions}")
+        return found._replace(instructions=f"{read_preamble(run.project)}\n\n{found.instructions}")
 
 
 def find(project: str, name: str) -> Role:
-    """The role of this name. NotFoundError says which file to write."""
+    """Return the role of this name. NotFoundError says which file to write."""
     if not is_role_name(name):
         raise UsageError(f"{name!r} is not a role's name: use letters, digits, _ - and .")
     for folder_set in _list_folders(project):
@@ -59,7 +59,7 @@ def find(project: str, name: str) -> Role:
         {
             name
             for folder_set in _list_folders(project)
-            for name in names_in(folder_set.folder, ".md")
+            for name in list_names(folder_set.folder, ".md")
         }
     )
     wanted = os.path.join(project, ".gate", "agents", f"{name}.md")
@@ -69,21 +69,21 @@ def find(project: str, name: str) -> Role:
     )
 
 
-def with_model(role: Role) -> Role:
-    """The role with the model that heavy, medium or light means to its program."""
-    # Models that are set wrongly hold up only the roles that need them.
+def resolve_model(role: Role) -> Role:
+    """Return the role with the model that heavy, medium or light means for its program."""
+    # Wrong model settings affect only the roles that need them.
     if role.model not in settings_file.MODEL_WORDS:
         return role
     meant = settings_file.models(os.environ).get(role.cli, {})
     return role._replace(model=meant.get(role.model, role.model))
 
 
-def all(project: str) -> Roles:  # noqa: A001 - it reads as roles.all
-    """Every role, the one that `find` would give for its name."""
+def list_roles(project: str) -> Roles:
+    """Return every role that `find` would return for its name."""
     found: dict[str, Role | None] = {}
     problems = []
     for folder_set in _list_folders(project):
-        for name in names_in(folder_set.folder, ".md"):
+        for name in list_names(folder_set.folder, ".md"):
             if name in found or name.casefold() == "readme":
                 continue
             found[name] = None
@@ -94,23 +94,23 @@ def all(project: str) -> Roles:  # noqa: A001 - it reads as roles.all
     return Roles([role for _, role in sorted(found.items()) if role], problems)
 
 
-def preamble(project: str) -> str:
-    """What every agent that works on a task is told before its role's own instructions."""
+def read_preamble(project: str) -> str:
+    """Return the text before each role's own instructions, for agents that work on tasks."""
     ours = [folder_set for folder_set in _list_folders(project) if not folder_set.foreign]
     paths = [
         (os.path.join(folder_set.folder, f"{PREAMBLE}.md"), folder_set.within)
         for folder_set in ours
     ]
-    # The last one always is there.
+    # The last one always exists.
     path, within = next((one for one in paths if os.path.lexists(one[0])), paths[-1])
     return read_text(path, within).strip()
 
 
-def built_in() -> dict[str, str]:
-    """The texts that come along, by their file names: every role's, and the preamble."""
+def read_built_in() -> dict[str, str]:
+    """Return the built-in texts by file name: every role, and the preamble."""
     return {
         f"{name}.md": read_text(os.path.join(_BUILT_IN, f"{name}.md"))
-        for name in (PREAMBLE, *names_in(_BUILT_IN, ".md"))
+        for name in (PREAMBLE, *list_names(_BUILT_IN, ".md"))
     }
 
 
@@ -123,7 +123,7 @@ def _list_folders(project: str) -> list[_RoleFolder]:
     return [
         _RoleFolder(os.path.join(project, ".gate", "agents"), project, foreign=False),
         _RoleFolder(os.path.join(project, ".claude", "agents"), project, foreign=True),
-        _RoleFolder(user_folder("agents"), "", foreign=False),
+        _RoleFolder(find_user_folder("agents"), "", foreign=False),
         _RoleFolder(os.path.expanduser("~/.claude/agents"), "", foreign=True),
         _RoleFolder(_BUILT_IN, "", foreign=False),
     ]

@@ -1,4 +1,4 @@
-"""What the agents of a run say, in a file for each run, for people who watch."""
+"""Write the output of a run's agents to a file for each run."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class RunLogFiles:
         self._folder = os.path.join(runs_folder(store_path), "papers") if store_path else ""
 
     def path(self, run: Run) -> str:
-        # With its time: a store that is made anew begins with run 1 again.
+        # With its time: a new store begins with run 1 again.
         return os.path.join(self._folder, f"run-{run.id}-{run.created_at:%Y%m%dT%H%M%S}.log")
 
     def write(self, run: Run, path: str, speaker: str, text: str) -> None:
         if not self._folder:
             # A store in memory has no folder beside it.
             return
-        # Imported here: it is needed once agents speak.
+        # Imported here: it is only needed when agents write.
         from gatebell.domain.text.redaction import hide_secrets
 
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
@@ -40,4 +40,4 @@ class RunLogFiles:
             if left > 0:
                 file.write(lines[:left])
             if 0 < left <= len(lines):
-                file.write(f"\n{at} {path} gate  it is too much: no more is kept\n")
+                file.write(f"\n{at} {path} gate  the log is full: later output is dropped\n")

@@ -1,4 +1,4 @@
-"""The settings file, and the variables that win over it."""
+"""Read the settings file, and the variables that win over it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Setting(NamedTuple):
-    """One thing a user may set."""
+    """One setting of the user."""
 
     name: str
     variable: str
@@ -49,7 +49,7 @@ SETTINGS = (
         "notify_cmd",
         "GATE_NOTIFY_CMD",
         "",
-        "A command that is run when something waits (notifications.md).",
+        "A command to run when an ask waits (notifications.md).",
     ),
     Setting(
         "session_cli",
@@ -68,8 +68,8 @@ SETTINGS = (
         "dialog",
         "GATE_DIALOG",
         "auto",
-        "What shows questions on the desktop: auto, tkinter, zenity, yad, osascript, dialog "
-        "(in the terminal), or off (dialogs.md).",
+        "The program that shows questions on the desktop: auto, tkinter, zenity, yad, osascript, "
+        "dialog (in the terminal), or off (dialogs.md).",
     ),
 )
 SESSION_CLIS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.COMMAND)
@@ -78,19 +78,19 @@ MODELS: dict[str, dict[str, str]] = {
     AgentCli.CLAUDE: dict(zip(MODEL_WORDS, ("opus", "sonnet", "haiku"), strict=True)),
     AgentCli.CODEX: dict.fromkeys(MODEL_WORDS, ""),
 }
-"""What heavy, medium and light mean to each program; empty is that program's own choice."""
+"""The models that heavy, medium and light mean for each program; "" is its own default."""
 ROUTES, _MODELS, TEMPLATES = "notify", "models", "templates"
 
 
 class Value(NamedTuple):
-    """A setting's value and where it came from."""
+    """A setting's value and its source."""
 
     text: str
     source: str
 
 
 def read_settings(environ: Mapping[str, str]) -> dict[str, Value]:
-    """Every setting by its name."""
+    """Return every setting by its name."""
     path = settings_file(environ)
     written = read_file(path)
     found = {}
@@ -107,10 +107,10 @@ def read_settings(environ: Mapping[str, str]) -> dict[str, Value]:
 
 
 def read_file(path: str) -> dict[str, Any]:
-    """What the settings file says, by name; nothing when it is not there."""
+    """Return the content of the settings file, by name; empty if the file is missing."""
     if not os.path.exists(path):
         return {}
-    # Imported here: most people have no settings file, and it costs a whole interpreter.
+    # Imported here: most users have no settings file, and the module loads slowly.
     import tomllib
 
     try:
@@ -121,85 +121,89 @@ def read_file(path: str) -> dict[str, Any]:
     known = [*(setting.name for setting in SETTINGS), ROUTES, _MODELS, TEMPLATES]
     for name in written:
         if name not in known:
-            raise UsageError(f"{path} sets {name!r}; there are only {', '.join(known)}")
+            raise UsageError(f"{path} sets {name!r}: expected one of {', '.join(known)}")
     return written
 
 
 def session_command(environ: Mapping[str, str]) -> list[str]:
-    """The words of the command that opens a session; none when it is not set."""
-    # Imported here: it is for those who open a session only.
+    """Return the command that opens a session; empty if it is not set."""
+    # Imported here: only the opening of a session needs it.
     import shlex
 
     value = read_settings(environ)["session_command"]
     try:
         words = shlex.split(value.text)
     except ValueError as error:
-        raise UsageError(f"session_command ({value.source}) is no command: {error}") from None
-    # It is opened in folders that others write to.
+        raise UsageError(f"session_command ({value.source}) is not a command: {error}") from None
+    # It is started in folders that others can write to.
     if words and os.sep in words[0] and not os.path.isabs(words[0]):
-        raise UsageError(f"session_command ({value.source}) begins with a name or a whole path")
+        raise UsageError(
+            f"session_command ({value.source}) must begin with a name or an absolute path"
+        )
     return words
 
 
 def models(environ: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """What heavy, medium and light mean to each program: as the settings file says, or else MODELS."""
+    """Return the models for heavy, medium and light of each program: the settings', else MODELS."""
     path = settings_file(environ)
     found = {cli: dict(meant) for cli, meant in MODELS.items()}
     for cli, table in read_table(path, _MODELS).items():
         if cli not in found:
-            raise UsageError(f"{path} sets models.{cli}; there are {', '.join(found)}")
+            raise UsageError(f"{path} sets models.{cli}: expected one of {', '.join(found)}")
         if not isinstance(table, dict):
-            raise UsageError(f"models.{cli} in {path} is a table: write [models.{cli}] above it")
+            raise UsageError(
+                f"models.{cli} in {path} must be a table: write [models.{cli}] above it"
+            )
         for word, model in table.items():
             if word not in found[cli]:
                 raise UsageError(
-                    f"{path} sets models.{cli}.{word}; there are {', '.join(found[cli])}"
+                    f"{path} sets models.{cli}.{word}: expected one of {', '.join(found[cli])}"
                 )
             if not isinstance(model, str):
-                raise UsageError(f"models.{cli}.{word} in {path} is a model's name, as a text")
+                raise UsageError(f"models.{cli}.{word} in {path}: expected a text, got {model!r}")
             found[cli][word] = model
     return found
 
 
 def read_table(path: str, name: str) -> dict[str, Any]:
-    """One table of the settings file."""
+    """Return one table of the settings file."""
     table = read_file(path).get(name, {})
     if not isinstance(table, dict):
-        raise UsageError(f"{name} in {path} is a table: write [{name}] above it")
+        raise UsageError(f"{name} in {path} must be a table: write [{name}] above it")
     return table
 
 
 def inbox_url(environ: Mapping[str, str]) -> str:
-    """Where the web inbox is reached, without a slash at the end; empty when nobody said."""
+    """Return the address of the web inbox without a slash at the end, or ""."""
     value = read_settings(environ)["url"]
     scheme, _, rest = value.text.rstrip("/").partition("://")
-    # Messages go through many hands: nothing that lets anybody in may stand in their links.
+    # Many systems see these messages: their links must not contain anything that signs people in.
     if value.text and (scheme not in ("http", "https") or not rest or set(rest) & set("@?# \t\n")):
         raise UsageError(
-            f"url ({value.source}) is https://HOST or http://HOST:PORT, without user@ and without ?"
+            f"url ({value.source}): expected https://HOST or http://HOST:PORT, without user@ and ?"
         )
     return value.text.rstrip("/")
 
 
 def routes(environ: Mapping[str, str]) -> tuple[Route, ...]:
-    """The routes that notices take: those of the settings file, and notify_cmd."""
+    """Return the routes of notices: those of the settings file, and notify_cmd."""
     path = settings_file(environ)
     written = read_file(path)
     tables = written.get(ROUTES, [])
     command = environ.get("GATE_NOTIFY_CMD") or str(written.get("notify_cmd", ""))
     if not tables and not command:
         return ()
-    # Imported here: most commands of most people never send anything.
+    # Imported here: most commands never send anything.
     from gatebell.domain.notifications.routes import Route, parse_route
 
     if not isinstance(tables, list):
-        raise UsageError(f"{ROUTES} in {path} is a list: write [[notify]] above each route")
+        raise UsageError(f"{ROUTES} in {path} must be a list: write [[notify]] above each route")
     found: dict[str, Route] = {}
     for number, table in enumerate(tables, 1):
         where = f"{ROUTES} number {number} in {path}"
         route = parse_route(table, where)
         if route.name in found:
-            raise UsageError(f"{where} is the same route as an entry above it: remove one of them")
+            raise UsageError(f"{where} repeats an earlier route: remove one of them")
         found[route.name] = route
     if command:
         route = Route(ChannelKind.COMMAND, command)

@@ -1,7 +1,7 @@
-"""The files of a run in its agents' folder: how an agent signals by file, and what it may read up.
+"""The files of a run in its agents' folder: the signal files, and a context file.
 
-Agents write in that folder. So each turn has a signal file of its own, no link is followed out of
-the folder, and its text is read without trust.
+Agents write in that folder. So each turn has its own signal file, no link is followed out of the
+folder, and the text is untrusted.
 """
 
 from __future__ import annotations
@@ -51,12 +51,13 @@ class LocalSignalFiles:
         if self.read(folder, role, turn_id) is not None:
             path = os.path.join(folder, signals.signal_file(role, turn_id))
             raise GateError(
-                f"{path} cannot be removed, and its old signal must not count: remove it, then try again"
+                f"{path} has an old signal that must not count, and cannot be removed: "
+                "delete it, then try again"
             )
 
     def write_context(self, folder: str, words: str) -> None:
         with _open_folder(folder, _TOP) as top, _open_folder(folder, *_SIGNALS) as drafts:
-            # These files belong to nobody's commits.
+            # These files must not be in any commit.
             _write(top, drafts, ".gitignore", "*\n")
             _write(top, drafts, _CONTEXT, words)
 
@@ -66,9 +67,10 @@ def _name(role: str, turn_id: str) -> str:
 
 
 def _write(folder: int, drafts: int, name: str, words: str) -> None:
-    """A new file in the old one's place, never through a link.
+    """Replace a file, never through a link.
 
-    It is written beside first, under a name by chance: a process killed here leaves it there.
+    The new file is first written under a random name; a process that is killed here leaves it
+    there.
     """
     new = f"{name}-{os.urandom(6).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -79,7 +81,7 @@ def _write(folder: int, drafts: int, name: str, words: str) -> None:
 
 @contextmanager
 def _open_folder(folder: str, *inner: str) -> Iterator[int]:
-    """A folder within the run's folder, made if it is not there; a link is not followed."""
+    """Open a folder below the run's folder, and create it if it is missing; follow no link."""
     here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for name in inner:
@@ -89,8 +91,8 @@ def _open_folder(folder: str, *inner: str) -> Iterator[int]:
                 deeper = os.open(name, _FOLDER, dir_fd=here)
             except OSError as error:
                 raise GateError(
-                    f"{os.path.join(folder, *inner)} must be a folder, and no link leads to it "
-                    f"({error.strerror}): remove what is in its place, then gate resume"
+                    f"{os.path.join(folder, *inner)} must be a folder, not a link "
+                    f"({error.strerror}): remove it, then run gate resume"
                 ) from None
             os.close(here)
             here = deeper

@@ -1,4 +1,4 @@
-"""Where answers written beforehand are found: the project's files, the user's, the settings file."""
+"""Find templates: in the project's files, the user's, or the settings file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.adapters.files.text_files import (
-    names_in,
+    find_user_folder,
+    list_names,
     read_text,
     refuse_outside,
     refuse_worktree,
-    user_folder,
 )
 from gatebell.adapters.system.folders import settings_file
 from gatebell.domain.asks.templates import Template, check_name
@@ -25,13 +25,13 @@ class Templates(NamedTuple):
 
     templates: list[Template]
     problems: list[str]
-    """What is wrong with those that could not be read."""
+    """The errors of the unreadable ones."""
 
 
 def find(project: str, name: str, written: Mapping[str, str]) -> Template:
-    """The template of this name; `written`: those of the settings file.
+    """Return the template of this name; `written`: the templates of the settings file.
 
-    NotFoundError says how to make it.
+    NotFoundError says how to create it.
     """
     check_name(name)
     for folder, within in _list_folders(project):
@@ -40,15 +40,17 @@ def find(project: str, name: str, written: Mapping[str, str]) -> Template:
             return Template(name, read_text(path, within).strip(), path)
     if name in written:
         return Template(name, written[name].strip(), settings_file(os.environ))
-    known = _names(project, written)
+    known = _list_names(project, written)
     there = f"; there are {', '.join(known)}" if known else ""
-    raise NotFoundError(f"there is no template {name!r}{there}. gate template set {name} makes one")
+    raise NotFoundError(
+        f"there is no template {name!r}{there}: create it with gate template set {name}"
+    )
 
 
-def all(project: str, written: Mapping[str, str]) -> Templates:  # noqa: A001 - it reads as templates.all
-    """Every template, the one that `find` would give for its name."""
+def list_templates(project: str, written: Mapping[str, str]) -> Templates:
+    """Return every template that `find` would return for its name."""
     found, problems = [], []
-    for name in _names(project, written):
+    for name in _list_names(project, written):
         try:
             found.append(find(project, name, written))
         except GateError as error:
@@ -56,22 +58,25 @@ def all(project: str, written: Mapping[str, str]) -> Templates:  # noqa: A001 - 
     return Templates(found, problems)
 
 
-def path_for(project: str, name: str) -> str:
-    """The file in which a project's template stands or would stand; without one, the user's."""
+def build_path(project: str, name: str) -> str:
+    """Return the file for a project's template, existing or not; without a project, the user's."""
     check_name(name)
     if not project:
-        return os.path.join(user_folder("templates"), f"{name}.md")
+        return os.path.join(find_user_folder("templates"), f"{name}.md")
     path = os.path.join(project, ".gate", "templates", f"{name}.md")
     refuse_outside(os.path.dirname(path), project)
     refuse_worktree(path)
     return path
 
 
-def _names(project: str, written: Mapping[str, str]) -> list[str]:
-    found = {name for folder, _ in _list_folders(project) for name in names_in(folder, ".md")}
+def _list_names(project: str, written: Mapping[str, str]) -> list[str]:
+    found = {name for folder, _ in _list_folders(project) for name in list_names(folder, ".md")}
     return sorted(found | written.keys())
 
 
 def _list_folders(project: str) -> list[tuple[str, str]]:
-    """The folders with templates, and what a file there may not lead out of."""
-    return [(os.path.join(project, ".gate", "templates"), project), (user_folder("templates"), "")]
+    """Return the folders with templates, each with the folder that links may not leave, or ""."""
+    return [
+        (os.path.join(project, ".gate", "templates"), project),
+        (find_user_folder("templates"), ""),
+    ]

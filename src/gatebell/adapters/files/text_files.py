@@ -1,4 +1,4 @@
-"""Texts that people keep in their projects for us: read whole, or refused with a sentence."""
+"""Read text files of projects, completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _IN_A_WORKTREE = re.compile(r"/worktrees/run-\d+(\.old-\d+)?(/|$)")
 
 
 def read_text(path: str, within: str = "") -> str:
-    """The text of a file; with `within`, of one that really lies in that folder."""
+    """Return the text of a file; with `within`, only if it really is in that folder."""
     if within:
         refuse_outside(path, within)
     refuse_worktree(path)
     try:
-        # Without blocking: a pipe in the file's place must hold nobody up.
+        # Without blocking: a pipe in place of the file must not block this process.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"{path} cannot be read: {why}") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise UsageError(f"{path} is not a file")
+        raise UsageError(f"{path} is not a regular file")
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        raise UsageError(f"{path} is longer than {MAX_BYTES} bytes")
+        raise UsageError(f"{path} is longer than {MAX_BYTES} bytes: shorten it")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -42,31 +42,31 @@ def read_text(path: str, within: str = "") -> str:
 
 
 def refuse_outside(path: str, folder: str) -> None:
-    """A link in a project must not lead to what is not part of it."""
+    """Raise an error if a link leads out of the folder."""
     if not is_inside(path, folder):
-        raise RefusedError(f"{path} leads out of {folder}: put a copy in its place")
+        raise RefusedError(f"{path} leads out of {folder}: replace the link by a copy")
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether a path really leads into a folder."""
+    """Return whether a path really leads into a folder."""
     return os.path.realpath(path).startswith(os.path.join(os.path.realpath(folder), ""))
 
 
 def refuse_worktree(path: str) -> None:
-    """What agents may write to must not say what agents do."""
+    """Raise an error for a file in a worktree: agents must not edit their own instructions."""
     if _IN_A_WORKTREE.search(os.path.realpath(path)):
         raise RefusedError(
-            f"{path} lies in the worktree of a run, where agents write: use the one in your project"
+            f"{path} is in the worktree of a run, where agents write: use the file in your project"
         )
 
 
-def user_folder(name: str) -> str:
-    """A folder of the user's own settings."""
+def find_user_folder(name: str) -> str:
+    """Return a folder beside the user's settings file."""
     return os.path.join(os.path.dirname(settings_file(os.environ)), name)
 
 
-def names_in(folder: str, ending: str) -> list[str]:
-    """The names of the files with this ending, without it; hidden ones and `_…` are nobody's."""
+def list_names(folder: str, ending: str) -> list[str]:
+    """Return the names of files with this ending, without it; skip hidden ones and `_…`."""
     try:
         found = os.listdir(folder)
     except OSError:

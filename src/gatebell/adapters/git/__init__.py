@@ -1,1 +1,1 @@
-"""The folders that agents work in."""
+"""Work with the folders of agents through git."""

@@ -1,4 +1,4 @@
-"""What has changed in a repository. No repository, no git, or too slow: nothing to tell."""
+"""Describe the changes in a repository; "" without a repository or git, or if git is too slow."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _PATIENCE_SECONDS = 2.0
 _MAX_BYTES = 200_000
 
 
-def branch(folder: str) -> str:
-    """The branch checked out in this folder, or the commit, read without starting git."""
+def read_branch(folder: str) -> str:
+    """Return the branch or commit that is checked out in this folder, without starting git."""
     try:
         folders = git_folders.find(folder)
         return git_folders.read_head(folders.git_dir).removeprefix("refs/heads/") if folders else ""
@@ -28,12 +28,12 @@ def branch(folder: str) -> str:
         return ""
 
 
-def changes(folder: str, since: str) -> str:
-    """Commits since a time, what is new or changed and not committed, and the diff."""
+def describe_changes(folder: str, since: str) -> str:
+    """Return the commits since a time, the uncommitted files, and the diff."""
     try:
         folders = git_folders.find(folder)
         return (
-            execution_ban.call(lambda: _changes(folders, since), shadow.find_git())
+            execution_ban.call(lambda: _describe_changes(folders, since), shadow.find_git())
             if folders
             else ""
         )
@@ -43,8 +43,8 @@ def changes(folder: str, since: str) -> str:
         return ""
 
 
-def _changes(folders: git_folders.GitFolders, since: str) -> str:
-    words, environ = shadow.settings_command(folders)
+def _describe_changes(folders: git_folders.GitFolders, since: str) -> str:
+    words, environ = shadow.build_settings_command(folders)
     code, output = _run(folders.root, environ, words)
     settings = shadow.require_settings(folders, code, output, "")
     commands = [
@@ -62,7 +62,7 @@ def _changes(folders: git_folders.GitFolders, since: str) -> str:
 
 
 def _run(folder: str, environ: Mapping[str, str], words: Sequence[str]) -> tuple[int, bytes]:
-    """The exit code and output of a git command; of output that was cut, the code is -1.
+    """Run a git command and return its exit code and output; the code is -1 if the output was cut.
 
     Without `subprocess`, which takes longer to load than git.
     """

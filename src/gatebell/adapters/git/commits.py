@@ -1,4 +1,4 @@
-"""The work in a folder as one commit on its branch, made once whatever was killed on the way."""
+"""Commit the work in a folder on its branch, exactly once, also after a crash."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.git import indexes, snapshots, users_programs
-from gatebell.adapters.git.shadow import private_folder
+from gatebell.adapters.git.shadow import make_private_folder
 from gatebell.errors import GateError
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ _UNFINISHED = {
 
 
 def commit(repository: Repository, record: Record, words: str, key: str) -> str:
-    """The commit of everything that is not ignored; the branch's tip where nothing is changed."""
+    """Commit all files that are not ignored; without changes, return the tip of the branch."""
     storing, ref = repository.with_programs(), f"refs/heads/{record.branch}"
     _refuse_elsewhere(repository, record)
-    for tip in tips(repository, ref):
+    for tip in read_tips(repository, ref):
         done = find_commit(repository, key, record.base, tip)
         if not done:
-            # Beside the index of snapshots, which holds files as they are before any filter.
-            with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
-                tree = snapshots.tree(storing, os.path.join(apart, "index"), record.left_out)
+            # Not in the index of snapshots, which has files as they are before any filter.
+            with tempfile.TemporaryDirectory(dir=make_private_folder()) as apart:
+                tree = snapshots.write_tree(storing, os.path.join(apart, "index"), record.left_out)
             users_programs.refuse_others(storing, tip, tree)
             if tree == repository.line("rev-parse", f"{tip}^{{tree}}"):
                 done = tip
@@ -44,10 +44,10 @@ def commit(repository: Repository, record: Record, words: str, key: str) -> str:
         if done:
             indexes.show_hidden(repository)
             repository.run("read-tree", "--reset", done)
-            # Who says that something is to be updated has refreshed the rest.
+            # Its exit code is ignored: it also reports files that still need an update.
             storing.answer("update-index", "-q", "--refresh")
             return done
-    raise GateError(f"{record.branch} was changed by somebody else each time: try again.")
+    raise GateError(f"Another process changed {record.branch} during each attempt: try again.")
 
 
 def _refuse_elsewhere(repository: Repository, record: Record) -> None:
@@ -66,22 +66,22 @@ def _refuse_elsewhere(repository: Repository, record: Record) -> None:
             )
 
 
-def tips(repository: Repository, ref: str) -> Iterator[str]:
-    """What a branch points to, looked up anew for each try to advance it."""
+def read_tips(repository: Repository, ref: str) -> Iterator[str]:
+    """Yield the commit of a branch, read again for each try to advance it."""
     for _ in range(_TRIES):
         tip = repository.ask("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
         if not tip:
-            raise GateError(f"There is no branch {ref.removeprefix('refs/heads/')} any more.")
+            raise GateError(f"The branch {ref.removeprefix('refs/heads/')} no longer exists.")
         yield tip
 
 
 def find_commit(repository: Repository, key: str, since: str, tip: str) -> str:
-    """The commit that was made for this call, or nothing."""
+    """Return the commit that was made for this call, or ""."""
     listed = repository.names(
         *("log", "-z", "--format=%H%n%B", "--fixed-strings", f"--grep={_TRAILER}{key}"),
         *(tip, "--not", since),
     )
-    # The last line of it only: people and agents may write the same words anywhere else.
+    # Only its last line: people and agents may write the same words anywhere else.
     made = (entry.rstrip().split("\n") for entry in listed)
     return next((lines[0] for lines in made if lines[-1] == _TRAILER + key), "")
 
@@ -89,7 +89,7 @@ def find_commit(repository: Repository, key: str, since: str, tip: str) -> str:
 def write(
     repository: Repository, tree: str, parents: Sequence[str], words: str, key: str = ""
 ) -> str:
-    """A commit by the user whose repository this is. Nothing asks for a signature or runs hooks."""
+    """Write a commit in the name of the repository's user, without a signature or hooks."""
     user = {what: repository.settings.get(f"user.{what}", "") for what in ("name", "email")}
     variables = {
         f"GIT_{who}_{what.upper()}": value
@@ -107,14 +107,14 @@ def write(
 
 
 def advance(repository: Repository, ref: str, new: str, old: str) -> bool:
-    """Make a branch point to a commit, unless somebody else has moved it meanwhile."""
-    # A ref may have been made to stand for another, which is not ours.
+    """Make a branch point to a commit; return False if another process has moved it."""
+    # A ref may have been turned into an alias of another ref, which is not ours.
     repository.refuse_links(ref)
     words = ("update-ref", "--no-deref", "-m", "gate: work of agents", ref, new, old)
     code, _ = repository.answer(*words)
     if code and repository.ask("rev-parse", "--verify", "--quiet", ref) != old:
         return False
     if code:
-        # Not moved and not written: its words tell why.
+        # Not moved and not written: run it again to raise its error.
         repository.run(*words)
     return True

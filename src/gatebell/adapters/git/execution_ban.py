@@ -1,7 +1,7 @@
-"""The second layer: where the kernel can, a git command may start no program but git itself.
+"""The second layer: if the kernel can, it prevents git from starting other programs.
 
-Linux's Landlock restricts one thread, and all processes that this thread starts. So a command is
-started from a thread of its own, and the rest of our process stays as free as it was.
+Linux's Landlock restricts one thread and all processes that this thread starts. So a command is
+started from its own thread, and the rest of our process stays unrestricted.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _HEADER_BYTES = 65536
 
 
 def call(work: Callable[[], T], program: str) -> T:
-    """The result of a function that may start this program and no other.
+    """Call a function that may start this program and no other; return its result.
 
-    Where the kernel has no such ban, or the program is a script, the function is called without.
+    If the kernel has no such ban, or the program is a script, the function is called without a ban.
     """
     allowed = _list_executed_files(program)
     if not allowed:
         return work()
-    # Not `threading`: agents' hooks call this, and it takes longer to load than the ban.
+    # Not `threading`: agents' hooks call this, and that module takes longer to load than the ban.
     import _thread
 
     result: list[T] = []
@@ -55,14 +55,14 @@ def call(work: Callable[[], T], program: str) -> T:
 
 
 def _list_executed_files(program: str) -> list[str]:
-    """The files that the kernel executes to start a program; empty: it cannot be told."""
-    if os.uname().sysname != "Linux" or not (interpreter := _interpreter(program)):
+    """Return the files that the kernel executes to start a program; empty if unknown."""
+    if os.uname().sysname != "Linux" or not (interpreter := _read_interpreter(program)):
         return []
     return [program, interpreter]
 
 
-def _interpreter(program: str) -> str:
-    """The loader that an ELF program names; of 64-bit little-endian ones."""
+def _read_interpreter(program: str) -> str:
+    """Return the loader of a 64-bit little-endian ELF program, or ""."""
     with open(program, "rb") as file:
         header = file.read(_HEADER_BYTES)
     if header[:6] != b"\x7fELF\x02\x01":
@@ -80,7 +80,7 @@ def _interpreter(program: str) -> str:
 
 
 def _restrict(allowed: Sequence[str]) -> None:
-    """Ban this thread, and what it starts, from executing anything else; nothing where it cannot."""
+    """Ban this thread and its processes from executing other files, if the kernel can."""
     import ctypes
 
     kernel = ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-"""Where a repository keeps its data, found without starting git."""
+"""Find where a repository keeps its data, without starting git."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gatebell.domain.records import NamedTuple
 from gatebell.errors import GateError, UsageError
 
 MAX_BYTES = 4_000_000
-"""More than this in one of git's own small files is an error, not a reason to cut."""
+"""The limit for git's own small files; a longer file is an error, and is not cut."""
 
 
 class GitFolders(NamedTuple):
     """The folders of one worktree."""
 
     git_dir: str
-    """Its own git folder: HEAD and index."""
+    """The worktree's own git folder: HEAD and index."""
     common: str
     """The git folder that all worktrees of the repository share."""
     root: str
@@ -32,7 +32,7 @@ class GitFolders(NamedTuple):
 
 
 def find(folder: str) -> GitFolders | None:
-    """The repository around a folder; None where there is none.
+    """Return the repository around a folder, or None.
 
     Raises UsageError for a repository without files, GateError for one that cannot be read.
     """
@@ -56,22 +56,24 @@ def find(folder: str) -> GitFolders | None:
 
 
 def open_folders(git_dir: str, root: str) -> GitFolders:
-    """The folders that belong to a git folder."""
+    """Return the folders that belong to a git folder."""
     if not _is_git_dir(git_dir):
-        raise GateError(f"{git_dir}, the git folder of {root}, is gone or cannot be read.")
+        raise GateError(
+            f"{git_dir}, the git folder of {root}, cannot be read: repair the repository."
+        )
     pointer = read_file(os.path.join(git_dir, "commondir"))
     common = os.path.join(git_dir, os.fsdecode(pointer.rstrip(b"\n"))) if pointer else git_dir
     return GitFolders(git_dir, os.path.realpath(common), root)
 
 
 def read_head(git_dir: str) -> str:
-    """What is checked out: a ref, or a commit.
+    """Return the ref or the commit that is checked out.
 
-    Raises GateError where HEAD holds anything else.
+    Raises GateError if HEAD has anything else.
     """
     path = os.path.join(git_dir, "HEAD")
     try:
-        # Git once made HEAD a symbolic link, and still reads it.
+        # Git once made HEAD a symbolic link, and still reads one.
         text = os.readlink(path)
     except OSError:
         text = os.fsdecode(read_file(path)).strip()
@@ -83,12 +85,12 @@ def read_head(git_dir: str) -> str:
 
 
 def read_file(path: str) -> bytes:
-    """A small file of git's own, whole; empty where it is missing.
+    """Return all of a small file of git, or b"" if it is missing.
 
-    Raises GateError where it is not a regular file, too long, or cannot be read.
+    Raises GateError if it is not a regular file, is too long, or cannot be read.
     """
     try:
-        # Without blocking: a pipe in the file's place must not hold us up.
+        # Without blocking: a pipe in place of the file must not block this process.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return b""
@@ -96,15 +98,15 @@ def read_file(path: str) -> bytes:
         raise GateError(f"{path} cannot be read: {error}.") from error
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise GateError(f"{path} is not a file, so git is not run there: remove it.")
+            raise GateError(f"{path} is not a regular file, so git was not run: remove it.")
         found = file.read(MAX_BYTES + 1)
     if len(found) > MAX_BYTES:
-        raise GateError(f"{path} holds more than {MAX_BYTES} bytes, so git is not run there.")
+        raise GateError(f"{path} is longer than {MAX_BYTES} bytes, so git was not run.")
     return found
 
 
 def refuse_link(path: str, below: str = "") -> None:
-    """Refuse to write where a symbolic link leads elsewhere: at a path, or above it up to `below`."""
+    """Raise an error if a path, or a folder above it up to `below`, is a symbolic link."""
     while len(path) > len(below):
         if os.path.islink(path):
             raise GateError(f"{path} is a symbolic link, so gate does not write there: remove it.")

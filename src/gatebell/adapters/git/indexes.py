@@ -1,4 +1,4 @@
-"""The index of a folder: the agent can write it, and mark files in it as never to be looked at."""
+"""The index of a folder: an agent can write it, and mark files in it as never to be checked."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _SHARED = "sharedindex."
 
 
 def copy(repository: Repository, folder: str) -> str:
-    """A copy of the index, with the parts that a split one shares; its path."""
+    """Copy the index, with the shared parts of a split index; return the path of the copy."""
     path, source = os.path.join(folder, "index"), repository.folders.index_path
     if os.path.lexists(source) and not os.path.isfile(source):
-        raise GateError(f"{source} is not a file: remove it.")
+        raise GateError(f"{source} is not a regular file: remove it.")
     with suppress(FileNotFoundError):
         shutil.copy2(source, path)
     for name in os.listdir(repository.git_dir):
@@ -31,12 +31,12 @@ def copy(repository: Repository, folder: str) -> str:
 
 
 def show_hidden(repository: Repository, variables: Mapping[str, str] | None = None) -> None:
-    """Have git look at all files again that are marked as unchanged or as left out."""
-    marked = marks(repository, variables)
+    """Make git check all files again that are marked as unchanged or as left out."""
+    marked = read_marks(repository, variables)
     for option, names in (
         ("--no-assume-unchanged", [name for name, mark in marked.items() if mark.islower()]),
-        # In a sparse checkout these marks are right, and git takes away those that are not.
-        ("--no-skip-worktree", [] if is_sparse(repository) else left_out(marked)),
+        # In a sparse checkout these marks are right, and git itself removes wrong ones.
+        ("--no-skip-worktree", [] if is_sparse(repository) else list_left_out(marked)),
     ):
         if names:
             repository.run(
@@ -46,17 +46,19 @@ def show_hidden(repository: Repository, variables: Mapping[str, str] | None = No
             )
 
 
-def marks(repository: Repository, variables: Mapping[str, str] | None = None) -> dict[str, str]:
-    """By file the mark of `git ls-files -v`: S is left out, a small letter is assumed unchanged."""
+def read_marks(
+    repository: Repository, variables: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return each file's mark of `git ls-files -v`: S: left out, lower case: assumed unchanged."""
     listed = repository.names("ls-files", "-z", "-v", variables=variables)
     return {name: mark for mark, name in (entry.split(" ", 1) for entry in listed)}
 
 
-def left_out(marked: Mapping[str, str]) -> list[str]:
-    """The files that are marked as not to be in the folder."""
+def list_left_out(marked: Mapping[str, str]) -> list[str]:
+    """Return the files that are marked as left out of the folder."""
     return [name for name, mark in marked.items() if mark in "Ss"]
 
 
 def is_sparse(repository: Repository) -> bool:
-    """Whether the folder has only a part of the files."""
+    """Return whether the folder has only a part of the files."""
     return repository.settings.get("core.sparsecheckout", "false") == "true"

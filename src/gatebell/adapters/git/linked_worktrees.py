@@ -1,4 +1,4 @@
-"""The worktrees of a repository: added, found and removed in its own records, without git.
+"""Add, find and remove the worktrees of a repository in its own records, without git.
 
 `git worktree` would read the repository's configuration, and run its hooks.
 """
@@ -23,9 +23,10 @@ _SPARSE = ("core.sparsecheckout", "core.sparsecheckoutcone", "index.sparse")
 
 
 def add(repository: Repository, root: str, branch: str, start: str) -> str:
-    """Make the folder of a new worktree, empty, on a branch; its git folder.
+    """Create the empty folder of a new worktree on a branch; return its git folder.
 
-    The branch is made at `start` where it is missing. GateError where it is checked out elsewhere.
+    The branch is created at `start` if it is missing. Raises GateError if it is checked out
+    elsewhere.
     """
     ref = f"refs/heads/{branch}"
     repository.refuse_links(ref)
@@ -52,7 +53,7 @@ def _make_git_dir(common: str, root: str) -> str:
         git_dir = os.path.join(worktrees, (name or "worktree") + (str(number) if number else ""))
         with suppress(FileExistsError):
             os.mkdir(git_dir)
-            # First: by it, what is half made is found and removed.
+            # First: this file is needed to find and remove an unfinished worktree.
             _write(git_dir, "gitdir", os.path.join(root, ".git") + "\n")
             _write(git_dir, "commondir", "../..\n")
             return git_dir
@@ -60,7 +61,7 @@ def _make_git_dir(common: str, root: str) -> str:
 
 
 def _copy_sparse(repository: Repository, git_dir: str) -> None:
-    """A worktree of one that has only a part of the files has the same part."""
+    """Copy the sparse checkout settings of the repository to a new worktree."""
     patterns = read_file(os.path.join(repository.git_dir, "info", "sparse-checkout"))
     if not patterns:
         return
@@ -81,7 +82,7 @@ def _write(folder: str, name: str, text: str) -> None:
 
 
 def forget(git_dir: str) -> None:
-    """Remove a worktree from the repository's records; its folder is not touched."""
+    """Remove a worktree from the repository's records; keep its folder."""
     refuse_link(git_dir, os.path.dirname(os.path.dirname(git_dir)))
     shutil.rmtree(git_dir)
     with suppress(OSError):
@@ -89,28 +90,28 @@ def forget(git_dir: str) -> None:
 
 
 def find_holder(repository: Repository, branch: str, besides: str = "") -> str:
-    """The folder that has a branch checked out, also one that is gone or in the middle of things."""
+    """Return the folder that has a branch checked out, or needs it for a rebase or bisection."""
     ref, common = f"refs/heads/{branch}", repository.folders.common
-    for git_dir in _git_dirs(common):
+    for git_dir in _list_git_dirs(common):
         is_bare = git_dir == common and repository.settings.get("core.bare", "false") != "false"
-        where = _folder(git_dir)
-        is_on = not is_bare and ref in _heads(git_dir, common)
-        if where != besides and (is_on or ref in _busy(git_dir)):
+        where = _find_folder(git_dir)
+        is_on = not is_bare and ref in _read_heads(git_dir, common)
+        if where != besides and (is_on or ref in _list_busy_refs(git_dir)):
             return where
     return ""
 
 
-def _git_dirs(common: str) -> Iterator[str]:
+def _list_git_dirs(common: str) -> Iterator[str]:
     yield common
     worktrees = os.path.join(common, "worktrees")
     for name in os.listdir(worktrees) if os.path.isdir(worktrees) else []:
         yield os.path.join(worktrees, name)
 
 
-def _heads(git_dir: str, common: str) -> set[str]:
-    """The branch that is checked out, and the branch that it stands for."""
+def _read_heads(git_dir: str, common: str) -> set[str]:
+    """Return the branch that is checked out, and the branches that it is an alias of."""
     found: set[str] = set()
-    # One that is damaged holds no branch.
+    # A damaged one has no branch.
     with suppress(GateError, OSError):
         ref = read_head(git_dir)
         while ref not in found:
@@ -120,22 +121,24 @@ def _heads(git_dir: str, common: str) -> set[str]:
     return found
 
 
-def _folder(git_dir: str) -> str:
-    """The folder of a worktree; of the main one the folder around its git folder."""
-    pointer = next(iter(_lines(os.path.join(git_dir, "gitdir"))), git_dir)
+def _find_folder(git_dir: str) -> str:
+    """Return the folder of a worktree; for the main one, the folder around its git folder."""
+    pointer = next(iter(_read_lines(os.path.join(git_dir, "gitdir"))), git_dir)
     pointer = os.path.normpath(os.path.join(git_dir, pointer))
     return os.path.dirname(pointer) if os.path.basename(pointer) == ".git" else pointer
 
 
-def _busy(git_dir: str) -> set[str]:
-    """The branches that an unfinished rebase or bisection will write or go back to."""
+def _list_busy_refs(git_dir: str) -> set[str]:
+    """Return the branches that an unfinished rebase or bisection will write or return to."""
     names = ("rebase-merge/head-name", "rebase-merge/update-refs", "rebase-apply/head-name")
-    refs = {line for name in names for line in _lines(os.path.join(git_dir, name))}
-    return refs | {f"refs/heads/{name}" for name in _lines(os.path.join(git_dir, "BISECT_START"))}
+    refs = {line for name in names for line in _read_lines(os.path.join(git_dir, name))}
+    return refs | {
+        f"refs/heads/{name}" for name in _read_lines(os.path.join(git_dir, "BISECT_START"))
+    }
 
 
-def _lines(path: str) -> list[str]:
-    # What is no file, or too long, names no branch.
+def _read_lines(path: str) -> list[str]:
+    # A file that is not regular, or too long, names no branch.
     with suppress(GateError):
         if found := read_file(path):
             return os.fsdecode(found).split("\n")

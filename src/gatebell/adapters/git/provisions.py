@@ -1,4 +1,4 @@
-"""What a fresh worktree needs besides the repository: ignored files, and the project's own setup."""
+"""Prepare a new worktree: copy ignored files, and run the project's own setup."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _INCLUDE = ".worktreeinclude"
 _SETUP = os.path.join(".gate", "setup")
 _LIMIT_SECONDS = 600.0
 _TAIL_BYTES = 2000
-# By this mark the rest of the product knows that no person is at work there.
+# With this mark, gate knows that no person works there.
 _CHECK = "GATE_CHECK"
-# What lets people in is none of its business.
+# The setup must not get the token that signs people in.
 _KEPT_FROM_IT = ("GATE_TOKEN",)
-# Of the user's own variables for git only what says where git and its settings are.
+# Of the user's git variables, keep only those that locate git and its settings.
 _OF_GIT = (
     *("GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"),
     *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
@@ -33,7 +33,7 @@ _OF_GIT = (
 
 
 def copy_included(source: Repository, root: str) -> str:
-    """Copy the ignored files that .worktreeinclude names; what could not be copied, in words."""
+    """Copy the ignored files that .worktreeinclude names; return the errors as text."""
     told = [
         f"{name} of {_INCLUDE} was not copied: {problem}."
         for name in _list_included(source)
@@ -49,7 +49,7 @@ def _list_included(source: Repository) -> list[str]:
     if not named:
         return []
     given = b"".join(os.fsencode(name) + b"\0" for name in named if not name.endswith("/"))
-    # Who says nothing found nothing.
+    # A failure means that no file matches.
     code, output = source.answer("check-ignore", "-z", "--stdin", given=given)
     return [] if code else [os.fsdecode(name) for name in output.split(b"\0")[:-1]]
 
@@ -65,9 +65,9 @@ def _copy(source: str, root: str, name: str) -> str:
         return ""
     try:
         if not stat.S_ISREG(os.stat(real).st_mode):
-            return "it is not a file"
+            return "it is not a regular file"
         os.makedirs(os.path.dirname(there), exist_ok=True)
-        # By another name first: half a file is never taken for the whole.
+        # First under another name, so that a partial file is never used.
         with tempfile.TemporaryDirectory(dir=os.path.dirname(root)) as apart:
             copied = shutil.copy2(real, os.path.join(apart, "copied"))
             os.replace(copied, there)
@@ -77,7 +77,7 @@ def _copy(source: str, root: str, name: str) -> str:
 
 
 def run_setup(project: str, folder: str, limit_seconds: float = _LIMIT_SECONDS) -> str:
-    """Run the project's .gate/setup in a folder; what went wrong, with its last words."""
+    """Run the project's .gate/setup in a folder; return the error with its last output, or ""."""
     program = os.path.join(project, _SETUP)
     if not os.path.isfile(program):
         return ""
@@ -86,9 +86,9 @@ def run_setup(project: str, folder: str, limit_seconds: float = _LIMIT_SECONDS) 
 
 
 def check(command: str, folder: str, key: str, limit_seconds: float) -> str:
-    """Run a test command in a folder; what went wrong, with its last words.
+    """Run a test command in a folder; return the error with its last output, or "".
 
-    `key` marks what it starts, so that what an interrupted check left running ends first.
+    `key` marks its processes, so that those of an interrupted check are ended first.
     """
     processes.end_marked((_CHECK, key))
     return _run(command, ["/bin/sh", "-c", command], folder, limit_seconds, {_CHECK: key})
@@ -102,7 +102,7 @@ def _run(
         for name, text in os.environ.items()
         if name not in _KEPT_FROM_IT and (not name.startswith("GIT_") or name in _OF_GIT)
     }
-    # Into a file: what it leaves running may hold a pipe open for ever.
+    # Into a file: a process that it leaves running may keep a pipe open for ever.
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(
@@ -129,4 +129,4 @@ def _run(
             return ""
         output.seek(max(0, output.seek(0, os.SEEK_END) - _TAIL_BYTES))
         tail = output.read().decode("utf-8", "replace").strip()
-    return f"{name} {said}" + (f"; its last words:\n{tail}" if tail else ".")
+    return f"{name} {said}" + (f"; its last output:\n{tail}" if tail else ".")

@@ -1,4 +1,4 @@
-"""Taking a worktree away, and why it must stay: no work is lost with it."""
+"""Remove a worktree, or say why it must stay, so that no work is lost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.git import indexes, linked_worktrees, worktree_records
 from gatebell.adapters.git.git_folders import read_head
-from gatebell.adapters.git.shadow import private_folder
+from gatebell.adapters.git.shadow import make_private_folder
 
 if TYPE_CHECKING:
     from gatebell.adapters.git.repositories import Repository
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
 _GITLINK = "160000"
 
 
-def would_be_lost(repository: Repository, record: Record) -> str:
-    """Why a worktree must stay, or nothing."""
+def find_loss(repository: Repository, record: Record) -> str:
+    """Return why a worktree must stay, or ""."""
     heads = [f"refs/heads/{record.branch}"]
     if os.path.isdir(record.root):
         worktree = record.repository()
         if changed := list_uncommitted(worktree, record.left_out):
             root = shlex.quote(record.root)
             return (
-                f"{record.root} holds changes to {files(len(changed))} that are not committed. To "
-                f"keep them: git -C {root} add -A && git -C {root} commit, then {_merge(record)}."
+                f"{record.root} has changes to {format_files(len(changed))} that are not committed. To "
+                f"keep them: git -C {root} add -A && git -C {root} commit, then {_build_merge_command(record)}."
             )
-        for module in submodules(worktree):
+        for module in list_submodules(worktree):
             path = os.path.join(record.root, module)
             if os.path.isdir(path) and os.listdir(path):
-                return f"{path} is a submodule that may hold work: look, then empty its folder."
+                return f"{path} is a submodule that may have work in it: check it, then empty it."
         if os.path.exists(os.path.join(worktree.git_dir, "locked")):
-            return f"{record.root} is locked: `git worktree unlock {record.root}`."
+            return f"{record.root} is locked: run `git worktree unlock {record.root}`."
         heads.append(worktree.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
     tips = [
         tip for head in heads if (tip := repository.ask("rev-parse", "--verify", "--quiet", head))
     ]
-    # A branch that came here from another may be left here alone: only the user's side counts
-    # as kept, and of what lies above it only our own merges hold nobody's work.
+    # A branch that came here from another may exist only here. So only the user's branches count as
+    # kept, and above them only our own merges contain no work.
     found = tips and repository.line(
         *("rev-list", *tips, "--not", record.began or record.base),
         *(f"--exclude={record.branch}", "--branches", "--remotes"),
@@ -51,33 +51,33 @@ def would_be_lost(repository: Repository, record: Record) -> str:
     if only_here:
         return (
             f"{record.branch} has commits that are on no other branch ({len(only_here)}). To keep "
-            f"them: {_merge(record)}, or push it."
+            f"them: {_build_merge_command(record)}, or push it."
         )
     where = linked_worktrees.find_holder(repository, record.branch, record.root)
-    return f"{record.branch} is checked out in {where}." if where else ""
+    return f"{record.branch} is checked out in {where}: switch branches there." if where else ""
 
 
 def _has_landed(repository: Repository, record: Record) -> bool:
-    """Whether what its branch held when that was removed stands on a branch of the user's."""
+    """Return whether a branch of the user has all commits of the removed branch."""
     refs = ("--format=%(refname)", "refs/heads", "refs/remotes")
     return bool(
         record.landed and repository.ask("for-each-ref", f"--contains={record.landed}", *refs)
     )
 
 
-def _merge(record: Record) -> str:
+def _build_merge_command(record: Record) -> str:
     root = shlex.quote(record.root)
     what = f'"$(git -C {root} rev-parse HEAD)"' if record.landed else shlex.quote(record.branch)
     return f"git -C {shlex.quote(record.project)} merge {what}"
 
 
-def tip_of(repository: Repository, record: Record) -> str:
-    """What the branch of a worktree points to; nothing: there is none."""
+def read_tip(repository: Repository, record: Record) -> str:
+    """Return the commit of a worktree's branch, or ""."""
     return repository.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}")
 
 
 def drop_branch(worktree: Repository, record: Record, tip: str) -> None:
-    """Remove the branch of a worktree, which stays where it is, on no branch."""
+    """Remove the branch of a worktree; the worktree stays, on no branch."""
     branch = f"refs/heads/{record.branch}"
     worktree.refuse_links(branch)
     if read_head(worktree.git_dir) == branch:
@@ -98,23 +98,23 @@ def remove_tree(folder: str) -> None:
     try:
         shutil.rmtree(folder)
     except PermissionError:
-        # Some tools write folders that nobody may write (Go's module cache).
+        # Some tools create folders without write permission (Go's module cache).
         for inner, _, _ in os.walk(folder):
             os.chmod(inner, 0o700)
         shutil.rmtree(folder)
 
 
-def submodules(repository: Repository) -> list[str]:
+def list_submodules(repository: Repository) -> list[str]:
     entries = repository.names("ls-files", "-z", "--stage")
     return [entry.partition("\t")[2] for entry in entries if entry.startswith(_GITLINK)]
 
 
 def list_uncommitted(repository: Repository, left_out: str) -> list[str]:
-    """The files that differ from the last commit, whatever their index says of itself."""
-    with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
+    """Return the files that differ from the last commit, whatever the marks in the index are."""
+    with tempfile.TemporaryDirectory(dir=make_private_folder()) as apart:
         index = {"GIT_INDEX_FILE": indexes.copy(repository, apart)}
         indexes.show_hidden(repository, index)
-        # Without looking into submodules: that would run the filters that they name.
+        # Without entering submodules: that would run the filters that they name.
         return repository.names(
             *("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"),
             *("--ignore-submodules=dirty", "--", f":(top,exclude,literal){left_out}"),
@@ -122,5 +122,5 @@ def list_uncommitted(repository: Repository, left_out: str) -> list[str]:
         )
 
 
-def files(number: int) -> str:
+def format_files(number: int) -> str:
     return "1 file" if number == 1 else f"{number} files"

@@ -1,4 +1,4 @@
-"""Git commands on one repository: each in a shadow of it, with errors that say what happened."""
+"""Run git commands on one repository, each in a shadow of it, with clear errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COMMITTER = {f"GIT_{name}": "gatebell" for name in _NAMES}
 
 
 class GitHangsError(GateError):
-    """Git does not come to an end, and would not the next time."""
+    """Git does not end, and would not end the next time."""
 
 
 class UsersPrograms(NamedTuple):
@@ -38,21 +38,21 @@ class UsersPrograms(NamedTuple):
     settings: Mapping[str, str] = {}
     """Those that may be run."""
     changed: frozenset[str] = frozenset()
-    """Those that came, went or were changed since agents began to work: `filter.NAME`."""
+    """Those that were added, removed or changed since agents began to work: `filter.NAME`."""
     path: str = ""
-    """Where the first ones are written down."""
+    """The file with the first ones."""
 
 
 class Repository(NamedTuple):
-    """A worktree and the git folders that belong to it, whatever its `.git` says by now."""
+    """A worktree and its git folders, also if its `.git` was changed."""
 
     folders: GitFolders
     settings: Mapping[str, str]
-    """Those that are plain data, see `shadow.DATA_KEYS`."""
+    """The settings that are plain data, see `shadow.DATA_KEYS`."""
     held: int | None = None
-    """A lock that every command keeps as long as it lives, even when we do not."""
+    """A lock that every command holds as long as it lives, even after this process has ended."""
     attributes: bytes | None = None
-    """In place of those in the repository's own git folder; None: those."""
+    """They replace the attributes in the repository's own git folder; None: keep those."""
     users: UsersPrograms = UsersPrograms()
     runs_programs: bool = False
     """Commands may start the user's programs."""
@@ -66,19 +66,19 @@ class Repository(NamedTuple):
         return self.folders.root
 
     def keeping_bytes(self) -> Repository:
-        """The same, for snapshots: what goes in comes out, byte for byte."""
+        """Return a copy for snapshots, which keep files byte for byte."""
         return self._replace(attributes=shadow.KEEP_BYTES, runs_programs=False)
 
     def with_programs(self) -> Repository:
-        """The same, for commits, which are stored as the user stores them (git-lfs)."""
+        """Return a copy for commits, with the user's own filters (git-lfs)."""
         return self._replace(attributes=None, runs_programs=bool(self.users.settings))
 
     def merging(self) -> Repository:
-        """The same, for merges: attributes that no commit holds must not settle conflicts."""
+        """Return a copy for merges: uncommitted attributes must not decide conflicts."""
         return self.with_programs()._replace(attributes=b"")
 
     def refuse_links(self, ref: str) -> None:
-        """Refuse to write a ref that a symbolic link leads to another repository."""
+        """Raise an error if a symbolic link leads a ref to another repository."""
         for folder in ("", "logs"):
             top = os.path.join(self.folders.common, folder, "refs")
             refuse_link(os.path.join(os.path.dirname(top), ref), top)
@@ -86,37 +86,37 @@ class Repository(NamedTuple):
     def run(
         self, *words: str, given: bytes = b"", variables: Mapping[str, str] | None = None
     ) -> bytes:
-        """What the command prints; GateError where it fails."""
+        """Return the output of a command; raise GateError if it fails."""
         code, output, errors = self._start(words, given, variables)
         if code:
             raise GateError(f"git {words[0]} failed in {self.root}: {errors}")
         return output
 
     def line(self, *words: str, variables: Mapping[str, str] | None = None) -> str:
-        """The one line that the command prints."""
-        return _text(self.run(*words, variables=variables))
+        """Return the one line that a command prints."""
+        return _decode_line(self.run(*words, variables=variables))
 
     def ask(self, *words: str) -> str:
-        """The one line that the command prints, or nothing where it fails."""
+        """Return the one line that a command prints, or "" if it fails."""
         code, output, _ = self._start(words, b"", None)
-        return "" if code else _text(output)
+        return "" if code else _decode_line(output)
 
     def answer(self, *words: str, given: bytes = b"") -> tuple[int, bytes]:
-        """The exit code of a command that tells something by it, and what it prints."""
+        """Return the exit code and output of a command that may fail."""
         code, output, _ = self._start(words, given, None)
         return code, output
 
     def names(
         self, *words: str, given: bytes = b"", variables: Mapping[str, str] | None = None
     ) -> list[str]:
-        """What a command with -z prints, one by one."""
+        """Return the entries that a command with -z prints."""
         output = self.run(*words, given=given, variables=variables)
         return [os.fsdecode(name) for name in output.split(b"\0")[:-1]]
 
     def beginning(self, most: int, *words: str, variables: Mapping[str, str]) -> bytes:
-        """The first bytes that the command prints, however much more there is.
+        """Return the first bytes that a command prints, and drop the rest.
 
-        GateError where it fails: half of a diff must not pass for the whole.
+        Raises GateError if the command fails: a part of a diff must not be taken for the whole.
         """
         with (
             shadow.open_shadow(self.folders, self.settings, attributes=self.attributes) as (
@@ -124,7 +124,7 @@ class Repository(NamedTuple):
                 environ,
             ),
             tempfile.TemporaryFile() as errors,
-            _popen(
+            _start_git(
                 *(self.folders, {**environ, **variables}, words, subprocess.DEVNULL), errors=errors
             ) as process,
         ):
@@ -152,14 +152,14 @@ class Repository(NamedTuple):
 
 
 def find(project: str) -> Repository:
-    """The repository around a folder; UsageError where a worktree cannot be made from it."""
+    """Return the repository around a folder; UsageError if no worktree can be made from it."""
     if not os.path.isdir(project):
         raise UsageError(f"There is no folder {project}.")
     folders = git_folders.find(project)
     if not folders:
         raise NoWorktreeError(
-            f"{project} is in no git repository, so a run cannot have a folder of its own: "
-            "`git init` and commit."
+            f"{project} is not in a git repository, so a run cannot have its own folder: "
+            "run `git init` and commit."
         )
     found = open_repository(folders)
     elsewhere = found.settings.get("core.worktree", "")
@@ -173,8 +173,8 @@ def find(project: str) -> Repository:
     return found
 
 
-def ignores(path: str) -> bool:
-    """Whether git leaves a path out, by whatever rule; not where there is no repository."""
+def is_ignored(path: str) -> bool:
+    """Return whether git ignores a path; False without a repository."""
     folder = os.path.dirname(path)
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
@@ -187,28 +187,28 @@ def ignores(path: str) -> bool:
 
 
 def open_repository(folders: GitFolders) -> Repository:
-    """A repository with its settings; GateError where they cannot be read whole."""
-    # Git passes over the settings of a repository whose HEAD is damaged.
+    """Open a repository with its settings; GateError if they cannot be read completely."""
+    # Git ignores the settings of a repository whose HEAD is damaged.
     git_folders.read_head(folders.git_dir)
-    words, environ = shadow.settings_command(folders)
+    words, environ = shadow.build_settings_command(folders)
     found = run_git(folders, environ, words, patience=_SETTINGS_SECONDS)
     settings = shadow.require_settings(folders, *found)
     return Repository(folders, settings)
 
 
 def is_plain(root: str, folder: str) -> bool:
-    """Whether a folder inside of another is reached without any symbolic link."""
+    """Return whether no symbolic link is on the way from a folder to one inside of it."""
     real = os.path.join(os.path.realpath(root), folder)
     return os.path.realpath(os.path.join(root, folder)) == os.path.normpath(real)
 
 
-def _text(output: bytes) -> str:
+def _decode_line(output: bytes) -> str:
     return os.fsdecode(output.removesuffix(b"\n"))
 
 
 def _read_beginning(process: subprocess.Popen[bytes], most: int, folders: GitFolders) -> bytes:
     assert process.stdout
-    output, ready, waits = b"", select.poll(), _waits(process, folders)
+    output, ready, waits = b"", select.poll(), _plan_waits(process, folders)
     ready.register(process.stdout, select.POLLIN | select.POLLHUP)
     seconds = next(waits)
     while len(output) < most:
@@ -221,7 +221,7 @@ def _read_beginning(process: subprocess.Popen[bytes], most: int, folders: GitFol
     return output
 
 
-def _popen(
+def _start_git(
     folders: GitFolders,
     environ: Mapping[str, str],
     words: Iterable[str],
@@ -230,7 +230,7 @@ def _popen(
     is_free: bool = False,
     errors: IO[bytes] | int = subprocess.PIPE,
 ) -> subprocess.Popen[bytes]:
-    """A git command that has begun; `is_free`: it may start the programs that its settings name."""
+    """Start a git command; `is_free`: it may start the programs that its settings name."""
     git = shadow.find_git()
 
     def start() -> subprocess.Popen[bytes]:
@@ -256,25 +256,25 @@ def run_git(
     is_free: bool = False,
     patience: float | None = None,
 ) -> tuple[int, bytes, str]:
-    """The exit code, output and errors of a git command; see `_popen` for `is_free`."""
-    # From a file: what does not fit into a pipe would have to be sent while we wait.
+    """Run a git command; return exit code, output and errors. For `is_free` see `_start_git`."""
+    # From a file: input that does not fit into a pipe would have to be sent during the wait.
     with tempfile.TemporaryFile() as file:
         file.write(given)
         file.seek(0)
-        process = _popen(folders, environ, words, file, held, is_free)
-        for seconds in _waits(process, folders, patience):
+        process = _start_git(folders, environ, words, file, held, is_free)
+        for seconds in _plan_waits(process, folders, patience):
             with suppress(subprocess.TimeoutExpired):
                 output, errors = process.communicate(timeout=seconds)
                 return process.returncode, output, errors.decode("utf-8", "replace").strip()
     raise AssertionError("waiting for git ends by its end or by an error")
 
 
-def _waits(
+def _plan_waits(
     process: subprocess.Popen[bytes], folders: GitFolders, patience: float | None = None
 ) -> Iterator[float]:
-    """How long to wait each time; in between it is looked whether git can go on at all.
+    """Yield how long to wait each time; between the waits, check whether git can go on.
 
-    Only in between: a look takes longer than most commands. GitHangsError where it cannot.
+    Only between them: a check takes longer than most commands. Raises GitHangsError if it cannot.
     """
     limit = _PATIENCE_SECONDS if patience is None else min(patience, _PATIENCE_SECONDS)
     seconds, left = _FIRST_LOOK_SECONDS, limit
@@ -283,8 +283,7 @@ def _waits(
         if found := special_files.find(folders.root, folders.git_dir):
             _kill(process)
             raise GitHangsError(
-                f"git waits without end for {found}, a pipe or device where it reads a file: "
-                "remove that."
+                f"git waits for ever for {found}, a pipe or device in place of a file: remove it."
             )
         left -= seconds
         seconds *= 2

@@ -1,9 +1,9 @@
-"""A git folder of our own in place of the repository's, so that git reads no program's name.
+"""Give git our own git folder instead of the repository's, so that it reads no program's name.
 
-Git runs programs that its configuration names: filters, hooks, monitors, merge drivers and more.
-An agent can write the configuration of a repository. So git never gets to see it: each command
-is given a private folder that links to the objects and refs of the repository, and whose
-configuration we wrote. Only settings that are plain data are carried over, each by its name.
+Git runs programs that its configuration names: filters, hooks, monitors, merge drivers and more. An
+agent can write the configuration of a repository. So git never reads it. Each command gets a
+private folder with our own configuration, which links to the objects and refs of the repository.
+Only settings that are plain data are copied, each by its name.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ DATA_KEYS = (
 )
 """The settings that are read from a repository: none of them can name a program."""
 _NOT_PASSED_ON = ("core.bare", "core.worktree", "core.repositoryformatversion", "extensions.")
-# Of a repository these could name a pipe, a device, or rules that hide what an agent did.
+# In a repository's settings, these could name a pipe, a device, or rules that hide an agent's work.
 _ONLY_OF_THE_USER = ("core.excludesfile", "core.attributesfile")
 _FIXED = {
-    # An edit that keeps size and time would go unnoticed with less.
+    # Otherwise, an edit that keeps size and time would not be seen.
     "core.checkStat": "default",
     "core.trustctime": "true",
     "core.commitGraph": "false",
@@ -46,7 +46,7 @@ _FIXED = {
     "submodule.recurse": "false",
 }
 _VARIABLES = {
-    # Whatever is started in spite of all this does not pass for a person.
+    # A program that is started in spite of this does not count as a person.
     "GATE_CHECK": "git",
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_ATTR_NOSYSTEM": "1",
@@ -68,27 +68,27 @@ _KNOWN_EXTENSIONS = {
     *("relativeworktrees", "worktreeconfig"),
 }
 KEEP_BYTES = b"* -text !eol !crlf -ident -filter -working-tree-encoding !merge !diff\n"
-"""Attributes by which files are stored and laid out as they are."""
+"""Attributes that keep files unchanged, byte for byte."""
 LIMIT_DIFFS = {"core.bigFileThreshold": "20m"}
-"""Settings by which a diff only names larger files. Measured: 100 MB of short lines took 4.2 GB."""
+"""Settings that make a diff only name larger files. Measured: 100 MB of short lines took 4.2 GB."""
 SHOW_ALL = b"\n* !diff\n"
-"""Attributes by which no file is left out of a diff."""
+"""Attributes that leave no file out of a diff."""
 
 
-def settings_command(folders: GitFolders) -> tuple[list[str], dict[str, str]]:
-    """The arguments and variables of the one git command that reads the real configuration.
+def build_settings_command(folders: GitFolders) -> tuple[list[str], dict[str, str]]:
+    """Return arguments and variables of the one git command that reads the real configuration.
 
-    `git config` starts no program, and prints only the keys it is asked for.
+    `git config` starts no program, and prints only the requested keys.
     """
     where = {"GIT_DIR": folders.git_dir, "GIT_COMMON_DIR": folders.common}
-    users = _passed_on(_USERS_SETTINGS)
+    users = _copy_variables(_USERS_SETTINGS)
     return ["config", "-z", "--show-scope", "--includes", "--get-regexp", DATA_KEYS], {
-        **_passed_on(_PASSED_ON), **_VARIABLES, **users, **where,
+        **_copy_variables(_PASSED_ON), **_VARIABLES, **users, **where,
     }  # fmt: skip
 
 
 def parse_settings(output: bytes) -> dict[str, str]:
-    """The settings that `git config -z --show-scope` printed; a key without a value is true."""
+    """Parse the output of `git config -z --show-scope`; a key without a value is true."""
     fields = [os.fsdecode(field) for field in output.split(b"\0")[:-1]]
     found = {}
     for scope, entry in zip(fields[::2], fields[1::2], strict=True):
@@ -99,19 +99,19 @@ def parse_settings(output: bytes) -> dict[str, str]:
 
 
 def check_settings(folders: GitFolders, settings: Mapping[str, str]) -> None:
-    """Refuse a repository whose format we do not know."""
+    """Raise an error for a repository of an unknown format."""
     names = {key.partition(".")[2].lower() for key in settings if key.startswith("extensions.")}
     if settings.get("extensions.refstorage", "files") != "files" or os.path.isdir(
         os.path.join(folders.common, "reftable")
     ):
         raise UsageError(
             f"{folders.root} keeps its branches in the reftable format, which gate cannot read: "
-            "`git refs migrate --ref-format=files` changes that."
+            "convert it with `git refs migrate --ref-format=files`."
         )
     if unknown := sorted(names - _KNOWN_EXTENSIONS):
         raise UsageError(
             f"{folders.root} uses the git extension {unknown[0]}, which gate does not know, so "
-            "git is not run there."
+            "git was not run."
         )
 
 
@@ -123,24 +123,24 @@ def open_shadow(
     attributes: bytes | None = None,
     programs: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """A shadow of a repository for one git command, and the variables that lead git to it.
+    """Create a shadow of a repository for one git command; yield it with git's variables.
 
-    `attributes` are used in place of those in the repository's own git folder. `programs` are
-    settings that name programs: the user's own filters and merge drivers.
+    `attributes` replace those in the repository's own git folder. `programs` are settings that name
+    programs: the user's own filters and merge drivers.
     """
-    path = os.path.join(private_folder(), f"gate-git-{os.urandom(12).hex()}")
+    path = os.path.join(make_private_folder(), f"gate-git-{os.urandom(12).hex()}")
     os.mkdir(path, 0o700)
     try:
         _fill(path, folders, settings, attributes)
         passed = {
             key: value for key, value in settings.items() if not key.startswith(_NOT_PASSED_ON)
         }
-        # A repository without a worktree: git would read attributes in its git folder.
+        # Without a worktree, git would read attributes in the git folder.
         is_whole = folders.root == folders.common
         variables = {
-            **_passed_on(_PASSED_ON),
+            **_copy_variables(_PASSED_ON),
             **_VARIABLES,
-            **_as_variables({**passed, **(programs or {}), **_FIXED}),
+            **_build_variables({**passed, **(programs or {}), **_FIXED}),
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_DIR": path,
@@ -149,7 +149,7 @@ def open_shadow(
         }
         if programs:
             variables["PATH"] = os.environ.get("PATH", os.defpath)
-            # A filter in Python must not load modules from the folder it is started in.
+            # A filter in Python must not load modules from the current folder.
             variables["PYTHONSAFEPATH"] = "1"
             _link_large_files(path, folders.common)
         yield path, variables
@@ -157,13 +157,13 @@ def open_shadow(
         _remove(path)
 
 
-def private_folder() -> str:
-    """A folder for what git reads during one command, where agents in sandboxes do not write."""
+def make_private_folder() -> str:
+    """Return a folder for git's temporary files, where agents in sandboxes cannot write."""
     path = os.path.join(data_folder(os.environ), "git")
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
     except OSError:
-        # No home, or one that cannot be written.
+        # The home folder is missing or not writable.
         return os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - names in it are random and private
     return path
 
@@ -177,14 +177,14 @@ def _fill(
         os.mkdir(os.path.join(path, name))
     for name, owner in (("refs", folders.common), ("HEAD", folders.git_dir)):
         log = os.path.join(owner, "logs", name)
-        # Bare repositories keep no logs; what git writes instead goes with the shadow.
+        # Bare repositories keep no logs; logs that git writes here are removed with the shadow.
         if os.path.exists(log) and not os.path.islink(log):
             os.symlink(log, os.path.join(path, "logs", name))
     refuse_link(folders.index_path)
     for name, content in {
-        "HEAD": _head(folders.git_dir),
-        "config": _config(settings),
-        "info/attributes": own_attributes(folders) if attributes is None else attributes,
+        "HEAD": _build_head(folders.git_dir),
+        "config": _build_config(settings),
+        "info/attributes": read_own_attributes(folders) if attributes is None else attributes,
         "info/exclude": read_file(os.path.join(folders.common, "info", "exclude")),
         "info/sparse-checkout": read_file(os.path.join(folders.git_dir, "info", "sparse-checkout")),
     }.items():
@@ -193,25 +193,25 @@ def _fill(
                 file.write(content)
 
 
-def own_attributes(folders: GitFolders) -> bytes:
-    """The attributes in the repository's git folder, which no commit holds."""
+def read_own_attributes(folders: GitFolders) -> bytes:
+    """Return the attributes in the repository's git folder, which are not committed."""
     return read_file(os.path.join(folders.common, "info", "attributes"))
 
 
-def _head(git_dir: str) -> bytes:
+def _build_head(git_dir: str) -> bytes:
     head = read_head(git_dir)
     return os.fsencode(f"ref: {head}" if head.startswith("refs/") else head) + b"\n"
 
 
-def _config(settings: Mapping[str, str]) -> bytes:
-    """What git accepts from a file only; all else is in variables, which need no quoting."""
+def _build_config(settings: Mapping[str, str]) -> bytes:
+    """Return the settings that git accepts only from a file; the others are variables."""
     if settings.get("extensions.objectformat") == "sha256":
         return b"[core]\nrepositoryformatversion = 1\nbare = false\n[extensions]\nobjectformat = sha256\n"
     return b"[core]\nrepositoryformatversion = 0\nbare = false\n"
 
 
 def _link_large_files(path: str, common: str) -> None:
-    """Git-lfs keeps its files in the git folder it is given: they must outlive the shadow."""
+    """Link the folder of git-lfs, whose files must outlive the shadow."""
     kept = os.path.join(common, "lfs")
     refuse_link(kept)
     with suppress(FileExistsError):
@@ -220,7 +220,7 @@ def _link_large_files(path: str, common: str) -> None:
 
 
 def _remove(path: str) -> None:
-    """Take a shadow away; what it links to stays."""
+    """Remove a shadow, but not the targets of its links."""
     with os.scandir(path) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
@@ -230,8 +230,8 @@ def _remove(path: str) -> None:
     os.rmdir(path)
 
 
-def _as_variables(settings: Mapping[str, str]) -> dict[str, str]:
-    """Settings as git takes them from its environment, above those of every file."""
+def _build_variables(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return settings as variables, which win over every settings file of git."""
     variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (name, value) in enumerate(settings.items()):
         variables[f"GIT_CONFIG_KEY_{number}"] = name
@@ -239,12 +239,12 @@ def _as_variables(settings: Mapping[str, str]) -> dict[str, str]:
     return variables
 
 
-def _passed_on(names: tuple[str, ...]) -> dict[str, str]:
+def _copy_variables(names: tuple[str, ...]) -> dict[str, str]:
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def find_git() -> str:
-    """The git of this process's PATH; UsageError where there is none."""
+    """Return the git of this process's PATH; UsageError if there is none."""
     for folder in os.get_exec_path():
         path = os.path.join(folder, "git")
         if os.access(path, os.X_OK) and os.path.isfile(path):
@@ -253,23 +253,23 @@ def find_git() -> str:
 
 
 def name_repository(words: str, path: str, folders: GitFolders) -> str:
-    """An error of git's in terms of the repository, not of its shadow."""
+    """Replace the path of the shadow by the repository's in an error of git."""
     return words.replace(path, folders.common)
 
 
 def require_settings(folders: GitFolders, code: int, output: bytes, errors: str) -> dict[str, str]:
-    """The settings of a repository; UsageError where they could not be read whole."""
-    # One: none of these keys is set.
+    """Return the settings of a repository; UsageError if they were not read completely."""
+    # 1 means that none of these keys is set.
     if code not in (0, 1) or (output and not output.endswith(b"\0")):
         raise UsageError(
-            f"The git configuration of {folders.root} cannot be read, so git is not run there: "
-            f"{errors or 'it is cut short'}"
+            f"The git configuration of {folders.root} cannot be read, so git was not run: "
+            f"{errors or 'the output is incomplete'}"
         )
     settings = parse_settings(output)
-    # Git passes over the settings of a repository whose format it does not know.
+    # Git ignores the settings of a repository whose format it does not know.
     if "core.repositoryformatversion" not in settings:
         raise UsageError(
-            f"git does not read the settings of {folders.root}, so it is not run there: "
+            f"git does not read the settings of {folders.root}, so it was not run: "
             f"{errors or 'their format is unknown'}"
         )
     check_settings(folders, settings)

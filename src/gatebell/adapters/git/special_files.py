@@ -1,4 +1,4 @@
-"""Pipes and devices that stand where git reads a file: it would wait for them without end."""
+"""Find pipes and devices in place of git's files: git would wait for them for ever."""
 
 from __future__ import annotations
 
@@ -22,42 +22,44 @@ _MAX_ALTERNATES = 100
 
 
 def find(folder: str, git_dir: str) -> str:
-    """The first of them, of those in the worktree and in its git folder; or nothing."""
+    """Return the first pipe or device in the worktree or its git folder, or ""."""
     beside, name = os.path.split(os.path.dirname(git_dir))
     shared = beside if name == "worktrees" else git_dir
-    tops = (shared, *_alternates(os.path.join(shared, "objects")))
-    in_git = (entry.path for entry in _entries(*tops, links=True) if _blocks(entry))
+    tops = (shared, *_list_alternates(os.path.join(shared, "objects")))
+    in_git = (entry.path for entry in _list_entries(*tops, links=True) if _is_blocking(entry))
     in_folder = (
         entry.path
-        for entry in _entries(folder)
-        if (entry.name in _READ or _IN_GIT in entry.path) and _blocks(entry)
+        for entry in _list_entries(folder)
+        if (entry.name in _READ or _IN_GIT in entry.path) and _is_blocking(entry)
     )
     return next(in_git, "") or next(in_folder, "")
 
 
-def _alternates(objects: str) -> list[str]:
-    """The folders where git looks for objects as well, and those that they name in turn."""
+def _list_alternates(objects: str) -> list[str]:
+    """Return the other folders in which git looks for objects, and those that they name."""
     found = [objects]
     for folder in islice(found, _MAX_ALTERNATES):
         with suppress(GateError):
             named = os.fsdecode(read_file(os.path.join(folder, "info", "alternates"))).split("\n")
             found += [os.path.join(folder, name) for name in named if name and name[0] != "#"]
-    # Only what git reads there: such a folder may be any, and have pipes that are in nobody's way.
-    return [os.path.join(one, part) for one in found[1:_MAX_ALTERNATES] for part in _parts(one)]
+    # Only the parts that git reads: such a folder may have pipes that do not matter.
+    return [
+        os.path.join(one, part) for one in found[1:_MAX_ALTERNATES] for part in _list_parts(one)
+    ]
 
 
-def _parts(objects: str) -> list[str]:
+def _list_parts(objects: str) -> list[str]:
     with suppress(OSError):
         return [name for name in os.listdir(objects) if name in ("info", "pack") or len(name) == 2]
     return []
 
 
-def _entries(*tops: str, links: bool = False) -> Iterator[os.DirEntry[str]]:
-    return islice(_all_entries(tops, links), _MAX_ENTRIES)
+def _list_entries(*tops: str, links: bool = False) -> Iterator[os.DirEntry[str]]:
+    return islice(_walk_entries(tops, links), _MAX_ENTRIES)
 
 
-def _all_entries(tops: Iterable[str], links: bool) -> Iterator[os.DirEntry[str]]:
-    """Those near the top first, so that nothing can be hidden in front of them."""
+def _walk_entries(tops: Iterable[str], links: bool) -> Iterator[os.DirEntry[str]]:
+    """Yield entries near the top first, so that a large folder cannot hide them."""
     folders, seen = deque(tops), set()
     while folders:
         folder = folders.popleft()
@@ -73,7 +75,7 @@ def _all_entries(tops: Iterable[str], links: bool) -> Iterator[os.DirEntry[str]]
                         folders.append(entry.path)
 
 
-def _blocks(entry: os.DirEntry[str]) -> bool:
+def _is_blocking(entry: os.DirEntry[str]) -> bool:
     with suppress(OSError):
         mode = entry.stat().st_mode
         return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode)

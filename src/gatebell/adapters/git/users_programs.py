@@ -1,7 +1,7 @@
-"""The filters and merge drivers of the user's own git settings, as they were before any agent ran.
+"""The filters and merge drivers of the user's git settings, as they were before any agent ran.
 
-An agent may append a filter to `~/.gitconfig`, and a commit of ours would run it. So what the
-settings name is written down when the first worktree of a store is made, and only that is run.
+An agent may add a filter to `~/.gitconfig`, and a commit of ours would run it. So the programs in
+the settings are recorded with the first worktree of a store, and only those are run.
 """
 
 from __future__ import annotations
@@ -23,29 +23,31 @@ _KEYS = r"^(filter\..*|merge\..*\.driver)$"
 
 
 def read(folder: str) -> UsersPrograms:
-    """The programs that were there when this folder of worktrees began and are still the same."""
+    """Return the programs that were recorded for this folder and have not changed since."""
     path, now = os.path.join(folder, _FILE), _read_settings(folder)
     if not os.path.exists(path):
         worktree_records.write_bytes(path, json.dumps(now, indent=1).encode())
     with open(path, encoding="utf-8") as file:
         known: dict[str, str] = json.load(file)
-    changed = {_name(key) for key, _ in known.items() ^ now.items()}
-    same = {key: value for key, value in known.items() if _name(key) not in changed}
+    changed = {_find_program_name(key) for key, _ in known.items() ^ now.items()}
+    same = {key: value for key, value in known.items() if _find_program_name(key) not in changed}
     return UsersPrograms(same, frozenset(changed), path)
 
 
 def refuse_others(repository: Repository, old: str, new: str) -> None:
-    """Refuse to store a file without the filter that the user's own git would run.
+    """Raise an error if a file would be stored without the filter of the user's own git.
 
     The files are those that differ between two trees.
     """
     names = repository.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new)
     found = repository.names("check-attr", "-z", "--stdin", "filter", given=names)
     filtered = {value: name for name, _, value in zip(*[iter(found)] * 3, strict=True)}
-    others = filtered.keys() - {_name(key).partition(".")[2] for key in repository.users.settings}
+    others = filtered.keys() - {
+        _find_program_name(key).partition(".")[2] for key in repository.users.settings
+    }
     if not others - {"unspecified", "unset", "set"}:
         return
-    for value in sorted(others & _filters(repository)):
+    for value in sorted(others & _list_filters(repository)):
         name = filtered[value]
         if f"filter.{value}" in repository.users.changed:
             raise GateError(
@@ -61,22 +63,22 @@ def refuse_others(repository: Repository, old: str, new: str) -> None:
         )
 
 
-def _filters(repository: Repository) -> set[str]:
-    """The names of all filters that the user's own git would know, and of those it knew."""
-    _, environ = shadow.settings_command(repository.folders)
+def _list_filters(repository: Repository) -> set[str]:
+    """Return the names of all filters that the user's own git knows or knew."""
+    _, environ = shadow.build_settings_command(repository.folders)
     words = ("config", "-z", "--name-only", "--includes", "--get-regexp", r"^filter\.")
     code, output, errors = repositories.run_git(repository.folders, environ, words)
     if code not in (0, 1):
         raise GateError(f"The git settings of {repository.root} cannot be read: {errors}")
     keys = [os.fsdecode(key) for key in output.split(b"\0")[:-1]]
     gone = {name.partition(".")[2] for name in repository.users.changed}
-    return {_name(key).partition(".")[2] for key in keys} | gone
+    return {_find_program_name(key).partition(".")[2] for key in keys} | gone
 
 
 def _read_settings(folder: str) -> dict[str, str]:
-    # No repository: only the settings of the system and the user are read.
+    # Without a repository, only the settings of the system and the user are read.
     nowhere = GitFolders(os.devnull, os.devnull, folder)
-    _, environ = shadow.settings_command(nowhere)
+    _, environ = shadow.build_settings_command(nowhere)
     words = ("config", "-z", "--show-scope", "--includes", "--get-regexp", _KEYS)
     code, output, errors = repositories.run_git(nowhere, environ, words)
     if code not in (0, 1):
@@ -84,6 +86,6 @@ def _read_settings(folder: str) -> dict[str, str]:
     return shadow.parse_settings(output)
 
 
-def _name(key: str) -> str:
-    """The filter or merge driver that a setting belongs to: `filter.lfs` of `filter.lfs.clean`."""
+def _find_program_name(key: str) -> str:
+    """Return the filter or merge driver of a setting: `filter.lfs` for `filter.lfs.clean`."""
     return key.rpartition(".")[0]

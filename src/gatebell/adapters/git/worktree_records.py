@@ -1,4 +1,4 @@
-"""What is known of the worktrees that were made, kept beside them where no agent works."""
+"""Record the worktrees, in files beside them where no agent works."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 INDEXES = (".raw-index", ".diff-index", ".index")
-"""The endings of the indexes beside a worktree; the last is of snapshots before they kept bytes."""
+"""The endings of the indexes beside a worktree; the last is from older snapshots."""
 
 
 class Record(NamedTuple):
@@ -33,23 +33,23 @@ class Record(NamedTuple):
     folder: str
     branch: str
     head: str
-    """The commit that was checked out at first; see snapshots.Start for these three."""
+    """The commit that was checked out first; for the next two see snapshots.Start."""
     base: str
     content: str
     remarks: list[str]
     ready: bool = False
     token: str = ""
-    """Tells its run from one of another store that has the same number."""
+    """It distinguishes its run from a run of another store with the same number."""
     began: str = ""
-    """The last commit below the base that was the user's; empty: the base itself."""
+    """The last commit of the user below the base; empty: the base itself."""
     merges: Sequence[str] = ()
-    """The commits between these two that were made to bring branches together."""
+    """The commits between these two that merge branches."""
     tip: str = ""
-    """What its branch pointed to when it was removed."""
+    """The commit of its branch when the branch was removed."""
     landed: str = ""
-    """The commit that holds all of that; empty: the branch was not removed."""
+    """The commit that contains that one; empty: the branch was not removed."""
     settings: Mapping[str, str] = {}
-    """Of git, as they were before any agent of this run could change them; empty: not known."""
+    """Git's settings before any agent of this run could change them; empty: unknown."""
 
     @property
     def place(self) -> Place:
@@ -57,12 +57,12 @@ class Record(NamedTuple):
 
     @property
     def refs(self) -> str:
-        """Where its snapshots are held."""
+        """The prefix of its snapshots' refs."""
         return f"refs/{self.branch}/"
 
     @property
     def left_out(self) -> str:
-        """What is never part of a diff or snapshot, as a path from the root."""
+        """The path from the root that is never part of a diff or snapshot."""
         return os.path.normpath(os.path.join(os.path.relpath(self.folder, self.root), ".agents"))
 
     @property
@@ -72,30 +72,30 @@ class Record(NamedTuple):
 
     @property
     def diff_index(self) -> str:
-        """The index of its last diff, in which files are as git stores them."""
+        """The index of its last diff, with files as git stores them."""
         return os.path.dirname(self.root) + INDEXES[1]
 
     def repository(self) -> Repository:
-        """The worktree, by what the repository knows of it; GateError where one of them is gone."""
+        """Open the worktree by the repository's records; GateError if one of them is gone."""
         if not os.path.isdir(self.root):
             raise GateError(
-                f"The worktree {self.root} is gone; its branch {self.branch} and its snapshots "
-                f"are still in {self.common}: `gate resume RUN --from CALL` starts from one."
+                f"The worktree {self.root} is missing; its branch {self.branch} and its snapshots "
+                f"are still in {self.common}: start from one with `gate resume RUN --from CALL`."
             )
         if git_dir := next(self.git_dirs(), ""):
             return self.open(git_dir, self.root)
         raise GateError(
-            f"The repository {self.common} does not know the worktree {self.root}: put it back "
+            f"The repository {self.common} does not list the worktree {self.root}: move it back "
             f"where it was, or run `git worktree repair {self.root}` in it."
         )
 
     def open(self, git_dir: str, root: str) -> Repository:
-        """A git folder of the repository, with the settings that were there at the beginning."""
+        """Open a git folder of the repository, with the settings from the beginning of the run."""
         folders = GitFolders(git_dir, self.common, root)
         return Repository(folders, self.settings) if self.settings else open_repository(folders)
 
     def git_dirs(self) -> Iterator[str]:
-        """The worktree's own git folder. Its `.git` is not asked: whoever works there may write it."""
+        """Yield the worktree's git folder; its `.git` is not read, because agents may write it."""
         worktrees = os.path.join(self.common, "worktrees")
         for name in os.listdir(worktrees) if os.path.isdir(worktrees) else []:
             git_dir = os.path.join(worktrees, name)
@@ -108,22 +108,22 @@ class Record(NamedTuple):
                     yield git_dir
 
     def move_to(self, folder: str) -> Record:
-        """The same worktree in another folder of ours."""
+        """Return the record of the worktree in another folder of ours."""
         root = os.path.join(folder, os.path.basename(self.root))
         inner = os.path.relpath(self.folder, self.root)
         return self._replace(root=root, folder=os.path.normpath(os.path.join(root, inner)))
 
 
-def path_of(root: str) -> str:
-    """The record of the worktree with this root."""
+def build_path(root: str) -> str:
+    """Return the path of the record of the worktree with this root."""
     return os.path.dirname(root) + ".json"
 
 
 @contextmanager
-def alone(path: str) -> Iterator[int]:
-    """Wait until nobody else makes or removes this worktree; the lock is the file beside it.
+def lock_worktree(path: str) -> Iterator[int]:
+    """Lock this worktree by a file beside it; no other process makes or removes it.
 
-    A git command that was given it holds it, too, and may outlive whoever started it.
+    Git commands that inherit the lock also hold it, and may outlive this process.
     """
     beside = path.removesuffix(".json") + ".lock"
     while True:
@@ -153,7 +153,7 @@ def write(path: str, record: Record) -> None:
 
 
 def write_bytes(path: str, content: bytes) -> None:
-    """Write a file whole, or not at all."""
+    """Write a file completely, or not at all."""
     folder, name = os.path.split(path)
     with tempfile.NamedTemporaryFile(dir=folder, prefix=f"{name}.", delete=False) as file:
         file.write(content)
@@ -163,10 +163,10 @@ def write_bytes(path: str, content: bytes) -> None:
 
 
 def set_aside(path: str, record: Record | None) -> str:
-    """Move a worktree that is another run's, with all that is in it; where it is now.
+    """Move the worktree of another run aside, with its content; return the new path.
 
-    Whoever was killed at it is followed: its new record is the first thing written, its old one
-    the last to go.
+    It continues after a process that was killed: the new record is written first, and the old one
+    is removed last.
     """
     here = path.removesuffix(".json")
     there = next(name for number in count(1) if _is_for(name := f"{here}.old-{number}", record))
@@ -177,22 +177,22 @@ def set_aside(path: str, record: Record | None) -> str:
             os.rename(here + ending, there + ending)
     if record:
         for git_dir in record.git_dirs():
-            point(git_dir, record.move_to(there).root)
+            record_root(git_dir, record.move_to(there).root)
         os.unlink(path)
     return there
 
 
-def point(git_dir: str, root: str) -> None:
-    """Tell the repository where a worktree of it is.
+def record_root(git_dir: str, root: str) -> None:
+    """Record in the repository where a worktree is.
 
-    What `git worktree move` does, which refuses locked ones and those with submodules.
+    Like `git worktree move`, which refuses locked worktrees and those with submodules.
     """
     pointer = os.path.join(root, ".git")
     write_bytes(os.path.join(git_dir, "gitdir"), os.fsencode(pointer) + b"\n")
 
 
 def _is_for(there: str, record: Record | None) -> bool:
-    """Whether this name is free, or was given to this very worktree before."""
+    """Return whether this name is free, or was used for this worktree before."""
     known = read(f"{there}.json")
     if known:
         return record is not None and known == record.move_to(there)

@@ -1,4 +1,4 @@
-"""A git worktree for each run: made, kept in snapshots, compared, and removed when nothing is lost."""
+"""Make a git worktree for each run, snapshot and compare it, and remove it without losing work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gatebell.adapters.git import (
 )
 from gatebell.adapters.git.merges import Stack
 from gatebell.adapters.git.repositories import Repository, find, is_plain
-from gatebell.adapters.git.shadow import private_folder
+from gatebell.adapters.git.shadow import make_private_folder
 from gatebell.adapters.git.snapshots import Start
 from gatebell.adapters.git.worktree_records import Record
 from gatebell.errors import GateError, NoWorktreeError, UsageError
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from gatebell.ports.workspaces import Place
 
 
-class _Wish(NamedTuple):
-    """What the caller of `make` wants, see the door."""
+class _Request(NamedTuple):
+    """The arguments of `make`, see the port."""
 
     with_changes: bool
     snapshot: str
@@ -46,13 +46,13 @@ class _Wish(NamedTuple):
 
 
 class GitWorkspace:
-    """The door Workspace by `git worktree`. A data folder belongs to one store."""
+    """The port Workspace by `git worktree`. A data folder belongs to one store."""
 
     def __init__(self, data_folder: str) -> None:
         self._folder = os.path.realpath(os.path.join(data_folder, "worktrees"))
 
     def _ready(self, repository: Repository, lock: int) -> Repository:
-        """A repository for commits and merges: locked, with the user's own filters."""
+        """Return the repository for commits and merges: locked, with the user's own filters."""
         return repository._replace(
             held=lock, users=users_programs.read(os.path.dirname(self._folder))
         )
@@ -74,17 +74,17 @@ class GitWorkspace:
         instead: Mapping[str, str] | None = None,
         markers: bool = False,
     ) -> Place:
-        request = _Wish(with_changes, snapshot, branch, base, onto, instead or {}, markers)
+        request = _Request(with_changes, snapshot, branch, base, onto, instead or {}, markers)
         project = os.path.realpath(project)
         path = self._record(run_id)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        with worktree_records.alone(path) as lock:
+        with worktree_records.lock_worktree(path) as lock:
             known = worktree_records.read(path)
             record = known if known and known.token == token else None
             if record and record.project != project:
                 raise UsageError(
-                    f"{path} is about run {run_id} of another project, {record.project}: "
-                    "move it and its folder away."
+                    f"{path} belongs to run {run_id} of another project, {record.project}: "
+                    "move it and its folder elsewhere."
                 )
             if record and record.ready:
                 record.repository()
@@ -96,22 +96,23 @@ class GitWorkspace:
                 if known or os.path.lexists(os.path.dirname(record.root)):
                     moved = worktree_records.set_aside(path, known)
                     record.remarks.append(
-                        f"The folder of another run {run_id} was here before: it is {moved} now."
+                        f"The folder of another run {run_id} was here before: "
+                        f"it was moved to {moved}."
                     )
                 worktree_records.write(path, record)
             record = _carry_out(source, record)
             worktree_records.write(path, record)
             return record.place
 
-    def _plan(self, source: Repository, project: str, run_id: int, request: _Wish) -> Record:
+    def _plan(self, source: Repository, project: str, run_id: int, request: _Request) -> Record:
         top = os.path.realpath(source.root)
         inner = os.path.relpath(project, top)
         left_out = os.path.normpath(os.path.join(inner, ".agents"))
-        begin, merged = _begin(source, left_out, request)
+        begin, merged = _plan_start(source, left_out, request)
         wanted = request.branch or f"gate/run-{run_id}"
-        branch = _free_branch(source, wanted)
+        branch = _find_free_branch(source, wanted)
         if branch != wanted:
-            merged.remarks.append(f"The branch {wanted} was there before: this is {branch}.")
+            merged.remarks.append(f"The branch {wanted} exists already: this run uses {branch}.")
         name = "".join(sign if sign.isprintable() else "-" for sign in os.path.basename(top))
         root = os.path.join(self._folder, f"run-{run_id}", name or "root")
         return Record(
@@ -123,7 +124,7 @@ class GitWorkspace:
                 branch,
             ),
             *(*begin, merged.remarks),
-            # What the user stands on was there before, and stays whatever becomes of this.
+            # The user's own commits were there before, and stay in any case.
             began=source.ask("merge-base", begin.base, "HEAD"),
             merges=merged.merges,
             settings=source.settings,
@@ -144,46 +145,48 @@ class GitWorkspace:
     def snapshot(self, place: Place, run_id: int, path: str) -> str:
         if not place.branch:
             return ""
-        record = _known(place)
+        record = _require_record(place)
         repository = record.repository()
-        tree = snapshots.tree(repository.keeping_bytes(), record.snapshot_index, record.left_out)
+        tree = snapshots.write_tree(
+            repository.keeping_bytes(), record.snapshot_index, record.left_out
+        )
         words = f"gate: run {run_id}, call {path}"
         return snapshots.keep(repository, tree, record.refs + path, record.base, words)
 
     def diff(self, place: Place) -> str:
         if not place.branch:
             return _diff_in_place(place)
-        record = _known(place)
+        record = _require_record(place)
         repository = record.repository()
-        tree = snapshots.tree(repository, record.diff_index, record.left_out)
-        return snapshots.diff(repository, record.base, tree)
+        tree = snapshots.write_tree(repository, record.diff_index, record.left_out)
+        return snapshots.build_diff(repository, record.base, tree)
 
     def commit(self, place: Place, words: str, key: str) -> str:
-        with worktree_records.alone(worktree_records.path_of(place.root)) as lock:
-            record = _known(place)
+        with worktree_records.lock_worktree(worktree_records.build_path(place.root)) as lock:
+            record = _require_record(place)
             worktree = self._ready(record.repository(), lock)
             return commits.commit(worktree, record, words, key)
 
     def merge(self, place: Place, base: str, words: str, key: str, *, squash: bool = False) -> str:
-        with worktree_records.alone(worktree_records.path_of(place.root)) as lock:
-            record = _known(place)
-            source = self._ready(_source(record), lock)
-            if record.landed and not removal.tip_of(source, record):
+        with worktree_records.lock_worktree(worktree_records.build_path(place.root)) as lock:
+            record = _require_record(place)
+            source = self._ready(_open_source(record), lock)
+            if record.landed and not removal.read_tip(source, record):
                 return record.landed
-            return merges.bring(source, record, base, words, key, squash=squash)
+            return merges.merge_branch(source, record, base, words, key, squash=squash)
 
     def let_go(self, place: Place, commit: str) -> bool:
-        path = worktree_records.path_of(place.root)
-        with worktree_records.alone(path) as lock:
-            record = _known(place)
-            source = self._ready(_source(record), lock)
-            worktree, tip = record.repository(), removal.tip_of(source, record)
+        path = worktree_records.build_path(place.root)
+        with worktree_records.lock_worktree(path) as lock:
+            record = _require_record(place)
+            source = self._ready(_open_source(record), lock)
+            worktree, tip = record.repository(), removal.read_tip(source, record)
             if not tip:
                 return bool(record.landed)
             held = linked_worktrees.find_holder(source, record.branch, record.root)
             if held or not merges.is_in(source, tip, commit):
                 return False
-            # Whoever merges again after a crash must find it without its branch.
+            # A merge that is repeated after a crash must find it without its branch.
             worktree_records.write(path, record._replace(tip=tip, landed=commit))
             removal.drop_branch(worktree, record, tip)
             return True
@@ -191,15 +194,15 @@ class GitWorkspace:
     def find_snapshot(self, place: Place, run_id: int, path: str) -> str:
         if not place.branch:
             return ""
-        record = _known(place)
-        return restoration.find_snapshot(_whole(record), record, path)
+        record = _require_record(place)
+        return restoration.find_snapshot(_open_whole(record), record, path)
 
     def restore(self, place: Place, run_id: int, path: str) -> list[str]:
         if not place.branch:
             return []
-        with worktree_records.alone(worktree_records.path_of(place.root)) as lock:
-            record = _known(place)
-            repository = self._ready(_whole(record), lock)
+        with worktree_records.lock_worktree(worktree_records.build_path(place.root)) as lock:
+            record = _require_record(place)
+            repository = self._ready(_open_whole(record), lock)
             return restoration.restore(repository, record, path)
 
     def remove(
@@ -208,15 +211,15 @@ class GitWorkspace:
         path = self._record(run_id)
         if not place.branch or not os.path.isdir(self._folder):
             return ""
-        with worktree_records.alone(path) as lock:
+        with worktree_records.lock_worktree(path) as lock:
             record = worktree_records.read(path)
             if not record or record.root != place.root:
                 return ""
             if not os.path.isdir(record.common):
-                return f"{record.common} is gone, the repository of {record.root}: put it back."
-            # From the repository's side: the worktree may be gone already.
-            repository = _whole(record)._replace(held=lock)
-            if record.ready and not force and (reason := removal.would_be_lost(repository, record)):
+                return f"{record.common}, the repository of {record.root}, is missing: restore it."
+            # From the repository: the worktree may be gone already.
+            repository = _open_whole(record)._replace(held=lock)
+            if record.ready and not force and (reason := removal.find_loss(repository, record)):
                 return reason
             return "" if dry_run else self._remove(repository, record, path)
 
@@ -225,15 +228,15 @@ class GitWorkspace:
         restoration.clear(record)
         if where := linked_worktrees.find_holder(repository, record.branch):
             raise GateError(f"{record.branch} is checked out in {where}: switch branches there.")
-        if tip := removal.tip_of(repository, record):
+        if tip := removal.read_tip(repository, record):
             repository.refuse_links(f"refs/heads/{record.branch}")
             repository.run("update-ref", "--no-deref", "-d", f"refs/heads/{record.branch}", tip)
         refs = repository.run("for-each-ref", "--format=delete %(refname)", record.refs)
         for line in refs.splitlines():
             repository.refuse_links(os.fsdecode(line).removeprefix("delete "))
-        # A ref may have been made to stand for another, which is not ours.
+        # A ref may have been turned into an alias of another ref, which is not ours.
         repository.run("update-ref", "--no-deref", "--stdin", given=refs)
-        # Also what was left by snapshots that were killed. The record is the last to go.
+        # Also the remains of snapshots that were killed. The record is removed last.
         for ending in worktree_records.INDEXES:
             index = os.path.dirname(record.root) + ending
             for left in glob.glob(glob.escape(index) + ".*"):
@@ -244,39 +247,41 @@ class GitWorkspace:
         return ""
 
 
-def _source(record: Record) -> Repository:
-    """The repository from the project's side: with the attributes of the user's own files."""
+def _open_source(record: Record) -> Repository:
+    """Open the repository from the project, with the attributes of the user's own files."""
     found = find(record.project)
     return found._replace(settings=record.settings) if record.settings else found
 
 
-def _whole(record: Record) -> Repository:
-    """The repository of a worktree, from its own side: the worktree may be gone."""
+def _open_whole(record: Record) -> Repository:
+    """Open the repository without the worktree, which may be gone."""
     return record.open(record.common, record.common)
 
 
-def _known(place: Place) -> Record:
-    path = worktree_records.path_of(place.root)
+def _require_record(place: Place) -> Record:
+    path = worktree_records.build_path(place.root)
     if record := worktree_records.read(path):
         return record
-    raise GateError(f"{place.root} is no worktree of a run: {path} is missing.")
+    raise GateError(f"{place.root} is not a worktree of a run: {path} is missing.")
 
 
-def _begin(source: Repository, left_out: str, request: _Wish) -> tuple[Start, Stack]:
+def _plan_start(source: Repository, left_out: str, request: _Request) -> tuple[Start, Stack]:
     if request.snapshot:
-        begin = snapshots.start(source, request.snapshot)
+        begin = snapshots.read_start(source, request.snapshot)
         return begin, Stack(begin.base, [], [])
     if request.with_changes and (request.base or request.onto):
-        raise UsageError("Uncommitted changes belong to what is checked out, and to nothing else.")
+        raise UsageError(
+            "Uncommitted changes can only be used with the checked-out commit: leave out the base."
+        )
     head = source.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if not head:
         raise NoWorktreeError(
-            f"{source.root} has no commit yet, which a worktree could start from: commit first."
+            f"{source.root} has no commit to start a worktree from: commit first."
         )
     base = (
         (request.base, merges.resolve(source, request.base))
         if request.base
-        else (_at(source), head)
+        else (_read_branch_name(source), head)
     )
     merged = merges.stack(source, base, request.onto, request.instead, markers=request.markers)
     begin = Start(merged.commit, merged.commit, merged.commit)
@@ -284,23 +289,25 @@ def _begin(source: Repository, left_out: str, request: _Wish) -> tuple[Start, St
     if not changed:
         return begin, merged
     if not request.with_changes:
-        left = f"Changes to {removal.files(len(changed))} are not committed and were left out"
-        # Only `gate run` can be told to take them.
+        left = (
+            f"Changes to {removal.format_files(len(changed))} are not committed and were left out"
+        )
+        # Only `gate run` has an option to include them.
         merged.remarks.append(
-            f"{left}." if request.branch else f"{left}; --with-changes takes them."
+            f"{left}." if request.branch else f"{left}; include them with --with-changes."
         )
         return begin, merged
-    with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
-        tree = snapshots.tree(source.keeping_bytes(), os.path.join(apart, "index"), left_out)
+    with tempfile.TemporaryDirectory(dir=make_private_folder()) as apart:
+        tree = snapshots.write_tree(source.keeping_bytes(), os.path.join(apart, "index"), left_out)
     content = snapshots.keep(source, tree, "", head, "gate: changes")
     return begin._replace(content=content), merged
 
 
-def _at(source: Repository) -> str:
+def _read_branch_name(source: Repository) -> str:
     return source.line("rev-parse", "--abbrev-ref", "HEAD")
 
 
-def _free_branch(source: Repository, wanted: str) -> str:
+def _find_free_branch(source: Repository, wanted: str) -> str:
     above = os.path.dirname(wanted)
     if source.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{above}"):
         raise UsageError(
@@ -317,44 +324,46 @@ def _free_branch(source: Repository, wanted: str) -> str:
 
 
 def _carry_out(source: Repository, record: Record) -> Record:
-    """Make what was planned, from the beginning: nobody has worked in it yet."""
+    """Make the planned worktree from the beginning; no agent has worked in it yet."""
     removal.clear(record)
     os.makedirs(os.path.dirname(record.root), mode=0o700, exist_ok=True)
-    tip = removal.tip_of(source, record)
+    tip = removal.read_tip(source, record)
     if tip and tip != record.head:
-        raise GateError(f"Somebody else has made the branch {record.branch}: remove or rename it.")
+        raise GateError(f"The branch {record.branch} exists already: remove or rename it.")
     linked_worktrees.add(source, record.root, record.branch, record.head)
     if record.content != record.head:
         source.refuse_links(record.refs + "start")
         source.run("update-ref", "--no-deref", record.refs + "start", record.content)
     repository = record.repository()._replace(held=source.held)
     snapshots.lay_out(repository, Start(record.head, record.base, record.content))
-    remarks = [*record.remarks, *_not_there(repository)]
+    remarks = [*record.remarks, *_list_missing(repository)]
     inner = os.path.relpath(record.folder, record.root)
     if not is_plain(record.root, inner):
-        raise UsageError(f"{inner} is a symbolic link in the last commit: commit what it is now.")
+        raise UsageError(
+            f"{inner} is a symbolic link in the last commit: commit its present state."
+        )
     if not os.path.isdir(record.folder):
         os.makedirs(record.folder)
-        remarks.append(f"{inner} is not in the last commit: it begins as an empty folder.")
+        remarks.append(f"{inner} is not in the last commit: it starts as an empty folder.")
     snapshots.keep_out(record.folder)
     return record._replace(remarks=remarks, ready=True)
 
 
-def _not_there(repository: Repository) -> list[str]:
-    """What the project has and a worktree of it has not."""
+def _list_missing(repository: Repository) -> list[str]:
+    """Return remarks about files that the project has and its worktree has not."""
     remarks = []
-    if modules := removal.submodules(repository):
+    if modules := removal.list_submodules(repository):
         remarks.append(
             f"Submodules are empty folders ({', '.join(modules)}): "
-            "`git submodule update --init` in .gate/setup fills them."
+            "fill them with `git submodule update --init` in .gate/setup."
         )
     names = repository.run("ls-files", "-z")
     values = repository.names("check-attr", "-z", "--stdin", "filter", given=names)[2::3]
     if filtered := [value for value in values if value not in ("unspecified", "unset", "set")]:
         remarks.append(
-            f"{removal.files(len(filtered))} stored by a filter "
+            f"{removal.format_files(len(filtered))} stored by a filter "
             f"({', '.join(sorted(set(filtered)))}) "
-            "are there as the repository keeps them: .gate/setup may fetch them."
+            "are in their stored form: fetch them in .gate/setup."
         )
     return remarks
 
@@ -368,8 +377,8 @@ def _diff_in_place(place: Place) -> str:
     base = place.base or head or repository.line("hash-object", "-t", "tree", os.devnull)
     inner = os.path.relpath(os.path.realpath(place.folder), os.path.realpath(repository.root))
     left_out = os.path.normpath(os.path.join(inner, ".agents"))
-    with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
+    with tempfile.TemporaryDirectory(dir=make_private_folder()) as apart:
         objects = os.path.join(apart, "objects")
         os.mkdir(objects)
-        tree = snapshots.tree(repository, os.path.join(apart, "index"), left_out, objects)
-        return snapshots.diff(repository, base, tree, objects)
+        tree = snapshots.write_tree(repository, os.path.join(apart, "index"), left_out, objects)
+        return snapshots.build_diff(repository, base, tree, objects)

@@ -1,4 +1,4 @@
-"""Asks, answers, messages and visits as rows of SQLite, and read from them again."""
+"""Convert asks, answers, messages and visits to rows of SQLite and back."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def ask_row(ask: Ask) -> dict[str, Any]:
 
 
 def state_row(ask: Ask, expected_version: int = 0) -> dict[str, Any]:
-    """What can change of an ask, and from which version it may be written."""
+    """Return the changing columns of an ask, and the version that the write expects."""
     clock = ask.deadlines
     return {
         "id": ask.id,

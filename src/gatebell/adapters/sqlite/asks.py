@@ -1,4 +1,4 @@
-"""Asks in SQLite, with the answers, messages, drafts and secrets that belong to them."""
+"""Store asks in SQLite, with their answers, messages, drafts and secrets."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class SqliteAsks:
         return Done()
 
     def withdraw(self, change: Change, at: str) -> None:
-        """As part of the transaction that ends a run; whoever was faster has settled the ask."""
+        """Withdraw an ask in the transaction that ends a run, unless it is settled already."""
         if self._db.write(_SQL["change_ask"], state_row(change.ask, change.ask.version - 1)):
             self._store.record(at, change.events, change.notices)
 
@@ -173,7 +173,7 @@ class SqliteAsks:
         return Done()
 
     def _key_conflict(self, answer: Answer | None, error: Exception) -> Conflict:
-        """The one constraint that honest work can hit: a key that is used already."""
+        """Return a conflict for a key that is in use; raise any other error."""
         if answer and self.answer_with_key(answer.ask_id, answer.principal, answer.key):
             return Conflict(self.get(answer.ask_id))
         raise self._db.problem(error) from error
@@ -249,4 +249,4 @@ class SqliteAsks:
 
 
 class _OvertakenError(Exception):
-    """Undoes a transaction whose version is no longer the current one."""
+    """Undoes a transaction whose version is out of date."""

@@ -23,7 +23,7 @@ INSERT INTO ask_keys (key, ask_id) VALUES (:key, :ask_id);
 SELECT asks.* FROM asks JOIN ask_keys ON ask_id = id WHERE key = ?;
 
 -- name: change_ask
--- The conditional write: only what can change, and only from the version it was decided on.
+-- The conditional write: only changing columns, and only from the version of the decision.
 UPDATE asks SET
     expires_at = :expires_at, moved_seconds = :moved_seconds, remind_at = :remind_at,
     escalated = :escalated, escalate_at = :escalate_at, due_at = :due_at, status = :status,
@@ -42,7 +42,7 @@ WHERE session = ? AND digest = ? AND substr(session, -1) NOT IN ('', '/') AND to
     AND delivered_at IS NULL AND status IN ('pending', 'answered');
 
 -- name: deferred_ask
--- The one call of this session that its host has put off.
+-- The one call of this session that its host has deferred.
 SELECT * FROM asks
 WHERE session = ? AND deferred = 1 AND delivered_at IS NULL AND status IN ('pending', 'answered');
 
@@ -57,7 +57,7 @@ SELECT coalesce(max(seq), 0) FROM asks;
 SELECT * FROM asks WHERE status = 'pending' ORDER BY priority, opened_at, seq LIMIT ?;
 
 -- name: pending_asks_of_project
--- Walks the inbox in its order and stops at the limit; another index would cost every ask.
+-- Reads the inbox in its order and stops at the limit; another index would slow every ask.
 SELECT * FROM asks WHERE status = 'pending' AND project = ?
 ORDER BY priority, opened_at, seq LIMIT ?;
 
@@ -80,7 +80,7 @@ SELECT * FROM asks WHERE task = ? AND task <> '' ORDER BY seq;
 UPDATE runs SET state = 'ready', ready_at = NULL WHERE id = :id AND state = 'waiting_human';
 
 -- name: settled_asks
--- Newest first; a search walks along the index and stops at the limit.
+-- Newest first; a search follows the index and stops at the limit.
 SELECT * FROM asks
 WHERE settled_at IS NOT NULL
     AND (?1 = '' OR instr(lower(prompt), ?1) OR instr(lower(note), ?1) OR instr(lower(id), ?1))
@@ -91,8 +91,8 @@ SELECT * FROM asks
 WHERE status = 'pending' AND due_at IS NOT NULL AND due_at <= ? ORDER BY due_at LIMIT ?;
 
 -- name: asks_without_events
--- Every ask has an event of its opening, every settled one another of its settling, and every
--- taken one of its taking.
+-- Every ask has an event of its opening, every settled ask one of its settling, and every taken ask
+-- one of its taking.
 SELECT id FROM asks
 WHERE id > '' AND (
     NOT EXISTS (SELECT 1 FROM events WHERE subject = id AND kind = 'ask.opened')
@@ -134,7 +134,7 @@ VALUES (:ask_id, :principal, :text, :saved_at)
 ON CONFLICT (ask_id, principal) DO UPDATE SET text = excluded.text, saved_at = excluded.saved_at;
 
 -- name: drop_draft
--- The person's own answer counted; drafts of others stay.
+-- After the person's own answer; drafts of others stay.
 DELETE FROM drafts WHERE ask_id = :ask_id AND principal = :principal;
 
 -- name: get_draft

@@ -1,4 +1,4 @@
-"""The audit chain in SQLite."""
+"""Store the audit chain in SQLite."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class SqliteAudit:
 
     @cached_property
     def _trail(self) -> Trail:
-        # Imported here and below: whoever only reads writes no events.
+        # Imported here and below: commands that only read write no events.
         from gatebell.adapters.sqlite.trail import Trail
 
         return Trail(self._db)
 
     def begin(self) -> None:
-        """At the beginning of a transaction."""
+        """Forget the writes of the last transaction; called at the beginning of the next."""
         self._waiting.clear()
         self._trail.begin()
 
     def append(self, at: str, events: Iterable[Event]) -> None:
-        """Add events to the chain, inside the transaction that they tell of (law 9)."""
+        """Add events to the chain, in the transaction of the change that they record (law 9)."""
         self._waiting.extend((at, event) for event in events)
 
     def finish(self, at: str) -> None:
-        """At the end of a transaction: its last event seals every row that it wrote."""
+        """Write the events at the end of a transaction; the last one seals every written row."""
         rows = self._trail.list_sealed()
         if rows and not self._waiting and "traits" not in rows:
             table = next(iter(rows))
@@ -53,8 +53,8 @@ class SqliteAudit:
             return
         seq, previous = self.head()
         if seq == 0 or self._db.rows(_SQL["first_to_seal"], (seq,)):
-            # A store gets its traits before anything happens in it, so its first event seals
-            # them; in a store of an older version, the first event of this one.
+            # A store gets its traits before its first event, which seals them. In a store of an
+            # older version, the first event of this version does so.
             rows |= self._trail.seal_traits()
         for number, (then, event) in enumerate(self._waiting, 1):
             seq += 1
@@ -74,22 +74,22 @@ class SqliteAudit:
         return list_compared_columns()
 
     def rows(self, table: str) -> Iterator[Row]:
-        from gatebell.adapters.sqlite.rows import rows_of
+        from gatebell.adapters.sqlite.rows import read_rows
 
-        return rows_of(self._db, table)
+        return read_rows(self._db, table)
 
     def apart(self) -> dict[str, str]:
-        from gatebell.adapters.sqlite.columns import apart
+        from gatebell.adapters.sqlite.columns import list_apart
 
-        return apart()
+        return list_apart()
 
     def schema_faults(self) -> list[str]:
-        from gatebell.adapters.sqlite.rows import schema_faults
+        from gatebell.adapters.sqlite.rows import find_schema_faults
 
-        return schema_faults(self._db)
+        return find_schema_faults(self._db)
 
     def entries(self, after: int | None = None) -> Iterator[Entry]:
-        # From the very beginning: a forged number below 1 must be met, too.
+        # From the smallest number: a forged number below 1 must be found, too.
         after = -(2**63) if after is None else after
         while page := self._db.rows(_SQL["entries_after"], (after, _PAGE)):
             yield from map(_entry, page)
@@ -106,7 +106,7 @@ class SqliteAudit:
         return Head(*rows[0]) if rows else Head(0, GENESIS)
 
     def changed_since(self, seq: int) -> tuple[int, frozenset[str]]:
-        # The head first: an event that comes in between is reported twice, never missed.
+        # Read the head first: an event in between is reported twice, never missed.
         newest = self.head().seq
         rows = self._db.rows(_SQL["subjects_since"], (seq,))
         return newest, frozenset(subject for (subject,) in rows)

@@ -20,7 +20,7 @@ SELECT * FROM events WHERE subject = ? ORDER BY seq;
 SELECT * FROM (SELECT * FROM events ORDER BY seq DESC LIMIT ?) ORDER BY seq;
 
 -- name: subjects_since
--- Without DISTINCT, for which SQLite would walk the whole index of subjects.
+-- Without DISTINCT, for which SQLite would read the whole index of subjects.
 SELECT subject FROM events WHERE seq > ?;
 
 -- name: schema

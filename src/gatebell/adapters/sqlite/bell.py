@@ -1,8 +1,8 @@
 """The bell: a file beside the database that every writer touches after its commit.
 
-Writers ring after the commit is visible, which the log's own changes do not tell: the
-log is written before it is synced and published. Where the kernel can tell of the touch
-a waiter sleeps until then; elsewhere it looks at the file, often at first and seldom later.
+Changes of SQLite's own log do not show that a commit is visible: the log is written before it is
+synced and published. With inotify, a waiter sleeps until the touch. Without it, the waiter looks at
+the file, first often and later seldom.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from contextlib import suppress
 
 _CLOSE_ON_EXEC_AND_NONBLOCK = 0o2004000
 _ATTRIBUTES_CHANGED = 0x4
-# A writer that dies between commit and bell leaves its waiters this long in the dark.
+# If a writer dies between commit and bell, its waiters look again after this time.
 _SAFETY_NET_SECONDS = 1.0
 _FASTEST_LOOK_SECONDS = 0.01
 _SLOWEST_LOOK_SECONDS = 0.05
 
 
 def ring(path: str) -> None:
-    """Wake every waiter. A bell that cannot be rung only makes them slower."""
+    """Wake every waiter; if that fails, they only notice the change later."""
     with suppress(OSError):
         try:
             os.utime(path)
@@ -30,7 +30,7 @@ def ring(path: str) -> None:
 
 
 class KernelBell:
-    """Sleeps until the kernel tells of a touch (inotify)."""
+    """Sleeps until the kernel reports a touch (inotify)."""
 
     def __init__(self, path: str) -> None:
         # Imported here: only waiters need it.
@@ -42,7 +42,7 @@ class KernelBell:
             problem = ctypes.get_errno()
             if self._fd >= 0:
                 os.close(self._fd)
-            raise OSError(problem, "the kernel gives no more watches")
+            raise OSError(problem, "the kernel has no more watches")
         self._poll = select.poll()
         self._poll.register(self._fd, select.POLLIN)
 
@@ -55,7 +55,7 @@ class KernelBell:
 
 
 class LookingBell:
-    """Looks at the file again and again, for kernels that do not tell."""
+    """Looks at the file again and again, without inotify."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -79,11 +79,11 @@ class LookingBell:
             self._pause = min(self._pause * 1.1, _SLOWEST_LOOK_SECONDS)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file is open."""
 
 
 def listen(path: str) -> KernelBell | LookingBell:
-    """The best bell this system has."""
+    """Return the best bell of this system."""
     if not os.path.exists(path):
         ring(path)
     try:

@@ -1,7 +1,7 @@
-"""Every column of the store: compared with the audit trail, or not, and then why.
+"""List every column of the store: compared with the audit trail, or the reason why not.
 
-Sealed values stand in this order, so a new column goes to the end of its tuple. A migration
-that changes sealed values is a change without an event: it must write one.
+This order is the order of sealed values, so a new column goes to the end of its tuple. A migration
+that changes sealed values must write an event.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from gatebell.domain.enums import CallState, RunState
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_LEASE = "who drives a run, and until when, moves without an event"
+_LEASE = "the driver and lease of a run change without an event"
 _ATTEMPT = "the attempts to send a notice have no event"
 _COUNTER = "counts writes, so that two writers notice each other"
-_DRAFT = "nobody has decided anything by a draft"
-_ERASED = "a digest of a secret could be guessed at, and secrets are erased"
+_DRAFT = "a draft decides nothing"
+_ERASED = "a secret could be guessed from its digest, and secrets are erased"
 _CHAIN = "the chain of hashes proves the events themselves"
-_MOVES = "until a run has ended it moves without an event"
-_NEXT = "says only when a run is looked at next, or what is shown meanwhile"
+_MOVES = "until a run has ended, it changes without an event"
+_NEXT = "only decides when a run is checked next, or is shown while it waits"
 
 
-# No NamedTuple, here and below: making that class takes longer than all of this module.
+# Not a NamedTuple, here and below: creating that class takes longer than all of this module.
 class Among:
-    """That a column has one of these words, said in SQL and in Python."""
+    """The condition that a column has one of these words, in SQL and in Python."""
 
     __slots__ = ("_column", "_words", "sql")
 
@@ -56,19 +56,19 @@ class Table:
         partly_when: Among | None = None,
     ) -> None:
         self.key = tuple(key.split())
-        """The columns that name a row."""
+        """The columns that identify a row."""
         self.fixed = tuple(fixed.split())
-        """Compared; written with the row and never again."""
+        """Compared; written with the row and never changed."""
         self.changing = tuple(changing.split())
         """Compared; sealed again whenever one of them changes."""
         self.apart = apart or {}
         """Not in the trail, each with the reason."""
         self.subject = subject
-        """SQL: the subject of the events by which older versions told of a row."""
+        """SQL: the subject of the events by which older versions recorded a row."""
         self.unless = unless
         """A row does not count yet while this holds."""
         self.partly = partly or {}
-        """Columns of `changing` that are compared only when a condition holds, with the reason."""
+        """Columns of `changing` that are compared only under a condition, with the reason."""
         self.partly_when = partly_when
 
     @property
@@ -84,13 +84,13 @@ class Table:
         return not (self.unless and self.unless.holds(row))
 
     def sealed_sql(self, column: str) -> str:
-        """SQL: the value of a column that is sealed."""
+        """Return the SQL for the sealed value of a column."""
         if self.partly_when and column in self.partly:
             return f'CASE WHEN {self.partly_when.sql} THEN "{column}" END'
         return f'"{column}"'
 
     def changing_of(self, row: Mapping[str, Any]) -> list[Any]:
-        """The sealed values of the changing columns."""
+        """Return the sealed values of the changing columns."""
         left_out = self.partly if self.partly_when and not self.partly_when.holds(row) else ()
         return [None if column in left_out else row[column] for column in self.changing]
 
@@ -108,7 +108,10 @@ TABLES = {
             "expires_at moved_seconds remind_at escalated escalate_at due_at status decision value "
             "note settled_at settled_by settled_via delivered_at delivered_to asked_back"
         ),
-        apart={"heard": "how many messages the asker was handed has no event", "version": _COUNTER},
+        apart={
+            "heard": "the number of messages that the asker has read has no event",
+            "version": _COUNTER,
+        },
         subject="id",
     ),
     "answers": Table(
@@ -224,8 +227,8 @@ TABLES = {
 }
 
 
-def apart() -> dict[str, str]:
-    """What the trail does not tell, as `table.column`, each with the reason."""
+def list_apart() -> dict[str, str]:
+    """Return the columns that are not in the trail, as `table.column`, with the reason."""
     found = {
         f"{name}.{column}": reason
         for name, table in TABLES.items()

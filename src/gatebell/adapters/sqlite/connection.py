@@ -1,4 +1,4 @@
-"""One SQLite connection: its settings, its transactions, its patience and its troubles."""
+"""One SQLite connection: its settings, transactions, waiting and errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from gatebell.adapters.sqlite.bell import ring
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from gatebell.ports.clock import Clock
 
 _PATIENCE_SECONDS = 30.0
-# Before this, two connections that wrote and checkpointed at the same instant lost pages.
+# Before this version, two connections that wrote and checkpointed at once lost pages.
 _SAFE_SQLITE = (3, 51, 3)
 
 
 class Connection:
-    """A connection that waits its turn and says in plain words what is wrong.
+    """A connection that waits for other writers, and has plain error messages.
 
     Without a path the database is in memory.
     """
@@ -42,8 +42,8 @@ class Connection:
             raise self.problem(error) from error
 
     def _open(self) -> apsw.Connection:
-        # SQLite gives its side files the mode of the main one, so it must be private first.
-        # Only when it is made: closing any descriptor of a file drops this process's locks on it.
+        # SQLite gives its side files the mode of the main file, so that must be private first. Only
+        # for a new file: closing any descriptor of a file drops this process's locks on it.
         if self.path and not os.path.exists(self.path):
             with suppress(FileExistsError):
                 flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -57,7 +57,7 @@ class Connection:
         return raw
 
     def _be_patient(self, tries: int) -> bool:
-        """Wait a random moment: SQLite's own handler lets some writers starve."""
+        """Wait a random moment: with SQLite's own handler some writers starve."""
         now = time.monotonic()
         if tries == 0:
             self._waiting_since = now
@@ -66,28 +66,28 @@ class Connection:
 
     def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         try:
-            # Another thread's half-done transaction is visible on this connection: wait for it.
+            # A connection sees the open transactions of other threads: wait for their end.
             with self.lock:
                 return self.raw.execute(sql, parameters).fetchall()
         except apsw.Error as error:
             raise self.problem(error) from error
 
     def write(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
-        """Run one statement of an open transaction; says how many rows it changed."""
+        """Run one statement of an open transaction; return the number of changed rows."""
         self.raw.execute(sql, parameters)
         return self.raw.changes()
 
     def checkpoint(self) -> None:
-        """Empty the log, so that what was erased is gone from it too; later if it is in use."""
-        # What it comes after is committed, so whatever goes wrong here is no failure of that.
-        # Nor is it waited for: the last connection to close empties the log, too.
+        """Empty the log, so that erased values are gone from it, too; if it is in use, later."""
+        # The transaction before it is committed, so errors here are ignored. It does not
+        # wait either: the last connection to close also empties the log.
         with self.lock, suppress(apsw.Error):
             self.raw.set_busy_handler(None)
             self.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self.raw.set_busy_handler(self._be_patient)
 
     def prepare(self, migrations: list[str]) -> None:
-        """Bring the file to the newest schema; any number of processes may try at once."""
+        """Bring the file to the newest schema; several processes may try at once."""
         self.migrations = migrations
         try:
             version = self._version()
@@ -101,12 +101,12 @@ class Connection:
         except apsw.Error as error:
             raise self.problem(error) from error
         if version > len(migrations):
-            raise StoreTroubleError(
+            raise StoreError(
                 f"the store {self.path} was written by a newer gatebell: upgrade this one"
             )
 
     def _write_ahead(self) -> None:
-        """Turn to WAL mode. SQLite asks no busy handler here, so our own patience is used."""
+        """Switch to WAL mode. SQLite calls no busy handler here, so wait in our own loop."""
         for tries in itertools.count():
             try:
                 self.raw.execute("PRAGMA journal_mode = WAL").fetchall()
@@ -128,7 +128,7 @@ class Connection:
             self.raw.execute(f"PRAGMA user_version = {len(migrations)}")
 
     def problems(self) -> list[str]:
-        """What a thorough look at the file and the library finds."""
+        """Return the problems that a thorough check of the file and the library finds."""
         found = [f"the store is damaged: {row[0]}" for row in self.rows("PRAGMA integrity_check")]
         found = [problem for problem in found if not problem.endswith(": ok")]
         if tuple(map(int, apsw.sqlite_lib_version().split("."))) < _SAFE_SQLITE:
@@ -140,24 +140,27 @@ class Connection:
     def close(self) -> None:
         self.raw.close()
 
-    def problem(self, error: Exception) -> StoreTroubleError:
-        """The sentence for a database error: what is wrong, what is certain, what to do."""
+    def problem(self, error: Exception) -> StoreError:
+        """Return an error with the problem, the state of the store, and the next step."""
         if isinstance(error, apsw.FullError):
-            what = "the disk is full: make room, then try again"
+            what = "the disk is full: free some space, then try again"
         elif isinstance(error, (apsw.BusyError, apsw.LockedError)):
             what = f"it was busy for {_PATIENCE_SECONDS:.0f} seconds: try again"
         elif isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError)):
             what = (
-                "it cannot be written from here. Outside an agent's sandbox it may be; "
-                "or name another one: GATE_STORE=PATH"
+                "it cannot be written from here. Try it outside of the agent's sandbox, "
+                "or use another store: GATE_STORE=PATH"
             )
         elif isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
-            what = "it is damaged, or no gatebell store: put back a copy, or name another: GATE_STORE=PATH"
+            what = (
+                "it is damaged, or not a gatebell store: restore a copy, "
+                "or use another store: GATE_STORE=PATH"
+            )
         else:
             what = str(error)
-        return StoreTroubleError(
-            f"the store {self.path} gives trouble: {what}. "
-            "Nothing was confirmed; gate show tells what is recorded."
+        return StoreError(
+            f"the store {self.path} has a problem: {what}. "
+            "Nothing was confirmed; check the records with gate show."
         )
 
 
@@ -183,10 +186,10 @@ class Transaction:
         self._db.lock.acquire()
         try:
             if self._events:
-                # Before it begins: what it makes must not go when this is undone.
+                # Before the transaction: a rollback must not remove the objects that this creates.
                 self._events.begin()
             self._db.raw.execute("BEGIN IMMEDIATE")
-            # Only now: while it waited its turn, others have written later times.
+            # Only now: while it waited, other processes may have written later times.
             if self._clock:
                 self._at = self._clock.now().isoformat(timespec="microseconds")
             return self._at
@@ -214,7 +217,7 @@ class Transaction:
             self._committed()
 
     def _undo(self) -> None:
-        """Whatever was not committed goes."""
+        """Roll back an open transaction, and release the lock."""
         with suppress(apsw.Error):
             if self._db.raw.in_transaction:
                 self._db.raw.execute("ROLLBACK")
@@ -222,7 +225,7 @@ class Transaction:
 
 
 class Snapshot:
-    """While it is open, this connection sees the store as it is now, whatever others write."""
+    """While it is open, this connection sees no later writes of others."""
 
     def __init__(self, connection: Connection) -> None:
         self._db = connection

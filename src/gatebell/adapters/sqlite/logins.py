@@ -1,4 +1,4 @@
-"""Links and logins in SQLite."""
+"""Store links and logins in SQLite."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class SqliteLogins:
                 self._store.record(at, events)
 
     def end_of_token(self, token_id: str) -> None:
-        """Inside the transaction that removes the token."""
+        """End its logins, in the transaction that removes the token."""
         self._db.write(_SQL["end_logins_of_token"], {"token_id": token_id})
 
     def end_of_person(self, name: str) -> None:
-        """Inside the transaction that removes the person."""
+        """End their logins, in the transaction that removes the person."""
         self._db.write(_SQL["end_logins_of_person"], {"person": name})
 
     def _insert(
@@ -67,7 +67,7 @@ class SqliteLogins:
         }
         if not self._db.write(_SQL["add_login"], row):
             return False
-        # In the transaction of an event, which tells that they are gone.
+        # In a transaction with an event, which records that they are gone.
         self._db.write(_SQL["drop_old_logins"], {"now": at})
         self._store.record(at, events)
         return True

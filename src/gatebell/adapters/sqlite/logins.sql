@@ -1,5 +1,5 @@
 -- name: add_login
--- Unless the token it was made with has been revoked meanwhile.
+-- Unless its token has been revoked since then.
 INSERT INTO logins (digest, kind, person, verified, scopes, token_id, expires_at, seal)
 SELECT :digest, :kind, :person, :verified, :scopes, :token_id, :expires_at, :seal
 WHERE :token_id = '' OR EXISTS (SELECT 1 FROM tokens WHERE substr(digest, 1, 8) = :token_id);
@@ -18,5 +18,5 @@ DELETE FROM logins WHERE expires_at <= :now;
 DELETE FROM logins WHERE token_id = :token_id;
 
 -- name: end_logins_of_person
--- Those who proved to be this person; whoever was let in as the OS user is not one of them.
+-- Those that proved to be this person; a login of the OS user is not one of them.
 DELETE FROM logins WHERE person = :person AND verified = 1;

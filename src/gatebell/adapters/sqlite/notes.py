@@ -1,4 +1,4 @@
-"""Notes from agents to people in SQLite."""
+"""Store agents' notes to people in SQLite."""
 
 from __future__ import annotations
 

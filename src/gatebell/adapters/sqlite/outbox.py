@@ -1,4 +1,4 @@
-"""The outbox in SQLite: notices, and their deliveries."""
+"""Store the outbox in SQLite: notices, and their deliveries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SqliteOutbox:
         self._db = store.connection
 
     def put(self, at: str, notices: Iterable[Notice]) -> None:
-        """Inside the transaction that the notices tell of."""
+        """Add notices, in the transaction of the change that they report."""
         for notice in notices:
             self._db.write(_SQL["put_notice"], _notice_row(notice, at))
 

@@ -1,5 +1,5 @@
 -- name: put_notice
--- One reminder of an ask is enough until it is spread: where nobody sends they would never end.
+-- One unsent reminder of an ask is enough: without a sender they would pile up.
 INSERT INTO outbox (kind, ask_id, recipient, written_at)
 SELECT :kind, :ask_id, :recipient, :written_at
 WHERE :kind <> 'reminder' OR NOT EXISTS (
@@ -13,14 +13,14 @@ SELECT kind, ask_id, recipient FROM outbox ORDER BY seq LIMIT ?;
 SELECT seq, kind, ask_id, recipient, written_at FROM outbox ORDER BY seq LIMIT ?;
 
 -- name: take_notice
--- Whoever takes it out spreads it: two senders cannot both. Numbers are used again, so that the
--- number alone could mean a later notice.
+-- Only the sender that deletes the notice spreads it. Numbers are reused, so the number alone could
+-- mean a later notice.
 DELETE FROM outbox
 WHERE seq = :seq AND kind = :kind AND ask_id = :ask_id AND recipient = :recipient
     AND written_at = :written_at;
 
 -- name: insert_delivery
--- A reminder only where none of the same ask is still to be sent.
+-- A reminder only if no other one of the same ask is still to be sent.
 INSERT INTO deliveries (
     id, kind, ask_id, recipient, route, written_at, due_at, attempts, claimed_until, sent_at,
     given_up_at, problem
@@ -39,7 +39,7 @@ DELETE FROM deliveries WHERE id IN (
 );
 
 -- name: claim_delivery
--- Of several that are due at once, the one that was written first.
+-- Of several that are due, the one that was written first.
 UPDATE deliveries SET claimed_until = :until, attempts = attempts + 1
 WHERE id = (
     SELECT id FROM deliveries
@@ -53,7 +53,7 @@ RETURNING *;
 UPDATE deliveries SET sent_at = :sent_at, claimed_until = NULL, problem = '' WHERE id = :id;
 
 -- name: delivery_failed
--- Only of the newest claim: a later one may be on its way.
+-- Only for the newest claim: a later one may be under way.
 UPDATE deliveries SET
     claimed_until = NULL, problem = :problem, due_at = coalesce(:again_at, due_at),
     given_up_at = :given_up_at

@@ -1,4 +1,4 @@
-"""People, tokens and groups in SQLite."""
+"""Store people, tokens and groups in SQLite."""
 
 from __future__ import annotations
 

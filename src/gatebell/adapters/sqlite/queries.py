@@ -1,4 +1,4 @@
-"""Named SQL, read from the file beside the module that uses it, and what its columns hold."""
+"""Load named SQL from the file beside a module, and convert the values of columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import MAXYEAR, MINYEAR, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ _HERE = os.path.dirname(__file__)
 
 
 def load(noun: str) -> dict[str, str]:
-    """The statements of `NOUN.sql`, by the name in the comment above each."""
+    """Return the statements of `NOUN.sql`, by the name in the comment above each."""
     with open(os.path.join(_HERE, f"{noun}.sql"), encoding="utf-8") as file:
         parts = file.read().split("-- name: ")[1:]
     return {name.strip(): sql for name, _, sql in (part.partition("\n") for part in parts)}
@@ -40,14 +40,14 @@ def as_time(text: str | None) -> datetime | None:
 
 
 def read_time(text: str) -> datetime:
-    """A time that gate wrote: it has a zone, and room to count some days from it.
+    """Read a time that gate wrote: it has a zone, and is some days away from the limits.
 
     Raises:
         ValueError: It is something else.
     """
     at = datetime.fromisoformat(text)
     if at.tzinfo is None or not MINYEAR < at.year < MAXYEAR:
-        raise ValueError(f"gate writes no such time: {text!r}")
+        raise ValueError(f"not a time of gate: {text!r}")
     return at
 
 
@@ -56,7 +56,7 @@ class _UnknownValueError(ValueError):
 
 
 def as_member(members: type[_Member], value: Any) -> _Member:
-    """The member of an enum that a column holds.
+    """Return the enum member for the value of a column.
 
     Raises:
         ValueError: This version does not know the value.
@@ -71,7 +71,7 @@ def as_member(members: type[_Member], value: Any) -> _Member:
 def names_unreadable(
     noun: str, key: int = 0
 ) -> Callable[[Callable[[Any], _T]], Callable[[Any], _T]]:
-    """For functions that read a row: where they fail, the error names the row and what to do."""
+    """Decorate a function that reads a row: its errors name the row and say what to do."""
 
     def decorate(read: Callable[[Any], _T]) -> Callable[[Any], _T]:
         @wraps(read)
@@ -79,16 +79,16 @@ def names_unreadable(
             try:
                 return read(row)
             except _UnknownValueError as error:
-                raise StoreTroubleError(
+                raise StoreError(
                     f"{noun} {row[key]} cannot be read: this gatebell does not know {error}. A "
                     "newer version or another program wrote it. Upgrade gatebell, or restore a "
                     "backup of the store."
                 ) from error
             except (ValueError, TypeError) as error:
-                raise StoreTroubleError(
+                raise StoreError(
                     f"{noun} {row[key]} cannot be read ({error}): another program changed the "
-                    "store. Gate left it as it is. `gate audit verify` names the column: restore "
-                    "a backup of the store."
+                    "store. Gate did not change it. Find the column with `gate audit verify`, and "
+                    "restore a backup of the store."
                 ) from error
 
         return read_checked

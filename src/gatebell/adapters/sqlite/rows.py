@@ -1,4 +1,4 @@
-"""The rows and the schema of the store as they are now, to be compared with the audit trail."""
+"""Read the present rows and schema of the store, to compare them with the audit trail."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import apsw
 
 from gatebell.adapters.sqlite.columns import TABLES
 from gatebell.adapters.sqlite.queries import load
-from gatebell.adapters.sqlite.trail import name_of
+from gatebell.adapters.sqlite.trail import join_key
 from gatebell.domain.audit.trails import Columns, Row
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ _SQL = load("audit")
 _PAGE = 500
 
 
-def rows_of(connection: Connection, name: str) -> Iterator[Row]:
-    """All rows of a table as they are now, in pages."""
+def read_rows(connection: Connection, name: str) -> Iterator[Row]:
+    """Yield all present rows of a table, in pages."""
     table = TABLES[name]
     width, fixed = len(table.key), len(table.fixed)
     keys = ", ".join(f'"{column}"' for column in table.key)
@@ -33,14 +33,14 @@ def rows_of(connection: Connection, name: str) -> Iterator[Row]:
     while page:
         for values in page:
             subject, counts, *rest = values[width:]
-            row_key = name_of(values[:width])
+            row_key = join_key(values[:width])
             yield Row(name, row_key, str(subject), bool(counts), rest[:fixed], rest[fixed:])
         after = f" WHERE ({keys}) > ({', '.join('?' * width)})"
         page = connection.rows(select + after + order, page[-1][:width])
 
 
 def list_compared_columns() -> dict[str, Columns]:
-    """The tables with compared columns, and those columns."""
+    """Return the tables with compared columns, and those columns."""
     return {
         name: Columns(table.fixed, table.changing)
         for name, table in TABLES.items()
@@ -48,15 +48,17 @@ def list_compared_columns() -> dict[str, Columns]:
     }
 
 
-def schema_faults(connection: Connection) -> list[str]:
-    """What a new store has otherwise: its triggers, indexes and views decide as much as its rows."""
+def find_schema_faults(connection: Connection) -> list[str]:
+    """Return the differences from the schema of a new store: triggers and views also decide."""
     with closing(apsw.Connection(":memory:")) as fresh:
         for path in connection.migrations:
             with open(path, encoding="utf-8") as file:
                 fresh.execute(file.read())
         wanted = {(kind, name): sql for kind, name, sql in fresh.execute(_SQL["schema"])}
     found = {(kind, name): sql for kind, name, sql in connection.rows(_SQL["schema"])}
-    added = [f"the {kind} {name} is no part of a store" for kind, name in found.keys() - wanted]
+    added = [
+        f"the {kind} {name} does not belong to a store" for kind, name in found.keys() - wanted
+    ]
     gone = [f"the {kind} {name} is missing" for kind, name in wanted.keys() - found]
     both = wanted.keys() & found
     changed = [part for part in both if wanted[part] != found[part]]

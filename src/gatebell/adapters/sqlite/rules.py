@@ -1,4 +1,4 @@
-"""Rules about tool calls in SQLite."""
+"""Store rules about tool calls in SQLite."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SqliteRules:
             self._store.record(at, events)
 
     def write(self, rule: Rule) -> None:
-        """Inside a transaction."""
+        """Write a rule as part of a transaction."""
         times = {"expires_at": iso(rule.expires_at), "made_at": iso(rule.made_at)}
         self._db.write(_SQL["insert_rule"], rule._asdict() | times)
 

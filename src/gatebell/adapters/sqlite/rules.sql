@@ -16,7 +16,7 @@ ORDER BY id;
 SELECT 1 FROM rules WHERE kind <> 'grant' LIMIT 1;
 
 -- name: use_rule
--- The conditional write: whoever comes after the last use, the end or the hour changes nothing.
+-- The conditional write: after the last use, the end or the expiry, it changes nothing.
 UPDATE rules SET uses_left = uses_left - 1
 WHERE id = :id AND ended_at IS NULL AND (expires_at IS NULL OR expires_at > :now)
     AND coalesce(uses_left, 1) > 0;

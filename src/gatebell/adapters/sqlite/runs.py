@@ -1,4 +1,4 @@
-"""Runs in SQLite, with their calls and turns."""
+"""Store runs in SQLite, with their calls and turns."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SqliteRuns:
         return new
 
     def insert(self, run: Run, events: Sequence[Event], at: str) -> Run:
-        """As part of a transaction; with its number."""
+        """Insert a run as part of a transaction, and return it with its number."""
         number = self._db.raw.execute(_SQL["insert_run"], _to_row(run)).get
         new = run._replace(id=number)
         self._store.record(at, [event._replace(subject=new.name) for event in events])
@@ -79,7 +79,7 @@ class SqliteRuns:
 
     def change(self, change: RunChange, expected: Run) -> bool:
         run = change.run
-        # What nobody waits for wakes nobody: a flow may record thousands of steps a second.
+        # Steps for which no process waits ring no bell: a flow may record thousands per second.
         quiet = run.state == expected.state and not change.turns
         begin = self._store.quiet_transaction if quiet else self._store.transaction
         try:
@@ -105,18 +105,18 @@ class SqliteRuns:
         return True
 
     def write_turn(self, turn: Turn) -> None:
-        """As part of a transaction."""
+        """Write a turn as part of a transaction."""
         self._db.write(_SQL["put_turn"], _turn_row(turn))
 
     def move_task(
         self, run_id: int, at: str, task_state: TaskState | None = None, actor: str = DRIVER
     ) -> None:
-        """In the transaction that changed the run: its task is where the run is."""
+        """Update the task of a run, in the transaction that changed the run."""
         if (run := self.get(run_id)) and run.task:
             self._store.tasks.follow(run, at, task_state, actor)
 
     def set_priority(self, run_id: int, priority: Priority) -> None:
-        """As part of a transaction."""
+        """Set the priority as part of a transaction."""
         self._db.write(_SQL["set_priority"], {"priority": priority, "id": run_id})
 
     def _write_run(self, run: Run, expected: Run) -> None:
@@ -171,7 +171,7 @@ class SqliteRuns:
 
 
 class _OvertakenError(Exception):
-    """Undoes a transaction of somebody whose claim is no longer the newest."""
+    """Undoes a transaction whose claim is out of date."""
 
 
 def _lease(run: Run, until: datetime | None) -> dict[str, Any]:

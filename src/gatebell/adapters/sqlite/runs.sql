@@ -10,7 +10,7 @@ INSERT INTO runs (
 ) RETURNING id;
 
 -- name: change_run
--- The conditional write of every step: an owner whose claim is no longer the newest writes nothing.
+-- The conditional write of every step: an owner without the newest claim writes nothing.
 UPDATE runs SET
     source_digest = :source_digest, folder = :folder, root = :root, branch = :branch,
     base = :base, state = :state, reason = :reason, error = :error, result = :result,
@@ -20,23 +20,23 @@ UPDATE runs SET
 WHERE id = :id AND claim = :expected_claim AND state = :expected_state;
 
 -- name: extend_lease
--- The same proof, for a step that changes nothing else of the run.
+-- The same condition, for a step that changes nothing else of the run.
 UPDATE runs SET lease_until = :lease_until
 WHERE id = :id AND claim = :claim AND state = 'running';
 
 -- name: ready_if_answered
--- Somebody may have answered, or asked the agent back, while the run was about to park.
+-- An answer, or a question back to the agent, may have come while the run was about to park.
 UPDATE runs SET state = 'ready', ready_at = NULL
 WHERE id = :id AND state = 'waiting_human' AND EXISTS (
     SELECT 1 FROM calls JOIN asks ON asks.id = calls.ask_id
     WHERE calls.run = runs.id AND calls.state = 'waiting'
-        -- Others may have been left behind, as by a branch whose neighbour failed.
+        -- Other calls may still be open, for example in a branch next to one that failed.
         AND instr(' ' || runs.stopped_at || ' ', ' ' || calls.path || ' ')
         AND (asks.status <> 'pending' OR (asks.asked_back > asks.heard AND calls.name = 'run'))
 );
 
 -- name: prove_run
--- The proof alone, for people who write beside whoever drives the run: its lease is not theirs.
+-- Only the condition, for people who write beside the driver: they have no lease to extend.
 UPDATE runs SET claim = claim
 WHERE id = :id AND claim = :expected_claim AND state = :expected_state;
 
@@ -50,7 +50,7 @@ SELECT * FROM runs ORDER BY id DESC LIMIT ?;
 SELECT * FROM runs WHERE state IN ('ready', 'running', 'waiting_human') ORDER BY id DESC LIMIT ?;
 
 -- name: ready_runs
--- Those that have no time come first. A run may also wait for people and for a time at once.
+-- Runs without a time come first. A run may also wait for people and for a time at once.
 SELECT id, ready_at, priority FROM runs WHERE state = 'ready' AND ready_at IS NULL AND owner = ''
 UNION ALL
 SELECT id, ready_at, priority FROM runs WHERE state = 'ready' AND ready_at <= ?1 AND owner = ''
@@ -60,7 +60,7 @@ WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1 AND ow
 ORDER BY ready_at, priority, id LIMIT ?2;
 
 -- name: kept_runs
--- Without an order: by one of ids, SQLite would read the whole table.
+-- Without an order: to order by id, SQLite would read the whole table.
 SELECT * FROM runs WHERE state = 'ready' AND ready_at IS NULL AND owner <> ''
 UNION ALL
 SELECT * FROM runs WHERE state = 'ready' AND ready_at <= ?1 AND owner <> ''
@@ -105,7 +105,7 @@ ON CONFLICT (run, path) DO UPDATE SET
 SELECT * FROM calls WHERE run = ?;
 
 -- name: put_turn
--- What the agent offered is its own to write.
+-- Only the agent writes the column `offered`.
 INSERT INTO turns (
     id, run, path, number, role, cli, session, sent, started_at, fork_of, process, person, ask_id,
     ended_at, signal, words
@@ -116,7 +116,7 @@ INSERT INTO turns (
 ON CONFLICT (id) DO UPDATE SET
     session = excluded.session, sent = excluded.sent, process = excluded.process,
     started_at = excluded.started_at, ended_at = excluded.ended_at,
-    -- Of several who take back what a dead holder left, the first has written it.
+    -- Several processes may end the turn of a dead holder: the first one writes the signal.
     signal = CASE WHEN turns.ended_at IS NULL THEN excluded.signal ELSE turns.signal END,
     words = excluded.words;
 
@@ -133,7 +133,7 @@ SELECT * FROM turns WHERE cli = ? AND session = ? AND ended_at IS NULL AND sessi
 SELECT * FROM turns WHERE ended_at IS NULL AND session <> '' AND person <> '' ORDER BY started_at;
 
 -- name: offer_signal
--- Nothing counts that is said after the run was stopped, or after a person's question was settled.
+-- No signal counts after the run was stopped, or after a person's question was settled.
 UPDATE turns SET offered = :offered WHERE id = :id AND ended_at IS NULL
     AND NOT EXISTS (
         SELECT 1 FROM runs

@@ -40,19 +40,19 @@ class SqliteStore:
         self,
         path: str,
         clock: Clock,
-        told: Callable[[], None] | None = None,
+        on_notices: Callable[[], None] | None = None,
         connection: Connection | None = None,
     ) -> None:
-        """Open the store, and make it where it is missing.
+        """Open the store, and create it if it is missing.
 
         Args:
             path: The file. Empty: the store is in memory, for this process alone.
             clock: The time of everything that is recorded.
-            told: Called after each commit that put notices into the outbox.
-            connection: One that is open already.
+            on_notices: Called after each commit that put notices into the outbox.
+            connection: An open connection.
         """
         self._clock = clock
-        self._told = told
+        self._on_notices = on_notices
         self._has_news = False
         self.path = path
         self._bell_path = f"{path}-bell" if path else ""
@@ -105,7 +105,7 @@ class SqliteStore:
         return bool(self.connection.rows(_SQL["get_trait"], ("throwaway",)))
 
     def mark_throwaway(self) -> None:
-        """For demos and tests; a store in use cannot become one."""
+        """Mark a new store as one for demos and tests; a store in use cannot become one."""
         with self.transaction():
             self.connection.write(_SQL["mark_throwaway"])
 
@@ -126,21 +126,21 @@ class SqliteStore:
         return listen(self._bell_path)
 
     def transaction(self) -> Transaction:
-        """A transaction that rings the bell once it is committed; entering it gives its time."""
+        """Return a transaction that rings the bell after its commit; its value is its time."""
         return Transaction(self.connection, self._clock, self._bell_path, self._tell, self.audit)
 
     def quiet_transaction(self) -> Transaction:
-        """One that wakes nobody: what it changes is no state of an ask."""
+        """Return a transaction that rings no bell, for changes that no process waits for."""
         return Transaction(self.connection, self._clock, events=self.audit)
 
     def _tell(self) -> None:
-        if self._has_news and self._told:
+        if self._has_news and self._on_notices:
             self._has_news = False
             if not self.throwaway:
-                self._told()
+                self._on_notices()
 
     def record(self, at: str, events: Iterable[Event], notices: Sequence[Notice] = ()) -> None:
-        """What belongs to every change of state, in the same transaction (law 9)."""
+        """Write the events and notices of a change, in its transaction (law 9)."""
         self.audit.append(at, events)
         if notices:
             self.outbox.put(at, notices)

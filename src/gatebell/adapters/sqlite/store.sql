@@ -2,5 +2,5 @@
 SELECT value FROM traits WHERE name = ?;
 
 -- name: mark_throwaway
--- Only while nothing has happened in it.
+-- Only while it has no events.
 INSERT INTO traits SELECT 'throwaway', 'yes' WHERE NOT EXISTS (SELECT 1 FROM events);

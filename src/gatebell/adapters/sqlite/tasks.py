@@ -1,4 +1,4 @@
-"""Tasks in SQLite, and which of them need which."""
+"""Store tasks in SQLite, and their dependencies."""
 
 from __future__ import annotations
 
@@ -110,20 +110,20 @@ class SqliteTasks:
         return new
 
     def follow(self, run: Run, at: str, wanted: TaskState | None, actor: str) -> None:
-        """In the transaction that changed the run."""
+        """Update the task, in the transaction that changed the run."""
         task = self.get(run.task)
         change = task and tasks.follow(task, run, datetime.fromisoformat(at), wanted, actor)
         if task and change:
             self._step(change, task, at)
 
     def record_ask(self, task_id: str, at: str) -> None:
-        """In the transaction that opens an ask for it; RefusedError where nobody may ask."""
+        """Update the task, in the transaction that opens an ask for it, or raise RefusedError."""
         if (task := self.get(task_id)) is None:
             raise RefusedError(f"there is no task {task_id}")
         self._step(tasks.ask_by_hand(task, datetime.fromisoformat(at)), task, at)
 
     def record_answer(self, task_id: str, at: str) -> None:
-        """In the transaction that settles such an ask."""
+        """Update the task, in the transaction that settles such an ask."""
         task = self.get(task_id)
         change = task and tasks.hear_by_hand(task, datetime.fromisoformat(at))
         if task and change:
@@ -153,7 +153,7 @@ class SqliteTasks:
 
 
 class _OvertakenError(Exception):
-    """Undoes a transaction whose version is no longer the current one."""
+    """Undoes a transaction whose version is out of date."""
 
 
 def _to_row(task: Task) -> dict[str, Any]:

@@ -12,7 +12,7 @@ INSERT INTO tasks (
 );
 
 -- name: change_task
--- The conditional write: only from the version it was decided on.
+-- The conditional write: only from the version of the decision.
 UPDATE tasks SET
     title = :title, project = :project, created_at = :created_at, updated_at = :updated_at,
     created_by = :created_by, description = :description, role = :role, priority = :priority,
@@ -43,7 +43,7 @@ INSERT OR IGNORE INTO task_needs (task, needed) VALUES (:task, :needed);
 SELECT tasks.* FROM task_needs JOIN tasks ON tasks.id = task WHERE needed = ? ORDER BY seq;
 
 -- name: count_unmet
--- What is not there yet, as while a backlog is imported, is not closed either.
+-- A task that does not exist yet, as during an import, does not count as closed.
 UPDATE tasks SET unmet = (
     SELECT count(*) FROM task_needs
     WHERE task = tasks.id AND NOT EXISTS (
@@ -87,7 +87,7 @@ SELECT count(*) FROM tasks WHERE project = ? AND parent = ? AND (state = 'closed
 SELECT count(*) FROM tasks WHERE project = ? AND (state = 'closed') <= ?;
 
 -- name: task_projects
--- From each to the next one along the index, not over every task.
+-- From each project to the next one along the index, not over every task.
 WITH RECURSIVE found (project) AS (
     SELECT min(project) FROM tasks
     UNION ALL

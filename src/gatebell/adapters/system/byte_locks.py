@@ -1,7 +1,7 @@
-"""Locks on single bytes of a file, seen by every process that opens it.
+"""Lock single bytes of a file, visible to every process that opens it.
 
-On Linux a lock belongs to the open file, and ends when the last descriptor of that is closed. Elsewhere
-it belongs to the process, and also ends when the process closes any descriptor of the file.
+On Linux a lock belongs to the open file, and ends when its last descriptor is closed. On other
+systems it belongs to the process, and also ends when the process closes any descriptor of the file.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ def open_file(path: str) -> int:
 
 
 def lock(descriptor: int, byte: int) -> None:
-    """Share the lock of a byte: several may hold it at once."""
-    if _of_file("F_OFD_SETLK", descriptor, fcntl.F_RDLCK, byte) is None:
-        # It waits for an instant where somebody looks just now.
+    """Take a shared lock of a byte; several processes may hold it at once."""
+    if _call_kernel("F_OFD_SETLK", descriptor, fcntl.F_RDLCK, byte) is None:
+        # It waits for an instant while another process checks the lock.
         fcntl.lockf(descriptor, fcntl.LOCK_SH, 1, byte)
 
 
 def unlock(descriptor: int, byte: int) -> None:
-    if _of_file("F_OFD_SETLK", descriptor, fcntl.F_UNLCK, byte) is None:
+    if _call_kernel("F_OFD_SETLK", descriptor, fcntl.F_UNLCK, byte) is None:
         fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, byte)
 
 
 def is_locked(descriptor: int, byte: int) -> bool:
-    """Whether somebody else has locked a byte; what this descriptor locked does not count."""
-    found = _of_file("F_OFD_GETLK", descriptor, fcntl.F_WRLCK, byte)
+    """Return whether another process has locked a byte; locks of this descriptor do not count."""
+    found = _call_kernel("F_OFD_GETLK", descriptor, fcntl.F_WRLCK, byte)
     if found is not None:
         return bool(struct.unpack(_FLOCK, found)[0] != fcntl.F_UNLCK)
     try:
@@ -45,15 +45,15 @@ def is_locked(descriptor: int, byte: int) -> bool:
     return False
 
 
-def _of_file(command: str, descriptor: int, kind: int, byte: int) -> bytes | None:
-    """The kernel's reply about a lock of the open file; None where it has no such locks."""
+def _call_kernel(command: str, descriptor: int, kind: int, byte: int) -> bytes | None:
+    """Call the kernel for a lock of the open file; None if it has no such locks."""
     if sys.platform != "linux":
         return None
     wanted = struct.pack(_FLOCK, kind, os.SEEK_SET, byte, 1, 0)
     try:
         return fcntl.fcntl(descriptor, getattr(fcntl, command), wanted)
     except OSError as error:
-        # Some sandboxes stand in for the kernel and do not know the command.
+        # Some sandboxes replace the kernel and do not know the command.
         if error.errno != errno.EINVAL:
             raise
         return None

@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 
 
 class SystemClock:
-    """The machine's own clock."""
-
     def now(self) -> datetime:
         return datetime.now(UTC)
 

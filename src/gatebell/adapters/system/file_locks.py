@@ -12,22 +12,22 @@ _locks: dict[int, os.stat_result] = {}
 
 
 def lock_path(store_path: str) -> str:
-    """Held by the living sender that was started on its own."""
+    """Return the lock file of a sender that was started on its own."""
     return f"{store_path}-sender"
 
 
 def up_lock_path(store_path: str) -> str:
-    """Held by a living `gate up`, which sends, too."""
+    """Return the lock file of a running `gate up`, which also sends."""
     return f"{store_path}-up"
 
 
 def hold(path: str) -> int | None:
-    """Lock a file for as long as this process lives, or until `release`; None: another does."""
+    """Lock a file until `release` or the end of this process; None if another process has it."""
     for _ in range(_TRIES):
         descriptor = _lock(path)
         if descriptor is not None:
             return descriptor
-        # Whoever only looks is in the way, too, for an instant.
+        # A process that only checks the lock also blocks it for an instant.
         time.sleep(_TRY_EVERY_SECONDS)
     return None
 
@@ -50,14 +50,14 @@ def release(descriptor: int) -> None:
 
 
 def is_held(path: str, *, by_many: bool = False) -> bool:
-    """Whether a living process holds the lock; `by_many`: its holders share it.
+    """Return whether a running process holds the lock; `by_many`: its holders share it.
 
     Raises:
-        OSError: The file is there and cannot be opened.
+        OSError: The file exists and cannot be opened.
     """
     import fcntl
 
-    # Shared where it can be: two that look at once must not take each other for a holder.
+    # Shared where possible: two checks at once must not see each other as the holder.
     access, how = (os.O_RDWR, fcntl.LOCK_EX) if by_many else (os.O_RDONLY, fcntl.LOCK_SH)
     try:
         descriptor = os.open(path, access | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -73,14 +73,14 @@ def is_held(path: str, *, by_many: bool = False) -> bool:
 
 
 def keep_from_children(descriptor: int) -> int:
-    """Close a locked file in every child that is forked: its lock ends with this process."""
+    """Close a locked file in every forked child, so that its lock ends with this process."""
     _locks[descriptor] = os.fstat(descriptor)
     return descriptor
 
 
 def _close_locks() -> None:
     for descriptor, found in _locks.items():
-        # The number may be another file's since.
+        # The number may belong to another file since then.
         with suppress(OSError):
             if os.path.samestat(os.fstat(descriptor), found):
                 os.close(descriptor)

@@ -1,7 +1,7 @@
-"""The folders of the user in which data and settings are kept.
+"""Find the user's folders for data and settings.
 
-A folder that an earlier version made under the old name stays where it is: worktrees and the
-sessions of agents hold its path.
+A folder that an earlier version made under the old name is still used: worktrees and the agents'
+sessions contain its path.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME, OLD_NAME = "gatebell", "humangate"
-# Another program has the old name, too: a folder without any of these is not ours.
+# Another program also has the old name: a folder without any of these is not ours.
 _DATA = ("gate.db", "installed")
 _SETTINGS = ("config.toml", "agents", "flows", "templates")
 
@@ -33,7 +33,7 @@ def old_folders(environ: Mapping[str, str]) -> list[str]:
 
 
 def ignored_folders(environ: Mapping[str, str]) -> list[str]:
-    """Return the folders of the old name that are not used, because there is a new one as well."""
+    """Return the folders of the old name that are ignored, because the new ones exist."""
     found = []
     for base, signs in ((_data_base(environ), _DATA), (_settings_base(environ), _SETTINGS)):
         new, old = os.path.join(base, NAME), os.path.join(base, OLD_NAME)
@@ -51,7 +51,7 @@ def _settings_base(environ: Mapping[str, str]) -> str:
 
 
 def runs_folder(store_path: str) -> str:
-    """Where the worktrees and logs of a store's runs are kept: beside it."""
+    """Return the folder for the worktrees and logs of a store's runs, beside the store."""
     return f"{os.path.abspath(store_path)}-runs"
 
 

@@ -1,4 +1,4 @@
-"""This machine, as the users of one store see it."""
+"""This machine: the processes and locks that the users of one store need."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LocalMachine:
 
     @property
     def signal_files(self) -> SignalFiles:
-        # Imported here: most commands have nothing to do with the agents of runs.
+        # Imported here: most commands do not work with the agents of runs.
         from gatebell.adapters.files.signal_files import LocalSignalFiles
 
         return LocalSignalFiles()
@@ -93,14 +93,14 @@ class LocalMachine:
             return nullcontext(())
         from gatebell.adapters.system import visit_locks
 
-        return visit_locks.proof(self._path, visit_id)
+        return visit_locks.copy_proof(self._path, visit_id)
 
     def join_alone(self) -> AbstractContextManager[None]:
         if not self._path:
             return nullcontext()
         from gatebell.adapters.system import visit_locks
 
-        return visit_locks.alone(self._path)
+        return visit_locks.lock_joining(self._path)
 
     def waiting(self, ask_id: str) -> AbstractContextManager[None]:
         if not self._path:

@@ -1,4 +1,4 @@
-"""A sender of one's own, for when nobody sends: detached, and one for each store."""
+"""Start a detached sender for a store when no other process sends its notices."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from gatebell.errors import UsageError
 
 
 class Starter:
-    """Starts a sender whenever there is news and nobody else sends it."""
+    """Starts a sender when there are new notices and no process sends them."""
 
     def __init__(self, store_path: str) -> None:
         self._path = store_path
         self._children: list[int] = []
 
     def __call__(self) -> None:
-        # The news is safe in the store: whatever goes wrong here, the next sender finds it.
+        # The notices are safe in the store: after an error here, the next sender finds them.
         with suppress(OSError):
             if not _has_routes():
                 return
-            # Imported here: without routes there is nothing to look at.
+            # Imported here: it is not needed without routes.
             from gatebell.adapters.system.file_locks import is_held, lock_path, up_lock_path
 
             self._reap()
@@ -31,19 +31,19 @@ class Starter:
 
     def _spawn(self) -> int:
         null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
-        # Somebody may wait for the last holder of a pipe to let go of it.
+        # A parent may wait until the last process closes a pipe.
         others = [(os.POSIX_SPAWN_CLOSE, fd) for fd in _list_inherited()]
-        # -P: the folder this runs in is an agent's, and nothing may be imported from there.
+        # -P: the agent controls the current folder, so nothing may be imported from it.
         words = [sys.executable, "-P", "-m", "gatebell", "notify", "send"]
         environ = {**os.environ, "GATE_STORE": self._path, "GATE_TOKEN": ""}
-        # It is no part of the agent's turn in which there was news, and does not end with it.
+        # The sender is not part of the agent's turn, and must not end with it.
         environ.pop("GATE_TURN", None)
         return os.posix_spawn(
             sys.executable, words, environ, file_actions=[*null, *others], setsid=True
         )
 
     def _reap(self) -> None:
-        """Those that have ended leave the table of processes."""
+        """Remove ended children from the system's table of processes."""
         living = []
         for child in self._children:
             with suppress(ChildProcessError):
@@ -53,22 +53,22 @@ class Starter:
 
 
 def _has_routes() -> bool:
-    """Whether there are routes by now: a worker outlives the settings it began with."""
-    # Imported here: most commands have no news.
+    """Return whether the settings have routes now; they may change while a worker runs."""
+    # Imported here: most commands write no notices.
     from gatebell.adapters.files import settings_file
 
     try:
         return bool(settings_file.routes(os.environ))
     except UsageError:
-        # A route that cannot be read must not keep anyone from asking; gate doctor names it.
+        # A broken route must not prevent an ask; gate doctor reports it.
         return False
 
 
 def _list_inherited() -> list[int]:
-    """Descriptors that this process would hand on, beside the first three."""
+    """Return the descriptors that a child would inherit, except the first three."""
     found = []
     for name in os.listdir("/dev/fd"):
-        # One of them was the look at this folder, and is gone by now.
+        # One of them was for listing this folder, and is closed already.
         with suppress(OSError):
             if int(name) > 2 and os.get_inheritable(int(name)):
                 found.append(int(name))

@@ -1,4 +1,4 @@
-"""Processes: which one is meant, whether it lives, and ending all of an agent and proving it gone."""
+"""Identify processes, and end all processes of an agent with proof that they are gone."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ _MAX_COMMAND_CHARACTERS = 60
 
 
 class _Row(NamedTuple):
-    """A process as the system's table shows it."""
+    """A process in the system's table."""
 
     pid: int
     start: str
     group: int
     dead: bool
-    """It has ended, and its parent has not yet asked how."""
+    """It has ended, and its parent has not yet read its exit code."""
 
 
 def identify(pid: int) -> Identity | None:
-    """The process that has this number now, if there is one."""
+    """Return the process that has this number now, if there is one."""
     row = _row(pid)
     return Identity(_boot(), pid, row.start) if row else None
 
 
 def me() -> Identity:
     found = identify(os.getpid())
-    assert found, "a process that looks is there"
+    assert found, "this process must be in the table"
     return found
 
 
 def lives(identity: Identity) -> bool:
-    """Whether this very process has not ended, as far as it can be told from here."""
+    """Return whether this process has not ended, as far as can be seen from here."""
     if not _same_boot(identity):
         return False
     if is_elsewhere(identity):
@@ -50,12 +50,12 @@ def lives(identity: Identity) -> bool:
 
 
 def is_elsewhere(identity: Identity) -> bool:
-    """Whether a process belongs to another container of this boot: its number says nothing here."""
+    """Return whether a process is in another container: its number means nothing here."""
     return _same_boot(identity) and identity.boot != _boot()
 
 
 def describe(pid: int) -> str:
-    """The number of a process and the command that it runs, to be shown as untrusted text."""
+    """Return the number and the command of a process; the command is untrusted text."""
     words = b""
     with suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
         words = file.read(_MAX_COMMAND_CHARACTERS * 4)
@@ -66,11 +66,11 @@ def describe(pid: int) -> str:
 
 
 def end(identity: Identity, mark: tuple[str, str] | None) -> bool:
-    """End this process, the group it leads, and whatever carries the mark in its environment.
+    """End this process, its group, and all processes with the mark in their environment.
 
-    The mark must be unlike any other on this machine. True when all of it is proven gone. Nothing
-    is ended that is not proven to belong to it, and never the process that calls this: what is
-    itself part of an agent cannot prove it gone.
+    The mark must be unique on this machine. Return True when all of them are proven gone. Only
+    processes that are proven to belong to it are ended. The calling process is never ended: a part
+    of an agent cannot prove that the agent is gone.
     """
     if not _same_boot(identity):
         return True
@@ -87,7 +87,7 @@ def end(identity: Identity, mark: tuple[str, str] | None) -> bool:
         elif look.unproven:
             return False
         else:
-            # A process that is just being replaced by another program shows no environment.
+            # During exec, a process shows no environment.
             clean += 1
             if clean == _CLEAN_LOOKS:
                 return mark is None or _has_proc()
@@ -96,14 +96,14 @@ def end(identity: Identity, mark: tuple[str, str] | None) -> bool:
 
 
 def find_marked(mark: tuple[str, str]) -> list[int]:
-    """The numbers of the living processes that carry this mark, as far as they can be seen."""
+    """Return the numbers of the visible running processes with this mark."""
     if not _has_proc():
         return []
     return [row.pid for row in _table() if not row.dead and _carries(row.pid, mark)]
 
 
 def end_marked(mark: tuple[str, str]) -> None:
-    """End whatever carries this mark, and what that starts meanwhile."""
+    """End all processes with this mark, and those that they start during this call."""
     for _ in range(_CLEAN_LOOKS):
         for row in _table():
             if not row.dead and row.pid != os.getpid() and _carries(row.pid, mark):
@@ -112,13 +112,13 @@ def end_marked(mark: tuple[str, str]) -> None:
 
 
 class _Look(NamedTuple):
-    """What one look at the table found of an agent."""
+    """The processes of an agent that one look at the table found."""
 
     ours: list[_Row]
     led: bool
-    """Its first process is there and leads the group, so the group is its own."""
+    """Its first process exists and leads the group, so the whole group belongs to it."""
     unproven: bool
-    """Something is left that cannot be told from somebody else's, or is this process itself."""
+    """Some process may or may not belong to it, or is this process itself."""
 
 
 def _look(identity: Identity, mark: tuple[str, str] | None, ours: set[tuple[int, str]]) -> _Look:
@@ -129,8 +129,8 @@ def _look(identity: Identity, mark: tuple[str, str] | None, ours: set[tuple[int,
         if (led and row.group == identity.pid) or (mark and _carries(row.pid, mark)):
             ours.add((row.pid, row.start))
     living = [row for row in rows if not row.dead]
-    # A number is not given away while a group goes by it: with another process under that
-    # number nobody of the group is left; with none, those in it may be of either.
+    # A number is not reused while a group has it. If another process has the number, the group is
+    # empty; if none has it, the group's members may belong to either.
     orphans = first is None and any(
         row.group == identity.pid and (row.pid, row.start) not in ours for row in living
     )
@@ -144,7 +144,7 @@ def _look(identity: Identity, mark: tuple[str, str] | None, ours: set[tuple[int,
 
 
 def _kill(identity: Identity, look: _Look) -> None:
-    # As a group first: nobody in it can start another process meanwhile.
+    # First as a group: then no member can start another process.
     if look.led and os.getpgrp() != identity.pid:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(identity.pid, signal.SIGKILL)
@@ -158,7 +158,7 @@ def _kill_one(row: _Row) -> None:
         if _row(row.pid) == row:
             os.kill(row.pid, signal.SIGKILL)
         return
-    # Between a look and the signal the number may become somebody else's; this handle does not.
+    # The number may be reused between the look and the signal; this handle may not.
     handle = os.pidfd_open(row.pid)
     try:
         now = _row(row.pid)
@@ -181,7 +181,7 @@ def _boot() -> str:
     with suppress(OSError):
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot = file.read().strip()
-        # Containers share a boot, and each counts its processes anew.
+        # Containers share a boot, and each has its own process numbers.
         namespace = os.readlink("/proc/self/ns/pid").rpartition("[")[2].rstrip("]")
         return f"{boot}:{namespace}"
     return _run_ps("sysctl", "-n", "kern.bootsessionuuid").strip()
@@ -202,9 +202,9 @@ def _row(pid: int) -> _Row | None:
             stat = file.read()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # The name stands in brackets and may itself hold brackets and blanks.
+    # The name is in brackets, and may itself contain brackets and blanks.
     fields = stat[stat.rindex(")") + 2 :].split()
-    # The first thread may have ended while others of the process still work.
+    # The first thread may have ended while other threads still work.
     dead = fields[0] in "ZX" and int(fields[17]) <= 1
     return _Row(pid, fields[19], int(fields[2]), dead)
 
@@ -219,7 +219,7 @@ def _carries(pid: int, mark: tuple[str, str]) -> bool:
 
 
 def _list_with_ps(*which: str) -> list[_Row]:
-    """The table where there is no /proc, as `ps` tells it."""
+    """Return the table from `ps`, for systems without /proc."""
     rows = []
     for line in _run_ps("ps", *which, "-o", "pid=,pgid=,stat=,lstart=").splitlines():
         pid, group, state, *start = line.split()
@@ -228,7 +228,7 @@ def _list_with_ps(*which: str) -> list[_Row]:
 
 
 def _run_ps(*words: str) -> str:
-    # Imported here: where there is a /proc, nobody needs it.
+    # Imported here: it is only needed without /proc.
     import subprocess
 
     try:

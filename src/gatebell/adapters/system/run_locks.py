@@ -1,4 +1,4 @@
-"""Locks by which a process proves that it keeps runs for itself, one byte for each claim."""
+"""Locks that prove that a process keeps its claims of runs, one byte for each claim."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gatebell.domain.digests import digest
 if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Run
 
-# In hexadecimal: 60 bits, which every file can count to.
+# In hexadecimal: 60 bits, within the size limit of every file system.
 _BYTE_DIGITS = 15
 
 
 class _HeldLocks:
-    """The claims that this process stands by, as locked bytes of one file for each store.
+    """The claims that this process keeps, as locked bytes of one file for each store.
 
-    Where such a lock belongs to the process, it ends when the process closes the file by any
-    descriptor: so each file is opened once, and closed when no claim of its store is left.
+    On some systems a lock belongs to the process, and ends when the process closes any descriptor
+    of the file. So each file is opened once, and closed after the last claim of its store.
     """
 
     def __init__(self) -> None:
@@ -29,20 +29,20 @@ class _HeldLocks:
         self.alone = threading.RLock()
         self.files: dict[str, int] = {}
         self.times: dict[tuple[str, int], int] = {}
-        """How often a byte of a file is stood by: two keepers may try the same claim."""
+        """How many keepers hold a byte of a file: two may try the same claim."""
 
 
 _held_locks = _HeldLocks()
 
 
 def _forget() -> None:
-    """A child has none of its parent's locks."""
+    """Reset in a child: it has none of its parent's locks."""
     global _held_locks
     _held_locks = _HeldLocks()
 
 
 def _pause() -> None:
-    """No file may be half opened when a child begins: the child would keep it open, with its locks."""
+    """Wait before a fork until no file is being opened: the child would keep its locks."""
     _held_locks.alone.acquire()
 
 
@@ -54,7 +54,7 @@ os.register_at_fork(before=_pause, after_in_parent=_go_on, after_in_child=_forge
 
 
 def hold_waiting(store_path: str, run: Run) -> None:
-    """Say that this process drives a run by its claim; `step_back` or its end take it back."""
+    """Prove that this process drives a run by its claim, until `release_waiting` or its end."""
     path, byte = _waiting_path(store_path), _byte(run)
     with _held_locks.alone:
         if path not in _held_locks.files:
@@ -64,7 +64,7 @@ def hold_waiting(store_path: str, run: Run) -> None:
 
 
 def release_waiting(store_path: str, run: Run) -> None:
-    """Take back once that this process drives a run by its claim."""
+    """Release one hold of `hold_waiting`."""
     path, byte = _waiting_path(store_path), _byte(run)
     with _held_locks.alone:
         times = _held_locks.times.pop((path, byte), 0)
@@ -77,7 +77,7 @@ def release_waiting(store_path: str, run: Run) -> None:
 
 
 def is_waiting_held(store_path: str, run: Run) -> bool:
-    """Whether the process that made this claim of a run lives, and drives it once it can go on."""
+    """Return whether the process with this claim of a run lives; it drives the run when it can."""
     path, byte = _waiting_path(store_path), _byte(run)
     with _held_locks.alone:
         if (path, byte) in _held_locks.times:
@@ -91,10 +91,10 @@ def is_waiting_held(store_path: str, run: Run) -> bool:
 
 
 def _byte(run: Run) -> int:
-    """One of its own for each claim of each process: no lock speaks for another keeper."""
+    """Return a different byte for each claim of each process."""
     return int(digest([run.id, run.claim, run.owner])[:_BYTE_DIGITS], 16)
 
 
 def _waiting_path(store_path: str) -> str:
-    # One file, by whichever name the store is reached.
+    # The same file for every name of the store.
     return f"{os.path.realpath(store_path)}-waiting"

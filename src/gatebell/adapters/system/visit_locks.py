@@ -1,4 +1,4 @@
-"""Locks by which the holder of a person's visit in a session proves that it lives.
+"""Locks that prove that the holder of a person's visit in a session lives.
 
 The kernel ends a lock with the last process that has its file open, in every container.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.system import file_locks
 from gatebell.adapters.system.file_locks import hold, release
-from gatebell.errors import RefusedError, StoreTroubleError
+from gatebell.errors import RefusedError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,16 +53,16 @@ def enter(store_path: str, visit_id: str) -> None:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     except OSError as error:
-        raise StoreTroubleError(
-            f"{path} cannot be locked ({error.strerror}), so no session is opened: make its folder "
-            "writable for you, on a disk that knows locks"
+        raise StoreError(
+            f"{path} cannot be locked ({error.strerror}), so no session was opened: "
+            "make its folder writable, on a disk that supports locks"
         ) from None
     with _entered.alone:
         _entered.files[path] = descriptor
 
 
 def leave(store_path: str, visit_id: str) -> None:
-    """End the proof of a visit that is closed, also where its holder died."""
+    """End the proof of a closed visit, also after its holder has died."""
     path = _path(store_path, visit_id)
     with suppress(OSError):
         os.unlink(path)
@@ -73,11 +73,11 @@ def leave(store_path: str, visit_id: str) -> None:
 
 
 @contextmanager
-def proof(store_path: str, visit_id: str) -> Iterator[Sequence[int]]:
-    """The descriptors that a program inherits, so that it proves the visit after this process."""
+def copy_proof(store_path: str, visit_id: str) -> Iterator[Sequence[int]]:
+    """Return the descriptors that a program inherits to prove the visit after this process."""
     with _entered.alone:
         found = _entered.files.get(_path(store_path, visit_id))
-        # A copy: the child that becomes the program closes the descriptor that is known here.
+        # A copy: the child that becomes the program closes the known descriptor.
         copies = [] if found is None else [os.dup(found)]
     try:
         yield copies
@@ -87,14 +87,14 @@ def proof(store_path: str, visit_id: str) -> Iterator[Sequence[int]]:
 
 
 @contextmanager
-def alone(store_path: str) -> Iterator[None]:
-    """Keep other processes from opening a session of a run for this moment."""
+def lock_joining(store_path: str) -> Iterator[None]:
+    """Prevent other processes from opening a session of a run during the block."""
     path = _path(store_path, _JOINING)
-    # Each try lasts a tenth of a second: others write to a slow disk under this lock.
+    # Each try lasts a tenth of a second: other processes may write to a slow disk under this lock.
     tries = (hold(path) for _ in range(_TRIES))
     descriptor = next((found for found in tries if found is not None), None)
     if descriptor is None:
-        raise RefusedError("another gate continue opens a session at this moment: try again")
+        raise RefusedError("another gate continue is opening a session: try again in a moment")
     try:
         yield
     finally:
@@ -102,14 +102,14 @@ def alone(store_path: str) -> Iterator[None]:
 
 
 def _path(store_path: str, visit_id: str) -> str:
-    # One file, by each name of the store.
+    # The same file for every name of the store.
     return os.path.join(f"{os.path.realpath(store_path)}-visits", visit_id)
 
 
 def is_held(store_path: str, visit_id: str) -> bool:
-    """Whether the process that entered a visit lives, or a program that inherited its proof."""
+    """Return whether the process of a visit, or a program that inherited its proof, lives."""
     try:
         return file_locks.is_held(_path(store_path, visit_id))
     except OSError:
-        # Where the file cannot be read, the holder is not proven gone.
+        # An unreadable file does not prove that the holder is gone.
         return True

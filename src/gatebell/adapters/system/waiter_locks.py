@@ -1,7 +1,7 @@
-"""Locks by which a process proves that it waits for the answer to an ask.
+"""Locks that prove that a process waits for the answer to an ask.
 
-Each waiter shares the lock of one file. A waiter that ends in good order removes the file, so a
-file without a lock is that of a waiter that was killed.
+Waiters share the lock of one file. A waiter that ends normally removes the file, so a file without
+a lock belongs to a waiter that was killed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TRY_EVERY_SECONDS = 0.001
 
 @contextmanager
 def waiting(store_path: str, ask_id: str) -> Iterator[None]:
-    """Prove for this while that a process waits for an ask; where locks fail, nothing is proven."""
+    """Prove during the block that a process waits for an ask; without locks, prove nothing."""
     path, descriptor = _path(store_path, ask_id), -1
     with suppress(OSError):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -39,13 +39,13 @@ def _share(descriptor: int) -> None:
         with suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return
-        # Another process looks whether somebody waits, for an instant.
+        # Another process is checking the lock, for an instant.
         time.sleep(_TRY_EVERY_SECONDS)
 
 
 def _leave(path: str, descriptor: int) -> None:
     try:
-        # While others wait, too, this fails, and the file stays.
+        # While others also wait, this fails, and the file stays.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.unlink(path)
     except OSError:
@@ -55,7 +55,7 @@ def _leave(path: str, descriptor: int) -> None:
 
 
 def is_gone(store_path: str, ask_id: str) -> bool:
-    """Whether the last process that waited for an ask was killed."""
+    """Return whether the last process that waited for an ask was killed."""
     try:
         path = _path(store_path, ask_id)
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -63,7 +63,7 @@ def is_gone(store_path: str, ask_id: str) -> bool:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # A waiter that has just left in good order removed the file under its lock.
+        # A waiter that ended normally a moment ago removed the file under its lock.
         return os.fstat(descriptor).st_nlink > 0
     except OSError:
         return False
@@ -72,7 +72,7 @@ def is_gone(store_path: str, ask_id: str) -> bool:
 
 
 def forget(store_path: str, ask_id: str) -> None:
-    """Remove the file of a waiter that was killed; that of a living one stays."""
+    """Remove the file of a waiter that was killed; keep the file of a running one."""
     with suppress(OSError):
         path = _path(store_path, ask_id)
         _leave(path, os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import wiring
-from gatebell.cli.asks.values import instead, meaning, other, warn_of_secret
+from gatebell.cli.asks.values import build_edited_call, build_other, parse_answer, warn_of_secret
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import can_prompt, describe_recorded, print_json
@@ -72,7 +72,9 @@ def run(args: argparse.Namespace) -> int:
         return _prompt(store, who, ask)
     if args.value and not args.edit:
         warn_of_secret(ask)
-    given = Given(_value(store, who, ask, args), args.note, args.digest, args.key, _scope(args))
+    given = Given(
+        _read_value(store, who, ask, args), args.note, args.digest, args.key, _parse_scope(args)
+    )
     _, after = answer(store, ask.id, who, given)
     if args.json:
         print_json(make_ask_document(store, after))
@@ -84,26 +86,26 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _scope(args: argparse.Namespace) -> Scope | None:
+def _parse_scope(args: argparse.Namespace) -> Scope | None:
     if args.pattern and not args.reach:
         raise UsageError("--pattern needs --for; for example, add --for session")
     return Scope(args.reach, args.pattern) if args.reach else None
 
 
-def _value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any:
+def _read_value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any:
     if args.instead is not None:
         if DECISIONS.get(" ".join(args.value).lower()) != Decision.APPROVED:
             raise UsageError("--with needs a yes: gate answer ID yes --with INPUT")
         if ask.question.call is None:
             raise UsageError(f"{ask.id} is not about a tool call; answer it without --with")
-        return instead(ask.question.call, args.instead)
+        return build_edited_call(ask.question.call, args.instead)
     if args.other is not None:
-        return other(ask, args.other)
+        return build_other(ask, args.other)
     if args.edit:
         # Imported here: only --edit needs it.
-        from gatebell.cli.asks.editor import in_editor
+        from gatebell.cli.asks.editor import write_in_editor
 
-        value = in_editor(store, who, ask, " ".join(args.value))
+        value = write_in_editor(store, who, ask, " ".join(args.value))
         if value is None:
             raise InvalidAnswerError("no text below the line, so nothing was recorded")
         return value
@@ -114,7 +116,7 @@ def _value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any
         )
     else:
         words = args.value
-    return meaning(ask, words)
+    return parse_answer(ask, words)
 
 
 def _prompt(store: Store, who: Caller, ask: Ask) -> int:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from gatebell.app import wiring
 from gatebell.cli.asks.output_answer import (
     add_secret_options,
-    handing_of,
-    script_prefix,
+    build_handing,
+    read_script_prefix,
     wait_and_hand_over,
 )
 from gatebell.cli.identity import read_text
@@ -28,7 +28,7 @@ from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.requirements import parse_requirement
 from gatebell.domain.enums import AskKind
 from gatebell.domain.sessions.visits import Terms
-from gatebell.errors import StoreTroubleError, UsageError
+from gatebell.errors import StoreError, UsageError
 from gatebell.services.asks.create_ask import Request, ask
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _add_terms(parser: argparse.ArgumentParser) -> None:
     add("--stay", metavar="TIME", help="the longest visit in a session: 90s, 30m, 2h")
 
 
-def _owner(task: str | None) -> str:
+def _find_owner(task: str | None) -> str:
     if not task:
         return ""
     # Imported here: most asks are not for a task.
@@ -106,9 +106,9 @@ def _owner(task: str | None) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    request = _request(args)
+    request = _build_request(args)
     secret = request.secret or has_hidden(request.schema)
-    handing = handing_of(args, "", secret)
+    handing = build_handing(args, "", secret)
     if args.no_wait and handing.routes:
         raise UsageError("--to-file and --exec do not go with --no-wait; use them with gate wait")
     if args.no_wait and secret and not args.json:
@@ -118,11 +118,11 @@ def run(args: argparse.Namespace) -> int:
     try:
         store = wiring.open_store()
         caller = wiring.caller(store, "cli")
-        origin = wiring.in_its_project(wiring.origin(caller, args.asker, _owner(args.task)))
+        origin = wiring.move_to_project(wiring.origin(caller, args.asker, _find_owner(args.task)))
         if caller.agent:
             request = request._replace(activity=wiring.summarise_activity(origin))
         opened = ask(store, request, origin, caller)
-    except StoreTroubleError as problem:
+    except StoreError as problem:
         if args.task or args.no_wait or args.json or handing.routes:
             raise
         # Imported here: only a sandbox cannot reach the store.
@@ -138,14 +138,18 @@ def run(args: argparse.Namespace) -> int:
             print(ask_id)
         return 0
     way = "continue" if args.session else "answer"
-    sent = f"{script_prefix()} Question sent, waiting for response...\n" if script_prefix() else ""
+    sent = (
+        f"{read_script_prefix()} Question sent, waiting for response...\n"
+        if read_script_prefix()
+        else ""
+    )
     print(f"{sent}Waiting for a person: gate {way} {ask_id}", file=sys.stderr, flush=True)
     handing = handing._replace(token=opened.token)
     return wait_and_hand_over(store, caller, ask_id, handing)
 
 
-def _request(args: argparse.Namespace) -> Request:
-    schema = _schema(args.schema)
+def _build_request(args: argparse.Namespace) -> Request:
+    schema = _read_schema(args.schema)
     kind = AskKind(args.kind) if args.kind else _suggest_kind(schema, args.option)
     return Request(
         prompt=args.question,
@@ -153,18 +157,18 @@ def _request(args: argparse.Namespace) -> Request:
         options=tuple(args.option),
         multiple=args.multiple,
         schema=schema,
-        context=_context(args.context),
+        context=_read_context(args.context),
         priority=args.priority,
         confidence=args.confidence,
-        default=_default(kind, args),
+        default=_parse_default(kind, args),
         secret=args.secret,
-        requirement=_requirement(args),
+        requirement=_build_requirement(args),
         expires_seconds=None if args.timeout is None else parse_duration(args.timeout),
         remind_every_seconds=(
             None if args.remind_every is None else parse_duration(args.remind_every)
         ),
         escalations=tuple(map(parse_escalation, args.escalate)),
-        session=_terms(kind, args),
+        session=_build_terms(kind, args),
     )
 
 
@@ -174,7 +178,7 @@ def _suggest_kind(schema: Any, options: list[str]) -> AskKind:
     return AskKind.CHOICE if options else AskKind.TEXT
 
 
-def _terms(kind: AskKind, args: argparse.Namespace) -> Terms | None:
+def _build_terms(kind: AskKind, args: argparse.Namespace) -> Terms | None:
     prompt = read_text(args.system_prompt) if args.system_prompt else ""
     stay = None if args.stay is None else parse_duration(args.stay)
     terms = Terms(kind, prompt, args.model, session_seconds=stay)
@@ -183,7 +187,7 @@ def _terms(kind: AskKind, args: argparse.Namespace) -> Terms | None:
     return terms if args.session else None
 
 
-def _requirement(args: argparse.Namespace) -> dict[str, Any]:
+def _build_requirement(args: argparse.Namespace) -> dict[str, Any]:
     data = parse_requirement(args.require) if args.require else {}
     if args.veto:
         data["veto"] = args.veto
@@ -192,7 +196,7 @@ def _requirement(args: argparse.Namespace) -> dict[str, Any]:
     return data
 
 
-def _schema(given: str | None) -> Any:
+def _read_schema(given: str | None) -> Any:
     if given is None:
         return None
     text = given if given.lstrip().startswith("{") else read_text(given)
@@ -202,7 +206,7 @@ def _schema(given: str | None) -> Any:
         raise UsageError(f"--schema is not valid JSON: {error}") from None
 
 
-def _context(path: str | None) -> Any:
+def _read_context(path: str | None) -> Any:
     if path is None:
         return None
     text = read_text(path)
@@ -212,7 +216,7 @@ def _context(path: str | None) -> Any:
         return text
 
 
-def _default(kind: AskKind, args: argparse.Namespace) -> Any:
+def _parse_default(kind: AskKind, args: argparse.Namespace) -> Any:
     if args.default is None or kind != AskKind.FORM:
         return [args.default] if args.default and args.multiple else args.default
     try:

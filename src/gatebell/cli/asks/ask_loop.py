@@ -15,7 +15,7 @@ from gatebell.domain.asks.questions import OTHER
 from gatebell.domain.enums import AskKind
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.text.display import frame, inert_line
-from gatebell.errors import GateError, StoreTroubleError
+from gatebell.errors import GateError, StoreError
 from gatebell.ports.dialogs import TERMINAL, VALUE, Reply, Showing
 from gatebell.services.asks import answer_ask
 from gatebell.services.asks.apply_deadlines import fall_due
@@ -80,7 +80,7 @@ class Bringer:
             ask = self.next()
             if ask:
                 self.bring_up(ask)
-        except StoreTroubleError as error:
+        except StoreError as error:
             if self._problem != str(error):
                 self._problem = str(error)
                 self._screen.say(inert_line(self._problem, 500))
@@ -90,7 +90,7 @@ class Bringer:
 
     def next(self) -> Ask | None:
         """Return the most urgent ask that the person has not just put off."""
-        waiting = self._waiting()
+        waiting = self._list_waiting()
         now = self._store.monotonic()
         self._put_off = {
             one: until for one, until in self._put_off.items() if until > now and one in waiting
@@ -101,7 +101,7 @@ class Bringer:
         self._row.clear()
         return None
 
-    def _waiting(self) -> dict[str, Ask]:
+    def _list_waiting(self) -> dict[str, Ask]:
         if not self._tool and not self._at_terminal:
             return {}
         asks = [
@@ -120,41 +120,41 @@ class Bringer:
                 self._named.add(ask.id)
                 way = f"a window cannot show it; run: gate answer {ask.id}"
                 self._screen.say(
-                    f"{_heading(ask, '')} {inert_line(ask.question.prompt, 200)} ({way})"
+                    f"{_format_heading(ask, '')} {inert_line(ask.question.prompt, 200)} ({way})"
                 )
 
     def bring_up(self, ask: Ask) -> None:
         """Ask this ask now; afterwards put it off, so that others come first."""
-        position = self._position(ask)
+        position = self._find_position(ask)
         try:
             if self._tool:
                 self._in_window(ask, position)
             else:
-                self._in_terminal(ask, _RULE, _heading(ask, position))
+                self._in_terminal(ask, _RULE, _format_heading(ask, position))
         finally:
             self._put_off[ask.id] = self._store.monotonic() + _NOT_AGAIN_WITHIN_SECONDS
 
     def _in_window(self, ask: Ask, position: str) -> None:
         if self._tool == _IN_TERMINAL:
-            self._screen.hold(ask.id, *_banner(ask, position))
+            self._screen.hold(ask.id, *_format_banner(ask, position))
         else:
-            self._screen.say(*_banner(ask, position))
+            self._screen.say(*_format_banner(ask, position))
         try:
-            reply = self._ask_in_window(ask, self._showing(ask, position))
+            reply = self._ask_in_window(ask, self._build_showing(ask, position))
         finally:
             self._screen.go_on()
         try:
             self._apply_reply(ask, reply)
-        except StoreTroubleError:
+        except StoreError:
             self._unsaved[ask.id] = reply.value or reply.typed
             self._screen.say(f"Not recorded; {ask.id} is shown again with your text.")
             raise
 
-    def _position(self, ask: Ask) -> str:
+    def _find_position(self, ask: Ask) -> str:
         """Return `2/5` for the second of five asks, counted since the last time that none waited."""
         if ask.id in self._row:
             self._row.remove(ask.id)
-        left = [one for one in self._waiting() if one not in self._row]
+        left = [one for one in self._list_waiting() if one not in self._row]
         self._row.append(ask.id)
         number, of = len(self._row), len(self._row) - 1 + len(left)
         return f"{number}/{of}" if of > 1 else ""
@@ -212,11 +212,11 @@ class Bringer:
         try:
             now = self._store.asks.get(ask.id)
             return now is not None and fall_due(self._store, now).pending
-        except StoreTroubleError:
+        except StoreError:
             # The store cannot be read just now; the person's typing must not be lost.
             return True
 
-    def _showing(self, ask: Ask, position: str) -> Showing:
+    def _build_showing(self, ask: Ask, position: str) -> Showing:
         question, clock = ask.question, ask.deadlines
         left = None
         if clock.expires_at and clock.hard:
@@ -225,7 +225,7 @@ class Bringer:
             question.kind,
             question.prompt,
             question.option_labels,
-            _context(ask),
+            _describe_context(ask),
             ask.activity,
             ask.origin.agent,
             ask.origin.project,
@@ -240,7 +240,7 @@ class Bringer:
         try:
             value = {"other": reply.value} if reply.is_other else reply.value
             answer_ask.answer(self._store, ask.id, who, Given(value, digest=reply.digest))
-        except StoreTroubleError:
+        except StoreError:
             raise
         except GateError as error:
             self._screen.say(f"Refused, but kept: {inert_line(str(error), 500)}")
@@ -255,7 +255,7 @@ def _fits_window(ask: Ask) -> bool:
     return plain and not question.multiple
 
 
-def _context(ask: Ask) -> str:
+def _describe_context(ask: Ask) -> str:
     context, call = ask.question.context, ask.question.call
     parts = [f"The call: {call.tool}\n{shown(call.input)}"] if call else []
     if context is not None:
@@ -264,13 +264,13 @@ def _context(ask: Ask) -> str:
     return "\n\n".join(parts)
 
 
-def _heading(ask: Ask, position: str) -> str:
+def _format_heading(ask: Ask, position: str) -> str:
     mark = f"[{position}] " if position else ""
     return f"{mark}[{inert_line(ask.origin.agent, 100)}] Question:"
 
 
-def _banner(ask: Ask, position: str) -> list[str]:
-    lines = [_RULE, _heading(ask, position)]
+def _format_banner(ask: Ask, position: str) -> list[str]:
+    lines = [_RULE, _format_heading(ask, position)]
     lines += frame(ask.question.prompt, columns(), most=2_000)
     if ask.question.option_labels:
         options = ", ".join(ask.question.option_labels)

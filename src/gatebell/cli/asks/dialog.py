@@ -57,12 +57,12 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--tool is for a test: gate dialog test --tool T")
     if args.verb == "list" or args.list:
         return _list(args.json)
-    return _test(args.tool, args.kind, args.json)
+    return _run_test(args.tool, args.kind, args.json)
 
 
 def _list(as_json: bool) -> int:
     named, tools = settings.dialog(os.environ), wiring.dialog_tools()
-    chosen = _chosen(named, tools)
+    chosen = _choose_tool(named, tools)
     if as_json:
         listed = [{"tool": tool, "works": not why, "problem": why} for tool, why in tools]
         print_json({"setting": named, "chosen": chosen, "tools": listed})
@@ -75,7 +75,7 @@ def _list(as_json: bool) -> int:
     return 0
 
 
-def _chosen(named: str, tools: list[Found]) -> str:
+def _choose_tool(named: str, tools: list[Found]) -> str:
     if named == "off":
         return ""
     if named != "auto":
@@ -90,9 +90,9 @@ def _print_tools(tools: list[Found], chosen: str) -> None:
         print(f"{tool:10} {mark}{used}{'  ' + short(problem) if problem else ''}")
 
 
-def _test(tool: str, kind: str, as_json: bool) -> int:
+def _run_test(tool: str, kind: str, as_json: bool) -> int:
     tools = wiring.dialog_tools()
-    chosen = tool or _chosen(settings.dialog(os.environ), tools)
+    chosen = tool or _choose_tool(settings.dialog(os.environ), tools)
     if not as_json:
         _print_tools(tools, chosen)
     if not chosen:
@@ -100,7 +100,7 @@ def _test(tool: str, kind: str, as_json: bool) -> int:
     dialog = wiring.dialog(chosen)
     assert dialog is not None
     print(f"\n{chosen} shows a sample question on your screen …", file=sys.stderr, flush=True)
-    reply = dialog.ask(_sample(kind))
+    reply = dialog.ask(_build_sample(kind))
     if as_json:
         print_json({"tool": chosen, **reply._asdict()})
     else:
@@ -108,7 +108,7 @@ def _test(tool: str, kind: str, as_json: bool) -> int:
     return 0 if reply.outcome == VALUE else 1
 
 
-def _sample(kind: str) -> Showing:
+def _build_sample(kind: str) -> Showing:
     return _SAMPLES[kind]._replace(
         agent="gate dialog test",
         project=os.getcwd(),

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.cli.asks.values import meaning
+from gatebell.cli.asks.values import parse_answer
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 
-def in_editor(
+def write_in_editor(
     store: Store, caller: Caller, ask: Ask, start: str = "", proposed: str = "", title: str = ""
 ) -> Any:
     """Return the answer that the person wrote, or None; keep it as a draft until it is recorded.
@@ -35,7 +35,7 @@ def in_editor(
     line = f"## Your answer: write below this line {mark}; nothing above it counts"
     if title:
         line = f"## Your Response (write below this line) {mark}; nothing above it counts"
-    above = _response_template(ask, title) if title else _template(ask)
+    above = _format_response(ask, title) if title else _format_question(ask)
     kept = "" if start else answer_ask.draft(store, ask.id, caller)
     after = edit_text(f"{above}\n{line}\n{start or kept or proposed}\n")
     above, drawn, below = after.text.partition(line)
@@ -56,20 +56,20 @@ def in_editor(
     if not answer:
         return None
     several = ask.question.answered_as == AskKind.CHOICE and ask.question.multiple
-    return meaning(ask, answer.splitlines() if several else [answer])
+    return parse_answer(ask, answer.splitlines() if several else [answer])
 
 
-def _response_template(ask: Ask, title: str) -> str:
+def _format_response(ask: Ask, title: str) -> str:
     head = [f"# Response to: {title}", "", "## Question", ask.question.prompt]
-    return inert("\n".join([*head, *_around(ask)]).rstrip("\n") + "\n")
+    return inert("\n".join([*head, *_list_context(ask)]).rstrip("\n") + "\n")
 
 
-def _template(ask: Ask) -> str:
+def _format_question(ask: Ask) -> str:
     head = [f"# {ask.id}: {ask.question.kind}", "", ask.question.prompt, ""]
-    return inert("\n".join([*head, *_around(ask)]))
+    return inert("\n".join([*head, *_list_context(ask)]))
 
 
-def _around(ask: Ask) -> list[str]:
+def _list_context(ask: Ask) -> list[str]:
     question = ask.question
     parts = [f"- {option}" for option in question.options]
     schema = None if question.schema is None else json.dumps(question.schema, indent=2)

@@ -7,10 +7,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import project_files
-from gatebell.app.environment import set_up_above
+from gatebell.app.environment import find_set_up_project
 from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.enums import AskKind, Priority
-from gatebell.errors import RefusedError, StoreTroubleError
+from gatebell.errors import RefusedError, StoreError
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -24,7 +24,7 @@ _NOT_BY_FILES = (
 )
 
 
-def ask(request: Request, problem: StoreTroubleError) -> NoReturn:
+def ask(request: Request, problem: StoreError) -> NoReturn:
     """Ask as scripts/ask-human.sh does: only texts and choices, never an approval."""
     _must_be_set_up(problem)
     more = [name for name in _NOT_BY_FILES if getattr(request, name)]
@@ -33,7 +33,7 @@ def ask(request: Request, problem: StoreTroubleError) -> NoReturn:
         raise RefusedError(
             f"files can ask only for a text or a choice{without}, not for an approval: {problem}"
         )
-    words = ["--priority", _priority(request)]
+    words = ["--priority", _limit_priority(request)]
     if request.expires_seconds:
         words += ["--timeout", str(max(1, round(request.expires_seconds)))]
     for option in request.options:
@@ -41,12 +41,12 @@ def ask(request: Request, problem: StoreTroubleError) -> NoReturn:
     _become([*words, "--", request.prompt], problem)
 
 
-def _priority(request: Request) -> str:
+def _limit_priority(request: Request) -> str:
     """Return the priority; a question in a file has none below normal."""
     return min(parse_priority(request.priority), Priority.NORMAL).word
 
 
-def wait(ask_id: str, problem: StoreTroubleError) -> NoReturn:
+def wait(ask_id: str, problem: StoreError) -> NoReturn:
     """Wait again for a question that was asked through files."""
     if ask_id.startswith("a-"):
         # This ask is in the store.
@@ -55,12 +55,12 @@ def wait(ask_id: str, problem: StoreTroubleError) -> NoReturn:
     _become(["--wait", ask_id], problem)
 
 
-def _must_be_set_up(problem: StoreTroubleError) -> None:
-    if not set_up_above(os.getcwd()):
+def _must_be_set_up(problem: StoreError) -> None:
+    if not find_set_up_project(os.getcwd()):
         raise problem
 
 
-def _become(words: list[str], problem: StoreTroubleError) -> NoReturn:
+def _become(words: list[str], problem: StoreError) -> NoReturn:
     print(f"gate: {problem} Asking through the project's files.", file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.asks.values import positive
+from gatebell.cli.asks.values import parse_count
 from gatebell.cli.screen import add_colour, columns, print_json
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.outcomes import answer_text
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "search", nargs="?", default="", help="only asks with this text in question, note or id"
     )
     parser.add_argument(
-        "--limit", type=positive, default=50, metavar="N", help="list at most N (50)"
+        "--limit", type=parse_count, default=50, metavar="N", help="list at most N (50)"
     )
     parser.add_argument("--json", action="store_true", help="print a JSON list (docs/json.md)")
 
@@ -44,13 +44,13 @@ def run(args: argparse.Namespace) -> int:
             else "No ask is settled yet."
         )
     else:
-        print("\n".join(map(_line, asks)))
+        print("\n".join(map(_format_line, asks)))
         if more:
             print(f"… and more: gate history --limit {args.limit * 4}")
     return 0
 
 
-def _line(ask: Ask) -> str:
+def _format_line(ask: Ask) -> str:
     how = ask.decision or ("" if ask.status == AskStatus.ANSWERED else settled_word(ask))
     if ask.value is not None:
         how = f"{how} {answer_text(ask, ask.value)}".strip()

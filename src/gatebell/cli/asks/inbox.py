@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.app.environment import project
-from gatebell.cli.asks.values import positive
+from gatebell.cli.asks.values import parse_count
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import add_colour, inbox_lines, print_json, short
 from gatebell.domain.text.display import age, cell, storable
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="only asks of the project (the git root) that contains this folder",
     )
-    add("--limit", type=positive, default=50, metavar="N", help="list at most N (50)")
+    add("--limit", type=parse_count, default=50, metavar="N", help="list at most N (50)")
     add("--ids", action="store_true", help="print ids only")
     add_identity(parser)
     add("--json", action="store_true", help="print a JSON list (docs/json.md)")
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         # A wrong token is refused even though the list does not depend on it.
         caller(store, args)
     sweep(store)
-    where = None if args.project is None else _project(store, args.project)
+    where = None if args.project is None else _find_project(store, args.project)
     asks = store.asks.pending(args.limit + 1, where)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _project(store: Store, given: str) -> str:
+def _find_project(store: Store, given: str) -> str:
     """Return the project of a folder; a removed folder may still have asks."""
     path = os.path.abspath(os.path.expanduser(given))
     # Asks store the path as text, even if it is not valid UTF-8.

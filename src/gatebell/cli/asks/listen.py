@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
     store = wiring.open_store()
     who = caller(store, args)
-    way = _way(args)
+    way = _choose_way(args)
     if way:
         must_be_a_person(who, "answers here")
     # Even without a prompt, it would bring a project's questions into an agent's own store.
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     path = settings.store_path(os.environ)
     listener = Listener(
         wiring.open_store(),
-        _projects(args.all_projects),
+        _list_projects(args.all_projects),
         who,
         screen.tell,
         lambda: up.pid if (up := daemon.find(path)) else 0,
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     if args.all_projects:
         listener.look_for_projects()
     else:
-        listener.begin(_project())
+        listener.begin(_find_project())
     at_terminal = way == _TERMINAL or bool(way and can_prompt())
     tool = "" if way == _TERMINAL else way
     bringer = Bringer(
@@ -105,20 +105,20 @@ def _listen(
     return 0
 
 
-def _project() -> str:
+def _find_project() -> str:
     """Return the nearest folder above that is set up, else the project."""
     here = os.getcwd()
-    return environment.set_up_above(here) or environment.project(here)
+    return environment.find_set_up_project(here) or environment.project(here)
 
 
-def _projects(everywhere: bool) -> Callable[[], list[str]]:
+def _list_projects(everywhere: bool) -> Callable[[], list[str]]:
     if not everywhere:
-        here = _project()
+        here = _find_project()
         return lambda: [here]
     return lambda: list_initialised(os.environ)
 
 
-def _way(args: argparse.Namespace) -> str:
+def _choose_way(args: argparse.Namespace) -> str:
     """Return how to ask people: a tool's name, `terminal`, or '' for not at all."""
     if args.no_prompt:
         return ""
@@ -217,12 +217,12 @@ class Screen:
             at_prompt = self._held is not None
             if at_prompt and ask and ask.id == self._at and ask.settled_via != AT_PROMPT:
                 if not ask.pending:
-                    self._print([f"\n{_line(happening)} (press Enter)"])
+                    self._print([f"\n{_format_line(happening)} (press Enter)"])
             elif not (at_prompt and happening.what == HappeningKind.STATUS):
-                self.say(_line(happening))
+                self.say(_format_line(happening))
 
 
-def _line(happening: Happening) -> str:
+def _format_line(happening: Happening) -> str:
     """Return one line about an event, with agents' text made inert."""
     what, who = happening.what, inert_line(happening.who, 100)
     words = inert_line(happening.words, _MAX_COLUMNS)

@@ -16,7 +16,7 @@ from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AskStatus, Decision
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.text.display import inert, inert_line
-from gatebell.errors import GateError, StoreTroubleError, UsageError
+from gatebell.errors import GateError, StoreError, UsageError
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.asks.create_ask import get
 
@@ -67,7 +67,7 @@ def add_secret_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def handing_of(args: argparse.Namespace, token: str, secret: bool) -> Handing:
+def build_handing(args: argparse.Namespace, token: str, secret: bool) -> Handing:
     handing = Handing(args.json, token, args.to_file, args.command)
     if handing.routes and not secret:
         raise UsageError("--to-file and --exec are for secret answers: add --secret")
@@ -76,7 +76,7 @@ def handing_of(args: argparse.Namespace, token: str, secret: bool) -> Handing:
     return handing
 
 
-def _token_path(ask_id: str) -> str:
+def _build_token_path(ask_id: str) -> str:
     return f"{settings.store_path(os.environ)}-{ask_id}.token"
 
 
@@ -84,7 +84,7 @@ def _wait_again(ask_id: str, handing: Handing) -> str:
     """Return the command that waits again; keep a secret's token in a file for it."""
     words = ["gate", "wait", ask_id]
     if handing.token:
-        path = _token_path(ask_id)
+        path = _build_token_path(ask_id)
         with suppress(FileExistsError):
             _write_file(path, handing.token)
         words += ["--token-file", path, *handing.routes]
@@ -106,7 +106,7 @@ def wait_and_hand_over(
         ask = _wait(store, ask_id, seconds)
     except KeyboardInterrupt:
         ask = get(store, ask_id)
-    except StoreTroubleError as problem:
+    except StoreError as problem:
         if handing.as_json:
             raise
         # The ask still waits. An asker that took this for a failure would ask again.
@@ -130,18 +130,18 @@ def wait_and_hand_over(
         wait_for_ask.take(store, ask, caller.actor)
     if handing.token:
         with suppress(OSError):
-            os.unlink(_token_path(ask.id))
+            os.unlink(_build_token_path(ask.id))
     return code
 
 
-def script_prefix() -> str:
+def read_script_prefix() -> str:
     """Return the prefix of each line if scripts/ask-human.sh runs this command, else ''."""
     name = os.environ.get(_SCRIPT_NAME, "")
     return f"[HIL:{inert_line(name, _MAX_NAME_COLUMNS)}]" if name else ""
 
 
 def _wait(store: Store, ask_id: str, seconds: float | None) -> Ask:
-    orphans, prefix = Orphans(store), script_prefix()
+    orphans, prefix = Orphans(store), read_script_prefix()
     if not prefix:
         return _follow(store, ask_id, seconds, orphans)
     # Imported here: it is slow to load, and only the script needs it.

@@ -10,8 +10,8 @@ import termios
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gatebell.cli.asks.editor import in_editor
-from gatebell.cli.asks.values import instead, option
+from gatebell.cli.asks.editor import write_in_editor
+from gatebell.cli.asks.values import build_edited_call, find_option
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import ask_lines, describe_recorded, short
 from gatebell.domain.asks.answers import DECISIONS, Given
@@ -22,7 +22,7 @@ from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, InvalidAnswerError, UsageError
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.terminal.asks import kind_of
+from gatebell.terminal.asks import describe_field_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -102,17 +102,17 @@ def _report_recorded(store: Store, ask: Ask) -> None:
 
 def _prompt(store: Store, caller: Caller, ask: Ask, proposed: Any, leave: str) -> Given:
     if ask.question.answered_as == AskKind.APPROVAL:
-        return _approval(store, caller, ask, leave)
+        return _ask_approval(store, caller, ask, leave)
     if ask.question.secret:
-        return _secret()
+        return _ask_secret()
     if ask.question.answered_as == AskKind.CHOICE:
-        return Given(_choice(store, caller, ask, leave))
+        return Given(_ask_choice(store, caller, ask, leave))
     if ask.question.answered_as == AskKind.FORM:
-        return Given(_form(store, caller, ask, proposed))
-    return Given(_line(store, caller, ask, "Your answer", leave))
+        return Given(_ask_form(store, caller, ask, proposed))
+    return Given(_ask_line(store, caller, ask, "Your answer", leave))
 
 
-def _approval(store: Store, caller: Caller, ask: Ask, leave: str) -> Given:
+def _ask_approval(store: Store, caller: Caller, ask: Ask, leave: str) -> Given:
     # No draft is filled in here: a person must type each decision.
     _drop_typed_ahead()
     if ask.question.call:
@@ -142,10 +142,10 @@ def _edit_call(call: Call) -> dict[str, Any]:
     # As JSON, escaped, if the command has characters that a terminal would obey.
     plain = call.command and inert(call.command) == call.command and "\n" not in call.command
     before = call.command if plain else json.dumps(call.input)
-    typed = _input("Run this instead: ", before)
+    typed = _read_line("Run this instead: ", before)
     if typed in ("", before):
         raise NotYet
-    return instead(call, typed)
+    return build_edited_call(call, typed)
 
 
 def _drop_typed_ahead() -> None:
@@ -155,7 +155,7 @@ def _drop_typed_ahead() -> None:
     readline.parse_and_bind("set enable-bracketed-paste on")
 
 
-def _secret() -> Given:
+def _ask_secret() -> Given:
     from getpass import getpass
 
     _drop_typed_ahead()
@@ -165,13 +165,13 @@ def _secret() -> Given:
     return Given(value)
 
 
-def _choice(store: Store, caller: Caller, ask: Ask, leave: str) -> Any:
+def _ask_choice(store: Store, caller: Caller, ask: Ask, leave: str) -> Any:
     question = ask.question
     hint = "numbers or names, with commas" if question.multiple else "a number or a name"
-    typed = _line(store, caller, ask, f"Your choice, {hint}", leave)
+    typed = _ask_line(store, caller, ask, f"Your choice, {hint}", leave)
     several = question.multiple and typed not in question.options
     words = [word.strip() for word in typed.split(",")] if several else [typed.strip()]
-    chosen = [_option(ask, word) for word in words]
+    chosen = [_parse_option(ask, word) for word in words]
     if {"other": ""} in chosen:
         other = {
             "other": _read_drafted_line(store, caller, ask, "Other, in your words: ", begin="")
@@ -180,40 +180,40 @@ def _choice(store: Store, caller: Caller, ask: Ask, leave: str) -> Any:
     return chosen if question.multiple else chosen[0]
 
 
-def _option(ask: Ask, word: str) -> Any:
+def _parse_option(ask: Ask, word: str) -> Any:
     options, last = ask.question.options, str(len(ask.question.options) + 1)
     is_last = word == last and not any(one.isdecimal() for one in options)
     if ask.question.other and word not in options and (means_other(word) or is_last):
         return {"other": ""}
-    return option(ask, word)
+    return find_option(ask, word)
 
 
-def _form(store: Store, caller: Caller, ask: Ask, proposed: Any) -> Any:
+def _ask_form(store: Store, caller: Caller, ask: Ask, proposed: Any) -> Any:
     """Ask for a flat form field by field, and for others as JSON in the editor."""
     schema = ask.question.schema or {}
     fields = schema.get("properties", {})
     flat = all(isinstance(f, dict) and _is_plain(f) for f in fields.values()) and fields
     if flat:
-        value: Any = _fields(store, caller, ask, proposed)
+        value: Any = _ask_fields(store, caller, ask, proposed)
     else:
         input("Enter opens the form in your editor, Ctrl+C leaves it: ")
         begin = "" if proposed is None else json.dumps(proposed, indent=2)
-        value = in_editor(store, caller, ask, proposed=begin)
+        value = write_in_editor(store, caller, ask, proposed=begin)
     if value is None or (_is_only_proposed(value, proposed) and not _confirm_proposal()):
         raise NotYet
     return value
 
 
-def _fields(store: Store, caller: Caller, ask: Ask, proposed: Any) -> dict[str, Any]:
+def _ask_fields(store: Store, caller: Caller, ask: Ask, proposed: Any) -> dict[str, Any]:
     schema = ask.question.schema or {}
     draft = _parse_draft(answer_ask.draft(store, ask.id, caller))
     value, begin = dict(draft), draft or _list_proposed(proposed)
     _drop_typed_ahead()
     for name, field in schema["properties"].items():
-        typed = _field(name, field, name in schema.get("required", []), begin.get(name, ""))
+        typed = _ask_field(name, field, name in schema.get("required", []), begin.get(name, ""))
         value.pop(name, None)
         if typed:
-            value[name] = _as_json(typed, field)
+            value[name] = _parse_field(typed, field)
         # A value that is only proposed is not a draft.
         if draft or not value.items() <= begin.items():
             answer_ask.save_draft(store, ask.id, caller, json.dumps(value))
@@ -258,18 +258,18 @@ def _is_plain(field: dict[str, Any]) -> bool:
     return field.get("type") in ("string", "number", "integer", "boolean") or "enum" in field
 
 
-def _field(name: str, field: dict[str, Any], required: bool, begin: Any) -> str:
+def _ask_field(name: str, field: dict[str, Any], required: bool, begin: Any) -> str:
     about = field.get("description") or field.get("title") or ""
     need = "" if required else ", optional"
-    label = short(f"{name} ({kind_of(field)}{need}) {about}".rstrip()) + ": "
+    label = short(f"{name} ({describe_field_kind(field)}{need}) {about}".rstrip()) + ": "
     if field.get("writeOnly"):
         from getpass import getpass
 
         return getpass(label)
-    return _input(label, begin if isinstance(begin, str) else json.dumps(begin))
+    return _read_line(label, begin if isinstance(begin, str) else json.dumps(begin))
 
 
-def _as_json(typed: str, field: dict[str, Any]) -> Any:
+def _parse_field(typed: str, field: dict[str, Any]) -> Any:
     if field.get("type") == "string":
         return typed
     if field.get("type") == "boolean" and typed.lower() in ("yes", "y", "no", "n"):
@@ -280,7 +280,7 @@ def _as_json(typed: str, field: dict[str, Any]) -> Any:
         return typed
 
 
-def _line(store: Store, caller: Caller, ask: Ask, label: str, leave: str) -> str:
+def _ask_line(store: Store, caller: Caller, ask: Ask, label: str, leave: str) -> str:
     """Read one line; an empty one means not yet, and drops the draft."""
     draft = answer_ask.draft(store, ask.id, caller)
     ways = "Enter: send; empty: not yet" if draft else "Enter: not yet"
@@ -295,7 +295,7 @@ def _line(store: Store, caller: Caller, ask: Ask, label: str, leave: str) -> str
     return typed
 
 
-def _input(label: str, begin: str) -> str:
+def _read_line(label: str, begin: str) -> str:
     """Read a line that starts with some text to edit."""
     readline.set_startup_hook(lambda: readline.insert_text(begin))
     readline.set_auto_history(False)
@@ -337,7 +337,7 @@ def _read_drafted_line(
     before = {number: signal.signal(number, keep) for number in signals}
     signal.setitimer(signal.ITIMER_REAL, _SAVE_EVERY_SECONDS, _SAVE_EVERY_SECONDS)
     try:
-        typed = _input(label, draft)
+        typed = _read_line(label, draft)
     except SystemError:
         # input() can get a second signal while it handles the first one.
         if leaving:

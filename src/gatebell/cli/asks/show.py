@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         return show_calls(store, args)
     ask = fall_due(store, look_up(store, args.id))
     if args.json:
-        print_json(_document(store, ask))
+        print_json(_build_document(store, ask))
         return 0
     print("\n".join(ask_lines(store, ask, whole=args.all)))
     for answer in store.asks.answers(ask.id):
@@ -84,7 +84,7 @@ def _has_no_waiter(store: Store, named: str) -> bool:
     return run is not None and not store.asks.pending_of_run(run.id)
 
 
-def _document(store: Store, ask: Ask) -> dict[str, object]:
+def _build_document(store: Store, ask: Ask) -> dict[str, object]:
     return make_ask_document(store, ask) | {
         "messages": [message_document(one) for one in store.asks.messages(ask.id)],
         "answers": [answer_document(one) for one in store.asks.answers(ask.id)],

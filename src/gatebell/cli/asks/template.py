@@ -98,7 +98,7 @@ def _describe_template(template: Template) -> dict[str, object]:
 
 
 def _set(project: str, path: str, args: argparse.Namespace) -> int:
-    text = _text(path, args).strip()
+    text = _read_template_text(path, args).strip()
     if not text:
         raise UsageError("the template is empty, so nothing was changed; give it a text")
     settings_files.write(path, f"{text}\n".encode(), private=not args.project)
@@ -108,7 +108,7 @@ def _set(project: str, path: str, args: argparse.Namespace) -> int:
     return 0
 
 
-def _text(path: str, args: argparse.Namespace) -> str:
+def _read_template_text(path: str, args: argparse.Namespace) -> str:
     if args.text and args.file:
         raise UsageError("give TEXT or --file, not both")
     text: str = read_text(args.file) if args.file else args.text

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 _MAX = 1_000_000
 
 
-def positive(text: str) -> int:
+def parse_count(text: str) -> int:
     """Parse a count for argparse."""
     if text.isdecimal() and len(text) <= len(str(_MAX)) and 1 <= int(text) <= _MAX:
         return int(text)
     raise UsageError(f"expected a number from 1 to {_MAX}, got {text[:40]!r}")
 
 
-def meaning(ask: Ask, words: list[str]) -> Any:
+def parse_answer(ask: Ask, words: list[str]) -> Any:
     """Return the value of these words for this kind of ask.
 
     Invalid JSON stays text: the answer is refused, but kept.
     """
     question = ask.question
     if question.answered_as == AskKind.CHOICE and question.multiple:
-        return _several(ask, words)
+        return _parse_several(ask, words)
     if question.answered_as == AskKind.FORM:
         try:
             return plain(json.loads(" ".join(words)))
@@ -39,20 +39,20 @@ def meaning(ask: Ask, words: list[str]) -> Any:
             return " ".join(words)
     if len(words) > 1:
         raise UsageError(f"{ask.id} takes one value, got {len(words)}; put it in quotes")
-    return option(ask, words[0]) if question.answered_as == AskKind.CHOICE else words[0]
+    return find_option(ask, words[0]) if question.answered_as == AskKind.CHOICE else words[0]
 
 
-def _several(ask: Ask, words: list[str]) -> list[Any]:
+def _parse_several(ask: Ask, words: list[str]) -> list[Any]:
     """Return the chosen options, from separate words, a comma list or a JSON list."""
     is_one = len(words) == 1 and words[0] not in ask.question.options
-    listed = _json_list(words[0]) if is_one else None
+    listed = _parse_json_list(words[0]) if is_one else None
     if listed is not None:
-        return [one if isinstance(one, dict) else option(ask, str(one)) for one in listed]
+        return [one if isinstance(one, dict) else find_option(ask, str(one)) for one in listed]
     found = [part for word in words for part in _split(ask, word)]
-    return [option(ask, word) for word in found]
+    return [find_option(ask, word) for word in found]
 
 
-def _json_list(text: str) -> list[Any] | None:
+def _parse_json_list(text: str) -> list[Any] | None:
     try:
         found = plain(json.loads(text))
     except (ValueError, RecursionError, UsageError):
@@ -66,7 +66,7 @@ def _split(ask: Ask, text: str) -> list[str]:
     known = {one.casefold() for one in ask.question.options}
     if text.casefold() in known or not parts:
         return [text]
-    names_only = all(option(ask, part).casefold() in known for part in parts)
+    names_only = all(find_option(ask, part).casefold() in known for part in parts)
     return parts if names_only else [text]
 
 
@@ -81,13 +81,13 @@ def warn_of_secret(ask: Ask) -> None:
         )
 
 
-def other(ask: Ask, text: str) -> Any:
+def build_other(ask: Ask, text: str) -> Any:
     """Return a person's own words as the value of a choice."""
     given = {"other": text}
     return [given] if ask.question.multiple else given
 
 
-def option(ask: Ask, word: str) -> str:
+def find_option(ask: Ask, word: str) -> str:
     """Return the option with this number, unless an option is itself a number."""
     options = ask.question.options
     if not word.isascii() or not word.isdecimal() or any(one.isdecimal() for one in options):
@@ -97,7 +97,7 @@ def option(ask: Ask, word: str) -> str:
     return numbers.get(word, word)
 
 
-def instead(call: Call, written: str) -> dict[str, Any]:
+def build_edited_call(call: Call, written: str) -> dict[str, Any]:
     """Return an approval with another input: a command if the call has one, else JSON."""
     if call.command and not written.lstrip().startswith("{"):
         return {"input": {**call.input, "command": written}}

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.cli.asks.output_answer import (
     add_secret_options,
-    handing_of,
+    build_handing,
     wait_and_hand_over,
 )
 from gatebell.cli.identity import read_text
 from gatebell.domain.asks.deadlines import parse_duration
-from gatebell.errors import StoreTroubleError
+from gatebell.errors import StoreError
 from gatebell.services.asks.create_ask import find
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def run(args: argparse.Namespace) -> int:
     token = read_text(args.token_file).strip() if args.token_file else ""
     try:
         store = wiring.open_store()
-    except StoreTroubleError as problem:
+    except StoreError as problem:
         # Imported here: only a sandbox cannot reach the store.
         from gatebell.cli.asks import file_fallback
 
         file_fallback.wait(args.id, problem)
     caller = wiring.caller(store, "cli")
     ask = find(store, args.id)
-    handing = handing_of(args, token, secret=bool(ask.token_digest))
+    handing = build_handing(args, token, secret=bool(ask.token_digest))
     return wait_and_hand_over(store, caller, ask.id, handing, seconds)

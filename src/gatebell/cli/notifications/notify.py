@@ -1,8 +1,8 @@
-"""Notifications: the routes by which you are told that something waits (docs/notifications.md).
+"""List or test the routes that notify you when an ask waits (docs/notifications.md).
 
-`gate notify` lists the routes and what could not be sent, `gate notify test` sends a test message
-by each route, `gate notify send` sends what is due. You need the last one only after a failure:
-opening an ask starts the sending, and so does `gate up`.
+`gate notify` lists the routes and the messages that could not be sent. `gate notify test` sends a
+test message by each route. `gate notify send` sends the messages that are due. You need it only
+after a failure: opening an ask starts the sending, and so does `gate up`.
 """
 
 from __future__ import annotations
@@ -46,11 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="list | test [WORD] | send",
     )
     parser.add_argument(
-        "word", nargs="?", default="", help="with test: only routes with this in their name"
+        "word", nargs="?", default="", help="with test: only routes with this text in their name"
     )
-    parser.add_argument(
-        "--again", action="store_true", help="with send: also send what was given up"
-    )
+    parser.add_argument("--again", action="store_true", help="with send: try failed messages again")
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
@@ -63,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "send":
         return _send(store, args.again, args.json)
     if args.verb == "test":
-        return _test(store, args.word, args.json)
+        return _send_test(store, args.word, args.json)
     return _list(store, args.json)
 
 
@@ -77,7 +75,7 @@ def _list(store: Store, as_json: bool) -> int:
     if routes:
         print("Notifications are on. Routes:")
         for route in routes:
-            print(f"  {route.name}{_limits(route)}")
+            print(f"  {route.name}{_describe_limits(route)}")
     else:
         print(_HOW_TO_TURN_ON.format(path=settings.settings_file(os.environ)))
     if problems:
@@ -89,7 +87,7 @@ def _list(store: Store, as_json: bool) -> int:
     return 0
 
 
-def _limits(route: Route) -> str:
+def _describe_limits(route: Route) -> str:
     limits = []
     if route.priority < Priority.BACKLOG:
         limits.append(f"{route.priority.word} and above")
@@ -125,7 +123,7 @@ def problem_line(delivery: Delivery) -> str:
     return f"{what} by {short(delivery.route)}: {short(delivery.problem)} (tried {tries}, {then})"
 
 
-def _test(store: Store, word: str, as_json: bool) -> int:
+def _send_test(store: Store, word: str, as_json: bool) -> int:
     post = wiring.post(store)
     chosen = [route for route in post.routes if word.lower() in route.name.lower()]
     if not chosen:
@@ -146,18 +144,18 @@ def _test(store: Store, word: str, as_json: bool) -> int:
 def _send(store: Store, again: bool, as_json: bool) -> int:
     retried = store.outbox.try_again() if again else 0
     post = wiring.post(store)
-    worked = _drain(store, post, locks.lock_path(settings.store_path(os.environ)))
+    worked = _send_due(store, post, locks.lock_path(settings.store_path(os.environ)))
     if as_json:
         print_json({"worked": worked, "retried": retried})
     elif worked:
-        print("Done. gate notify shows what could not be sent and is tried again later.")
+        print("Done. To list messages that could not be sent: gate notify")
     else:
         print("Another process is sending now, and sends these messages, too.")
     return 0
 
 
-def _drain(store: Store, post: Post, lock: str) -> bool:
-    """Send as the only sender of this kind; False when there is one already."""
+def _send_due(store: Store, post: Post, lock: str) -> bool:
+    """Send all due messages; return False if another process sends them."""
     worked = False
     while True:
         held = locks.hold(lock)
@@ -168,7 +166,7 @@ def _drain(store: Store, post: Post, lock: str) -> bool:
         finally:
             locks.release(held)
         worked = True
-        # Whoever had news a moment ago saw the lock, and relied on this process.
+        # A process with a new message may have seen the lock and left it to this process.
         later = send_notices.LIVES_FOR_SECONDS
         if send_notices.due_in(store, post, otherwise=later) >= later:
             return worked

@@ -69,7 +69,7 @@ def _list(store: Store, as_json: bool) -> int:
         manage_rules.gates(store), key=lambda rule: (rule.project, rule.kind, rule.pattern)
     )
     if as_json:
-        print_json([{"id": r.id, "kind": r.kind, **_about(r)} for r in rules])
+        print_json([{"id": r.id, "kind": r.kind, **_describe_rule(r)} for r in rules])
         return 0
     for rule in rules:
         print(f"{rule.id:9} {rule.kind:5} {short(rule.pattern)}  {short(scope_words(rule))}")
@@ -78,5 +78,5 @@ def _list(store: Store, as_json: bool) -> int:
     return 0
 
 
-def _about(rule: Rule) -> dict[str, str]:
+def _describe_rule(rule: Rule) -> dict[str, str]:
     return {"pattern": rule.pattern, "project": rule.project, "made_by": rule.made_by}

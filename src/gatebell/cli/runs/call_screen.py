@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.app import locks
 from gatebell.cli.runs.run_lines import (
+    build_document,
     call_lines,
-    document,
     find,
     run_id,
     status_lines,
@@ -36,10 +36,10 @@ def show_calls(store: Store, args: argparse.Namespace) -> int:
     run = find(store, run_id(args.id))
     calls = store.runs.calls(run.id)
     if args.json:
-        print_json(document(store, run) | {"calls": [call_document(call) for call in calls]})
+        print_json(build_document(store, run) | {"calls": [call_document(call) for call in calls]})
         return 0
     now = store.now()
-    lines = status_lines(store, run, now, locks.is_worked_at(store.path))
+    lines = status_lines(store, run, now, locks.has_worker(store.path))
     listed = ["", "Calls", *call_lines(calls, now)] if calls else []
     print("\n".join([*lines, *([where_line(run)] if run.folder else []), *listed]))
     if calls:
@@ -66,11 +66,11 @@ def show_call(store: Store, args: argparse.Namespace) -> int:
             }
         )
         return 0
-    print("\n".join(_lines(store, call, turns, asks, whole=args.all)))
+    print("\n".join(_format_call(store, call, turns, asks, whole=args.all)))
     return 0
 
 
-def _lines(
+def _format_call(
     store: Store, call: FlowCall, turns: list[Turn], asks: list[Ask], *, whole: bool
 ) -> list[str]:
     most = None if whole else SHOWN_CHARACTERS
@@ -82,51 +82,51 @@ def _lines(
         ("Attempt", f"{call.attempt}" + (f", {call.asked} asks settled" if call.asked else "")),
         ("Dangerous", "yes" if call.dangerous else ""),
         ("Started by", call.owner),
-        ("Started", _time(call.started_at)),
-        ("Ended", _time(call.ended_at)),
+        ("Started", _format_time(call.started_at)),
+        ("Ended", _format_time(call.ended_at)),
         ("Snapshot", call.snapshot and f"git show {call.snapshot}"),
     ]
-    lines += _table(about)
+    lines += _format_table(about)
     for turn in turns:
-        lines += ["", *_turn(turn, most)]
+        lines += ["", *_format_turn(turn, most)]
     for ask in asks:
         lines += ["", *ask_lines(store, ask, whole=whole)]
-    lines += _json("Result", call.value, most) + _json("Error", call.error, most)
+    lines += _format_json("Result", call.value, most) + _format_json("Error", call.error, most)
     if not whole and any("more characters on" in line for line in lines):
         lines.append(f"In full: gate show {call.run} --call {call.path} --all")
     return lines
 
 
-def _turn(turn: Turn, most: int | None) -> list[str]:
+def _format_turn(turn: Turn, most: int | None) -> list[str]:
     who = f"{inert_line(turn.by, 60)} in the session" if turn.by else "the agent"
     lines = [add_colour(f"Turn {turn.number} of {inert_line(turn.role, 40)}: {who}", "bold")]
-    lines += _table(
+    lines += _format_table(
         [
             ("Id", turn.id),
             ("Session", f"{turn.cli}/{turn.session}"),
             ("Forked from", turn.fork_of),
             ("Process", turn.process),
             ("Ask", turn.ask_id),
-            ("Started", _time(turn.started_at)),
-            ("Ended", _time(turn.ended_at) or "not yet"),
+            ("Started", _format_time(turn.started_at)),
+            ("Ended", _format_time(turn.ended_at) or "not yet"),
         ]
     )
     for name, text in (("Sent", turn.sent), ("Last words", turn.words)):
         if text:
             lines += [name, *frame(hide_secrets(text), columns(), most=most)]
-    return lines + _json("Signal", turn.signal if turn.ended_at else turn.offered, most)
+    return lines + _format_json("Signal", turn.signal if turn.ended_at else turn.offered, most)
 
 
-def _table(rows: list[tuple[str, str]]) -> list[str]:
+def _format_table(rows: list[tuple[str, str]]) -> list[str]:
     return [f"  {name:11} {inert_line(text, columns() - 14)}" for name, text in rows if text]
 
 
-def _json(name: str, value: Any, most: int | None) -> list[str]:
+def _format_json(name: str, value: Any, most: int | None) -> list[str]:
     if value is None:
         return []
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return [name, *frame(text, columns(), most=most)]
 
 
-def _time(at: datetime | None) -> str:
+def _format_time(at: datetime | None) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else ""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def shown(number: int, show: Show, *, from_now: bool) -> Iterator[None]:
+def show_run(number: int, show: Show, *, from_now: bool) -> Iterator[None]:
     """Show a run while this block drives it."""
     if show is not show_line:
         with set_aside() as out, LiveView(number, show, out, from_now=from_now):

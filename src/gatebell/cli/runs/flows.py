@@ -60,7 +60,7 @@ def _list(project: str, args: argparse.Namespace) -> int:
 
 
 def _show(project: str, args: argparse.Namespace) -> int:
-    path, source = project_files.flow_source(project, args.name)
+    path, source = project_files.read_flow_source(project, args.name)
     if args.json:
         print_json({"path": path, "source": source})
     else:
@@ -76,7 +76,7 @@ def _draw(project: str, args: argparse.Namespace) -> int:
         )
     # Loading the flow runs its file, which may print.
     with set_aside():
-        drawn = project_files.flow_object(project, args.name)
+        drawn = project_files.load_flow(project, args.name)
     if not hasattr(drawn, "mermaid"):
         raise UsageError(f"{args.name} has no phases; --mermaid draws only a Workflow")
     print(drawn.mermaid())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.terminal.left_runs import how_it_goes_on
+from gatebell.terminal.left_runs import describe_next_step
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
@@ -12,5 +12,5 @@ if TYPE_CHECKING:
 
 
 def tell_if_left(store: Store, ask: Ask) -> None:
-    if line := how_it_goes_on(store, ask):
+    if line := describe_next_step(store, ask):
         print(line)

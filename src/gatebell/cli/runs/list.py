@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.asks.values import positive
+from gatebell.cli.asks.values import parse_count
 from gatebell.cli.runs import run_lines
 from gatebell.cli.screen import print_json
 from gatebell.errors import UsageError
@@ -24,20 +24,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--awaiting", action="store_true", help="list the tasks that wait for your answer, not runs"
     )
-    add("--limit", type=positive, default=50, metavar="N", help="list at most N (50)")
+    add("--limit", type=parse_count, default=50, metavar="N", help="list at most N (50)")
     add("--ids", action="store_true", help="print numbers only")
     add("--json", action="store_true", help="print a JSON list (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     if args.awaiting:
-        return _awaiting(args)
+        return _list_awaiting(args)
     store = wiring.open_store()
     sweep(store)
     runs = store.runs.newest(args.limit + 1, active=args.active)
     more, runs = len(runs) > args.limit, runs[: args.limit]
     if args.json:
-        print_json([run_lines.document(store, one) for one in runs])
+        print_json([run_lines.build_document(store, one) for one in runs])
     elif args.ids:
         for one in runs:
             print(one.id)
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _awaiting(args: argparse.Namespace) -> int:
+def _list_awaiting(args: argparse.Namespace) -> int:
     if args.active:
         raise UsageError("--awaiting lists tasks and --active lists runs; use one of them")
     # Imported here: a list of runs does not need the code for tasks.

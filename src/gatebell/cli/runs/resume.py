@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
     found = manage_runs.get(store, args.id)
-    seen = None if found.branch else project_files.seen(found.project, found.source)
+    seen = None if found.branch else project_files.read_digests(found.project, found.source)
     keeper = None if args.detach else Keeper(store)
     if args.from_call is None:
         _must_have_stopped_at(found, args.accept)

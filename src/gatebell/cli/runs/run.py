@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
-    project = run_lines.project_of(args.repo or os.curdir)
+    project = run_lines.find_project(args.repo or os.curdir)
     prompt = read_text("-").rstrip("\n") if args.prompt == ["-"] else " ".join(args.prompt)
     # Loading the flow runs its file, which may print.
     with set_aside() if args.json else nullcontext():
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     request = RunRequest(
         flow, source, digest, prompt, project,
         in_place=args.in_place, with_changes=args.with_changes, begin=not args.no_exec,
-        seen=project_files.seen(project, source) if args.in_place else None,
+        seen=project_files.read_digests(project, source) if args.in_place else None,
     )  # fmt: skip
     keeper = None if args.detach else Keeper(store)
     made, place = manage_runs.start(store, runtime.workspace(store), request, who, keeper)
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.no_exec:
         return run_foreground.go_on(store, made, keeper, as_json=args.json, from_now=False)
     if args.json:
-        print_json(run_lines.document(store, made))
+        print_json(run_lines.build_document(store, made))
     else:
         print(f"The run is not started. Start it: gate resume {made.id}")
     return 0

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import locks, runtime
 from gatebell.cli.runs import run_lines
-from gatebell.cli.runs.flow_output import shown
+from gatebell.cli.runs.flow_output import show_run
 from gatebell.cli.runs.run_view import show_line, show_nothing
 from gatebell.cli.screen import can_prompt, print_json
 from gatebell.domain.enums import RunState
 from gatebell.errors import GateError
 from gatebell.services.asks.apply_deadlines import fall_due
-from gatebell.terminal.runs import describe_idle_run, driven_elsewhere, pending_asks
+from gatebell.terminal.runs import describe_idle_run, describe_other_driver, pending_asks
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -39,7 +39,7 @@ def go_on(store: Store, run: Run, keeper: Keeper | None, *, as_json: bool, from_
     code = follow(store, run.id, keeper, show, from_now=from_now)
     run = run_lines.find(store, run.id)
     if as_json:
-        print_json(run_lines.document(store, run))
+        print_json(run_lines.build_document(store, run))
     elif code != run_lines.INTERRUPTED:
         print("\n".join(run_lines.status_lines(store, run, store.now(), is_worked_at=True)))
     return code
@@ -47,12 +47,12 @@ def go_on(store: Store, run: Run, keeper: Keeper | None, *, as_json: bool, from_
 
 def _leave(store: Store, run: Run, as_json: bool) -> int:
     if as_json:
-        print_json(run_lines.document(store, run))
+        print_json(run_lines.build_document(store, run))
     elif run.state == RunState.WAITING_HUMAN:
         print(f"Run {run.id} waits for a person: gate status {run.id}")
-    elif words := driven_elsewhere(store, run):
+    elif words := describe_other_driver(store, run):
         print(f"{words[0].upper()}{words[1:]}: gate watch {run.id}")
-    elif run.state == RunState.RUNNING or locks.is_worked_at(store.path):
+    elif run.state == RunState.RUNNING or locks.has_worker(store.path):
         print(f"Run {run.id} goes on in the background: gate watch {run.id}")
     else:
         print(f"Run {run.id} is ready.")
@@ -75,11 +75,11 @@ def follow(
     # Short commands run without it, but this may run for days, and a flow is any code.
     gc.enable()
     driver = runtime.build_driver(store)
-    if words := driven_elsewhere(store, run_lines.find(store, number)):
+    if words := describe_other_driver(store, run_lines.find(store, number)):
         print(f"gate: {words}; this shows the run, and drives it after that", file=sys.stderr)
     try:
         while True:
-            with shown(number, show, from_now=from_now):
+            with show_run(number, show, from_now=from_now):
                 at_hand = show is show_line
                 session = _drive_until_ended(store, number, keeper, driver, at_hand=at_hand)
             if not session:
@@ -119,7 +119,7 @@ def _drive_until_ended(
                 sessions = [ask.id for ask in asks if ask.pending and ask.question.session]
                 if prompt and sessions and prompt.is_accepted(sessions[0]):
                     return sessions[0]
-                bell.wait(_patience(run, store.now()))
+                bell.wait(_choose_wait(run, store.now()))
         return ""
     finally:
         bell.close()
@@ -140,7 +140,7 @@ class _SessionPrompt:
             return False
         if ask_id not in self._offered:
             self._offered.add(ask_id)
-            print(f"Press Enter to open the session of {ask_id} here.")
+            print(f"Press Enter to open session {ask_id}.")
         waiting, _, _ = select.select([sys.stdin], [], [], 0)
         return bool(waiting) and bool(sys.stdin.readline())
 
@@ -158,7 +158,7 @@ def _open_here(ask_id: str) -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def _patience(run: Run, now: datetime) -> float:
+def _choose_wait(run: Run, now: datetime) -> float:
     if run.ready_at is None:
         return _POLL_SECONDS
     return min(_POLL_SECONDS, max(0.005, (run.ready_at - now).total_seconds()))
@@ -171,9 +171,9 @@ def describe_interrupt(store: Store, number: int) -> str:
         return run_lines.ended_line(run)
     if run.state == RunState.RUNNING:
         return f"Run {number} goes on without you: gate watch {number}"
-    if words := driven_elsewhere(store, run):
+    if words := describe_other_driver(store, run):
         return f"Run {number} stays waiting: {words}"
     waits = f"Run {number} stays waiting. Once it is answered"
-    if locks.is_worked_at(store.path):
+    if locks.has_worker(store.path):
         return f"{waits} it goes on in the background: gate watch {number}"
     return f"{waits} it goes on with: gate resume {number} (or gate up)"

@@ -15,15 +15,15 @@ from gatebell.terminal.runs import (
     COLOURS,
     JOINABLE,
     agent_of,
-    ago,
+    choose_glyph,
     describe_report,
     driver_lines,
-    glyph,
-    how_to_answer,
+    find_turn,
+    format_ago,
     label_lines,
     pending_asks,
     state_lines,
-    turn_of,
+    suggest_answer,
     waiting_for,
 )
 
@@ -98,8 +98,8 @@ def list_lines(store: Store, runs: list[Run]) -> list[str]:
     numbers = max([2, *(len(str(run.id)) for run in runs)])
     names = [task_runs.about(store, run) for run in runs]
     most = max(20, columns() // 3) if any(run.task for run in runs) else 20
-    flows = _wide("FLOW", names, most)
-    agents = _wide("AGENT", [agent_of(run) for run in runs], 14)
+    flows = _measure_width("FLOW", names, most)
+    agents = _measure_width("AGENT", [agent_of(run) for run in runs], 14)
     room = max(8, columns() - numbers - flows - _STATE_COLUMNS - agents - 8)
 
     def line(number: str, flow: str, state: str, agent: str, what: str) -> str:
@@ -117,7 +117,7 @@ def list_lines(store: Store, runs: list[Run]) -> list[str]:
     return lines
 
 
-def _wide(head: str, texts: list[str], most: int) -> int:
+def _measure_width(head: str, texts: list[str], most: int) -> int:
     """Return the width of a column; letters may take two columns each."""
     return min(
         most, max([len(head), *(len(text) * (1 if text.isascii() else 2) for text in texts)])
@@ -132,7 +132,7 @@ def status_lines(store: Store, run: Run, now: datetime, is_worked_at: bool) -> l
     state = "" if end or not task or task.run != run.id else f" [{task.state}]"
     lines += label_lines("Task", f"{task.id}: {task.title}{state}", columns()) if task else []
     if run.state == RunState.WAITING_HUMAN:
-        return lines + _waiting(store, run, now)
+        return lines + _format_waiting(store, run, now)
     return lines + state_lines(store, run, now, columns(), is_worked_at=is_worked_at)
 
 
@@ -140,46 +140,48 @@ def call_lines(calls: Sequence[FlowCall], now: datetime, most: int = 0) -> list[
     """Return one line per call, of the last `most`: path, name, state, duration."""
     shown = calls[-most:]
     paths = max((len(call.path) for call in shown), default=0)
-    names = _wide("", [_name(call) for call in shown], max(20, columns() - paths - 30))
+    names = _measure_width(
+        "", [_format_name(call) for call in shown], max(20, columns() - paths - 30)
+    )
     lines = []
     for call in shown:
         lasted = age(((call.ended_at or now) - call.started_at).total_seconds())
-        head = f"{mark(call)}{call.path:{paths}}  {cell(_name(call), names)}"
-        lines.append(f"{head}  {cell(_how_far(call), 20)}  {lasted}")
+        head = f"{mark(call)}{call.path:{paths}}  {cell(_format_name(call), names)}"
+        lines.append(f"{head}  {cell(_describe_progress(call), 20)}  {lasted}")
     return lines
 
 
 def mark(call: FlowCall) -> str:
-    shape, colour = glyph(call)
+    shape, colour = choose_glyph(call)
     return add_colour(f"{shape} ", colour)
 
 
-def _name(call: FlowCall) -> str:
+def _format_name(call: FlowCall) -> str:
     return f"{call.name} {call.label}".rstrip()
 
 
-def _how_far(call: FlowCall) -> str:
+def _describe_progress(call: FlowCall) -> str:
     return describe_report(call) or call.state
 
 
-def _waiting(store: Store, run: Run, now: datetime) -> list[str]:
+def _format_waiting(store: Store, run: Run, now: datetime) -> list[str]:
     asks = pending_asks(store, run)
-    turn = turn_of(store, run, asks)
+    turn = find_turn(store, run, asks)
     lines = [f"Agent: {inert_line(agent_of(run), 60)}"]
     if turn and agent_of(run) != "-":
         lines.append(f"Session: {inert_line(turn.session, 60) or '-'}")
     lines += label_lines("Reason", waiting_for(store, run) or run.reason or "-", columns())
     if run.waiting_since:
-        lines.append(f"Waiting since: {ago((now - run.waiting_since).total_seconds())}")
+        lines.append(f"Waiting since: {format_ago((now - run.waiting_since).total_seconds())}")
     lines += driver_lines(store, run)
-    return [*lines, "", *_how_to_go_on(run, asks, turn)]
+    return [*lines, "", *_suggest_commands(run, asks, turn)]
 
 
-def _how_to_go_on(run: Run, asks: list[Ask], turn: Turn | None) -> list[str]:
+def _suggest_commands(run: Run, asks: list[Ask], turn: Turn | None) -> list[str]:
     lines = []
     if turn and agent_of(run) != "-" and turn.cli in JOINABLE:
         lines.append(f"Use 'gate continue {run.id}' to open the {JOINABLE[turn.cli]} session.")
-    return lines + [f"Use '{how_to_answer(ask)}' to answer it." for ask in asks]
+    return lines + [f"Use '{suggest_answer(ask)}' to answer it." for ask in asks]
 
 
 def can_join(ask: Ask) -> bool:
@@ -199,7 +201,7 @@ def where_line(run: Run) -> str:
     return f"Folder: {inert_line(run.folder)}{branch}"
 
 
-def document(store: Store, run: Run) -> dict[str, Any]:
+def build_document(store: Store, run: Run) -> dict[str, Any]:
     """Return a run and the asks that it waits for, as JSON."""
     # Imported here: only --json needs it.
     from gatebell.domain.asks.documents import run_document
@@ -207,7 +209,7 @@ def document(store: Store, run: Run) -> dict[str, Any]:
     return run_document(run) | make_waiting_document(store, pending_asks(store, run))
 
 
-def project_of(folder: str) -> str:
+def find_project(folder: str) -> str:
     """Return the project that contains a folder."""
     from gatebell.app.environment import project
 

@@ -16,7 +16,7 @@ from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.enums import AskStatus, CallName, CallState, Decision, RunState
 from gatebell.domain.runs.journals import describe_error
 from gatebell.domain.text.display import age, frame, inert_line
-from gatebell.terminal.runs import how_to_answer, pending_asks
+from gatebell.terminal.runs import pending_asks, suggest_answer
 from gatebell.terminal.task_runs import task_of
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Follower:
             *self._describe_settled(asks),
             *self._describe_work(self._list_changed(calls), self._log_reader.read()),
             *self._describe_new_asks(run, asks),
-            *self._new_state(run),
+            *self._describe_state(run),
         ]
 
     def _list_changed(self, calls: list[FlowCall]) -> list[FlowCall]:
@@ -121,27 +121,27 @@ class Follower:
         """Describe calls and log lines; an agent's lines come before the end of its call."""
         news: list[News] = []
         for call in calls:
-            news += self._settled_unseen(call)
+            news += self._describe_unseen(call)
             if call.over:
-                news += [_news_of_said(one) for one in said if one.path == call.path]
+                news += [_build_said_news(one) for one in said if one.path == call.path]
                 said = [one for one in said if one.path != call.path]
-            news.append(_news_of_call(call))
-        return news + [_news_of_said(one) for one in said]
+            news.append(_build_call_news(call))
+        return news + [_build_said_news(one) for one in said]
 
     def _describe_new_asks(self, run: Run, asks: list[Ask]) -> list[News]:
         # Asks that were settled since they were read are described already.
         new = [ask for ask in asks if ask.id not in self._asked_before]
         self._asks.update(ask.id for ask in new)
         self._asked_before.update(self._asks)
-        return [_news_of_ask(run, ask) for ask in new]
+        return [_build_ask_news(run, ask) for ask in new]
 
     def _describe_settled(self, asks: list[Ask]) -> list[News]:
         gone = self._asks - {ask.id for ask in asks}
         self._asks -= gone
         settled = [ask for name in sorted(gone) if (ask := self._store.asks.get(name))]
-        return [_news_of_settled(ask) for ask in settled]
+        return [_build_settled_news(ask) for ask in settled]
 
-    def _settled_unseen(self, call: FlowCall) -> list[News]:
+    def _describe_unseen(self, call: FlowCall) -> list[News]:
         """Describe the settled asks of a call that were never seen open."""
         if not call.ask_id and not call.asked:
             return []
@@ -153,10 +153,10 @@ class Follower:
         for ask in [*asked, named] if named else asked:
             if not ask.pending and ask.id not in self._asked_before:
                 self._asked_before.add(ask.id)
-                news.append(_news_of_settled(ask))
+                news.append(_build_settled_news(ask))
         return news
 
-    def _new_state(self, run: Run) -> list[News]:
+    def _describe_state(self, run: Run) -> list[News]:
         if run.state == self._state:
             return []
         self._state = run.state
@@ -165,7 +165,7 @@ class Follower:
             document["task_state"] = task.state
         return [News("state", document, "")]
 
-    def now(self) -> str:
+    def describe_now(self) -> str:
         """Describe the present activity, for the status line."""
         run, now = self._store.runs.get(self._run_id), self._store.now()
         if run is None or run.has_ended:
@@ -188,12 +188,12 @@ def _cut(text: str, used: int) -> str:
     return inert_line(text, (columns() if sys.stdout.isatty() else _WIDEST) - used)
 
 
-def _news_of_said(said: Said) -> News:
+def _build_said_news(said: Said) -> News:
     line = f"{inert_line(said.who, 30)}  {said.text}"
     return News("said", said._asdict(), add_colour("│ ", "dim") + _cut(line, 2))
 
 
-def _news_of_call(call: FlowCall) -> News:
+def _build_call_news(call: FlowCall) -> News:
     document = {
         name: getattr(call, name)
         for name in ("path", "name", "label", "state", "attempt", "value", "error")
@@ -217,10 +217,10 @@ def _call_line(call: FlowCall) -> str:
     return run_lines.mark(call) + _cut(words, 2)
 
 
-def _news_of_ask(run: Run, ask: Ask) -> News:
+def _build_ask_news(run: Run, ask: Ask) -> News:
     question = ask.question
     head = add_colour("⏸ ", "yellow") + add_colour(_cut(f"{ask.id}  {question.prompt}", 2), "bold")
-    ways = [f"Answer: {how_to_answer(ask)}", "all asks: gate inbox"]
+    ways = [f"Answer: {suggest_answer(ask)}", "all asks: gate inbox"]
     if run_lines.can_join(ask):
         ways.insert(1, f"with the agent: gate continue {run.id}")
     options = [
@@ -236,7 +236,7 @@ def _join_ways(ways: list[str]) -> list[str]:
     return [line] if len(line) <= columns() else [f"  {way}" for way in ways]
 
 
-def _news_of_settled(ask: Ask) -> News:
+def _build_settled_news(ask: Ask) -> News:
     word = ask.decision or ask.status.replace("_", " ")
     by = f" by {inert_line(ask.settled_by, 40)}" if ask.settled_by else ""
     good = ask.status == AskStatus.ANSWERED and ask.decision != Decision.REJECTED
@@ -313,7 +313,7 @@ class LiveView:
             for one in news:
                 self._show(one, self._out)
             self._out.flush()
-        now = self._follower.now()
+        now = self._follower.describe_now()
         with self._writing:
             self._put(now)
 

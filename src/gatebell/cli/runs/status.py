@@ -25,10 +25,10 @@ def run(args: argparse.Namespace) -> int:
     sweep(store)
     found = run_lines.find(store, args.id)
     if args.json:
-        print_json(run_lines.document(store, found))
+        print_json(run_lines.build_document(store, found))
         return 0
     now, calls = store.now(), store.runs.calls(found.id)
-    is_worked_at = locks.is_worked_at(store.path)
+    is_worked_at = locks.has_worker(store.path)
     lines = run_lines.status_lines(store, found, now, is_worked_at)
     if calls:
         lines += ["", "Calls", *run_lines.call_lines(calls, now, _MAX_CALLS)]

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     stopped = manage_runs.stop(store, args.id, caller(store, args), args.reason)
     if args.json:
-        print_json(run_lines.document(store, stopped))
+        print_json(run_lines.build_document(store, stopped))
     else:
         print(f"Run {stopped.id} marked as stuck: {short(stopped.reason)}")
     return 0

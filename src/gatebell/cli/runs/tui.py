@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.identity import add_identity, again, caller
+from gatebell.cli.identity import add_identity, caller, repeat_identity
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
     # By name: one face must not import another.
-    return int(import_module("gatebell.tui.app").run(store, who, again(args)))
+    return int(import_module("gatebell.tui.app").run(store, who, repeat_identity(args)))
 
 
 def is_wanted() -> bool:

@@ -71,7 +71,7 @@ def _follow(store: Store, number: int, view: LiveView) -> None:
 
 def _is_left(store: Store, run: Run) -> bool:
     """Return whether a run is ready and no process will drive it."""
-    if locks.is_worked_at(store.path):
+    if locks.has_worker(store.path):
         return False
     is_running = run.state == RunState.RUNNING
     gone = is_running and not store.machine.lives(parse_identity(run.owner))

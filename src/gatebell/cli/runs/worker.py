@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import environment, runtime, settings
-from gatebell.cli.asks.values import positive
+from gatebell.cli.asks.values import parse_count
 from gatebell.cli.server.leave import leave
 from gatebell.domain.text.display import inert_line
 
@@ -32,12 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "what", nargs="?", choices=("stale", "recover"), help="list or reopen stale tasks, then end"
     )
-    add("-j", "--slots", type=positive, default=4, metavar="N", help="drive N runs at once (4)")
+    add("-j", "--slots", type=parse_count, default=4, metavar="N", help="drive N runs at once (4)")
     add("--no-tasks", action="store_true", help="take up no tasks, only drive runs")
     add("--everywhere", action="store_true", help="take up tasks of every project with gate init")
     add(
         "--minutes",
-        type=positive,
+        type=parse_count,
         default=60,
         metavar="N",
         help="a task claimed by hand is stale after N minutes without a change (60)",
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: reports.put(None))
     log = runtime.worker_log(settings.store_path(os.environ))
-    worker = runtime.BackgroundWorker(args.slots, _projects(args), reports)
+    worker = runtime.BackgroundWorker(args.slots, _list_projects(args), reports)
     where = "every project" if args.everywhere else environment.project(os.getcwd())
     tasks = "" if args.no_tasks else f", and tasks of {where}"
     store = settings.store_path(os.environ)
@@ -92,14 +92,14 @@ def _show_reports(
         try:
             report = reports.get(timeout=_POLL_SECONDS if args.everywhere else None)
         except Empty:
-            worker.set_projects(_projects(args))
+            worker.set_projects(_list_projects(args))
             continue
         if report is None:
             return
         _say(log, *_report_lines(report))
 
 
-def _projects(args: argparse.Namespace) -> list[str]:
+def _list_projects(args: argparse.Namespace) -> list[str]:
     if args.no_tasks:
         return []
     if not args.everywhere:

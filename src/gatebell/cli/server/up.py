@@ -39,7 +39,13 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--port", type=port, default=PORT, metavar="N", help=f"the port ({PORT}; 0: any free port)")
+    add(
+        "--port",
+        type=parse_port,
+        default=PORT,
+        metavar="N",
+        help=f"the port ({PORT}; 0: any free port)",
+    )
     add(
         "--host",
         default="127.0.0.1",
@@ -55,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--detach", action="store_true", help="run in the background; gate down stops it")
 
 
-def port(text: str) -> int:
+def parse_port(text: str) -> int:
     number = int(text) if text.isdecimal() else -1
     if not 0 <= number < 65536:
         raise UsageError(f"expected a port from 0 (any free one) to 65535, got {text!r}")
@@ -66,17 +72,17 @@ def run(args: argparse.Namespace) -> int:
     _check_web_packages()
     store, path = wiring.open_store(), settings.store_path(os.environ)
     manage_logins.must_be_let_in(store, wiring.caller(store, "cli"))
-    daemon.must_be_alone(path)
-    site = _site(store, args)
+    daemon.refuse_second(path)
+    site = _choose_site(store, args)
     if args.detach:
-        up = daemon.start(path, _options(args, site))
+        up = daemon.start(path, _build_options(args, site))
         _say(store, up.url, args, site)
         print(f"It runs in the background (process {up.pid}). To stop it: gate down")
         return 0
     # Imported here: --help must not load a web server.
     from gatebell.web.server import serve
 
-    lock = daemon.become(path, site.url, personal=site.personal)
+    lock = daemon.register(path, site.url, personal=site.personal)
     try:
         post, source = wiring.post(store), wiring.post_source(store, site.url)
         sender = Sender(store, post._replace(url=post.url or site.url), source)
@@ -121,7 +127,7 @@ def _check_web_packages() -> None:
             raise UsageError(f"the web inbox needs {name}; run: pip install 'gatebell[web]'")
 
 
-def _site(store: Store, args: argparse.Namespace) -> Site:
+def _choose_site(store: Store, args: argparse.Namespace) -> Site:
     """Return the address of the inbox, or refuse an unsafe one."""
     from gatebell.web.context import local_site, public_site
 
@@ -162,7 +168,7 @@ def _free_port(args: argparse.Namespace) -> int:
     return int(args.port)
 
 
-def _options(args: argparse.Namespace, site: Site) -> list[str]:
+def _build_options(args: argparse.Namespace, site: Site) -> list[str]:
     """Return the same options for the background process."""
     words = [f"--port={args.port}", f"--host={args.host}"]
     if site.personal:

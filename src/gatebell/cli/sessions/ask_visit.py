@@ -18,10 +18,10 @@ from gatebell.domain.sessions.visits import FAILED, GRACE_SECONDS, VIA, conversa
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import (
     AlreadySettledError,
-    CancelledError,
+    AskCancelledError,
+    AskExpiredError,
     GateError,
     NotAnsweredError,
-    TimedOutError,
 )
 from gatebell.ports.agents import Opening
 from gatebell.services.asks.create_ask import get
@@ -75,7 +75,7 @@ class TerminalAskVisit:
         VisitTimer(self._store, self._visit, self._who, left, GRACE_SECONDS).attend(program)
 
     def leave(self, ended: ProgramEnd | None, problem: Exception | None) -> None:
-        self._is_signalled = bool(ended and ended.told)
+        self._is_signalled = bool(ended and ended.signalled)
         self._ask, self._visit = ask_session.leave(
             self._store,
             self._ask_visit,
@@ -211,5 +211,5 @@ def _say_settled(ask: Ask, visit: Visit) -> int:
         sentence = f"the time of the session is over: {sentence}"
     if visit.end == STOPPED:
         sentence = f"the session was ended because {sentence}"
-    errors = {"timed_out": TimedOutError, "cancelled": CancelledError}
+    errors = {"timed_out": AskExpiredError, "cancelled": AskCancelledError}
     raise errors.get(ask.status, AlreadySettledError)(sentence)

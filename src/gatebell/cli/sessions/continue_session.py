@@ -111,7 +111,7 @@ def _hand_over(store: Store, visit: TerminalVisit, editor: str) -> None:
         sys.stdout.flush()
         if editor:
             _edit(editor, cwd)
-        environ = wiring.agent_environ(environ)
+        environ = wiring.build_agent_environ(environ)
         with store.machine.visit_proof(visit.id) as proof:
             ended = terminal_handover.run(words, environ, cwd, visit.attend, proof)
         # Processes that the session leaves would still write in it during the next visit.
@@ -146,6 +146,6 @@ def quote_proposal(proposal: Proposal | None) -> Sequence[str]:
 
 
 def _edit(editor: str, folder: str) -> None:
-    ended = terminal_handover.run(editors.command(editor, folder), os.environ, folder)
+    ended = terminal_handover.run(editors.build_command(editor, folder), os.environ, folder)
     if ended.code:
         print(f"gate: the editor ended with exit code {ended.code}", file=sys.stderr)

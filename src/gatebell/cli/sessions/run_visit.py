@@ -58,7 +58,7 @@ class TerminalRunVisit:
         """Do nothing: the visit has no time limit, and an answer from elsewhere does not end it."""
 
     def leave(self, ended: ProgramEnd | None, problem: Exception | None) -> None:
-        self._problem, self._is_signalled = problem, bool(ended and ended.told)
+        self._problem, self._is_signalled = problem, bool(ended and ended.signalled)
         if ended and ended.code:
             code = ended.code
             how = f"with exit code {code}" if code > 0 else f"by signal {-code}"

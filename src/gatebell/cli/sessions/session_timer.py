@@ -49,11 +49,11 @@ class VisitTimer(NamedTuple):
         with closing(self.store.bell()) as bell:
             while not program.over:
                 if ask := self._find_settled():
-                    if not self._decided_here(ask):
+                    if not self._is_decided_here(ask):
                         program.end(STOPPED)
                     return
                 used = self.store.monotonic() - began
-                left = self._left(used)
+                left = self._compute_left(used)
                 if left is not None and warned_at is None and left < self.grace_seconds:
                     # After Ctrl+Z the person was not warned in time, so the grace starts now.
                     late = self.grace_seconds - left
@@ -65,7 +65,7 @@ class VisitTimer(NamedTuple):
                     warned_at = self._warn(used, left, warned_at)
                 bell.wait(self._pause(left))
 
-    def _left(self, used: float) -> float | None:
+    def _compute_left(self, used: float) -> float | None:
         """Return the seconds until the visit is ended, with the grace."""
         return None if self.seconds_left is None else self.seconds_left + self.grace_seconds - used
 
@@ -82,7 +82,7 @@ class VisitTimer(NamedTuple):
             return None if ask.pending else ask
         return None
 
-    def _decided_here(self, ask: Ask) -> bool:
+    def _is_decided_here(self, ask: Ask) -> bool:
         """Return whether the visitor settled it in the session; they leave when they like."""
         return ask.settled_via == VIA and last_settler(ask) == self.visit.by
 

@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.asks.values import positive
+from gatebell.cli.asks.values import parse_count
 from gatebell.cli.screen import print_json
 from gatebell.domain.asks.documents import entry_document
 from gatebell.domain.audit.events import Head
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--limit",
-        type=positive,
+        type=parse_count,
         default=50,
         metavar="N",
         help="with log: show at most N events (50)",
@@ -57,11 +57,11 @@ def run(args: argparse.Namespace) -> int:
         print_json(head._asdict()) if args.json else print(head)
         return 0
     if args.verb == "log":
-        return _log(store, args)
+        return _print_log(store, args)
     return _verify(store, args)
 
 
-def _log(store: Store, args: argparse.Namespace) -> int:
+def _print_log(store: Store, args: argparse.Namespace) -> int:
     entries = store.audit.newest(args.limit)
     if args.json:
         print_json([entry_document(entry) for entry in entries])
@@ -88,12 +88,12 @@ def _verify(store: Store, args: argparse.Namespace) -> int:
     else:
         for fault in faults:
             print(inert_line(fault))
-        for sentence in _sentences(checked, len(faults)):
+        for sentence in _format_result(checked, len(faults)):
             print(sentence)
     return 1 if faults else 0
 
 
-def _sentences(checked: Checked, faults: int) -> Iterator[str]:
+def _format_result(checked: Checked, faults: int) -> Iterator[str]:
     result = f"{faults} faults" if faults else "nothing was changed"
     yield f"{checked.events} events and {checked.rows} rows checked: {result}"
     if checked.older:

@@ -83,26 +83,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     words: dict[str, Words] = {}
     for name in COMMANDS:
-        words |= _all_words(name, parser_of(name))
+        words |= _collect_words(name, parser_of(name))
     for name, known in words.items():
         # Tasks use P0 to P4; asks use other words.
         if name.startswith("task ") and "--priority" in known.values:
             known.values.update(dict.fromkeys(("-p", "--priority"), _PRIORITIES))
-    print(_fish(words) if args.shell == "fish" else _bash(words, args.shell), end="")
+    print(_build_fish(words) if args.shell == "fish" else _build_bash(words, args.shell), end="")
     return 0
 
 
-def _all_words(name: str, parser: argparse.ArgumentParser) -> dict[str, Words]:
+def _collect_words(name: str, parser: argparse.ArgumentParser) -> dict[str, Words]:
     """Return the words of a command and of its subcommands: `task`, `task create` …"""
-    found = {name: _words(parser)}
+    found = {name: _read_words(parser)}
     for action in parser._actions:  # noqa: SLF001 - argparse has no public way to list them
         if isinstance(action.choices, dict):
             for verb, inner in action.choices.items():
-                found |= _all_words(f"{name} {verb}", inner)
+                found |= _collect_words(f"{name} {verb}", inner)
     return found
 
 
-def _words(parser: argparse.ArgumentParser) -> Words:
+def _read_words(parser: argparse.ArgumentParser) -> Words:
     plain: list[str] = []
     values: dict[str, list[str]] = {}
     for action in parser._actions:  # noqa: SLF001 - argparse has no public way to list them
@@ -114,14 +114,14 @@ def _words(parser: argparse.ArgumentParser) -> Words:
     return Words(plain, values)
 
 
-def _bash(words: dict[str, Words], shell: str) -> str:
+def _build_bash(words: dict[str, Words], shell: str) -> str:
     values = "\n".join(
-        f'    "{name} {flag}") choices="{_values(flag, choices) or "@files"}";;'
+        f'    "{name} {flag}") choices="{_format_values(flag, choices) or "@files"}";;'
         for name, known in words.items()
         for flag, choices in known.values.items()
     )
     cases = "\n".join(
-        f'    "{name}") choices="{_placeholder(name)}{" ".join(known.plain)}";;'
+        f'    "{name}") choices="{_format_placeholders(name)}{" ".join(known.plain)}";;'
         for name, known in words.items()
     )
     lists = "\n".join(
@@ -134,16 +134,16 @@ def _bash(words: dict[str, Words], shell: str) -> str:
     return load + script if shell == "zsh" else script
 
 
-def _values(flag: str, choices: list[str]) -> str:
+def _format_values(flag: str, choices: list[str]) -> str:
     return f"$({_FOUND[flag]} 2>/dev/null)" if flag in _FOUND else " ".join(choices)
 
 
-def _placeholder(name: str) -> str:
-    kinds = [*_kinds(name), *(["@paths"] if name in _TAKE_FILES else [])]
+def _format_placeholders(name: str) -> str:
+    kinds = [*_list_kinds(name), *(["@paths"] if name in _TAKE_FILES else [])]
     return "".join(f"{kind} " for kind in kinds)
 
 
-def _kinds(name: str) -> list[str]:
+def _list_kinds(name: str) -> list[str]:
     """Return the kinds of ids that a command takes."""
     kinds = (("@ids", _TAKE_IDS), ("@runs", _TAKE_RUNS), ("@tasks", _TAKE_TASKS))
     return [
@@ -154,12 +154,12 @@ def _kinds(name: str) -> list[str]:
     ]
 
 
-def _fish(words: dict[str, Words]) -> str:
+def _build_fish(words: dict[str, Words]) -> str:
     lines = ["complete -c gate -f"]
     for name, about in COMMANDS.items():
         lines.append(f"complete -c gate -n __fish_use_subcommand -a {name} -d {about!r}")
     for name, known in words.items():
-        seen = f"complete -c gate -n '{_seen(name, words)}'"
+        seen = f"complete -c gate -n '{_build_condition(name, words)}'"
         for word in known.plain:
             if not word.startswith("--"):
                 lines.append(f"{seen} -a {word}")
@@ -172,12 +172,12 @@ def _fish(words: dict[str, Words]) -> str:
                 lines.append(f"{seen}{short} -l {word[2:]} -x -a '{' '.join(choices)}'")
             else:
                 lines.append(f"{seen} -l {word[2:]} -r -F")
-        lines += [f"{seen} -a '({_LISTS[kind]} 2>/dev/null)'" for kind in _kinds(name)]
+        lines += [f"{seen} -a '({_LISTS[kind]} 2>/dev/null)'" for kind in _list_kinds(name)]
         lines += [f"{seen} -F"] if name in _TAKE_FILES else []
     return "\n".join(lines) + "\n"
 
 
-def _seen(name: str, words: dict[str, Words]) -> str:
+def _build_condition(name: str, words: dict[str, Words]) -> str:
     """Return the fish condition under which the words of a command are offered."""
     conditions = [f"__fish_seen_subcommand_from {word}" for word in name.split()]
     if verbs := [other.split()[1] for other in words if other.startswith(f"{name} ")]:

@@ -95,7 +95,7 @@ def run(_: argparse.Namespace) -> int:
             add_colour("Three agents work in a throwaway project; each will stop and ask.", "bold")
         )
         agents = [(agent, _start(agent, folder, path)) for agent in AGENTS]
-        with _up(path) as link:
+        with _run_inbox(path) as link:
             try:
                 _wait_until_asked(store, len(agents))
                 if can_prompt():
@@ -110,7 +110,7 @@ def run(_: argparse.Namespace) -> int:
         return _print_summary(store)
 
 
-def _gate(path: str, *words: str) -> subprocess.Popen[str]:
+def _start_gate(path: str, *words: str) -> subprocess.Popen[str]:
     environ = os.environ | {"GATE_STORE": path, "GATE_TOKEN": ""}
     command = [sys.executable, "-m", "gatebell", *words]
     # Each agent works in the project, which is the folder of the store.
@@ -126,9 +126,9 @@ def _gate(path: str, *words: str) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def _up(path: str) -> Iterator[str]:
+def _run_inbox(path: str) -> Iterator[str]:
     """Run a web inbox for the demo; yield its link, or '' if it cannot run."""
-    process = _gate(path, "up", "--port=0")
+    process = _start_gate(path, "up", "--port=0")
     try:
         assert process.stdout
         yield process.stdout.readline().removeprefix("Inbox").strip()
@@ -143,7 +143,7 @@ def _start(agent: Agent, folder: str, path: str) -> subprocess.Popen[str]:
     with open(context, "w", encoding="utf-8") as file:
         file.write(agent.context)
     shown = ("--context", context) if agent.context else ()
-    return _gate(path, "ask", *agent.words, *shown, "--from", agent.name)
+    return _start_gate(path, "ask", *agent.words, *shown, "--from", agent.name)
 
 
 def _wait_until_asked(store: Store, asks: int) -> None:

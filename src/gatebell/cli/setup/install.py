@@ -17,7 +17,7 @@ from gatebell.cli.screen import add_colour, can_prompt, print_json
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.text.display import inert
-from gatebell.errors import AgentRefusedError, CancelledError, UsageError
+from gatebell.errors import AgentRefusedError, AskCancelledError, UsageError
 from gatebell.install import plans
 from gatebell.install.default_gates import Rules, choose
 from gatebell.install.places import Place
@@ -63,19 +63,19 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    place = place_of(args)
+    place = build_place(args)
     if (args.gate or args.no_gate) and not plans.host(args.cli).HAS_GATES:
         raise UsageError(f"{args.cli} has no rules for gates; use claude or codex")
     if not args.dry_run:
         check_gatekeeper(args, place)
         if not args.yes and (args.json or not can_prompt()):
             raise UsageError("cannot prompt without a terminal; check --dry-run, then add --yes")
-    found = in_force(place)
+    found = read_rules(place)
     gates = choose(found.gates, args.gate, args.no_gate)
-    theirs = brought_by_others(args.cli, place)
+    theirs = list_gates_of_others(args.cli, place)
     brought = tuple(one for one in gates if one not in found.gates or one in theirs)
     rules = found._replace(gates=gates, brought=brought)
-    program = gate_program()
+    program = find_gate_program()
     plan = plans.install(args.cli, place, program, rules)
     if not args.json:
         show(plan)
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     return report(args, plan, held, "Everything exists already; nothing was changed.")
 
 
-def place_of(args: argparse.Namespace) -> Place:
+def build_place(args: argparse.Namespace) -> Place:
     project = environment.project(os.getcwd()) if args.project else ""
     return Place(project, os.environ)
 
@@ -118,7 +118,7 @@ def check_person(args: argparse.Namespace, deed: str) -> Caller:
     return who
 
 
-def gate_program() -> str:
+def find_gate_program() -> str:
     """Return the path by which other programs can start this program."""
     beside = os.path.join(os.path.dirname(sys.executable), "gate")
     for path in (os.path.abspath(sys.argv[0]), beside, shutil.which("gate") or ""):
@@ -127,13 +127,13 @@ def gate_program() -> str:
     raise UsageError("the program gate is not installed; run: pip install gatebell, then try again")
 
 
-def brought_by_others(cli: str, place: Place) -> set[str]:
+def list_gates_of_others(cli: str, place: Place) -> set[str]:
     """Return the gates that the installation of another CLI added, not a person."""
     found = [plans.read_installed(name, place) for name in plans.HOSTS if name != cli]
     return {pattern for one in found if one for pattern in one.gates}
 
 
-def in_force(place: Place) -> Rules:
+def read_rules(place: Place) -> Rules:
     """Return the rules in the store, without creating a store."""
     if not os.path.exists(settings.store_path(os.environ)):
         return Rules(())
@@ -152,7 +152,7 @@ def _ask_and_write(
     args: argparse.Namespace, place: Place, program: str, rules: Rules, plan: Plan
 ) -> None:
     if not plan.changes_nothing and not args.yes and not _ask_agreement():
-        raise CancelledError("nothing was written")
+        raise AskCancelledError("nothing was written")
     if plans.host(args.cli).HAS_GATES:
         set_gates(args, place, rules.gates)
     # Planned again: the CLI may have written its settings while the person read the plan.

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from gatebell.cli.setup.install import (
     add_place,
+    build_place,
     check_gatekeeper,
-    in_force,
-    place_of,
+    read_rules,
     report,
     set_gates,
     show,
@@ -26,20 +26,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    place = place_of(args)
+    place = build_place(args)
     if not args.dry_run:
         check_gatekeeper(args, place)
     plan = plans.uninstall(args.cli, place)
     if args.dry_run and not args.json:
         show(plan)
     if not args.dry_run:
-        brought = _brought(args.cli, place)
+        brought = _list_own_gates(args.cli, place)
         plans.carry_out(plan)
-        set_gates(args, place, [one for one in in_force(place).gates if one not in brought])
+        set_gates(args, place, [one for one in read_rules(place).gates if one not in brought])
     return report(args, plan, (), "gate is not installed there; nothing was changed.")
 
 
-def _brought(cli: str, place: Place) -> set[str]:
+def _list_own_gates(cli: str, place: Place) -> set[str]:
     """Return the gates that only this installation added."""
     found = plans.read_installed(cli, place)
     others = [plans.read_installed(name, place) for name in plans.HOSTS if name != cli]

@@ -11,11 +11,11 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import locks, project_files, wiring
-from gatebell.cli.asks.values import meaning, other, warn_of_secret
+from gatebell.cli.asks.values import build_other, parse_answer, warn_of_secret
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import add_colour, can_prompt, columns, describe_recorded, print_json
-from gatebell.cli.tasks.tasks_screen import PROJECT, project_of
+from gatebell.cli.tasks.tasks_screen import PROJECT, find_project
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.context_text import context_text
@@ -111,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     if ask.pending and not args.json:
         print("\n".join(_question_lines(ask)))
         sys.stdout.flush()
-    value = _value(store, who, waiting, args)
+    value = _read_value(store, who, waiting, args)
     return _record(store, who, waiting, Given(value, args.note), as_json=args.json)
 
 
@@ -150,20 +150,20 @@ def _question_lines(ask: Ask) -> list[str]:
     return [*lines, *answer_lines(ask, columns()), ""]
 
 
-def _value(store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace) -> Any:
+def _read_value(store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace) -> Any:
     if args.other is not None:
-        return other(waiting.ask, args.other)
-    words = _words(store, who, waiting, args)
+        return build_other(waiting.ask, args.other)
+    words = _read_words(store, who, waiting, args)
     if args.edit or words is None:
         return _edit_answer(store, who, waiting, " ".join(words or []))
     if not any(word.strip() for word in words):
         raise InvalidAnswerError(_EMPTY)
     question = waiting.ask.question
     several = question.answered_as == AskKind.CHOICE and question.multiple
-    return meaning(waiting.ask, words if several else [" ".join(words)])
+    return parse_answer(waiting.ask, words if several else [" ".join(words)])
 
 
-def _words(
+def _read_words(
     store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace
 ) -> list[str] | None:
     """Return the given answer, or None to write it in the editor."""
@@ -197,9 +197,9 @@ def _fill_template(store: Store, who: Caller, waiting: Waiting, args: argparse.N
 
 
 def _edit_answer(store: Store, who: Caller, waiting: Waiting, start: str) -> Any:
-    from gatebell.cli.asks.editor import in_editor
+    from gatebell.cli.asks.editor import write_in_editor
 
-    value = in_editor(store, who, waiting.ask, start, title=waiting.title)
+    value = write_in_editor(store, who, waiting.ask, start, title=waiting.title)
     if value is None:
         raise InvalidAnswerError(_EMPTY)
     return value
@@ -216,7 +216,7 @@ def _record(store: Store, who: Caller, waiting: Waiting, given: Given, *, as_jso
         _report_recorded(store, after)
         return 0
     task = backlog.get(store, waiting.task.id) if waiting.task else None
-    worker = locks.is_worked_at(store.path)
+    worker = locks.has_worker(store.path)
     document = {"ask": ask_document(after), "task": task and task_document(task)}
     print_json(document | {"worker": worker})
     return 0
@@ -234,7 +234,7 @@ def _report_recorded(store: Store, ask: Ask) -> None:
         print(f"  Task has another question: gate respond {task.id}")
     elif not task.run:
         print("  The person or agent that claimed the task goes on with it")
-    elif locks.is_worked_at(store.path):
+    elif locks.has_worker(store.path):
         print("  Task returned to 'open' state and will be picked up by worker")
     else:
         print("  Task returned to 'open' state; no worker is running. Start one: gate worker")
@@ -254,11 +254,11 @@ def _respond_to_all(args: argparse.Namespace) -> int:
         raise UsageError("--all needs a terminal; in a script: gate respond ID TEXT")
     store = wiring.open_store()
     who = caller(store, args)
-    project = project_of(store, args.project)
+    project = find_project(store, args.project)
     seen: set[str] = set()
     answered = 0
     try:
-        while left := [one for one in _all_waiting(store, project) if one.ask.id not in seen]:
+        while left := [one for one in _list_waiting(store, project) if one.ask.id not in seen]:
             seen.add(left[0].ask.id)
             head = f"{len(seen)} of {len(seen) + len(left) - 1}"
             title = inert_line(
@@ -268,7 +268,7 @@ def _respond_to_all(args: argparse.Namespace) -> int:
             answered += _answer_one(store, who, left[0], edit=args.edit)
     except KeyboardInterrupt:
         print("Stopped.")
-    still = len(_all_waiting(store, project))
+    still = len(_list_waiting(store, project))
     if seen:
         print(f"\n{answered} answered, {still} still waiting.")
     else:
@@ -276,7 +276,7 @@ def _respond_to_all(args: argparse.Namespace) -> int:
     return 0
 
 
-def _all_waiting(store: Store, project: str) -> list[Waiting]:
+def _list_waiting(store: Store, project: str) -> list[Waiting]:
     sweep(store)
     return [
         Waiting(ask, task)
@@ -286,14 +286,14 @@ def _all_waiting(store: Store, project: str) -> list[Waiting]:
 
 
 def _answer_one(store: Store, who: Caller, waiting: Waiting, *, edit: bool) -> bool:
-    from gatebell.cli.asks.editor import in_editor
+    from gatebell.cli.asks.editor import write_in_editor
     from gatebell.cli.asks.prompts import prompt_for
 
     if not edit or not _is_plain_text(waiting.ask):
         return prompt_for(store, who, waiting.ask, leave=_STOP, tell=_report_recorded)
     before = draft(store, waiting.ask.id, who)
     try:
-        value = in_editor(store, who, waiting.ask, title=waiting.title)
+        value = write_in_editor(store, who, waiting.ask, title=waiting.title)
     except InvalidAnswerError as error:
         print(f"gate: {error}", file=sys.stderr)
         value = None

@@ -10,7 +10,7 @@ import argparse
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gatebell.cli.asks.values import positive
+from gatebell.cli.asks.values import parse_count
 from gatebell.cli.identity import add_identity
 from gatebell.cli.tasks.tasks_screen import PROJECT, add_project
 from gatebell.domain.tasks.tasks import TIMEOUTS, TaskSize, TaskType
@@ -47,11 +47,11 @@ def run(args: argparse.Namespace) -> int:
     return int(getattr(module, f"{args.verb}_")(args))
 
 
-def _task_id(parser: Parser) -> None:
+def _add_task_id(parser: Parser) -> None:
     parser.add_argument("id", help="the id of the task; tm- is optional")
 
 
-def _fields(parser: Parser) -> None:
+def _add_fields(parser: Parser) -> None:
     add = parser.add_argument
     add("-d", "--description", metavar="TEXT", help="the work to do")
     add("--file", metavar="F", help="read the description from a file, or - for standard input")
@@ -76,7 +76,7 @@ def _fields(parser: Parser) -> None:
 
 def _create(parser: Parser) -> None:
     parser.add_argument("title", nargs="?", help="one line; without it, your editor opens")
-    _fields(parser)
+    _add_fields(parser)
     parser.add_argument(
         "--dep",
         action="append",
@@ -97,7 +97,7 @@ def _list(parser: Parser) -> None:
     ):
         which.add_argument(f"--{name}", dest="which", action="store_const", const=name, help=about)
     parser.add_argument(
-        "--limit", type=positive, default=50, metavar="N", help="list at most N (50)"
+        "--limit", type=parse_count, default=50, metavar="N", help="list at most N (50)"
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--project", metavar="DIR", help=PROJECT)
@@ -113,42 +113,42 @@ def _tree(parser: Parser) -> None:
 
 
 def _update(parser: Parser) -> None:
-    _task_id(parser)
+    _add_task_id(parser)
     parser.add_argument("--title", metavar="TEXT", help="one line")
-    _fields(parser)
+    _add_fields(parser)
     parser.add_argument("--status", metavar="TEXT", help="the progress, in words")
     add_identity(parser)
 
 
 def _dep(parser: Parser) -> None:
-    _task_id(parser)
+    _add_task_id(parser)
     parser.add_argument("needed", nargs="+", help="the tasks that must be closed first")
     parser.add_argument("--remove", action="store_true", help="remove these dependencies")
     add_identity(parser)
 
 
 def _edit(parser: Parser) -> None:
-    _task_id(parser)
+    _add_task_id(parser)
     add_identity(parser)
 
 
 def _close(parser: Parser) -> None:
     parser.add_argument("ids", nargs="+", metavar="id", help="the ids of the tasks")
-    _reason(parser)
+    _add_reason(parser)
 
 
 def _defer(parser: Parser) -> None:
-    _task_id(parser)
-    _reason(parser)
+    _add_task_id(parser)
+    _add_reason(parser)
 
 
-def _reason(parser: Parser) -> None:
+def _add_reason(parser: Parser) -> None:
     parser.add_argument("--reason", default="", metavar="TEXT", help="the reason, in words")
     add_identity(parser)
 
 
 def _reopen(parser: Parser) -> None:
-    _task_id(parser)
+    _add_task_id(parser)
     parser.add_argument(
         "--fresh", action="store_true", help="start without the files that its last run left"
     )
@@ -160,7 +160,7 @@ def _tail(parser: Parser) -> None:
     parser.add_argument(
         "-n",
         "--limit",
-        type=positive,
+        type=parse_count,
         default=20,
         metavar="N",
         help="start with the last N events (20)",
@@ -196,7 +196,7 @@ VERBS: dict[str, tuple[str, str, Callable[[Parser], None]]] = {
         "task_views",
         _list,
     ),
-    "show": ("show one task with its questions and answers", "task_views", _task_id),
+    "show": ("show one task with its questions and answers", "task_views", _add_task_id),
     "tree": ("show tasks below the tasks that contain them", "task_views", _tree),
     "next": ("show the task to work on next", "task_views", add_project),
     "update": ("change the fields of a task", "task_edits", _update),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.app import wiring
 from gatebell.cli.identity import caller, read_text
-from gatebell.cli.tasks.tasks_screen import project_of, tell
+from gatebell.cli.tasks.tasks_screen import find_project, tell
 from gatebell.domain.asks.deadlines import parse_duration
 from gatebell.domain.asks.documents import task_document
 from gatebell.domain.tasks.task_forms import blank, changes, form, title_and_description
@@ -34,7 +34,7 @@ def create_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
     project, fields = (
-        project_of(store, args.project),
+        find_project(store, args.project),
         _list_given_fields(args) | {"needs": args.dep},
     )
     if args.parent and args.project is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gatebell.app import wiring
 from gatebell.cli.identity import caller, read_text
 from gatebell.cli.screen import print_json
-from gatebell.cli.tasks.tasks_screen import project_of
+from gatebell.cli.tasks.tasks_screen import find_project
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.enums import AskStatus
@@ -31,7 +31,7 @@ _ALL = 1_000_000_000
 def import_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
-    text, project = read_text(args.file), project_of(store, args.project)
+    text, project = read_text(args.file), find_project(store, args.project)
     try:
         lines = backlog_jsonl.read(text)
         done = import_tasks.bring_in(store, project, who, lines, dry=args.dry_run)
@@ -51,7 +51,7 @@ def import_(args: argparse.Namespace) -> int:
 
 def export_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    project = project_of(store, args.project, may_be_gone=True)
+    project = find_project(store, args.project, may_be_gone=True)
     found = store.tasks.page(project, "all", _ALL)
     ordered = sorted(found, key=lambda task: (task.created_at, task.id))
     text = "".join(

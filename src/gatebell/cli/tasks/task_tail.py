@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.cli.screen import add_colour, columns, print_json
-from gatebell.cli.tasks.tasks_screen import project_of
+from gatebell.cli.tasks.tasks_screen import find_project
 from gatebell.domain.asks.documents import entry_document
 from gatebell.domain.audit.events import EventKind
 from gatebell.domain.enums import TaskState
@@ -38,7 +38,7 @@ def tail_(args: argparse.Namespace) -> int:
     bell = store.bell()
     try:
         seen = store.audit.head().seq
-        _print(store, _newest(store, wanted, args.limit), as_json=args.json)
+        _print(store, _find_newest(store, wanted, args.limit), as_json=args.json)
         while follow:
             fresh = list(store.audit.entries(seen))
             _print(store, filter(wanted, fresh), as_json=args.json)
@@ -56,7 +56,7 @@ class _Wanted:
 
     def __init__(self, store: Store, args: argparse.Namespace) -> None:
         self.task_id = backlog.look_up(store, args.id).id if args.id else ""
-        self._project = project_of(store, args.project)
+        self._project = find_project(store, args.project)
         self._store = store
         self._known: dict[str, bool] = {}
 
@@ -70,7 +70,7 @@ class _Wanted:
         return self._known[subject]
 
 
-def _newest(store: Store, wanted: _Wanted, limit: int) -> list[Entry]:
+def _find_newest(store: Store, wanted: _Wanted, limit: int) -> list[Entry]:
     """Return the last wanted events, oldest first; read more events until there are enough."""
     if wanted.task_id:
         return list(filter(wanted, store.audit.of_subject(wanted.task_id)))[-limit:]
@@ -88,11 +88,11 @@ def _print(store: Store, entries: Iterable[Entry], *, as_json: bool) -> None:
         if as_json:
             print_json(entry_document(entry))
         else:
-            print(_line(store, entry))
+            print(_format_line(store, entry))
         sys.stdout.flush()
 
 
-def _line(store: Store, entry: Entry) -> str:
+def _format_line(store: Store, entry: Entry) -> str:
     event = entry.event
     word = event.kind.removeprefix(_TASK)
     state = next((one for one in TaskState if one == word), None)

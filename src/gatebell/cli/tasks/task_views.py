@@ -46,7 +46,7 @@ def list_(args: argparse.Namespace) -> int:
     projects = (
         store.tasks.projects()
         if args.everywhere
-        else [tasks_screen.project_of(store, args.project, may_be_gone=True)]
+        else [tasks_screen.find_project(store, args.project, may_be_gone=True)]
     )
     pages = {one: store.tasks.page(one, args.which, args.limit + 1) for one in projects}
     shown = {one: tasks[: args.limit] for one, tasks in pages.items() if tasks}
@@ -61,23 +61,23 @@ def list_(args: argparse.Namespace) -> int:
         where = "anywhere" if args.everywhere else f"in {inert_line(projects[0])}"
         print(f"{_NONE[args.which]} {where}.\n{_NEXT[args.which]}")
         if not args.everywhere:
-            print("".join(f"{line}\n" for line in _left_behind(store, projects[0])), end="")
+            print("".join(f"{line}\n" for line in _suggest_moved(store, projects[0])), end="")
         return 0
     if args.which == "awaiting":
         print(f"{add_colour(terminal.AWAITING, 'bold')}\n")
     for number, (project, tasks) in enumerate(shown.items()):
         if args.everywhere:
             print("\n" * bool(number) + add_colour(inert_line(project, columns()), "bold"))
-        print("\n".join(tasks_screen.lines(store, tasks)))
+        print("\n".join(tasks_screen.format_tasks(store, tasks)))
         if len(pages[project]) > args.limit:
             print(f"… and more: --limit {args.limit * 4}")
-    first = next((task for tasks in shown.values() for task in tasks if _awaits(task)), None)
+    first = next((task for tasks in shown.values() for task in tasks if _is_awaiting(task)), None)
     if first:
         print(f"\nAnswer: gate respond {first.id}   One by one: gate respond --all")
     return 0
 
 
-def _left_behind(store: Store, project: str) -> list[str]:
+def _suggest_moved(store: Store, project: str) -> list[str]:
     """Return hints to tasks of folders that are gone: one may have been moved to this project."""
     if store.tasks.page(project, "all", 1):
         return []
@@ -94,7 +94,7 @@ def _left_behind(store: Store, project: str) -> list[str]:
     return lines
 
 
-def _awaits(task: Task) -> bool:
+def _is_awaiting(task: Task) -> bool:
     return task.state == TaskState.AWAITING_INPUT
 
 
@@ -106,7 +106,7 @@ def show_(args: argparse.Namespace) -> int:
         print_json(recount_all(store, task))
         return 0
     print("\n".join(terminal.show_lines(store, task, store.now(), columns(), add_colour)))
-    if _awaits(task):
+    if _is_awaiting(task):
         print(f"\nAnswer: gate respond {task.id}")
     return 0
 
@@ -115,7 +115,7 @@ def tree_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     sweep(store)
     root = backlog.look_up(store, args.id) if args.id else None
-    project = root.project if root else tasks_screen.project_of(store, args.project)
+    project = root.project if root else tasks_screen.find_project(store, args.project)
     tasks = store.tasks.page(project, "all", _ALL)
     found = task_tree.branches(tasks, root.id if root else "", closed=args.all)
     if args.json:
@@ -130,7 +130,7 @@ def tree_(args: argparse.Namespace) -> int:
 
 def next_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    project = tasks_screen.project_of(store, args.project)
+    project = tasks_screen.find_project(store, args.project)
     sweep(store)
     # In the order of a worker: answered tasks come before new ones.
     task = next(iter(store.tasks.page(project, "ready", 1)), None)
@@ -141,5 +141,5 @@ def next_(args: argparse.Namespace) -> int:
     if args.json:
         print_json(recount(store, task))
     else:
-        print("\n".join(tasks_screen.lines(store, [task])))
+        print("\n".join(tasks_screen.format_tasks(store, [task])))
     return 0

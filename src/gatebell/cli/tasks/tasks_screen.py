@@ -30,7 +30,7 @@ def add_project(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", metavar="DIR", help=PROJECT)
 
 
-def project_of(store: Store, folder: str | None, *, may_be_gone: bool = False) -> str:
+def find_project(store: Store, folder: str | None, *, may_be_gone: bool = False) -> str:
     """Return the project that contains a folder; in a run's worktree, the project of the run.
 
     With `may_be_gone`, the project of a moved or removed folder is accepted.
@@ -48,7 +48,7 @@ def project_of(store: Store, folder: str | None, *, may_be_gone: bool = False) -
     return storable(environment.project(path))
 
 
-def lines(store: Store, tasks: Sequence[Task]) -> list[str]:
+def format_tasks(store: Store, tasks: Sequence[Task]) -> list[str]:
     return terminal.list_lines(store, tasks, store.now(), columns(), add_colour)
 
 

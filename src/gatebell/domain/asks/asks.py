@@ -53,7 +53,12 @@ class Origin(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """A question with its origin, its status and its result."""
+    """One ask: a question, its origin, and how far it is.
+
+    Example:
+        for ask in Gate().pending():
+            print(ask.id, ask.question.prompt, ask.origin.agent, ask.status)
+    """
 
     id: str
     question: Question

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from gatebell.domain.asks.times import as_seconds
 from gatebell.domain.lists import as_list
 from gatebell.domain.records import NamedTuple
 from gatebell.errors import UsageError
@@ -23,10 +24,19 @@ class Escalation(NamedTuple):
 
 
 def make_escalations(given: Any) -> tuple[Escalation, ...]:
-    """Return the escalations for pairs of seconds and a name."""
-    return tuple(
-        Escalation(*as_list(one, "an escalation")) for one in as_list(given, "escalations")
-    )
+    """Return escalations from pairs of a time and a name.
+
+    Raises:
+        UsageError: It is not a list of pairs, or a time is not seconds or a timedelta.
+    """
+    return tuple(map(_make_escalation, as_list(given, "escalations")))
+
+
+def _make_escalation(given: Any) -> Escalation:
+    pair = as_list(given, "an escalation")
+    if len(pair) != 2:
+        raise UsageError(f"an escalation is a pair of a time and a name, not {given!r}")
+    return Escalation(as_seconds(pair[0], "the time of an escalation"), pair[1])
 
 
 class Deadlines(NamedTuple):

@@ -1,4 +1,4 @@
-"""The results of asks as typed objects for the asker."""
+"""Outcomes: typed results of asks, hard to misread."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from gatebell.domain.enums import AskKind, AskStatus, Decision, StrEnum
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.sessions.visits import FAILED, seconds_used
-from gatebell.errors import CancelledError, NotAnsweredError, TimedOutError
+from gatebell.errors import AskCancelledError, AskExpiredError, NotAnsweredError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Self
 
     from gatebell.domain.sessions.visits import Visit
 
 
 class SessionOutcome(StrEnum):
-    """How a session with an agent ended; `pending` until a person decides."""
+    """How a session with an agent ended; `pending` before a person has decided."""
 
     COMPLETED = "completed"
     CANCELLED = "cancelled"
@@ -42,46 +43,73 @@ _ENDED = {
 
 
 class Outcome:
-    """How an ask ended. Only an approval may be tested for truth."""
+    """The result of an ask. Only an approval may be tested for truth.
+
+    Example:
+        outcome = gate.wait(ask_id)
+        print(outcome.status, outcome.value, outcome.settled_by)
+    """
 
     def __init__(self, ask: Ask, value: Any) -> None:
         self._value = value
-        self.id: str = ask.id
+        self._convert: Callable[[Any], Any] | None = None
+        self.ask_id: str = ask.id
+        """The ask's id, for `gate.wait`, `gate show` and `gate answer`."""
         self.kind: AskKind = ask.question.kind
         self.status: AskStatus = ask.status
-        """`answered`, `timed_out` or `cancelled`; `pending` without an answer."""
+        """`answered`, `timed_out` or `cancelled`; `pending` before a person has answered."""
         self.note: str = ask.note
+        """The person's words beside the answer."""
         self.settled_by: str = ask.settled_by
-        """`person:ada`; after a vote, everyone who voted for the result, the last vote last."""
+        """`person:ada`; where votes decided, all voters of the majority, the last vote last."""
         self.settled_via: str = ask.settled_via
+        """Where it was answered: `cli`, `web`, `python` …"""
         self.settled_at: datetime | None = ask.settled_at
 
     @property
     def value(self) -> Any:
-        """The answer, or the default after a timeout; otherwise an error."""
+        """The answer, or the default after a timeout.
+
+        Raises:
+            AskExpiredError: The time was over, and the ask had no default.
+            AskCancelledError: The ask was cancelled.
+            NotAnsweredError: The ask is pending.
+        """
         if self.status == AskStatus.ANSWERED or (
             self.status == AskStatus.TIMED_OUT and self._value is not None
         ):
             return self._value
         if self.status == AskStatus.TIMED_OUT:
-            raise TimedOutError(
-                f"{self.id} timed out without an answer: ask again, or give it more time"
+            raise AskExpiredError(
+                f"{self.ask_id} timed out without an answer: ask again, or give it more time"
             )
         if self.status == AskStatus.CANCELLED:
-            raise CancelledError(f"{self.id} was cancelled: {self.note or 'no reason given'}")
-        raise NotAnsweredError(f"{self.id} is not answered yet: gate wait {self.id}")
+            raise AskCancelledError(
+                f"{self.ask_id} was cancelled: {self.note or 'no reason given'}"
+            )
+        raise NotAnsweredError(f"{self.ask_id} is not answered yet: gate wait {self.ask_id}")
+
+    def convert_by(self, convert: Callable[[Any], Any]) -> Self:
+        """Let a function make the asker's own type of the answer; returns this outcome."""
+        self._convert = convert
+        return self
 
     def __bool__(self) -> bool:
         raise TypeError(f"a {self.kind} is neither true nor false: use its value or status")
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.id} {self.status}>"
+        return f"<{type(self).__name__} {self.ask_id} {self.status}>"
 
 
 class Approval(Outcome):
-    """The result of an approval: true only if a person approved.
+    """The result of an approval: true when, and only when, a person approved.
 
-    Without an ask it names the outcome that a session should have: `outcome=Approval()`.
+    `returns=Approval` asks a session for one.
+
+    Example:
+        approval = gate.approve("Deploy?")
+        if not approval:
+            print(approval.status, approval.reason)
     """
 
     def __init__(self, ask: Ask = _NOT_ASKED, _: Any = None) -> None:
@@ -91,12 +119,12 @@ class Approval(Outcome):
 
     @property
     def reason(self) -> str:
-        """The person's note, or else the decision or status in words."""
+        """The person's words, or the reason why there is no decision."""
         return self.note or (self.decision or self.status).replace("_", " ")
 
     @property
     def message(self) -> str:
-        """The person's note beside the decision; may be empty."""
+        """The person's words beside the decision, if there are any."""
         return self.note
 
     def __bool__(self) -> bool:
@@ -104,25 +132,59 @@ class Approval(Outcome):
 
 
 class Choice(Outcome):
-    """The option, or the list of options, that a person chose."""
+    """The result of a choice: an option, or a list of options.
+
+    Example:
+        choice = gate.choose("Which?", ["Red", "Blue", "Other…"])
+        print(choice.value, choice.is_other)
+    """
 
     @property
     def value(self) -> Any:
+        """The option, the list of options, or the person's own words.
+
+        Raises:
+            NotAnsweredError: A person did not answer; see `Outcome.value`.
+        """
         return _in_words(super().value)
 
     @property
     def is_other(self) -> bool:
-        """Whether the person chose `Other…` and wrote their own words."""
+        """Whether the person chose `Other…` and wrote an answer of their own."""
         chosen = self._value if isinstance(self._value, list) else [self._value]
         return any(isinstance(one, dict) for one in chosen)
 
 
 class Text(Outcome):
-    """The text that a person wrote."""
+    """The result of a question: a text.
+
+    Example:
+        name = gate.ask("What is it called?").value
+    """
 
 
 class Form(Outcome):
-    """JSON that fits the form's schema."""
+    """The result of `returns=`: a value of that type, or JSON that fits the schema.
+
+    Example:
+        size = gate.ask("How many replicas?", returns=int).value
+    """
+
+    @property
+    def value(self) -> Any:
+        """The answer as the type that `returns=` named.
+
+        Raises:
+            InvalidAnswerError: The class of `returns=` refuses it; `answer` has the JSON.
+            NotAnsweredError: A person did not answer; see `Outcome.value`.
+        """
+        value = super().value
+        return value if self._convert is None else self._convert(value)
+
+    @property
+    def answer(self) -> Any:
+        """The JSON that the person gave; None without an answer."""
+        return self._value
 
 
 class Visits(NamedTuple):
@@ -148,49 +210,51 @@ def sum_up(ask: Ask, visits: Sequence[Visit]) -> Visits:
 
 
 class Session(Outcome):
-    """The result of a session with a person and an agent, and its duration."""
+    """The result of a session: a person's decision, and how long it took.
+
+    Example:
+        result = gate.human.ask_interactive("Is this schema good?", returns=Approval)
+        if result.outcome == "completed" and result.response == "approved":
+            migrate()
+    """
 
     def __init__(self, ask: Ask, value: Any, visits: Visits) -> None:
         kind = ask.question.answered_as
         words = _in_words(value) if kind == AskKind.CHOICE else value
         super().__init__(ask, ask.decision if kind == AskKind.APPROVAL else words)
-        self._shape: Callable[[Any], Any] | None = None
         self.decision: Decision | None = ask.decision
-        """`approved` or `rejected` for an approval; None without a decision."""
+        """`approved` or `rejected` of an approval; None without a decision."""
         failed = ask.status == AskStatus.CANCELLED and ask.settled_via == FAILED
         self.outcome: SessionOutcome = SessionOutcome.FAILED if failed else _ENDED[ask.status]
-        """`completed`, `cancelled`, `timeout` or `failed`; `pending` until a person decides."""
+        """`completed`, `cancelled`, `timeout` or `failed`; `pending` before a decision."""
         self.attempts: int = visits.attempts
-        """The number of visits."""
+        """How often a person opened it."""
         self.session_id: str = visits.session_id
-        """The conversation, for `resume_session`."""
+        """The conversation's id, such as `claude/0b1c…`, for `resume_session`."""
         self.transcript: str | None = visits.transcript
+        """The words of the conversation, if `capture_transcript` asked for them."""
         self.duration_ms: int = visits.duration_ms
-        """The duration of all visits."""
+        """How long people were in it, in milliseconds."""
 
     @property
     def response(self) -> Any:
-        """The decision, option, text or form in the shape that its asker wants; None without one.
+        """The decision, option, text or form as `returns=` named it; None without an answer.
 
-        An InvalidAnswerError if the asker's own class refuses it; `value` is the raw answer.
+        Raises:
+            InvalidAnswerError: The asker's own class refuses it; `value` has the answer.
         """
-        if self._value is None or self._shape is None:
+        if self._value is None or self._convert is None:
             return self._value
-        return self._shape(self._value)
+        return self._convert(self._value)
 
     @property
     def visits(self) -> Visits:
-        """The data that the journal of a flow keeps beside the ask."""
+        """The part that the journal of a flow keeps beside the ask."""
         return Visits(self.attempts, self.session_id, self.transcript, self.duration_ms)
-
-    def convert_response(self, shape: Callable[[Any], Any]) -> Session:
-        """Set the function that converts the response."""
-        self._shape = shape
-        return self
 
 
 def _in_words(chosen: Any) -> Any:
-    """Return the chosen options, with a person's own words as plain text."""
+    """Return the choice, with people's own words as plain text."""
     if isinstance(chosen, list):
         return [_in_words(one) for one in chosen]
     return chosen["other"] if isinstance(chosen, dict) else chosen

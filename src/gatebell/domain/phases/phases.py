@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
+from gatebell.domain.text.options import suggest_fields
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,59 +20,72 @@ OURS = ("approved", "human_response", "history", "answer_of", "data")
 
 
 LOST = "which is lost here: return the value, and set it in update="
-"""The end of the error when code changes a state that is read-only."""
+"""The end of an error about code that changes a state that it may only read."""
 
 
+@suggest_fields
 class HumanInput(NamedTuple):
-    """The question of a phase to a person."""
+    """A question that a phase asks a person.
+
+    Example:
+        HumanInput("Release it?", "approval", more={"timeout": 3600})
+        HumanInput("Which one?", "choice", ["Fast", "Thorough", "Other…"])
+    """
 
     prompt: str | Callable[[Any], str]
     """Text, or a function of the state."""
     type: str
     """`approval` or `choice`."""
     options: Sequence[str] | Callable[[Any], Sequence[str]] = ()
-    """The options of a choice; with `Other…` people can write their own words."""
+    """The options of a choice; `Other…` among them lets people write their own."""
     more: Mapping[str, Any] = {}
-    """Other fields of the ask: context, priority, requirement, expires_seconds …"""
+    """Options that every ask takes: `context`, `timeout`, `priority`, `requirement` …"""
 
 
+@suggest_fields
 class Phase(NamedTuple):
-    """One part of a workflow: an agent works, a person may be asked, the next phase follows."""
+    """One part of a workflow: an agent works, a person may be asked, the next phase comes.
+
+    Example:
+        Phase("plan", agent="architect", human=HumanInput("Good?", "approval"), next="build")
+    """
 
     name: str = ""
-    """Without it, the name of the agent."""
+    """The name; by default that of its agent."""
     agent: str | Callable[..., Any] | None = None
     """A role, or a function of the state (with `for_each`: of the state and one item)."""
     prompt: str | Callable[..., str] = ""
     """For a role: text, or a function with the arguments of the agent's."""
     returns: Any = None
-    """A JSON Schema or class for the output; without it a role's output is its signal."""
+    """A type or JSON Schema for the output; without it a role's output is its signal."""
     update: Callable[[Any, Any], Any] | None = None
-    """A function of (state, output) that returns the next state; pure, because replays run it."""
-    human: HumanInput | Callable[[Any, Any], HumanInput | None] | None = None
-    """The question after the agent, or a function of (state, output); None: no question."""
-    next: str | dict[str, str] | Callable[[Any, Any], str] | None = None
-    """A phase, a table from answers to phases, or a function of (state, output)."""
+    """Makes the next state from (state, output); pure, because it runs at every replay."""
+    human: HumanInput | Callable[..., HumanInput | None] | None = None
+    """The question after the agent's work, or a function of (state) or (state, output).
+
+    A function that returns None asks nothing.
+    """
+    next: str | dict[str, str] | Callable[..., str] | None = None
+    """A phase, a table from answers to phases, or a function of (state) or (state, output)."""
     terminal: bool = False
     """The workflow ends here."""
     until: Callable[[Any, Any], bool] | None = None
-    """The agent works again until this is true of (state, output)."""
+    """The agent works again until this function of (state, output) is true."""
     for_each: Callable[[Any], Sequence[Any]] | None = None
-    """A function that returns items: the agent works on all at once, and the output is a list."""
+    """A function of the state that returns items; the agent works on all of them at once."""
     otherwise: str = ""
-    """The next phase for answers that are not in the table."""
+    """The phase after an answer that the table does not list."""
     limit: int | None = None
     """The largest number of items to work on at once."""
     dangerous: bool = False
-    """For a function that must not run twice: after an interruption, a person is asked."""
+    """The function must not run twice: after a crash a person says whether it happened."""
 
 
 class Response(NamedTuple):
     """A person's answer to the question of a phase."""
 
     phase: str
-    id: str
-    """The id of the ask."""
+    ask_id: str
     type: AskKind
     value: str
     """`yes` or `no`; or the option, or the person's own words."""
@@ -138,9 +152,14 @@ def describe_phase(phase: str) -> str:
     return f"phase {phase!r}"
 
 
+def call_with_output(work: Callable[..., Any], state: Any, output: Any) -> Any:
+    """Call a function of (state) or (state, output)."""
+    return work(state, output) if accepts(work, 2) else work(state)
+
+
 def accepts(work: Callable[..., Any], number: int) -> bool:
-    """Return whether a function takes so many arguments."""
-    # Imported here: other parts of the domain do not need it.
+    """Tell whether a function takes so many arguments."""
+    # Imported here: the rules of other nouns do without it.
     import inspect
 
     try:
@@ -192,7 +211,7 @@ def route(phase: Phase, state: State[Any], output: Any, names: Sequence[str]) ->
     way = phase.next
     if isinstance(way, dict):
         return _look_up(phase, way, state.human_response)
-    target = way(state, output) if callable(way) else way
+    target = call_with_output(way, state, output) if callable(way) else way
     if target not in names:
         raise UsageError(
             f"{describe_phase(phase.name)} leads to {target!r}, which does not exist: "

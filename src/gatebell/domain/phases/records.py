@@ -102,7 +102,9 @@ def response(phase: str, ask: Ask) -> Response:
 
 
 def response_json(answer: Response) -> dict[str, Any]:
-    return answer._asdict() | {"at": iso(answer.at)}
+    # `id` is the word of stored results and of their readers.
+    fields = {"id" if name == "ask_id" else name: one for name, one in answer._asdict().items()}
+    return fields | {"at": iso(answer.at)}
 
 
 def _output(call: FlowCall) -> Any:

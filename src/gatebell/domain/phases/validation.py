@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.asks.deadlines import make_escalations
+from gatebell.domain.asks.ask_options import KNOWN, read_options
 from gatebell.domain.asks.questions import make_question
 from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
@@ -16,17 +16,15 @@ from gatebell.domain.phases.phases import (
     leads,
     list_declared,
 )
+from gatebell.domain.text.options import suggest_option
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 TYPES = (AskKind.APPROVAL, AskKind.CHOICE)
-MORE = (
-    *("context", "activity", "priority", "confidence", "requirement", "expires_seconds"),
-    *("hard", "remind_every_seconds", "escalations"),
-)
-"""The fields that the ask of a phase may have beside its question."""
+MORE = tuple(name for name in KNOWN if name not in ("default", "secret", "owner"))
+"""The options that the ask of a phase takes."""
 
 _MAX_NAME_LENGTH = 100
 _NEEDS_AGENT = ("prompt", "returns", "update", "until", "for_each")
@@ -100,13 +98,14 @@ def _faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
     yield from _next_faults(phase, names)
 
 
-def _uncallable(field: str, work: Any, takes: int) -> Iterator[str]:
+def _uncallable(field: str, work: Any, *takes: int) -> Iterator[str]:
     if work is None:
         return
-    words = "(state)" if takes == 1 else "(state, …), two arguments"
+    second = "item" if field in ("agent", "prompt") else "output"
+    words = " or ".join("(state)" if count == 1 else f"(state, {second})" for count in takes)
     if not callable(work):
         yield f"has {field}= that is not a function: {work!r}"
-    elif not accepts(work, takes):
+    elif not any(accepts(work, count) for count in takes):
         yield f"has {field}= that does not take {words}"
     elif field != "agent" and _is_async(work):
         yield f"has an async {field}=: only an agent may be async, use a plain function"
@@ -124,7 +123,7 @@ def _human_faults(human: Any) -> Iterator[str]:
         return
     if not isinstance(human, HumanInput):
         if callable(human):
-            yield from _uncallable("human", human, 2)
+            yield from _uncallable("human", human, 1, 2)
         else:
             yield f"has a human= that is neither HumanInput(…) nor a function: {human!r}"
         return
@@ -160,10 +159,12 @@ def input_faults(human: HumanInput) -> Iterator[str]:
         return
     unknown = [name for name in human.more if name not in MORE]
     if unknown:
-        yield f"has an unknown {unknown[0]!r} in its question: use {', '.join(MORE)}"
+        near = suggest_option(unknown[0], MORE) or f": an ask of a phase takes {', '.join(MORE)}"
+        yield f"has {unknown[0]!r} in its question{near}"
+        return
     try:
         make_question(human.type, prompt, options=offered)
-        make_escalations(human.more.get("escalations", ()))
+        read_options("a phase", human.more)
     except (UsageError, TypeError) as error:
         yield f"has a question that is not valid: {error}"
 
@@ -181,7 +182,7 @@ def _next_faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
     if isinstance(way, dict):
         yield from _table_faults(phase, way)
     elif callable(way):
-        yield from _uncallable("next", way, 2)
+        yield from _uncallable("next", way, 1, 2)
     elif way and not isinstance(way, str):
         yield f"has a next= that is not a phase's name, a table or a function: {way!r}"
     for lead in leads(phase, names):

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# shellcheck disable=SC2015 # A && B || C is meant as it reads: C where A or B fails
-# Asks a person and prints the answer: through `gate`, or through plain files where there is no gate.
+# shellcheck disable=SC2015 # A && B || C is intended: C runs if A or B fails
+# Asks a person and prints the answer: through `gate`, or through plain files if there is no gate.
 # For bash 3.2 and later with GNU, BSD or busybox tools; `gate init` puts it into projects.
 
-# Agents write `sh scripts/ask-human.sh`, too.
+# Some agents run `sh scripts/ask-human.sh`.
 if [ -z "${BASH_VERSION:-}" ]; then exec bash "$0" "$@"; fi
-# In POSIX mode a redirection of exec that fails would end the shell; the rest may come along with
+# In POSIX mode a failed redirection of exec would end the shell. The other options may be set by
 # `bash -eu` or SHELLOPTS.
 set +euf +o posix
 umask 077
@@ -13,26 +13,26 @@ unset CDPATH
 set -o pipefail
 started=$SECONDS
 newline=$'\n'
-# Nothing of these comes from outside: some are removed.
+# Reset: the environment must not set these, because some of them name files to remove.
 question_file='' own_answer='' original_answer='' answer_file='' draft='' pipe='' gate_failed='' parent_name='' parent_pid='' agent_name=''
 
-# Neither here-documents nor here-strings: they need a writable /tmp, which a sandbox may lack.
+# No here-documents and no here-strings: they need a writable /tmp, which a sandbox may not have.
 usage() {
-    printf '%s\n' 'Ask a person and wait for the answer, which is all that goes to stdout.
+    printf '%s\n' 'Ask a person and wait for the answer. Only the answer goes to stdout.
 
   ask-human.sh QUESTION [text|yesno|select] [A,B,C]
   ask-human.sh QUESTION -o "An option, with a comma" -o B
-  ask-human.sh --wait ID        go on waiting for a question that was sent before
+  ask-human.sh --wait ID        continue to wait for a question that was sent before
 
   -o, --option A       an option of a select question, as often as needed
   --priority P         normal, high or urgent
-  --timeout SECONDS    how long the question stands; GATE_TIMEOUT or 300 by default
-  --require-listener   do not queue the question while nobody listens
+  --timeout SECONDS    how long the question stays open; GATE_TIMEOUT or 300 by default
+  --require-listener   do not queue the question if no listener runs
   --help               this text
-  --                   what follows is the question, whatever it begins with
+  --                   the next word is the question, even if it begins with a dash
 
 Exit codes: 0 answered, 1 unexpected failure, 2 usage, 3 timed out, 4 cancelled, 5 not found,
-7 refused, 8 files cannot be written, 9 nobody listens, 11 not answered yet (stdout says how to go on).'
+7 refused, 8 files cannot be written, 9 no listener, 11 not answered yet (stdout has the command to continue).'
 }
 
 say() { printf '%s\n' "$*" >&2; }
@@ -46,7 +46,7 @@ fail() {
 
 is_number() { case $1 in '' | *[!0-9]* | 0?* | ???????????*) return 1 ;; esac; }
 
-# ---- what was asked for ----
+# ---- arguments ----
 
 add_options() {
     local rest="$1," option
@@ -90,8 +90,8 @@ read_arguments() {
             exit 0
             ;;
         --) plain=1 ;;
-        -*[[:space:]]*) words+=("$1") ;; # no option holds a blank
-        -?*) fail 2 "there is no option $1; a question that begins with a dash comes after --" ;;
+        -*[[:space:]]*) words+=("$1") ;; # no option contains a space
+        -?*) fail 2 "unknown option $1; put -- before a question that begins with a dash" ;;
         *) words+=("$1") ;;
         esac
         shift
@@ -106,11 +106,11 @@ check_arguments() {
     if [ -n "$timeout" ] || [ -z "$waited" ]; then
         timeout=${timeout:-${GATE_TIMEOUT:-300}}
         is_number "$timeout" && [ "$timeout" -gt 0 ] ||
-            fail 2 "the time limit is a whole number of seconds, not '$timeout'"
+            fail 2 "expected a timeout in whole seconds, got '$timeout'"
     fi
     patience=${GATE_AGENT_WAIT_SECONDS:-100}
     patience=${patience%%.*}
-    is_number "$patience" || fail 2 "GATE_AGENT_WAIT_SECONDS is a number of seconds, not '$patience'"
+    is_number "$patience" || fail 2 "expected a number of seconds in GATE_AGENT_WAIT_SECONDS, got '$patience'"
     # The person's own limit for a shell command may be shorter.
     for limit in "${BASH_DEFAULT_TIMEOUT_MS:-}" "${BASH_MAX_TIMEOUT_MS:-}"; do
         if is_number "$limit" && [ "$limit" -gt 0 ] && [ $((limit * 9 / 10000)) -lt "$patience" ]; then
@@ -118,24 +118,24 @@ check_arguments() {
         fi
     done
     if [ -n "$waited" ]; then
-        [ "$1" -eq 0 ] || fail 2 "--wait takes up a question that was sent; it asks no other one"
+        [ "$1" -eq 0 ] || fail 2 "--wait continues a question that was sent; do not give another question"
         return
     fi
-    case $question in *[![:space:]]*) ;; *) usage >&2 && fail 2 "say what to ask" ;; esac
-    [ "$1" -le 3 ] || fail 2 "too many words; put the question into quotes"
+    case $question in *[![:space:]]*) ;; *) usage >&2 && fail 2 "the question is missing" ;; esac
+    [ "$1" -le 3 ] || fail 2 "too many arguments; put the question into quotes"
     [ -n "$kind" ] || { [ ${#options[@]} -gt 0 ] && kind=select; } || kind=text
     case $kind in
     text | yesno) [ ${#options[@]} -eq 0 ] || fail 2 "options are for the type select" ;;
     select) [ ${#options[@]} -gt 0 ] || fail 2 "select needs options: A,B,C or -o A -o B" ;;
-    *) fail 2 "the type is text, yesno or select, not '$kind'" ;;
+    *) fail 2 "expected the type text, yesno or select, got '$kind'" ;;
     esac
-    case $priority in normal | high | urgent) ;; *) fail 2 "the priority is normal, high or urgent" ;; esac
+    case $priority in normal | high | urgent) ;; *) fail 2 "expected the priority normal, high or urgent, got '$priority'" ;; esac
 }
 
 # ---- through gate ----
 
 through_gate() {
-    # Returns when the question has to go through the files.
+    # Returns if the question must go through the files.
     [ -z "${GATE_ASK_FILES:-}" ] && command -v gate >/dev/null || return
     local words option code gate_folder gate_pid
     [ -z "$require_listener" ] || (find_project && check_listener) || exit
@@ -155,7 +155,7 @@ through_gate() {
     *) return ;;
     esac
     find_gate_folder
-    # Beside this shell: bash would act on a signal only after gate has ended.
+    # In the background: otherwise bash would handle a signal only after gate has ended.
     run_gate "${words[@]}" <&0 &
     gate_pid=$!
     trap 'end_gate 130' INT
@@ -165,12 +165,12 @@ through_gate() {
     code=$?
     trap - INT TERM HUP
     case $code in 8 | 126 | 127) ;; *) exit $code ;; esac
-    say "ask-human: gate does not work here, so the question goes through the files"
+    say "ask-human: gate does not work here, so the question is sent through files"
     gate_failed=1
 }
 
 find_gate_folder() {
-    # gate asks for the project around its folder. The caller's folder may be in another project.
+    # gate uses the project of its working folder. The caller's folder may be in another project.
     local own here=$PWD
     gate_folder=
     locate_project
@@ -189,7 +189,7 @@ end_gate() {
     trap '' INT TERM HUP
     kill -TERM "$gate_pid" 2>/dev/null
     wait "$gate_pid" 2>/dev/null
-    # After Ctrl+C gate has said how to go on.
+    # After Ctrl+C gate has printed how to continue.
     [ $? -ne 11 ] || [ "$1" -ne 130 ] || exit 11
     exit "$1"
 }
@@ -197,7 +197,7 @@ end_gate() {
 # ---- the project and its folders ----
 
 locate_project() {
-    # Where this file lies, where the links to it lie, or somewhere above the working directory.
+    # Next to this file, next to a link to it, or above the working directory.
     local file=${BASH_SOURCE[0]} target here=$PWD
     case $file in */*) ;; *) file=./$file ;; esac
     while ! set_up_at "${file%/*}/.."; do
@@ -210,13 +210,13 @@ locate_project() {
         case $target in /*) file=$target ;; *) file=${file%/*}/$target ;; esac
     done
     if [ ! -e "$folder/.helpers/questions" ] && [ -f "$folder/.helpers/project" ]; then
-        # A worktree: it has no folders of its own, only the way to its project's.
+        # A worktree: it has no folders of its own, only the path of its project.
         IFS= read -r folder <"$folder/.helpers/project"
     fi
 }
 
 set_up_at() {
-    # Sets folder: to $1, or to the project that is set up and has $1 as a plain worktree.
+    # Sets folder to $1, or to the set-up project that has $1 as a plain worktree.
     local line='' common=''
     folder=$1
     [ ! -e "$1/.helpers" ] && [ ! -L "$1/.helpers" ] || return 0
@@ -236,8 +236,8 @@ find_project() {
     fi
     cd -P "$folder/" 2>/dev/null || fail 8 "$folder cannot be entered"
     project=$PWD
-    [ ! -L .helpers ] || fail 8 "$project/.helpers is a link, and is not followed. Remove it and run: gate init"
-    # From here on all paths are relative: nothing that is moved or linked later leads elsewhere.
+    [ ! -L .helpers ] || fail 8 "$project/.helpers is a link, which is not followed. Remove it and run: gate init"
+    # From here on all paths are relative: later moves and links cannot lead elsewhere.
     make_private .helpers
     cd -P .helpers 2>/dev/null || fail 8 "$project/.helpers cannot be entered. Run: gate init"
     make_private questions
@@ -246,22 +246,22 @@ find_project() {
 
 make_private() {
     local path=$PWD/$1
-    [ ! -L "$1" ] || fail 8 "$path is a link, and is not followed. Remove it and run: gate init"
-    [ -e "$1" ] || mkdir "$1" 2>/dev/null || fail 8 "$path cannot be made: may you write there?"
+    [ ! -L "$1" ] || fail 8 "$path is a link, which is not followed. Remove it and run: gate init"
+    [ -e "$1" ] || mkdir "$1" 2>/dev/null || fail 8 "$path cannot be created: check that you may write there"
     [ -d "$1" ] || fail 8 "$path is not a folder. Remove it and run: gate init"
-    [ -O "$1" ] || fail 8 "$path belongs to somebody else. Remove it and run: gate init"
+    [ -O "$1" ] || fail 8 "$path belongs to another user. Remove it and run: gate init"
     case $(ls -ld "$1") in
     drwx------* | drwx--S---*) ;;
-    *) chmod 700 "$1" 2>/dev/null && say "ask-human: $path is now only yours (mode 0700)" ;;
+    *) chmod 700 "$1" 2>/dev/null && say "ask-human: $path is now private (mode 0700)" ;;
     esac
     [ -w "$1" ] && [ -x "$1" ] ||
-        fail 8 "$path cannot be written: is it read-only, or outside of your sandbox?"
+        fail 8 "$path cannot be written: check that it is not read-only or outside of your sandbox"
 }
 
-# ---- who asks ----
+# ---- the asker ----
 
 learn_ancestors() {
-    # The nearest ancestor that is no shell: shells come and go with each command of an agent.
+    # The nearest ancestor that is not a shell: agents start a new shell for each command.
     local pid=$PPID name parent key value steps=0
     parent_name=unknown parent_pid=$PPID
     while is_number "$pid" && [ "$pid" -gt 1 ] && [ $steps -lt 32 ]; do
@@ -332,16 +332,16 @@ identify() {
     esac
 }
 
-# ---- JSON, by whatever is there ----
+# ---- JSON, with jq, python3 or awk ----
 
 python3_is_there() {
     local path
     path=$(command -v python3) || return
-    # Where macOS has no developer tools, its python3 only opens a window that offers them.
+    # On macOS without developer tools, python3 only opens a window that offers them.
     [ "$path" != /usr/bin/python3 ] || [ ! -x /usr/bin/xcode-select ] || xcode-select -p >/dev/null 2>&1
 }
 
-# Its arguments as JSON strings, one a line; what is no UTF-8 becomes U+FFFD.
+# Quotes its arguments as JSON strings, one per line; invalid UTF-8 becomes U+FFFD.
 quote() {
     quoted=$(quote_by_jq "$@") || quoted=$(quote_by_python3 "$@") || quoted=$(quote_by_awk "$@")
 }
@@ -362,7 +362,7 @@ for text in sys.argv[1:]:
 
 quote_by_awk() {
     local text
-    # awk sees numbers only: how awks treat bytes, NUL and locales differs too much.
+    # awk gets numbers only: implementations treat bytes, NUL and locales differently.
     for text; do
         printf '%s' "$text" | od -An -v -tu1 | awk '
 function unit(code) { printf "\\u%04x", code }
@@ -401,9 +401,9 @@ END { if (missing) put(65533); print "\"" }' || return
     done
 }
 
-# Of the answer file $1 to the question $2: a line with the status, the text as `printf %b` takes it, a dot.
-# Fails if that is no whole answer to this question. The original listener writes exactly five fields, no
-# status among them, and a null for a window that was closed.
+# Parses the answer file $1 to the question $2 into a line with the status, the text for `printf %b`, and
+# a dot. Fails if it is not a complete answer to this question. The original listener writes exactly five
+# fields without a status, and null for a closed window.
 parse() {
     parsed=$(parse_by_jq "$@") && [ -n "$parsed" ] ||
         parsed=$(parse_by_python3 "$@") || parsed=$(parse_by_awk "$@")
@@ -506,7 +506,7 @@ function utf8(code) {
     if (code < 65536) return raw(224 + int(code / 4096)) raw(128 + int(code / 64) % 64) raw(128 + code % 64)
     return raw(240 + int(code / 262144)) raw(128 + int(code / 4096) % 64) raw(128 + int(code / 64) % 64) raw(128 + code % 64)
 }
-# One character at `here`, which moves on behind it.
+# Returns one character at `here` and moves `here` behind it.
 function character(   code, second) {
     if (b[here] != 92) return raw(b[here++])
     if (b[here + 1] != 117) { here += 2; return raw(escape[b[here - 1]]) }
@@ -554,7 +554,7 @@ listener_lives() {
     local pid='' known='' start=''
     [ -f .listener.pid ] && [ ! -L .listener.pid ] && read -r pid 2>/dev/null <.listener.pid
     case $pid in [1-9]*) is_number "$pid" ;; *) false ;; esac || return
-    # After its end another process may have its number. The original listener does not write this file.
+    # Another process may have its number now. The original listener does not write this file.
     if [ -f .listener.start ] && [ ! -L .listener.start ]; then
         read -r known start 2>/dev/null <.listener.start
         [ "$known" != "$pid" ] || started_at "$pid" "$start" || lock_is_held || return
@@ -564,11 +564,11 @@ listener_lives() {
 }
 
 started_at() {
-    # Whether the process $1 began at $2; also where that cannot be seen.
+    # Whether the process $1 began at $2; true also if that is unknown.
     local found='' begun=$2
     if [ -d /proc/self ]; then
         read -r -d '' found 2>/dev/null <"/proc/$1/stat"
-        # The name of the program is in brackets and may itself hold brackets and blanks.
+        # The name of the program is in brackets and may contain brackets and spaces.
         # shellcheck disable=SC2086 # split into its fields
         set -- ${found##*)}
         found=${20}
@@ -582,7 +582,7 @@ started_at() {
 }
 
 lock_is_held() {
-    # In a sandbox with process numbers of its own only the listener's lock tells.
+    # In a sandbox with its own process numbers, only the listener's lock shows it.
     command -v flock >/dev/null && [ -f .listener.lock ] && [ ! -L .listener.lock ] || return
     flock -n -s .listener.lock true 2>/dev/null
     [ $? -eq 1 ]
@@ -593,9 +593,9 @@ check_listener() {
     if listener_lives; then
         listened=1
     elif [ -n "$require_listener" ]; then
-        fail 9 "nobody listens. In the project's main folder, run: gate listen"
+        fail 9 "no listener runs. In the project's main folder, run: gate listen"
     else
-        say "[HIL:$agent_name] Nobody seems to listen; the question waits in the queue. A person can run: gate listen"
+        say "[HIL:$agent_name] No listener seems to run; the question waits in the queue. A person can run: gate listen"
     fi
 }
 
@@ -607,7 +607,7 @@ make_id() {
 
 read_clock() {
     now=$(date +%s)
-    is_number "$now" || fail 1 "date +%s does not tell the time"
+    is_number "$now" || fail 1 "date +%s does not print the time"
 }
 
 withdraw() { rm -f "$question_file" "$draft" "$pipe"; }
@@ -619,9 +619,9 @@ send() {
     read_clock
     sent_at=$now asked=$SECONDS
     name_files
-    # The question on its own: to find a line in a text of many kilobytes takes bash seconds.
+    # The question is quoted separately: bash needs seconds to find a line in a long text.
     quote "$question" && content=$quoted && quote "$working_dir" ${options[@]+"${options[@]}"} ||
-        fail 1 "neither jq, python3 nor awk works here"
+        fail 1 "jq, python3 and awk all failed: install one of them"
     folder=${quoted%%"$newline"*}
     listed=${quoted:$((${#folder} + 1))}
     draft=questions/.tmp.$id
@@ -634,12 +634,12 @@ send() {
         printf '"priority": "%s",\n"answered": false,\n"timeout": %s\n}\n' "$priority" "$timeout"
     } 2>/dev/null >"$draft" && publish || {
         withdraw
-        fail 8 "$project/.helpers/questions cannot be written: is the disk full or read-only?"
+        fail 8 "$project/.helpers/questions cannot be written: check that the disk is not full or read-only"
     }
 }
 
 publish() {
-    # Who watches for new files sees a link, and sees it whole; a renaming within a folder they do not see.
+    # A watcher for new files sees a new link, with its whole content. It does not see a rename in a folder.
     if ln "$draft" "$question_file" 2>/dev/null; then
         rm -f "$draft"
     else
@@ -654,14 +654,14 @@ name_files() {
 }
 
 find_question() {
-    # Sets what is known about the question $waited, which some earlier call has sent.
+    # Reads the question $waited, which an earlier call has sent.
     local file key value
     case $waited in *[!A-Za-z0-9-]*) fail 5 "there is no question $waited" ;; esac
     id=$waited draft=
     for file in questions/q_agent_*_*_"$id".json answers/a_agent_*_*_"$id".json; do
         [ -e "$file" ] && break
     done
-    [ -f "$file" ] && [ ! -L "$file" ] || fail 5 "there is no question $id any more: it was answered, withdrawn or timed out"
+    [ -f "$file" ] && [ ! -L "$file" ] || fail 5 "question $id is gone: it was answered, withdrawn or timed out"
     file=${file#*/[qa]_}
     file=${file%_"$id".json}
     agent_id=${file%_*} sent_at=${file##*_}
@@ -670,20 +670,20 @@ find_question() {
     read_clock
     asked=$((SECONDS - now + sent_at))
     stop_after=$timeout timeout=300
-    # As `send` writes it, each field has a line of its own.
+    # `send` writes each field on its own line.
     while read -r key value; do
         [ "$key" != '"timeout":' ] || ! is_number "$value" || timeout=$value
     done 2>/dev/null <"$question_file"
 }
 
 take_any_answer() {
-    # As gate names its file, and as the original listener does.
+    # gate and the original listener use different file names.
     for answer_file in "$own_answer" "$original_answer"; do take_answer; done
     [ ! -e "$own_answer" ] || answer_file=$own_answer
 }
 
 take_answer() {
-    # Returns if this is not (yet) the answer.
+    # Returns if this is not the answer, or not yet.
     local parsed status text
     [ -f "$answer_file" ] && [ ! -L "$answer_file" ] && [ -O "$answer_file" ] || return
     parse "$answer_file" "$id" || return
@@ -694,12 +694,12 @@ take_answer() {
     if [ "$status" = answered ]; then
         print_answer "$text" || fail 1 "the answer could not be printed. Get it again: $(again)"
     fi
-    # In this order: without its answer file an answer counts as taken, without its question as withdrawn.
+    # In this order: a missing answer file means taken, a missing question file means withdrawn.
     rm -f "$answer_file" "$question_file"
     text=$(printf '%b' "$text" | tr -d '\000-\037\177')
     case $status in
     answered) exit 0 ;;
-    timed_out) fail 3 "nobody answered in time${text:+: $text}" ;;
+    timed_out) fail 3 "no person answered in time${text:+: $text}" ;;
     cancelled) fail 4 "the question was cancelled${text:+: $text}" ;;
     refused) fail 7 "the question was refused${text:+: $text}" ;;
     esac
@@ -707,7 +707,7 @@ take_answer() {
 
 print_answer() {
     if [ -t 1 ]; then
-        # What a terminal would obey is left out.
+        # Control characters could command the terminal.
         printf '%b\n' "$1" | tr -d '\000-\010\013-\037\177'
     else
         printf '%b\n' "$1"
@@ -715,7 +715,7 @@ print_answer() {
 }
 
 again() {
-    # The command that takes the wait up again, as it is written in the caller's folder.
+    # Prints the command that continues the wait, for the caller's folder.
     if [ "$working_dir" = "$project" ] && [ -x ../scripts/ask-human.sh ]; then
         printf 'scripts/ask-human.sh --wait %s' "$id"
     else
@@ -724,10 +724,10 @@ again() {
 }
 
 open_ticker() {
-    # `read` with a time limit costs a tenth of starting `sleep`; before bash 4 it knows whole seconds only.
+    # `read` with a timeout costs a tenth of starting `sleep`. Before bash 4 it allows whole seconds only.
     ticker='' pipe=.tmp.tick-$id
     if [ "${BASH_VERSINFO[0]}" -ge 4 ] && mkfifo "$pipe" 2>/dev/null; then
-        # A listener that begins just now tidies up: then this is a file, which nobody can wait at.
+        # A starting listener may remove the pipe: then this opens a plain file, which cannot wait.
         { exec 9<>"$pipe"; } 2>/dev/null && [ -p /dev/fd/9 ] && ticker=1
         rm -f "$pipe"
     fi
@@ -745,10 +745,10 @@ tick() {
 }
 
 look_around() {
-    # What is worth a look only once a second.
+    # Checks that are needed only once a second.
     if [ -n "$listened" ] && ! listener_lives; then
         listened=
-        say "[HIL:$agent_name] The listener has gone; the question stays. A person can run: gate listen"
+        say "[HIL:$agent_name] The listener has ended; the question stays. A person can run: gate listen"
     fi
     if [ "$elapsed" -ge "$next_report" ]; then
         say "[HIL:$agent_name] Still waiting... (${elapsed}s elapsed)"
@@ -757,18 +757,18 @@ look_around() {
 }
 
 wait_for_answer() {
-    local elapsed=$((SECONDS - asked)) next_report look_again=0 odd_told='' looked_at=
+    local elapsed=$((SECONDS - asked)) next_report look_again=0 odd_reported='' looked_at=
     next_report=$((elapsed - elapsed % 60 + 60))
     open_ticker
     while :; do
-        # A network file system shows new files in a folder after it was opened.
+        # A network file system shows new files in a folder only after the folder was opened.
         true 2>/dev/null <answers
         if [ -e "$own_answer" ] || [ -e "$original_answer" ]; then
             if [ "$SECONDS" -ge "$look_again" ]; then
                 take_any_answer
                 look_again=$((SECONDS + 1))
-                [ -n "$odd_told" ] || say "[HIL:$agent_name] $answer_file is not (or not yet) the answer to this question"
-                odd_told=1
+                [ -n "$odd_reported" ] || say "[HIL:$agent_name] $answer_file is not (or not yet) the answer to this question"
+                odd_reported=1
             fi
         elif [ ! -e "$question_file" ]; then
             fail 4 "the question's file is gone: it was withdrawn, or its answer was taken elsewhere"
@@ -778,7 +778,7 @@ wait_for_answer() {
             looked_at=$SECONDS
             look_around
         fi
-        # SECONDS may be ahead by a part of a second, and no question ends before its time.
+        # SECONDS may be ahead by a part of a second, and a question must not end early.
         if [ "$elapsed" -gt "$timeout" ]; then
             withdraw
             take_any_answer
@@ -801,7 +801,7 @@ main() {
     stop_after=
     if [ -n "$waited" ]; then find_question; fi
     if [ -n "$in_agent_shell" ]; then
-        # The host moves a longer command to the background and distrusts its late output.
+        # The host moves a longer command to the background and does not trust its late output.
         [ -n "$stop_after" ] && [ "$stop_after" -lt "$patience" ] || stop_after=$patience
     fi
     check_listener

@@ -1,4 +1,4 @@
-"""Answering: one conditional write that counts and settles (law 2)."""
+"""Answer an ask by one conditional write that counts and settles (law 2)."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 def answer(
     store: Store, ask_id: str, caller: Caller, given: Given, leaving: Leaving | None = None
 ) -> tuple[Answer, Ask]:
-    """Give an answer. It is recorded when this returns; a refusal is kept, then raised.
+    """Record an answer; a refused answer is kept, then raised as an error.
 
-    `leaving` ends a person's turn in a run in the same transaction, unless it is refused.
+    `leaving` ends a person's turn in a run in the same transaction, unless the answer is refused.
     """
     given = given._replace(value=plain(given.value), note=storable(given.note))
-    # A turn that ends here is not looked at once more.
+    # A turn that ends here needs no second look.
     look = apply_deadlines if leaving else fall_due
     while True:
         ask = look(store, get(store, ask_id))
@@ -66,8 +66,8 @@ def _votes(store: Store, ask: Ask) -> Sequence[Vote]:
     requirement = ask.question.requirement
     if requirement.n == 1 and requirement.reject == 1:
         return ()
-    # From the chain, where a forged vote shows, not from the table of answers. Whoever was
-    # removed since does not vote any more.
+    # From the chain, where a forged vote is found, not from the table of answers. People who were
+    # removed since then do not vote.
     here = {person(one.name) for one in store.people.all()}
     return [
         Vote(entry.event.actor, entry.event.content["decision"])
@@ -77,7 +77,7 @@ def _votes(store: Store, ask: Ask) -> Sequence[Vote]:
 
 
 def _find_retried(store: Store, ask: Ask, caller: Caller, given: Given) -> Answer | None:
-    """The first result of an answer that was given before under the same key."""
+    """Return the first result of an answer that was given before under the same key."""
     if not given.key:
         return None
     principal = caller.actor
@@ -85,7 +85,7 @@ def _find_retried(store: Store, ask: Ask, caller: Caller, given: Given) -> Answe
     if first is None:
         return None
     if first.fingerprint and first.fingerprint != answers.fingerprint(given):
-        raise RefusedError(f"the key {given.key!r} was used for another answer: take a new one")
+        raise RefusedError(f"the key {given.key!r} was used for another answer: use a new key")
     if first.outcome == AnswerOutcome.LATE:
         raise AlreadySettledError(first.reason)
     if first.outcome == AnswerOutcome.REFUSED:
@@ -96,15 +96,17 @@ def _find_retried(store: Store, ask: Ask, caller: Caller, given: Given) -> Answe
 def answer_alike(
     store: Store, shown: Sequence[tuple[str, str]], caller: Caller, given: Given
 ) -> list[tuple[Ask, GateError | None]]:
-    """Give one answer to several asks, each (id, digest), that are the same question.
+    """Give one answer to several asks, each (id, digest), with the same question.
 
-    Each is answered by itself: what one of them refuses, the others do not.
+    Each ask is answered separately: a refusal of one does not stop the others.
     """
     asks = [get(store, ask_id) for ask_id, _ in shown]
     strangers = {ask.id for ask in asks} - {asks[0].id, *(a.id for a in alike(asks[0], asks))}
     if strangers:
         names = ", ".join(sorted(strangers))
-        raise RefusedError(f"not the same question as {asks[0].id}, so answer by itself: {names}")
+        raise RefusedError(
+            f"not the same question as {asks[0].id}: answer these separately: {names}"
+        )
     results: list[tuple[Ask, GateError | None]] = []
     for ask, (_, digest_shown) in zip(asks, shown, strict=True):
         try:
@@ -116,12 +118,12 @@ def answer_alike(
 
 
 def save_draft(store: Store, ask_id: str, caller: Caller, text: str) -> None:
-    """Keep a half-written answer; a soft deadline waits for it."""
+    """Keep an unfinished answer; a soft deadline waits for it."""
     while True:
         ask = get(store, ask_id)
         principal = caller.actor
         change = hold_deadlines(ask, principal, store.now())
-        # Of a secret nothing is kept but that somebody is typing it.
+        # For a secret, keep only the fact that a person is typing.
         kept = "" if ask.token_digest else storable(text)
         result = store.asks.save_draft(change, ask.version, principal, kept)
         if isinstance(result, Done):

@@ -1,4 +1,4 @@
-"""Deadlines. Whoever is alive enforces them; nobody has to be."""
+"""Apply deadlines. Any command does it; no process has to run for them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _AT_ONCE = 200
 
 
 def fall_due(store: Store, ask: Ask) -> Ask:
-    """The ask after everything that time has done to it by now, and deaths in its session."""
-    # Imported here: both modules need what this one says of deadlines.
+    """Apply passed deadlines to an ask and close its lost visits; return the ask."""
+    # Imported here: both modules import this one.
     from gatebell.services.sessions.lost_visits import close_lost
 
     return apply_deadlines(store, close_lost(store, ask))
 
 
 def apply_deadlines(store: Store, ask: Ask) -> Ask:
-    """The ask after everything that time alone has done to it by now."""
+    """Apply passed deadlines to an ask; return the ask."""
     while change := asks.fall_due(ask, store.now()):
         result = store.asks.change(change, ask.version)
         ask = change.ask if isinstance(result, Done) else result.current or change.ask
@@ -33,10 +33,9 @@ def apply_deadlines(store: Store, ask: Ask) -> Ask:
 
 
 def sweep(store: Store, most: int = _AT_ONCE) -> int:
-    """Let what is due fall due, oldest first and no more than so many, and erase secrets nobody fetched.
+    """Apply due deadlines, oldest first, at most `most`; close lost visits; erase old secrets.
 
-    Visits whose holders died are closed. Says how many asks were due: whoever asks for a page must
-    not wait for all of them.
+    Returns how many asks were due. The limit keeps a page from waiting for all of them.
     """
     if store.asks.open_visits() or store.runs.list_joined_turns():
         # Imported here: most inboxes have no open visit.
@@ -48,7 +47,7 @@ def sweep(store: Store, most: int = _AT_ONCE) -> int:
 
 
 def apply_due(store: Store, most: int = _AT_ONCE) -> int:
-    """Apply the deadlines that have passed, oldest first and no more than so many; how many."""
+    """Apply at most `most` passed deadlines, oldest first; return how many."""
     due = store.asks.due(store.now(), most)
     for ask in due:
         apply_deadlines(store, ask)

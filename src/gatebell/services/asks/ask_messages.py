@@ -1,4 +1,4 @@
-"""Talk around an ask: people ask back, the asker replies, and nothing is settled by it."""
+"""Messages about an ask: people ask back, the asker replies, and nothing is settled."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def ask_back(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:
-    """Send the asker a message; the ask stays pending. UsageError where nobody would reply."""
+    """Send the asker a message; the ask stays pending. UsageError if nothing could reply."""
     ask = get(store, ask_id)
     if ask.pending and has_no_replier(ask):
         number = run_of(ask.origin.owner)
         raise UsageError(
-            f"{ask.id} is asked by the code of run {number}, which cannot reply: say it to the "
+            f"{ask.id} is asked by the code of run {number}, which cannot reply: send it to the "
             f"last agent (gate continue {number}), or with your answer (gate answer {ask.id} …, "
             "--note TEXT)"
         )
@@ -35,12 +35,12 @@ def ask_back(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:
 
 
 def has_no_replier(ask: Ask) -> bool:
-    """Whether a flow's own code asks: a gate, a question of its own, a step in doubt."""
+    """Return whether a flow's own code asks: a gate, a question, or a step in doubt."""
     return run_of(ask.origin.owner) is not None and not ask.origin.session
 
 
 def reply(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:
-    """The asker's reply, shown to people under the question."""
+    """Add the asker's reply, shown to people below the question."""
     return _say(store, ask_id, caller, text, messages.reply)
 
 

@@ -1,4 +1,4 @@
-"""Opening an ask, or finding the one this session has already opened."""
+"""Open an ask, or find the one that this session has already opened."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 MAX_DIGITS = 18
-"""Of the number of a run, as somebody may type it."""
+"""Maximum digits of a run number that a person types."""
 _ASK, _TASK = "a-", "tm-"
 _MAX_SHOWN = 40
 
 
 class Request(NamedTuple):
-    """What an asker wants to know, before it is checked."""
+    """The fields of a new ask, before they are checked."""
 
     prompt: str
     kind: str = AskKind.TEXT
@@ -75,18 +75,18 @@ class Request(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """The ask, and the token that its secret answer is given out for, if it has one."""
+    """The ask, and the token for its secret answer, if it has one."""
 
     ask: Ask
     token: str
     attached: bool
-    """The same session had already asked this, and its answer was not taken yet."""
+    """Whether the same session had already asked this, and the answer was not taken yet."""
 
 
 def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str = "") -> Opened:
-    """Open an ask; a repeated request of the same agent session attaches to its first one.
+    """Open an ask; a repeated request of the same agent session returns the first ask.
 
-    So does a retry under the same key, even when the first one has been settled and taken.
+    So does a retry under the same key, even if the first ask was settled and taken.
     """
     _must_be_words(request)
     _must_know(store, request.escalations)
@@ -102,14 +102,14 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str
             return Opened(new, token, attached=False)
         if result.current and result.current.digest != new.digest and not new.deferred:
             raise RefusedError(
-                f"the key was used for another ask, {result.current.id}: take a new one"
+                f"the key was used for another ask, {result.current.id}: use a new key"
             )
         if result.current:
             return Opened(result.current, "", attached=True)
 
 
 def _question(request: Request, requirement: Requirement) -> Question:
-    """What is shown and answered, checked."""
+    """Return the checked question."""
     question = with_default(
         make_question(
             request.kind,
@@ -128,18 +128,18 @@ def _question(request: Request, requirement: Requirement) -> Question:
     if request.default is not None and request.expires_seconds is None:
         raise UsageError("a default takes effect when an ask times out: give it a timeout")
     if request.confidence is not None and not 0 <= request.confidence <= 1:
-        raise UsageError("confidence is a number from 0 to 1")
+        raise UsageError(f"expected a confidence from 0 to 1, got {request.confidence}")
     return question
 
 
 def _known(origin: Origin) -> Origin:
-    """Where it comes from, with the task that its owner names."""
+    """Return the origin with the task of its owner."""
     kept = Origin(*map(storable, origin))
     return kept._replace(task=task_of(kept.owner) or kept.task)
 
 
 def _new(request: Request, question: Question, origin: Origin, now: datetime, token: str) -> Ask:
-    """The ask, without an id yet."""
+    """Build the ask, without an id yet."""
     return Ask(
         id="",
         question=question,
@@ -147,7 +147,7 @@ def _new(request: Request, question: Question, origin: Origin, now: datetime, to
         opened_at=now,
         digest=question_digest(question, origin),
         priority=parse_priority(request.priority),
-        # The store gives fractions back, and a digest tells 1 from 1.0.
+        # The store returns floats, and a digest differs for 1 and 1.0.
         confidence=None if request.confidence is None else float(request.confidence),
         deferred=request.deferred,
         activity=_without_secrets(request.activity),
@@ -163,10 +163,10 @@ def _new(request: Request, question: Question, origin: Origin, now: datetime, to
 
 
 def _without_secrets(activity: str) -> str:
-    """What was going on, as all faces may show it, from wherever it came."""
+    """Return the activity with secrets masked, so that every face may show it."""
     if not activity:
         return ""
-    # Imported here: most asks do not need it, and asking is fast.
+    # Imported here: most asks do not need it, and asking must be fast.
     from gatebell.domain.text.redaction import hide_secrets
 
     most = MAX_ACTIVITY_CHARACTERS
@@ -174,18 +174,18 @@ def _without_secrets(activity: str) -> str:
 
 
 def _asked_by_hand(store: Store, new: Ask, caller: Caller) -> Ask | None:
-    """What whoever claimed a task has asked with these words; RefusedError: they may not ask now."""
-    # Imported here: asking is what everybody does, and tasks are for some.
+    """Return the pending ask of the task's claimer with the same question; refuse other callers."""
+    # Imported here: asking is frequent, and only some asks belong to tasks.
     from gatebell.domain.tasks.tasks import ask_by_hand
 
     task = store.tasks.get(new.origin.task)
     if task is None:
-        raise NotFoundError(f"there is no task {new.origin.task}: gate task list shows them")
+        raise NotFoundError(f"there is no task {new.origin.task}. List all: gate task list")
     waiting = [ask for ask in store.asks.of_task(task.id) if ask.pending]
     if waiting and waiting[0].digest == new.digest:
         return waiting[0]
     if waiting:
-        raise RefusedError(f"{task.id} waits for an answer already: {waiting[0].id}")
+        raise RefusedError(f"{task.id} already waits for an answer to {waiting[0].id}")
     ask_by_hand(task, new.opened_at)
     if task.claimed_by != caller.actor:
         must_be_a_person(caller, f"asks for {task.id}, which {task.claimed_by} has claimed")
@@ -193,17 +193,17 @@ def _asked_by_hand(store: Store, new: Ask, caller: Caller) -> Ask | None:
 
 
 def _must_be_words(request: Request) -> None:
-    """A program may hand in anything; say so here, not deep inside."""
+    """Refuse values of wrong types early, because a program may pass anything."""
     texts = (request.prompt, request.kind, request.activity, *request.options)
     if not all(isinstance(text, str) for text in texts):
-        raise UsageError("question, kind and options are texts")
+        raise UsageError("question, kind and options must be texts")
     times = (request.expires_seconds, request.remind_every_seconds, request.confidence)
     if not all(time is None or type(time) in (int, float) for time in times):
-        raise UsageError("times and confidence are numbers")
+        raise UsageError("times and confidence must be numbers")
 
 
 def _must_know(store: Store, escalations: tuple[Escalation, ...]) -> None:
-    """Refuse to tell people who are not there: nothing would be sent."""
+    """Refuse escalations to unknown people: nothing would be sent."""
     if not escalations:
         return
     known = {person.name for person in store.people.all()} | set(store.people.groups())
@@ -222,8 +222,8 @@ def _requirement(store: Store, request: Request, caller: Caller) -> Requirement:
     requirement = make_requirement(request.requirement, store.people.groups())
     if requirement.not_author and caller.name not in {one.name for one in store.people.all()}:
         raise RefusedError(
-            f"this ask excludes its author, but nobody is called {caller.name}: "
-            f"gate person add {caller.name}, so that their own answers can be told apart"
+            f"this ask excludes its author, but there is no person {caller.name}: "
+            f"gate person add {caller.name}, so that their answers can be recognized"
         )
     if requirement.personal:
         known = {person.name for person in store.people.all() if person.tokens}
@@ -232,14 +232,14 @@ def _requirement(store: Store, request: Request, caller: Caller) -> Requirement:
         if unknown or len(known) < needed:
             who = ", ".join(unknown) or f"{needed} people"
             raise RefusedError(
-                f"this ask tells people apart, so {who} must have a personal token first: "
+                f"this ask needs to know who answers, so {who} must have a personal token first: "
                 "gate person add NAME"
             )
     return requirement
 
 
 def cancel(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
-    """Withdraw a pending ask; what a task asks, only a person does, or who claimed the task."""
+    """Withdraw a pending ask; for the ask of a task, only as a person or as the task's claimer."""
     task_id = get(store, ask_id).origin.task
     task = store.tasks.get(task_id) if task_id else None
     if task and task.worked_on and task.claimed_by != caller.actor:
@@ -248,7 +248,7 @@ def cancel(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
 
 
 def withdraw(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
-    """The same, for whoever asked."""
+    """Withdraw a pending ask, for its asker."""
     while True:
         change = cancelled(get(store, ask_id), caller, storable(reason), store.now())
         if isinstance(store.asks.change(change, change.ask.version - 1), Done):
@@ -256,26 +256,26 @@ def withdraw(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
 
 
 def withdrawals(store: Store, run_id: int, caller: Caller, reason: str) -> tuple[Change, ...]:
-    """What is to be written when a run ends: nobody needs to answer what it asked."""
+    """Return the changes that withdraw the pending asks of a run that ends."""
     now = store.now()
     return tuple(cancelled(ask, caller, reason, now) for ask in store.asks.pending_of_run(run_id))
 
 
 def get(store: Store, ask_id: str) -> Ask:
-    """The ask of exactly this id."""
+    """Return the ask with exactly this id."""
     wanted = ask_id.lower()
     if found := store.asks.get(wanted):
         return found
     if (ids := _beginning(store, wanted)) and wanted:
-        raise NotFoundError(f"{ask_id} is not a whole id: write {' or '.join(ids)}")
-    raise NotFoundError(f"there is no ask {ask_id}: gate inbox lists what is waiting")
+        raise NotFoundError(f"{ask_id} is not a complete id: write {' or '.join(ids)}")
+    raise NotFoundError(f"there is no ask {ask_id}. List pending asks: gate inbox")
 
 
 def find(store: Store, named: str) -> Ask:
-    """The ask of exactly this id, or the only pending one of a task, or of the run of this number."""
+    """Return the ask with exactly this id, or the only pending one of a task or run."""
     if named.lower().startswith(_TASK):
         return _ask_of_task(store, named.lower())
-    # Whole ids come first: most commands have nothing to do with tasks.
+    # Complete ids come first: most commands do not name tasks.
     bare = "" if named.lower().startswith(_ASK) else _TASK + named.lower()
     if bare and store.tasks.get(bare) and _is_neither(store, named):
         return _ask_of_task(store, bare)
@@ -284,24 +284,24 @@ def find(store: Store, named: str) -> Ask:
 
 
 def only_ask(store: Store, run_id: int) -> Ask:
-    """The one ask that a run waits for."""
+    """Return the only pending ask of a run."""
     if store.runs.get(run_id) is None:
-        raise NotFoundError(f"there is no run {run_id}: gate list shows them")
+        raise NotFoundError(f"there is no run {run_id}; gate list shows the runs")
     asks = store.asks.pending_of_run(run_id)
     if not asks:
-        raise NotFoundError(f"run {run_id} waits for nobody: gate status {run_id}")
+        raise NotFoundError(f"run {run_id} waits for no answer. See: gate status {run_id}")
     return _only(asks, f"run {run_id}")
 
 
 def _ask_of_task(store: Store, task_id: str) -> Ask:
-    """The one ask that a task waits for."""
+    """Return the only pending ask of a task."""
     task = store.tasks.get(task_id)
     if task is None:
-        raise NotFoundError(f"there is no task {task_id}: gate task list shows them")
+        raise NotFoundError(f"there is no task {task_id}. List all: gate task list")
     asks = [ask for ask in store.asks.of_task(task_id) if ask.pending]
     if not asks:
         raise NotFoundError(
-            f"{task_id} waits for nobody (state: {task.state}): gate task show {task_id}"
+            f"{task_id} waits for no answer (state: {task.state}). See: gate task show {task_id}"
         )
     return _only(asks, task_id)
 
@@ -314,7 +314,7 @@ def _only(asks: list[Ask], who: str) -> Ask:
 
 
 def _run_number(store: Store, named: str) -> int | None:
-    """The run that is meant; a number that is no run's may still begin an ask's id."""
+    """Return the number of an existing run; None if it may be the start of an ask's id."""
     if not named.isdecimal() or not named.isascii() or len(named) > MAX_DIGITS:
         return None
     number = int(named)
@@ -322,11 +322,11 @@ def _run_number(store: Store, named: str) -> int | None:
 
 
 def look_up(store: Store, abbreviation: str) -> Ask:
-    """The ask whose id begins like this, or the only pending one of a task or run; to read only."""
+    """Return the ask whose id starts so, or the only pending one of a task or run; read only."""
     if (name := abbreviation.lower()).startswith(_TASK):
         tasks = store.tasks.matching(name, 6)
         if name not in tasks and len(tasks) > 1:
-            raise UsageError(f"{name!r} may be {', '.join(tasks[:5])} …: write one of them")
+            raise UsageError(f"{name!r} matches {', '.join(tasks[:5])} …: write one of them")
         return _ask_of_task(store, tasks[0] if len(tasks) == 1 else name)
     is_bare = not name.startswith(_ASK) and store.tasks.matching(_TASK + name, 1)
     if is_bare and _is_neither(store, name):
@@ -335,12 +335,12 @@ def look_up(store: Store, abbreviation: str) -> Ask:
         return only_ask(store, run_id)
     ids = _beginning(store, abbreviation.lower())
     if abbreviation.lower() not in ids and len(ids) > 1:
-        raise UsageError(f"{abbreviation!r} may be {', '.join(ids)} …: write one of them")
+        raise UsageError(f"{abbreviation!r} matches {', '.join(ids)} …: write one of them")
     return get(store, ids[0] if len(ids) == 1 else abbreviation)
 
 
 def _is_neither(store: Store, named: str) -> bool:
-    """Whether it is no run's number, and no ask's id begins so: then a task may be meant."""
+    """Return whether it can only be a task: not a run's number, not the start of an ask's id."""
     is_number = named.isascii() and named.isdecimal() and len(named) <= MAX_DIGITS
     is_run = is_number and store.runs.get(int(named)) is not None
     return bool(named) and not is_run and not _beginning(store, named.lower())

@@ -1,4 +1,4 @@
-"""Waiting for an answer, and taking it. A wait is a row; the waiter is a convenience (law 1)."""
+"""Wait for an answer, and take it. A wait is a row; no waiting process is needed (law 1)."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ LOOK_AROUND_SECONDS = 1.0
 
 
 def wait(store: Store, ask_id: str, seconds: float | None = None, hears: bool = True) -> Ask:
-    """The ask once it is settled, or (where the asker hears) somebody asked back.
+    """Return the ask when it is settled, or when a person asks back and `hears` is true.
 
-    A settled session is waited for until its visit has ended. After so many seconds, the ask
-    as it is then; `is_ready` says whether it can be handed over.
+    A settled session is waited for until its visit has ended. After `seconds`, return the ask as it
+    is; `is_ready` tells whether it can be handed over.
     """
     for ask in follow(store, ask_id, seconds, hears):  # noqa: B007  the last one is the result
         pass
@@ -46,7 +46,7 @@ def follow(
     While a visit in its session is open, there is a look about every second.
     """
     until = None if seconds is None else store.monotonic() + seconds
-    # One look before the bell is hung up: most of what is waited for is there already.
+    # One look before the bell is opened: most answers exist already.
     ask = fall_due(store, get(store, ask_id))
     if is_over(store, ask, hears) or (seconds is not None and seconds <= 0):
         yield ask
@@ -67,7 +67,7 @@ def _look_at_each_bell(
             if is_over(store, ask, hears) or left <= 0:
                 return
             if not ask.pending or is_visited(store, ask):
-                # Nobody rings when the harness of a visit is killed.
+                # A killed harness of a visit does not ring the bell.
                 left = min(left, LOOK_AROUND_SECONDS)
             if due_at := ask.deadlines.due_at:
                 left = min(left, max(0.0, (due_at - store.now()).total_seconds()))
@@ -77,23 +77,23 @@ def _look_at_each_bell(
 
 
 def is_over(store: Store, ask: Ask, hears: bool = True) -> bool:
-    """Whether a wait for this ask ends now."""
+    """Return whether a wait for this ask ends now."""
     if ask.pending:
         return hears and ask.asked_back > ask.heard
     return not visits.is_open(store, ask)
 
 
 def is_ready(store: Store, ask: Ask) -> bool:
-    """Whether the asker may have it: it is settled, and nobody is in its session any more."""
+    """Return whether the asker may have it: it is settled, and its session has no visitor."""
     return is_over(store, ask, hears=False)
 
 
 def reveal(store: Store, ask: Ask, token: str) -> Any:
-    """The value of an answer; a secret one only for the holder of the ask's token."""
+    """Return the value of an answer; a secret one only to the holder of the ask's token."""
     if not ask.token_digest or ask.status != AskStatus.ANSWERED:
         return ask.value
     if ask.delivered_at:
-        raise RefusedError(f"{ask.id}: secret, already taken")
+        raise RefusedError(f"{ask.id}: the secret answer was already taken")
     if not token or token_digest(token) != ask.token_digest:
         raise RefusedError(
             f"{ask.id} has a secret answer, given only to the holder of its token: "
@@ -101,12 +101,14 @@ def reveal(store: Store, ask: Ask, token: str) -> Any:
         )
     value = store.asks.secret(ask.id)
     if value is None:
-        raise RefusedError(f"{ask.id}: the secret was erased, for nobody took it in 24 hours")
+        raise RefusedError(
+            f"{ask.id}: the secret was erased because it was not taken within 24 hours"
+        )
     return value
 
 
 def take(store: Store, ask: Ask, to: str) -> bool:
-    """Record that the answer was handed over. Call it after, never before."""
+    """Record that the answer was handed over. Call it after that, never before."""
     if not is_ready(store, ask):
         return False
     while change := asks.take(ask, to, store.now()):
@@ -118,13 +120,13 @@ def take(store: Store, ask: Ask, to: str) -> bool:
 
 
 def new_messages(store: Store, ask: Ask) -> str:
-    """What people have sent to the asker and it has not been handed yet."""
+    """Return the messages from people that the asker did not get yet."""
     said = [message.text for message in store.asks.messages(ask.id) if not message.by_asker]
     return "\n".join(said[ask.heard - ask.asked_back :])
 
 
 def hear(store: Store, ask: Ask) -> None:
-    """Record that the asker was handed the messages counted in this reading of the ask."""
+    """Record that the asker got the messages counted in this version of the ask."""
     messages = ask.asked_back
     while change := asks.hear(ask, messages):
         if isinstance(store.asks.change(change, ask.version), Done):
@@ -133,10 +135,10 @@ def hear(store: Store, ask: Ask) -> None:
 
 
 def outcome(store: Store, ask: Ask, value: Any, hosts: Hosts | None = None) -> Outcome:
-    """What an ask has come to, as its asker gets it.
+    """Return the outcome of an ask for its asker.
 
-    A session is pending for its asker until its visit has ended. `hosts` have the logs of what
-    was said where a harness was killed.
+    A session is pending for its asker until its visit has ended. `hosts` have the logs of visits
+    whose harness was killed.
     """
     if ask.question.kind != AskKind.SESSION:
         return outcome_of(ask, value)

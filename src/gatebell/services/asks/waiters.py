@@ -1,4 +1,4 @@
-"""Whether a process waits for the answer to an ask, as far as that is known."""
+"""Find out whether a process waits for the answer to an ask."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARK = "[asker is gone] "
 
 
 def is_waiter_gone(store: Store, ask: Ask) -> bool:
-    """Whether the process that waited for this ask was killed, and no other waits now."""
+    """Return whether the process that waited for this ask was killed, and no other waits."""
     is_open = ask.pending or (ask.status == AskStatus.ANSWERED and not ask.delivered_at)
     return is_open and store.machine.is_waiter_gone(ask.id) and not _has_waiting_run(store, ask)
 
@@ -51,7 +51,7 @@ def make_waiting_document(store: Store, asks: Sequence[Ask]) -> dict[str, list[s
 
 
 def describe_unheard(store: Store, ask: Ask) -> str:
-    """What becomes of an answer that no process waits for; nothing where one does."""
+    """Return what happens to an answer without a waiting process; empty if one waits."""
     if ask.pending or not is_waiter_gone(store, ask):
         return ""
     if ask.question.call:

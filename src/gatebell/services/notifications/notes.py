@@ -1,4 +1,4 @@
-"""Telling people something without waiting for an answer."""
+"""Send people a text or a signal without waiting for an answer."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ def tell(store: Store, origin: Origin, caller: Caller, text: str) -> Note:
     """Leave a note that the inbox shows."""
     text = storable(text).strip()
     if not text or len(text) > MAX_NOTE_CHARACTERS:
-        raise UsageError(f"a note has 1 to {MAX_NOTE_CHARACTERS} characters")
+        raise UsageError(
+            f"expected a note of 1 to {MAX_NOTE_CHARACTERS} characters, got {len(text)}"
+        )
     note = Note(origin.agent, origin.project, text, store.now())
     store.notes.add(note, [build_sent_event(note, caller)], [Notice(NoticeKind.NOTE, "")])
     return note
 
 
 def offer(store: Store, turn_id: str, given: Signal) -> str:
-    """Keep what an agent reports in a turn of a run, until the turn ends; what to tell it."""
+    """Keep an agent's signal until its turn ends; return the reply to the agent."""
     kept = store.runs.offer(turn_id, as_given(given))
     turn = store.runs.turn(turn_id)
     if not kept:
@@ -52,29 +54,29 @@ def _too_late(store: Store, turn: Turn | None) -> str:
     if run and run.has_ended:
         return (
             f"run {run.id} has ended ({run.state}: {run.reason}), so this signal does not count, "
-            f"now or later. Tell the person: gate resume {run.id} takes the run up again"
+            f"now or later. Tell the person: gate resume {run.id} continues the run"
         )
     ask = store.asks.get(turn.ask_id) if turn and turn.by and not turn.ended_at else None
     if ask:
         return f"{settled_sentence(ask)}. So this signal does not count: tell the person"
-    return "your turn is over, so this signal reaches nobody: its run has gone on without it"
+    return "your turn is over, so this signal does not count: its run has continued without it"
 
 
 def _tell_in_joined(store: Store, turn: Turn, given: Signal) -> str:
-    """What becomes of a signal in a session that a person has joined."""
+    """Return the reply to a signal in a session that a person has joined."""
     ask = store.asks.get(turn.ask_id)
     if ask and is_agents(ask, store.runs.calls(turn.run)):
         return f"Recorded: {given.status}. It counts when the person leaves this session."
     return (
         f"Passed on as a proposal: {given.status}. It decides nothing: only a person decides "
-        f"{turn.ask_id}, and is asked for it when they leave this session. Tell them so."
+        f"{turn.ask_id}, who is asked when they leave this session. Tell them so."
     )
 
 
 def signal(store: Store, origin: Origin, caller: Caller, status: str, summary: str) -> None:
-    """Keep what an agent reports of its work."""
+    """Keep a note and an event of an agent's report."""
     if not status.strip():
-        raise UsageError("a signal has a status, for example DONE or NEEDS_HUMAN")
+        raise UsageError("a signal needs a status, for example DONE or NEEDS_HUMAN")
     text = f"{storable(status)[:100]}: {storable(summary)}"[:MAX_NOTE_CHARACTERS]
     note = Note(origin.agent, origin.project, text.removesuffix(": "), store.now())
     content = {"status": status, "summary": summary, "via": caller.via}

@@ -1,4 +1,4 @@
-"""Sending: notices become deliveries, and each goes out once; after a crash once more."""
+"""Turn notices into deliveries and send each once; after a crash once more."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 LIVES_FOR_SECONDS = 900.0
 _AT_ONCE = 100
 _NOTES_LOOKED_THROUGH = 500
-# A bell comes back by itself much earlier; a fake one lets time fly.
+# A real bell returns much earlier. A fake bell in tests advances the clock.
 _FOREVER = 86400.0
 _LOOK_AROUND_SECONDS = 1.0
 _ENDS_WITHIN_SECONDS = 3.0
-# Shorter than a claim, longer than the limits that channels have of their own.
+# Shorter than a claim, longer than the limits of the channels themselves.
 _SENDS_WITHIN_SECONDS = 40.0
 
 _log = logging.getLogger(__name__)
 
 
 class Tried(NamedTuple):
-    """What came of a test message."""
+    """The result of a test message."""
 
     route: str
     problem: str
 
 
 def spread(store: Store, post: Post) -> None:
-    """Make deliveries of all notices in the outbox; without routes they stay for when there is one."""
+    """Turn all notices of the outbox into deliveries; without routes, keep them."""
     while post.routes and (posted := store.outbox.list_posted(_AT_ONCE)):
         groups, now = store.people.groups(), store.now()
         found = {one: _deliveries(store, post, one, groups) for one in posted}
@@ -55,9 +55,9 @@ def spread(store: Store, post: Post) -> None:
 
 
 def _keep_last(late: dict[Posted, list[Delivery]], post: Post) -> dict[Posted, list[Delivery]]:
-    """Keep one delivery for each route to people: a new one does not send all that waited.
+    """Keep one delivery per route to people: a new route does not send everything that waited.
 
-    A webhook is for a program, which gets each event.
+    A webhook is for a program, so it gets each event.
     """
     last = {each.route: each for deliveries in late.values() for each in deliveries}
     programs = {route.name for route in post.routes if route.via == ChannelKind.WEBHOOK}
@@ -79,7 +79,7 @@ def _deliveries(
     for route in routes.routes_for(notice, ask, post.routes, groups):
         earliest = max(now, routes.tell_at(notice.kind, route, ask, posted.written_at))
         due_at = routes.send_at(route, ask, earliest, post.zone)
-        # Reminders of a whole night are not made up for in the morning.
+        # Reminders that were due at night are not sent in the morning.
         if due_at == now or notice.kind != NoticeKind.REMINDER:
             made = (os.urandom(16).hex(), *notice, route.name, posted.written_at, due_at)
             found.append(Delivery(*made))
@@ -87,7 +87,7 @@ def _deliveries(
 
 
 def send_next(store: Store, post: Post, route: Route) -> bool:
-    """Send what is due first on a route; False when there is nothing, or the route gives trouble."""
+    """Send the first due delivery of a route; False if there is none, or sending failed."""
     delivery = store.outbox.claim(route.name)
     if delivery is None:
         return False
@@ -102,7 +102,7 @@ def send_next(store: Store, post: Post, route: Route) -> bool:
         store.outbox.put_off(delivery, may_go_at)
         return True
     if routes.is_exhausted(delivery.attempts):
-        store.outbox.record_failure(delivery, "every sender ended before it was sent", None)
+        store.outbox.record_failure(delivery, "every sender process ended before it was sent", None)
         return True
     waiting = sum(number for _, number in store.asks.waiting_counts())
     message = compose(delivery, post.url, ask, _words(store, delivery), waiting)
@@ -118,7 +118,7 @@ def send_next(store: Store, post: Post, route: Route) -> bool:
 
 
 def _words(store: Store, delivery: Delivery) -> Note | None:
-    """The note or reply that a delivery tells of. It was written at the same time."""
+    """Return the note or reply of a delivery, found by its time."""
     if delivery.kind == NoticeKind.NOTE:
         notes = store.notes.newest(_NOTES_LOOKED_THROUGH)
         return next((note for note in notes if note.sent_at == delivery.written_at), None)
@@ -130,7 +130,7 @@ def _words(store: Store, delivery: Delivery) -> Note | None:
 
 
 def _try(post: Post, route: Route, message: NotificationMessage) -> str:
-    """Send a message; what went wrong, or nothing. What takes too long is left to itself."""
+    """Send a message; return the problem, or an empty text. Do not wait for a slow channel."""
     problems: list[str] = []
     thread = threading.Thread(
         target=lambda: problems.append(_send(post, route, message)), daemon=True
@@ -146,13 +146,13 @@ def _send(post: Post, route: Route, message: NotificationMessage) -> str:
     except DeliveryError as error:
         return str(error)
     except Exception as error:
-        # A channel is other people's code; its words may hold the address, so only their kind is told.
-        return f"something unexpected went wrong ({type(error).__name__})"
+        # A channel may raise anything. The text may contain the address, so only the type is shown.
+        return f"unexpected error ({type(error).__name__})"
     return ""
 
 
 def send_test(store: Store, post: Post, chosen: Sequence[Route]) -> list[Tried]:
-    """Send one message over each route, whatever the hour."""
+    """Send one message over each route, at any hour."""
     tried = []
     for route in chosen:
         now = store.now()
@@ -162,7 +162,7 @@ def send_test(store: Store, post: Post, chosen: Sequence[Route]) -> list[Tried]:
 
 
 def due_in(store: Store, post: Post, otherwise: float) -> float:
-    """In how many seconds something can be sent; `otherwise` when nothing waits."""
+    """Return the seconds until something can be sent; `otherwise` if nothing waits."""
     if post.routes and store.outbox.list_posted(1):
         return 0.0
     times = [at for route in post.routes if (at := store.outbox.next_due(route.name))]
@@ -170,14 +170,14 @@ def due_in(store: Store, post: Post, otherwise: float) -> float:
 
 
 class Sender:
-    """Sends whatever falls due, each route in a thread of its own while there is something."""
+    """Sends due deliveries, each route in its own thread while it has something to send."""
 
     def __init__(self, store: Store, post: Post, source: PostSource | None = None) -> None:
-        """`source` gives the post anew when its settings have changed."""
+        """Take a `source` that returns a new post when its settings have changed."""
         self._store = store
         self._post = post
         self._source = source
-        # Daemons: whatever a route does, the process can end.
+        # Daemon threads, so that a route that hangs cannot keep the process alive.
         self._threads: dict[str, threading.Thread] = {}
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -188,9 +188,9 @@ class Sender:
         self._thread.start()
 
     def stop(self) -> None:
-        """Gives what is being sent a moment; the store keeps the rest.
+        """Give running deliveries a moment; the store keeps the rest.
 
-        What takes longer goes out once more when its claim has ended, as after a crash.
+        A slower delivery is sent once more when its claim has ended, as after a crash.
         """
         self._stopped.set()
         until = self._store.monotonic() + _ENDS_WITHIN_SECONDS
@@ -203,19 +203,20 @@ class Sender:
             try:
                 self.drain(_FOREVER)
             except Exception as error:
-                # This thread has the lock that keeps others from sending, so it must go on.
+                # This thread has the lock that keeps other processes from sending, so it must
+                # continue.
                 self._complain(error)
             self._stopped.wait(_LOOK_AROUND_SECONDS)
 
     def _complain(self, error: Exception) -> None:
-        """Say what went wrong; what goes wrong again and again is said once."""
+        """Log an error; the same error in a row is logged once."""
         problem = repr(error)
         if problem != self._problem:
             self._problem = problem
-            _log.warning("sending goes on after trouble", exc_info=error)
+            _log.warning("sending failed and will be tried again", exc_info=error)
 
     def drain(self, lives_for_seconds: float = LIVES_FOR_SECONDS) -> None:
-        """Send until stopped, or until nothing will be due for so long."""
+        """Send until stopped, or until nothing will be due for this long."""
         bell = self._store.bell()
         try:
             while not self._stopped.is_set():
@@ -223,12 +224,13 @@ class Sender:
                     self._post = self._source.renew() or self._post
                 spread(self._store, self._post)
                 self._send_due()
-                # Before the look at what is due: a route that comes back meanwhile is seen there.
+                # Before the check for due deliveries, which then includes a route that just
+                # finished.
                 busy = any(thread.is_alive() for thread in self._threads.values())
                 left = due_in(self._store, self._post, otherwise=lives_for_seconds)
                 if left >= lives_for_seconds < _FOREVER and not busy:
                     return
-                # What is due and not being sent is another sender's.
+                # A delivery that is due but not sent here belongs to another sender.
                 pause = max(left, _LOOK_AROUND_SECONDS)
                 bell.wait(_LOOK_AROUND_SECONDS if busy else pause)
         finally:

@@ -1,4 +1,4 @@
-"""Letting people in to the web inbox: a link that works once, or a token; then a login."""
+"""Sign people in to the web inbox, by a link that works once or by a token."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 LINKS_LIVE = timedelta(minutes=15)
 LOGINS_LIVE = timedelta(days=30)
 PERSONAL_ONLY = (
-    "others can reach this inbox, so a link needs your personal token: gate link --as NAME "
+    "other people can reach this inbox, so a link needs your personal token: gate link --as NAME "
     "(gate person add NAME makes a token)"
 )
 
 
 def must_be_let_in(store: Store, caller: Caller) -> None:
-    """Whoever could make a link could answer in its person's name; in a demo anybody may."""
+    """Refuse agents: a link lets its user answer in the person's name. A demo allows everybody."""
     if not store.throwaway:
         must_be_a_person(caller, "opens the web inbox")
 
 
 def make_link(store: Store, caller: Caller) -> str:
-    """The secret of a link that lets this person in once, within a quarter of an hour."""
+    """Return the secret of a new link that signs this person in once, within 15 minutes."""
     must_be_let_in(store, caller)
     made = os.urandom(32).hex()
     scopes = {token.id: token.scopes for token in store.people.tokens()} | {"": SCOPES}
@@ -39,40 +39,42 @@ def make_link(store: Store, caller: Caller) -> str:
     login = Login(caller.name, caller.verified, may, store.now() + LINKS_LIVE, caller.token_id)
     event = Event(EventKind.LINK_MADE, caller.name, caller.actor, {"evidence": caller.evidence})
     if not store.logins.add_link(token_digest(made), login, [event]):
-        raise RefusedError("the token that was presented has been revoked")
+        raise RefusedError("this token was revoked. Make a new one: gate person token NAME")
     return made
 
 
 def link_to(store: Store, url: str, caller: Caller, *, personal: bool = False) -> str:
-    """A whole link into the inbox at this address; a personal inbox needs a caller with a token."""
+    """Return the full address of a new link; `personal` requires a caller with a token."""
     if personal and not caller.verified:
         raise RefusedError(PERSONAL_ONLY)
     return f"{url}/link/{make_link(store, caller)}"
 
 
 def find_link(store: Store, link: str) -> Login | None:
-    """Whom a link would let in; looking at it does not use it up."""
+    """Return the login that a link would give, without using the link."""
     return store.logins.link(token_digest(link))
 
 
 def enter_by_link(store: Store, link: str, evidence: dict[str, str], seal: str = "") -> str:
-    """Use a link up; returns the secret of the login. A browser seals it with a secret of its own."""
+    """Use a link; return the secret of the login. A browser adds a seal of its own."""
     found = find_link(store, link)
     entered = found and _enter(store, found, token_digest(link), evidence, seal)
     if not entered:
-        raise RefusedError("this link was used, or is older than 15 minutes: gate link makes one")
+        raise RefusedError(
+            "this link was used or is older than 15 minutes. Make a new one: gate link"
+        )
     return entered
 
 
 def enter_by_token(store: Store, token: str, evidence: dict[str, str], seal: str = "") -> str:
-    """Come in with a personal token; returns the secret of the login."""
+    """Sign in with a personal token; return the secret of the login."""
     found = store.people.by_token(token_digest(token.strip()))
     if found is None:
-        raise RefusedError("this store does not know that token: gate person token NAME makes one")
+        raise RefusedError("this token is unknown here. Make a new one: gate person token NAME")
     login = Login(found.person, verified=True, scopes=found.scopes, expires_at=store.now())
     entered = _enter(store, login._replace(token_id=found.id), "", evidence, seal)
     if not entered:
-        raise RefusedError("that token has just been revoked")
+        raise RefusedError("this token was revoked. Make a new one: gate person token NAME")
     return entered
 
 
@@ -91,6 +93,5 @@ def whose_login(store: Store, secret: str) -> Login | None:
 
 
 def leave(store: Store, secret: str, login: Login) -> None:
-    """End this login."""
     event = Event(EventKind.LOGIN_ENDED, login.person, person(login.person), {})
     store.logins.end(token_digest(secret), [event])

@@ -1,4 +1,4 @@
-"""People, their personal tokens and their groups."""
+"""Manage people, their personal tokens and their groups."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ def add(
     scopes: Sequence[str] = PERSONAL,
     label: str = "",
 ) -> str:
-    """Add somebody and return their first token, which is shown this once."""
+    """Add a person and return the first token, which is shown only once."""
     _only_people(store, caller)
     if not name or not all(c.isalnum() or c in "._-@" for c in name) or len(name) > 64:
-        raise UsageError(f"{name!r} is no name: letters, digits and . _ - @, at most 64 of them")
+        raise UsageError(
+            f"expected a name of letters, digits and . _ - @, at most 64, got {name!r}"
+        )
     check_scopes(scopes)
     if name in store.people.groups():
-        raise UsageError(f"{name} is the name of a group")
+        raise UsageError(f"{name} is already the name of a group: choose another name")
     if not store.people.add(name, [_event(EventKind.PERSON_ADDED, name, caller)]):
-        raise UsageError(f"there is already somebody called {name}: gate person token {name}")
+        raise UsageError(f"{name} exists already. Make a token: gate person token {name}")
     return token(store, caller, name, scopes, label)
 
 
@@ -45,54 +47,54 @@ def token(
     scopes: Sequence[str] = PERSONAL,
     label: str = "",
 ) -> str:
-    """Make one more token for somebody, which may do no more than its scopes say."""
+    """Make another token for a person, limited to these scopes."""
     _only_people(store, caller)
     made = "gate_" + os.urandom(32).hex()
     digest = token_digest(made)
     new = Token(listed_as(digest), name, check_scopes(scopes), storable(label)[:100])
     event = _event(EventKind.TOKEN_MADE, name, caller, id=new.id, scopes=list(new.scopes))
     if not store.people.add_token(new, digest, [event]):
-        raise NotFoundError(f"there is nobody called {name}: gate person list")
+        raise NotFoundError(f"there is no person {name}. List all: gate person list")
     return made
 
 
 def revoke(store: Store, caller: Caller, token_id: str) -> None:
-    """Make a token worthless, with every login that was made with it."""
+    """Revoke a token, and end every login that was made with it."""
     _only_people(store, caller)
     if not store.people.remove_token(token_id, [_event(EventKind.TOKEN_REVOKED, token_id, caller)]):
-        raise NotFoundError(f"there is no token {token_id}: gate person list")
+        raise NotFoundError(f"there is no token {token_id}. List all: gate person list")
 
 
 def remove(store: Store, caller: Caller, name: str) -> None:
-    """Remove somebody with all their tokens; what they answered stays answered."""
+    """Remove a person with all their tokens; their answers stay."""
     _only_people(store, caller)
     if not store.people.remove(name, [_event(EventKind.PERSON_REMOVED, name, caller)]):
-        raise NotFoundError(f"there is nobody called {name}: gate person list")
+        raise NotFoundError(f"there is no person {name}. List all: gate person list")
 
 
 def set_group(store: Store, caller: Caller, name: str, members: Sequence[str]) -> None:
-    """Make, change or (without members) remove a group. Open asks keep the names they had."""
+    """Create, change or (without members) remove a group. Open asks keep their names."""
     _only_people(store, caller)
     known = {person.name for person in store.people.all()}
     if name in known or name == "all" or not name:
-        raise UsageError(f"{name!r} cannot be the name of a group")
+        raise UsageError(f"{name!r} cannot be the name of a group: choose another name")
     for member in members:
         if member not in known:
-            raise NotFoundError(f"there is nobody called {member}: gate person add {member}")
+            raise NotFoundError(f"there is no person {member}. Add one: gate person add {member}")
     content = {"members": list(members), "via": caller.via, "evidence": caller.evidence}
     store.people.set_group(name, members, [Event(EventKind.GROUP_SET, name, caller.actor, content)])
 
 
 def whose(store: Store, secret: str, name: str = "") -> Token:
-    """A token by which a person acts; it must be of the named one, if a name is given."""
+    """Return the token with this secret; it must allow answering, and belong to `name` if given."""
     found = store.people.by_token(token_digest(secret.strip()))
     if found and "answer" not in found.scopes:
         raise RefusedError(f"this token may only {' and '.join(found.scopes)}, not answer")
     if found is None or (name and found.person != name):
         raise RefusedError(
-            f"this is not a token of {name}"
+            f"this token does not belong to {name}"
             if name
-            else "this store does not know the token that was presented"
+            else "this token is unknown here. Make a new one: gate person token NAME"
         )
     return found
 
@@ -103,6 +105,6 @@ def _event(kind: EventKind, subject: str, caller: Caller, **more: Any) -> Event:
 
 
 def _only_people(store: Store, caller: Caller) -> None:
-    """Whoever could add people could approve in their names."""
+    """Refuse agents: an agent that can add people could approve in their names."""
     if not store.throwaway:
         must_be_a_person(caller, "manages people and tokens")

@@ -1,4 +1,4 @@
-"""Rules about tool calls, made and ended by people."""
+"""Add and end rules about tool calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def set_gates(store: Store, caller: Caller, project: str, patterns: Sequence[str]) -> None:
-    """Make these the gates of a project, or of every project, and no others."""
+    """Replace the gates of a project, or of every project."""
     _only_people(store, caller)
     wanted = {check_pattern(storable(pattern)) for pattern in patterns}
     there = {
@@ -35,11 +35,11 @@ def set_gates(store: Store, caller: Caller, project: str, patterns: Sequence[str
 
 
 def add(store: Store, caller: Caller, kind: RuleKind, project: str, pattern: str) -> Rule:
-    """One more gate, or one more thing that is never allowed. An agent may do this, too."""
+    """Add a gate or a denial. Agents may do this too."""
     pattern = check_pattern(storable(pattern))
     there = [rule for rule in gates(store) if (rule.kind, rule.project) == (kind, project)]
     if pattern in {rule.pattern for rule in there}:
-        raise UsageError(f"{pattern} stands there already")
+        raise UsageError(f"{pattern} is already a rule")
     (made,) = _add(store, caller, kind, project, [pattern])
     return made
 
@@ -61,7 +61,7 @@ def _new_id() -> str:
 
 
 def gates(store: Store) -> list[Rule]:
-    """Everything that makes things stricter."""
+    """Return the gates and denials in force."""
     return [rule for rule in store.rules.in_force() if rule.kind != RuleKind.GRANT]
 
 
@@ -70,12 +70,12 @@ def grants(store: Store) -> list[Rule]:
 
 
 def end_grant(store: Store, caller: Caller, rule_id: str) -> Rule:
-    """Anybody may make things stricter."""
+    """End a grant. Agents may do this too, because it makes the rules stricter."""
     for rule in grants(store):
         if rule.id == rule_id:
             _end(store, caller, rule)
             return rule
-    raise NotFoundError(f"there is no grant {rule_id}: gate grants lists them")
+    raise NotFoundError(f"there is no grant {rule_id}. List all: gate grants")
 
 
 def end_gate(store: Store, caller: Caller, named: str) -> Rule:
@@ -83,10 +83,10 @@ def end_gate(store: Store, caller: Caller, named: str) -> Rule:
     _only_people(store, caller)
     found = [rule for rule in gates(store) if named in (rule.id, rule.pattern)]
     if not found:
-        raise NotFoundError(f"nothing called {named} is gated or denied: gate gates lists it all")
+        raise NotFoundError(f"no gate or denial is called {named}. List all: gate gates")
     if len(found) > 1:
         ids = ", ".join(rule.id for rule in found)
-        raise UsageError(f"{named} stands there more than once: name one of {ids}")
+        raise UsageError(f"several rules match {named}: use one of the ids {ids}")
     _end(store, caller, found[0])
     return found[0]
 
@@ -96,6 +96,6 @@ def _end(store: Store, caller: Caller, rule: Rule) -> None:
 
 
 def _only_people(store: Store, caller: Caller) -> None:
-    """Whoever could take a gate away could do without it."""
+    """Refuse agents: an agent that can remove a gate could bypass it."""
     if not store.throwaway:
-        must_be_a_person(caller, "changes what is gated")
+        must_be_a_person(caller, "changes gates")

@@ -1,7 +1,7 @@
-"""Whether a tool call may run: a rule says so at once, or a person is asked.
+"""Decide whether a tool call may run: by a rule at once, or by asking a person.
 
-An approval is used once: whoever holds the call takes the answer by a conditional write
-just before it is passed on to the host, and a second call never gets the first one's yes.
+An approval is used once. The process that holds the call takes the answer by a conditional write
+just before it tells the host. So a second call never uses the approval of the first.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
     from gatebell.ports.waiting_calls import CallHost
 
-# What is left of the host's patience is for telling the host.
 # The tool by which Claude Code lets an agent ask its person.
 _QUESTIONS = "AskUserQuestion"
+# The rest of the time limit is for passing the decision to the host.
 _SHARE_OF_PATIENCE = 0.9
 _MAX_HEADLINE_LENGTH = 10_000
 
 
 class Permission(NamedTuple):
-    """What the host is told. `allow` is None when nothing was decided."""
+    """The decision for the host. `allow` is None if nothing was decided."""
 
     allow: bool | None
     message: str = ""
-    """Goes to the agent, word for word."""
+    """Sent to the agent unchanged."""
     input: dict[str, Any] | None = None
-    """What takes the place of the call's input."""
+    """Replaces the input of the call."""
     to_take: tuple[Ask, ...] = ()
-    """Answers to be recorded as taken once the host has been told."""
+    """Answers to record as taken after the decision was passed to the host."""
     edited_by: str = ""
-    """The ask in whose answer a person wrote that input."""
+    """The id of the ask in whose answer a person wrote that input."""
 
 
 class Held(NamedTuple):
-    """A call on its way to a decision."""
+    """A call that waits for a decision."""
 
     call: Call
     origin: Origin
@@ -67,16 +67,16 @@ class Held(NamedTuple):
     """How long the host waits."""
     host: CallHost
     guess: str = ""
-    """The id that `host` found for the call. Another call may have it: no answer is bound to it."""
+    """The id that `host` found. It may belong to another call, so no answer is bound to it."""
     project: str = ""
-    """The folder beyond which the host asks, where that is not the project of the origin."""
+    """The folder outside of which the host asks, if it is not the project of the origin."""
     folders: tuple[str, ...] = ()
-    """Where the session also is, beside the call's own folder: gates of projects there hold."""
+    """Other folders of the session: gates of projects in them apply too."""
     remind_every_seconds: float | None = None
 
     @property
     def user(self) -> str:
-        """Who uses the answer: this call, and no other of its session."""
+        """Return the name that takes the answer: this call, and no other of its session."""
         return f"agent:{self.origin.session}#{self.origin.tool_use_id}"
 
     def identify(self) -> Held:
@@ -84,7 +84,7 @@ class Held(NamedTuple):
 
     @property
     def shown_origin(self) -> Origin:
-        """With the guess, by which people and logs find the call of an ask."""
+        """Return the origin with the guessed id, so that people and logs find the call."""
         return self.origin._replace(tool_use_id=self.origin.tool_use_id or self.guess)
 
     @property
@@ -99,11 +99,13 @@ def by_rule(
     project: str = "",
     folders: tuple[str, ...] = (),
 ) -> Permission | None:
-    """What the rules say. A denial wins over a grant; a grant is counted as it is used."""
+    """Decide by the rules. A denial wins over a grant; the use of a grant is counted."""
     rules = _rules(store, call, origin, folders)
     for rule in rules:
         if rule.kind == RuleKind.DENY and forbids(rule, call):
-            return Permission(allow=False, message=f"A person has ruled this out: {rule.pattern}")
+            return Permission(
+                allow=False, message=f"A person denied this by a rule: {rule.pattern}"
+            )
     gates = [rule for rule in rules if rule.kind == RuleKind.ASK and forbids(rule, call)]
     projects = [os.path.realpath(one) for one in (origin.project, project) if one]
     beyond = projects if leaves(call, projects) else []
@@ -120,9 +122,10 @@ def by_rule(
 
 
 def _passes(store: Store, grant: Rule, gates: list[Rule], beyond: list[str]) -> bool:
-    """A grant opens no gate that its person did not see: its own call must have met it, too.
+    """Return whether a grant covers all gates of this call.
 
-    The gate of a write beyond these folders is among them, though no pattern can say it.
+    A grant passes only gates that its own call met, because its person saw only those. One of them
+    can be the gate for writes outside of these folders, although no pattern expresses it.
     """
     if grant.identity or not (gates or beyond):
         return True
@@ -134,7 +137,7 @@ def _passes(store: Store, grant: Rule, gates: list[Rule], beyond: list[str]) -> 
 
 
 def is_gated(store: Store, call: Call, origin: Origin, folders: tuple[str, ...] = ()) -> bool:
-    """Whether a person must be asked about this call."""
+    """Return whether a person must be asked about this call."""
     rules = _rules(store, call, origin, folders)
     return any(rule.kind != RuleKind.GRANT and forbids(rule, call) for rule in rules)
 
@@ -150,7 +153,7 @@ def _rules(store: Store, call: Call, origin: Origin, folders: tuple[str, ...]) -
 
 
 def _holds_in(rule: Rule, places: list[Origin], call: Call) -> bool:
-    """A strict rule of a project holds by whichever path the project is reached."""
+    """Return whether a gate or denial applies, by any path to its project."""
     if rule.kind == RuleKind.GRANT or not rule.project:
         return False
     real = rule._replace(project=os.path.realpath(rule.project))
@@ -158,7 +161,7 @@ def _holds_in(rule: Rule, places: list[Origin], call: Call) -> bool:
 
 
 def decide(store: Store, held: Held, caller: Caller) -> Permission:
-    """Hold the call until it is decided, here or elsewhere, or the host loses patience."""
+    """Hold the call until it is decided, here or elsewhere, or the host's time limit ends."""
     if ruled := by_rule(store, held.call, held.origin, held.project, held.folders):
         return ruled
     until = store.monotonic() + held.patience_seconds
@@ -174,28 +177,30 @@ def decide(store: Store, held: Held, caller: Caller) -> Permission:
                 return _for_same_file(permission, held.call)
         else:
             wait_for_ask.take(store, ask, _build_gone_key(held))
-    return Permission(allow=False, message="Nobody decided in time")
+    return Permission(allow=False, message="No person decided in time")
 
 
 def find_real_path(call: Call) -> str:
-    """The file that the call is about, after all links; empty: it is about none."""
+    """Return the file of the call with all links resolved; empty if it has none."""
     return call.path and os.path.realpath(os.path.join(call.cwd, os.path.expanduser(call.path)))
 
 
 def _for_same_file(permission: Permission, call: Call) -> Permission:
-    """A link may have been moved during the wait, and the yes was for the file that was shown."""
+    """Drop a yes if the path now leads to another file: a link may have changed during the wait."""
     now = find_real_path(call)
     if not permission.allow or not call.real_path or now == call.real_path:
         return permission
     moved = f"{call.path} led to {call.real_path} and now leads to {now}, so the yes is not used"
-    return Permission(allow=False, message=f"{moved}. Make the call again: a person is asked anew.")
+    return Permission(
+        allow=False, message=f"{moved}. Make the call again: a person is asked again."
+    )
 
 
 def _is_for(ask: Ask, held: Held, now: datetime) -> bool:
-    """Whether an answer that nobody took may be this call's: made again after a crash.
+    """Return whether an untaken answer may be used for this call, made again after a crash.
 
-    Not when the first call came to an end without it, as by a no in the host's own dialog, and
-    not after the time in which it would have counted.
+    It may not if the first call ended without it, for example by a no in the host's own dialog. It
+    may not after the time in which it would have counted.
     """
     first, clock = ask.origin.tool_use_id, ask.deadlines
     if first and first == held.origin.tool_use_id:
@@ -209,21 +214,22 @@ def _build_gone_key(held: Held) -> str:
 
 
 def defer(store: Store, held: Held, caller: Caller) -> Permission | None:
-    """Decide at once if there is an answer; None: the host may put this call off.
+    """Decide at once if there is an answer; None: the host may defer this call.
 
-    A host that puts off two calls of one session loses one of them, so while one is being
-    decided every other one is denied, and the agent is told to come back.
+    A host that defers two calls of one session loses one of them. So while one call is being
+    decided, every other call is denied with a message to try again later.
     """
     if ruled := by_rule(store, held.call, held.origin, held.project, held.folders):
         return ruled
     if not held.origin.tool_use_id:
-        raise UsageError("a call without an id cannot be put off")
+        raise UsageError("a call without an id cannot be deferred")
     while True:
         ask = _open(store, held, caller, None)
         same = ask.question.call and ask.question.call.identity == held.call.identity
         if not same or ask.origin.tool_use_id != held.origin.tool_use_id:
             if not ask.pending:
-                # The host comes back for a call before it makes another: that one is gone.
+                # The host continues a deferred call before it makes another, so the old call is
+                # gone.
                 wait_for_ask.take(store, ask, _build_gone_key(held))
                 continue
             held_up = f"held: {ask.id} is being decided; call this again afterwards"
@@ -236,13 +242,13 @@ def defer(store: Store, held: Held, caller: Caller) -> Permission | None:
 
 
 def hand_over(store: Store, permission: Permission, held: Held) -> None:
-    """The host has been told: the answers that this came of are taken."""
+    """Record the answers as taken, after the host got the decision."""
     for ask in permission.to_take:
         wait_for_ask.take(store, ask, held.user)
 
 
 def _answer_questions(store: Store, held: Held, caller: Caller, until: float) -> Permission:
-    """The questions of a host's own tool for asking, answered in the inbox."""
+    """Ask the questions of the host's own question tool in the inbox, and return the answers."""
     asks = [
         create_ask.ask(store, request, held.shown_origin, caller).ask for request in _requests(held)
     ]
@@ -261,7 +267,7 @@ def _answer_questions(store: Store, held: Held, caller: Caller, until: float) ->
 
 
 def _requests(held: Held) -> list[Request]:
-    """The host's questions as asks, if they have the form that is known."""
+    """Return the host's questions as asks; refuse an unknown form."""
     questions, activity = held.call.input.get("questions"), held.host.describe_activity()
     try:
         return [
@@ -283,10 +289,10 @@ def _requests(held: Held) -> list[Request]:
 
 
 def _open(store: Store, held: Held, caller: Caller, seconds: float | None) -> Ask:
-    """The ask about this call; without a time, the call was put off and uses up no patience."""
+    """Open the ask about this call; without `seconds`, for a deferred call without a limit."""
     prompt = headline(held.call)
     request = Request(
-        # The whole call is shown beneath it, however long it is.
+        # The whole call is shown below the prompt, at any length.
         prompt=f"{prompt[:_MAX_HEADLINE_LENGTH]}…"
         if len(prompt) > _MAX_HEADLINE_LENGTH
         else prompt,
@@ -314,7 +320,7 @@ def _wait(store: Store, ask: Ask, held: Held, caller: Caller, seconds: float) ->
 
 
 def retire(store: Store, ask: Ask, caller: Caller, reason: str) -> Ask:
-    """Withdraw an ask that was decided elsewhere, unless somebody was faster."""
+    """Withdraw an ask that was decided elsewhere, unless it was settled first."""
     try:
         return create_ask.withdraw(store, ask.id, caller, reason)
     except AlreadySettledError:
@@ -322,13 +328,15 @@ def retire(store: Store, ask: Ask, caller: Caller, reason: str) -> Ask:
 
 
 def _outcome(store: Store, ask: Ask, held: Held) -> Permission | None:
-    """What the state of the ask means for this call; None: it must be asked again."""
+    """Return the decision that the ask gives for this call; None: ask again."""
     if ask.pending and ask.asked_back > ask.heard:
         return _pass_on(store, ask)
     if ask.pending or ask.status == AskStatus.CANCELLED:
         return Permission(allow=None)
     if ask.status == AskStatus.TIMED_OUT:
-        return Permission(allow=False, message=f"Nobody decided in time: {settled_sentence(ask)}")
+        return Permission(
+            allow=False, message=f"No person decided in time: {settled_sentence(ask)}"
+        )
     if not wait_for_ask.take(store, ask, held.user) and not _is_ours(store, ask, held):
         return None
     if ask.decision == Decision.APPROVED:
@@ -340,7 +348,7 @@ def _outcome(store: Store, ask: Ask, held: Held) -> Permission | None:
 
 
 def instead(store: Store, ask_id: str, held: Held, edited: Call) -> Permission:
-    """For a host that does not take an edited input: the agent makes that call itself, once."""
+    """Deny, with the edited input as text: this host cannot take it, so the agent calls again."""
     ask = create_ask.get(store, ask_id)
     now = store.now()
     made_by, origin = last_settler(ask), held.origin
@@ -355,15 +363,16 @@ def instead(store: Store, ask_id: str, held: Held, edited: Call) -> Permission:
 
 
 def _is_ours(store: Store, ask: Ask, held: Held) -> bool:
-    """The same call may ask by two doors at once, and may hear its answer twice.
+    """Return whether this call may use the answer.
 
-    Only the host knows which calls are the same, so only an id that it gave counts.
+    The same call may ask through two faces at once, and may get its answer twice. Only the host
+    knows which calls are the same, so only an id from the host counts.
     """
     return bool(held.origin.tool_use_id) and create_ask.get(store, ask.id).delivered_to == held.user
 
 
 def _pass_on(store: Store, ask: Ask) -> Permission:
-    """The person's question goes to the agent; nothing is decided by it."""
+    """Pass the person's question to the agent; this decides nothing."""
     words = wait_for_ask.new_messages(store, ask)
     wait_for_ask.hear(store, ask)
     return Permission(

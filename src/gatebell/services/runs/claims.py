@@ -1,4 +1,4 @@
-"""Who drives a run: claims, leases, and taking over from the dead."""
+"""Claims and leases of runs: which process drives a run, and when another may take over."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 LEASE = timedelta(seconds=30)
 _BEAT_SECONDS = LEASE.total_seconds() / 3
-# A machine that slept wakes with every lease run out, and everybody alive: they get so long,
-# in which every living owner's heart beats once.
+# After sleep, all leases of a machine have expired although their owners live. In this time every
+# living owner extends its lease once.
 _GRACE_SECONDS = _BEAT_SECONDS * 1.5
 
 
 def claim(store: Store, run: Run, keeper: Keeper | None = None) -> Run | None:
-    """Take a run into this process's hands; None when it is not to be had.
+    """Claim a run for this process; None if another process has it.
 
     With a keeper this process keeps it from then on, also between two drives.
     """
@@ -41,7 +41,7 @@ def claim(store: Store, run: Run, keeper: Keeper | None = None) -> Run | None:
 
 
 def is_due(run: Run, now: datetime) -> bool:
-    """Whether it can go on at once."""
+    """Return whether the run can continue at once."""
     if run.state == RunState.READY:
         return run.ready_at is None or run.ready_at <= now
     return run.state == RunState.WAITING_HUMAN and run.ready_at is not None and run.ready_at <= now
@@ -57,14 +57,14 @@ def _is_free(store: Store, run: Run, keeper: Keeper | None) -> bool:
 
 
 def is_kept(store: Store, run: Run) -> bool:
-    """Whether a living process keeps a run for itself, so that no other may drive it."""
+    """Return whether a living process keeps a run for itself, so that no other may drive it."""
     if not run.is_kept:
         return False
-    # A process that could not write that it let go says so by the lock. The lock alone tells of
-    # processes in other containers.
+    # A process that let go but could not write it has released its lock. For processes in other
+    # containers, only the lock tells.
     if store.machine.lives(parse_identity(run.owner)) and store.machine.is_run_kept(run):
         return True
-    # Its keeper may have claimed it anew since it was read.
+    # Its keeper may have claimed it again since it was read.
     now = store.runs.get(run.id)
     return bool(now and now.claim != run.claim and is_kept(store, now))
 
@@ -75,12 +75,12 @@ class Keeper:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._mine: dict[int, Run] = {}
-        """Each run with the claim by which this keeper has it."""
+        """Each run with the claim of this keeper."""
         self._lock = threading.Lock()
 
     def has(self, run: Run) -> bool:
         mine = self._mine.get(run.id)
-        # A child of this process has a copy of what its parent keeps.
+        # A child process has a copy of the parent's runs.
         return bool(
             mine
             and run.is_kept
@@ -89,25 +89,25 @@ class Keeper:
         )
 
     def can_drive(self, run: Run) -> bool:
-        """Whether it can go on at once, and no other process has it."""
+        """Return whether the run can continue at once and no other process has it."""
         return is_due(run, self._store.now()) and _is_free(self._store, run, self)
 
     def claim(self, run: Run) -> Run | None:
         return self.write(runs.claim(run, str(self._store.machine.me()), None), run)
 
     def keep(self, run: Run) -> Run | None:
-        """Keep a run that waits and that no other process has; None where one is faster."""
+        """Keep a waiting run that no other process has; None if another was faster."""
         if run.has_ended or run.state == RunState.RUNNING or not _is_free(self._store, run, self):
             return None
         if self.has(run):
             return run
-        # Its number rises: a claim that was judged by the run as it was must fail.
+        # The claim number rises, so that a claim based on the older state of the run fails.
         return self.write(RunChange(run._replace(claim=run.claim + 1)), run)
 
     def write(self, change: RunChange, run: Run) -> Run | None:
-        """Write a step by which this process keeps the run; None where another is faster."""
+        """Write a change by which this process keeps the run; None if another was faster."""
         kept = runs.keep(change.run, str(self._store.machine.me()))
-        # Before it is written: nobody may see the claim without its lock.
+        # Lock before the write: no process may see the claim without its lock.
         self._store.machine.keep_run(kept)
         stale: Run | None = kept
         try:
@@ -115,13 +115,13 @@ class Keeper:
                 stale, self._mine[run.id] = self._mine.get(run.id), kept
                 return kept
         finally:
-            # What was kept before is kept still, where this step of it was not written.
+            # If the write failed, the lock of the earlier claim stays.
             self._step_back(stale)
         return None
 
     def let_go(self) -> None:
-        """Whoever comes next may drive what this process kept."""
-        # A program may be stopped from another thread just as it comes to its end.
+        """Let other processes drive the runs that this process kept."""
+        # Another thread may stop a program just as it ends.
         with self._lock:
             for run_id in list(self._mine):
                 try:
@@ -147,10 +147,10 @@ class Abandoned:
     """Finds runs whose owners are dead, or have been silent for too long."""
 
     def __init__(self, store: Store, driven: Container[int] = ()) -> None:
-        """`driven` holds the runs that this process is at work on, at each moment."""
+        """Take `driven`, which always contains the runs that this process drives now."""
         self._store, self._driven = store, driven
         self._late: dict[tuple[int, int], float] = {}
-        """When a living owner's lease was first seen to have run out."""
+        """When the lease of a living owner was first seen expired."""
 
     def find(self) -> list[Run]:
         found, late = [], {}
@@ -169,12 +169,12 @@ class Abandoned:
         return found
 
     def find_ready(self) -> list[Run]:
-        """Runs that could go on at once, and whose keepers are gone."""
+        """Return the kept runs that could continue at once and whose keepers are gone."""
         return [run for run in self._store.runs.list_kept() if not is_kept(self._store, run)]
 
 
 class Heartbeat:
-    """Keeps the claims of this process while their drives are busy with long calls."""
+    """Extends the leases of this process while its drives are busy with long calls."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -187,7 +187,7 @@ class Heartbeat:
         with self._lock:
             self._held[run.id] = run
             if self._thread is None:
-                self._thread = threading.Thread(target=self._beat, name="heart", daemon=True)
+                self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
                 self._thread.start()
 
     def let_go(self, run: Run) -> None:
@@ -199,13 +199,13 @@ class Heartbeat:
             with self._lock:
                 held = list(self._held.values())
             for run in held:
-                # A claim that is lost shows at the drive's next write, and so does trouble.
+                # The drive's next write shows a lost claim or an error of the store.
                 with suppress(GateError):
                     self._store.runs.extend(run, self._store.now() + LEASE)
 
     def stop(self) -> None:
         self._stopped.set()
-        # Where somebody takes hold of a run just now, its thread is first started.
+        # Another thread may be starting it in `hold`.
         with self._lock:
             thread = self._thread
         if thread:

@@ -1,4 +1,4 @@
-"""What the drive of a run needs from outside, each behind a port. `app` builds it once."""
+"""The ports that driving a run needs. `app` builds them once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class RunDependencies(NamedTuple):
-    """The outside of a run."""
+    """The ports of a run."""
 
     flows: Flows
     roles: Roles

@@ -1,4 +1,4 @@
-"""The drive: claim a run, replay what is recorded, go on, then park or finish."""
+"""Drive a run: claim it, replay its records, continue, then park or finish."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Driver:
         self._closing = False
 
     def drive(self, run: Run, keeper: Keeper | None = None) -> Run:
-        """Drive a run until it parks or ends; returns it as it is then.
+        """Drive a run until it parks or ends; return it as it is then.
 
-        With a keeper it stays ours when it parks.
+        With a keeper this process keeps it when it parks.
         """
         claimed = self.claim(run, keeper)
         if claimed is None:
@@ -60,11 +60,11 @@ class Driver:
         return self.drive_claimed(claimed)
 
     def claim(self, run: Run, keeper: Keeper | None = None) -> Run | None:
-        """Take a run for this process; None where another process has it."""
+        """Claim a run for this process; None if another process has it."""
         return claims.claim(self._store, run, keeper)
 
     def drive_claimed(self, claimed: Run) -> Run:
-        """Drive a run that `claim` gave."""
+        """Drive a run that `claim` returned."""
         drive = Drive(self._store, self._needs, claimed, FlowTerms())
         self._drives[claimed.id] = drive
         if not claimed.is_kept:
@@ -79,7 +79,7 @@ class Driver:
         except Unwritable as unwritable:
             raise unwritable.problem from None
         finally:
-            # Threads that the flow's code left behind may begin nothing any more.
+            # Threads that the flow's code left behind may not begin anything.
             drive.lost = True
             self._heartbeat.let_go(claimed)
             del self._drives[claimed.id]
@@ -87,7 +87,7 @@ class Driver:
 
     @property
     def driven(self) -> Container[int]:
-        """The runs that this process is at work on, at each moment."""
+        """Return the runs that this process drives at the moment."""
         return self._drives.keys()
 
     def _flow(self, drive: Drive) -> None:
@@ -108,16 +108,16 @@ class Driver:
         except Closing:
             drive.write(runs.release(drive.run))
         except KeyboardInterrupt:
-            # Other branches may be at work: what becomes of their agents now is nobody's result.
+            # Other branches may be working: the results of their agents no longer count.
             drive.closing.set()
-            reason = f"interrupted; go on with: gate resume {drive.run.id}"
+            reason = f"interrupted. Continue with: gate resume {drive.run.id}"
             at = " ".join(turn.path for turn in drive.all_turns() if not turn.ended_at)
             self._end(drive, runs.give_up(drive.run, reason, at, self._store.now()))
             end_agents(drive)
             raise
         except (Overtaken, Unwritable):
             raise
-        except BaseException as error:  # a flow may raise anything, and has ended then
+        except BaseException as error:  # a flow may raise anything; then it has ended
             self._break_down(drive, error)
 
     def _finish(self, drive: Drive, result: Any) -> None:
@@ -165,7 +165,7 @@ class Driver:
         drive.write(change._replace(withdrawn=withdrawn))
 
     def close(self) -> None:
-        """End what works for this process; the runs go on elsewhere, or when it comes back."""
+        """End the agents of this process; the runs continue elsewhere, or after a restart."""
         self._closing = True
         for drive in list(self._drives.values()):
             drive.closing.set()
@@ -176,7 +176,7 @@ class Driver:
 
 
 def end_agents(drive: Drive) -> None:
-    """Whoever worked for this run before is gone; what it left at work must go, too."""
+    """End the processes that an earlier driver of this run left behind."""
     for turn in drive.all_turns():
         if turn.process and not turn.ended_at and not turn.by:
             drive.store.machine.end(parse_identity(turn.process), ("GATE_TURN", turn.id))

@@ -1,4 +1,4 @@
-"""Where in the user's own code an error came from."""
+"""Find the line of the user's code that an error came from."""
 
 from __future__ import annotations
 
@@ -15,20 +15,16 @@ _INSTALLED = f"{os.sep}site-packages{os.sep}"
 
 
 def find_line(error: BaseException, folder: str = "") -> str:
-    """The line of the user's code that an error came from, as `flows/feature.py:12`.
+    """Return the line of the user's code that raised an error, as `flows/feature.py:12`.
 
-    Args:
-        error: what was raised; the innermost cause counts
-        folder: a file inside of it is named by its path from there
-
-    Returns:
-        Nothing where no line of the user's code is known.
+    The innermost cause counts. A file inside `folder` is named by its path from there. Returns an
+    empty text if no line of the user's code is known.
     """
     for one in reversed(_list_causes(error)):
         places = [(frame.f_code.co_filename, at) for frame, at in walk_tb(one.__traceback__)]
         if users := [place for place in places if _is_of_user(place[0])]:
             return _show(users[-1], folder)
-    # Library code stood in the place of the user's: the flow's line called it.
+    # The innermost line is in library code: use the flow's line that called it.
     for frame, at in walk_stack(None):
         name = frame.f_code.co_filename
         if _is_of_user(name):
@@ -39,15 +35,15 @@ def find_line(error: BaseException, folder: str = "") -> str:
 
 
 def describe(error: BaseException, folder: str = "") -> str:
-    """The kind and the words of an error, and its line."""
+    """Return the type, the text and the line of an error."""
     text = f"{type(error).__name__}: {error}"
-    # What a call raised names the line itself, also when it is replayed.
+    # The error of a call already contains the line, also on replay.
     where = "" if isinstance(error, StepFailedError) else find_line(error, folder)
     return f"{text} ({where})" if where else text
 
 
 def format_traceback(error: BaseException) -> str:
-    """The traceback of an error, with our own frames left out where the user has some."""
+    """Return the traceback of an error, without our own frames if the user's code has some."""
     told = TracebackException.from_exception(error)
     one: TracebackException | None = told
     while one:

@@ -1,4 +1,4 @@
-"""The calls of a flow that need no agent: steps, gates, questions, and what code must not read itself."""
+"""The calls of a flow that need no agent: steps, gates, questions, files, time, random values."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from gatebell.services.runs.run_journal import Branch
 
 _MAX_READ_CHARACTERS = 4_000_000
-# Leaving wakes the run. This is for a harness that was killed.
+# Leaving the session wakes the run. This time is for a harness that was killed.
 _LOOK_AGAIN = timedelta(seconds=5)
 _HAPPENED = "It happened"
 _RUN_IT = "It did not happen: run it"
@@ -52,9 +52,9 @@ _STOP = "Stop the run"
 def step(
     branch: Branch, work: StepWork, label: str, arguments: Any, *, dangerous: bool = False
 ) -> Any:
-    """Do something in the world and record what came of it.
+    """Run a function and record its result.
 
-    A plain step that was interrupted runs again; a dangerous one becomes a question (law 5).
+    An interrupted plain step runs again; a dangerous one becomes a question (law 5).
     """
     call = branch.begin(CallName.STEP, label, to_json_value([arguments, dangerous]))
     if call.over:
@@ -82,7 +82,7 @@ def step(
     try:
         value = to_json_value(done)
     except (TypeError, ValueError, RecursionError) as error:
-        message = f"it ran, but what it returned is no JSON: {error}"
+        message = f"it ran, but its result is not JSON: {error}"
         raise _build_failure(branch, call, error, message) from error
     return branch.drive.record(call, value)
 
@@ -96,9 +96,9 @@ def _build_failure(
 
 
 def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool, FlowCall]:
-    """A dangerous step began and nobody knows whether it ended: a person says.
+    """Ask a person whether an interrupted dangerous step happened.
 
-    Whether it is over, and its record; otherwise it is to be run.
+    Returns whether it is over, and its record; otherwise it must run.
     """
     begun_by = parse_identity(call.owner)
     lives = branch.drive.store.machine.lives(begun_by)
@@ -127,11 +127,11 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
     )
     call = branch.drive.calls[call.path]
     if not is_person(ask.settled_by):
-        # What only a person can know, no agent may answer.
-        return _settle_doubt(branch, ask_anew(branch, call), arguments)
+        # Only a person can know this, so no agent may answer.
+        return _settle_doubt(branch, ask_again(branch, call), arguments)
     what = ask.value["what"]
     if what == _STOP:
-        ask_anew(branch, call)
+        ask_again(branch, call)
         branch.halt(
             f"{journals.describe_call(CallName.STEP, call.label)} was in doubt: {ask.note or _STOP}",
             call,
@@ -142,16 +142,16 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
     return False, call._replace(asked=call.asked + 1)
 
 
-def ask_anew(branch: Branch, call: FlowCall) -> FlowCall:
-    """What was answered is done with: whoever comes to this call again asks again."""
+def ask_again(branch: Branch, call: FlowCall) -> FlowCall:
+    """Return the call ready to ask again: its last answer is no longer used."""
     return branch.drive.put(runs.close_ask(call))
 
 
 def decided_by_person(branch: Branch, call: FlowCall, request: Request) -> Any:
-    """The answer to what only a person can know: an agent's answer is asked about again."""
+    """Return the answer of a person: if an agent answered, ask again."""
     while True:
         ask = answer_to(branch, call, request)
-        call = ask_anew(branch, branch.drive.calls[call.path])
+        call = ask_again(branch, branch.drive.calls[call.path])
         if ask.status != AskStatus.ANSWERED:
             branch.halt(settled_sentence(ask), call)
         if is_person(ask.settled_by):
@@ -168,7 +168,7 @@ def _read_typed(text: str | None) -> Any:
 
 
 def pause(branch: Branch, message: str, more: dict[str, Any]) -> Outcome:
-    """A gate: true when, and only when, a person approves."""
+    """Ask for an approval: true only if a person approves."""
     call = branch.begin(CallName.PAUSE, message, to_json_value([message, more]))
     request = Request(message, AskKind.APPROVAL, **more)
     if call.state == CallState.OPEN and not request.activity:
@@ -177,13 +177,13 @@ def pause(branch: Branch, message: str, more: dict[str, Any]) -> Outcome:
 
 
 def _look_at(branch: Branch, call: FlowCall) -> str:
-    """What a person should look at before they let a run go on."""
+    """Return the context for a person at a gate: folder, conversation and changes."""
     run = branch.drive.run
     said = [f"{one.who}:\n{one.what}" for one in said_before(branch.drive, call.path, "")]
     try:
         changes = branch.drive.needs.workspace.diff(place_of(run)) if run.branch else ""
     except GateError as error:
-        changes = f"They cannot be shown: {error}"
+        changes = f"cannot be shown: {error}"
     parts = [
         f"Workspace: {run.folder}" + (f" (branch {run.branch})" if run.branch else ""),
         *(["Said so far:", *said] if said else []),
@@ -193,14 +193,14 @@ def _look_at(branch: Branch, call: FlowCall) -> str:
 
 
 def ask(branch: Branch, request: Request) -> Outcome:
-    """A question to a person, of any kind."""
+    """Ask a person a question of any kind."""
     if request.secret or has_hidden(request.schema):
-        raise UsageError("a secret cannot stand in a journal: ask for it in a step, with gate.ask")
+        raise UsageError("a journal cannot keep a secret: ask for it in a step, with gate.ask")
     answer = request.session.answer if request.session else request.kind
     name = CallName.PAUSE if answer == AskKind.APPROVAL else CallName.ASK
     arguments = request._asdict()
     if request.session is None:
-        # A journal that was begun before there were sessions still fits.
+        # A journal from before there were sessions still matches.
         del arguments["session"]
     call = branch.begin(name, request.prompt, to_json_value(arguments))
     if request.session and not call.over and not call.ask_id:
@@ -223,16 +223,16 @@ def _ask(branch: Branch, call: FlowCall, request: Request) -> Outcome:
             kept["visits"] = found._asdict()
         drive.record(call, kept)
         call = drive.calls[call.path]
-    # Also of a recorded one: somebody may have died just before.
+    # Also for a recorded call: the process may have died just before this line.
     wait_for_ask.take(drive.store, settled, owner_of(call.run, call.path))
     if "visits" in call.value:
-        # What the flow saw is never computed again (law 5).
+        # A result that the flow saw is never computed again (law 5).
         return outcome_of(settled, settled.value, Visits(**call.value["visits"]))
     return wait_for_ask.outcome(drive.store, settled, settled.value)
 
 
 def answer_to(branch: Branch, call: FlowCall, request: Request) -> Ask:
-    """The settled ask of a call; parks until there is one."""
+    """Return the settled ask of a call; park until there is one."""
     drive = branch.drive
     if call.state not in (CallState.WAITING, CallState.HELD):
         call = open_ask(branch, call, request)
@@ -245,7 +245,7 @@ def answer_to(branch: Branch, call: FlowCall, request: Request) -> Ask:
 
 
 def _await_leaving(branch: Branch, call: FlowCall, ask: Ask) -> None:
-    """Park while a person is in the session: its transcript and its duration are not known yet."""
+    """Park during a visit in the session: transcript and duration are not known yet."""
     drive = branch.drive
     if not visits.is_open(drive.store, ask):
         return
@@ -255,7 +255,7 @@ def _await_leaving(branch: Branch, call: FlowCall, ask: Ask) -> None:
 
 
 def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = "") -> FlowCall:
-    """Ask, once for each call and time it asks: after a crash the same ask is found again."""
+    """Open the ask of a call; after a crash its key finds the same ask again."""
     drive, run = branch.drive, branch.drive.run
     expires, reminds = drive.terms.find_times(
         request.expires_seconds,
@@ -278,7 +278,7 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
         opened = create_ask.ask(drive.store, request, origin, author, key).ask
         if opened.status != AskStatus.CANCELLED:
             break
-        # Withdrawn with the run, before this call knew of it; now somebody has taken the run up.
+        # It was withdrawn when the run ended, and the run was resumed since then.
         call = call._replace(asked=call.asked + 1)
     try:
         return drive.put(call._replace(state=CallState.WAITING, ask_id=opened.id))
@@ -289,8 +289,8 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
 
 
 def _take_answer(branch: Branch, call: FlowCall, ask: Ask) -> Ask:  # noqa: RET503 - halt never returns
-    """An ask that was answered; what a timeout does is the flow's own word."""
-    # What became of a session is its flow's to look at.
+    """Return an answered ask; apply the flow's terms to a timeout."""
+    # The flow itself handles the result of a session.
     if ask.status == AskStatus.ANSWERED or ask.question.kind == AskKind.SESSION:
         return ask
     if ask.status == AskStatus.TIMED_OUT:
@@ -298,13 +298,13 @@ def _take_answer(branch: Branch, call: FlowCall, ask: Ask) -> Ask:  # noqa: RET5
         if terms.on_timeout == FlowTimeout.RETURN or ask.value is not None:
             return ask
         if terms.on_timeout == FlowTimeout.FAIL:
-            branch.drive.fail(call, "TimedOutError", settled_sentence(ask))
+            branch.drive.fail(call, "AskExpiredError", settled_sentence(ask))
             result_of(branch.drive.calls[call.path])
     branch.halt(settled_sentence(ask), call)
 
 
 def read(branch: Branch, path: str) -> str:
-    """The text of a file in the run's folder, as it was when it was read first."""
+    """Return the text of a file in the run's folder, as it was at the first read."""
     call = branch.begin(CallName.READ, path, path)
     if call.over:
         return str(result_of(call))
@@ -318,16 +318,16 @@ def read(branch: Branch, path: str) -> str:
 
 
 def _text(folder: str, wanted: str) -> str:
-    # Not waited for: an agent may have put a pipe there.
+    # Open without waiting: an agent may have put a pipe there.
     descriptor = os.open(wanted, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, encoding="utf-8") as file:
-        # What was opened counts, where the system tells: the name may be a link by now.
+        # Check the opened file if the system allows it: the name may be a link since then.
         opened = f"/proc/self/fd/{descriptor}"
         found = os.path.realpath(opened) if os.path.exists(opened) else wanted
         if os.path.commonpath([folder, found]) != folder:
             raise UsageError(f"{wanted} lies outside of the run's folder")
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise UsageError(f"{wanted} is no file")
+            raise UsageError(f"{wanted} is not a file")
         text = file.read(_MAX_READ_CHARACTERS + 1)
     if len(text) > _MAX_READ_CHARACTERS:
         raise UsageError(f"{wanted} is longer than {_MAX_READ_CHARACTERS} characters")
@@ -335,7 +335,7 @@ def _text(folder: str, wanted: str) -> str:
 
 
 def sleep(branch: Branch, seconds: float) -> None:
-    """Go on after so long; the run needs no process meanwhile."""
+    """Continue after this time; the run needs no process in between."""
     call = branch.begin(CallName.SLEEP, f"{seconds:g} s", seconds)
     if call.over:
         return
@@ -364,7 +364,7 @@ def random(branch: Branch) -> float:
 
 
 def log(branch: Branch, text: str) -> None:
-    """A line for people, written once."""
+    """Write a line for people, once."""
     call = branch.begin(CallName.LOG, text[:200], text)
     if not call.over:
         branch.drive.record(call, text)

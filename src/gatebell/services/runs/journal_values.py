@@ -1,7 +1,7 @@
-"""What a flow's code hands on, as JSON in the journal: signals and answers come back as they were.
+"""Convert values of a flow to JSON for the journal, and back.
 
-Only what stood there as a signal or an answer becomes one again: a value from outside that looks
-like one of our marks is wrapped, and nothing inside a signal is looked at.
+Signals and answers come back as signals and answers. A foreign value that looks like one of our
+marks is wrapped, and nothing inside a signal is converted.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from gatebell.domain.asks.outcomes import (
     Visits,
     outcome as outcome_of,
 )
+from gatebell.domain.phases.records import as_json
 from gatebell.domain.runs import signals
 from gatebell.domain.runs.signals import Signal
 from gatebell.services.asks import wait_for_ask
@@ -27,17 +28,18 @@ _SIGNAL, _ASK, _SESSION, _PLAIN = "$signal", "$ask", "$session", "$plain"
 
 
 def pack(value: Any) -> Any:
-    """As the journal keeps it."""
+    """Return a value as the journal keeps it."""
     return to_json_value(_pack(value))
 
 
 def _pack(value: Any) -> Any:
     if isinstance(value, Signal):
-        return {_SIGNAL: signals.to_json(value)}
+        # `returns=` may have made a class of the value; the journal has its JSON.
+        return {_SIGNAL: signals.to_json(value._replace(value=as_json(value.value)))}
     if isinstance(value, Session):
-        return {_SESSION: {"ask": value.id, "visits": value.visits._asdict()}}
+        return {_SESSION: {"ask": value.ask_id, "visits": value.visits._asdict()}}
     if isinstance(value, Outcome):
-        return {_ASK: value.id}
+        return {_ASK: value.ask_id}
     if isinstance(value, dict):
         inner = {name: _pack(one) for name, one in value.items()}
         return {_PLAIN: inner} if any(str(name).startswith("$") for name in inner) else inner
@@ -47,7 +49,7 @@ def _pack(value: Any) -> Any:
 
 
 def unpack(store: Store, value: Any) -> Any:
-    """As the flow's code gets it, the first time and every time."""
+    """Return a value as the flow's code gets it, at the first time and on replay."""
     if isinstance(value, list):
         return [unpack(store, one) for one in value]
     if not isinstance(value, dict):
@@ -63,7 +65,7 @@ def unpack(store: Store, value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The result of a flow, for people and programs that read it."""
+    """Return the result of a flow as plain JSON."""
     if isinstance(value, Signal):
         return to_json_value(signals.to_json(value))
     if isinstance(value, Approval):

@@ -1,4 +1,4 @@
-"""What people do with runs: start, stop, take up again, fork, signal, delete."""
+"""Start, stop, resume, fork, signal and delete runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gatebell.ports.workspaces import Place, Workspace
     from gatebell.services.runs.claims import Keeper
 
-_BEING_MADE = "its folder is being made; if this stays, that was interrupted: start it anew"
+_BEING_MADE = "its folder is being made. If this stays, making it was interrupted: start a new run"
 _IN_PLACE = "`gate run --in-place` works in the project itself."
 NOT_STARTED = "not started yet: gate resume starts it"
 _YES = ("CONTINUE", "APPROVED", "APPROVE", "YES")
@@ -38,7 +38,7 @@ _NO = ("STOP", "REJECTED", "REJECT", "NO")
 
 
 class RunRequest(NamedTuple):
-    """What somebody wants to run."""
+    """The fields of a new run."""
 
     flow: str
     source: str
@@ -48,9 +48,9 @@ class RunRequest(NamedTuple):
     in_place: bool = False
     with_changes: bool = False
     begin: bool = True
-    """Otherwise it is made and waits for `gate resume`."""
+    """False: create it without starting; it waits for `gate resume`."""
     seen: Mapping[str, str] | None = None
-    """The digests of the flow and its roles, where agents could edit them."""
+    """The digests of the flow and its roles, if agents could edit them."""
 
 
 def start(
@@ -60,14 +60,14 @@ def start(
     caller: Caller,
     keeper: Keeper | None = None,
 ) -> tuple[Run, Place]:
-    """A new run, ready to be driven; and where its agents will work.
+    """Create a run that is ready to be driven; return also the folder of its agents.
 
     With a keeper only this process drives it, while the process lives.
     """
     for path in (request.project, request.source):
         if storable(path) != path:
             raise UsageError(
-                f"{storable(path)} is no text in UTF-8, so it could not be found again: rename it"
+                f"{storable(path)} is not valid UTF-8, so it could not be found again: rename it"
             )
     new = Run(
         id=0,
@@ -91,7 +91,7 @@ def start(
             )
         )
     except GateError as error:
-        # Nothing has happened yet, and there is nothing to take up.
+        # Nothing has happened yet, so there is nothing to resume.
         delete(store, run.id, caller)
         if isinstance(error, NoWorktreeError):
             raise NoWorktreeError(f"{error} {_IN_PLACE}") from None
@@ -112,7 +112,7 @@ def _open(store: Store, run: Run, place: Place, *, begin: bool, keeper: Keeper |
     )
     written = _written(store, RunChange(after), run, keeper if begin else None)
     if written is None:
-        raise RefusedError(f"run {run.id} was changed by somebody else while it was made")
+        raise RefusedError(f"run {run.id} was changed by another process while it was made")
     return written
 
 
@@ -125,14 +125,14 @@ def _written(store: Store, change: RunChange, run: Run, keeper: Keeper | None) -
 def get(store: Store, run_id: int) -> Run:
     run = store.runs.get(run_id)
     if run is None:
-        raise NotFoundError(f"there is no run {run_id}: gate list shows them")
+        raise NotFoundError(f"there is no run {run_id}; gate list shows the runs")
     return run
 
 
 def stop(
     store: Store, run_id: int, caller: Caller, reason: str, task_state: TaskState | None = None
 ) -> Run:
-    """End a run: its agents, its asks, and whoever drives it."""
+    """End a run, its agents, its asks and its driver."""
     while True:
         run = get(store, run_id)
         if run.task:
@@ -145,7 +145,7 @@ def stop(
     for turn in store.runs.turns(run_id):
         if not turn.ended_at and turn.process and not turn.by:
             store.machine.end(parse_identity(turn.process), ("GATE_TURN", turn.id))
-    # What its agents asked while it was being stopped.
+    # Withdraw also the asks that its agents opened while it was being stopped.
     for ask in store.asks.pending_of_run(run_id):
         permit_call.retire(store, ask, caller, why)
     return change.run
@@ -159,11 +159,11 @@ def resume(
     seen: Mapping[str, str] | None = None,
     keeper: Keeper | None = None,
 ) -> Run:
-    """Take up an ended run where it stopped; what waits or runs already is left alone.
+    """Resume an ended run where it stopped; leave a waiting or running one alone.
 
     With a keeper only this process drives it, while the process lives.
     """
-    must_be_a_person(caller, "takes up a run")
+    must_be_a_person(caller, "resumes a run")
     while True:
         run = get(store, run_id)
         if not run.has_ended and not accept:
@@ -172,7 +172,7 @@ def resume(
             _must_be_its_tasks(store, run)
         elif not run.folder:
             raise RefusedError(
-                f"run {run_id} never got a folder to work in: start it anew with gate run, and "
+                f"run {run_id} never got a folder to work in. Start a new one with gate run;  "
                 f"gate delete {run_id} removes it"
             )
         calls = store.runs.calls(run_id)
@@ -188,11 +188,12 @@ def resume(
 
 
 def _must_be_its_tasks(store: Store, run: Run) -> None:
-    """One run works on a task at a time."""
+    """Refuse a run whose task is closed or has a newer run: one run works on a task at a time."""
     task = store.tasks.get(run.task)
     if task and task.run != run.id:
         raise RefusedError(
-            f"run {run.id} worked on {task.id}, which was reopened since: gate task show {task.id}"
+            f"run {run.id} worked on {task.id}, which was reopened since then. "
+            f"See: gate task show {task.id}"
         )
     if task and task.state in (TaskState.CLOSED, TaskState.DEFERRED):
         raise RefusedError(f"{task.id} is {task.state}: gate task reopen {task.id}")
@@ -207,12 +208,12 @@ def fork(
     seen: Mapping[str, str] | None = None,
     keeper: Keeper | None = None,
 ) -> tuple[Run, Place]:
-    """A new run that shares the records before a call, and the folder as it was then."""
-    must_be_a_person(caller, "opens a run from another")
+    """Create a run with the records before a call, and the folder as it was then."""
+    must_be_a_person(caller, "forks a run")
     run, calls = get(store, run_id), store.runs.calls(run_id)
     if run.task:
         raise RefusedError(
-            f"run {run_id} works on {run.task}, and one run does at a time: gate task reopen "
+            f"run {run_id} works on {run.task}, and a task has one run at a time: gate task reopen "
             f"{run.task} works on it again, once it has ended"
         )
     shared = journals.list_shared(calls, path)
@@ -235,7 +236,7 @@ def fork(
     try:
         place = _place_again(workspace, run, calls, path, made)
     except GateError:
-        # Nothing has happened yet, and there is nothing to take up.
+        # Nothing has happened yet, so there is nothing to resume.
         delete(store, made.id, caller)
         raise
     return _open(store, made, place, begin=True, keeper=keeper), place
@@ -251,24 +252,24 @@ def _place_again(
 
 
 def _token(run: Run) -> str:
-    """Tells it from the run that had its number in a store that is gone."""
+    """Return a text that tells this run from one with its number in a deleted store."""
     return run.created_at.isoformat()
 
 
 def _snapshot(workspace: Workspace, run: Run, calls: list[FlowCall], path: str) -> str:
-    """The folder as it was before a call: snapshots are taken before agents work."""
+    """Return the folder as it was before a call: snapshots are taken before agents work."""
     later = [call for call in calls if journals.order(call.path) >= journals.order(path)]
     taken = next((call.snapshot for call in later if call.snapshot), "")
     return taken or workspace.snapshot(place_of(run), run.id, f"{path}-fork")
 
 
 def signal(store: Store, run_id: int, status: str, message: str, caller: Caller) -> Ask:
-    """Give a run the signal it waits for, without anybody's session."""
+    """Give a run the signal that it waits for, without opening its session."""
     must_be_a_person(caller, "signals for a run")
     ask = only_ask(store, run_id)
     given = signals.parse_signal({"status": status, "summary": message})
     if given is None:
-        raise UsageError("a status is a word: DONE, APPROVED, CONTINUE, STOP …")
+        raise UsageError(f"expected a status such as DONE, APPROVED or STOP, got {status!r}")
     caller = caller._replace(via="signal")
     if ask.question.gates:
         if given.status not in (*_YES, *_NO):
@@ -284,12 +285,12 @@ def signal(store: Store, run_id: int, status: str, message: str, caller: Caller)
 
 
 def delete(store: Store, run_id: int, caller: Caller) -> Run:
-    """Forget an ended run; the audit trail keeps what it tells of it."""
+    """Delete an ended run; the audit trail keeps its events."""
     run = get(store, run_id)
     runs.must_be_ended(run)
     told = runs.event(
         EventKind.RUN_DELETED, run, caller.actor, via=caller.via, evidence=caller.evidence
     )
     if not store.runs.delete(run, [told]):
-        raise RefusedError(f"run {run_id} was taken up by somebody else just now")
+        raise RefusedError(f"run {run_id} was just resumed by another process")
     return run

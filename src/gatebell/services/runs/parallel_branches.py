@@ -1,4 +1,4 @@
-"""`parallel`: branches of one flow at once, each with calls of its own."""
+"""`parallel`: branches of one flow that run at once, each with its own calls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _End(NamedTuple):
 
 
 class Stuck(NamedTuple):
-    """What a flow returns when it cannot go on."""
+    """The result of a flow that cannot continue."""
 
     reason: str
 
@@ -53,7 +53,7 @@ def parallel(
     *,
     settle: bool,
 ) -> list[Any]:
-    """The results of all branches, in their order."""
+    """Run all branches; return their results in order."""
     call = branch.begin(CallName.PARALLEL, f"{len(works)} branches", [len(works), settle])
     if call.over:
         return _unpack(branch, call)
@@ -62,7 +62,7 @@ def parallel(
 
 
 def _unpack(branch: Branch, call: FlowCall) -> list[Any]:
-    """What the call gives the flow, the first time and every time."""
+    """Return the result of the call for the flow, at the first time and on replay."""
     values = unpack(branch.drive.store, call.value)
     return list(result_of(call._replace(value=values)))
 
@@ -104,7 +104,7 @@ class _Parallel:
                     self._note(news)
                 self._wake()
         finally:
-            # Not waited for: it ends when the bell rings next.
+            # Not joined: it ends at the next ring of the bell.
             watched.set()
         return self._come_out()
 
@@ -125,7 +125,7 @@ class _Parallel:
                 end = _End(index, error=Halted(value.reason, f"{prefix}{inner.count}"))
             else:
                 end = _End(index, pack(value), inner.over)
-        except BaseException as error:  # the coordinator decides what it means
+        except BaseException as error:  # the coordinator decides about it
             end = _End(index, error=error)
         self._news.put(end)
 
@@ -142,7 +142,7 @@ class _Parallel:
             self._stop.set()
 
     def _watch(self, done: threading.Event) -> None:
-        """Rings when somebody may have answered a parked branch while others work."""
+        """Signal when a parked branch may have its answer while others work."""
         bell = self._drive.store.bell()
         try:
             while not done.is_set():
@@ -152,7 +152,7 @@ class _Parallel:
             bell.close()
 
     def _wake(self) -> None:
-        """Branches whose person or time has come go on, inside this same drive."""
+        """Continue branches whose answer or time has come, in this same drive."""
         if self._stop.is_set():
             return
         store, now = self._drive.store, self._drive.store.now()
@@ -172,7 +172,7 @@ class _Parallel:
 
     def _come_out(self) -> list[Any]:
         failed = [end for end in self._outcomes.values() if end.error]
-        # A branch that was halted because its ask was withdrawn does not hide why.
+        # A branch that was halted by a withdrawn ask does not hide the cause.
         withdrawn = failed and not self._settle and isinstance(self._ended, Halted)
         if self._ended and not withdrawn:
             self._branch.raise_always(self._ended)
@@ -200,13 +200,13 @@ class _Parallel:
         return _unpack(self._branch, self._drive.calls[self._call.path])
 
     def _raise(self, cause: BaseException | None) -> NoReturn:
-        """As a replay raises it, with the branch's own traceback."""
+        """Raise as a replay would, with the branch's own traceback."""
         call = self._drive.calls[self._call.path]
         outcomes = unpack(self._drive.store, call.value)
         raise BranchFailedError(call.error["message"], call.error["paths"], outcomes) from cause
 
     def _withdraw(self) -> None:
-        """What the others still ask, nobody needs to answer any more."""
+        """Withdraw the asks of the other branches."""
         store, caller = self._drive.store, self._drive.needs.caller
         for parked in self._parked.values():
             for call in parked.waiting:

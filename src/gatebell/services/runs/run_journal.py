@@ -1,4 +1,4 @@
-"""The journal of one drive: what was recorded, and every fenced write that adds to it."""
+"""The journal of one drive: the recorded calls, and every fenced write that adds to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gatebell.domain.text.display import storable
 from gatebell.errors import (
     BranchFailedError,
     StepFailedError,
-    StoreTroubleError,
+    StoreError,
     UsageError,
 )
 from gatebell.ports.workspaces import Place
@@ -44,7 +44,7 @@ def place_of(run: Run) -> Place:
 
 
 class Parked(BaseException):
-    """The flow cannot go on here before a person or a time comes; every later call raises it again."""
+    """The flow waits for a person or a time; every later call raises this again."""
 
     def __init__(self, waiting: tuple[FlowCall, ...] = (), wake_at: datetime | None = None) -> None:
         super().__init__("this flow waits for a person")
@@ -53,7 +53,7 @@ class Parked(BaseException):
 
 
 class Halted(BaseException):
-    """The run is stuck at a call: its record does not fit, or nobody answered."""
+    """The run is stuck at a call: its record does not match, or an ask timed out."""
 
     def __init__(self, reason: str, path: str) -> None:
         super().__init__(reason)
@@ -62,19 +62,19 @@ class Halted(BaseException):
 
 
 class Overtaken(BaseException):
-    """Somebody else holds the run now; nothing more may be done here."""
+    """Another process has the run now; nothing more may be done here."""
 
 
 class Unwritable(BaseException):
-    """The store cannot be written, so nothing may be done that would have to be recorded."""
+    """The store cannot be written, so nothing may be done that must be recorded."""
 
-    def __init__(self, problem: StoreTroubleError) -> None:
+    def __init__(self, problem: StoreError) -> None:
         super().__init__(str(problem))
         self.problem = problem
 
 
 class Closing(BaseException):
-    """This process ends; the run goes on in another."""
+    """This process ends; the run continues in another."""
 
 
 class Drive:
@@ -87,7 +87,7 @@ class Drive:
         self.terms = terms
         self.closing = threading.Event()
         self.lost = False
-        """The last write was refused, or the run has ended: nothing may be begun any more."""
+        """Whether the last write was refused or the run has ended: nothing may begin any more."""
         self.lock = threading.RLock()
         self.agents: dict[str, Turn] = {}
         """Turns whose agents work for this drive now."""
@@ -95,11 +95,11 @@ class Drive:
         self.turns = {turn.id: turn for turn in store.runs.turns(run.id)}
 
     def write(self, change: RunChange) -> None:
-        """Write a step, if the run is still ours; proves and extends the claim."""
+        """Write a change if the run is still ours; this proves and extends the claim."""
         with self.lock:
             after = change.run
             if after.state == RunState.RUNNING:
-                # Whoever writes down a call has got further than those who died before.
+                # A recorded call proves progress since the crashes before it.
                 crash_count = 0 if change.calls else after.crash_count
                 lease = None if after.is_kept else self.store.now() + LEASE
                 after = after._replace(lease_until=lease, crash_count=crash_count)
@@ -111,13 +111,13 @@ class Drive:
             self.turns.update({turn.id: turn for turn in change.turns})
 
     def put(self, call: FlowCall, *turns: Turn) -> FlowCall:
-        """Write a call as it stands, with turns of it."""
+        """Write a call and turns of it."""
         with self.lock:
             self.write(RunChange(self.run, (call,), turns))
         return call
 
     def begin_turn(self, call: FlowCall, turns: list[Turn], role: Role) -> None:
-        """Write that an agent is about to be started, with the role and the words it is sent."""
+        """Write that an agent is about to start, with its role and prompt."""
         with self.lock:
             run = self.run._replace(agent=role.name)
             told = runs.turn_began(run, turns[-1], role.digest)
@@ -131,21 +131,22 @@ class Drive:
     def fail(
         self, call: FlowCall, kind: str, message: str, paths: str = "", where: str = ""
     ) -> None:
-        """`paths`: the calls beneath it that failed, to be tried again with it.
+        """Record a failed call.
 
-        `where`: the line of the user's code that failed.
+        `paths`: the failed calls below it, to be tried again with it. `where`: the line of the
+        user's code that failed.
         """
         error = {"kind": kind, "message": message, "paths": paths, "where": where}
         with self.lock:
             self.write(runs.fail(self.run, call, error, self.store.now()))
 
     def look_again(self) -> None:
-        """People write turns, too: those who joined a session since the drive began."""
+        """Read the turns again: people who joined a session write turns too."""
         with self.lock:
             self.turns.update({turn.id: turn for turn in self.store.runs.turns(self.run.id)})
 
     def all_turns(self) -> list[Turn]:
-        """As they are now: other branches add to them."""
+        """Return a copy of the turns: other branches add to them."""
         with self.lock:
             return list(self.turns.values())
 
@@ -154,7 +155,7 @@ class Drive:
 
 
 class Branch:
-    """A line of calls: the flow itself, or one branch of a `parallel` call."""
+    """A sequence of calls: the flow itself, or one branch of a `parallel` call."""
 
     def __init__(
         self, drive: Drive, prefix: str = "", stops: Sequence[threading.Event] = ()
@@ -162,17 +163,17 @@ class Branch:
         self.drive = drive
         self.prefix = prefix
         self.stops = stops
-        """One of them is set when a branch beside this one, or beside one around it, has failed."""
+        """One of these is set when a branch beside this one, or beside an outer one, has failed."""
         self.count = 0
         self.thread = threading.get_ident()
         self.over: BaseException | None = None
         self.swallowed = 0
-        """How often the flow's code went on as if it had not been ended."""
+        """How often the flow's code continued although it was ended."""
         self.step: FlowCall | None = None
-        """The step that runs now; it may make no calls of its own."""
+        """The running step; it may not make calls of its own."""
 
     def begin(self, name: CallName, label: str, arguments: Any) -> FlowCall:
-        """The record of the next call, or a new one that is not written yet."""
+        """Return the record of the next call, or a new one that is not written yet."""
         if threading.get_ident() != self.thread:
             raise UsageError(f"{name}() was called on a thread of its own: use parallel()")
         if self.over:
@@ -197,19 +198,19 @@ class Branch:
         return found
 
     def _insist(self, end: BaseException) -> NoReturn:
-        """End the flow once more. Code that catches everything in a loop must not burn the machine."""
+        """End the flow again; a loop that catches everything must not use all of the CPU."""
         self.swallowed += 1
         if self.swallowed > _MAX_SWALLOWED:
             threading.Event().wait(_PAUSE_SECONDS)
         raise end
 
     def raise_always(self, end: BaseException) -> NoReturn:
-        """From now on every call in this branch raises this: no `finally` may start work."""
+        """Make every later call of this branch raise this: no `finally` may start work."""
         self.over = end
         raise end
 
     def come_out(self) -> None:
-        """The code has ended; if it swallowed what ended it before, that still counts."""
+        """Raise the earlier end again if the flow's code swallowed it."""
         if self.over:
             raise self.over
 
@@ -224,11 +225,11 @@ class Branch:
 
 
 def folder_of(branch: Branch, path: str) -> str:
-    """Where the agents of a run work; halts when that is gone, or leads elsewhere since."""
+    """Return the folder of the run's agents; halt if it is gone or leads elsewhere."""
     run = branch.drive.run
     if os.path.realpath(run.folder) != run.folder or not os.path.isdir(run.folder):
         branch.halt_at(
-            f"The folder of this run is gone, or a link now: {run.folder}. Put it back, then: "
+            f"The folder of this run is gone or is now a link: {run.folder}. Put it back, then: "
             f"gate resume {run.id}",
             path,
         )
@@ -236,22 +237,22 @@ def folder_of(branch: Branch, path: str) -> str:
 
 
 current: ContextVar[Branch] = ContextVar("current")
-"""The branch that the calls of a flow's code belong to, on each thread of its own."""
+"""The branch of the current thread, to which the calls of a flow's code belong."""
 
 
 def result_of(call: FlowCall) -> Any:
-    """What a call that is over gives the flow, the first time and every time."""
+    """Return the result of a finished call for the flow, at the first time and on replay."""
     if call.state != CallState.FAILED:
         return call.value
     if call.name == CallName.PARALLEL:
         raise BranchFailedError(call.error["message"], call.error["paths"], call.value)
-    # A journal that was begun before lines were kept has none.
+    # An older journal has no lines.
     where = call.error.get("where", "")
     raise StepFailedError(call.error["kind"], call.error["message"], call.path, where)
 
 
 def to_json_value(value: Any) -> Any:
-    """A value as JSON gives it back, so that live and replayed code see the same."""
+    """Return a value as JSON gives it back, so that live and replayed code see the same."""
     import json
 
     return json.loads(json.dumps(value, allow_nan=False, default=_refuse))
@@ -270,7 +271,7 @@ def waiting_asks(drive: Drive, calls: tuple[FlowCall, ...]) -> list[Ask]:
 
 
 def said_before(drive: Drive, path: str, since: str) -> list[Said]:
-    """What agents and people said in the calls before this one and after another."""
+    """Return the words of agents and people in the calls between two calls."""
     told = []
     for call in sorted(drive.calls.values(), key=lambda call: journals.order(call.path)):
         if call.state != CallState.RECORDED or not journals.is_before(call.path, path):

@@ -1,4 +1,4 @@
-"""What a run is made of. Where agents work in the project itself, only what a person saw counts."""
+"""Check that a person has seen the flow and the roles of a run, if its agents can edit them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def role(name: str) -> str:
 
 
 def must_be_seen(branch: Branch, part: str, digest: str, path: str) -> None:
-    """Halt when the flow or a role is another than when a person last started or resumed the run.
+    """Halt if the flow or a role changed since a person last started or resumed the run.
 
-    Agents with a folder of their own cannot edit it; those in the project could write themselves
-    another role, or take a gate out of the flow.
+    Agents in their own folder cannot edit it. Agents in the project could write themselves another
+    role, or remove a gate from the flow.
     """
     run = branch.drive.run
     if run.branch:

@@ -1,4 +1,4 @@
-"""Making the folder of a run ready before its flow begins."""
+"""Prepare the folder of a run before its flow begins."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STOP = "Stop the run"
 
 
 def ask_after_crashes(branch: Branch) -> None:
-    """A run at which one driver after another dies must not take all of them with it."""
+    """Ask a person after several crashes in a row: a run must not kill every worker."""
     drive, run = branch.drive, branch.drive.run
     call = drive.calls.get(_CRASHES) or FlowCall(
         run.id, _CRASHES, CallName.DRIVER, "", "", drive.store.now()
@@ -42,7 +42,7 @@ def ask_after_crashes(branch: Branch) -> None:
 
 
 def settle_in(branch: Branch) -> None:
-    """Copy and prepare what the agents need, once; where that fails, a person is asked."""
+    """Prepare the folder for the agents once; if that fails, ask a person."""
     move_in(branch)
     drive, run = branch.drive, branch.drive.run
     if not run.branch:
@@ -58,7 +58,7 @@ def settle_in(branch: Branch) -> None:
             "The folder of this run could not be set up. What now?",
             AskKind.CHOICE,
             options=(_AGAIN, _WITHOUT, _STOP),
-            # Not as its context: asked again after a crash, the trouble may read otherwise.
+            # Not as context of the ask: after a crash the text of the error may differ.
             activity=problem,
         )
         what = decided_by_person(branch, call, request)
@@ -76,5 +76,5 @@ def _problem(branch: Branch) -> str:
 
 
 def moved_in(run: Run, place: Place) -> Run:
-    """The run with the folder that its agents work in."""
+    """Return the run with the folder of its agents."""
     return run._replace(folder=place.folder, root=place.root, branch=place.branch, base=place.base)

@@ -1,4 +1,4 @@
-"""The session of an ask: a person opens it, works the question out, and leaves it."""
+"""The session of an ask: a person opens it, works on the question, and leaves it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.sessions import changes, session_prompt, visits as rules
 from gatebell.domain.sessions.visits import FAILED, GRACE_SECONDS, Terms, Visit
 from gatebell.domain.text.display import storable
-from gatebell.errors import AlreadySettledError, RefusedError, TimedOutError, UsageError
+from gatebell.errors import AlreadySettledError, AskExpiredError, RefusedError, UsageError
 from gatebell.ports.results import Done
 from gatebell.services.asks import create_ask
 from gatebell.services.sessions import visit_session, visits
@@ -32,20 +32,35 @@ if TYPE_CHECKING:
 
 _MAX_TRANSCRIPT_CHARACTERS = 4_000_000
 _SOON_SECONDS = 3.0
-# Ctrl+C is how people leave many a program.
+# People leave many programs with Ctrl+C.
 _INTERRUPTED = (-signal.SIGINT, 128 + signal.SIGINT)
 
 
 class AskVisit(NamedTuple):
-    """The session of an ask in a person's hands."""
+    """A person's visit in the session of an ask."""
 
     ask: Ask
     visit: Visit
     terms: Terms
     goes_on: bool
-    """There is a conversation already, and it is resumed."""
+    """Whether an existing conversation is resumed."""
     seconds_left: float | None
-    """Until its time is up, where it is limited."""
+    """Until the time limit, if there is one."""
+
+    @property
+    def visit_id(self) -> str:
+        """The visit's id; all programs of the session carry it in GATE_TURN."""
+        return self.visit.id
+
+    @property
+    def session_id(self) -> str:
+        """The conversation's id, as `PROGRAM/ID`."""
+        return self.visit.conversation
+
+    @property
+    def session(self) -> str:
+        """The part of the conversation's id that its program knows; empty before it is known."""
+        return self.visit.session
 
     @property
     def cwd(self) -> str:
@@ -58,7 +73,7 @@ class AskVisit(NamedTuple):
 
 
 class AskSession:
-    """The session of an ask; a new conversation is with this program and has this id."""
+    """The session of an ask; `cli` and `session` are for a new conversation."""
 
     def __init__(self, cli: str, session: str) -> None:
         self._new, self._goes_on = (cli, session), False
@@ -72,7 +87,9 @@ class AskSession:
             return None
         self._seconds_left = rules.seconds_left(terms, earlier, now)
         if self._seconds_left == 0:
-            raise TimedOutError(f"the time of {ask.id} is used up: gate answer {ask.id}")
+            raise AskExpiredError(
+                f"the time limit of {ask.id} is used up. Answer it: gate answer {ask.id}"
+            )
         begun = rules.conversation(terms, earlier, self._new[0])
         self._goes_on = begun is not None
         cli, session = begun or self._new
@@ -100,7 +117,7 @@ class AskSession:
 def _find_terms(ask: Ask, caller: Caller) -> Terms:
     question, origin = ask.question, ask.origin
     if question.session is None:
-        raise UsageError(f"{ask.id} is no session: answer it with gate answer {ask.id}")
+        raise UsageError(f"{ask.id} is not a session. Answer it: gate answer {ask.id}")
     if not ask.pending:
         raise AlreadySettledError(settled_sentence(ask))
     if reason := why_not(question.requirement, origin.started_by, origin.session, caller):
@@ -109,9 +126,9 @@ def _find_terms(ask: Ask, caller: Caller) -> Terms:
 
 
 def open_visit(store: Store, ask_id: str, caller: Caller, cli: str, session: str) -> AskVisit:
-    """Take the session of an ask; RefusedError says who has it.
+    """Take the session of an ask; RefusedError names the holder.
 
-    A new conversation is with this program and has this id; one that was begun goes on.
+    `cli` and `session` are for a new conversation; an existing one continues.
     """
     return visit_session.open_visit(store, ask_id, caller, AskSession(cli, session))
 
@@ -134,9 +151,9 @@ def close_visit(
     session: str = "",
     seconds: float | None = None,
 ) -> Ask:
-    """Give the session back, with how it ended; the ask as it is after that.
+    """Give the session back with its end; return the ask after that.
 
-    `seconds` is how long it was, where the visitor's program measured that.
+    `seconds` is the duration that the visitor's program measured, if it did.
     """
     now = store.now()
     closed = visit._replace(
@@ -151,10 +168,10 @@ def close_visit(
     def close(ask: Ask) -> Change | None:
         kept = store.asks.visit(visit.id)
         if kept and kept.ended_at:
-            # Another process found it lost and closed it: its asker may have it by now.
+            # Another process found it lost and closed it. Its asker may have the result already.
             return None
         terms = ask.question.session
-        assert terms, "a sitting is one of a session ask"
+        assert terms, "a visit needs a session ask"
         earlier = [one for one in store.asks.visits(ask.id) if one.id != visit.id]
         failed = rules.failures([*earlier, closed])
         given_up = end == FAILED and 0 < terms.max_attempts <= failed
@@ -184,21 +201,21 @@ def leave(
     problem: str,
     seconds: float,
 ) -> tuple[Ask, Visit]:
-    """Close a visit in one of our programs, with what its log tells; the ask and the visit then.
+    """Close a visit in one of our programs, with the content of its log; return ask and visit.
 
-    `ended` is None where the program could not be opened; `trouble` says why. `seconds` is how
-    long it lasted.
+    `ended` is None if the program could not be opened; `problem` is the reason. `seconds` is the
+    duration of the visit.
     """
     visit, mark = ask_visit.visit, session_prompt.mark(ask_visit.ask.id)
     session = visit.session or host.found_session(mark, visit.started_at)
     talk = visits.talk(store, host, session, visit.ask_id, visit.started_at)
-    # A command has no log that tells what was said in it.
+    # A command has no log of the conversation.
     said = bool(talk.said) if talk else seconds > _SOON_SECONDS
     end = FAILED if problem else VisitEnd.LEFT
     if ended:
         end, problem = _judge_end(ended, talk, said, visit.cli)
     if end == FAILED and not said and not ask_visit.goes_on:
-        # Nothing was begun, so the next attempt may take another program.
+        # No conversation began, so the next attempt may use another program.
         visit, session = visit._replace(session=""), ""
     words = ""
     if ask_visit.terms.capture_transcript:
@@ -209,11 +226,11 @@ def leave(
 
 
 def _judge_end(ended: ProgramEnd, talk: Talk | None, said: bool, cli: str) -> tuple[VisitEnd, str]:
-    """How the visit ended, and why if it failed."""
-    if ended.why or ended.told:
+    """Return how the visit ended, and the reason if it failed."""
+    if ended.why or ended.signalled:
         return VisitEnd(ended.why) if ended.why else VisitEnd.LEFT, ""
     if talk and talk.problem:
-        return FAILED, f"{cli} could not talk: {talk.problem}"
+        return FAILED, f"{cli} could not start a conversation: {talk.problem}"
     if ended.code in _INTERRUPTED:
         return VisitEnd.LEFT, ""
     if ended.code < 0:
@@ -224,7 +241,7 @@ def _judge_end(ended: ProgramEnd, talk: Talk | None, said: bool, cli: str) -> tu
 
 
 def find_proposal(store: Store, ask: Ask, host: Host) -> Proposal | None:
-    """What the conversation suggests, from all visits of the ask."""
+    """Return the answer that the conversation suggests, from all visits of the ask."""
     earlier = store.asks.visits(ask.id)
     session = next((one.session for one in reversed(earlier) if one.session), "")
     talk = visits.talk(store, host, session, ask.id, earlier[0].started_at)
@@ -234,8 +251,8 @@ def find_proposal(store: Store, ask: Ask, host: Host) -> Proposal | None:
 
 
 def fail(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
-    """A person says that nothing will come of a session: its asker gets `failed`."""
+    """Let a person give up a session: its asker gets `failed`."""
     must_be_a_person(caller, "gives a session up")
     if create_ask.get(store, ask_id).question.kind != AskKind.SESSION:
-        raise UsageError(f"{ask_id} is no session: gate cancel {ask_id}")
+        raise UsageError(f"{ask_id} is not a session. Cancel it: gate cancel {ask_id}")
     return create_ask.cancel(store, ask_id, caller._replace(via=FAILED), reason)

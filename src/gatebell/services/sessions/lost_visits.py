@@ -1,6 +1,7 @@
-"""Visits whose holders died. No process tells of their end, so each command that looks closes them.
+"""Close visits whose holders died.
 
-Until then the deadline of the ask leaves the visitor hours of time, and its asker waits for both.
+No process reports their end, so each command that reads asks closes them. Until then the deadline
+of the ask leaves the visitor hours of time, and the asker waits for both.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ if TYPE_CHECKING:
 
 
 def is_visited(store: Store, ask: Ask) -> bool:
-    """Whether a visit in the session of an ask is open, and may be lost at any moment."""
+    """Return whether a visit in the session of an ask is open; it may be lost at any moment."""
     return bool(open_visits(store, ask))
 
 
 def open_visits(store: Store, ask: Ask) -> list[Visit | Turn]:
-    """The visits in the session of an ask that are not closed, whether or not they are lost."""
+    """Return the visits in the session of an ask that are not closed, lost or not."""
     return [*_visits(store, ask), *_turns(store, ask)]
 
 
 def open_visits_of_run(store: Store, run_id: int) -> list[Visit | Turn]:
-    """The visits in the sessions of a run that are not closed, whether or not they are lost."""
+    """Return the visits in the sessions of a run that are not closed, lost or not."""
     found = [(one, store.asks.get(one.ask_id)) for one in store.asks.open_visits()]
     visits = [one for one, ask in found if ask and run_of(ask.origin.owner) == run_id]
     return [*visits, *(turn for turn in store.runs.list_joined_turns() if turn.run == run_id)]
 
 
 def close_lost(store: Store, ask: Ask) -> Ask:
-    """The ask after its lost visit was closed, if there is one."""
-    # Read after the ask: if the holder leaves meanwhile, the version of the ask does not fit.
+    """Close the lost visit of an ask, if there is one; return the ask."""
+    # Read after the ask: if the holder leaves in between, the version of the ask does not match.
     visits, turns = _visits(store, ask), _turns(store, ask)
     for visit in visits:
         _close_if_lost(store, ask, visit)
@@ -56,11 +57,11 @@ def close_all_lost(store: Store) -> None:
 
 
 def _close_if_lost(store: Store, ask: Ask, visit: Visit) -> None:
-    """Close a visit in the session of an ask; what was said stays in the agent's log."""
+    """Close a lost visit in the session of an ask; the agent's log keeps the conversation."""
     if presence.holds(store, visit):
         return
     lost = visit._replace(ended_at=store.now(), end=LOST)
-    # After a conflict the next look closes it.
+    # After a conflict, the next look closes it.
     store.asks.change(changes.close_visit(ask, lost, "gate", given_up=False), ask.version)
     store.machine.leave_visit(visit.id)
 

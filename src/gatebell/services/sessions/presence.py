@@ -1,8 +1,8 @@
-"""Proof that a person's visit still has its holder: in an ask's session, or in one of a run.
+"""Prove that a person's visit still has its holder, in the session of an ask or of a run.
 
-The holder's process number proves it within one container. Other containers of the same machine
-count their processes anew. There a lock proves it: the holder keeps a file locked, and the
-kernel unlocks that file when the last process that has it open ends.
+Within one container the process number of the holder proves it. Other containers on the machine
+have their own process numbers. There a lock proves it: the holder keeps a file locked, and the
+kernel unlocks it when the last process that has it open ends.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def lives(store: Store, visit: Visit | Turn) -> bool:
-    """Whether the process that opened a visit lives, in this container or another one."""
+    """Return whether the process that opened a visit is alive, in this container or another."""
     identity, machine = parse_identity(visit.process), store.machine
     if machine.is_elsewhere(identity):
         return machine.is_visit_held(visit.id)
@@ -26,12 +26,12 @@ def lives(store: Store, visit: Visit | Turn) -> bool:
 
 
 def holds(store: Store, visit: Visit | Turn) -> bool:
-    """Whether an open visit has its holder, or processes that the holder left behind."""
+    """Return whether an open visit has its holder, or processes that the holder left behind."""
     return lives(store, visit) or bool(store.machine.find_marked(("GATE_TURN", visit.id)))
 
 
 def orphans(store: Store, visit: Visit | Turn) -> list[str]:
-    """The number and command of each process that outlives the holder of an open visit."""
+    """Return number and command of each process that outlives the holder of an open visit."""
     if visit.ended_at or lives(store, visit):
         return []
     return [
@@ -39,7 +39,7 @@ def orphans(store: Store, visit: Visit | Turn) -> list[str]:
     ]
 
 
-def sits_in(store: Store, cli: str, session: str) -> Visit | None:
-    """The visit that has this conversation open through a session ask."""
+def find_visitor(store: Store, cli: str, session: str) -> Visit | None:
+    """Return the visit that has this conversation open through a session ask."""
     found = store.asks.holder(cli, session)
     return found if found and holds(store, found) else None

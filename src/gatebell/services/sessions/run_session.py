@@ -15,7 +15,7 @@ from gatebell.domain.runs.runs import RunChange, Turn
 from gatebell.domain.sessions import changes, joined_sessions
 from gatebell.domain.sessions.proposals import AGENT, Proposal
 from gatebell.domain.sessions.visits import VIA
-from gatebell.errors import AlreadySettledError, GateError, StoreTroubleError
+from gatebell.errors import AlreadySettledError, GateError, StoreError
 from gatebell.ports.agents import Order
 from gatebell.ports.results import Done
 from gatebell.services.asks import answer_ask, ask_messages, create_ask
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class RunVisit(NamedTuple):
-    """The session of a run's agent in a person's hands, and what opens it in their terminal."""
+    """A person's visit in the session of a run's agent, and the command that opens it."""
 
     turn: Turn
     ask: Ask
@@ -42,19 +42,19 @@ class RunVisit(NamedTuple):
     """Whether a new signal of the agent settles the ask."""
     words: list[str]
     environ: dict[str, str]
-    """For the program, beside the environment of this process."""
+    """Added to the environment of this process for the program."""
     cwd: str
 
 
 class Left(NamedTuple):
-    """What came of a visit."""
+    """The result of a visit."""
 
     ask: Ask
-    """As it is now."""
+    """The ask after the visit."""
     signal: Signal | None = None
-    """What the agent signalled in the session."""
+    """The signal that the agent gave in the session."""
     problem: GateError | None = None
-    """Why the signal did not settle the ask."""
+    """The reason why the signal did not settle the ask."""
 
 
 class RunSession:
@@ -95,11 +95,11 @@ class RunSession:
         path = files.prepare(run.folder, visit.role, self._told.id)
         environ = signals.signal_environ(run.id, visit.id, path)
         words = self._find_words(visit, environ)
-        # One at a time: the file of a visit that another process has just begun must stay.
+        # One at a time: the file of a visit that another process just began must stay.
         with store.machine.join_alone():
             if store.runs.holder(visit.cli, visit.session):
                 return None
-            # Before the write: a process that is killed in between must leave no old signal.
+            # Before the write: if this process is killed in between, no old signal may remain.
             files.remove(run.folder, self._told.role, self._told.id)
             if not store.runs.change(joined_sessions.join(run, visit, caller), run):
                 return None
@@ -107,10 +107,10 @@ class RunSession:
         return RunVisit(visit, ask, self._settles, words, environ, run.folder)
 
     def _find_words(self, visit: Turn, environ: dict[str, str]) -> list[str]:
-        """The command that opens the session."""
+        """Return the command that opens the session."""
         run, role = self._run, self._needs.roles.find(self._run, visit.role)
         if role.cli != visit.cli:
-            # The role was given to another program since; the session is still this one's.
+            # The role may have another program since then, but the session belongs to the old one.
             role = role._replace(cli=visit.cli, model="", arguments=())
         order = Order(
             turn_id=visit.id,
@@ -127,19 +127,19 @@ class RunSession:
 
 
 def open_visit(store: Store, needs: RunDependencies, ask_id: str, caller: Caller) -> RunVisit:
-    """Take the session that an ask of a run belongs to; RefusedError says who has it."""
+    """Take the session of a run's ask; RefusedError names the holder."""
     return visit_session.open_visit(store, ask_id, caller, RunSession(needs))
 
 
 def _hold(store: Store, turn: Turn) -> None:
-    """Keep the ask from expiring while a person is in the session: a signal there must count."""
+    """Keep the ask from expiring during the visit: a signal there must count."""
     while change := changes.hold_open(create_ask.get(store, turn.ask_id), turn, MAY_STAY_SECONDS):
         if isinstance(store.asks.change(change, change.ask.version - 1), Done):
             return
 
 
 def _let_go(store: Store, turn: Turn) -> None:
-    """They have left: the deadline from before counts again."""
+    """Restore the earlier deadline after the visit."""
     said = [entry.event for entry in store.audit.of_subject(turn.ask_id)]
     held = [
         event.content["before"]
@@ -153,10 +153,10 @@ def _let_go(store: Store, turn: Turn) -> None:
 
 
 def take_back(store: Store, turn: Turn) -> None:
-    """Close the session of somebody whose process died.
+    """Close the session of a visitor whose process died.
 
-    A signal by the tool or the file counts, for its agent was told so. Last words do not: who
-    knows whether they were the last.
+    A signal by tool or file counts, because the agent was promised that. Last words do not: they
+    may be incomplete.
     """
     evidence = {"turn": turn.id, "process": turn.process}
     holder = Caller(turn.by, False, VIA, None, evidence)
@@ -175,7 +175,7 @@ def leave(store: Store, visit: RunVisit, caller: Caller, hosts: Hosts | None = N
 
 
 def _read_talk(turn: Turn, hosts: Hosts) -> Talk | None:
-    """What was said in a joined session; None where its program keeps no log that can be read."""
+    """Return the conversation of a joined session; None if its program keeps no readable log."""
     try:
         return hosts.open(turn.cli).talk(turn.session, turn.started_at)
     except GateError:
@@ -183,7 +183,7 @@ def _read_talk(turn: Turn, hosts: Hosts) -> Talk | None:
 
 
 def find_proposal(visit: RunVisit, left: Left, hosts: Hosts) -> Proposal | None:
-    """What the agent signalled at a gate, or else what the talk suggests."""
+    """Return the agent's signal at a gate, or else the answer that the conversation suggests."""
     if left.signal:
         return Proposal(left.signal.status, AGENT, left.signal.own_words or left.signal.status)
     return visits.propose_answer(left.ask.question, _read_talk(visit.turn, hosts))
@@ -192,11 +192,11 @@ def find_proposal(visit: RunVisit, left: Left, hosts: Hosts) -> Proposal | None:
 def _give_back(
     store: Store, turn: Turn, caller: Caller, actor: str, words: str, reason: str
 ) -> Left:
-    """Close a joined turn, and settle its ask in the same write where its agent has reported."""
+    """Close a joined turn, and settle its ask in the same write if its agent has reported."""
     run = manage_runs.get(store, turn.run)
     turn = store.runs.turn(turn.id) or turn
     if turn.ended_at:
-        # Somebody else took it back just now.
+        # Another process took it back just before.
         return Left(create_ask.get(store, turn.ask_id))
     told = joined_sessions.told_in(turn, store.runs.turns(run.id))
     text = store.machine.signal_files.read(run.folder, told.role, told.id)
@@ -207,7 +207,7 @@ def _give_back(
         or not ask.pending
         or not joined_sessions.is_agents(ask, store.runs.calls(run.id))
     ):
-        # It does not count, now or later: whoever resumes the run must not find it.
+        # The signal does not count, now or later: a resumed run must not find it.
         _close(store, turn, None, actor, reason)
         late = signal is not None and not ask.pending
         return Left(ask, signal, AlreadySettledError(settled_sentence(ask)) if late else None)
@@ -221,8 +221,8 @@ def _give_back(
         left = Left(answer_ask.answer(store, ask.id, caller, Given(value), leaving)[1], signal)
         store.machine.leave_visit(turn.id)
         return left
-    except StoreTroubleError:
-        # Nothing is lost: the turn stays open, and is taken back once its holder is gone.
+    except StoreError:
+        # Nothing is lost: the turn stays open, and is taken back when its holder is gone.
         raise
     except GateError as error:
         _close(store, turn, None, actor, reason)
@@ -247,7 +247,7 @@ def _passed_on(store: Store, turn: Turn, ask: Ask, signal: Signal, caller: Calle
 
 
 def _pass_on(store: Store, turn: Turn, ask: Ask, signal: Signal, caller: Caller) -> Ask:
-    """The agent still needs a person: what it asks now stands under its first question."""
+    """Add the agent's new question as a message below its first one: it still needs a person."""
     if signal.question_text in ("", ask.question.prompt):
         return ask
     seen = Sighting(turn.cli, turn.session, f"it is the agent of run {turn.run}")

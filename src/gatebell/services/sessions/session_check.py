@@ -1,4 +1,4 @@
-"""Checks what a session needs when it is asked for: its folder, its file, its conversation."""
+"""Check the folder, the file and the conversation that a session needs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,9 @@ _KEEPING_LOGS = ("claude", "codex")
 
 
 def check_terms(terms: Terms, folder: str, hosts: Hosts) -> None:
-    """Refuse a session whose folder, file or conversation is not there.
+    """Refuse a session whose folder, file or conversation does not exist.
 
-    Args:
-        terms: the session that is asked for
-        folder: where it is asked from
-        hosts: the programs that know conversations
-
-    Raises:
-        UsageError: with the name of the field.
+    Raises UsageError with the name of the field. `folder` is the folder of the asker.
     """
     cwd, config = os.path.join(folder, terms.cwd), os.path.join(folder, terms.mcp_config)
     if terms.cwd and not os.path.isdir(cwd):

@@ -1,7 +1,7 @@
-"""A person opens an agent's session and has it alone until they leave.
+"""Open an agent's session for one person, until that person leaves.
 
-The session belongs to an ask (`ask_session`) or to the agent of a run (`run_session`). Here is the
-part that both share. What differs is an object: which visit would begin, and how it is written.
+The session belongs to an ask (`ask_session`) or to the agent of a run (`run_session`). This is the
+part that both share. They differ in which visit begins, and how it is written.
 """
 
 from __future__ import annotations
@@ -33,34 +33,33 @@ if TYPE_CHECKING:
         """The session of an ask, or of a run's agent."""
 
         def find(self, store: Store, ask: Ask, caller: Caller) -> EitherVisit | None:
-            """The visit that this person would begin; None: look at the ask once more.
+            """Return the visit that this person would begin; None: read the ask again.
 
-            Raises:
-                GateError: They may not, or there is no session to open.
+            Raises GateError if the person may not open it, or there is no session to open.
             """
             ...
 
         def enter(
             self, store: Store, ask: Ask, visit: EitherVisit, caller: Caller
         ) -> Opened_co | None:
-            """Write the visit; None where another process was faster."""
+            """Write the visit; None if another process was faster."""
             ...
 
 
 MAY_STAY_SECONDS = 8 * 3600.0
-"""How long a deadline waits for a visitor whose time nobody limited."""
+"""How long a deadline waits for a visitor without a time limit."""
 
 
 class ProgramEnd(NamedTuple):
-    """How a program ended that a person had in their terminal."""
+    """How a program ended that a person had in the terminal."""
 
     code: int
     """Negative: the signal that ended it."""
     process: Identity
     why: str = ""
-    """The reason why gate ended it, if gate did."""
-    told: int = 0
-    """The signal by which gate itself was told to end meanwhile, and passed on."""
+    """The reason if gate ended it."""
+    signalled: int = 0
+    """The signal that asked gate to end during the visit, and that gate passed on."""
 
 
 def open_visit(
@@ -68,9 +67,8 @@ def open_visit(
 ) -> Opened_co:
     """Take a session for a person.
 
-    Raises:
-        AgentRefusedError: The caller is an agent.
-        RefusedError: Somebody else has the session; it says who.
+    Raises AgentRefusedError if the caller is an agent, and RefusedError with the name of the holder
+    if another person has the session.
     """
     must_be_a_person(caller, "opens an agent's session")
     while True:
@@ -78,7 +76,7 @@ def open_visit(
         visit = session.find(store, ask, caller)
         if visit is None or _has_closed_lost(store, ask.id, visit.cli, visit.session):
             continue
-        # Before it is written: from then on each process sees that its holder lives.
+        # Lock before the write: after it, each process must see that the holder lives.
         store.machine.enter_visit(visit.id)
         opened = None
         try:
@@ -91,9 +89,9 @@ def open_visit(
 
 
 def _has_closed_lost(store: Store, ask_id: str, cli: str, session: str) -> bool:
-    """Whether the holder of a conversation was gone, so that their visit was closed just now.
+    """Return whether the holder of a conversation was gone and their visit was closed now.
 
-    A conversation has one holder, be it through an ask or in a run.
+    A conversation has one holder, through an ask or in a run.
     """
     if visit := store.asks.holder(cli, session):
         must_be_left(store, visit, visit.ask_id)
@@ -109,7 +107,7 @@ def _has_closed_lost(store: Store, ask_id: str, cli: str, session: str) -> bool:
 
 
 def must_be_left(store: Store, holder: Visit | Turn, ask_id: str) -> None:
-    """RefusedError names the holder of a session, or the processes that outlive the holder."""
+    """Refuse a session that has a holder, or processes that outlive the holder; name them."""
     orphans = presence.orphans(store, holder)
     if orphans or presence.lives(store, holder):
         raise RefusedError(visits.describe_holder(holder, ask_id, orphans, store.now()))

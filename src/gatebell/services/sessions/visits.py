@@ -1,6 +1,6 @@
-"""People's visits in the session of an ask: whether one is open, and what they came to.
+"""People's visits in the session of an ask: whether one is open, and their results.
 
-The asker gets nothing before the last visit has ended. After that nothing about them changes.
+The asker gets nothing before the last visit has ended. After that the results never change.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 _MAX_TRANSCRIPT_CHARACTERS = 1_000_000
-_NOTHING_SAID = "its log held no words when the result was handed over"
+_NOTHING_SAID = "its log was empty when the result was handed over"
 
 
 def is_open(store: Store, ask: Ask) -> bool:
-    """Whether a person is in the session of an ask now."""
+    """Return whether a person is in the session of an ask now."""
     if ask.question.kind != AskKind.SESSION:
         return False
     return any(not one.ended_at and presence.holds(store, one) for one in store.asks.visits(ask.id))
 
 
 def list_visits(store: Store, ask_id: str) -> list[Visit]:
-    """Every visit in the session of an ask; one whose process died is lost, closed or not."""
+    """Return every visit in the session of an ask; one whose process died counts as lost."""
     found = store.asks.visits(ask_id)
     return [
         one if one.ended_at or presence.holds(store, one) else one._replace(end=LOST)
@@ -48,24 +48,24 @@ def list_visits(store: Store, ask_id: str) -> list[Visit]:
 
 
 def summary(store: Store, ask: Ask, hosts: Hosts) -> Visits:
-    """What the visits of a settled ask came to; a killed harness is made up for here."""
+    """Return the results of the visits of a settled ask, also if a harness was killed."""
     _close_lost(store, ask, hosts)
     return sum_up(ask, store.asks.visits(ask.id))
 
 
 def _close_lost(store: Store, ask: Ask, hosts: Hosts) -> None:
-    """Keep what the agent's own log tells of a visit whose harness was killed, once.
+    """Keep the log of a visit whose harness was killed, once.
 
-    What the asker got must not change, also where the agent writes its log later (law 5).
+    The result that the asker got must not change, even if the agent writes its log later (law 5).
     """
-    # Imported here: only a session ask needs it, and most that are waited for are not.
+    # Imported here: only session asks need it, and most asks are of other kinds.
     from gatebell.domain.sessions import changes
     from gatebell.services.sessions.lost_visits import close_lost
 
     while True:
         ask = close_lost(store, get(store, ask.id))
         found = store.asks.visits(ask.id)
-        if not found or not _is_untold(ask, found[-1]):
+        if not found or not _is_log_unread(ask, found[-1]):
             return
         session, words = read_log(store, ask, found, hosts)
         problem = "" if words else _NOTHING_SAID
@@ -74,8 +74,8 @@ def _close_lost(store: Store, ask: Ask, hosts: Hosts) -> None:
             return
 
 
-def _is_untold(ask: Ask, last: Visit) -> bool:
-    """Whether the log of a lost visit was not read yet."""
+def _is_log_unread(ask: Ask, last: Visit) -> bool:
+    """Return whether the log of a lost visit was not read yet."""
     return last.end == LOST and not (last.transcript or last.problem) and _is_captured(ask)
 
 
@@ -84,14 +84,14 @@ def _is_captured(ask: Ask) -> bool:
 
 
 def read_log(store: Store, ask: Ask, visits: Sequence[Visit], hosts: Hosts) -> tuple[str, str]:
-    """The conversation of the last visit, and what was said since the last transcript."""
+    """Return the conversation of the last visit, and the part since the last transcript."""
     last = visits[-1]
     if not _is_captured(ask):
         return last.session, ""
     try:
         host = hosts.open(last.cli)
     except GateError:
-        # The visit was in a harness of somebody's own, whose log we do not know.
+        # The visit was in the user's own harness, whose log is unknown.
         return last.session, ""
     from gatebell.domain.sessions import session_prompt
 
@@ -100,12 +100,12 @@ def read_log(store: Store, ask: Ask, visits: Sequence[Visit], hosts: Hosts) -> t
 
 
 def files_folder(store_path: str, ask_id: str) -> str:
-    """Where the files of a session ask are kept: beside the store, for the user alone."""
+    """Return the folder for the files of a session ask: beside the store, private to the user."""
     return os.path.join(f"{os.path.abspath(store_path)}-sessions", ask_id)
 
 
 def first_words(store: Store, ask_id: str) -> str:
-    """What the agent of a session is told first."""
+    """Return the first prompt for the agent of a session."""
     from gatebell.domain.sessions import session_prompt
 
     return session_prompt.first_words(
@@ -114,7 +114,7 @@ def first_words(store: Store, ask_id: str) -> str:
 
 
 def talk(store: Store, host: Host, session: str, ask_id: str, since: datetime) -> Talk | None:
-    """What was said by the two; the first words are ours, though the log has them as the person's."""
+    """Return the conversation; drop our first prompt, which the log lists as the person's."""
     found, ours = host.talk(session, since), first_words(store, ask_id)
     return found and found._replace(said=[one for one in found.said if one.text != ours])
 
@@ -122,10 +122,10 @@ def talk(store: Store, host: Host, session: str, ask_id: str, since: datetime) -
 def propose_answer(
     question: Question, found: Talk | None, ours: Sequence[str] = ()
 ) -> Proposal | None:
-    """What a talk suggests as the answer; words of `ours` that somebody repeats suggest nothing."""
+    """Return the answer that a conversation suggests; repeated words of `ours` suggest nothing."""
     if found is None:
         return None
-    # Imported here: it is for those who have just left a session.
+    # Imported here: only needed when a person has just left a session.
     from gatebell.domain.sessions.proposals import propose
 
     options, multiple, schema = question.options, question.multiple, question.schema
@@ -133,7 +133,7 @@ def propose_answer(
 
 
 def transcript(found: Talk | None) -> str:
-    """A talk as text, without what looks like a secret."""
+    """Return a conversation as text, with secrets masked."""
     if found is None:
         return ""
     from gatebell.domain.text.display import storable

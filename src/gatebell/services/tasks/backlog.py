@@ -1,4 +1,4 @@
-"""What people and agents do with tasks: make, look, change, claim, close, reopen, put off."""
+"""Create, read, change, claim, close, reopen and defer tasks."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _WRITABLE = (
     *("title", "description", "role", "priority", "size", "type", "parent", "needs"),
     *("test_command", "status", "answer_within_seconds", "on_timeout"),
 )
-"""The fields of a task that people and agents write; the others follow from what happens to it."""
+"""The fields of a task that people and agents write; gate sets the others."""
 SOURCE = "builtin:work_task"
-"""Where a run that works on a task has its flow from."""
+"""The flow source of a run that works on a task."""
 
 
 class Exchange(NamedTuple):
-    """One question that a task asked, and what became of it."""
+    """One question of a task, and its result."""
 
     ask_id: str
     run: int
-    """0: whoever claimed the task by hand asked."""
+    """0: asked by the person or agent that claimed the task by hand."""
     asked_at: datetime
     question: str
     context: Any
@@ -58,7 +58,7 @@ class Exchange(NamedTuple):
 
 
 def create(store: Store, project: str, caller: Caller, fields: dict[str, Any]) -> Task:
-    """A new task of a project. `fields` are those of a Task that people write."""
+    """Create a task in a project. `fields` are the writable fields of a Task."""
     now = store.now()
     new = Task("", "", project, now, now, caller.principal)
     new = _written(store, new, fields, caller)
@@ -69,7 +69,7 @@ def create(store: Store, project: str, caller: Caller, fields: dict[str, Any]) -
 
 
 def update(store: Store, task_id: str, caller: Caller, fields: dict[str, Any]) -> Task:
-    """Write into a task; its state is moved by the other verbs."""
+    """Change the fields of a task; other functions change its state."""
     return _rewritten(store, task_id, caller, lambda _: fields)
 
 
@@ -79,27 +79,27 @@ def _rewritten(
     def change(task: Task) -> TaskChange:
         after = _written(store, task, fields_of(task), caller)
         if task.role != after.role and not _writer(store, task, "role").startswith("agent:"):
-            # It says when a person confirms the work: no agent takes that away.
-            must_be_a_person(caller, f"changes the role of {task.id}, which is a person's")
+            # The role decides when a person confirms the work, so no agent may change it.
+            must_be_a_person(caller, f"changes the role of {task.id}, which a person set")
         return tasks.change_task(task, after, caller, store.now())
 
     return _change_task(store, task_id, change)
 
 
 def depend(store: Store, task_id: str, caller: Caller, needed: Sequence[str]) -> Task:
-    """The task waits for others until they are closed."""
+    """Make the task wait until other tasks are closed."""
     more = tuple(get(store, one).id for one in needed)
-    # Of the task as it is when it is written: somebody else may add to it, too.
+    # Read again at each write: another process may add dependencies too.
     return _rewritten(store, task_id, caller, lambda task: {"needs": (*task.needs, *more)})
 
 
 def free(store: Store, task_id: str, caller: Caller, needed: Sequence[str]) -> Task:
-    """The task does not wait for these any more."""
+    """Remove dependencies from the task."""
     less = {canonical(one) for one in needed}
 
     def left(task: Task) -> dict[str, Any]:
         if foreign := less - set(task.needs):
-            raise NotFoundError(f"{task.id} does not need {', '.join(sorted(foreign))}")
+            raise NotFoundError(f"{task.id} does not depend on {', '.join(sorted(foreign))}")
         return {"needs": tuple(one for one in task.needs if one not in less)}
 
     return _rewritten(store, task_id, caller, left)
@@ -143,12 +143,12 @@ def _must_be_no_circle(store: Store, task: Task) -> None:
 
 
 def claim(store: Store, task_id: str, caller: Caller) -> Task:
-    """Work on a task by hand; no worker takes it up then."""
+    """Claim a task to work on it by hand; no worker takes it then."""
     return _change_task(store, task_id, lambda task: tasks.claim(task, caller, store.now()))
 
 
 def release(store: Store, task_id: str, caller: Caller) -> Task:
-    """Whoever worked on it by hand does not any more."""
+    """End a claim by hand."""
 
     def change(task: Task) -> TaskChange:
         if task.run or task.state != TaskState.IN_PROGRESS:
@@ -159,12 +159,12 @@ def release(store: Store, task_id: str, caller: Caller) -> Task:
 
 
 def close(store: Store, task_id: str, caller: Caller, reason: str = "") -> Task:
-    """Done, or not needed; a run that works on it is ended."""
+    """Close a task as done or not needed; end a run that works on it."""
     return _end_task(store, task_id, caller, TaskState.CLOSED, reason)
 
 
 def defer(store: Store, task_id: str, caller: Caller, reason: str = "") -> Task:
-    """Put off until it is reopened; a run that works on it is ended."""
+    """Defer a task until it is reopened; end a run that works on it."""
     return _end_task(store, task_id, caller, TaskState.DEFERRED, reason)
 
 
@@ -176,7 +176,7 @@ def _end_task(store: Store, task_id: str, caller: Caller, state: TaskState, reas
             why = storable(reason) or f"{task.id} is {state}"
             manage_runs.stop(store, run.id, caller, why, state)
             return get(store, task.id)
-        # Only as it was looked at: a worker may take it up just now, and that run must be ended.
+        # Only if it is unchanged: a worker may take it now, and that run must be ended.
         change = tasks.move(task, state, caller, store.now(), storable(reason))
         if store.tasks.change(change, task):
             break
@@ -187,13 +187,13 @@ def _end_task(store: Store, task_id: str, caller: Caller, state: TaskState, reas
 
 
 def reopen(store: Store, task_id: str, caller: Caller, *, fresh: bool = False) -> Task:
-    """Work on it again: from where the last run left the folder, or fresh from its dependencies."""
+    """Reopen a task: continue the folder of the last run, or start fresh from its dependencies."""
 
     def change(task: Task) -> TaskChange:
         if task.state in (TaskState.OPEN, TaskState.IN_PROGRESS, TaskState.AWAITING_INPUT):
-            raise RefusedError(f"{task.id} is {task.state}: there is nothing to reopen")
+            raise RefusedError(f"{task.id} is {task.state}, so it cannot be reopened")
         again = 0 if fresh else task.run or task.goes_on_from
-        # What came of it so far is kept by its runs.
+        # The runs keep the earlier results.
         return tasks.move(
             task, TaskState.OPEN, caller, store.now(), claimed_by="", run=0, goes_on_from=again,
             summary="", details="", confidence=None,
@@ -203,7 +203,7 @@ def reopen(store: Store, task_id: str, caller: Caller, *, fresh: bool = False) -
 
 
 def take_up(store: Store, project: str, digest: str) -> Run | None:
-    """A new run for the first task of a project that is ready; None when there is none."""
+    """Create a run for the first ready task of a project; None if no task is ready."""
     while task := store.tasks.next(project):
         now = store.now()
         run = Run(
@@ -226,7 +226,7 @@ def take_up(store: Store, project: str, digest: str) -> Run | None:
 
 
 def prompt_of(store: Store, task: Task) -> str:
-    """What the run is about, in the task's own words; an agent's are quoted as such."""
+    """Return the prompt of the run: the text of the task, quoted if an agent wrote it."""
     words = f"{task.title}\n\n{task.description}".rstrip()
     if agent := _agent_who_wrote(store, task):
         return f"# Task: {task.id}, in the words of {inert_line(agent)}\n\n{quote(words)}"
@@ -234,7 +234,7 @@ def prompt_of(store: Store, task: Task) -> str:
 
 
 def _agent_who_wrote(store: Store, task: Task) -> str:
-    """Whose words a task's title or description are, where they are no person's."""
+    """Return the agent that wrote the title or description; empty if a person did."""
     for name in (name for name in ("title", "description") if getattr(task, name)):
         if (wrote := _writer(store, task, name)).startswith("agent:"):
             return wrote
@@ -242,7 +242,7 @@ def _agent_who_wrote(store: Store, task: Task) -> str:
 
 
 def _writer(store: Store, task: Task, name: str) -> str:
-    """Who wrote this field of a task last."""
+    """Return the principal that wrote this field last."""
     wrote = [
         entry.event.actor
         for entry in store.audit.of_subject(task.id)
@@ -253,36 +253,36 @@ def _writer(store: Store, task: Task, name: str) -> str:
 
 
 def canonical(named: str) -> str:
-    """The id that is meant by `tm-abc`, `TM-ABC` or `abc`."""
+    """Return the full id for `tm-abc`, `TM-ABC` or `abc`."""
     name = named.strip().lower()
     return name if name.startswith(KIND) else KIND + name
 
 
 def get(store: Store, named: str) -> Task:
-    """The task of exactly this id."""
+    """Return the task with exactly this id."""
     task_id = canonical(named)
     if found := store.tasks.get(task_id):
         return found
     if ids := store.tasks.matching(task_id, 5) if task_id != KIND else []:
-        raise NotFoundError(f"{named} is not a whole id: write {' or '.join(ids)}")
-    raise NotFoundError(f"there is no task {storable(named)}: gate task list shows them")
+        raise NotFoundError(f"{named} is not a complete id: write {' or '.join(ids)}")
+    raise NotFoundError(f"there is no task {storable(named)}. List all: gate task list")
 
 
 def look_up(store: Store, named: str) -> Task:
-    """The task whose id begins like this; for reading only."""
+    """Return the task whose id starts with this text; for reading only."""
     ids = store.tasks.matching(canonical(named), 6)
     if canonical(named) not in ids and len(ids) > 1:
-        raise UsageError(f"{named!r} may be {', '.join(ids[:5])} …: write one of them")
+        raise UsageError(f"{named!r} matches {', '.join(ids[:5])} …: write one of them")
     return get(store, ids[0] if len(ids) == 1 else named)
 
 
 def history(store: Store, task: Task) -> list[Exchange]:
-    """Every question that the task has asked, oldest first, with its answer."""
+    """Return every question of the task with its answer, oldest first."""
     return [_exchange(ask) for ask in store.asks.of_task(task.id)]
 
 
 def pending(store: Store, task: Task) -> list[Ask]:
-    """What the task waits for now."""
+    """Return the pending asks of the task."""
     return [ask for ask in store.asks.of_task(task.id) if ask.pending]
 
 
@@ -296,7 +296,7 @@ def _exchange(ask: Ask) -> Exchange:
 
 
 def waiting_for(store: Store, task: Task) -> list[Task]:
-    """The tasks that hold it up."""
+    """Return the open tasks that this task waits for."""
     found = (store.tasks.get(one) for one in task.needs)
     return [one for one in found if one and one.state != TaskState.CLOSED]
 
@@ -309,9 +309,9 @@ def _change_task(store: Store, task_id: str, change: Callable[[Task], TaskChange
 
 
 def stale(store: Store, after: timedelta) -> list[tuple[Task, str]]:
-    """Tasks in progress that nobody works on any more, and how that is known.
+    """Return tasks in progress without a worker, each with the reason.
 
-    What waits for a person is in nobody's hands, and never stale.
+    A task that waits for a person is never stale.
     """
     found = []
     now, left = store.now(), {run.id for run in Abandoned(store).find()}
@@ -325,7 +325,7 @@ def stale(store: Store, after: timedelta) -> list[tuple[Task, str]]:
 
 
 def recover(store: Store, task: Task, caller: Caller) -> Task:
-    """Open a stale task again; a run that was left goes on where it stopped."""
+    """Open a stale task again; an abandoned run continues where it stopped."""
     if not task.run:
         return release(store, task.id, caller)
     run = store.runs.get(task.run)

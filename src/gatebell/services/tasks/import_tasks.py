@@ -1,4 +1,4 @@
-"""Bringing in the backlog of a file: all of its tasks, or none."""
+"""Import the backlog of a file: all of its tasks, or none."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _ALL = 1_000_000_000
 
 
 class Imported(NamedTuple):
-    """What an import did, or would do."""
+    """The result of an import or of a dry run."""
 
     tasks: list[Task]
-    """Of a dry run, without an id where that would be a new one."""
+    """In a dry run, tasks that would get a new id have no id."""
     skipped: list[str]
-    """Those that are there already."""
+    """Ids of the tasks that exist already."""
     remarks: list[str]
 
 
 def bring_in(
     store: Store, project: str, caller: Caller, lines: Sequence[Line], *, dry: bool = False
 ) -> Imported:
-    """Add the tasks of a file to a project's backlog; `dry`: only say what would be done."""
+    """Add the tasks of a file to a project's backlog; `dry`: only return the planned changes."""
     must_be_a_person(caller, "imports tasks")
     while True:
         plan = _plan(store, project, caller, lines, dry=dry)
@@ -60,7 +60,7 @@ def _plan(
         if found[line.where]:
             continue
         name = names[line.where]
-        # What a dry run draws as a new id is another one when it is imported.
+        # A dry run draws other new ids than the import, so it does not show them.
         called = (line.id or line.where) if dry else name
         remarks += [f"{called} {line.remark}"] if line.remark else []
         for needed in line.needs:
@@ -70,7 +70,7 @@ def _plan(
                     "in the backlog: add it, or take it out of dependencies"
                 )
         if line.parent and line.parent not in meant and store.tasks.get(line.parent) is None:
-            remarks.append(f"{called} is part of {line.parent}, which is not there")
+            remarks.append(f"{called} is part of {line.parent}, which does not exist")
         made = Task(
             name, line.title, project, line.created_at or now, now, caller.principal,
             needs=tuple(meant.get(one, one) for one in line.needs),
@@ -85,7 +85,7 @@ def _fill_task(task: Task, line: Line, caller: Caller) -> Task:
     fields: dict[str, Any] = dict(line.fields)
     fields["updated_at"] = fields["updated_at"] or task.created_at
     if line.id and line.id != task.id:
-        # So that it is known again when the same file is imported once more.
+        # With this id, a second import of the same file finds the task again.
         fields["more"] = fields["more"] | {"id": line.id}
     if fields.get("test_command"):
         fields["test_from"] = caller.actor
@@ -96,7 +96,7 @@ def _fill_task(task: Task, line: Line, caller: Caller) -> Task:
 
 
 def _already_there(store: Store, project: str) -> dict[str, list[Task]]:
-    """The tasks of a project by each id that they have or had in a file."""
+    """Return the tasks of a project by each id that they have or had in a file."""
     found: dict[str, list[Task]] = {}
     for task in store.tasks.page(project, "all", _ALL):
         for name in {task.id, str(task.more.get("id", task.id))}:
@@ -105,7 +105,7 @@ def _already_there(store: Store, project: str) -> dict[str, list[Task]]:
 
 
 def _same(here: Mapping[str, list[Task]], line: Line) -> str:
-    """The id of the task that a line has become before."""
+    """Return the id of the task that was imported from this line before."""
     for task in here.get(line.id, []):
         at = line.created_at
         if task.title == line.title and (at is None or iso(at) == iso(task.created_at)):
@@ -116,7 +116,7 @@ def _same(here: Mapping[str, list[Task]], line: Line) -> str:
 def _names(
     store: Store, lines: Sequence[Line], found: Mapping[str, str], *, dry: bool
 ) -> tuple[dict[str, str], list[str]]:
-    """The id of each line: its own where that is free, else a new one."""
+    """Return the id for each line: its own if that is free, otherwise a new one."""
     names = {where: name for where, name in found.items() if name}
     taken = {line.id for line in lines}
     remarks = []
@@ -131,7 +131,7 @@ def _names(
         names[line.where] = name
         if line.id and name != line.id:
             new = "it gets a new id" if dry else f"it is {name}"
-            remarks.append(f"{line.id} is taken by another task: {new} here")
+            remarks.append(f"{line.id} is the id of another task: {new} here")
     return names, remarks
 
 
@@ -154,7 +154,7 @@ def _must_be_no_circle(store: Store, new: Sequence[Task], where: Mapping[str, st
 
 
 def _circle(names: Iterable[str], of: Callable[[str], tuple[str, ...]]) -> list[str]:
-    """The first way that leads back to where it began; each task is looked at once."""
+    """Return the first cycle, as the tasks on it; visit each task once."""
     done: set[str] = set()
     for first in names:
         way, ahead = ([first], [iter(of(first))]) if first not in done else ([], [])

@@ -1,4 +1,4 @@
-"""Taking up tasks, one after the other; not when all that is taken up fails."""
+"""Start runs for ready tasks, with a pause after several failures in a row."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _log = logging.getLogger("gatebell.tasks")
 
 
 class TaskScheduler:
-    """Makes runs for the tasks of some projects.
+    """Creates runs for the tasks of some projects.
 
-    Where several fail in a row something is wrong with more than the tasks: a program that is not
-    there, a login that ran out. A backlog must not fail from end to end over that.
+    Several failures in a row mean a problem outside of the tasks, for example a missing program or
+    an expired login. Then it pauses, so that not every task of the backlog fails.
     """
 
     def __init__(
         self, store: Store, backlogs: Backlogs, digest: str, projects: Sequence[str] = ()
     ) -> None:
-        """`digest` is that of the flow that works on tasks."""
+        """Take the digest of the flow that works on tasks."""
         self._store, self._backlogs, self._digest = store, backlogs, digest
         self.projects = projects
-        """Whose tasks are taken up; another thread may put another list here."""
+        """The projects whose tasks are taken; another thread may replace this list."""
         self._logged: dict[str, str] = {}
         self._failures = 0
         self._rests_until = 0.0
 
     def take_up(self) -> Run | None:
-        """A run for the next task that is ready, if there is one."""
+        """Create a run for the next ready task, if there is one."""
         if self._store.monotonic() < self._rests_until:
             return None
         for project in self.projects:
@@ -51,12 +51,12 @@ class TaskScheduler:
     def _find_problem(self, project: str) -> str:
         why = self._backlogs.problem(project)
         if why and self._logged.get(project) != why:
-            _log.warning("no task is taken up before this is fixed: %s", why)
+            _log.warning("no task is started until this is fixed: %s", why)
         self._logged[project] = why
         return why
 
     def note_end(self, run: Run) -> None:
-        """Count the failures in a row, of runs that were driven just now."""
+        """Count failures in a row among the runs that just ended."""
         if not run.task or not run.has_ended:
             return
         result = run.result if isinstance(run.result, dict) else {}
@@ -66,8 +66,8 @@ class TaskScheduler:
             self._failures = 0
             self._rests_until = self._store.monotonic() + _REST_SECONDS
             _log.warning(
-                "%d tasks in a row have failed, so no new ones are taken up for %.0f minutes: "
-                "gate task list tells why, and a worker that is started anew goes on at once",
+                "%d tasks in a row have failed, so no new task is started for %.0f minutes. "
+                "For the reasons, run: gate task list. A restarted worker continues at once",
                 _MAX_FAILURES,
                 _REST_SECONDS / 60,
             )

@@ -1,4 +1,4 @@
-"""The folder of a task's run: a branch that starts with the work of the tasks it needs."""
+"""Create the folder of a task's run: a branch with the work of the tasks that it depends on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STOP = "Stop: the task fails"
 
 
 def move_in(branch: Branch) -> None:
-    """Make the folder, once; where what the task needs does not fit together, a person is asked."""
+    """Create the folder once; if the dependencies conflict, ask a person."""
     drive, run = branch.drive, branch.drive.run
     if run.folder or not (task := drive.store.tasks.get(run.task)):
         return
@@ -39,7 +39,7 @@ def move_in(branch: Branch) -> None:
             f"What {task.id} needs cannot be merged into one branch. What now?",
             AskKind.CHOICE,
             options=(_AGAIN, _MARKERS, _STOP),
-            # Not as its context: asked again after a crash, the trouble may read otherwise.
+            # Not as context of the ask: after a crash the text of the error may differ.
             activity=conflict,
         )
         what = decided_by_person(branch, call, request)
@@ -50,7 +50,7 @@ def move_in(branch: Branch) -> None:
 
 
 def _conflict(branch: Branch, call: FlowCall, task: Task, markers: bool) -> str:
-    """What does not fit together; or nothing, and the run has moved in."""
+    """Create the folder; return the merge conflict, or an empty text if there is none."""
     drive = branch.drive
     try:
         place = _make_workspace(drive, task, markers)
@@ -78,7 +78,7 @@ def _make_workspace(drive: Drive, task: Task, markers: bool) -> Place:
         return workspace.make(run.project, run.id, snapshot=kept, **named)
     needed = (drive.store.tasks.get(one) for one in task.needs)
     commits = ((one.branch, _commit(drive, one)) for one in needed if one)
-    # Branches are deleted once they are merged; what was committed is found without them.
+    # Branches are deleted after a merge, so the commit is used.
     onto = {branch or commit: commit for branch, commit in commits if branch or commit}
     base = drive.needs.backlogs.terms(run.project).base
     return workspace.make(
@@ -87,20 +87,20 @@ def _make_workspace(drive: Drive, task: Task, markers: bool) -> Place:
 
 
 def _commit(drive: Drive, task: Task) -> str:
-    """What the last run of a task has committed, as far as that is known."""
+    """Return the commit of the last run of a task, if it is known."""
     run = drive.store.runs.get(task.run)
     result = run.result if run and isinstance(run.result, dict) else {}
     return str(result.get("commit") or "")
 
 
 def _find_earlier_work(drive: Drive, before: Run) -> str:
-    """The work of an earlier run of the task, as it stands in its folder; or nothing."""
+    """Return the commit with the work of an earlier run; empty if there is none."""
     workspace, place = drive.needs.workspace, place_of(before)
     if not before.branch:
         return ""
     if os.path.isdir(before.folder):
         return workspace.snapshot(place, before.id, "reopened")
-    # Partial work outlives its folder (law 7): the last snapshot of it that is left.
+    # Partial work survives its folder (law 7): use the last snapshot that exists.
     paths = [call.path for call in reversed(drive.store.runs.calls(before.id))]
     names = (name for path in paths for name in (f"{path}-ask", path))
     with suppress(GateError):

@@ -1,4 +1,4 @@
-"""A task as JSON with what stands around it, as every face gives it to machines."""
+"""Build the JSON document of a task that every face gives to programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def recount(store: Store, task: Task) -> dict[str, Any]:
-    """A task with the questions that it waits for."""
+    """Return a task with the asks that it waits for."""
     asked = [
         {
             "ask": ask.id,
@@ -29,7 +29,7 @@ def recount(store: Store, task: Task) -> dict[str, Any]:
 
 
 def recount_all(store: Store, task: Task) -> dict[str, Any]:
-    """A task with everything that it ever asked, its runs, and the tasks around it."""
+    """Return a task with all its asks, its runs, and the related tasks."""
     return recount(store, task) | {
         "history": [_exchange(store, one) for one in backlog.history(store, task)],
         "runs": [run.id for run in store.runs.of_task(task.id)],

@@ -1,7 +1,7 @@
 """The built-in flow `work_task`: an agent works, tests run, a person confirms, the work is kept.
 
-Questions, sessions, waiting and recovery are those of every flow. Nothing is committed before all of
-that is done, and nothing is rolled back.
+Questions, sessions, waiting and recovery work as in every flow. Nothing is committed before all of
+these steps, and nothing is rolled back.
 """
 
 from __future__ import annotations
@@ -55,24 +55,24 @@ _TIMED_OUT = {TaskTimeout.FAIL: TaskState.FAILED, TaskTimeout.DEFER: TaskState.D
 
 
 class _Plan(NamedTuple):
-    """What holds for one run, read once when it begins."""
+    """The settings of one run, read once when it begins."""
 
     task: str
     title: str
     role: str
     words: str
-    """What the agent is told beside the task itself."""
+    """The instructions for the agent beside the task itself."""
     test: str
     test_is_agents: bool
     own_test: str
-    """The project's, for where a person does not want the one that an agent named."""
+    """The test of the project, used if a person refuses the one that an agent named."""
     test_tries: int
     strategy: Strategy
     base: str
     sure: float | None
-    """Below this, and where its confidence cannot be read, a person confirms what the agent did."""
+    """A person confirms the work if the agent's confidence is below this or unreadable."""
     unanswered: TaskState
-    """The state of a task that nobody answered in time."""
+    """The state of a task after a question timed out."""
 
 
 def _read_plan(recorded: dict[str, Any]) -> _Plan:
@@ -81,7 +81,7 @@ def _read_plan(recorded: dict[str, Any]) -> _Plan:
 
 
 def terms(given: BacklogTerms, task: Task) -> FlowTerms:
-    """What the flow says about its waits for people."""
+    """Return the terms of the flow for waiting for people."""
     return FlowTerms(
         on_timeout=FlowTimeout.RETURN,
         human_seconds=task.answer_within_seconds or given.answer_within_seconds,
@@ -93,7 +93,7 @@ def terms(given: BacklogTerms, task: Task) -> FlowTerms:
 
 
 def work_task(_prompt: str) -> dict[str, Any]:
-    """Work on the task of this run until it is closed, or cannot be."""
+    """Work on the task of this run until it is closed, or cannot be closed."""
     try:
         return _Work(current.get()).done()._asdict()
     except StepFailedError as error:
@@ -101,7 +101,7 @@ def work_task(_prompt: str) -> dict[str, Any]:
 
 
 class _Work:
-    """One run of one task, from wherever it was left."""
+    """One run of one task; continues where it was left."""
 
     def __init__(self, branch: Branch) -> None:
         self._branch, self._drive = branch, branch.drive
@@ -115,7 +115,7 @@ class _Work:
 
     @property
     def _key(self) -> str:
-        """Of the step that runs now: the same whenever it is tried again."""
+        """Return the key of the current step; it stays the same on every try."""
         assert self._branch.step
         return self._branch.step.key
 
@@ -140,7 +140,7 @@ class _Work:
         )
 
     def done(self) -> Report:
-        """What the task has come to."""
+        """Work until there is a final report, and return it."""
         words, failures, earlier = self._plan.words, 0, ""
         while True:
             signal = run_agent.call_agent(self._branch, AgentRequest(self._plan.role, words))
@@ -149,7 +149,7 @@ class _Work:
                 return report
             test = self._test()
             if test is None:
-                status = "nobody said whether its test may be run"
+                status = "no person answered whether its test may be run"
                 return report._replace(state=self._plan.unanswered, status=status)
             if problem := self._run_test(test):
                 failures += 1
@@ -158,19 +158,21 @@ class _Work:
                     return report._replace(state=TaskState.FAILED, status=status)
                 words = f"Your work does not pass its test. Mend it.\n{prompts.quote(problem)}"
                 continue
-            # Who said no wants to see what comes of it, however sure the agent is now.
+            # A person who rejected the work sees the next version too, at any confidence.
             doubt = reports.doubt(signal, self._plan.sure) or earlier
             accepted = self._commit_work(report, doubt)
             if isinstance(accepted, str):
                 return self._deliver(report, accepted)
             if accepted.status == AskStatus.TIMED_OUT:
-                return report._replace(state=self._plan.unanswered, status="nobody confirmed it")
+                return report._replace(
+                    state=self._plan.unanswered, status="no person confirmed it in time"
+                )
             earlier = _NOT_ACCEPTED
             reason = prompts.quote(accepted.note or "no reason was given")
             words = f"A person looked at your work and did not accept it:\n{reason}"
 
     def _test(self) -> str | None:
-        """The command to test with; None: nobody said in time whether an agent's may be run."""
+        """Return the test command; None if the question whether it may run timed out."""
         plan = self._plan
         if not plan.test_is_agents:
             return plan.test
@@ -179,11 +181,11 @@ class _Work:
             self._allowed = flow_calls.pause(self._branch, named, {"context": plan.test})
         if self._allowed:
             return plan.test
-        # Silence is no leave to close it untested (law 3).
+        # A timeout is not an approval to close it untested (law 3).
         return None if self._allowed.status == AskStatus.TIMED_OUT else plan.own_test
 
     def _run_test(self, test: str) -> str:
-        """What is wrong with the work, by its test command; or nothing."""
+        """Run the test command; return the problem, or an empty text."""
         check = self._workspace.check
         if not test:
             return ""
@@ -192,10 +194,10 @@ class _Work:
         )
 
     def _commit_work(self, report: Report, doubt: str) -> str | Outcome:
-        """The commit of the work; or what a person says who was asked and did not accept it."""
+        """Return the commit of the work, or the answer of the person who rejected it."""
         plan, words = self._plan, self._message(report)
         if plan.strategy == Strategy.REVIEW:
-            # These words are part of what was asked: runs that wait replay them (law 5).
+            # This text is part of the recorded question: waiting runs replay it (law 5).
             doubt = "" if report.confidence is None else reports.sure_words(report.confidence)
         elif not doubt or self._was_let_pass():
             self._draw_mark()
@@ -210,13 +212,14 @@ class _Work:
             if not decided:
                 return decided
             self._draw_mark()
-            # What was approved is what was shown (law 4): whoever commits looks, in the same step.
+            # Only the work that was shown is approved (law 4), so the same step compares and
+            # commits.
             commit, changed = self._step("commit", lambda: self._commit_shown(words), words)
             if commit:
                 return str(commit)
 
     def _was_let_pass(self) -> bool:
-        """Whether an older version recorded that this work needs no review (law 5)."""
+        """Return whether an older version recorded that this work needs no review (law 5)."""
         recorded = self._drive.calls.get(f"{self._branch.prefix}{self._branch.count + 1}")
         return recorded is not None and recorded.label == _MARK
 
@@ -227,20 +230,20 @@ class _Work:
         return self._workspace.snapshot(self._place, self._drive.run.id, _SHOWN)
 
     def _draw_mark(self) -> None:
-        """What the agent, which is gone by now, cannot know: no commit of its own passes for ours."""
+        """Record a random mark that the ended agent cannot know, so it cannot forge our commit."""
         self._mark = self._step(_MARK, lambda: os.urandom(8).hex())
 
     def _commit(self, words: str) -> str:
         return self._workspace.commit(self._place, words, f"{self._key}/{self._mark}")
 
     def _commit_shown(self, words: str) -> tuple[str, list[str]]:
-        """The commit; or nothing, and what is not as it was shown."""
+        """Return the commit; or an empty text and the files that differ from the shown work."""
         run = self._drive.run
         changed = self._workspace.restore(self._place, run.id, _SHOWN)
         return "" if changed else self._commit(words), changed
 
     def _deliver(self, report: Report, commit: str) -> Report:
-        """Bring what was committed where the project wants it."""
+        """Deliver the commit by the strategy of the project."""
         report = report._replace(branch=self._place.branch, commit=commit)
         return report if self._plan.strategy == Strategy.BRANCH else self._merge_work(report)
 
@@ -249,7 +252,7 @@ class _Work:
         while True:
             done = self._step("merge", lambda: self._merge(words), plan.base)
             if commit := done["commit"]:
-                # Others start from the base branch, where this commit stands for all of it.
+                # Other tasks start from the base branch, which has the whole work in this commit.
                 told = "" if done.get("gone") or plan.strategy == Strategy.DIRECT else branch
                 gone = f", so its branch {branch} is removed" if done.get("gone") else ""
                 status = f"on {plan.base} as {commit[:12]}{gone}"
@@ -259,7 +262,7 @@ class _Work:
 
     def _merge(self, words: str) -> dict[str, Any]:
         base, squash = self._plan.base, self._plan.strategy == Strategy.DIRECT
-        # The same at every try: whatever was merged is found again by it.
+        # The key is the same on every try, so an earlier merge is found again.
         key = f"run-{self._drive.run.id}/merge/{self._mark}"
         made, conflict, why, gone = "", False, "", False
         try:
@@ -275,8 +278,8 @@ class _Work:
         return {"commit": made, "conflict": conflict, "why": why, "gone": gone}
 
     def _let_go(self, commit: str) -> bool:
-        """Whether the branch is gone, of which nothing is missing in a commit."""
-        # The work is where it belongs: a branch that stays is no failure.
+        """Remove the branch if the commit contains all of it; return whether it was removed."""
+        # The work is merged already: a branch that remains is not a failure.
         with suppress(GateError):
             return self._workspace.let_go(self._place, commit)
         return False
@@ -289,16 +292,16 @@ class _Work:
 
 
 def _remarks(branch: Branch, _: Task) -> str:
-    """What is to be known about the folder that was made."""
+    """Return the remarks about the new folder."""
     call = branch.drive.calls.get(task_branch.PATH)
     if not call or not call.value:
         return ""
-    # They name files, and agents may name these as they like.
+    # The remarks contain file names, which agents may choose.
     return "\n".join(["About your folder:", *map(prompts.quote, call.value)])
 
 
 def _describe_dependencies(branch: Branch, task: Task) -> str:
-    """What the tasks before it have done."""
+    """Return the titles and summaries of the tasks that this task depends on."""
     needed = [branch.drive.store.tasks.get(one) for one in task.needs]
     told = [
         f"{one.id}:\n{prompts.quote(one.title)}\n{prompts.quote(one.summary)}"
@@ -309,7 +312,7 @@ def _describe_dependencies(branch: Branch, task: Task) -> str:
 
 
 def _history(branch: Branch, task: Task) -> str:
-    """What became of earlier attempts, and all that was asked and answered in them."""
+    """Return the results of earlier runs, with their questions and answers."""
     store, run = branch.drive.store, branch.drive.run
     lines = []
     for before in store.runs.of_task(task.id):
@@ -323,22 +326,24 @@ def _history(branch: Branch, task: Task) -> str:
     lines += [_exchange(store, one) for one in asked]
     if not lines:
         return ""
-    return "\n".join(["This task was worked on before; nothing of this is new:", *lines])
+    return "\n".join(
+        ["This task was worked on before. Earlier results, questions and answers:", *lines]
+    )
 
 
 def _exchange(store: Store, asked: Exchange) -> str:
-    """One question of an earlier run with its answer, or with the answers that came too late."""
+    """Return one question of an earlier run with its answer, or with late answers."""
     question = prompts.quote(asked.question[:_MAX_WORDS])
     if asked.status == AskStatus.ANSWERED:
         said = prompts.quote("\n".join(filter(None, [asked.answer, asked.note])))
         who = f"{inert_line(asked.who)}, {iso(asked.answered_at)}"
-        return f"Asked then:\n{question}\nAnswered by {who}:\n{said}"
+        return f"Asked earlier:\n{question}\nAnswered by {who}:\n{said}"
     ended = asked.status.replace("_", " ")
-    lines = [f"Asked then, and {ended} without an answer:", question]
+    lines = [f"Asked earlier, {ended} without an answer:", question]
     ask = create_ask.get(store, asked.ask_id)
     for one in store.asks.answers(ask.id):
         if one.outcome == AnswerOutcome.LATE and is_person(one.principal):
             words = "\n".join(filter(None, [answer_text(ask, one.value), one.note]))
             said = prompts.quote(words[:_MAX_WORDS])
-            lines += [f"Said too late by {inert_line(one.principal)}:", said]
+            lines += [f"Answered too late by {inert_line(one.principal)}:", said]
     return "\n".join(lines)

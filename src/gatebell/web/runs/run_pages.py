@@ -98,7 +98,7 @@ def _page(
         "prompt": timeline.prompt(run),
         "asks": timeline.list_waiting(store, run),
         "working": timeline.working(store, run),
-        "driven": locks.is_worked_at(store.path) or is_kept(store, run),
+        "driven": locks.has_worker(store.path) or is_kept(store, run),
         "result": timeline.result(run),
         "error": timeline.last_words(run.error),
         "timeline": timeline.timeline(store, run, at),

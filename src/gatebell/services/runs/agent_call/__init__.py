@@ -1,5 +1,5 @@
-"""One call of an agent in a run: its turns, and the people whom it needs in between.
+"""One call of an agent in a run: its turns, and the questions to people between them.
 
-`README.md` beside this file tells the life of a turn, with a picture, and what happens after a
-crash. Read it first. `run_agent.call_agent` is where a call begins.
+`README.md` in this folder explains the life of a turn and the recovery after a crash. Read it
+first. A call begins in `run_agent.call_agent`.
 """

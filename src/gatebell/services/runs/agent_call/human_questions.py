@@ -1,4 +1,4 @@
-"""The people whom the agent of a call needs: what they are asked, and what they say to it."""
+"""Ask people for the agent of a call, and pass their answers to it."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ if TYPE_CHECKING:
     from gatebell.services.runs.agent_call.turn import Agent
 
 JOINED, SIGNALLED = "session", "signal"
-"""How an ask is settled when a person worked it out in the session, or signals for the agent."""
+"""How an ask was settled: by a person in the session, or by a signal in the agent's place."""
 
 
 class People:
-    """Those who are asked in one call of one agent."""
+    """Asks people for one call of one agent."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent, self._drive = agent, agent.drive
 
     def find_refusal(self, signal: Signal, turn: Turn) -> str:
-        """Why nobody is asked although the agent needs somebody, or nothing."""
+        """Return why no person is asked although the agent needs one; empty if one may be asked."""
         terms, signal = self._drive.terms, self._with_question(signal)
         if terms.asks_by_question and not signal.question:
             words = signals.last_words(turn.words or signal.own_words)
             return f"needs_input came without a question{words}"
-        # In all of the run: an agent whose work did not pass its test begins another call.
+        # Count over the whole run: an agent whose work failed its test begins another call.
         turns = self._drive.all_turns()
         times = len({one.ask_id for one in turns if not send_prompt.is_asked_back(one)} - {""})
         if terms.most_asks is not None and times >= terms.most_asks:
-            return f"it has asked {times} times and may not again; now it asked: {signal.question_text}"
+            return f"it may ask {times} times and has done so; now it asked: {signal.question_text}"
         return ""
 
     def ask(self, signal: Signal, turn: Turn) -> None:
-        """The agent needs a person; the flow does not notice."""
+        """Ask a person for the agent; the flow does not notice it."""
         self._take_snapshot()
         signal = self._with_question(signal)
         prompt = (
@@ -70,31 +70,31 @@ class People:
         open_ask(self._agent.branch, self._agent.call, request, session)
 
     def _with_question(self, signal: Signal) -> Signal:
-        """The report of a task's agent may have a summary in place of its question."""
+        """Return the signal with a question: a task's report may have only a summary."""
         by_question = self._drive.terms.asks_by_question
         return signals.with_question(signal) if by_question else signal
 
     def _take_snapshot(self) -> None:
-        """Partial work survives the wait (law 7)."""
+        """Keep the partial work during the wait (law 7)."""
         run = self._drive.run
         if run.branch:
             self._drive.needs.workspace.snapshot(place_of(run), run.id, f"{self._agent.path}-ask")
 
     def _restore_folder(self) -> list[str]:
-        """Have the folder back as it was kept; what is told of it."""
+        """Restore the folder as it was kept; return remarks about it."""
         run, workspace = self._drive.run, self._drive.needs.workspace
         if not run.branch:
             return []
         was_gone = not os.path.isdir(run.folder)
         told = workspace.restore(place_of(run), run.id, f"{self._agent.path}-ask")
-        # What is ignored was not kept.
+        # Ignored files were not kept.
         problem = workspace.set_up(run.project, place_of(run)) if was_gone else ""
         return [*told, *([problem] if problem else [])]
 
     def take_answer(self) -> Turn | None:
-        """What people said to the open ask, taken into the session; parks until they do.
+        """Take people's answer into the session; park until there is one.
 
-        None: nobody did in time, and the flow wants to be told.
+        None: the ask timed out, and the flow handles timeouts itself.
         """
         drive, agent = self._drive, self._agent
         drive.look_again()
@@ -123,7 +123,7 @@ class People:
         )
 
     def _write_signal_of_person(self, ask: Ask) -> Turn:
-        """A person signalled in the agent's place: a turn of theirs, over as soon as it is known."""
+        """Write a turn for a person who signalled in the agent's place; it ends at once."""
         drive, agent, words = self._drive, self._agent, answer_text(ask, ask.value)
         given = signals.Signal(ask.note, summary="" if words == ask.note else words)
         turn = Turn(
@@ -137,7 +137,7 @@ class People:
         return turn
 
     def _pass_question_back(self, ask: Ask) -> Turn | None:
-        """A person asks back: their words go to the agent, its words to them; nothing is settled."""
+        """Pass a person's question to the agent and its reply to the person; nothing is settled."""
         drive, agent = self._drive, self._agent
         mark = f"{ask.id}?{ask.asked_back}"
         turn = next((one for one in agent.turns() if one.ask_id == mark and one.signal), None)
@@ -154,7 +154,7 @@ class People:
             permit_call.retire(drive.store, ask, agent.caller(turn), "the agent went on by itself")
             drive.put(runs.close_ask(agent.call))
             return turn
-        # Whoever asked may have answered meanwhile.
+        # The person who asked may have answered since then.
         with suppress(AlreadySettledError):
             words = signal.message or turn.words or "(no words)"
             ask_messages.reply(drive.store, ask.id, agent.caller(turn), words)
@@ -164,7 +164,7 @@ class People:
         return None
 
     def _read_questions_back(self, ask: Ask) -> tuple[str, str]:
-        """Who asks back, and their words; of several, each under their own name."""
+        """Return who asks back, and their words; with several people, each line has its name."""
         said = [one for one in self._drive.store.asks.messages(ask.id) if not one.by_asker]
         new = said[ask.heard : ask.asked_back]
         authors = list(dict.fromkeys(message.author for message in new))

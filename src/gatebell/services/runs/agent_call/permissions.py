@@ -1,4 +1,4 @@
-"""What an agent of a run asks permission for: decided by rules or people, withdrawn with its turn."""
+"""Permissions for tool calls of a run's agent, decided by rules or people."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from gatebell.services.runs.agent_call.turn import Agent
     from gatebell.services.runs.run_journal import Drive
 
-# Whoever asks permission waits alive, and that has an end even where asks have none.
+# The agent's process waits for a permission, so the wait has a limit even if asks have none.
 _MAX_SECONDS = 365 * 86_400.0
 
 
 def permit(agent: Agent, turn: Turn, tool: str, given: dict[str, Any], call_id: str) -> Ruling:
-    """Whether a tool call may run; waits for a person where no rule decides."""
+    """Return whether a tool call may run; wait for a person if no rule decides."""
     drive = agent.drive
     expires, reminds = drive.terms.find_times(None, None)
     origin = agent.origin(turn)._replace(tool_use_id=call_id)
@@ -37,7 +37,7 @@ def permit(agent: Agent, turn: Turn, tool: str, given: dict[str, Any], call_id: 
         edited = drive.needs.activity.tool_call(tool, permission.input, drive.run.folder)
         permission = permit_call.instead(drive.store, permission.edited_by, held, edited)
     permit_call.hand_over(drive.store, permission, held)
-    message = permission.message or ("" if permission.allow else "Nobody allowed this")
+    message = permission.message or ("" if permission.allow else "No person allowed this")
     return Ruling(bool(permission.allow), message, permission.input)
 
 
@@ -52,7 +52,7 @@ class TurnHost(NamedTuple):
         return self.drive.needs.activity.summary(self.origin)
 
     def find_reason_to_stop(self) -> str:
-        """The turn is over. What this process leaves open, another takes up."""
+        """Return why the wait ends: the turn is over. Another driver takes over open asks."""
         if self.drive.closing.is_set():
             raise Closing
         return "" if self.turn_id in self.drive.agents else "the agent's turn is over"
@@ -68,10 +68,10 @@ class TurnHost(NamedTuple):
 
 
 def withdraw(agent: Agent, turn: Turn) -> None:
-    """What the agent wanted to do in its turn and did not wait for."""
+    """Withdraw the agent's open permission asks after its turn."""
     store, mine = agent.drive.store, owner_of(turn.run, turn.path)
     for ask in store.asks.pending_of_run(turn.run):
-        # What is asked later is another's: this drive may have been overtaken meanwhile.
+        # Later asks belong to another driver: this drive may have been overtaken since then.
         late = turn.ended_at and ask.opened_at > turn.ended_at
         if ask.origin.owner == mine and ask.id != agent.call.ask_id and not late:
             permit_call.retire(store, ask, agent.drive.needs.caller, "the agent's turn is over")

@@ -1,4 +1,4 @@
-"""A flow's call of an agent: its turns, what is sent in them, and what comes back."""
+"""Call an agent from a flow: its turns, the prompts in them, and the result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gatebell.domain.runs import prompts, signals
 from gatebell.domain.runs.flow_terms import ErrorAction
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.roles import Role
-from gatebell.errors import StepFailedError, StoreTroubleError
+from gatebell.errors import StepFailedError, StoreError
 from gatebell.services.asks import create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import source_check
@@ -41,7 +41,7 @@ _STOP = "Stop the run"
 
 
 def call_agent(branch: Branch, wanted: AgentRequest) -> Signal:
-    """Have an agent work, with as many people in between as it takes."""
+    """Let an agent work, with as many questions to people as needed."""
     if wanted.schema is not None:
         check_schema(wanted.schema)
     arguments = [wanted.prompt, wanted.session, wanted.human, wanted.schema]
@@ -50,7 +50,7 @@ def call_agent(branch: Branch, wanted: AgentRequest) -> Signal:
         return signals.from_json(result_of(call))
     try:
         return _AgentCall(branch, call, wanted).run_to_end()
-    except (StepFailedError, StoreTroubleError):
+    except (StepFailedError, StoreError):
         raise
     except Exception as error:
         kind, where = type(error).__name__, find_line(error, branch.drive.run.project)
@@ -60,11 +60,11 @@ def call_agent(branch: Branch, wanted: AgentRequest) -> Signal:
 
 
 def heed_error(branch: Branch, role: str, signal: Signal, action: ErrorAction | None) -> None:
-    """Halt the run at an agent's ERROR, unless the call or its flow looks at it itself."""
+    """Halt the run at an agent's ERROR, unless the call or its flow handles it."""
     if (action or branch.drive.terms.on_error) == ErrorAction.RETURN:
         return
     path, following = f"{branch.prefix}{branch.count}", f"{branch.prefix}{branch.count + 1}"
-    # A run that was begun when an ERROR did not halt has gone on from here.
+    # A run from before an ERROR halted has continued from here.
     if following in branch.drive.calls:
         return
     words = (signal.reason or signal.own_words or "no reason given").rstrip(".")
@@ -73,7 +73,7 @@ def heed_error(branch: Branch, role: str, signal: Signal, action: ErrorAction | 
 
 
 class _AgentCall:
-    """One call of one agent, from wherever it was left."""
+    """One call of one agent; continues where it was left."""
 
     def __init__(self, branch: Branch, call: FlowCall, wanted: AgentRequest) -> None:
         self._branch, self._drive, self._wanted = branch, branch.drive, wanted
@@ -131,15 +131,15 @@ class _AgentCall:
                 return self._record(signal)
 
     def _drop_late_signal(self, turn: Turn) -> Turn:
-        """Without the signal of a joined session that came too late to answer its question."""
+        """Remove the signal of a joined session that came too late to answer its question."""
         ask = self._drive.store.asks.get(turn.ask_id) if turn.by and turn.signal else None
         counts = ask is None or ask.status == AskStatus.ANSWERED or ask.pending
         return turn if counts else turn._replace(signal=None)
 
     def _end_unanswered(self) -> Signal:
-        """Nobody came in time, and the flow wants to know."""
+        """Return the signal for a timeout: the flow handles timeouts itself."""
         needed = next(turn.signal for turn in reversed(self._agent.turns()) if turn.signal)
-        return self._record(signals.from_json(needed)._replace(reason="nobody answered in time"))
+        return self._record(signals.from_json(needed)._replace(reason="no person answered in time"))
 
     def _send_correction(self, wrong: list[str]) -> Turn:
         return send_prompt.send_next(
@@ -151,7 +151,7 @@ class _AgentCall:
         return signal
 
     def _note_answer_taken(self, turn: Turn) -> None:
-        """The answer that a turn carried has been heard, once its agent has come to an end."""
+        """Record the answer of a turn as taken, when the agent's turn has ended."""
         if turn.ask_id and not turn.by and not send_prompt.is_asked_back(turn):
             ask = create_ask.get(self._drive.store, turn.ask_id)
             wait_for_ask.take(self._drive.store, ask, f"agent:{turn.cli}/{turn.session}")
@@ -159,7 +159,7 @@ class _AgentCall:
     # After a crash
 
     def _recover_turn(self, turn: Turn) -> Turn | None:
-        """A turn without an end: prove its process gone, then go on in its session (law 5)."""
+        """Recover an unfinished turn: prove its process gone, then continue its session (law 5)."""
         drive = self._drive
         if turn.by:
             return self._recover_visit(turn)
@@ -182,7 +182,7 @@ class _AgentCall:
         return send_prompt.continue_interrupted(self._agent, turn)
 
     def _recover_visit(self, turn: Turn) -> Turn | None:
-        # They may have left since this drive looked.
+        # The person may have left since this drive looked.
         self._drive.look_again()
         left = bool(self._drive.turns[turn.id].ended_at)
         if not left and not presence.holds(self._drive.store, turn):
@@ -194,7 +194,7 @@ class _AgentCall:
         return next((t for t in reversed(self._agent.turns()) if t.signal), None)
 
     def _is_unanswered(self) -> bool:
-        """Whether this call waits for a person as it did before one joined its session."""
+        """Return whether this call waits for a person as before one joined its session."""
         ask = self._drive.store.asks.get(self._agent.call.ask_id)
         return ask is not None and ask.pending
 

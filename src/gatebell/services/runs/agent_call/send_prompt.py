@@ -1,4 +1,4 @@
-"""How an agent is told everything: where a call begins, and again where its session is gone."""
+"""Send prompts: at the start of a call, and the whole history if the session is gone."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def is_asked_back(turn: Turn) -> bool:
-    """Whether it carries what a person asks, not what they answer."""
+    """Return whether the turn carries a question of a person, not an answer."""
     return "?" in turn.ask_id
 
 
 def send_first(agent: Agent, stopped: Turn | None) -> Turn:
-    """The first turn of this call, or of the same session after it was stopped."""
+    """Send the first turn of this call, or of the same session after it was stopped."""
     ask_id = stopped.ask_id if stopped and not is_asked_back(stopped) else ""
     if stopped and stopped.process and stopped.session:
         return send_next(agent, _compose_interrupted(agent, stopped), ask_id=ask_id)
@@ -44,7 +44,7 @@ def send_first(agent: Agent, stopped: Turn | None) -> Turn:
 def send_next(
     agent: Agent, text: PromptText, *, ask_id: str = "", instead_of: Turn | None = None
 ) -> Turn:
-    """Go on in the call's session; where that is gone, all is told again in a fresh one."""
+    """Continue the call's session; if it is gone, send the whole history in a new one."""
     try:
         return agent.send(text, ask_id=ask_id, instead_of=instead_of)
     except SessionGoneError as gone:
@@ -52,14 +52,14 @@ def send_next(
 
 
 def send_again(agent: Agent, unheard: Turn) -> Turn:
-    """What a turn that was interrupted before its agent heard of it was to say."""
+    """Send the prompt of a turn that was interrupted before its agent got it."""
     began = any(turn.process and turn.id != unheard.id for turn in agent.turns())
     try:
         return agent.send_again(unheard)
     except SessionGoneError as gone:
         text: PromptText | None = None
         if unheard.ask_id and not is_asked_back(unheard):
-            # The answer that it carried stands in the history by now.
+            # The history already contains the answer that the turn carried.
             text = _compose_interrupted(agent, unheard)
         elif began:
             text = lambda new: unheard.sent.replace(unheard.id, new)  # noqa: E731 - of one type
@@ -67,7 +67,7 @@ def send_again(agent: Agent, unheard: Turn) -> Turn:
 
 
 def continue_interrupted(agent: Agent, turn: Turn) -> Turn:
-    """A turn that its agent heard, and whose end nobody knows, goes on."""
+    """Continue a turn that its agent got and whose end is unknown."""
     closed = turn._replace(ended_at=agent.drive.store.now())
     return send_next(
         agent, _compose_interrupted(agent, turn), ask_id=turn.ask_id, instead_of=closed
@@ -81,7 +81,7 @@ def _compose_interrupted(agent: Agent, turn: Turn) -> PromptText:
 def _send_in_new_session(
     agent: Agent, lost: Turn | None, text: PromptText | None, ask_id: str
 ) -> Turn:
-    """A fresh session that is told the whole history, then what the lost one was to be told."""
+    """Send the whole history in a new session, then the prompt for the lost one."""
     turns, unsent = _find_turns_of_role(agent), lost is not None and not lost.ended_at
     if lost and unsent:
         turns = [turn for turn in turns if turn.id != lost.id]
@@ -98,7 +98,7 @@ def _send_in_new_session(
 def _compose_first(
     agent: Agent, spoke_at: str, exchanges: list[Exchange], *, again: bool = False
 ) -> PromptText:
-    """The text that opens the call for a role that spoke last at this call of the run, or never."""
+    """Return the text that opens the call; `spoke_at` is the last call of this role, or empty."""
     drive, run = agent.drive, agent.drive.run
     since = said_before(drive, agent.path, spoke_at)
     whole = prompts.context_file(said_before(drive, agent.path, ""))
@@ -120,7 +120,7 @@ def _compose_first(
 
 
 def _choose_session(agent: Agent) -> tuple[str, str, str]:
-    """The session to speak in, the one it is forked from, and where this role last spoke in it."""
+    """Return the session to use, the one to fork it from, and the last call of this role in it."""
     if not agent.wanted.is_ours:
         return agent.wanted.session, "", "0"
     if agent.wanted.session == "role":
@@ -128,7 +128,7 @@ def _choose_session(agent: Agent) -> tuple[str, str, str]:
             turn
             for turn in agent.drive.all_turns()
             if turn.role == agent.role.name and turn.cli == agent.role.cli and turn.session and turn.process
-            # A branch has sessions of its own: two of them at once would share one.
+            # Each branch has its own sessions; otherwise two branches would share one at once.
             and turn.path.rpartition(".")[0] == agent.path.rpartition(".")[0]
         ]  # fmt: skip
         if mine:
@@ -144,7 +144,7 @@ def _place(turn: Turn) -> tuple[tuple[int, ...], int]:
 
 
 def _find_turns_of_role(agent: Agent) -> list[Turn]:
-    """All in this run that the agent of this call may know of."""
+    """Return all turns in this run that the agent of this call may know."""
     mine = [
         turn
         for turn in agent.drive.all_turns()
@@ -155,7 +155,7 @@ def _find_turns_of_role(agent: Agent) -> list[Turn]:
 
 
 def _find_unheard(agent: Agent) -> list[Turn]:
-    """Turns of this call whose answer no agent was ever sent: its program was not there."""
+    """Return turns of this call whose answer was never sent, because the program was missing."""
     turns = agent.turns()
     heard = {turn.ask_id for turn in turns if turn.process or turn.by}
     return [turn for turn in turns if turn.ask_id not in heard]
@@ -168,7 +168,7 @@ def _find_exchanges(agent: Agent, turns: Iterable[Turn]) -> list[Exchange]:
 
 
 def build_exchange(ask: Ask) -> Exchange:
-    """What a settled ask of an agent was about, and what was answered."""
+    """Return question and answer of a settled ask of an agent."""
     said = "\n".join(filter(None, [answer_text(ask, ask.value), ask.note]))
     when = ask.settled_at or ask.opened_at
     return Exchange(

@@ -1,4 +1,4 @@
-"""An agent at work in a call: one turn after the other, from what is sent to how it ended."""
+"""Run the turns of an agent in a call, from the prompt to the signal."""
 
 from __future__ import annotations
 
@@ -26,47 +26,47 @@ if TYPE_CHECKING:
 
 _MAX_WORDS = 100_000
 LOOK_AGAIN = timedelta(seconds=3)
-"""How soon a call looks whether a person has left its session."""
+"""How soon a call checks whether a person has left its session."""
 
 
 class AgentRequest(NamedTuple):
-    """What the flow's code asks of an agent."""
+    """The arguments of a flow's call of an agent."""
 
     role: str
     prompt: str = ""
     session: str = "role"
-    """`role`: the one this role has in this run; `new`; or the id of one."""
+    """`role`: the session of this role in this run; `new`; or the id of a session."""
     human: bool = True
-    """Whether NEEDS_HUMAN asks a person; otherwise the flow gets it."""
+    """Whether NEEDS_HUMAN asks a person; otherwise the flow gets the signal."""
     schema: dict[str, Any] | None = None
     tries: int = 3
     """How often the agent may try to give a value that fits the schema."""
     work: AgentFunction | None = None
-    """A Python function in the place of an agent's program."""
+    """A Python function in place of an agent's program."""
 
     @property
     def is_ours(self) -> bool:
-        """Its session is begun by this run, not named by the flow."""
+        """Return whether this run begins the session, and the flow does not name one."""
         return self.session in ("role", "new")
 
 
 class PromptText(Protocol):
-    """Composes what is sent to an agent; the id of its turn is known only then."""
+    """Composes a prompt; the id of its turn is known only when it is sent."""
 
     def __call__(self, turn_id: str, /) -> str: ...
 
 
 class SessionGoneError(Exception):
-    """The agent's program knows nothing of its session any more; nothing was sent."""
+    """The agent's program no longer has the session; nothing was sent."""
 
     def __init__(self, turn: Turn | None) -> None:
         super().__init__("the agent's session is gone")
         self.turn = turn
-        """What was opened in it and has not ended."""
+        """The turn that was opened in it and has not ended."""
 
 
 class Agent:
-    """The agent of one call, whoever drives the run now."""
+    """The agent of one call, in any driver."""
 
     def __init__(
         self, branch: Branch, call: FlowCall, role: Role, driver: Driver, wanted: AgentRequest
@@ -128,8 +128,7 @@ class Agent:
         try:
             ended = self.driver.run(self._order(turn), self._events(turn.id))
         except MissingAgentError:
-            # It could not be started: the session is free for whoever tries again, and nothing
-            # was said in it.
+            # It could not be started: the session is free for the next try, and nothing was sent.
             over = self.drive.turns[turn.id]._replace(process="", ended_at=self.drive.store.now())
             self.drive.put(self.call, over)
             raise
@@ -147,7 +146,7 @@ class Agent:
         return self._close(turn.id, ended)
 
     def _is_gone(self, turn: Turn, instead_of: Turn | None) -> bool:
-        """Whether this turn goes on from a session of ours that its program has lost."""
+        """Return whether this turn continues a session of ours that its program has lost."""
         if not self.wanted.is_ours or self.driver.knows(turn.session):
             return False
         if self._is_fresh(turn, instead_of):
@@ -155,7 +154,7 @@ class Agent:
         return True
 
     def _is_fresh(self, turn: Turn, instead_of: Turn | None = None) -> bool:
-        """Whether nothing was sent in its session before, in any turn but those it stands for."""
+        """Return whether its session is new, apart from turns that this one replaces."""
         unsent = {turn.id, instead_of.id if instead_of and not instead_of.process else ""}
         sent_before = bool(turn.session) and any(
             one.session == turn.session and one.process and one.id not in unsent
@@ -168,20 +167,20 @@ class Agent:
         turns = [one for one in (instead_of, turn) if one]
         self._must_be_free(turns)
         call = self.call
-        # That an answer is on its way, and that it is heeded, is one write.
+        # One write records that the answer is sent and that it is used.
         answers = call.state == CallState.WAITING and turn.ask_id == call.ask_id
         call = runs.close_ask(call) if answers else call._replace(state=CallState.OPEN)
         try:
             self.drive.begin_turn(call, turns, self.role)
         except Overtaken:
-            # Perhaps not the run, but its agent's session: a person was faster.
+            # Perhaps the run was not taken, only its agent's session by a person.
             self._must_be_free(turns)
             self.drive.begin_turn(call, turns, self.role)
 
     def _must_be_free(self, turns: list[Turn]) -> None:
-        """A session has one holder; while a person has it open, this call waits."""
+        """Park while a person has the session open: a session has one holder."""
         store, (*_, last) = self.drive.store, turns
-        if presence.sits_in(store, last.cli, last.session) is None:
+        if presence.find_visitor(store, last.cli, last.session) is None:
             holder = store.runs.holder(last.cli, last.session)
             if holder is None or holder.id in [turn.id for turn in turns]:
                 return
@@ -249,7 +248,7 @@ class Agent:
         return turn
 
     def send_again(self, unheard: Turn) -> Turn:
-        """Under another name: whoever opened that turn may wake up and end all that bears its name."""
+        """Send a turn again with a new id: its old driver may still end processes by the old id."""
         now, turn_id = self.drive.store.now(), make_id(12, os.urandom(16), "t-")
         turn = unheard._replace(
             id=turn_id,
