@@ -38,7 +38,7 @@ from gatebell.api.async_gate import AsyncHuman
 from gatebell.api.human import Human
 from gatebell.domain.asks.times import as_seconds
 from gatebell.errors import AskExpiredError, UnknownOptionError, UsageError
-from gatebell.testing import MemoryStore, ScriptedPerson, auto_approve
+from gatebell.testing import FakeClock, MemoryStore, ScriptedPerson, auto_approve
 
 __all__ = ["house"]
 
@@ -442,3 +442,17 @@ def test_functions_of_a_phase_take_the_state_alone(takes):
     ]
     result = Workflow("w", phases=phases).run("go", auto_approve(), store=MemoryStore())
     assert (result.phase, len(result.history)) == ("end", 1)
+
+
+@pytest.mark.proves("PY-17", "LAW-3")
+def test_outcome_compared_with_an_answer_is_an_error():
+    store = MemoryStore(FakeClock())
+    ScriptedPerson(store).will_answer("Deploy", "No")
+    chosen = Gate(store).choose("Deploy?", ["Yes", "No"])
+    for wrong in ("No", True, None, ["No"]):
+        with pytest.raises(TypeError, match=r"compare \.value with"):
+            assert chosen == wrong
+    with pytest.raises(TypeError, match=r"compare \.value"):
+        assert chosen in ("Yes", "No")
+    again = Gate(store).wait(chosen.ask_id)
+    assert again == chosen and chosen.value == "No" and len({chosen, again}) == 1

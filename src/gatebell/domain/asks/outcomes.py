@@ -97,6 +97,15 @@ class Outcome:
     def __bool__(self) -> bool:
         raise TypeError(f"a {self.kind} is neither true nor false: use its value or status")
 
+    def __eq__(self, other: object) -> bool:
+        """Compare with another outcome; an answer is not silently unequal to its outcome."""
+        if not isinstance(other, Outcome):
+            raise TypeError(f"an outcome is not its answer: compare .value with {other!r}")
+        return (self.ask_id, self.status) == (other.ask_id, other.status)
+
+    def __hash__(self) -> int:
+        return hash((self.ask_id, self.status))
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.ask_id} {self.status}>"
 
