@@ -61,7 +61,7 @@ def _sizes(text: str) -> tuple[int, ...]:
 
 def tell(part: str, lines: list[str], *, write: bool) -> None:
     """Print the figures, and write them between the two marks of their part of the README."""
-    lines = [*lines, "", surroundings()]
+    lines = [*lines, "", describe_machine()]
     print("\n".join(lines))
     if not write:
         return
@@ -73,7 +73,7 @@ def tell(part: str, lines: list[str], *, write: bool) -> None:
         file.write("\n".join([f"{before}{begin}", *lines, f"{end}{after}"]))
 
 
-def surroundings() -> str:
+def describe_machine() -> str:
     """Return the date, the machine and the command of this measurement."""
     command = shlex.join(["python", "-m", "bench", *sys.argv[1:]])
     return (

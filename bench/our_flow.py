@@ -31,8 +31,8 @@ _folder = sys.argv[2]
 def begin(store: Store, flow: str, number: int) -> Run:
     """Make a new run, as `gate run --detach` does."""
     _, digest = flow_files.read(_SOURCE)
-    wish = RunRequest(flow, _SOURCE, digest, str(number), _folder, in_place=True)
-    return manage_runs.start(store, runtime.workspace(store), wish, CALLER)[0]
+    request = RunRequest(flow, _SOURCE, digest, str(number), _folder, in_place=True)
+    return manage_runs.start(store, runtime.workspace(store), request, CALLER)[0]
 
 
 def check_parked(run: Run) -> Run:

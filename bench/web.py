@@ -52,9 +52,9 @@ def measure() -> Iterator[Figure]:
     with stores.folder() as folder:
         path = os.path.join(folder, "gate.db")
         store = open_throwaway_store(path)
-        somebody = Caller(person("bench"), verified=False, via="cli", agent=None, evidence={})
-        asker = manage_people.add(store, somebody, "asker", ["ask"])
-        token = manage_people.add(store, somebody, "person", ["answer", "read"])
+        caller = Caller(person("bench"), verified=False, via="cli", agent=None, evidence={})
+        asker = manage_people.add(store, caller, "asker", ["ask"])
+        token = manage_people.add(store, caller, "person", ["answer", "read"])
         store.close()
         with _up(path) as (pid, port), _listening(port, token):
             late = asyncio.run(_answers(port, asker, token))

@@ -1,6 +1,6 @@
 """Takes the pictures of the web inbox that README and docs show: `make pictures`.
 
-A demo store, the real `gate up`, a real browser. Whoever changes a page takes them anew.
+A demo store, the real `gate up`, a real browser. Take them again after a change of a page.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ EDIT = {
         "    return amount.quantize(CENT, rounding=ROUND_HALF_UP)\n"
     ),
 }
-GOING_ON = """It works on:
+ACTIVITY = """It works on:
 Totals are wrong by a cent when a coupon is used
 
 It last said:
@@ -182,7 +182,7 @@ def _present(store: Store, clock: Clock) -> dict[str, str]:
     clock.ago = timedelta(minutes=6)
     call = make_call("Edit", EDIT, SHOP, "fix-totals")
     edit = _ask(
-        store, "claude", "Change shop/totals.py?", kind="approval", call=call, activity=GOING_ON,
+        store, "claude", "Change shop/totals.py?", kind="approval", call=call, activity=ACTIVITY,
         session="claude/3f2a", confidence=0.9, owner="fix the totals",
     )  # fmt: skip
     clock.ago = timedelta(minutes=2)

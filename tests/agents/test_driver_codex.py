@@ -319,7 +319,7 @@ def test_missing_program_is_named_with_its_installation(desk, house):
 @pytest.mark.proves("RUN-161")
 def test_role_needs_the_sandbox_or_a_stricter_one(desk, house):
     for word in ("--yolo", "--sandbox=danger-full-access"):
-        with pytest.raises(UsageError, match="unasked"):
+        with pytest.raises(UsageError, match="without asking"):
             desk.turn(text("hello"), arguments=(word,))
     ended = desk.turn(tool("exec_command", cmd="touch made"), text("done"), tools=("Read", "Grep"))
     assert ended.ok and "Read-only file system" in desk.results[0]

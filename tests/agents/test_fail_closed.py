@@ -49,7 +49,7 @@ USUAL_DOORS = {
 def pytest_generate_tests(metafunc):
     if "fault" in metafunc.fixturenames:
         whole = metafunc.config.option.whole
-        cells = product(FAULTS, DOORS) if whole else USUAL_DOORS.items()
+        cells = list(product(FAULTS, DOORS) if whole else USUAL_DOORS.items())
         metafunc.parametrize(("fault", "door"), cells)
 
 

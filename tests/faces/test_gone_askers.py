@@ -140,7 +140,7 @@ def test_waiting_run_is_not_a_killed_asker(world):
     leave_mark(world.store, ask)
     assert "asker is gone" not in world.plain.gate("list").out
     said = world.ada.gate("answer", ask.id, "yes").out
-    assert GONE not in said and "Nobody drives runs now" in said
+    assert GONE not in said and "No process drives runs now" in said
 
 
 @pytest.mark.proves("FLT-22")

@@ -154,7 +154,7 @@ def test_as_json_every_happening_is_an_object(world, listen):
     project = str(world.plain.folder)
     about = {"project": project, "agent": "Claude-7", "ask": ask_id}
     assert events == [
-        {"event": "started", "projects": [project], "asks_by": "nobody"},
+        {"event": "started", "projects": [project], "asks_by": "none"},
         {"event": "queued", "text": "Which?"} | about,
         {"event": "answered", "text": "this"} | about,
         {"event": "stopped"},

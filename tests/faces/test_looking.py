@@ -143,7 +143,7 @@ def test_tampering_is_found_from_the_command_line(world):
         ("UPDATE asks SET value='{', opened_at='never'", "cannot be compared"),
         ("UPDATE events SET actor='person:boss' WHERE seq=6", "does not follow"),
         ("DELETE FROM events WHERE seq=3", "event 3 is missing"),
-        ("DELETE FROM events WHERE seq=6", "head of event 6 was kept"),
+        ("DELETE FROM events WHERE seq=6", "the head that was kept is of event 6"),
     ):
         forger.execute("SAVEPOINT honest")
         forger.execute(statement)

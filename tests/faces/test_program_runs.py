@@ -270,8 +270,8 @@ def test_second_resume_shows_a_run_and_takes_over(world, project):
     second = project.start("resume", "1")
     told = second.stderr.readline()
     assert told == (
-        f"gate: run 1 is driven by process {program.pid} here; this shows it, and drives it once "
-        "that ends\n"
+        f"gate: run 1 is driven by process {program.pid} here; this shows the run, and drives it "
+        "after that\n"
     )
     world.ada.gate("answer", ask.id, "yes")
     ask = eventually(

@@ -21,7 +21,7 @@ from textual.events import Paste
 
 from gatebell import Approval, Gate
 from gatebell.adapters.agents import session_logs
-from gatebell.cli.sessions.session_timer import Attendant
+from gatebell.cli.sessions.session_timer import VisitTimer
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.sessions.visits import GRACE_SECONDS, Terms
 from gatebell.errors import AlreadySettledError, GateError, RefusedError
@@ -153,7 +153,7 @@ def test_return_from_ctrl_z_after_the_limit_warns_first(monkeypatch, capfd):
     seated = ask_session.open_visit(store, ask.id, ada, "claude", "s1")
     both = Stopped(clock)
     monkeypatch.setattr(store, "bell", lambda: both)
-    Attendant(store, seated.visit, ada, seated.seconds_left, GRACE_SECONDS).attend(both)
+    VisitTimer(store, seated.visit, ada, seated.seconds_left, GRACE_SECONDS).attend(both)
     assert both.ended == "time" and clock.monotonic() - both.began >= 7200 + GRACE_SECONDS
     assert "this session ends in 60 seconds" in capfd.readouterr().out
 

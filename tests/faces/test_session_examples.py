@@ -118,7 +118,7 @@ def test_example_harness_opens_what_waits_and_completes_it(world, tmp_path, scre
     screen.type("exit\n")
     screen.until("approved or rejected (Enter: not yet): ")
     screen.type("perhaps\n")
-    after = screen.until("Not taken: an approval is decided by yes or no")
+    after = screen.until("Not taken: expected yes or no")
     screen.until("not yet): ", after=after)
     screen.type("rejected\n")
     assert screen.end() == 0
@@ -152,7 +152,9 @@ def test_example_harness_reports_the_outcome(world, tmp_path, screens):
     assert create_ask.get(world.store, ask_id).pending
     held = bob.claim(ask_id)
     assert held.visit.number == 4
-    harness(world, screens, program(tmp_path)).until("is left alone: person:bob has this session")
+    harness(world, screens, program(tmp_path)).until(
+        "is left alone: person:bob has had this session"
+    )
     bob.complete_interactive(ask_id, "cancelled")
     short = bob.request_interactive("Q?", {"session_timeout": 0.5})
     harness(world, screens, program(tmp_path)).until("timeout its time is up")

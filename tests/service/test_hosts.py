@@ -49,7 +49,7 @@ def opening(home, **more):
         model="",
         cwd=str(home),
         mcp_config="",
-        environ={"GATE_TURN": "t-1", "GATE_ASK": "a-1", "GATE_SITTING": "t-1"},
+        environ={"GATE_TURN": "t-1", "GATE_ASK": "a-1"},
         project=str(home),
     )
     return made._replace(**more)

@@ -508,7 +508,7 @@ class Taken:
         ({"human_timeout": 0}, "human_timeout must be a number of seconds above 0"),
         ({"state": Strange()}, "is a dict, dataclass, NamedTuple or pydantic model"),
         ({"state": {"x": object()}}, "cannot be written as JSON"),
-        ({"state": Taken}, "has a field 'approved', which is the name of what people answer"),
+        ({"state": Taken}, "has a field 'approved', which is the name of people's answers"),
         ({"state": {"history": []}}, "has a field 'history'"),
         ({"start": lambda _: None}, "the start= of 'w' is a function of (state, input)"),
         ({"phases": []}, "at least one phase"),

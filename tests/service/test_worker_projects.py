@@ -19,7 +19,7 @@ from gatebell.testing import MemoryStore
 
 def projects(**wish):
     given = {"no_tasks": False, "everywhere": False, **wish}
-    return worker._projects(argparse.Namespace(**given))
+    return worker._list_projects(argparse.Namespace(**given))
 
 
 def set_up(environ, project):
@@ -42,7 +42,7 @@ def test_worker_learns_of_new_projects(monkeypatch):
     """It looks again after some seconds without a report."""
     reports, given = SimpleQueue(), []
     monkeypatch.setattr(worker, "_POLL_SECONDS", 0.01)
-    monkeypatch.setattr(worker, "_projects", lambda _: ["/bank"])
+    monkeypatch.setattr(worker, "_list_projects", lambda _: ["/bank"])
 
     def set_projects(found):
         given.append(found)

@@ -7,7 +7,7 @@ from __future__ import annotations
 TALK = """
 import json, os, signal, sys
 names = (
-    "GATE_TURN", "GATE_RUN", "GATE_SIGNAL_FILE", "GATE_SITTING", "GATE_ASK", "GATE_SESSION",
+    "GATE_TURN", "GATE_RUN", "GATE_SIGNAL_FILE", "GATE_ASK", "GATE_SESSION",
     "GATE_PROMPT_FILE", "GATE_TOKEN", "AI_AGENT",
 )
 seen = {name: os.environ.get(name) for name in names} | {"words": sys.argv[1:], "cwd": os.getcwd()}

@@ -137,7 +137,7 @@ def _take_in(repository: Repository, variables: dict[str, str], left_out: str) -
     )
     changed = list(zip(told[1::2], told[::2], strict=True))
     # A pipe, socket or device replaced the file: for git, the file is deleted.
-    is_gone = {name: status == "D" or _is_odd(repository, name) for name, status in changed}
+    is_gone = {name: change == "D" or _is_odd(repository, name) for name, change in changed}
     if indexes.is_sparse(repository):
         # Not deleted: a sparse checkout never had them.
         for name in indexes.list_left_out(indexes.read_marks(repository)):

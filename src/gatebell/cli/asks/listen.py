@@ -147,7 +147,7 @@ class Screen:
     def begin(self, listener: Listener, way: str) -> None:
         projects = sorted(listener.projects)
         if self._as_json:
-            print_json({"event": "started", "projects": projects, "asks_by": way or "nobody"})
+            print_json({"event": "started", "projects": projects, "asks_by": way or "none"})
             sys.stdout.flush()
             return
         self.say(f"{add_colour('✓', 'green')} Multi-Agent HIL Listener started")

@@ -144,7 +144,7 @@ def _build_opening(store: Store, host: Host, ask_visit: AskVisit) -> Opening:
         model=terms.model,
         cwd=cwd,
         mcp_config=ask_visit.mcp_config,
-        environ={"GATE_TURN": visit.id, "GATE_SITTING": visit.id, "GATE_ASK": ask.id},
+        environ={"GATE_TURN": visit.id, "GATE_ASK": ask.id},
         project=ask.origin.project or cwd,
     )
 

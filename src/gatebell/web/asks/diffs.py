@@ -243,8 +243,8 @@ def _list_redundant(found: PatchedFile) -> Iterator[str]:
     yield from (_part(hunk, 0).head for hunk in found)
 
 
-def _with_prefix(letter: str, name: str) -> str:
-    return f'"{letter}/{name[1:]}' if name.startswith('"') else f"{letter}/{name}"
+def _with_prefix(side: str, name: str) -> str:
+    return f'"{side}/{name[1:]}' if name.startswith('"') else f"{side}/{name}"
 
 
 def _hunk_head(line: str) -> str:
