@@ -567,7 +567,7 @@ def test_first_sender_sends_events_of_a_second_one(home, server):
     home.ask("And why?")
     server.hold.set()
     server.take()
-    assert first.communicate(timeout=PATIENCE_SECONDS)[0].startswith("Done. gate notify shows")
+    assert first.communicate(timeout=PATIENCE_SECONDS)[0].startswith("Done. To list messages")
     assert len(ids(server)) == len(server.requests) == 2
 
 
