@@ -13,7 +13,7 @@ from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import Requirement
 from gatebell.domain.permissions import rules
-from gatebell.domain.permissions.calls import Call, ended_without_us, headline, make_call, shown
+from gatebell.domain.permissions.calls import Call, explain_end, headline, make_call, shown
 from gatebell.domain.permissions.rules import (
     Rule,
     Scope,
@@ -320,4 +320,4 @@ def test_invalid_pattern_is_refused(pattern):
     ],
 )
 def test_reason_fits_the_session_of_a_call(attended, reason):
-    assert ended_without_us(attended) == reason
+    assert explain_end(attended) == reason

@@ -8,7 +8,7 @@ import pytest
 
 from gatebell.domain.asks.asks import Ask, Origin, question_digest
 from gatebell.domain.asks.deadlines import Deadlines
-from gatebell.domain.asks.duplicates import alike, groups, likeness
+from gatebell.domain.asks.duplicates import alike, digest_likeness, groups
 from gatebell.domain.asks.questions import make_question
 from gatebell.domain.permissions.calls import Call
 
@@ -42,7 +42,7 @@ def test_approvals_that_differ_in_anything_shown_are_not_alike():
         origin=HERE._replace(tool_use_id="t2"),
         deadlines=Deadlines(expires_at=NOW),
     )
-    assert likeness(one) == likeness(same)
+    assert digest_likeness(one) == digest_likeness(same)
     differing = [
         an_ask("a-3", "approval", "Which ?", call=call, activity="words", confidence=0.5),
         one._replace(activity="other words"),
@@ -66,7 +66,7 @@ def test_approvals_that_differ_in_anything_shown_are_not_alike():
         ),
     ]
     for other in differing:
-        assert likeness(other) != likeness(one), other
+        assert digest_likeness(other) != digest_likeness(one), other
 
 
 @pytest.mark.proves("WEB-23")

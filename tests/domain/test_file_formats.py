@@ -16,9 +16,9 @@ from gatebell.domain.asks.file_questions import (
     parse_answer_name,
     parse_name,
     parse_question,
+    read_answered_ask,
     refusal_file,
     shorten,
-    told_ask,
 )
 from gatebell.domain.asks.questions import Question
 from gatebell.errors import UsageError
@@ -261,9 +261,9 @@ def test_only_an_answer_has_content_and_nothing_is_null():
 
 @pytest.mark.proves("FILE-66")
 def test_answer_file_names_its_ask_or_denies_one():
-    assert told_ask(answer_file(NAME, settle("answered"), "x")) == "a-7k2"
-    assert told_ask(refusal_file(NAME, "no", AT)) == ""
-    assert told_ask(refusal_file(NAME, "no", AT, "timed_out")) == ""
+    assert read_answered_ask(answer_file(NAME, settle("answered"), "x")) == "a-7k2"
+    assert read_answered_ask(refusal_file(NAME, "no", AT)) == ""
+    assert read_answered_ask(refusal_file(NAME, "no", AT, "timed_out")) == ""
     for forged in (
         {"type": "answer", "content": "yes"},
         {"ask": 7, "content": "yes"},
@@ -272,7 +272,7 @@ def test_answer_file_names_its_ask_or_denies_one():
         {"ask": "", "content": "", "status": "cancelled"},
     ):
         with pytest.raises(UsageError):
-            told_ask(json.dumps(forged).encode())
+            read_answered_ask(json.dumps(forged).encode())
 
 
 @pytest.mark.proves("FILE-66")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.support.people import a_person
 
-from gatebell.domain.people.logins import Login, Token, check_scopes, listed_as
+from gatebell.domain.people.logins import Login, Token, check_scopes, make_token_id
 from gatebell.domain.people.principals import (
     GONE,
     OF_ANOTHER_USER,
@@ -141,8 +141,8 @@ def test_scopes_are_known_and_in_their_order():
 
 @pytest.mark.proves("WHO-7", "WEB-3")
 def test_token_is_listed_by_a_part_of_its_digest():
-    assert listed_as("0123456789abcdef") == "01234567"
-    assert Token(listed_as("0" * 64), "ada") == (
+    assert make_token_id("0123456789abcdef") == "01234567"
+    assert Token(make_token_id("0" * 64), "ada") == (
         "00000000", "ada", ("ask", "answer", "read"), "", None
     )  # fmt: skip
     until = datetime(2026, 1, 1, tzinfo=UTC)

@@ -47,7 +47,7 @@ def test_trail_records_the_message_of_a_turn():
         "call": "3", "turn": "t-1", "role": "coder", "role_digest": "r1", "session": "claude/s1",
         "sent": text_digest("Do it"),
     }  # fmt: skip
-    assert runs.turn_began(a_run(), turn, "r1") == Event("turn.began", "run:42", "gate", told)
+    assert runs.build_turn_event(a_run(), turn, "r1") == Event("turn.began", "run:42", "gate", told)
 
 
 @pytest.mark.proves("RUN-415", "RUN-416", "LAW-9")

@@ -257,10 +257,10 @@ def test_who_holds_a_session_is_said():
     assert "in process 77: wait until they leave" in told and "gate answer a-7k2" in told
     left = visits.describe_holder(ada, "a-7k2", ["8", "9"], now)
     assert "its gate continue has ended, but process 8, 9 of it still runs: end that" in left
-    busy = visits.agent_at_work(a_turn(process="boot/77/5"), "a-7k2")
+    busy = visits.describe_working_agent(a_turn(process="boot/77/5"), "a-7k2")
     assert busy.startswith("coder is at work in this session now (process 77)")
     assert "gate stop 42, or answer without it: gate answer a-7k2" in busy
-    assert "(process ?)" in visits.agent_at_work(a_turn(), "a-7k2")
+    assert "(process ?)" in visits.describe_working_agent(a_turn(), "a-7k2")
 
 
 @pytest.mark.proves("RUN-355", "RUN-356")

@@ -246,18 +246,18 @@ def test_person_keeps_a_record_despite_changed_arguments():
 @pytest.mark.proves("RUN-417")
 def test_record_that_does_not_fit_says_how_to_continue():
     call = a_call("3", "run", label="coder")
-    assert journals.misfit(call, "run", "coder", "digest") == ""
-    other_name = journals.misfit(call, "pause", "Go\x1b?", "digest")
+    assert journals.explain_misfit(call, "run", "coder", "digest") == ""
+    other_name = journals.explain_misfit(call, "pause", "Go\x1b?", "digest")
     assert "was run('coder') and is now pause(" in other_name and "--from 3" in other_name
     assert "\x1b" not in other_name
-    other_role = journals.misfit(call, "run", "tester", "digest")
+    other_role = journals.explain_misfit(call, "run", "tester", "digest")
     assert "is now run('tester')" in other_role
-    arguments = journals.misfit(call, "run", "coder", "other")
+    arguments = journals.explain_misfit(call, "run", "coder", "other")
     assert "other arguments" in arguments and "read(), now()" in arguments
     assert "gate resume 42 --accept 3" in arguments
-    assert journals.misfit(call._replace(accepted=True), "run", "coder", "other") == ""
+    assert journals.explain_misfit(call._replace(accepted=True), "run", "coder", "other") == ""
     gate = call._replace(name="pause", label="Go?")
-    assert "--from 3" in journals.misfit(gate, "pause", "Go?", "other")
+    assert "--from 3" in journals.explain_misfit(gate, "pause", "Go?", "other")
     assert journals.describe_call("now", "") == "now()"
 
 

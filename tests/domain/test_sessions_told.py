@@ -10,8 +10,8 @@ from gatebell.domain.sessions.visits import (
     ENDS,
     Terms,
     Visit,
+    describe_left_behind,
     facts,
-    left_behind,
     stay,
 )
 
@@ -71,8 +71,8 @@ def test_processes_that_outlive_a_visit_are_named():
     told = stay(a_sitting(""), now, ["7 (claude \x1b[2J)", "8"])
     died = "person:ada with claude, since 2026-01-01 00:00:00 UTC: their gate continue died"
     assert told == f"{died}, but process 7 (claude ␛[2J), 8 of it still runs: end that"
-    assert left_behind("a-222", ["7 (claude)"]) == (
+    assert describe_left_behind("a-222", ["7 (claude)"]) == (
         "the visitor of a-222 has left, but process 7 (claude) of it still runs: end that, or wait for it"
     )
-    many = left_behind("a-222", [str(number) for number in range(9)])
+    many = describe_left_behind("a-222", [str(number) for number in range(9)])
     assert "process 0, 1, 2, 3, 4 and 4 more of it still runs" in many

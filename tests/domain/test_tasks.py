@@ -11,7 +11,7 @@ from tests.support.people import a_person, an_agent
 
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.documents import task_document
-from gatebell.domain.asks.owners import owner_in_words
+from gatebell.domain.asks.owners import describe_owner
 from gatebell.domain.audit.events import Event
 from gatebell.domain.enums import TaskState
 from gatebell.domain.runs import runs
@@ -342,8 +342,8 @@ def test_new_task_has_only_the_given_fields():
 @pytest.mark.proves("TASK-261")
 def test_long_circle_is_shown_by_both_ends():
     way = [f"tm-{number}" for number in range(13)]
-    assert tasks.way_in_words(way[:12]) == " → ".join(way[:12])
-    assert tasks.way_in_words(way) == " → ".join([*way[:10], "…", "tm-11", "tm-12"])
+    assert tasks.format_way(way[:12]) == " → ".join(way[:12])
+    assert tasks.format_way(way) == " → ".join([*way[:10], "…", "tm-11", "tm-12"])
 
 
 @pytest.mark.proves("TASK-175")
@@ -373,4 +373,4 @@ def test_task_as_json_has_fields_times_and_readiness():
     ("owner", "words"), [("run:4/2", "run 4"), ("task:tm-abc", "tm-abc"), ("job:7", "job:7")]
 )
 def test_whom_an_ask_holds_up_is_said_in_words(owner, words):
-    assert owner_in_words(owner) == words
+    assert describe_owner(owner) == words

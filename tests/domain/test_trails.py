@@ -9,7 +9,7 @@ import pytest
 
 from gatebell.domain.audit.events import Entry, Event, EventKind
 from gatebell.domain.audit.seals import seal, seal_shortly
-from gatebell.domain.audit.trails import Columns, RecordedRows, Row, differing
+from gatebell.domain.audit.trails import Columns, RecordedRows, Row, find_differing
 
 NOTICES = "ask.opened ask.answered ask.replied ask.cancelled ask.timed_out ask.escalated note.sent"
 # Older versions wrote these events with a row of each table; their stores are still read.
@@ -62,16 +62,16 @@ def build_opened(*changing):
 @pytest.mark.proves("STORE-12")
 def test_differing_column_is_named():
     sealed = seal(("a", 1, None))
-    assert differing(sealed, ("x", "y", "z"), ("a", 1, None)) == []
-    assert differing(sealed, ("x", "y", "z"), ("a", 2, "")) == ["y", "z"]
-    assert differing("0" * 64 + sealed[64:], ("x",), ("a", 1, None)) == ["(unknown)"]
+    assert find_differing(sealed, ("x", "y", "z"), ("a", 1, None)) == []
+    assert find_differing(sealed, ("x", "y", "z"), ("a", 2, "")) == ["y", "z"]
+    assert find_differing("0" * 64 + sealed[64:], ("x",), ("a", 1, None)) == ["(unknown)"]
     assert seal(()) == ""
 
 
 @pytest.mark.proves("STORE-12")
 def test_columns_newer_than_a_seal_are_left_out():
-    assert differing(seal(("a",)), ("x", "new"), ("a", "anything")) == []
-    assert differing(seal(("a",)), ("x", "new"), ("b", "anything")) == ["x"]
+    assert find_differing(seal(("a",)), ("x", "new"), ("a", "anything")) == []
+    assert find_differing(seal(("a",)), ("x", "new"), ("b", "anything")) == ["x"]
 
 
 @pytest.mark.proves("STORE-12", "STORE-13")

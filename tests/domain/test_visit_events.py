@@ -131,8 +131,8 @@ def test_last_sent_turn_names_the_signal_file():
         second._replace(id="t-5", session="s2", started_at=later(9)),
         second._replace(id="t-6", role="tester", started_at=later(9)),
     ]
-    assert joined_sessions.told_in(TURN, [first, second, *others]) == second
-    assert joined_sessions.told_in(TURN, others) == TURN
+    assert joined_sessions.find_prompted_turn(TURN, [first, second, *others]) == second
+    assert joined_sessions.find_prompted_turn(TURN, others) == TURN
 
 
 @pytest.mark.proves("SES-126")
@@ -161,7 +161,7 @@ def test_lost_visit_is_recorded_with_its_start():
 
 @pytest.mark.proves("SES-126")
 def test_long_names_of_processes_are_cut():
-    told = visits.left_behind("a-222", ["p" * 100, "q" * 101, *"abcd"])
+    told = visits.describe_left_behind("a-222", ["p" * 100, "q" * 101, *"abcd"])
     assert told == (
         f"the visitor of a-222 has left, but process {'p' * 100}, {'q' * 99}…, a, b, c and 1 more "
         "of it still runs: end that, or wait for it"

@@ -192,10 +192,10 @@ def test_words_of_killed_visits_are_in_the_next_transcript():
     lost = end(OPEN._replace(started_at=later(10)), 20, "lost")
     again = end(OPEN._replace(started_at=later(30)), 40, "lost")
     now = OPEN._replace(started_at=later(50))
-    assert visits.untold_since([first]) == NOW
-    assert visits.untold_since([first, now]) == later(50)
-    assert visits.untold_since([first, lost, again, now]) == later(10)
-    assert visits.untold_since([lost, now]) == later(10)
+    assert visits.find_transcript_gap([first]) == NOW
+    assert visits.find_transcript_gap([first, now]) == later(50)
+    assert visits.find_transcript_gap([first, lost, again, now]) == later(10)
+    assert visits.find_transcript_gap([lost, now]) == later(10)
 
 
 @pytest.mark.proves("RUN-391")

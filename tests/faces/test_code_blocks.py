@@ -198,7 +198,7 @@ def test_question_and_answer_files_are_of_the_format(blocks):
     assert (
         question.options == ("Express", "Fastify", "Koa") and answer["content"] in question.options
     )
-    written = file_questions._written(name, datetime.now(UTC), "", "", "", "")
+    written = file_questions._build_file(name, datetime.now(UTC), "", "", "", "")
     assert list(json.loads(written)) == list(answer)
 
 

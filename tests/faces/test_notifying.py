@@ -743,7 +743,10 @@ def test_routes_are_listed_and_tried(home, server):
 @pytest.mark.proves("NTF-1", "NTF-2", "LAW-10")
 def test_bad_settings_name_the_file_and_the_key(home):
     for text, sentence in (
-        ('[[notify]]\nto = "desktop"\nquiet = "late"', "notify number 1 in {}: quiet is"),
+        (
+            '[[notify]]\nto = "desktop"\nquiet = "late"',
+            "notify number 1 in {}: expected hours such as",
+        ),
         (
             '[[notify]]\nto = "desktop"\n[[notify]]\nto = "desktop"',
             "notify number 2 in {} repeats an earlier route",

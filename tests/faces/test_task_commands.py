@@ -403,7 +403,7 @@ def test_task_is_edited_and_invalid_text_is_kept(tasks):
     for editor, code, told in (
         ("sed -i s/P2/P9/", 2, "expected critical"),
         ("sed -i s/needs:/needs:nonsense/", 5, "no task nonsense"),
-        ("sed -i s/Description/Nothing/", 2, "is gone"),
+        ("sed -i s/Description/Nothing/", 2, "is missing"),
         ("sh -c 'echo more >> $0; exit 3'", 2, "exit code 3"),
     ):
         err = tasks("edit", task, *ADA, code=code, EDITOR=editor)
@@ -501,7 +501,7 @@ def test_invalid_task_is_reported_at_once_with_next_steps(tasks):
     wrong = tasks("create", "T", "-p", "soon", *ADA, code=2)
     assert "critical, high, normal, low or backlog, or P0 to P4" in wrong
     tasks("close", task, *ADA)
-    assert f"{task} is closed already" in tasks("close", task, *ADA, code=7)
+    assert f"{task} is already closed" in tasks("close", task, *ADA, code=7)
     for verb in ("claim", "defer"):
         assert f"gate task reopen {task}" in tasks(verb, task, *ADA, code=7)
 

@@ -59,7 +59,7 @@ def test_missing_role_says_which_file_to_write(project):
     there = "architect, code, design, docs, pm, review, reviewer, test"
     assert f"there is no role 'coder'; there are {there}; did you mean 'code'? Write" in sentence
     assert str(project / ".gate/agents/coder.md") in sentence
-    with pytest.raises(UsageError, match="is not a role's name"):
+    with pytest.raises(UsageError, match="is not a name for a role"):
         role_files.find(str(project), "../../coder")
 
 
@@ -81,7 +81,7 @@ def test_all_roles_are_listed_with_faults_of_the_others(home, project):
     ]
     assert [problem.partition(":")[0] for problem in found.problems] == [
         f"{project}/.gate/agents/broken.md, line 2",
-        "'my agent' is not a role's name",
+        "'my agent' is not a name for a role",
     ]
     elsewhere = [one.name for one in role_files.list_roles(str(home / "nowhere")).roles]
     assert elsewhere == sorted(["broken", *COME_ALONG])

@@ -88,8 +88,8 @@ def test_imported_task_keeps_its_fields(store):
 def test_one_bad_line_and_nothing_is_imported(store):
     cases = (
         ({"dependencies": ["tm-gone"]}, "line 2: it needs tm-gone, which is neither"),
-        ({"size": "huge"}, "line 2: 'huge' is no size"),
-        ({"onTimeout": "explode"}, "line 2: 'explode' is no on timeout"),
+        ({"size": "huge"}, "line 2: expected small or medium or large for size"),
+        ({"onTimeout": "explode"}, "line 2: expected fail or defer for on timeout"),
         ({"id": "tm-bbb", "dependencies": ["tm-aaa"]}, "tm-aaa → tm-bbb → tm-aaa"),
         ({"id": "tm-bbb", "parent": "tm-aaa"}, "be part of itself: tm-aaa → tm-bbb → tm-aaa"),
     )

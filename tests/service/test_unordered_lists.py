@@ -128,7 +128,7 @@ def test_set_inside_an_ask_of_a_program_is_refused():
     gate = Gate(MemoryStore())
     with pytest.raises(UsageError, match="expected a list, got set: use a list"):
         gate.approve("Go?", context={"files": {"a", "b"}})
-    with pytest.raises(UsageError, match="a list of texts"):
+    with pytest.raises(UsageError, match="a list of names"):
         gate.approve("Go?", requirement={"all": {"ada"}})
 
 

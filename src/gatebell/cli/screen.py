@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.asks.owners import owner_in_words
+from gatebell.domain.asks.owners import describe_owner
 from gatebell.domain.enums import Priority
 from gatebell.domain.text.display import age, cell, inert, inert_line
 from gatebell.services.asks.waiters import mark_prompt
@@ -76,7 +76,7 @@ def _inbox_line(store: Store, ask: Ask, width: int) -> str:
     prompt = f"{mark}{mark_prompt(store, ask)}"
     if width < 80:
         return f"{head}{inert_line(prompt, width - 15)}"
-    owner = owner_in_words(ask.origin.owner)
+    owner = describe_owner(ask.origin.owner)
     blocks = inert_line(owner or os.path.basename(ask.origin.project), 18)
     names = 14 if width < 120 else 24
     room = width - 46 - names

@@ -93,7 +93,7 @@ class Answers:
         name = file_questions.parse_answer_name(file)
         try:
             content = self._helpers.answers.read(file)
-            ask_id = file_questions.told_ask(content)
+            ask_id = file_questions.read_answered_ask(content)
         except FileNotFoundError:
             return True
         except UsageError:

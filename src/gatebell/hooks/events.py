@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.app import environment, wiring
 from gatebell.domain.enums import AgentCli
-from gatebell.domain.permissions.calls import ATTENDED, WRITERS, ended_without_us
+from gatebell.domain.permissions.calls import ATTENDED, WRITERS, explain_end
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.runs.session_log import Step, has_result
@@ -121,7 +121,7 @@ def turn_ended(hook: Hook) -> Reply:
     for ask in held:
         call_id = ask.origin.tool_use_id
         if not call_id or has_result(steps, call_id):
-            permit_call.retire(store, ask, caller, ended_without_us(os.environ))
+            permit_call.retire(store, ask, caller, explain_end(os.environ))
     return Reply()
 
 

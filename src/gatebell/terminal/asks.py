@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.asks.owners import owner_in_words, run_of
+from gatebell.domain.asks.owners import describe_owner, run_of
 from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, Priority
 from gatebell.domain.people.principals import TRUST, is_person
 from gatebell.domain.permissions.calls import shown
@@ -79,7 +79,7 @@ def _format_activity(ask: Ask, width: int, paint: Paint, most: int | None) -> li
 
 def _format_places(ask: Ask, width: int, paint: Paint) -> list[str]:
     origin = ask.origin
-    owner = owner_in_words(origin.owner)
+    owner = describe_owner(origin.owner)
     parts = [("in", origin.cwd), ("session", origin.session), ("for", owner)]
     places = [f"{word} {inert_line(what, 200)}" for word, what in parts if what]
     if places and len(together := "  ".join(places)) <= width:

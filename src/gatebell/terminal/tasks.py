@@ -8,7 +8,7 @@ from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.audit.events import EventKind
 from gatebell.domain.enums import AnswerOutcome, AskStatus, RunState, TaskState
-from gatebell.domain.tasks.task_forms import within_text
+from gatebell.domain.tasks.task_forms import format_wait
 from gatebell.domain.text.display import SHOWN_CHARACTERS, cell, frame, inert_line
 from gatebell.services.tasks import backlog
 from gatebell.terminal import task_runs
@@ -152,7 +152,7 @@ def _list_facts(store: Store, task: Task) -> list[tuple[str, str]]:
         ("Confidence", sure),
         ("Claimed by", task.claimed_by),
         ("Test", f"{task.test_command} (from {task.test_from})" if task.test_command else ""),
-        ("Answer within", within_text(task)),
+        ("Answer within", format_wait(task)),
         ("On timeout", task.on_timeout),
         ("Runs", ", ".join(_describe_run(store, run) for run in runs)),
         ("Branch", task.branch or (last.branch if last and not is_done else "")),

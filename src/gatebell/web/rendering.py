@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from gatebell.domain.asks.asks import iso
-from gatebell.domain.asks.owners import owner_in_words
+from gatebell.domain.asks.owners import describe_owner
 from gatebell.domain.text.display import age, inert, inert_line
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"typed": _keep_typed, "line": inert_line, "iso": iso, "clock": _clock}
-    made.filters |= {"ago": _ago, "principal": _principal, "owner": owner_in_words}
+    made.filters |= {"ago": _ago, "principal": _principal, "owner": describe_owner}
     return made
 
 

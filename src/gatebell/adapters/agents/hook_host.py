@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.agents import session_logs
 from gatebell.adapters.agents.activity import AgentActivity
-from gatebell.domain.permissions.calls import ended_without_us
+from gatebell.domain.permissions.calls import explain_end
 from gatebell.domain.runs.session_log import has_result, open_call
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class HookHost:
 
     def find_reason_to_stop(self) -> str:
         if self._ended:
-            return ended_without_us(os.environ)
+            return explain_end(os.environ)
         if os.getppid() != self._parent or self._parent == 1:
             return f"{self._cli} is gone"
         try:
@@ -60,7 +60,7 @@ class HookHost:
         except OSError:
             return ""
         if size != self._seen and self._id and has_result(self._steps(), self._id):
-            return ended_without_us(os.environ)
+            return explain_end(os.environ)
         self._seen = size
         return ""
 

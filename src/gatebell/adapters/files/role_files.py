@@ -50,7 +50,7 @@ class RoleFiles:
 def find(project: str, name: str) -> Role:
     """Return the role of this name. NotFoundError says which file to write."""
     if not is_role_name(name):
-        raise UsageError(f"{name!r} is not a role's name: use letters, digits, _ - and .")
+        raise UsageError(f"{name!r} is not a name for a role: use letters, digits, _ - and .")
     for folder_set in _list_folders(project):
         path = os.path.join(folder_set.folder, f"{name}.md")
         if os.path.lexists(path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gatebell.adapters.sqlite.queries import load, names_unreadable, read_time
-from gatebell.domain.people.logins import Token, listed_as
+from gatebell.domain.people.logins import Token, make_token_id
 from gatebell.domain.people.principals import Person
 
 if TYPE_CHECKING:
@@ -89,4 +89,4 @@ def _person(row: Any) -> Person:
 @names_unreadable("a token of", 1)
 def _token(row: Any) -> Token:
     digest, person, scopes, label, made_at = row
-    return Token(listed_as(digest), person, tuple(scopes.split()), label, read_time(made_at))
+    return Token(make_token_id(digest), person, tuple(scopes.split()), label, read_time(made_at))

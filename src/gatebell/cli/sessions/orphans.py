@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.domain.sessions.visits import left_behind
+from gatebell.domain.sessions.visits import describe_left_behind
 from gatebell.services.sessions import lost_visits, presence
 
 if TYPE_CHECKING:
@@ -35,4 +35,4 @@ class Orphans:
             found = presence.orphans(self._store, visit)
             if found and found != self._reported.get(visit.id):
                 self._reported[visit.id] = found
-                print(f"gate: {left_behind(visit.ask_id, found)}", file=sys.stderr)
+                print(f"gate: {describe_left_behind(visit.ask_id, found)}", file=sys.stderr)

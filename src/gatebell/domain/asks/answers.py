@@ -95,10 +95,10 @@ def interpret(question: Question, value: Any) -> tuple[Decision | None, Any]:
     kind = question.answered_as
     if kind == AskKind.APPROVAL:
         if question.call and isinstance(value, dict):
-            return Decision.APPROVED, _instead(value)
-        return _decision(value), None
+            return Decision.APPROVED, _check_other_input(value)
+        return _parse_decision(value), None
     if kind == AskKind.CHOICE:
-        return None, _choice(question, value)
+        return None, _parse_choice(question, value)
     if kind == AskKind.FORM:
         check_form(question.schema, value)
         return None, value
@@ -107,7 +107,7 @@ def interpret(question: Question, value: Any) -> tuple[Decision | None, Any]:
     return None, value
 
 
-def _decision(value: Any) -> Decision:
+def _parse_decision(value: Any) -> Decision:
     word = {True: "yes", False: "no"}.get(value) if isinstance(value, bool) else value
     decision = DECISIONS.get(word.strip().lower()) if isinstance(word, str) else None
     if decision is None:
@@ -117,25 +117,27 @@ def _decision(value: Any) -> Decision:
     return decision
 
 
-def _instead(value: dict[str, Any]) -> dict[str, Any]:
+def _check_other_input(value: dict[str, Any]) -> dict[str, Any]:
     """Check a yes to a tool call with another input than the agent's."""
     if list(value) != ["input"] or not isinstance(value["input"], dict) or not value["input"]:
         raise InvalidAnswerError('expected {"input": {…}} with the whole input of the tool call')
     return value
 
 
-def _choice(question: Question, value: Any) -> Any:
+def _parse_choice(question: Question, value: Any) -> Any:
     if not question.multiple:
         if isinstance(value, list) and len(value) != 1:
             raise InvalidAnswerError("choose one option")
-        return _option(question, value[0] if isinstance(value, list) else value)
-    chosen = [_option(question, one) for one in (value if isinstance(value, list) else [value])]
+        return _parse_option(question, value[0] if isinstance(value, list) else value)
+    chosen = [
+        _parse_option(question, one) for one in (value if isinstance(value, list) else [value])
+    ]
     if not chosen or any(chosen.count(one) > 1 for one in chosen):
         raise InvalidAnswerError("choose one or more options, each once")
     return chosen
 
 
-def _option(question: Question, value: Any) -> Any:
+def _parse_option(question: Question, value: Any) -> Any:
     if isinstance(value, dict) and list(value) == ["other"] and question.other:
         if isinstance(value["other"], str) and value["other"].strip():
             return value
@@ -144,7 +146,7 @@ def _option(question: Question, value: Any) -> Any:
     if isinstance(value, str):
         if value in question.options:
             return value
-        word = _whole_word(question.options, value)
+        word = _expand_word(question.options, value)
         alike = [option for option in question.options if option.casefold() == word]
         if len(alike) == 1:
             return alike[0]
@@ -159,7 +161,7 @@ def _shorten(value: Any) -> str:
     return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
 
 
-def _whole_word(options: Sequence[str], value: str) -> str:
+def _expand_word(options: Sequence[str], value: str) -> str:
     """Return the word to compare; where yes and no are options, `y` and `n` mean them."""
     word, known = value.casefold(), {option.casefold() for option in options}
     if word in known or not {"yes", "no"} <= known:
@@ -196,7 +198,7 @@ def answer(
 ) -> Verdict:
     """Judge one answer: it settles the ask, it counts as a vote, or it is refused and kept."""
     principal = caller.actor
-    decision, value, error = None, given.value, _refusal(ask, caller, given)
+    decision, value, error = None, given.value, _find_refusal(ask, caller, given)
     if error is None:
         try:
             decision, value = interpret(ask.question, given.value)
@@ -212,20 +214,20 @@ def answer(
         decision,
         given.note,
         now,
-        _outcome(error),
+        _find_outcome(error),
         str(error) if error else "",
         given.key,
         fingerprint,
     )
     if error:
-        content = _content(kept, caller) | {"reason": kept.reason}
+        content = _build_content(kept, caller) | {"reason": kept.reason}
         refused = Event(EventKind.ANSWER_REFUSED, ask.id, principal, content)
         return Verdict(kept, None, (refused,), error=error)
-    grant = _grant(ask, kept, given.scope, random_bytes) if given.scope else None
+    grant = _make_grant(ask, kept, given.scope, random_bytes) if given.scope else None
     return _accept(ask, votes, kept, caller, clear, grant)
 
 
-def _grant(ask: Ask, kept: Answer, scope: Scope, random_bytes: bytes) -> Rule:
+def _make_grant(ask: Ask, kept: Answer, scope: Scope, random_bytes: bytes) -> Rule:
     """Return the rule that a yes makes for later calls."""
     call = ask.question.call
     if call is None or kept.decision != Decision.APPROVED or kept.value is not None:
@@ -253,7 +255,7 @@ def _accept(
         decision = count(ask.question.requirement, given)
         names = deciders(given, kept.decision)
     if kept.decision and decision is None:
-        event = Event(EventKind.ASK_VOTED, ask.id, kept.principal, _content(kept, caller))
+        event = Event(EventKind.ASK_VOTED, ask.id, kept.principal, _build_content(kept, caller))
         change = Change(ask._replace(version=ask.version + 1), (event,))
         return Verdict(kept, change, (event,))
     after = ask._replace(
@@ -266,7 +268,7 @@ def _accept(
         settled_via=kept.via,
         version=ask.version + 1,
     )
-    content = _content(kept, caller) | ({"together": names} if len(names) > 1 else {})
+    content = _build_content(kept, caller) | ({"together": names} if len(names) > 1 else {})
     event = Event(EventKind.ASK_ANSWERED, ask.id, kept.principal, content)
     change = Change(after, (event,), wakes(ask), (Notice(NoticeKind.SETTLED, ask.id),))
     if grant:
@@ -276,7 +278,7 @@ def _accept(
     )
 
 
-def _refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:
+def _find_refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:
     question, origin = ask.question, ask.origin
     if not ask.pending:
         kept = "" if ask.token_digest else "; your answer is kept beside it"
@@ -287,7 +289,7 @@ def _refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:
         )
     if caller.agent and not caller.verified:
         if question.gates or origin.task:
-            return AgentRefusedError(_only_people(ask, caller.agent.because))
+            return AgentRefusedError(_describe_only_people(ask, caller.agent.because))
         if caller.agent.may_be(origin.session):
             return AgentRefusedError(
                 f"{ask.id} was asked by this session, which cannot answer it: ask a person"
@@ -301,7 +303,7 @@ def _refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:
     return None
 
 
-def _only_people(ask: Ask, because: str) -> str:
+def _describe_only_people(ask: Ask, because: str) -> str:
     if ask.question.gates:
         deed, way = "decides", f"gate answer {ask.id} yes|no --as NAME"
     else:
@@ -330,13 +332,13 @@ def _conceal(
     return value, hidden, ""
 
 
-def _outcome(error: GateError | None) -> AnswerOutcome:
+def _find_outcome(error: GateError | None) -> AnswerOutcome:
     if error is None:
         return AnswerOutcome.COUNTED
     return AnswerOutcome.LATE if isinstance(error, AlreadySettledError) else AnswerOutcome.REFUSED
 
 
-def _content(kept: Answer, caller: Caller) -> dict[str, Any]:
+def _build_content(kept: Answer, caller: Caller) -> dict[str, Any]:
     return {
         "decision": kept.decision,
         "value": kept.value,

@@ -79,17 +79,17 @@ def start(
     if remind_every_seconds is not None and remind_every_seconds < 1:
         raise UsageError("expected at least 1 second between reminders")
     return Deadlines(
-        expires_at=_later(opened_at, expires_seconds),
+        expires_at=_add_seconds(opened_at, expires_seconds),
         hard=hard,
         # The store returns floats, and the digests of 40 and 40.0 differ.
         remind_every_seconds=None if remind_every_seconds is None else float(remind_every_seconds),
-        remind_at=_later(opened_at, remind_every_seconds),
+        remind_at=_add_seconds(opened_at, remind_every_seconds),
         escalations=steps,
-        escalate_at=_later(opened_at, steps[0].after_seconds) if steps else None,
+        escalate_at=_add_seconds(opened_at, steps[0].after_seconds) if steps else None,
     )
 
 
-def _later(at: datetime, seconds: float | None) -> datetime | None:
+def _add_seconds(at: datetime, seconds: float | None) -> datetime | None:
     return None if seconds is None else at + timedelta(seconds=seconds)
 
 
@@ -106,7 +106,7 @@ def escalate(deadlines: Deadlines, opened_at: datetime) -> Deadlines:
     """Return the deadlines after the next escalation."""
     done = deadlines.escalated + 1
     left = deadlines.escalations[done:]
-    following = _later(opened_at, left[0].after_seconds) if left else None
+    following = _add_seconds(opened_at, left[0].after_seconds) if left else None
     return deadlines._replace(escalated=done, escalate_at=following)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
 
 
-def likeness(ask: Ask) -> str:
+def digest_likeness(ask: Ask) -> str:
     """Return a digest that is equal for asks that may be answered together.
 
     Approvals must be equal in everything that is shown, except ids and times: a yes to one
@@ -33,8 +33,8 @@ def likeness(ask: Ask) -> str:
 
 def alike(ask: Ask, others: Iterable[Ask]) -> list[Ask]:
     """Return the other asks that may get the same answer."""
-    wanted = likeness(ask)
-    return [other for other in others if other.id != ask.id and likeness(other) == wanted]
+    wanted = digest_likeness(ask)
+    return [other for other in others if other.id != ask.id and digest_likeness(other) == wanted]
 
 
 def groups(asks: Iterable[Ask]) -> list[tuple[str, list[list[Ask]]]]:
@@ -42,5 +42,5 @@ def groups(asks: Iterable[Ask]) -> list[tuple[str, list[list[Ask]]]]:
     projects: dict[str, dict[str, list[Ask]]] = {}
     for ask in asks:
         project = projects.setdefault(ask.origin.project, {})
-        project.setdefault(likeness(ask), []).append(ask)
+        project.setdefault(digest_likeness(ask), []).append(ask)
     return [(project, list(found.values())) for project, found in projects.items()]

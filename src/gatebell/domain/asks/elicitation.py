@@ -56,22 +56,22 @@ def elicitation(ask: Ask, proposal: Quotation, *, skips: bool = True) -> Elicita
     Args:
         skips: The host lets people leave an optional text empty.
     """
-    message, question = _message(ask, proposal), ask.question
+    message, question = _build_message(ask, proposal), ask.question
     if question.answered_as == AskKind.APPROVAL:
         decide = {"approve": "approve", "reject": "reject"}
         fields = {"decision": _build_list_field("Your decision", decide)}
         if skips:
-            fields["reason"] = _text("Reason")
-        return Elicitation(message, _object(fields, ["decision"]), {"decision": decide}, {})
+            fields["reason"] = _build_text_field("Reason")
+        return Elicitation(message, _build_object(fields, ["decision"]), {"decision": decide}, {})
     if question.answered_as == AskKind.CHOICE:
-        return None if question.other and not skips else _choice(ask, message)
+        return None if question.other and not skips else _build_choice(ask, message)
     if question.answered_as == AskKind.TEXT:
-        answer = _text("Your answer") | {"minLength": 1}
-        return Elicitation(message, _object({"text": answer}, ["text"]), {}, {})
-    return _form(question.schema or {}, message, skips=skips)
+        answer = _build_text_field("Your answer") | {"minLength": 1}
+        return Elicitation(message, _build_object({"text": answer}, ["text"]), {}, {})
+    return _build_form(question.schema or {}, message, skips=skips)
 
 
-def _message(ask: Ask, proposal: Quotation) -> str:
+def _build_message(ask: Ask, proposal: Quotation) -> str:
     """Return three lines, because hosts cut longer texts."""
     said = f"{inert_line(proposal.speaker, 40)} proposes: {_quote(proposal.words)}"
     if proposal.reason:
@@ -87,19 +87,22 @@ def _quote(words: str) -> str:
     return f"“{line}”"
 
 
-def _choice(ask: Ask, message: str) -> Elicitation | None:
+def _build_choice(ask: Ask, message: str) -> Elicitation | None:
     question = ask.question
-    options: dict[str, Any] = {_label(option): option for option in question.options}
+    options: dict[str, Any] = {_format_label(option): option for option in question.options}
     if question.multiple or len(options) < len(question.options) or {NOT_YET, OTHER} & {*options}:
         return None
     fields = {"choice": _build_list_field("Your choice", options)}
     if question.other:
         options[OTHER] = {"other": ""}
-        fields = {"choice": _build_list_field("Your choice", options), "other": _text(OTHER)}
-    return Elicitation(message, _object(fields, ["choice"]), {"choice": options}, {})
+        fields = {
+            "choice": _build_list_field("Your choice", options),
+            "other": _build_text_field(OTHER),
+        }
+    return Elicitation(message, _build_object(fields, ["choice"]), {"choice": options}, {})
 
 
-def _form(schema: Mapping[str, Any], message: str, *, skips: bool) -> Elicitation | None:
+def _build_form(schema: Mapping[str, Any], message: str, *, skips: bool) -> Elicitation | None:
     properties, required = schema.get("properties"), schema.get("required", [])
     if not isinstance(properties, dict) or not 0 < len(properties) <= _MAX_FIELDS:
         return None
@@ -110,21 +113,23 @@ def _form(schema: Mapping[str, Any], message: str, *, skips: bool) -> Elicitatio
     fields, meanings, names = {}, {}, {}
     for number, (name, about) in enumerate(properties.items(), 1):
         key = f"field{number}"
-        labels = _labels(about)
+        labels = _list_labels(about)
         if labels is None or not (labels or skips or name in required):
             return None
-        title = _label(str(about.get("title") or name))
-        fields[key] = _build_list_field(title, labels) if labels else _plain(title, about)
+        title = _format_label(str(about.get("title") or name))
+        fields[key] = (
+            _build_list_field(title, labels) if labels else _build_plain_field(title, about)
+        )
         if "description" in about:
-            fields[key]["description"] = _label(str(about["description"]))
+            fields[key]["description"] = _format_label(str(about["description"]))
         meanings[key], names[key] = labels, name
     needed = [key for key, name in names.items() if name in required]
     return Elicitation(
-        message, _object(fields, needed), {k: v for k, v in meanings.items() if v}, names
+        message, _build_object(fields, needed), {k: v for k, v in meanings.items() if v}, names
     )
 
 
-def _labels(about: Any) -> dict[str, Any] | None:
+def _list_labels(about: Any) -> dict[str, Any] | None:
     """Return the labels to choose from; empty for typed input; None if neither is possible."""
     if not isinstance(about, dict):
         return None
@@ -132,13 +137,13 @@ def _labels(about: Any) -> dict[str, Any] | None:
         return {"yes": True, "no": False}
     if "enum" in about:
         options = about["enum"]
-        labels = {_label(str(option)): option for option in options}
+        labels = {_format_label(str(option)): option for option in options}
         texts = all(isinstance(option, str) for option in options)
         return labels if texts and len(labels) == len(options) and NOT_YET not in labels else None
     return {} if about.get("type") in ("string", "number", "integer") else None
 
 
-def _label(text: str) -> str:
+def _format_label(text: str) -> str:
     return inert_line(text, _LABEL_COLUMNS)
 
 
@@ -146,16 +151,16 @@ def _build_list_field(title: str, labels: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "string", "title": title, "enum": [NOT_YET, *labels]}
 
 
-def _text(title: str) -> dict[str, Any]:
+def _build_text_field(title: str) -> dict[str, Any]:
     return {"type": "string", "title": title}
 
 
-def _plain(title: str, about: Mapping[str, Any]) -> dict[str, Any]:
+def _build_plain_field(title: str, about: Mapping[str, Any]) -> dict[str, Any]:
     limits = {word: about[word] for word in _LIMITS if word in about}
     return {"type": about["type"], "title": title, **limits}
 
 
-def _object(fields: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
+def _build_object(fields: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
     return {"type": "object", "properties": dict(fields), "required": list(required)}
 
 

@@ -115,7 +115,7 @@ def parse_answer_name(file: str) -> Name | None:
 
 def parse_question(name: Name, content: bytes) -> FileQuestion:
     """Read the question in a file, or raise a UsageError with the reason."""
-    given = _object(_with_a_number(name, content))
+    given = _parse_object(_repair_timestamp(name, content))
     if given.get("id") != name.id:
         raise UsageError("its id is not the id in its file name")
     if given.get("agent_id", name.agent) != name.agent:
@@ -124,23 +124,23 @@ def parse_question(name: Name, content: bytes) -> FileQuestion:
         kind = QuestionType(given.get("type", QuestionType.TEXT))
     except ValueError:
         raise UsageError(f"expected a type from {', '.join(QuestionType)}") from None
-    options = _options(given.get("options", [])) if kind == QuestionType.SELECT else ()
+    options = _parse_options(given.get("options", [])) if kind == QuestionType.SELECT else ()
     if kind == QuestionType.SELECT and len(options) < _MIN_OPTIONS:
         raise UsageError(f"a select needs at least {_MIN_OPTIONS} options")
     return FileQuestion(
         name,
-        _text(given, "agent_name", _MAX_NAME_LENGTH) or name.agent,
-        _text(given, "working_dir", _MAX_FOLDER_LENGTH),
+        _parse_text(given, "agent_name", _MAX_NAME_LENGTH) or name.agent,
+        _parse_text(given, "working_dir", _MAX_FOLDER_LENGTH),
         kind,
-        _content(given),
+        _parse_content(given),
         options,
-        parse_priority(_text(given, "priority", 20) or "normal"),
-        _seconds(given.get("timeout", DEFAULT_SECONDS)),
-        _pid(given.get("pid"), name),
+        parse_priority(_parse_text(given, "priority", 20) or "normal"),
+        _parse_seconds(given.get("timeout", DEFAULT_SECONDS)),
+        _parse_pid(given.get("pid"), name),
     )
 
 
-def _pid(given: Any, name: Name) -> int | None:
+def _parse_pid(given: Any, name: Name) -> int | None:
     """Return the process id, by default from the agent's name."""
     if type(given) is int and 0 < given < _MAX_PID:
         return given
@@ -148,7 +148,7 @@ def _pid(given: Any, name: Name) -> int | None:
     return int(number) if number.isdecimal() else None
 
 
-def _with_a_number(name: Name, content: bytes) -> bytes:
+def _repair_timestamp(name: Name, content: bytes) -> bytes:
     """Repair the timestamp of the original script on macOS: it ends with N, which is not JSON."""
     time = name.id.partition("_")[0]
     if not name.is_original or not time.endswith("N"):
@@ -157,10 +157,12 @@ def _with_a_number(name: Name, content: bytes) -> bytes:
     return content.replace(field, field[:-1], 1)
 
 
-def _object(content: bytes) -> dict[str, Any]:
+def _parse_object(content: bytes) -> dict[str, Any]:
     try:
         found = json.loads(
-            content.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_no_json
+            content.decode("utf-8-sig"),
+            object_pairs_hook=_refuse_double_keys,
+            parse_constant=_refuse_constant,
         )
     except RecursionError:
         raise UsageError("it is nested too deeply") from None
@@ -171,32 +173,32 @@ def _object(content: bytes) -> dict[str, Any]:
     return found
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_double_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("it has a key twice")
     return found
 
 
-def _no_json(constant: str) -> None:
+def _refuse_constant(constant: str) -> None:
     raise ValueError(constant)
 
 
-def _text(given: dict[str, Any], name: str, longest: int) -> str:
+def _parse_text(given: dict[str, Any], name: str, longest: int) -> str:
     text = given.get(name, "")
     if not isinstance(text, str) or len(text) > longest:
         raise UsageError(f"expected a text of at most {longest} characters for {name}")
     return text
 
 
-def _content(given: dict[str, Any]) -> str:
-    content = _text(given, "content", MAX_PROMPT_CHARACTERS)
+def _parse_content(given: dict[str, Any]) -> str:
+    content = _parse_text(given, "content", MAX_PROMPT_CHARACTERS)
     if not content.strip():
         raise UsageError("its content is empty: write a question into it")
     return content
 
 
-def _options(given: Any) -> tuple[str, ...]:
+def _parse_options(given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
         raise UsageError("expected a list of texts for options")
     found = tuple(dict.fromkeys(one.strip() for one in given if one.strip()))
@@ -205,18 +207,18 @@ def _options(given: Any) -> tuple[str, ...]:
     return found
 
 
-def _seconds(given: Any) -> int:
+def _parse_seconds(given: Any) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not 0 < given <= MAX_SECONDS:
         raise UsageError(f"expected a timeout in seconds from 1 to {MAX_SECONDS}")
     return given
 
 
-def told_ask(content: bytes) -> str:
+def read_answered_ask(content: bytes) -> str:
     """Return the ask that an answer file names; empty if no question was asked.
 
     A UsageError if it is not such a file, or has an answer although no question was asked.
     """
-    given = _object(content)
+    given = _parse_object(content)
     ask_id = given.get("ask")
     if not isinstance(ask_id, str):
         raise UsageError("it does not name an ask")
@@ -238,15 +240,15 @@ def answer_file(name: Name, ask: Ask, text: str) -> bytes:
     answered = ask.status == AskStatus.ANSWERED
     at = ask.settled_at or ask.opened_at
     reason = "" if answered else ask.note or settled_sentence(ask)
-    return _written(name, at, text if answered else "", ask.status, ask.id, reason)
+    return _build_file(name, at, text if answered else "", ask.status, ask.id, reason)
 
 
 def refusal_file(name: Name, reason: str, now: datetime, status: str = "refused") -> bytes:
     """Return the answer file of a question that was not asked."""
-    return _written(name, now, "", status, "", reason)
+    return _build_file(name, now, "", status, "", reason)
 
 
-def _written(
+def _build_file(
     name: Name, at: datetime, content: str, status: str, ask_id: str, reason: str
 ) -> bytes:
     return document(

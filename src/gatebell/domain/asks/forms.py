@@ -31,21 +31,21 @@ _MAX_WEIGHT = 5_000
 _MAX_FAULTS = 100
 
 
-def _no_fetching(uri: str) -> Any:
+def _refuse_fetch(uri: str) -> Any:
     raise UsageError(f"the schema refers to {uri}, which is not fetched: use #/$defs instead")
 
 
 def check_schema(schema: Any) -> None:
     """Refuse an invalid schema, and one that could take forever to check."""
-    _validator(schema)
+    _build_validator(schema)
 
 
 def check_form(schema: Any, value: Any) -> None:
     """Refuse a value that does not fit; name the first places where it does not."""
-    errors = list(islice(_validator(schema).iter_errors(value), 5))
+    errors = list(islice(_build_validator(schema).iter_errors(value), 5))
     if errors:
         secret = has_hidden(schema)
-        faults = "; ".join(_fault(error, secret) for error in errors)
+        faults = "; ".join(_describe_fault(error, secret) for error in errors)
         hint = " (is it JSON?)" if isinstance(value, str) else ""
         raise InvalidAnswerError(f"the answer does not fit the form{hint}: {faults}")
 
@@ -53,11 +53,14 @@ def check_form(schema: Any, value: Any) -> None:
 def faults(schema: Any, value: Any) -> list[tuple[str, str]]:
     """Return each place where a value does not fit, as a JSON pointer, and the reason."""
     secret = has_hidden(schema)
-    errors = _validator(schema).iter_errors(value)
-    return [(_pointer(error), _reason(error, secret)) for error in islice(errors, _MAX_FAULTS)]
+    errors = _build_validator(schema).iter_errors(value)
+    return [
+        (_build_pointer(error), _describe_reason(error, secret))
+        for error in islice(errors, _MAX_FAULTS)
+    ]
 
 
-def _pointer(error: Any) -> str:
+def _build_pointer(error: Any) -> str:
     """Return the JSON pointer of an error; for a missing field, the place of that field."""
     missing = getattr(error.kind, "property", None)
     path = [*error.instance_path, *([] if missing is None else [missing])]
@@ -69,14 +72,14 @@ def step(part: Any) -> str:
     return str(part).replace("~", "~0").replace("/", "~1")
 
 
-def _fault(error: Any, secret: bool) -> str:
+def _describe_fault(error: Any, secret: bool) -> str:
     missing = getattr(error.kind, "property", None) if secret else None
     path = [*error.instance_path, *([] if missing is None else [missing])]
     place = "/".join(map(str, path)) or "the form"
-    return f"{place}: {_reason(error, secret)}"
+    return f"{place}: {_describe_reason(error, secret)}"
 
 
-def _reason(error: Any, secret: bool) -> str:
+def _describe_reason(error: Any, secret: bool) -> str:
     """Return why a value does not fit; for a form with secrets only the rule, not the value."""
     if not secret:
         return str(error.message)
@@ -84,14 +87,14 @@ def _reason(error: Any, secret: bool) -> str:
     return _RULES.get(rule, f"does not fit {rule!r}")
 
 
-def _validator(schema: Any) -> Any:
+def _build_validator(schema: Any) -> Any:
     # Imported here: it takes as long as three starts of Python, and only forms need it.
     import jsonschema_rs
 
     if not isinstance(schema, dict):
         raise UsageError("expected a JSON object as the schema of a form")
     try:
-        made = jsonschema_rs.validator_for(schema, retriever=_no_fetching)
+        made = jsonschema_rs.validator_for(schema, retriever=_refuse_fetch)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise UsageError(
             f"the schema is not a valid JSON Schema: {str(error).splitlines()[0]}"
@@ -111,12 +114,15 @@ def _check_cost(schema: dict[str, Any]) -> None:
         raise UsageError(
             "a reference in the schema must begin with #/, and a part of it must not have an $id"
         )
-    if _weight(schema, schema, {}) > _MAX_WEIGHT:
+    if _count_parts(schema, schema, {}) > _MAX_WEIGHT:
         raise UsageError("the schema is too large with its references resolved: make it simpler")
     live: dict[int, bool] = {}
     known: dict[int, Counter[str] | None] = {}
     for node in _list_applied(schema, (*_SAME, *_PARTS)):
-        if _is_live(schema, node, live) and _overlap(_handed_on(schema, node, live, known)) > 1:
+        if (
+            _is_live(schema, node, live)
+            and _count_overlap(_count_handed_on(schema, node, live, known)) > 1
+        ):
             raise UsageError(
                 "the schema refers to itself several times for one part of an answer, and a check "
                 "could take forever: in anyOf, allOf and the like, refer to it only once"
@@ -172,7 +178,7 @@ def _is_live(root: Any, node: Any, live: dict[int, bool]) -> bool:
     return live[id(node)]
 
 
-def _handed_on(
+def _count_handed_on(
     root: Any, node: Any, live: dict[int, bool], known: dict[int, Counter[str] | None]
 ) -> Counter[str]:
     """Count how many times each part of a value is checked on the way to a cycle of references.
@@ -186,18 +192,18 @@ def _handed_on(
             )
         return counted
     known[id(node)] = None
-    counts = _handed_down(root, node, live)
+    counts = _count_handed_down(root, node, live)
     # These keywords evaluate everything a second time.
     times = 2 if "unevaluatedProperties" in node or "unevaluatedItems" in node else 1
     for one in (one for word in _SAME for one in _list_subschemas(root, node, word)):
         if _is_live(root, one, live):
-            for part, count in _handed_on(root, one, live, known).items():
+            for part, count in _count_handed_on(root, one, live, known).items():
                 counts[part] += times * count
     known[id(node)] = counts
     return counts
 
 
-def _handed_down(root: Any, node: dict[str, Any], live: dict[int, bool]) -> Counter[str]:
+def _count_handed_down(root: Any, node: dict[str, Any], live: dict[int, bool]) -> Counter[str]:
     """Count this schema's own parts: `.name` a property, `*` any property, `[]` any item."""
 
     def leading(word: str) -> int:
@@ -219,16 +225,16 @@ def _handed_down(root: Any, node: dict[str, Any], live: dict[int, bool]) -> Coun
     return counts
 
 
-def _overlap(counts: Counter[str]) -> int:
+def _count_overlap(counts: Counter[str]) -> int:
     """Return the highest number of times that one part of a value is checked."""
     named = max((count for part, count in counts.items() if part[0] == "."), default=0)
     return max(named + counts["*"], counts["[]"])
 
 
-def _weight(root: Any, node: Any, known: dict[str, int]) -> int:
+def _count_parts(root: Any, node: Any, known: dict[str, int]) -> int:
     """Count the parts of a schema with every reference resolved each time."""
     if isinstance(node, list):
-        return sum(_weight(root, one, known) for one in node)
+        return sum(_count_parts(root, one, known) for one in node)
     if not isinstance(node, dict):
         return 0
     weight = 1
@@ -236,10 +242,10 @@ def _weight(root: Any, node: Any, known: dict[str, int]) -> int:
         if word == "$ref" and isinstance(part, str):
             if part not in known:
                 known[part] = 1
-                known[part] = _weight(root, resolve(root, part), known)
+                known[part] = _count_parts(root, resolve(root, part), known)
             weight += known[part]
         elif word not in _DEFINITIONS:
-            weight += _weight(root, part, known)
+            weight += _count_parts(root, part, known)
     return min(weight, 10 * _MAX_WEIGHT)
 
 

@@ -146,7 +146,7 @@ class Choice(Outcome):
         Raises:
             NotAnsweredError: A person did not answer; see `Outcome.value`.
         """
-        return _in_words(super().value)
+        return _unwrap_other(super().value)
 
     @property
     def is_other(self) -> bool:
@@ -220,7 +220,7 @@ class Session(Outcome):
 
     def __init__(self, ask: Ask, value: Any, visits: Visits) -> None:
         kind = ask.question.answered_as
-        words = _in_words(value) if kind == AskKind.CHOICE else value
+        words = _unwrap_other(value) if kind == AskKind.CHOICE else value
         super().__init__(ask, ask.decision if kind == AskKind.APPROVAL else words)
         self.decision: Decision | None = ask.decision
         """`approved` or `rejected` of an approval; None without a decision."""
@@ -253,10 +253,10 @@ class Session(Outcome):
         return Visits(self.attempts, self.session_id, self.transcript, self.duration_ms)
 
 
-def _in_words(chosen: Any) -> Any:
+def _unwrap_other(chosen: Any) -> Any:
     """Return the choice, with people's own words as plain text."""
     if isinstance(chosen, list):
-        return [_in_words(one) for one in chosen]
+        return [_unwrap_other(one) for one in chosen]
     return chosen["other"] if isinstance(chosen, dict) else chosen
 
 
@@ -274,10 +274,10 @@ def answer_text(ask: Ask, value: Any) -> str:
     if isinstance(value, dict) and list(value) == ["input"]:
         return shown(value["input"])
     options = value if isinstance(value, list) else [value]
-    return "\n".join(map(_option_text, options))
+    return "\n".join(map(_format_option, options))
 
 
-def _option_text(value: Any) -> str:
+def _format_option(value: Any) -> str:
     if isinstance(value, dict):
         return str(value.get("other", "(secret)"))
     return str(value)

@@ -24,7 +24,7 @@ def task_of(owner: str) -> str:
     return owner.removeprefix("task:") if owner.startswith("task:") else ""
 
 
-def owner_in_words(owner: str) -> str:
+def describe_owner(owner: str) -> str:
     """Return an owner as people read it: `run 1`, the task, or the asker's own name."""
     number = run_of(owner)
     return task_of(owner) or owner if number is None else f"run {number}"

@@ -71,8 +71,8 @@ def make_requirement(
         raise UsageError(f"a requirement has no key {min(unknown)!r}: see docs/asks.md")
     if "all" in data and ("n" in data or "of" in data):
         raise UsageError("a requirement has both `all` and `n` or `of`: use one of them")
-    everybody = _names(data.get("all", ()), groups)
-    some = _names(data.get("of", ()), groups)
+    everybody = _resolve_names(data.get("all", ()), groups)
+    some = _resolve_names(data.get("of", ()), groups)
     n = len(everybody) or data.get("n", 1)
     reject = data.get("reject", 1)
     for word, number in (("n", n), ("reject", reject)):
@@ -85,11 +85,11 @@ def make_requirement(
         raise UsageError(
             f"{n} people must agree, but only {', '.join(people)} may: see gate person list"
         )
-    veto = _names(data.get("veto", ()), groups)
+    veto = _resolve_names(data.get("veto", ()), groups)
     return Requirement(n, people, veto, bool(data.get("not_author", False)), reject)
 
 
-def _names(given: Any, groups: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _resolve_names(given: Any, groups: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     wanted = [given] if isinstance(given, str) else given
     if not isinstance(wanted, list | tuple) or not all(isinstance(one, str) for one in wanted):
         raise UsageError("expected a list of names of people and groups in a requirement")

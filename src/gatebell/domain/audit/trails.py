@@ -87,7 +87,7 @@ class Row(NamedTuple):
     changing: Sequence[Any]
 
 
-def differing(sealed: str, names: Sequence[str], values: Sequence[Any]) -> list[str]:
+def find_differing(sealed: str, names: Sequence[str], values: Sequence[Any]) -> list[str]:
     """Return the columns whose values differ from the sealed values."""
     # Columns that are newer than the seal come after those that it covers.
     known = (len(sealed) - _DIGEST) // _HINT
@@ -168,7 +168,7 @@ class RecordedRows:
             return
         self.compared[row.table] += 1
         for sealed, names, values in zip(recorded, columns, (row.fixed, row.changing), strict=True):
-            for column in differing(sealed, names, values) if sealed else ():
+            for column in find_differing(sealed, names, values) if sealed else ():
                 yield f"{where}: the column {column} was changed without an event"
 
     def _is_older(self, row: Row) -> bool:

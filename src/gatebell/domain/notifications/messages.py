@@ -104,20 +104,20 @@ def compose(
     Args:
         waiting: The number of pending asks; a message about a new ask names the others.
     """
-    agent = _name(words.author if words and not ask else ask.origin.agent if ask else "")
+    agent = _format_name(words.author if words and not ask else ask.origin.agent if ask else "")
     priority = ask.priority if ask else Priority.NORMAL
-    link = _link(url, ask)
-    prompt = _line(ask.question.prompt) if ask else ""
-    said = _line(words.text) if words else prompt
+    link = _build_link(url, ask)
+    prompt = _format_line(ask.question.prompt) if ask else ""
+    said = _format_line(words.text) if words else prompt
     document = {
         "type": _EVENTS[delivery.kind],
         "timestamp": iso(delivery.written_at),
-        "data": _data(delivery, ask, agent, prompt, said, words) | {"link": link},
+        "data": _build_data(delivery, ask, agent, prompt, said, words) | {"link": link},
     }
-    title = _title(delivery, _author(ask, words, agent), ask)
+    title = _build_title(delivery, _find_author(ask, words, agent), ask)
     if priority in (Priority.URGENT, Priority.HIGH):
         title += f" ({priority.word})"
-    about = _about(ask) if ask else _project(words.project if words else "")
+    about = _describe_ask(ask) if ask else _format_project(words.project if words else "")
     others = waiting - 1 if delivery.kind == NoticeKind.OPENED else 0
     more = f"{others} more {'waits' if others == 1 else 'wait'}" if others > 0 else ""
     body = "\n".join(line for line in (said, about, more) if line)
@@ -134,32 +134,32 @@ def compose_test(delivery: Delivery, url: str) -> NotificationMessage:
         "timestamp": iso(delivery.written_at),
         "data": {},
     }
-    link = _link(url, None)
+    link = _build_link(url, None)
     return NotificationMessage(
         delivery.id, NoticeKind.TEST, "Test from gate", body, link, Priority.NORMAL, "", document
     )
 
 
-def _title(delivery: Delivery, agent: str, ask: Ask | None) -> str:
+def _build_title(delivery: Delivery, agent: str, ask: Ask | None) -> str:
     # Each begins with our own word: no program may read an agent's text as an option.
     who = agent or "an unnamed asker"
     if delivery.kind == NoticeKind.ESCALATED:
-        return f"Escalated to {_name(delivery.to)}: asked by {who}"
+        return f"Escalated to {_format_name(delivery.to)}: asked by {who}"
     if delivery.kind == NoticeKind.SETTLED:
         return f"Settled: {delivery.ask_id} is {(ask and (ask.decision or ask.status)) or 'over'}"
     return f"{_BEGIN.get(delivery.kind, 'Note from')} {who}"
 
 
-def _about(ask: Ask) -> str:
-    parts = (ask.id, ask.question.kind, _project(ask.origin.project))
+def _describe_ask(ask: Ask) -> str:
+    parts = (ask.id, ask.question.kind, _format_project(ask.origin.project))
     return " · ".join(part for part in parts if part)
 
 
-def _data(
+def _build_data(
     delivery: Delivery, ask: Ask | None, agent: str, prompt: str, said: str, words: Note | None
 ) -> dict[str, Any]:
     if ask is None:
-        project = _name(words.project) if words else ""
+        project = _format_name(words.project) if words else ""
         return {"agent": agent, "project": project, "text": said}
     whole = ask_document(ask)
     data = {key: whole[key] for key in _SENT_KEYS} | {
@@ -167,32 +167,32 @@ def _data(
         "agent": agent,
         "project": inert_line(ask.origin.project, _PROMPT_COLUMNS),
         "priority": ask.priority.word,
-        "settled_by": _name(ask.settled_by),
-        "to": _name(delivery.to),
+        "settled_by": _format_name(ask.settled_by),
+        "to": _format_name(delivery.to),
     }
-    return data | ({"text": said, "author": _author(ask, words, agent)} if words else {})
+    return data | ({"text": said, "author": _find_author(ask, words, agent)} if words else {})
 
 
-def _author(ask: Ask | None, words: Note | None, agent: str) -> str:
+def _find_author(ask: Ask | None, words: Note | None, agent: str) -> str:
     """Return the author of the words: the asker, or the agent of a session that proposes."""
     if ask is None or words is None or words.author in ("", f"agent:{ask.origin.session}"):
         return agent
-    return _name(words.author.partition(":")[2])
+    return _format_name(words.author.partition(":")[2])
 
 
-def _link(url: str, ask: Ask | None) -> str:
+def _build_link(url: str, ask: Ask | None) -> str:
     if not url:
         return ""
     return f"{url}/asks/{ask.id}" if ask else f"{url}/"
 
 
-def _line(text: str) -> str:
+def _format_line(text: str) -> str:
     return inert_line(redact(text), _PROMPT_COLUMNS)
 
 
-def _name(text: str) -> str:
+def _format_name(text: str) -> str:
     return inert_line(redact(text), _NAME_COLUMNS)
 
 
-def _project(path: str) -> str:
-    return _name(path.rstrip("/").rpartition("/")[2])
+def _format_project(path: str) -> str:
+    return _format_name(path.rstrip("/").rpartition("/")[2])

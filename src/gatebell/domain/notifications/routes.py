@@ -69,13 +69,13 @@ class Route(NamedTuple):
         whose = f" of {self.person}" if self.person else ""
         if self.via == ChannelKind.DESKTOP:
             return f"desktop{whose}"
-        return f"{_visible(self)} #{text_digest(self.target)[:6]}{whose}"
+        return f"{_describe_target(self)} #{text_digest(self.target)[:6]}{whose}"
 
     def __repr__(self) -> str:
         return f"Route({self.name!r})"
 
 
-def _visible(route: Route) -> str:
+def _describe_target(route: Route) -> str:
     if route.via == ChannelKind.COMMAND:
         words = [word for word in route.target.split() if "=" not in word]
         program = words[0].rpartition("/")[2] if words else ""
@@ -104,7 +104,7 @@ def parse_route(table: Any, where: str) -> Route:
             raise UsageError(f"{where} sets {key!r}; a route has only {', '.join(KEYS)}")
         if not isinstance(value, str) or not value.strip():
             raise UsageError(f"{where}: expected a text in quotes for {key}")
-    via, target = _target(table.get("to", ""), where)
+    via, target = _parse_target(table.get("to", ""), where)
     secret = table.get("secret", "")
     if secret and via != ChannelKind.WEBHOOK:
         raise UsageError(f"{where}: only a webhook has a secret: remove the secret")
@@ -116,11 +116,11 @@ def parse_route(table: Any, where: str) -> Route:
         raise UsageError(
             f"{where}: expected a priority from {', '.join(one.word for one in Priority)}"
         ) from None
-    quiet = _quiet(table["quiet"], where) if "quiet" in table else None
+    quiet = _parse_quiet(table["quiet"], where) if "quiet" in table else None
     return Route(via, target, table.get("person", "").strip(), priority, quiet, secret)
 
 
-def _target(to: str, where: str) -> tuple[ChannelKind, str]:
+def _parse_target(to: str, where: str) -> tuple[ChannelKind, str]:
     via, _, rest = to.partition(":")
     rest = rest.strip()
     if to.strip() == ChannelKind.DESKTOP:
@@ -152,7 +152,7 @@ def signing_key(secret: str) -> bytes:
         return b""
 
 
-def _quiet(text: str, where: str) -> Quiet:
+def _parse_quiet(text: str, where: str) -> Quiet:
     found = re.fullmatch(r"\s*(\d\d):(\d\d)\s*-\s*(\d\d):(\d\d)\s*", text)
     try:
         begin_hour, begin_minute, end_hour, end_minute = map(int, found.groups() if found else ())
@@ -228,10 +228,10 @@ def send_at(route: Route, ask: Ask | None, at: datetime, zone: tzinfo | None = N
     """
     if route.quiet is None or (ask and ask.priority == Priority.URGENT):
         return at
-    return _quiet_until(route.quiet, at, zone) or at
+    return _find_quiet_end(route.quiet, at, zone) or at
 
 
-def _quiet_until(quiet: Quiet, at: datetime, zone: tzinfo | None) -> datetime | None:
+def _find_quiet_end(quiet: Quiet, at: datetime, zone: tzinfo | None) -> datetime | None:
     local = at.astimezone(zone)
     spans_midnight = quiet.begin > quiet.end
     now = local.time()

@@ -16,7 +16,7 @@ PERSONAL = ("ask", "answer", "read")
 """The scopes of a personal token by default."""
 
 
-def listed_as(token_digest: str) -> str:
+def make_token_id(token_digest: str) -> str:
     """Return the id by which a token is listed and revoked; it does not reveal the token."""
     return token_digest[:8]
 

@@ -105,14 +105,14 @@ def shown(tool_input: dict[str, Any]) -> str:
     parts = []
     for name, value in tool_input.items():
         label = name if name.isidentifier() else json.dumps(name)
-        lines = mark_blanks(_value(value)).split("\n")
+        lines = mark_blanks(_format_value(value)).split("\n")
         parts.append(
             f"{label}: {lines[0]}" if len(lines) == 1 else "\n  ".join([f"{label}:", *lines])
         )
     return "\n".join(parts)
 
 
-def _value(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Return a text unchanged, unless it looks like JSON; other values as JSON."""
     if isinstance(value, str) and not _looks_like_json(value):
         return value
@@ -130,7 +130,7 @@ def _looks_like_json(text: str) -> bool:
         return False
 
 
-def ended_without_us(environ: Mapping[str, str]) -> str:
+def explain_end(environ: Mapping[str, str]) -> str:
     """Return why the call of a hook needs no decision any more, by the host's variables."""
     if environ.get(ATTENDED) == "0":
         return "claude -p went on without a decision"

@@ -103,7 +103,7 @@ class Scope(NamedTuple):
 
 def check_pattern(pattern: str) -> str:
     """Return the pattern; refuse one that is not valid."""
-    tool = _parts(pattern)[0]
+    tool = _split_pattern(pattern)[0]
     for known in ("Bash", "WebFetch", "Read", *WRITERS):
         if tool.lower() == known.lower() and tool != known:
             raise UsageError(f"there is no tool {tool}: did you mean {known}?")
@@ -116,10 +116,10 @@ def check_pattern(pattern: str) -> str:
 
 def forbids(rule: Rule, call: Call) -> bool:
     """Return whether a gate or denial matches this call or any part of it."""
-    tool, words = _parts(rule.pattern)
+    tool, words = _split_pattern(rule.pattern)
     if tool != call.tool and not (tool == "Edit" and call.tool in WRITERS):
         return False
-    subjects = _commands(call.command) if call.command else [call.subject]
+    subjects = _list_commands(call.command) if call.command else [call.subject]
     return words is None or any(_matches(words, subject, strict=True) for subject in subjects)
 
 
@@ -127,13 +127,13 @@ def covers(rule: Rule, call: Call) -> bool:
     """Return whether a grant covers this call."""
     if rule.identity:
         return rule.identity == call.identity
-    tool, words = _parts(rule.pattern)
+    tool, words = _split_pattern(rule.pattern)
     if tool != call.tool or words is None or call.has_more:
         return False
     if words == "*" or not call.target:
         # A single `*` matches the whole input; among other words it stays in one field.
         never = _PUNCTUATION if words == "*" else _PUNCTUATION | {'"'}
-        return _glob(words, call.subject, never)
+        return _matches_glob(words, call.subject, never)
     if tool == "WebFetch" and "://" not in words.partition("*")[0]:
         # Otherwise an address that only mentions the host would be covered.
         return words == call.subject
@@ -146,7 +146,7 @@ def leaves(call: Call, folders: Iterable[str]) -> bool:
     return call.tool in WRITERS and not inside
 
 
-def _parts(pattern: str) -> tuple[str, str | None]:
+def _split_pattern(pattern: str) -> tuple[str, str | None]:
     tool, bracket, words = pattern.partition("(")
     return tool, words.removesuffix(")") if bracket else None
 
@@ -157,10 +157,10 @@ def _matches(words: str, subject: str, *, strict: bool) -> bool:
     # As in the hosts, `git push *` also matches `git push` alone.
     if words.endswith(" *") and subject == words[:-2]:
         return True
-    return _glob(words, subject, frozenset() if strict else _PUNCTUATION)
+    return _matches_glob(words, subject, frozenset() if strict else _PUNCTUATION)
 
 
-def _glob(words: str, subject: str, never: frozenset[str]) -> bool:
+def _matches_glob(words: str, subject: str, never: frozenset[str]) -> bool:
     """Return whether the words match the subject; `*` is any text without certain characters.
 
     Not by a regular expression: that could take hours for a long command.
@@ -199,19 +199,19 @@ def _keeps_hosts(words: str, gaps: list[str]) -> bool:
     return True
 
 
-def _commands(line: str) -> Iterator[str]:
+def _list_commands(line: str) -> Iterator[str]:
     """Yield the line, and every command in it, without quotes, paths and variables."""
     yield line
     joined = line.replace("\\\n", "")
     bare = joined.translate({ord(mark): None for mark in "'\"\\"})
-    for text in {joined, bare, _with_values(bare, joined)}:
+    for text in {joined, bare, _expand_variables(bare, joined)}:
         for part in re.split(_BETWEEN_COMMANDS, text):
             words = part.replace("$", " ").split()
-            for start in _starts(words):
+            for start in _list_starts(words):
                 yield " ".join([words[start].rpartition("/")[2], *words[start + 1 :]])
 
 
-def _with_values(line: str, quoted: str) -> str:
+def _expand_variables(line: str, quoted: str) -> str:
     """Return the line with the values of the variables that it sets itself."""
     if "$" not in line or "=" not in quoted:
         return line
@@ -219,7 +219,7 @@ def _with_values(line: str, quoted: str) -> str:
     return re.sub(_VARIABLE, lambda found: values.get(found[1] or found[2], found[0]), line)
 
 
-def _starts(words: list[str]) -> Iterator[int]:
+def _list_starts(words: list[str]) -> Iterator[int]:
     """Yield the positions of possible programs: a word after an option may be its value."""
     before = ""
     starts = 0

@@ -24,10 +24,10 @@ def mermaid(name: str, phases: Sequence[Phase]) -> str:
     """Return a Mermaid diagram. Dashed arrows are guesses from the code of a function."""
     lines = ["---", f'title: "{_quote(name)}"', "---", "flowchart TD"]
     for number, phase in enumerate(phases, 1):
-        text = "<br/>".join(map(_quote, [phase.name, *_about(phase)]))
+        text = "<br/>".join(map(_quote, [phase.name, *_describe_phase(phase)]))
         opening, closing = ("([", "])") if phase.terminal else ("[", "]")
         lines.append(f'  p{number}{opening}"{text}"{closing}')
-    for edge in _edges(phases):
+    for edge in _list_edges(phases):
         arrow = "-->" if edge.lead.certain else "-.->"
         when = f'|"{_quote(edge.lead.when)}"|' if edge.lead.when else ""
         lines.append(f"  p{edge.start + 1} {arrow}{when} p{edge.end + 1}")
@@ -40,7 +40,7 @@ def _quote(text: str) -> str:
     return "".join(one if one.isalnum() or one in " .,:?!-…" else f"#{ord(one)};" for one in plain)
 
 
-def _about(phase: Phase) -> list[str]:
+def _describe_phase(phase: Phase) -> list[str]:
     """Return the lines that describe a phase: one for the agent, one for the person."""
     lines = []
     if phase.agent is not None:
@@ -56,7 +56,7 @@ def _about(phase: Phase) -> list[str]:
     return lines
 
 
-def _edges(phases: Sequence[Phase]) -> list[_Edge]:
+def _list_edges(phases: Sequence[Phase]) -> list[_Edge]:
     """Return one edge for each pair of phases, with all conditions for it."""
     names = [phase.name for phase in phases]
     found: dict[tuple[int, int], _Edge] = {}

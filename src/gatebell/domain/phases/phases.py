@@ -183,7 +183,7 @@ def leads(phase: Phase, names: Sequence[str]) -> list[Lead]:
     if targets := list_declared(way):
         return [Lead(target) for target in targets]
     code = getattr(way, "__code__", None)
-    mentioned = set(_texts(code)) if code else set()
+    mentioned = set(_list_texts(code)) if code else set()
     return [Lead(name, certain=False) for name in names if name in mentioned]
 
 
@@ -198,12 +198,12 @@ def list_declared(way: Any) -> tuple[str, ...]:
     return get_args(annotation) if get_origin(annotation) is Literal else ()
 
 
-def _texts(code: Any) -> Iterator[str]:
+def _list_texts(code: Any) -> Iterator[str]:
     for one in code.co_consts:
         if isinstance(one, str):
             yield one
         elif hasattr(one, "co_consts"):
-            yield from _texts(one)
+            yield from _list_texts(one)
 
 
 def route(phase: Phase, state: State[Any], output: Any, names: Sequence[str]) -> str:

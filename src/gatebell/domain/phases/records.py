@@ -65,7 +65,7 @@ def events_of(phase: str, call: FlowCall, ask: Ask | None) -> list[PhaseEvent]:
     """Return the events of one call of a phase."""
     is_done = call.state == CallState.RECORDED and call.ended_at
     if call.name in _WORK and is_done:
-        data = {"output": _output(call)}
+        data = {"output": _read_output(call)}
         return [PhaseEvent(AGENT_COMPLETED, phase, is_done, data, call.path)]
     if call.name not in _ASKED or ask is None:
         return []
@@ -107,7 +107,7 @@ def response_json(answer: Response) -> dict[str, Any]:
     return fields | {"at": iso(answer.at)}
 
 
-def _output(call: FlowCall) -> Any:
+def _read_output(call: FlowCall) -> Any:
     if call.name == CallName.RUN:
         return _read_report(call.value)
     if call.name == CallName.PARALLEL:

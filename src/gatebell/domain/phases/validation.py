@@ -38,25 +38,25 @@ def check_phases(phases: Sequence[Phase]) -> tuple[Phase, ...]:
         raise UsageError("a workflow needs at least one phase")
     if not all(isinstance(one, Phase) for one in given):
         raise UsageError("expected a list of Phase(…) for phases")
-    made = tuple(_with_name(number, one) for number, one in enumerate(given, 1))
+    made = tuple(_add_name(number, one) for number, one in enumerate(given, 1))
     names = [one.name for one in made]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"two phases have the name {name!r}: give one of them another name=")
     for one in made:
-        for why in _faults(one, names):
+        for why in _list_faults(one, names):
             raise UsageError(f"{describe_phase(one.name)} {why}")
     _must_come_to_an_end(made)
     _must_be_reached(made)
     return made
 
 
-def _with_name(number: int, phase: Phase) -> Phase:
+def _add_name(number: int, phase: Phase) -> Phase:
     name = phase.name
     if not name and phase.agent is None:
         raise UsageError(f"phase {number} has no agent, so it needs a name=")
     if not name:
-        name = phase.agent if isinstance(phase.agent, str) else _name_of(phase.agent)
+        name = phase.agent if isinstance(phase.agent, str) else _find_name(phase.agent)
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise UsageError(f"phase {number} needs a name= of its own: text, on one line")
     if len(name) > _MAX_NAME_LENGTH:
@@ -66,12 +66,12 @@ def _with_name(number: int, phase: Phase) -> Phase:
     return phase._replace(name=name)
 
 
-def _name_of(work: Any) -> str:
+def _find_name(work: Any) -> str:
     name = getattr(work, "__name__", "")
     return "" if name == "<lambda>" else name
 
 
-def _faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
+def _list_faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
     """Yield the faults of one phase, as ends of sentences."""
     agent: Any = phase.agent
     human = phase.human
@@ -87,18 +87,18 @@ def _faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
     if phase.dangerous and (agent is None or isinstance(agent, str)):
         yield "is dangerous, which is only for a function as the agent: remove dangerous="
     items = 2 if phase.for_each else 1
-    yield from _uncallable("agent", agent if callable(agent) else None, items)
-    yield from _uncallable("prompt", phase.prompt if callable(phase.prompt) else None, items)
-    yield from _uncallable("for_each", phase.for_each, 1)
+    yield from _check_callable("agent", agent if callable(agent) else None, items)
+    yield from _check_callable("prompt", phase.prompt if callable(phase.prompt) else None, items)
+    yield from _check_callable("for_each", phase.for_each, 1)
     for field in ("update", "until"):
-        yield from _uncallable(field, getattr(phase, field), 2)
+        yield from _check_callable(field, getattr(phase, field), 2)
     if phase.limit is not None and (not phase.for_each or phase.limit < 1):
         yield "has a wrong limit=: with for_each=, it is the number of items at once, 1 or more"
-    yield from _human_faults(human)
-    yield from _next_faults(phase, names)
+    yield from _list_human_faults(human)
+    yield from _list_next_faults(phase, names)
 
 
-def _uncallable(field: str, work: Any, *takes: int) -> Iterator[str]:
+def _check_callable(field: str, work: Any, *takes: int) -> Iterator[str]:
     if work is None:
         return
     second = "item" if field in ("agent", "prompt") else "output"
@@ -118,12 +118,12 @@ def _is_async(work: Any) -> bool:
     return inspect.iscoroutinefunction(work)
 
 
-def _human_faults(human: Any) -> Iterator[str]:
+def _list_human_faults(human: Any) -> Iterator[str]:
     if human is None:
         return
     if not isinstance(human, HumanInput):
         if callable(human):
-            yield from _uncallable("human", human, 1, 2)
+            yield from _check_callable("human", human, 1, 2)
         else:
             yield f"has a human= that is neither HumanInput(…) nor a function: {human!r}"
         return
@@ -140,10 +140,10 @@ def input_faults(human: HumanInput) -> Iterator[str]:
         )
         return
     if callable(prompt):
-        yield from _uncallable("human's prompt", prompt, 1)
+        yield from _check_callable("human's prompt", prompt, 1)
         prompt = "asked later"
     if callable(options):
-        yield from _uncallable("human's options", options, 1)
+        yield from _check_callable("human's options", options, 1)
         # Placeholders: an approval must not have options, even later ones.
         options = ("made later", "made later, too")
     try:
@@ -159,8 +159,8 @@ def input_faults(human: HumanInput) -> Iterator[str]:
         return
     unknown = [name for name in human.more if name not in MORE]
     if unknown:
-        near = suggest_option(unknown[0], MORE) or f": an ask of a phase takes {', '.join(MORE)}"
-        yield f"has {unknown[0]!r} in its question{near}"
+        near = suggest_option(unknown[0], MORE) or f": use {', '.join(MORE)}"
+        yield f"has an unknown {unknown[0]!r} in its question{near}"
         return
     try:
         make_question(human.type, prompt, options=offered)
@@ -169,7 +169,7 @@ def input_faults(human: HumanInput) -> Iterator[str]:
         yield f"has a question that is not valid: {error}"
 
 
-def _next_faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
+def _list_next_faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
     way: Any = phase.next
     if phase.terminal:
         if way is not None or phase.otherwise:
@@ -180,9 +180,9 @@ def _next_faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
     if phase.otherwise and not isinstance(way, dict):
         yield "has otherwise=, which is only for a table: make next= a table, or remove otherwise="
     if isinstance(way, dict):
-        yield from _table_faults(phase, way)
+        yield from _list_table_faults(phase, way)
     elif callable(way):
-        yield from _uncallable("next", way, 1, 2)
+        yield from _check_callable("next", way, 1, 2)
     elif way and not isinstance(way, str):
         yield f"has a next= that is not a phase's name, a table or a function: {way!r}"
     for lead in leads(phase, names):
@@ -190,7 +190,7 @@ def _next_faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
             yield f"leads to {lead.target!r}, which does not exist: use {', '.join(names)}"
 
 
-def _table_faults(phase: Phase, table: dict[str, str]) -> Iterator[str]:
+def _list_table_faults(phase: Phase, table: dict[str, str]) -> Iterator[str]:
     if phase.human is None:
         yield "has a table of answers as next=, but asks no person: give it human="
     human, other = phase.human, False

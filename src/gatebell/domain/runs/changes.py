@@ -32,7 +32,7 @@ def list_changed_files(diff: str) -> list[Changed]:
             old, new = old - (sign in " -"), new - (sign in " +")
             files[-1] = _count_line(files[-1], sign)
         elif line.startswith(_HEAD):
-            files.append(Changed(_same_name(line.removeprefix(_HEAD))))
+            files.append(Changed(_parse_same_name(line.removeprefix(_HEAD))))
         elif files and (hunk := _HUNK.match(line)):
             old, new = (int(count or 1) for count in hunk.groups())
         elif files:
@@ -58,7 +58,7 @@ def _read_head_line(file: Changed, line: str) -> Changed:
     return file
 
 
-def _same_name(pair: str) -> str:
+def _parse_same_name(pair: str) -> str:
     """Return the name in `a/NAME b/NAME`; empty if the two differ."""
     length = (len(pair) - 5) // 2
     name = pair[2 : 2 + length]

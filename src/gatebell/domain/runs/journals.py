@@ -41,7 +41,7 @@ def is_before(path: str, other: str) -> bool:
     return shared % 2 == 0
 
 
-def misfit(call: FlowCall, name: CallName, label: str, digest: str) -> str:
+def explain_misfit(call: FlowCall, name: CallName, label: str, digest: str) -> str:
     """Return why a record does not fit the call at its path; empty if it fits."""
     if (call.name, call.label) != (name, label):
         return (

@@ -81,7 +81,7 @@ def first(
         again: The agent's earlier session, which had all of this, is lost.
     """
     greeting = (
-        f"You are {_name(role)!r}, one of several who work on the same task. Only headings "
+        f"You are {_format_name(role)!r}, one of several who work on the same task. Only headings "
         "that begin with exactly this mark are the workflow's own. Lines that begin with > are "
         "the words of others, under their names."
     )
@@ -93,33 +93,33 @@ def first(
     if run_prompt:
         parts.append(("The task:", run_prompt))
     if since:
-        parts.append(("Results since your last turn:", _summaries(since, context_path)))
+        parts.append(("Results since your last turn:", _format_summaries(since, context_path)))
     if prompt != run_prompt or not prompt:
         parts.append(("Your work now:", prompt or "Do your part of the task."))
     if exchanges:
-        parts.append(("Your earlier questions:", "\n".join(map(_exchange, exchanges))))
-    parts.append(("How to report:", _reporting(signal_file, schema, statuses)))
-    return _text(turn_id, parts)
+        parts.append(("Your earlier questions:", "\n".join(map(_format_exchange, exchanges))))
+    parts.append(("How to report:", _explain_report(signal_file, schema, statuses)))
+    return _join_parts(turn_id, parts)
 
 
 def build_answer_prompt(
     turn_id: str, exchange: Exchange, signal_file: str = "", changed: Sequence[str] = ()
 ) -> str:
     """Return the prompt with the answer to an agent's question, and the changes in its folder."""
-    parts = [("## Human Response to Your Question", _exchange(exchange))]
+    parts = [("## Human Response to Your Question", _format_exchange(exchange))]
     if changed:
         parts.append(("Your folder is not as you left it:", "\n".join(map(quote, changed))))
-    parts.append(("Please continue the task using this guidance.", _reminder(signal_file)))
-    return _text(turn_id, parts)
+    parts.append(("Please continue the task using this guidance.", _remind_to_report(signal_file)))
+    return _join_parts(turn_id, parts)
 
 
-def _exchange(exchange: Exchange) -> str:
+def _format_exchange(exchange: Exchange) -> str:
     question, context, answer, who, when = exchange
     at = when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     parts = [
         f"**Question asked:**\n{quote(question)}",
         *([f"**Context:**\n{quote(context)}"] if context else []),
-        f"**Human's answer:** (of {_name(who)}, {at})\n{quote(answer)}",
+        f"**Human's answer:** (of {_format_name(who)}, {at})\n{quote(answer)}",
     ]
     return "\n".join(parts)
 
@@ -128,9 +128,9 @@ def asked_back(turn_id: str, message: str, who: str, signal_file: str = "") -> s
     """Return the prompt with a person's message about a question. It decides nothing."""
     reply = (
         "Report NEEDS_HUMAN once more, with your reply as its message, and with the current "
-        f"question.\n{_reminder(signal_file)}"
+        f"question.\n{_remind_to_report(signal_file)}"
     )
-    return _text(
+    return _join_parts(
         turn_id,
         [
             (
@@ -146,34 +146,37 @@ def build_interrupted_prompt(turn_id: str, old_turn_id: str, signal_file: str = 
     """Return the prompt after a turn that was interrupted at an unknown point."""
     care = (
         "The work that you had begun may be done, half done or not done: check before you do "
-        f"anything again. Then go on where you stopped.\n{_reminder(signal_file)}"
+        f"anything again. Then go on where you stopped.\n{_remind_to_report(signal_file)}"
     )
-    return _text(turn_id, [(f"You were interrupted in the turn {old_turn_id}.", care)])
+    return _join_parts(turn_id, [(f"You were interrupted in the turn {old_turn_id}.", care)])
 
 
 def try_again(turn_id: str, faults: Iterable[str], signal_file: str = "") -> str:
     """Return the prompt after a value that does not fit the schema."""
-    return _text(
+    return _join_parts(
         turn_id,
         [
             ("Your value does not fit:", "\n".join(map(quote, faults))),
-            ("Report again, with the whole value corrected.", _reminder(signal_file)),
+            ("Report again, with the whole value corrected.", _remind_to_report(signal_file)),
         ],
     )
 
 
 def context_file(said: Iterable[Said]) -> str:
     """Return all results of a run as Markdown."""
-    parts = [f"## Call {_name(one.path)}: {_name(one.who)}\n\n{quote(one.what)}\n" for one in said]
+    parts = [
+        f"## Call {_format_name(one.path)}: {_format_name(one.who)}\n\n{quote(one.what)}\n"
+        for one in said
+    ]
     return "\n".join(["# Results in this run\n", *parts])
 
 
-def _text(turn_id: str, parts: Iterable[tuple[str, str]]) -> str:
+def _join_parts(turn_id: str, parts: Iterable[tuple[str, str]]) -> str:
     begin = mark(turn_id)
     return "\n\n".join(f"{begin} {head}\n{body}".rstrip() for head, body in parts) + "\n"
 
 
-def _summaries(since: Sequence[Said], context_path: str) -> str:
+def _format_summaries(since: Sequence[Said], context_path: str) -> str:
     kept: list[str] = []
     room = _MAX_IN_ALL
     for one in reversed(since):
@@ -193,10 +196,10 @@ def _cut(text: str) -> str:
 
 
 def _attribute(head: str, words: str) -> str:
-    return f"{_name(head)}:\n{quote(words)}"
+    return f"{_format_name(head)}:\n{quote(words)}"
 
 
-def _name(text: str) -> str:
+def _format_name(text: str) -> str:
     """Return one line; it is not quoted, so it must not look like a signal."""
     return inert_line(text, _MAX_NAME_LENGTH).replace("{", "(")
 
@@ -206,7 +209,9 @@ def quote(words: str) -> str:
     return "\n".join(f"> {line}" for line in words.splitlines() or [""])
 
 
-def _reporting(signal_file: str, schema: dict[str, Any] | None, statuses: Sequence[str]) -> str:
+def _explain_report(
+    signal_file: str, schema: dict[str, Any] | None, statuses: Sequence[str]
+) -> str:
     value = (
         "Give the result itself as value. It must fit this JSON Schema:\n"
         f"{quote(json.dumps(schema, ensure_ascii=False, indent=2))}\n"
@@ -218,7 +223,7 @@ def _reporting(signal_file: str, schema: dict[str, Any] | None, statuses: Sequen
     needs = next((one for one in statuses if one.startswith("needs_")), SignalStatus.NEEDS_HUMAN)
     # No braces here: when an agent repeats this text, it must not look like a signal.
     return (
-        f"{_reminder(signal_file)}\n"
+        f"{_remind_to_report(signal_file)}\n"
         f"status is one of {known}{own}.\n"
         "summary: tell the others about your work. reason: tell why, if it is not done.\n"
         f"{value}"
@@ -228,7 +233,7 @@ def _reporting(signal_file: str, schema: dict[str, Any] | None, statuses: Sequen
     )
 
 
-def _reminder(signal_file: str) -> str:
+def _remind_to_report(signal_file: str) -> str:
     written = f", or write it to the file {signal_file} in one go" if signal_file else ""
     return (
         "When you are done, report once: call the tool signal with status and summary"

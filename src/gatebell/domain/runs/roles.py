@@ -91,7 +91,7 @@ def parse_role(name: str, text: str, source: str, *, foreign: bool = False) -> R
         raise UsageError(f"{source} has a NUL character: write it as a text file")
     front, instructions = _split(text.removeprefix("\ufeff"), source)
     found: dict[str, _Entry] = {}
-    for entry in _entries(front, source):
+    for entry in _parse_entries(front, source):
         if entry.key not in KEYS:
             if not foreign and entry.key not in _CLAUDE_KEYS:
                 raise UsageError(f"{entry.where}: unknown key {entry.key!r}, use {', '.join(KEYS)}")
@@ -99,21 +99,25 @@ def parse_role(name: str, text: str, source: str, *, foreign: bool = False) -> R
             raise UsageError(f"{entry.where}: the key {entry.key} is set a second time: remove one")
         else:
             found[entry.key] = entry
-    texts = {key: _text(found[key]) for key in ("description", "cli", "model") if key in found}
+    texts = {
+        key: _parse_text(found[key]) for key in ("description", "cli", "model") if key in found
+    }
     lists = {
-        key: _words(found[key]) for key in ("tools", "command", "join", "arguments") if key in found
+        key: _parse_words(found[key])
+        for key in ("tools", "command", "join", "arguments")
+        if key in found
     }
     return Role(
         name,
         instructions.strip(),
-        cli=_cli(found, texts.get("cli", ""), lists.get("command", ())),
+        cli=_parse_cli(found, texts.get("cli", ""), lists.get("command", ())),
         model="" if texts.get("model") == "inherit" else texts.get("model", ""),
         tools=() if lists.get("tools") == ("*",) else lists.get("tools", ()),
         command=lists.get("command", ()),
         join=lists.get("join", ()),
         arguments=lists.get("arguments", ()),
-        limit_seconds=_seconds(found["limit_seconds"]) if "limit_seconds" in found else None,
-        confidence=_confidence(found["confidence"]) if "confidence" in found else None,
+        limit_seconds=_parse_seconds(found["limit_seconds"]) if "limit_seconds" in found else None,
+        confidence=_parse_confidence(found["confidence"]) if "confidence" in found else None,
         description=texts.get("description", ""),
         source=source,
         digest=text_digest(text),
@@ -130,7 +134,7 @@ def _split(text: str, source: str) -> tuple[list[str], str]:
     raise UsageError(f"{source}, line 1: the front matter has no end: end it with a --- line")
 
 
-def _entries(lines: list[str], source: str) -> list[_Entry]:
+def _parse_entries(lines: list[str], source: str) -> list[_Entry]:
     found: list[_Entry] = []
     for number, line in enumerate(lines, 2):
         where = f"{source}, line {number}"
@@ -150,7 +154,7 @@ def _entries(lines: list[str], source: str) -> list[_Entry]:
     return found
 
 
-def _cli(found: dict[str, _Entry], cli: str, command: tuple[str, ...]) -> str:
+def _parse_cli(found: dict[str, _Entry], cli: str, command: tuple[str, ...]) -> str:
     if command:
         if cli and cli != AgentCli.COMMAND:
             raise UsageError(
@@ -171,36 +175,36 @@ def _cli(found: dict[str, _Entry], cli: str, command: tuple[str, ...]) -> str:
     return cli or AgentCli.CLAUDE
 
 
-def _seconds(entry: _Entry) -> float:
-    text = _text(entry)
+def _parse_seconds(entry: _Entry) -> float:
+    text = _parse_text(entry)
     seconds = float(text) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) else 0.0
     if not seconds:
         raise UsageError(f"{entry.where}: expected seconds above 0 for limit_seconds, like 1800")
     return seconds
 
 
-def _confidence(entry: _Entry) -> float:
-    text = _text(entry)
+def _parse_confidence(entry: _Entry) -> float:
+    text = _parse_text(entry)
     if not re.fullmatch(r"\d(\.\d{1,9})?", text) or float(text) > 1:
         raise UsageError(f"{entry.where}: expected a number from 0 to 1 for confidence, like 0.8")
     return float(text)
 
 
-def _text(entry: _Entry) -> str:
+def _parse_text(entry: _Entry) -> str:
     if re.fullmatch(r"[|>][+-]?(\s+#.*)?", entry.value):
-        return _block(entry)
+        return _parse_block(entry)
     if entry.value[:1] in ('"', "'"):
         text, rest = _read_quoted(entry, entry.value)
-        if _remove_comment(rest) or _items(entry):
+        if _remove_comment(rest) or _list_items(entry):
             raise UsageError(f"{entry.where}: nothing may follow the closing quotation mark")
         return text
     if entry.value[:1] in tuple("[|>"):
         raise UsageError(f"{entry.where}: put the {entry.key} into quotation marks")
-    lines = [entry.value, *_items(entry)]
+    lines = [entry.value, *_list_items(entry)]
     return " ".join(_remove_comment(line.strip()) for line in lines).strip()
 
 
-def _block(entry: _Entry) -> str:
+def _parse_block(entry: _Entry) -> str:
     shown = [line.expandtabs(4) for line in entry.below]
     depths = [len(line) - len(line.lstrip()) for line in shown if line.strip()]
     if 0 in depths:
@@ -209,15 +213,15 @@ def _block(entry: _Entry) -> str:
     return text if entry.value[0] == "|" else re.sub(r"(?<!\n)\n(?!\n)", " ", text)
 
 
-def _words(entry: _Entry) -> tuple[str, ...]:
+def _parse_words(entry: _Entry) -> tuple[str, ...]:
     if entry.value[:1] == "[":
-        return _inline_list(entry)
+        return _parse_inline_list(entry)
     if not _remove_comment(entry.value):
         return _read_list(entry)
     if entry.key != "tools":
         raise UsageError(f'{entry.where}: expected a list for {entry.key}: ["one", "two"]')
     # Commas inside brackets belong to a tool's pattern: Bash(git log:*, git diff:*).
-    text = _text(entry)
+    text = _parse_text(entry)
     if not re.fullmatch(r"(?:[^()]|\([^()]*\))*", text):
         raise UsageError(f'{entry.where}: write these tools as a list: ["Read", "Bash(ls)"]')
     return tuple(
@@ -227,16 +231,16 @@ def _words(entry: _Entry) -> tuple[str, ...]:
 
 def _read_list(entry: _Entry) -> tuple[str, ...]:
     found = []
-    for line in _items(entry):
+    for line in _list_items(entry):
         dash, _, rest = line.strip().partition(" ")
-        word = _word(entry, rest.strip())
+        word = _parse_word(entry, rest.strip())
         if dash != "-" or not word:
             raise UsageError(f"{entry.where}: expected lines `- word` below {entry.key}")
         found.append(word)
     return tuple(found)
 
 
-def _word(entry: _Entry, text: str) -> str:
+def _parse_word(entry: _Entry, text: str) -> str:
     if text[:1] not in ('"', "'"):
         return _remove_comment(text)
     word, rest = _read_quoted(entry, text)
@@ -245,7 +249,7 @@ def _word(entry: _Entry, text: str) -> str:
     return word
 
 
-def _inline_list(entry: _Entry) -> tuple[str, ...]:
+def _parse_inline_list(entry: _Entry) -> tuple[str, ...]:
     found, rest = [], entry.value[1:].lstrip()
     while rest[:1] != "]":
         if rest[:1] in ('"', "'"):
@@ -260,7 +264,7 @@ def _inline_list(entry: _Entry) -> tuple[str, ...]:
             )
         found.append(word)
         rest = rest[1:].lstrip() if rest[0] == "," else rest
-    if _remove_comment(rest[1:]) or _items(entry):
+    if _remove_comment(rest[1:]) or _list_items(entry):
         raise UsageError(f"{entry.where}: nothing may follow the closing bracket")
     return tuple(found)
 
@@ -281,7 +285,7 @@ def _read_quoted(entry: _Entry, text: str) -> tuple[str, str]:
     )
 
 
-def _items(entry: _Entry) -> list[str]:
+def _list_items(entry: _Entry) -> list[str]:
     """Return the lines below a key that are not empty or comments."""
     return [line for line in entry.below if _remove_comment(line.strip())]
 

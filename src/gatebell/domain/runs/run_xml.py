@@ -41,7 +41,7 @@ def plan(
     """Return a run as JSON, with the `asks` of its calls and the `visits` to their sessions."""
     made: dict[str, dict[str, Any]] = {}
     for call in calls:
-        made[call.path] = _call(call, turns, asks, visits)
+        made[call.path] = _build_call(call, turns, asks, visits)
     top = []
     for path, one in made.items():
         parts = path.split(".")
@@ -64,7 +64,7 @@ def plan(
     }
 
 
-def _call(
+def _build_call(
     call: FlowCall, turns: Sequence[Turn], asks: Sequence[Ask], visits: Sequence[Visit]
 ) -> dict[str, Any]:
     return {
@@ -74,9 +74,9 @@ def _call(
         "state": call.state,
         "started_at": iso(call.started_at),
         "ended_at": iso(call.ended_at),
-        "turns": [_turn(turn) for turn in turns if turn.path == call.path],
+        "turns": [_build_turn(turn) for turn in turns if turn.path == call.path],
         "interactions": [
-            _interaction(ask, visits)
+            _build_interaction(ask, visits)
             for ask in asks
             if ask.origin.owner.partition("/")[2] == call.path
         ],
@@ -86,7 +86,7 @@ def _call(
     }
 
 
-def _turn(turn: Turn) -> dict[str, Any]:
+def _build_turn(turn: Turn) -> dict[str, Any]:
     signal = turn.signal or {}
     return {
         "number": turn.number,
@@ -100,10 +100,10 @@ def _turn(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _interaction(ask: Ask, visits: Sequence[Visit]) -> dict[str, Any]:
+def _build_interaction(ask: Ask, visits: Sequence[Visit]) -> dict[str, Any]:
     waited = ask.settled_at and (ask.settled_at - ask.opened_at).total_seconds()
     terms = ask.question.session
-    session = terms and _session(ask, terms, [one for one in visits if one.ask_id == ask.id])
+    session = terms and _build_session(ask, terms, [one for one in visits if one.ask_id == ask.id])
     return {
         "id": ask.id,
         "kind": ask.question.kind,
@@ -119,7 +119,7 @@ def _interaction(ask: Ask, visits: Sequence[Visit]) -> dict[str, Any]:
     }
 
 
-def _session(ask: Ask, terms: Terms, visits: Sequence[Visit]) -> dict[str, Any]:
+def _build_session(ask: Ask, terms: Terms, visits: Sequence[Visit]) -> dict[str, Any]:
     came = Session(ask, ask.value, sum_up(ask, visits))
     seconds = terms.session_seconds
     return {
@@ -136,53 +136,56 @@ def _session(ask: Ask, terms: Terms, visits: Sequence[Visit]) -> dict[str, Any]:
 def to_xml(document: Mapping[str, Any]) -> str:
     """Return the JSON of a run as valid XML, for any texts."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
-    lines.append(_start("run", document, _OF_RUN))
-    lines += _texts(1, document, ("prompt", "reason"))
+    lines.append(_format_start("run", document, _OF_RUN))
+    lines += _format_texts(1, document, ("prompt", "reason"))
     for call in document["calls"]:
-        lines += _call_lines(1, call)
-    lines += _json_lines(1, "result", document["result"])
+        lines += _format_call(1, call)
+    lines += _format_json(1, "result", document["result"])
     return "\n".join([*lines, "</run>"])
 
 
-def _call_lines(depth: int, call: Mapping[str, Any]) -> Iterator[str]:
+def _format_call(depth: int, call: Mapping[str, Any]) -> Iterator[str]:
     pad = "  " * depth
-    yield pad + _start("call", call, _OF_CALL)
+    yield pad + _format_start("call", call, _OF_CALL)
     for turn in call["turns"]:
-        yield f"{pad}  {_start('turn', turn, _OF_TURN)}{_text(turn['summary'])}</turn>"
+        summary = _escape_text(turn["summary"])
+        yield f"{pad}  {_format_start('turn', turn, _OF_TURN)}{summary}</turn>"
     for one in call["interactions"]:
-        yield from _interaction_lines(depth + 1, one)
+        yield from _format_interaction(depth + 1, one)
     for number, inner in call["branches"].items():
         yield f'{pad}  <branch number="{number}">'
         for one in inner:
-            yield from _call_lines(depth + 2, one)
+            yield from _format_call(depth + 2, one)
         yield f"{pad}  </branch>"
-    yield from _json_lines(depth + 1, "value", call["value"])
-    yield from _json_lines(depth + 1, "error", call["error"])
+    yield from _format_json(depth + 1, "value", call["value"])
+    yield from _format_json(depth + 1, "error", call["error"])
     yield f"{pad}</call>"
 
 
-def _interaction_lines(depth: int, one: Mapping[str, Any]) -> Iterator[str]:
+def _format_interaction(depth: int, one: Mapping[str, Any]) -> Iterator[str]:
     pad = "  " * depth
     if one["session"]:
-        yield from _session_lines(depth, one, one["session"])
+        yield from _format_session(depth, one, one["session"])
         return
     named = {**one, "type": one["kind"]}
-    yield pad + _start("human-interaction", named, _OF_INTERACTION)
-    yield from _texts(depth + 1, one, ("prompt", "answer", "note"))
+    yield pad + _format_start("human-interaction", named, _OF_INTERACTION)
+    yield from _format_texts(depth + 1, one, ("prompt", "answer", "note"))
     if one["seconds"] is not None:
         yield f"{pad}  <seconds>{one['seconds']:g}</seconds>"
     yield f"{pad}</human-interaction>"
 
 
-def _session_lines(depth: int, one: Mapping[str, Any], session: Mapping[str, Any]) -> Iterator[str]:
+def _format_session(
+    depth: int, one: Mapping[str, Any], session: Mapping[str, Any]
+) -> Iterator[str]:
     """Yield a session in a special format, which other programs read.
 
     There the status is the end of the session, and the outcome is its decision.
     """
     pad = "  " * depth
     named = {"type": "interactive_session", "status": session["outcome"]}
-    yield pad + _start("human-interaction", named, ("type", "status"))
-    yield from _texts(depth + 1, one, ("prompt",))
+    yield pad + _format_start("human-interaction", named, ("type", "status"))
+    yield from _format_texts(depth + 1, one, ("prompt",))
     if one["status"] == AskStatus.PENDING:
         yield f"{pad}  <config>"
         config = {
@@ -190,42 +193,42 @@ def _session_lines(depth: int, one: Mapping[str, Any], session: Mapping[str, Any
             "timeout": session["timeout_ms"] and str(session["timeout_ms"]),
             "outcome-type": session["outcome_type"],
         }
-        yield from _texts(depth + 2, config, config)
+        yield from _format_texts(depth + 2, config, config)
         yield f"{pad}  </config>"
         yield f"{pad}  <message>{_WAITING}</message>"
     else:
         decided = one["decision"] or (
             session["outcome"] if one["status"] == AskStatus.ANSWERED else ""
         )
-        yield from _texts(depth + 1, {"outcome": decided}, ("outcome",))
+        yield from _format_texts(depth + 1, {"outcome": decided}, ("outcome",))
         yield f"{pad}  <duration>{session['duration_ms']}</duration>"
-        yield from _json_lines(depth + 1, "response", session["response"])
-        yield from _texts(depth + 1, one, ("note",))
+        yield from _format_json(depth + 1, "response", session["response"])
+        yield from _format_texts(depth + 1, one, ("note",))
     yield f"{pad}</human-interaction>"
 
 
-def _start(tag: str, values: Mapping[str, Any], names: Iterable[str]) -> str:
+def _format_start(tag: str, values: Mapping[str, Any], names: Iterable[str]) -> str:
     given = [(name, values[name]) for name in names if values[name] not in (None, "")]
-    words = [tag, *(f'{name}="{_attribute(str(value))}"' for name, value in given)]
+    words = [tag, *(f'{name}="{_escape_attribute(str(value))}"' for name, value in given)]
     return f"<{' '.join(words)}>"
 
 
-def _texts(depth: int, values: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
+def _format_texts(depth: int, values: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
     for name in names:
         if values[name]:
-            yield f"{'  ' * depth}<{name}>{_text(values[name])}</{name}>"
+            yield f"{'  ' * depth}<{name}>{_escape_text(values[name])}</{name}>"
 
 
-def _json_lines(depth: int, tag: str, value: Any) -> Iterator[str]:
+def _format_json(depth: int, tag: str, value: Any) -> Iterator[str]:
     if value is not None:
-        yield f"{'  ' * depth}<{tag}>{_text(json.dumps(value, ensure_ascii=False))}</{tag}>"
+        yield f"{'  ' * depth}<{tag}>{_escape_text(json.dumps(value, ensure_ascii=False))}</{tag}>"
 
 
-def _text(text: str) -> str:
+def _escape_text(text: str) -> str:
     return _escape(text, _ESCAPES)
 
 
-def _attribute(text: str) -> str:
+def _escape_attribute(text: str) -> str:
     return _escape(text, _IN_ATTRIBUTES)
 
 

@@ -210,7 +210,7 @@ def claim(run: Run, owner: str, lease_until: datetime | None) -> RunChange:
     return RunChange(after)
 
 
-def turn_began(run: Run, turn: Turn, role_digest: str) -> Event:
+def build_turn_event(run: Run, turn: Turn, role_digest: str) -> Event:
     """Return the event of a turn: the role, its definition then, and the prompt."""
     return event(
         EventKind.TURN_BEGAN, run, DRIVER,
@@ -247,12 +247,12 @@ def park(
     agents = [call.label for call in waiting if call.name == CallName.RUN]
     after = run._replace(
         state=RunState.WAITING_HUMAN,
-        reason=_reason("; ".join(ask.question.prompt for ask in asks)),
+        reason=_cut_reason("; ".join(ask.question.prompt for ask in asks)),
         agent=agents[0] if agents else "",
         stopped_at=" ".join(call.path for call in waiting),
         waiting_since=min((ask.opened_at for ask in asks), default=None),
         ready_at=wake_at,
-        **_between_drives(run),
+        **_release_unless_kept(run),
     )
     audit_event = event(EventKind.RUN_PARKED, run, DRIVER, calls=[call.path for call in waiting])
     return RunChange(after, events=(audit_event,))
@@ -260,7 +260,7 @@ def park(
 
 def sleep(run: Run, until: datetime) -> RunChange:
     after = run._replace(
-        state=RunState.READY, reason="", agent="", ready_at=until, **_between_drives(run)
+        state=RunState.READY, reason="", agent="", ready_at=until, **_release_unless_kept(run)
     )
     return RunChange(after)
 
@@ -337,7 +337,7 @@ def resume(
         elif (call.state == CallState.FAILED and stopped_here) or (
             call.state == CallState.WAITING and call.ask_id in unanswered
         ):
-            again.append(_again(call))
+            again.append(_reset_call(call))
     if accept and not any(call.path == accept for call in again):
         raise UsageError(f"run {run.id} has no call {accept}: gate show {run.id} lists them")
     after = run._replace(
@@ -363,7 +363,7 @@ def _must_be_acceptable(call: FlowCall) -> None:
         )
 
 
-def _again(call: FlowCall) -> FlowCall:
+def _reset_call(call: FlowCall) -> FlowCall:
     """Return the call ready for another attempt."""
     return call._replace(
         state=CallState.OPEN, error=None, ask_id="", asked=0, attempt=call.attempt + 1, ended_at=None,
@@ -386,17 +386,17 @@ def must_be_ended(run: Run) -> None:
 _RELEASED: dict[str, Any] = {"owner": "", "lease_until": None}
 
 
-def _between_drives(run: Run) -> dict[str, Any]:
+def _release_unless_kept(run: Run) -> dict[str, Any]:
     return {} if run.is_kept else _RELEASED
 
 
 def _end_run(run: Run, state: RunState, reason: str, now: datetime) -> Run:
     return run._replace(
-        state=state, reason=_reason(reason), ended_at=now, ready_at=None, agent="", stopped_at="",
-        **_RELEASED,
+        state=state, reason=_cut_reason(reason), ended_at=now, ready_at=None, agent="",
+        stopped_at="", **_RELEASED,
     )  # fmt: skip
 
 
-def _reason(text: str) -> str:
+def _cut_reason(text: str) -> str:
     text = storable(text)
     return text if len(text) <= _MAX_REASON_LENGTH else f"{text[:_MAX_REASON_LENGTH]}…"

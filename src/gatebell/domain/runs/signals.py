@@ -40,11 +40,11 @@ _TOKEN = re.compile(
 )
 
 
-def _no_json(constant: str) -> None:
+def _refuse_constant(constant: str) -> None:
     raise ValueError(constant)
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_json)
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 QUOTED_LINE = re.compile(r"^[ \t]*+[>│].*", re.MULTILINE)
 PART_OF_MORE = re.compile(r"\s*+[,\]}]")
 # The tokens that may follow, by the open bracket and the last token.
@@ -88,15 +88,15 @@ class Signal(NamedTuple):
     def context(self) -> str:
         """The context of its question: the agent's context, then the other texts."""
         given = self.more.get("question_context") or self.more.get("questionContext")
-        return "\n\n".join(filter(None, [_text(given), self.beside, self.details]))
+        return "\n\n".join(filter(None, [_format_text(given), self.beside, self.details]))
 
     @property
     def details(self) -> str:
         """The agent's details, and the issues that it found."""
         details, issues = self.more.get("details"), self.more.get("issues")
         found = issues if isinstance(issues, list) else [issues] if issues else []
-        listed = "\n".join(f"- {_words(one)}" for one in found)
-        parts = (_words(details), listed and f"Issues:\n{listed}")
+        listed = "\n".join(f"- {_format_words(one)}" for one in found)
+        parts = (_format_words(details), listed and f"Issues:\n{listed}")
         return "\n\n".join(part for part in parts if part)
 
     @property
@@ -135,15 +135,15 @@ def parse_signal(given: Any) -> Signal | None:
         found = plain(given)
     except UsageError:
         return None
-    status = _status(found.pop("status", None))
+    status = _parse_status(found.pop("status", None))
     if not status:
         return None
-    texts = {name: _text(found.pop(name, None)) for name in _TEXTS}
-    options, value = _options(found.pop("options", None)), found.pop("value", None)
+    texts = {name: _format_text(found.pop(name, None)) for name in _TEXTS}
+    options, value = _parse_options(found.pop("options", None)), found.pop("value", None)
     return Signal(status, options=options, value=value, more=found, **texts)
 
 
-def _status(given: Any) -> str:
+def _parse_status(given: Any) -> str:
     words = given.split() if isinstance(given, str) else []
     status = "_".join(words).replace("-", "_").upper()
     if len(status) > _MAX_STATUS_LENGTH or not status.isprintable():
@@ -151,20 +151,20 @@ def _status(given: Any) -> str:
     return _OTHER_NAMES.get(status, status)
 
 
-def _text(given: Any) -> str:
+def _format_text(given: Any) -> str:
     if given is None or isinstance(given, str):
         return given or ""
     return json.dumps(given, ensure_ascii=False)
 
 
-def _words(given: Any) -> str:
+def _format_words(given: Any) -> str:
     return given if isinstance(given, str) else "" if given is None else repr(given)
 
 
-def _options(given: Any) -> tuple[str, ...]:
+def _parse_options(given: Any) -> tuple[str, ...]:
     offered = given if isinstance(given, list) else []
     labels = [one.get("label") if isinstance(one, dict) else one for one in offered]
-    texts = [_text(label).strip() for label in labels]
+    texts = [_format_text(label).strip() for label in labels]
     return tuple(dict.fromkeys(text for text in texts if text))[:_MAX_OPTIONS]
 
 
@@ -206,7 +206,7 @@ def judge(
         return given
     if not ended_ok:
         return Signal(SignalStatus.ERROR, reason=storable(problem) or "the agent ended badly")
-    return last_signal(words) or _missing(words, file_text or "")
+    return last_signal(words) or _report_missing(words, file_text or "")
 
 
 def last_signal(words: str) -> Signal | None:
@@ -215,7 +215,7 @@ def last_signal(words: str) -> Signal | None:
     return next((signal for signal in found if signal), None)
 
 
-def _missing(words: str, file_text: str) -> Signal:
+def _report_missing(words: str, file_text: str) -> Signal:
     broken = ": its signal file has no complete JSON object with a status" if file_text else ""
     return Signal(SignalStatus.ERROR, reason=f"the agent gave no signal{broken}{last_words(words)}")
 
@@ -259,13 +259,13 @@ def spans(text: str, openings: str = "{") -> Iterator[tuple[int, int]]:
     found = opening.search(text)
     while found:
         start = found.start()
-        end = 0 if start in passed else _end(text, start, passed)
+        end = 0 if start in passed else _find_end(text, start, passed)
         if end:
             yield start, end
         found = opening.search(text, max(end, start + 1))
 
 
-def _end(text: str, start: int, passed: set[int]) -> int:
+def _find_end(text: str, start: int, passed: set[int]) -> int:
     """Return the end of the value that starts here, or 0; add its open brackets to `passed`."""
     opened: list[str] = []
     at = start

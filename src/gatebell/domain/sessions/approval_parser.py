@@ -47,10 +47,10 @@ _LONE = re.compile(r"(?<!\w)[Ͱ-ԯ](?!\w)")
 _REMARKS = re.compile("‹U\\+|[\u2400-\u2421]")
 _EAST = {"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "IDEOGRAPHIC"}
 _DIGITS = str.maketrans("013457", "oieast")
-_DIGIT_AS_LETTER = re.compile(r"(?<=[a-z])[013457](?=[a-z])")
+_DISGUISED_DIGIT = re.compile(r"(?<=[a-z])[013457](?=[a-z])")
 
 
-def _any_of(words: str) -> str:
+def _match_any_of(words: str) -> str:
     return rf"(?<!\w)(?:{words})(?!\w)"
 
 
@@ -59,9 +59,9 @@ _UNIT = re.compile(
     rf"(?P<approves>(?:{approval_words.APPROVES})(?: |$))|(?P<goes>(?:{approval_words.GOES})(?: |$))"
     rf"|(?P<beside>(?:{approval_words.BESIDE})(?: |$))"
 )
-LABEL = re.compile(f"{_any_of(approval_words.LABELS)} ?[:：] ?")
+LABEL = re.compile(f"{_match_any_of(approval_words.LABELS)} ?[:：] ?")
 _REFUSES, _STEMS, _NEGATES, _WAITS, _DOUBTS, _PRAISES, _COMMON = (
-    re.compile(_any_of(listed))
+    re.compile(_match_any_of(listed))
     for listed in (
         approval_words.REFUSES,
         approval_words.STEMS,
@@ -95,7 +95,7 @@ def skeleton(text: str) -> str:
     return "".join(filter(str.isalnum, text)).lower()
 
 
-def _own_words(text: str) -> str:
+def _remove_quotations(text: str) -> str:
     """Return the text with a placeholder for each quotation and each piece of code."""
     text = unicodedata.normalize("NFC", text.replace("\r\n", "\n")).translate(_APOSTROPHES)
     for shown in (_FENCED, _FOREIGN, _INLINE):
@@ -128,7 +128,7 @@ def _fold(statement: str) -> str:
     return _PAUSES.sub(" ", bare).strip().lower()
 
 
-def _kinds(statement: str) -> set[str | None] | None:
+def _find_kinds(statement: str) -> set[str | None] | None:
     """Return the kinds of words in a statement; None if it has unknown words."""
     if _MOCKS.search(statement):
         return None
@@ -147,16 +147,16 @@ def _kinds(statement: str) -> set[str | None] | None:
 
 def is_courtesy(text: str) -> bool:
     """Return whether a message has only words like yes, fine and thanks."""
-    return all(_kinds(one) == {"beside"} for one in statements(text))
+    return all(_find_kinds(one) == {"beside"} for one in statements(text))
 
 
 def _is_doubtful(statement: str) -> bool:
     """Return whether a statement casts doubt on the statements beside it."""
-    low = _DIGIT_AS_LETTER.sub(lambda digit: digit[0].translate(_DIGITS), statement.lower())
+    low = _DISGUISED_DIGIT.sub(lambda digit: digit[0].translate(_DIGITS), statement.lower())
     return (
         any(sign.search(low) for sign in (_STRANGE, _NEGATES, _WAITS, _DOUBTS, _REFUSES))
         or statement.rstrip().endswith((":", "："))
-        or not (_COMMON.search(low) or _kinds(statement))
+        or not (_COMMON.search(low) or _find_kinds(statement))
     )
 
 
@@ -184,11 +184,11 @@ def read_approval(text: str, *, by_person: bool, asked: bool, ours: Collection[s
         asked: The message before is an agent's question, which `let's proceed` may answer.
         ours: Skeletons of our own statements.
     """
-    words = _own_words(text)
+    words = _remove_quotations(text)
     if len(words) > _MAX_LENGTH or _deceives(words):
         return Reading(clouded=True)
     said = statements(words)
-    kinds = [_kinds(one) for one in said]
+    kinds = [_find_kinds(one) for one in said]
     deciding = [at for at, kind in enumerate(kinds) if kind and kind != {"beside"}]
     rest = [one for one, kind in zip(said, kinds, strict=True) if kind is None]
     if not deciding:
@@ -218,7 +218,7 @@ _WRAPPED = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
 def read_choice(text: str, options: Sequence[str], *, multiple: bool) -> Reading:
     """Return the options that a message names as its only decision."""
     bare = _WRAPPED.sub(lambda wrapped: wrapped[1] or wrapped[2], text)
-    words = _own_words(bare).strip()
+    words = _remove_quotations(bare).strip()
     if len(words) > _MAX_LENGTH or _deceives(words):
         return Reading(clouded=True)
     lines, said = words.split("\n"), statements(words)
@@ -232,27 +232,27 @@ def read_choice(text: str, options: Sequence[str], *, multiple: bool) -> Reading
     return Reading(clouded=any(map(_is_doubtful, said)))
 
 
-def _set(text: str) -> str:
+def _normalize(text: str) -> str:
     """Return a text in the form in which options are compared."""
     return re.sub(r"\s+", " ", text.translate(_APOSTROPHES)).strip(_FULL_STOPS).casefold()
 
 
 def _names_other(text: str, options: Sequence[str], chosen: Sequence[str]) -> bool:
-    text = _set(text)
+    text = _normalize(text)
     for option in chosen:
-        text = text.replace(_set(option), BLANK)
-    others = [re.escape(_set(option)) for option in options if option not in chosen]
+        text = text.replace(_normalize(option), BLANK)
+    others = [re.escape(_normalize(option)) for option in options if option not in chosen]
     return any(re.search(rf"(?<!\w){other}(?!\w)", text) for other in others)
 
 
 def _find_named(statement: str, options: Sequence[str], *, multiple: bool) -> list[str]:
-    text = _set(statement)
-    names = {_set(option) for option in options}
+    text = _normalize(statement)
+    names = {_normalize(option) for option in options}
     for shorter in (LABEL, _PREFIX, _SUFFIX):
         if found := _read_list(text, statement, options, multiple=multiple):
             return found
         cut = shorter.search(text) if shorter is _SUFFIX else shorter.match(text)
-        if cut and _set(cut[0]).strip(" ,:，：") not in names:
+        if cut and _normalize(cut[0]).strip(" ,:，：") not in names:
             text = text[: cut.start()] + text[cut.end() :]
     return _read_list(text, statement, options, multiple=multiple)
 
@@ -262,9 +262,9 @@ def _read_list(text: str, statement: str, options: Sequence[str], *, multiple: b
     found: list[str] = []
     at = 0
     while at < len(text):
-        fitting = [option for option in options if _fits(text, at, _set(option))]
-        longest = max((len(_set(option)) for option in fitting), default=0)
-        alike = [option for option in fitting if len(_set(option)) == longest]
+        fitting = [option for option in options if _fits(text, at, _normalize(option))]
+        longest = max((len(_normalize(option)) for option in fitting), default=0)
+        alike = [option for option in fitting if len(_normalize(option)) == longest]
         named = [option for option in alike if len(alike) == 1 or option in statement]
         if len(named) != 1 or not longest:
             return []

@@ -73,7 +73,7 @@ def is_agents(ask: Ask, calls: Sequence[FlowCall]) -> bool:
     )
 
 
-def told_in(turn: Turn, turns: Sequence[Turn]) -> Turn:
+def find_prompted_turn(turn: Turn, turns: Sequence[Turn]) -> Turn:
     """Return the turn with the last prompt of a joined session: it names the signal file."""
     prompted = [
         one

@@ -73,19 +73,21 @@ def propose(
     `injected` are our own texts in it. They are never an outcome, even when they are repeated.
     """
     bones = [skeleton(text) for text in injected]
-    heard = [_without(one, bones) for one in said if not _LEAVES.fullmatch(one.text)]
+    heard = [_remove_injected(one, bones) for one in said if not _LEAVES.fullmatch(one.text)]
     if answered_as == AskKind.FORM:
-        return _form(heard, schema, injected)
+        return _propose_form(heard, schema, injected)
     if answered_as == AskKind.TEXT:
-        return _text(heard)
+        return _propose_text(heard)
     if answered_as == AskKind.CHOICE:
-        return _spoken(heard, lambda at: read_choice(heard[at].text, options, multiple=multiple))
+        return _find_spoken(
+            heard, lambda at: read_choice(heard[at].text, options, multiple=multiple)
+        )
     ours = {skeleton(one) for text in injected for one in (*statements(text), *text.split("\n"))}
     long = {one for one in ours if _is_long(one)}
-    return _spoken(heard, lambda at: _approval(heard, at, long))
+    return _find_spoken(heard, lambda at: _read_approval(heard, at, long))
 
 
-def _approval(heard: Sequence[Said], at: int, ours: set[str]) -> Reading:
+def _read_approval(heard: Sequence[Said], at: int, ours: set[str]) -> Reading:
     before = heard[at - 1] if at else Said(PERSON, "")
     return read_approval(
         heard[at].text,
@@ -95,7 +97,7 @@ def _approval(heard: Sequence[Said], at: int, ours: set[str]) -> Reading:
     )
 
 
-def _spoken(heard: Sequence[Said], read: Callable[[int], Reading]) -> Proposal | None:
+def _find_spoken(heard: Sequence[Said], read: Callable[[int], Reading]) -> Proposal | None:
     """Return the proposal of the newest message that decides.
 
     A person's refusal is valid until the person takes it back. A person's approval or choice
@@ -107,28 +109,28 @@ def _spoken(heard: Sequence[Said], read: Callable[[int], Reading]) -> Proposal |
     own = next(((at, word) for at in persons if (word := read(at)).value is not None), None)
     refused = own is not None and own[1].refuses
     if own and refused and own[0] in last:
-        return _proposal(heard[own[0]], own[1])
+        return _build_proposal(heard[own[0]], own[1])
     of_agent: Proposal | None = None
     for at in last:
         word = read(at)
         if word.refuses:
-            return _proposal(heard[at], word)
+            return _build_proposal(heard[at], word)
         if heard[at].speaker == PERSON:
             break
         if word.clouded:
             return None
         if word.value is not None:
-            of_agent = of_agent or _proposal(heard[at], word)
+            of_agent = of_agent or _build_proposal(heard[at], word)
     if not persons:
         return of_agent
     word = read(persons[0])
     if word.value is not None and persons[0] in last:
         agrees = of_agent is None or of_agent.value == word.value
-        return _proposal(heard[persons[0]], word) if agrees else None
+        return _build_proposal(heard[persons[0]], word) if agrees else None
     return None if refused or word.clouded else of_agent
 
 
-def _proposal(said: Said, word: Reading) -> Proposal:
+def _build_proposal(said: Said, word: Reading) -> Proposal:
     return Proposal(word.value, said.speaker, _quote(word.quote))
 
 
@@ -140,7 +142,7 @@ def _is_long(bones: str) -> bool:
     return len(bones.encode()) >= _FEWEST_BYTES
 
 
-def _without(said: Said, injected: Sequence[str]) -> Said:
+def _remove_injected(said: Said, injected: Sequence[str]) -> Said:
     """Return the message with a placeholder for each of our texts, given as skeletons."""
     text, found = said.text, skeleton(said.text)
     for bones in filter(None, injected):
@@ -164,7 +166,7 @@ def _blank(text: str, bones: str) -> str:
     return BLANK.join((*kept, text[start:]))
 
 
-def _text(heard: Sequence[Said]) -> Proposal | None:
+def _propose_text(heard: Sequence[Said]) -> Proposal | None:
     """Return the labelled decision in the newest message, or that message; skip thanks."""
     for said in reversed(heard[-_MAX_MESSAGES:]):
         whole = said.text.replace(BLANK, " ").strip()
@@ -184,7 +186,7 @@ def _find_labelled(lines: Sequence[str]) -> str:
     return ""
 
 
-def _form(heard: Sequence[Said], schema: Any, injected: Sequence[str]) -> Proposal | None:
+def _propose_form(heard: Sequence[Said], schema: Any, injected: Sequence[str]) -> Proposal | None:
     """Return the last JSON value, if it fits the schema.
 
     If it does not fit, nothing is proposed: it replaced the older values.

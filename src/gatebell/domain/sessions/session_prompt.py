@@ -50,7 +50,7 @@ def first_words(ask_id: str, prompt_file: str) -> str:
 
 def session_files(question: Question, files_folder: str) -> SessionFiles:
     """Return the question with its context, for files in this folder."""
-    text = _text(question.context)
+    text = _format_context(question.context)
     parts = [question.prompt]
     context_file = ""
     if question.context is not None:
@@ -61,7 +61,7 @@ def session_files(question: Question, files_folder: str) -> SessionFiles:
         else:
             shown = _fence(text, "" if is_words else "json")
         parts.append(f"## Context\n{shown}")
-    parts.append(_ending(question))
+    parts.append(_describe_ending(question))
     return SessionFiles("\n\n".join(parts), context_file, text if context_file else "")
 
 
@@ -71,7 +71,7 @@ def list_injected(question: Question, files_folder: str, first: str) -> tuple[st
     return tuple(text for text in (first, made.prompt, question.prompt, made.context) if text)
 
 
-def _text(context: Any) -> str:
+def _format_context(context: Any) -> str:
     if isinstance(context, str):
         return context
     return json.dumps(context, indent=2, ensure_ascii=False)
@@ -84,7 +84,7 @@ def _fence(text: str, language: str) -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def _ending(question: Question) -> str:
+def _describe_ending(question: Question) -> str:
     if question.answered_as == AskKind.APPROVAL:
         return _DECISION
     if question.answered_as == AskKind.CHOICE:

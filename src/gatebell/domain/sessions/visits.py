@@ -137,7 +137,7 @@ def seconds_used(visits: Sequence[Visit], now: datetime) -> float:
     return sum((max(0.0, seconds) for seconds in lasted), 0.0)
 
 
-def untold_since(visits: Sequence[Visit]) -> datetime:
+def find_transcript_gap(visits: Sequence[Visit]) -> datetime:
     """Return the time from which no transcript exists: the last visit and lost ones before it."""
     *earlier, last = visits
     since = last.started_at
@@ -179,7 +179,7 @@ def describe_holder(
     since = f"{holder.started_at:%Y-%m-%d %H:%M:%S} UTC"
     ago = age((now - holder.started_at).total_seconds())
     if orphans:
-        where = f"its gate continue has ended, but {_living(orphans)}: end that"
+        where = f"its gate continue has ended, but {_describe_living(orphans)}: end that"
     else:
         where = f"in process {holder.process.split('/')[1]}: wait until they leave"
     return (
@@ -188,7 +188,7 @@ def describe_holder(
     )
 
 
-def agent_at_work(turn: Turn, ask_id: str) -> str:
+def describe_working_agent(turn: Turn, ask_id: str) -> str:
     """Return why a session cannot be opened while its agent works, and what to do."""
     pid = turn.process.split("/")[1] if turn.process else "?"
     return (
@@ -197,12 +197,13 @@ def agent_at_work(turn: Turn, ask_id: str) -> str:
     )
 
 
-def left_behind(ask_id: str, orphans: Sequence[str]) -> str:
+def describe_left_behind(ask_id: str, orphans: Sequence[str]) -> str:
     """Return why the asker still waits although its visitor has left, and what to do."""
-    return f"the visitor of {ask_id} has left, but {_living(orphans)}: end that, or wait for it"
+    living = _describe_living(orphans)
+    return f"the visitor of {ask_id} has left, but {living}: end that, or wait for it"
 
 
-def _living(orphans: Sequence[str]) -> str:
+def _describe_living(orphans: Sequence[str]) -> str:
     shown = [inert_line(one, _MAX_PROCESS_CHARACTERS) for one in orphans[:_MAX_PROCESSES]]
     more = len(orphans) - len(shown)
     return f"process {', '.join(shown)}{f' and {more} more' if more else ''} of it still runs"
@@ -231,7 +232,7 @@ def stay(visit: Visit, now: datetime, orphans: Sequence[str] = ()) -> str:
     since = f"since {visit.started_at:%Y-%m-%d %H:%M:%S} UTC"
     who = f"{inert_line(visit.by, 80)} with {inert_line(visit.cli, 40)}"
     if orphans:
-        return f"{who}, {since}: {ENDS[LOST]}, but {_living(orphans)}: end that"
+        return f"{who}, {since}: {ENDS[LOST]}, but {_describe_living(orphans)}: end that"
     if not visit.end:
         return f"{who}, open now, {lasted}"
     why = f": {inert_line(visit.problem, 200)}" if visit.problem else ""

@@ -71,11 +71,11 @@ def read(text: str) -> list[Line]:
     """Read the tasks of a file: JSON lines, or one JSON array. A UsageError names the line."""
     text = text.removeprefix("\ufeff")
     if text.lstrip().startswith("["):
-        whole = _json(text, 1)
-        found = [_line(f"task {number}", one) for number, one in enumerate(whole, 1)]
+        whole = _parse_json(text, 1)
+        found = [_parse_line(f"task {number}", one) for number, one in enumerate(whole, 1)]
     else:
         rows = [(number, row) for number, row in enumerate(text.split("\n"), 1) if row.strip()]
-        found = [_line(f"line {number}", _json(row, number)) for number, row in rows]
+        found = [_parse_line(f"line {number}", _parse_json(row, number)) for number, row in rows]
     seen: dict[str, str] = {}
     for line in found:
         if line.id and seen.setdefault(line.id, line.where) != line.where:
@@ -85,7 +85,7 @@ def read(text: str) -> list[Line]:
     return found
 
 
-def _json(text: str, number: int) -> Any:
+def _parse_json(text: str, number: int) -> Any:
     try:
         return plain(json.loads(text))
     except json.JSONDecodeError as error:
@@ -95,7 +95,7 @@ def _json(text: str, number: int) -> Any:
         raise UsageError(f"line {number}: this JSON cannot be stored: {error}") from None
 
 
-def _line(where: str, record: Any) -> Line:
+def _parse_line(where: str, record: Any) -> Line:
     try:
         return _check_record(where, record)
     except UsageError as error:
@@ -107,38 +107,38 @@ def _check_record(where: str, record: Any) -> Line:
         raise UsageError("expected a JSON object")
     record = {key: value for key, value in record.items() if value is not None}
     fields: dict[str, Any] = {
-        field: _text(record, key) for key, field in _TEXTS.items() if key in record
+        field: _read_text(record, key) for key, field in _TEXTS.items() if key in record
     }
     if not fields.get("title", "").strip():
         raise UsageError("the title is missing: add one")
     if "priority" in record:
         fields["priority"] = parse_task_priority(record["priority"])
-    fields |= {field: _number(record, key) for key, field in _NUMBERS.items()}
-    state, remark = _state(record)
-    times = {key: _time(record, key) for key in _TIMES}
+    fields |= {field: _read_number(record, key) for key, field in _NUMBERS.items()}
+    state, remark = _read_state(record)
+    times = {key: _read_time(record, key) for key in _TIMES}
     closed = times["closedAt"] or times["updatedAt"] or times["createdAt"]
-    name = _text(record, "id").lower()
+    name = _read_text(record, "id").lower()
     more = {key: value for key, value in record.items() if key not in _KNOWN}
     return Line(
         where,
         name if _ID.fullmatch(name) else "",
         fields | {"state": state, "updated_at": times["updatedAt"], "more": more}
         | ({"closed_at": closed} if state == TaskState.CLOSED else {}),
-        _names(record, "dependencies"),
-        _text(record, "parent").lower(),
+        _read_names(record, "dependencies"),
+        _read_text(record, "parent").lower(),
         times["createdAt"],
         remark,
     )  # fmt: skip
 
 
-def _text(record: Mapping[str, Any], key: str) -> str:
+def _read_text(record: Mapping[str, Any], key: str) -> str:
     value = record.get(key, "")
     if not isinstance(value, str):
         raise UsageError(f"expected a text for {key}, got {inert_line(json.dumps(value), 40)}")
     return value
 
 
-def _names(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def _read_names(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = record.get(key, [])
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise UsageError(
@@ -147,7 +147,7 @@ def _names(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.lower() for one in value))
 
 
-def _number(record: Mapping[str, Any], key: str) -> float | None:
+def _read_number(record: Mapping[str, Any], key: str) -> float | None:
     value = record.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float | None):
         raise UsageError(f"expected a number for {key}, got {inert_line(json.dumps(value), 40)}")
@@ -157,9 +157,9 @@ def _number(record: Mapping[str, Any], key: str) -> float | None:
     return None if value is None else float(value)
 
 
-def _state(record: Mapping[str, Any]) -> tuple[TaskState, str]:
+def _read_state(record: Mapping[str, Any]) -> tuple[TaskState, str]:
     """Return the state after the import, and a remark if it is not the state in the file."""
-    word = _text(record, "state") or TaskState.OPEN
+    word = _read_text(record, "state") or TaskState.OPEN
     try:
         state = TaskState(word)
     except ValueError:
@@ -170,8 +170,8 @@ def _state(record: Mapping[str, Any]) -> tuple[TaskState, str]:
     return state, ""
 
 
-def _time(record: Mapping[str, Any], key: str) -> datetime | None:
-    text = _text(record, key)
+def _read_time(record: Mapping[str, Any], key: str) -> datetime | None:
+    text = _read_text(record, key)
     if not text:
         return None
     try:

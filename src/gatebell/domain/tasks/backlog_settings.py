@@ -76,39 +76,39 @@ def first_file() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _one_of(members: type[Strategy | TaskTimeout], value: Any) -> str:
+def _parse_one_of(members: type[Strategy | TaskTimeout], value: Any) -> str:
     try:
         return members(value)
     except ValueError:
         raise ValueError(f"one of {', '.join(members)}") from None
 
 
-def _branch(value: Any) -> str:
+def _parse_branch(value: Any) -> str:
     # Git must not read it as an option.
     if not isinstance(value, str) or not value.isprintable() or value[:1] in ("", "-", " "):
         raise ValueError('the name of a branch, like "main"')
     return value
 
 
-def _role(value: Any) -> str:
+def _parse_role(value: Any) -> str:
     if not isinstance(value, str) or not is_role_name(value):
         raise ValueError('the name of a role, like "code"')
     return value
 
 
-def _command(value: Any) -> str:
+def _parse_command(value: Any) -> str:
     if not isinstance(value, str) or "\0" in value:
         raise ValueError('a command, like "make test"')
     return value.strip()
 
 
-def _count(value: Any) -> int:
+def _parse_count(value: Any) -> int:
     if type(value) is not int or not 0 < value <= _MAX:
         raise ValueError(f"a whole number from 1 to {_MAX}")
     return value
 
 
-def _seconds(value: Any) -> float:
+def _parse_seconds(value: Any) -> float:
     try:
         # The text of a boolean or a list is never a duration, so they are refused.
         return parse_duration(str(value))
@@ -123,34 +123,36 @@ KEYS = {
         "on the base branch). A base branch that is checked out, for example by you, is never "
         "changed: the work then stays on its own branch, and the task says so",
         "branch",
-        lambda value: _one_of(Strategy, value),
+        lambda value: _parse_one_of(Strategy, value),
     ),
     "base": _Key(
         "the branch that work starts from; without it, the branch that is checked out when a task "
         "is taken up",
         "main",
-        _branch,
+        _parse_branch,
     ),
-    "role": _Key("the role for tasks that name none", "code", _role),
-    "test": _Key("the command that must succeed before a task is closed", "make test", _command),
-    "test_tries": _Key("how often that command may fail before the task fails", 3, _count),
-    "most_asks": _Key("how often one task may ask before it fails", 5, _count),
+    "role": _Key("the role for tasks that name none", "code", _parse_role),
+    "test": _Key(
+        "the command that must succeed before a task is closed", "make test", _parse_command
+    ),
+    "test_tries": _Key("how often that command may fail before the task fails", 3, _parse_count),
+    "most_asks": _Key("how often one task may ask before it fails", 5, _parse_count),
     "answer_within": _Key(
         "how long a task waits for an answer; without it, forever",
         "3d",
-        _seconds,
+        _parse_seconds,
         "answer_within_seconds",
     ),
     "remind_every": _Key(
         "how often people are reminded of its questions; without it, never",
         "2h",
-        _seconds,
+        _parse_seconds,
         "remind_every_seconds",
     ),
     "on_timeout": _Key(
         "what happens to a task that got no answer in time: defer or fail",
         "defer",
-        lambda value: _one_of(TaskTimeout, value),
+        lambda value: _parse_one_of(TaskTimeout, value),
     ),
 }
 """Every key of the file."""

@@ -47,7 +47,7 @@ def read(signal: Signal, unanswered: TaskState) -> Report:
     elif signal.status not in _STATES:
         given = inert_line(signal.status, 60)
         known = ", ".join(STATUSES)
-        status = f"the agent reported {given}, expected {known}. It said: {_all(signal)}"
+        status = f"the agent reported {given}, expected {known}. It said: {_dump_signal(signal)}"
     return Report(state, signal.own_words, signal.details, status, signal.confidence)
 
 
@@ -60,16 +60,16 @@ def doubt(signal: Signal, threshold: float | None) -> str:
     if threshold is None or (sure or 0.0) >= threshold:
         return ""
     if sure is not None:
-        return sure_words(sure)
+        return describe_confidence(sure)
     given = signal.more.get("confidence")
     if given is None:
         return "Its agent gave no confidence."
     return f"Its agent gave no readable confidence: {inert_line(json.dumps(given), _SHOWN)}."
 
 
-def sure_words(sure: float) -> str:
+def describe_confidence(sure: float) -> str:
     return f"Its agent is {sure:.0%} sure."
 
 
-def _all(signal: Signal) -> str:
+def _dump_signal(signal: Signal) -> str:
     return repr(to_json(signal))[:2_000]

@@ -18,7 +18,7 @@ LINE = "## Description (below this line)"
 _HINT = "<!-- The title on the first line, the description below it; this line is left out. -->"
 
 
-def within_text(task: Task) -> str:
+def format_wait(task: Task) -> str:
     """Return how long its questions wait, like `2h`; empty for the project's setting."""
     within = task.answer_within_seconds
     return "" if within is None else duration_text(within)
@@ -33,7 +33,7 @@ _FIELDS: dict[str, Callable[[Task], str]] = {
     "parent": lambda task: task.parent,
     "needs": lambda task: " ".join(task.needs),
     "test": lambda task: task.test_command,
-    "answer-within": within_text,
+    "answer-within": format_wait,
     "on-timeout": lambda task: task.on_timeout,
 }
 _NAMES = {"test": "test_command", "on-timeout": "on_timeout"}
@@ -41,7 +41,7 @@ _NAMES = {"test": "test_command", "on-timeout": "on_timeout"}
 
 def form(task: Task) -> str:
     """Return the text to edit, with control characters made visible."""
-    fields = [f"{name}: {_shown(of(task))}".rstrip() for name, of in _FIELDS.items()]
+    fields = [f"{name}: {_format_value(of(task))}".rstrip() for name, of in _FIELDS.items()]
     return "\n".join([f"# {task.id}", "", *fields, "", LINE, "", inert(task.description), ""])
 
 
@@ -59,7 +59,7 @@ def changes(task: Task, text: str) -> dict[str, Any]:
     return found
 
 
-def _shown(text: str) -> str:
+def _format_value(text: str) -> str:
     plain = text == inert(text).strip() and "\n" not in text and not text.startswith('"')
     return text if plain else json.dumps(text)
 
@@ -80,7 +80,7 @@ def _read(text: str) -> dict[str, str]:
             )
         if name in found:
             raise UsageError(f"the field {name} is there twice: remove one")
-        found[name] = _value(name, value.strip())
+        found[name] = _parse_value(name, value.strip())
     if missing := [name for name in _FIELDS if name not in found]:
         raise UsageError(
             f"the field {missing[0]} is missing: put it back, and leave it empty to clear it"
@@ -88,7 +88,7 @@ def _read(text: str) -> dict[str, str]:
     return found
 
 
-def _value(name: str, text: str) -> str:
+def _parse_value(name: str, text: str) -> str:
     if not text.startswith('"'):
         return text.replace(",", " ") if name == "needs" else text
     try:

@@ -227,7 +227,7 @@ def change_task(task: Task, after: Task, caller: Caller, now: datetime) -> TaskC
     names = [name for name in Task._fields if getattr(task, name) != getattr(after, name)]
     content = {"changed": names, "via": caller.via, "evidence": caller.evidence}
     audit_event = Event(EventKind.TASK_CHANGED, task.id, caller.actor, content)
-    return TaskChange(check_task(_next(after, now)), (audit_event,))
+    return TaskChange(check_task(_update_version(after, now)), (audit_event,))
 
 
 def move(
@@ -236,7 +236,7 @@ def move(
     """Change the state of a task by hand."""
     _must_be_left_to_people(task, caller)
     _must_be_a_move(task, state)
-    after = _next(task, now)._replace(
+    after = _update_version(task, now)._replace(
         state=state, status=reason, answered_at=None, closed_at=now if state == TaskState.CLOSED else None,
         **also,
     )  # fmt: skip
@@ -266,7 +266,7 @@ def ask_by_hand(task: Task, now: datetime) -> TaskChange:
             f"{task.id} is {task.state}: only a task that was claimed by hand can ask "
             f"(gate task claim {task.id})"
         )
-    after = _next(task, now)._replace(state=TaskState.AWAITING_INPUT)
+    after = _update_version(task, now)._replace(state=TaskState.AWAITING_INPUT)
     audit_event = Event(
         EventKind.TASK_AWAITING_INPUT, task.id, task.claimed_by, {"from": task.state}
     )
@@ -277,7 +277,7 @@ def hear_by_hand(task: Task, now: datetime) -> TaskChange | None:
     """Let a task that waits by hand go on after its answer; None if it does not wait."""
     if task.state != TaskState.AWAITING_INPUT or task.run:
         return None
-    after = _next(task, now)._replace(state=TaskState.IN_PROGRESS)
+    after = _update_version(task, now)._replace(state=TaskState.IN_PROGRESS)
     return TaskChange(
         after, (Event(EventKind.TASK_IN_PROGRESS, task.id, "gate", {"from": task.state}),)
     )
@@ -290,7 +290,7 @@ def working(task: Task) -> str:
 
 def take_up(task: Task, now: datetime) -> Task:
     """Return the task for a new run that works on it."""
-    return _next(task, now)._replace(claimed_by="", answered_at=None)
+    return _update_version(task, now)._replace(claimed_by="", answered_at=None)
 
 
 def follow(
@@ -311,7 +311,7 @@ def follow(
     # Not an error: otherwise the run could not be written or stopped any more.
     if state not in MOVES[task.state]:
         return None
-    after = _next(task, now)._replace(
+    after = _update_version(task, now)._replace(
         state=state,
         status=run.reason if run.has_ended else "",
         answered_at=now
@@ -320,19 +320,19 @@ def follow(
         closed_at=now if state == TaskState.CLOSED else None,
     )
     if run.state == RunState.COMPLETED:
-        after = _with_result(after, result)
+        after = _apply_result(after, result)
     content = {"from": task.state, "run": run.id, "reason": after.status[:_MAX_REASON_LENGTH]}
     return TaskChange(after, (Event(EventKind(f"task.{state}"), task.id, actor, content),))
 
 
-def _with_result(task: Task, result: Mapping[str, Any]) -> Task:
+def _apply_result(task: Task, result: Mapping[str, Any]) -> Task:
     names = ("summary", "details", "status", "branch")
     # A task with too long texts could not be reopened; the run keeps the whole texts.
     texts: dict[str, Any] = {name: str(result.get(name) or "")[:_MAX_TEXT_LENGTH] for name in names}
     return task._replace(confidence=result.get("confidence"), **texts)
 
 
-def _next(task: Task, now: datetime) -> Task:
+def _update_version(task: Task, now: datetime) -> Task:
     return task._replace(version=task.version + 1, updated_at=now)
 
 
@@ -359,7 +359,7 @@ def _must_be_left_to_people(task: Task, caller: Caller) -> None:
         )
 
 
-def way_in_words(way: Sequence[str]) -> str:
+def format_way(way: Sequence[str]) -> str:
     """Return a path of tasks as text; a long one is cut in the middle."""
     short = way if len(way) <= _MAX_ON_A_WAY else [*way[: _MAX_ON_A_WAY - 2], "…", *way[-2:]]
     return " → ".join(short)

@@ -34,10 +34,10 @@ class Block(NamedTuple):
 
 
 def last_block(text: str) -> Block | None:
-    return max(_blocks(text), key=lambda block: block.at, default=None)
+    return max(_find_blocks(text), key=lambda block: block.at, default=None)
 
 
-def _blocks(text: str) -> Iterator[Block]:
+def _find_blocks(text: str) -> Iterator[Block]:
     text = QUOTED_LINE.sub("", text.replace("\r\n", "\n"))
     for fence in _FENCE.finditer(text):
         if fence["language"].lower().startswith("json"):
@@ -45,16 +45,16 @@ def _blocks(text: str) -> Iterator[Block]:
     bare = _FENCE.sub(lambda fence: " " * len(fence[0]), text)
     end = 0
     for start, after in spans(bare, "{["):
-        yield from _begun(bare, end, start)
+        yield from _find_incomplete(bare, end, start)
         end = after
         shown = bare[start:end]
         is_whole = not PART_OF_MORE.match(bare, end)
         if not _FOOTNOTE.fullmatch(shown) or _is_alone(bare, start, end):
             yield Block(start, shown, whole_json(shown) if is_whole else None)
-    yield from _begun(bare, end, len(bare))
+    yield from _find_incomplete(bare, end, len(bare))
 
 
-def _begun(text: str, start: int, end: int) -> Iterator[Block]:
+def _find_incomplete(text: str, start: int, end: int) -> Iterator[Block]:
     """Yield incomplete objects: they replace the values before them."""
     for begun in _BEGUN.finditer(text, start, end):
         yield Block(begun.start(), "", None)
@@ -92,7 +92,9 @@ def fits(schema: Any, value: Any) -> bool:
 def shown_in(text: str) -> set[str]:
     """Return every JSON value in a text, with all nested objects and arrays, as canonical JSON."""
     return {
-        canonical(one) for block in _blocks(text) for one in (block.value, *_parts(block.value))
+        canonical(one)
+        for block in _find_blocks(text)
+        for one in (block.value, *_list_parts(block.value))
     }
 
 
@@ -100,9 +102,9 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _parts(value: Any) -> Iterator[Any]:
+def _list_parts(value: Any) -> Iterator[Any]:
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for one in inside:
         if one and isinstance(one, dict | list):
             yield one
-            yield from _parts(one)
+            yield from _list_parts(one)

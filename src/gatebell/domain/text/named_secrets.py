@@ -89,7 +89,7 @@ def hide_named(text: str) -> str:
     return _hide_near(text)
 
 
-def _kind_of(words: tuple[str, ...], joined: str) -> tuple[SecretKind | None, int]:
+def _find_kind(words: tuple[str, ...], joined: str) -> tuple[SecretKind | None, int]:
     """Return the kind of secret that a name has, and the position of the word that shows it."""
     for at, word in enumerate(words):
         is_pass = word.endswith("pass") and word not in formats.NOT_PASS
@@ -113,7 +113,7 @@ def _kind_of(words: tuple[str, ...], joined: str) -> tuple[SecretKind | None, in
 def kind_of(name: str) -> SecretKind | None:
     """Return the kind of secret that a name has; None for other names."""
     words = tuple(word.lower() for word in _compile(_WORD).findall(name))
-    kind, at = _kind_of(words, name.lower())
+    kind, at = _find_kind(words, name.lower())
     if words[at : at + 2] == ("session", "id"):
         return kind
     if not kind or any(word in formats.ABOUT for word in words[at + 1 :]):
@@ -130,17 +130,17 @@ def _has_block(text: str) -> bool:
 def _sub_after_keywords(pattern: str, hide: Callable[[re.Match[str]], str], text: str) -> str:
     """Replace like re.sub, but only at keywords: much faster than a search at every place."""
     parts, done = [], 0
-    for at in _keyword_positions(text):
+    for at in _find_keywords(text):
         if at >= done and (found := _compile(pattern).match(text, at)):
             parts += [text[done:at], hide(found)]
             done = found.end()
     return "".join([*parts, text[done:]]) if parts else text
 
 
-def _keyword_positions(text: str) -> list[int]:
+def _find_keywords(text: str) -> list[int]:
     low = text.lower()
     if len(low) != len(text):
-        # A few letters become two in lower case, and all positions after them would be wrong.
+        # A few characters become two in lower case, and all later positions would be wrong.
         low = "".join(c.lower() if c.isascii() else c for c in text)
     found = set()
     for word in _KEYWORDS:
@@ -155,7 +155,7 @@ def _hide_assigned(text: str, depth: int) -> str:
     return _sub_after_keywords(_ASSIGNED, lambda found: _judge_assigned(found, depth), text)
 
 
-def _name_of(found: re.Match[str], end: int) -> tuple[int, str]:
+def _find_name(found: re.Match[str], end: int) -> tuple[int, str]:
     """Return the start of the name around a keyword, and the whole name."""
     text, at = found.string, found.start()
     before = _compile(_BEFORE).search(text, max(0, at - 60), at)
@@ -172,7 +172,7 @@ def _name_of(found: re.Match[str], end: int) -> tuple[int, str]:
 
 def _judge_assigned(found: re.Match[str], depth: int) -> str:
     text = found.string
-    start, name = _name_of(found, found.start("close"))
+    start, name = _find_name(found, found.start("close"))
     kind = kind_of(name.lstrip("-"))
     is_template = "f" in (found["pre"] or "").lower() and "{" in (found["quoted"] or "")
     if not kind or is_template:
@@ -240,7 +240,7 @@ def _go_on(found: re.Match[str], depth: int) -> str:
     return head + _hide_assigned(found[group], depth + 1)
 
 
-def _value_of(found: re.Match[str]) -> tuple[str, str]:
+def _find_value(found: re.Match[str]) -> tuple[str, str]:
     """Return the value, and its group in the match."""
     if found["quoted"] is not None:
         return found["quoted"], "quoted"
@@ -256,7 +256,7 @@ def _replace(found: re.Match[str], value: str, group: str) -> str:
 def _hide_option(found: re.Match[str]) -> str:
     """Hide the word after an option, unless it looks like a sentence about the option."""
     kind = kind_of(found["option"].lstrip("-"))
-    value, group = _value_of(found)
+    value, group = _find_value(found)
     if not kind or is_filler(value) or (value.isupper() and value.isalpha()):
         return found.group()
     if kind == SecretKind.CHOSEN:
@@ -269,7 +269,7 @@ def _hide_option(found: re.Match[str]) -> str:
 def _hide_pair(found: re.Match[str]) -> str:
     """Hide the value of a pair like `name: DB_PASS`, then `value: …`."""
     kind = kind_of(found["name"])
-    value, group = _value_of(found)
+    value, group = _find_value(found)
     if kind and is_secret(value, Place(kind, "=", quoted=True)):
         return _replace(found, value, group)
     return found.group()
@@ -292,7 +292,7 @@ def _hide_wrapped(found: re.Match[str]) -> str:
 
 def _hide_block(found: re.Match[str]) -> str:
     """Hide the first line of a block in YAML."""
-    _, name = _name_of(found, found.start("sep"))
+    _, name = _find_name(found, found.start("sep"))
     kind, value = kind_of(name), found["value"].rstrip()
     if kind and is_secret(value, Place(kind, "=", quoted=True)):
         return _replace(found, value, "value")
@@ -315,19 +315,21 @@ def _hide_said(found: re.Match[str]) -> str:
 def _hide_near(text: str) -> str:
     """Hide a random-looking word that follows a name on the same line."""
     parts, done = [], 0
-    for at in _keyword_positions(text):
+    for at in _find_keywords(text):
         found = _compile(_REST).match(text, at)
         if (
             at < done
             or found is None
-            or kind_of(_name_of(found, found.end())[1]) in (None, SecretKind.MAYBE)
+            or kind_of(_find_name(found, found.end())[1]) in (None, SecretKind.MAYBE)
         ):
             continue
         if (word := _compile(_NEXT).match(text, found.end())) and _is_next(word["v"]):
             parts += [text[done : word.start("v")], HIDDEN]
             done = word.end("v")
             continue
-        for word in _compile(_NEAR).finditer(text, found.end(), _end_of_line(text, found.end())):
+        for word in _compile(_NEAR).finditer(
+            text, found.end(), _find_end_of_line(text, found.end())
+        ):
             value = word.group().rstrip(".")
             if is_scrambled(value) and not is_filler(value):
                 parts += [text[done : word.start()], HIDDEN]
@@ -342,7 +344,7 @@ def _is_next(value: str) -> bool:
     return has_both and not is_filler(value)
 
 
-def _end_of_line(text: str, at: int) -> int:
+def _find_end_of_line(text: str, at: int) -> int:
     """Return the last position for a secret after its name; after a colon, on the next line."""
     most = min(len(text), at + _FAR)
     end = text.find("\n", at, most)

@@ -70,12 +70,12 @@ def _hide_in_string(found: re.Match[str], depth: int) -> str:
         return whole
     for is_ascii in (True, False):
         # Only if the encoding is reversible; otherwise text without secrets would change.
-        if _as_string(said, is_ascii) == whole:
-            return _as_string(_hide(said, depth + 1), is_ascii)
+        if _encode_string(said, is_ascii) == whole:
+            return _encode_string(_hide(said, depth + 1), is_ascii)
     return whole
 
 
-def _as_string(text: str, is_ascii: bool) -> str:
+def _encode_string(text: str, is_ascii: bool) -> str:
     written = json.dumps(text, ensure_ascii=is_ascii)
     return written.replace(json.dumps(HIDDEN)[1:-1], HIDDEN)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import token_digest
-from gatebell.domain.people.logins import PERSONAL, Token, check_scopes, listed_as
+from gatebell.domain.people.logins import PERSONAL, Token, check_scopes, make_token_id
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.text.display import storable
 from gatebell.errors import NotFoundError, RefusedError, UsageError
@@ -51,7 +51,7 @@ def token(
     _only_people(store, caller)
     made = "gate_" + os.urandom(32).hex()
     digest = token_digest(made)
-    new = Token(listed_as(digest), name, check_scopes(scopes), storable(label)[:100])
+    new = Token(make_token_id(digest), name, check_scopes(scopes), storable(label)[:100])
     event = _event(EventKind.TOKEN_MADE, name, caller, id=new.id, scopes=list(new.scopes))
     if not store.people.add_token(new, digest, [event]):
         raise NotFoundError(f"there is no person {name}. List all: gate person list")

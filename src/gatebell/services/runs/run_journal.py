@@ -120,7 +120,7 @@ class Drive:
         """Write that an agent is about to start, with its role and prompt."""
         with self.lock:
             run = self.run._replace(agent=role.name)
-            told = runs.turn_began(run, turns[-1], role.digest)
+            told = runs.build_turn_event(run, turns[-1], role.digest)
             self.write(RunChange(run, (call,), tuple(turns), (told,)))
 
     def record(self, call: FlowCall, value: Any) -> Any:
@@ -193,7 +193,7 @@ class Branch:
         if found is None:
             now = self.drive.store.now()
             return FlowCall(self.drive.run.id, path, name, label, wanted, now)
-        if why := journals.misfit(found, name, label, wanted):
+        if why := journals.explain_misfit(found, name, label, wanted):
             self.raise_always(Halted(why, path))
         return found
 

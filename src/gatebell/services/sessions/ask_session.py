@@ -219,7 +219,7 @@ def leave(
         visit, session = visit._replace(session=""), ""
     words = ""
     if ask_visit.terms.capture_transcript:
-        since = rules.untold_since(store.asks.visits(visit.ask_id))
+        since = rules.find_transcript_gap(store.asks.visits(visit.ask_id))
         words = visits.transcript(visits.talk(store, host, session, visit.ask_id, since))
     ask = close_visit(store, visit, caller, end, problem=problem, transcript=words, session=session)
     return ask, visit._replace(end=end, problem=problem, session=session)

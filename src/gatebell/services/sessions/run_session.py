@@ -87,7 +87,7 @@ class RunSession:
             by=caller.actor,
             ask_id=ask.id,
         )
-        self._told = joined_sessions.told_in(visit, turns)
+        self._told = joined_sessions.find_prompted_turn(visit, turns)
         return visit
 
     def enter(self, store: Store, ask: Ask, visit: Turn, caller: Caller) -> RunVisit | None:
@@ -198,7 +198,7 @@ def _give_back(
     if turn.ended_at:
         # Another process took it back just before.
         return Left(create_ask.get(store, turn.ask_id))
-    told = joined_sessions.told_in(turn, store.runs.turns(run.id))
+    told = joined_sessions.find_prompted_turn(turn, store.runs.turns(run.id))
     text = store.machine.signal_files.read(run.folder, told.role, told.id)
     signal = signals.explicit(turn.offered, text) or signals.last_signal(words)
     ask = apply_deadlines(store, create_ask.get(store, turn.ask_id))

@@ -99,7 +99,7 @@ def _has_closed_lost(store: Store, ask_id: str, cli: str, session: str) -> bool:
         return True
     if turn := store.runs.holder(cli, session):
         if not turn.by:
-            raise RefusedError(visits.agent_at_work(turn, ask_id))
+            raise RefusedError(visits.describe_working_agent(turn, ask_id))
         must_be_left(store, turn, ask_id)
         take_back_lost(store, [turn])
         return True

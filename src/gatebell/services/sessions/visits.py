@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.outcomes import Visits, sum_up
 from gatebell.domain.enums import AskKind
-from gatebell.domain.sessions.visits import LOST, untold_since
+from gatebell.domain.sessions.visits import LOST, find_transcript_gap
 from gatebell.errors import GateError
 from gatebell.ports.results import Done
 from gatebell.services.asks.create_ask import get
@@ -96,7 +96,7 @@ def read_log(store: Store, ask: Ask, visits: Sequence[Visit], hosts: Hosts) -> t
     from gatebell.domain.sessions import session_prompt
 
     session = last.session or host.found_session(session_prompt.mark(ask.id), last.started_at)
-    return session, transcript(talk(store, host, session, ask.id, untold_since(visits)))
+    return session, transcript(talk(store, host, session, ask.id, find_transcript_gap(visits)))
 
 
 def files_folder(store_path: str, ask_id: str) -> str:

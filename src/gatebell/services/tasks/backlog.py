@@ -139,7 +139,7 @@ def _must_be_no_circle(store: Store, task: Task) -> None:
 
     for of, word in ((needs_of, "wait for"), (parent_of, "be part of")):
         if task.id and (way := tasks.circle(task.id, of)):
-            raise RefusedError(f"{task.id} would {word} itself: {tasks.way_in_words(way)}")
+            raise RefusedError(f"{task.id} would {word} itself: {tasks.format_way(way)}")
 
 
 def claim(store: Store, task_id: str, caller: Caller) -> Task:

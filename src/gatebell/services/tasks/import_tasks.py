@@ -150,7 +150,7 @@ def _must_be_no_circle(store: Store, new: Sequence[Task], where: Mapping[str, st
     for of, word in ((needs_of, "wait for"), (parent_of, "be part of")):
         if way := _circle(by_name, of):
             line = next(where[name] for name in way if name in where)
-            raise UsageError(f"{line}: {way[0]} would {word} itself: {tasks.way_in_words(way)}")
+            raise UsageError(f"{line}: {way[0]} would {word} itself: {tasks.format_way(way)}")
 
 
 def _circle(names: Iterable[str], of: Callable[[str], tuple[str, ...]]) -> list[str]:

@@ -198,7 +198,9 @@ class _Work:
         plan, words = self._plan, self._message(report)
         if plan.strategy == Strategy.REVIEW:
             # This text is part of the recorded question: waiting runs replay it (law 5).
-            doubt = "" if report.confidence is None else reports.sure_words(report.confidence)
+            doubt = (
+                "" if report.confidence is None else reports.describe_confidence(report.confidence)
+            )
         elif not doubt or self._was_let_pass():
             self._draw_mark()
             return str(self._step("commit", lambda: self._commit(words), words))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import RedirectResponse, Response
 
 from gatebell.domain.asks.forms import faults, has_hidden
-from gatebell.domain.asks.owners import owner_in_words, run_of
+from gatebell.domain.asks.owners import describe_owner, run_of
 from gatebell.errors import AlreadySettledError, GateError, UsageError
 from gatebell.services.asks import answer_ask, ask_messages, create_ask
 from gatebell.services.asks.apply_deadlines import apply_due, fall_due
@@ -100,7 +100,7 @@ def _reaches(found: Ask) -> list[tuple[str, str]]:
     named = origin.session and not origin.session.endswith("/")
     reaches = [("session", "for the rest of this session")] if named else []
     run = run_of(origin.owner)
-    task = f"the task {owner_in_words(origin.owner)}" if run is None else f"this call of run {run}"
+    task = f"the task {describe_owner(origin.owner)}" if run is None else f"this call of run {run}"
     reaches += [("task", f"for {task}")] if origin.owner else []
     reaches += [("branch", f"on the branch {call.branch}")] if call.branch else []
     return [*reaches, ("hour", "for an hour"), ("times", "for a number of times")]
