@@ -17,8 +17,8 @@ ROLE = '---\ncommand: ["{}"]\n---\nYou fail.\n'
 MORE_FLOWS = {
     "missing": "return run('nobody').status",
     "failing": "return run('failing').status",
-    "chosen": "return ask('Which way?', options=['left hand', 'right', 'Other…']).value",
-    "numbers": "return ask('How many?', options=['3', '4']).value",
+    "chosen": "return choose('Which way?', ['left hand', 'right', 'Other…']).value",
+    "numbers": "return choose('How many?', ['3', '4']).value",
     "long": "for number in range(14):\n        log(str(number))",
     "changed": (
         "run('quick', open({stage!r} + '/word').read())\n    run('quick', 'again')\n"
@@ -30,7 +30,7 @@ MORE_FLOWS = {
 @pytest.fixture
 def more(world, project):
     """The project with flows that fail, or ask."""
-    head = HEAD.replace("import flow", "import ask, flow")
+    head = HEAD.replace("import flow", "import choose, flow")
     for name, body in MORE_FLOWS.items():
         code = f"{head}\n\n@flow\ndef {name}(prompt):\n    {body}\n"
         code = code.replace("{stage!r}", repr(str(project.stage)))

@@ -28,7 +28,7 @@ def test_answering_one_after_the_other_with_skip(world, terminal):
     terminal.until(f"{skipped} is still waiting")
     terminal.until("yes or no (Enter: not yet):")
     terminal.type("maybe", "Enter")
-    terminal.until("Refused, but kept: an approval is decided by yes or no")
+    terminal.until("Refused, but kept: expected yes or no")
     terminal.type("no", "Enter")
     terminal.until("Reason (optional):")
     terminal.type("not on a Friday", "Enter")
@@ -210,7 +210,7 @@ def test_call_is_edited_or_allowed_for_longer(world, terminal):
     # Input typed before its question does not count.
     terminal.prompt(after=1)
     terminal.type("yes for ever", "Enter")
-    terminal.until("Not understood: a yes can be for")
+    terminal.until("Not understood: expected a scope")
     terminal.type("yes for this session", "Enter")
     terminal.prompt(after=2)
     terminal.type("edit", "Enter")

@@ -64,13 +64,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the asker's name, as people see it",
     )
     add("--confidence", type=float, metavar="X", help="how sure the asker is, from 0 to 1")
-    add("--remind-every", metavar="TIME", help="remind people each time this time has passed")
+    add("--remind-every", metavar="TIME", help="put a reminder into the outbox at this interval")
     add(
         "--escalate",
         action="append",
         default=[],
         metavar="AFTER:WHO",
-        help="notify another person or group after this time",
+        help="put a notice for WHO into the outbox after this time",
     )
     add("--require", metavar="WHO", help="2, 2:GROUP, 2:alice,bob or all:alice,bob must agree")
     add("--veto", action="append", default=[], metavar="NAME", help="this person's no is enough")
