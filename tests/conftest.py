@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 CPU_BUDGET = {
     "agents": 220,
     "contract": 40,
-    "crash": 95,
+    "crash": 130,
     "domain": 40,
     "faces": 260,
     "journeys": 65,

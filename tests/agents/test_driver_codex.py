@@ -225,7 +225,7 @@ def test_our_tools_are_there_and_foreign_tools_ask(desk, house):
     assert desk.turn(*steps, **role).ok
     ((name, given, call_id),) = desk.asked
     assert (name, given) == ("mcp__other__launch", {"at": "noon"}) and "call_step1" in call_id
-    assert "Left in the inbox" in desk.results[0] and "launched" in desk.results[1]
+    assert "Sent to the inbox" in desk.results[0] and "launched" in desk.results[1]
     assert 'mcp__other__launch {"at": "noon"}' in desk.said
     desk.ruling = Ruling(allow=False, message="later")
     assert desk.turn(*steps, number=2, session=desk.session, **role).ok

@@ -79,7 +79,7 @@ def test_store_error_is_reported_without_files(world):
     # An ask in the store may still be waiting there.
     assert world.plain.gate("wait", "a-222", **NOWHERE).code == 8
     gone = world.plain.gate("wait", "0123456789abcdef", **NOWHERE)
-    assert gone.code == 5 and "no question 0123456789abcdef" in gone.err
+    assert gone.code == 5 and "question 0123456789abcdef is gone" in gone.err
 
 
 @pytest.mark.proves("FILE-186", "LAW-1")

@@ -116,7 +116,7 @@ def test_errors_are_problem_documents_with_next_steps(inbox):
         (client.get("/api/asks?limit=0"), 400, "limit"),
         (client.get("/api/nowhere"), 404, "Not Found"),
         (client.delete("/api/asks"), 405, "Not Allowed"),
-        (inbox.client().get("/api/asks"), 401, "log in"),
+        (inbox.client().get("/api/asks"), 401, "sign in"),
         (client.get("/api/people"), 403, "admin"),
     ]
     inbox.answer(ask, "no")

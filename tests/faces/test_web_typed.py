@@ -88,9 +88,9 @@ def test_changed_call_keeps_its_other_fields(call, written, given):
 @pytest.mark.parametrize(
     ("call", "written", "why"),
     [
-        (SHOWN, "rm foo", "you changed nothing"),
+        (SHOWN, "rm foo", "the input is unchanged"),
         (HIDDEN, "rm bar", "not JSON"),
-        (HIDDEN, "{}", "everything it had"),
+        (HIDDEN, "{}", "all of its fields"),
         (HIDDEN, "[" * 100_000, "not JSON"),
     ],
 )
@@ -104,14 +104,14 @@ def test_empty_change_is_not_an_approval(call, written, why):
 @pytest.mark.proves("WEB-54")
 def test_pattern_without_a_time_is_refused():
     form = FormData([("value", "yes"), ("pattern", "Bash(git push *)")])
-    with pytest.raises(UsageError, match="for how long"):
+    with pytest.raises(UsageError, match="how long"):
         answer_fields.read_given(ask("approval", call=SHOWN), form)
 
 
 @pytest.mark.proves("WEB-32", "LAW-6")
 def test_own_words_are_not_dropped_beside_another_choice():
     form = FormData([("chosen", "0"), ("other", "Green")])
-    with pytest.raises(UsageError, match="words of your own"):
+    with pytest.raises(UsageError, match="your own words"):
         answer_fields.read_given(ONE, form)
     both = FormData([("chosen", "0"), ("chosen", "other"), ("other", "Green")])
     assert answer_fields.read_given(SOME, both).value == ["Red", {"other": "Green"}]

@@ -253,7 +253,7 @@ def test_approval_can_last_longer_or_change_the_input(web, tab):
     page.goto(f"{web.url}/asks/{second.id}")
     page.get_by_text("Change it first").click()
     button(page, "Approve as edited").click()
-    expect(page.get_by_role("alert")).to_contain_text("you changed nothing")
+    expect(page.get_by_role("alert")).to_contain_text("the input is unchanged")
     page.get_by_label("The command that runs instead").fill("git push origin dev")
     button(page, "Approve as edited").click()
     expect(page.locator(".banner.good")).to_contain_text("is approved")

@@ -134,7 +134,7 @@ def test_people_ask_back_see_the_reply_and_withdraw(web, tab, size):
     expect(page.locator("#said")).to_contain_text("build 42")
     assert web.get(asked.id).pending
     page.get_by_text("Withdraw it").click()
-    page.get_by_label("Why nobody needs").fill("superseded")
+    page.get_by_label("Why no answer is needed").fill("superseded")
     button(page, f"Withdraw {asked.id}").click()
     expect(page.get_by_role("region", name="Outcome")).to_contain_text("superseded")
     assert web.get(asked.id).status == "cancelled"

@@ -281,7 +281,7 @@ def test_folder_that_becomes_a_link_is_not_followed(scene, swapped, monkeypatch)
     scene.look_for(1.2)
     assert scene.seen_outside() == before
     assert [a.origin.agent for a in scene.store.asks.pending(10)] == []
-    assert any("no folder" in words or "link" in words for words in scene.words("problem"))
+    assert any("not a folder" in words or "link" in words for words in scene.words("problem"))
     assert question
 
 

@@ -29,7 +29,7 @@ def everything(folder):
     ("more", "value"),
     [
         ({"secret": True}, CANARY),
-        ({"kind": "form", "schema": FORM}, {"user": "ada", "pin": CANARY}),
+        ({"kind": "form", "returns": FORM}, {"user": "ada", "pin": CANARY}),
     ],
 )
 def test_nothing_of_a_taken_secret_is_left(tmp_path, more, value):
