@@ -50,7 +50,7 @@ def serve(human: Human, ask: Ask, program: list[str]) -> None:
     except GateError as error:
         print(f"{ask.id} is left alone: {error}")
         return
-    print(f"Opening {name} for {ask.id}; leave it as you always do.", flush=True)
+    print(f"Opening {name} for {ask.id}. Exit it in the usual way to come back.", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         outcome, reason = talk(ask, visit, program, Path(folder))
     if outcome != "completed":
