@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -375,3 +377,24 @@ def test_persons_own_draft_comes_before_the_proposal(desk, opened):
     ada.until("port (integer): 9")
     ada.type("\n")
     assert ada.end() == 0 and desk.outcome(ask).response == {"port": 9}
+
+
+# Gets SIGHUP after the program was started, and before it is waited for.
+STARTING = """
+import os, signal, sys
+from gatebell.cli.sessions import terminal_handover as handover
+identify = handover.environment.identify
+def late(pid):
+    os.kill(os.getpid(), signal.SIGHUP)
+    return identify(pid)
+handover.environment.identify = late
+sys.exit(40 + handover.run(["sleep", "60"], os.environ, ".").signalled)
+"""
+
+
+@pytest.mark.proves("SES-176")
+def test_signal_while_the_program_starts_is_passed_on():
+    pid, _ = pty.fork()
+    if not pid:
+        os.execv(sys.executable, [sys.executable, "-c", STARTING])
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 40 + signal.SIGHUP

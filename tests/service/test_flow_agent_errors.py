@@ -6,7 +6,7 @@ import pytest
 from tests.support.flow_harness import done, house
 
 from gatebell import HumanInput, Phase, Workflow
-from gatebell.api.flows import flow, parallel, pause, run
+from gatebell.api.flows import flow, parallel, pause, run, stuck
 from gatebell.errors import UsageError
 
 __all__ = ["house"]
@@ -106,3 +106,31 @@ def test_phase_tells_its_own_way_on(house):
     phases = [Phase("code", agent="coder", human=HumanInput("?", "approval"), terminal=True)]
     over = house.go(Workflow("w", phases=phases))
     assert over.state == "stuck" and "phase 'code': coder reported ERROR: the disk" in over.reason
+
+
+@pytest.mark.proves("EASE-30", "LAW-3")
+def test_stuck_without_return_ends_the_run(house):
+    after = []
+
+    def forgetful(_):
+        if not pause("Deploy?"):
+            stuck("rejected")
+        after.append("deployed")
+        return "done"
+
+    house.go(forgetful)
+    over = house.answer_and_drive("no")
+    assert (over.state, over.reason, after) == ("stuck", "rejected", [])
+
+
+@pytest.mark.proves("EASE-30")
+def test_swallowed_stuck_still_ends_the_run(house):
+    def swallowing(_):
+        try:
+            stuck("rejected")
+        except BaseException:
+            return "done"
+
+    over = house.go(swallowing)
+    assert (over.state, over.reason) == ("stuck", "rejected")
+    assert stuck("why").reason == "why", "outside of a flow it is only a value"

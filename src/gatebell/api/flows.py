@@ -238,12 +238,21 @@ def _read_options(call: str, given: AskOptions, *beside: str) -> dict[str, Any]:
 
 
 def stuck(reason: str = "") -> Stuck:
-    """Return a result that ends the run as stuck.
+    """End the run as stuck, here: no code after it runs, even without `return`.
+
+    Outside of a flow it only returns the result that would end one.
 
     Example:
         return flow.stuck("the architecture was rejected")
     """
-    return Stuck(reason or "the flow gave no reason")
+    result = Stuck(reason or "the flow gave no reason")
+    try:
+        branch = current.get()
+    except LookupError:
+        return result
+    if not branch.step:
+        branch.halt_at(result.reason, f"{branch.prefix}{branch.count}" if branch.prefix else "")
+    return result
 
 
 def step(

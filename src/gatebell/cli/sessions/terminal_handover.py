@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.identities import Identity
 
 _LEAVE_SECONDS = 5
+_PASSED_ON = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 # A killed program could not restore the screen: normal buffer, no mouse, no reports of focus,
 # colours or pasting, no keyboard protocol, a visible cursor, plain colours, no title.
 _MODES = (1047, 1000, 1002, 1003, 1006, 1007, 1016, 1004, 2004, 2026, 2031)
@@ -92,7 +93,12 @@ def run(
     guard = shutil.which("setpriv")
     tied = [guard, "--pdeathsig", "HUP"] if guard else []
     terminal = sys.stdin.fileno()
-    with _restore_terminal(terminal) as before:
+    with _restore_terminal(terminal) as before, _delay_signals() as mask:
+
+        def prepare() -> None:
+            _set_foreground(terminal, os.getpid())
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
         try:
             process = subprocess.Popen(
                 [*tied, *words],
@@ -101,7 +107,7 @@ def run(
                 process_group=0,
                 pass_fds=proof,
                 # There is one thread here, and the program must have the terminal when it starts.
-                preexec_fn=lambda: _set_foreground(terminal, os.getpid()),  # noqa: PLW1509
+                preexec_fn=prepare,  # noqa: PLW1509
             )
         except OSError as error:
             name = error.filename or words[0]
@@ -110,6 +116,8 @@ def run(
         assert found, "a child keeps its pid until the parent waits for it"
         program = Program(found)
         with _forward_signals(process.pid) as forwarded:
+            # A signal that came since the start is passed on now.
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             if beside:
                 _start_beside(beside, program)
             code = _wait(process.pid, terminal, before)
@@ -153,6 +161,16 @@ def _set_foreground(terminal: int, group: int) -> None:
 
 
 @contextmanager
+def _delay_signals() -> Iterator[set[signal.Signals]]:
+    """Block the signals that end this process; yield the mask before."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
+    try:
+        yield {signal.Signals(number) for number in mask}
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+@contextmanager
 def _forward_signals(group: int) -> Iterator[list[int]]:
     """Pass signals to this process on to the program, and kill it after some seconds.
 
@@ -171,8 +189,7 @@ def _forward_signals(group: int) -> Iterator[list[int]]:
         with suppress(ProcessLookupError):
             os.killpg(group, signal.SIGKILL)
 
-    asked = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
-    before = {number: signal.signal(number, ask) for number in asked}
+    before = {number: signal.signal(number, ask) for number in _PASSED_ON}
     before[signal.SIGALRM] = signal.signal(signal.SIGALRM, must)
     try:
         yield forwarded
