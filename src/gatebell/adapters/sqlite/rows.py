@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import cache
 from typing import TYPE_CHECKING
 
 import apsw
@@ -50,11 +51,7 @@ def list_compared_columns() -> dict[str, Columns]:
 
 def find_schema_faults(connection: Connection) -> list[str]:
     """Return the differences from the schema of a new store: triggers and views also decide."""
-    with closing(apsw.Connection(":memory:")) as fresh:
-        for path in connection.migrations:
-            with open(path, encoding="utf-8") as file:
-                fresh.execute(file.read())
-        wanted = {(kind, name): sql for kind, name, sql in fresh.execute(_SQL["schema"])}
+    wanted = _read_new_schema(tuple(connection.migrations))
     found = {(kind, name): sql for kind, name, sql in connection.rows(_SQL["schema"])}
     added = [
         f"the {kind} {name} does not belong to a store" for kind, name in found.keys() - wanted
@@ -63,3 +60,13 @@ def find_schema_faults(connection: Connection) -> list[str]:
     both = wanted.keys() & found
     changed = [part for part in both if wanted[part] != found[part]]
     return sorted([*added, *gone, *(f"the {kind} {name} was changed" for kind, name in changed)])
+
+
+@cache
+def _read_new_schema(migrations: tuple[str, ...]) -> dict[tuple[str, str], str]:
+    """Return the schema of a new store. Kept, because the migrations take some milliseconds."""
+    with closing(apsw.Connection(":memory:")) as fresh:
+        for path in migrations:
+            with open(path, encoding="utf-8") as file:
+                fresh.execute(file.read())
+        return {(kind, name): sql for kind, name, sql in fresh.execute(_SQL["schema"])}
