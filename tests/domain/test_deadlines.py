@@ -12,6 +12,7 @@ from gatebell.domain.asks.deadlines import (
     Escalation,
     duration_text,
     hold,
+    make_escalations,
     parse_duration,
     parse_escalation,
     remind,
@@ -94,3 +95,12 @@ def test_durations_as_people_write_them():
     for wrong in ("30m", "30m:", "alice"):
         with pytest.raises(UsageError):
             parse_escalation(wrong)
+
+
+@pytest.mark.proves("PY-8")
+def test_escalation_is_a_pair_of_time_and_name():
+    assert make_escalations([(60, "ada")]) == (Escalation(60.0, "ada"),)
+    with pytest.raises(
+        UsageError, match=r"expected an escalation of a time and a name, got \(5,\)"
+    ):
+        make_escalations([(5,)])

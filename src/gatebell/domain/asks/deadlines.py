@@ -35,7 +35,7 @@ def make_escalations(given: Any) -> tuple[Escalation, ...]:
 def _make_escalation(given: Any) -> Escalation:
     pair = as_list(given, "an escalation")
     if len(pair) != 2:
-        raise UsageError(f"an escalation is a pair of a time and a name, not {given!r}")
+        raise UsageError(f"expected an escalation of a time and a name, got {given!r}")
     return Escalation(as_seconds(pair[0], "the time of an escalation"), pair[1])
 
 

@@ -161,12 +161,12 @@ def input_faults(human: HumanInput) -> Iterator[str]:
     if unknown:
         near = suggest_option(unknown[0], MORE) or f": use {', '.join(MORE)}"
         yield f"has an unknown {unknown[0]!r} in its question{near}"
-        return
-    try:
-        make_question(human.type, prompt, options=offered)
-        read_options("a phase", human.more)
-    except (UsageError, TypeError) as error:
-        yield f"has a question that is not valid: {error}"
+    else:
+        try:
+            make_question(human.type, prompt, options=offered)
+            read_options("a phase", human.more)
+        except (UsageError, TypeError) as error:
+            yield f"has a question that is not valid: {error}"
 
 
 def _list_next_faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
