@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gatebell.adapters.sqlite.store import SqliteStore
-from gatebell.adapters.system.clock import SystemClock
-from gatebell.adapters.system.notifier_process import Starter
 from gatebell.app import environment, settings
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.principals import Sighting, person
@@ -21,6 +18,7 @@ if TYPE_CHECKING:
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.runs.session_log import Step
     from gatebell.ports.agents import Activity, Host, Hosts
+    from gatebell.ports.backend import Backend
     from gatebell.ports.channels import Post, PostSource
     from gatebell.ports.clock import Clock
     from gatebell.ports.dialogs import Dialog, Found
@@ -29,11 +27,18 @@ if TYPE_CHECKING:
     from gatebell.ports.waiting_calls import CallHost
 
 
-_FIND_GATES = "Set GATE_STORE to the store with your gates, or make gates: gate install"
+FIND_GATES = "Set GATE_STORE to the store with your gates, or make gates: gate install"
 
 
 def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
     """Open the store of the settings, or the one at a path; create it if it is missing."""
+    # Imported here and below: a command that speaks to a server opens no store.
+    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.system.clock import SystemClock
+    from gatebell.adapters.system.notifier_process import Starter
+
+    if path is None:
+        _must_have_store()
     path = path or settings.store_path(os.environ)
     if storable(path) != path:
         raise UsageError(
@@ -51,21 +56,72 @@ def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
         ) from None
 
 
-def open_gates() -> Store:
-    """Open the store of the settings, if it exists and has, or had, a gate or a denial.
+def _must_have_store() -> None:
+    """Refuse to work on a store of this machine if the settings only name a server."""
+    if (server := settings.server(os.environ)) and not os.environ.get("GATE_STORE"):
+        raise UsageError(
+            f"this works on a store of this machine, and your asks are kept by {server}: run it "
+            "on the server, or name a store of your own: GATE_STORE=PATH"
+        )
+
+
+def open_backend(token: str = "") -> Backend:
+    """Return the side that keeps the asks: the server of the settings, else the store.
+
+    Args:
+        token: speak to the server with this token, not with that of the settings
+    """
+    if server := settings.server(os.environ):
+        return _open_server(server, token)
+    return local_backend(open_store())
+
+
+def _open_server(server: str, token: str) -> Backend:
+    from gatebell.adapters.remote.servers import find_token
+    from gatebell.app.remote_backend import ServerBackend
+
+    chosen = token or find_token(os.environ, server)
+    drafts = os.path.join(settings.data_folder(os.environ), "unsent")
+    return ServerBackend(server, chosen, settings.ca_file(os.environ), drafts)
+
+
+def has_token() -> bool:
+    """Return whether the environment has a token, or `gate login` has kept one."""
+    if os.environ.get("GATE_TOKEN"):
+        return True
+    server = settings.server(os.environ)
+    if not server:
+        return False
+    from gatebell.adapters.remote.servers import find_token
+
+    return bool(find_token(os.environ, server))
+
+
+def local_backend(store: Store) -> Backend:
+    """Return the backend of a store that is open."""
+    from gatebell.app.local_backend import LocalBackend
+
+    return LocalBackend(store)
+
+
+def open_gates() -> Backend:
+    """Return the backend of the settings, if it has, or had, a gate or a denial.
 
     For hooks that hold calls by the gates of a store: a new store has no gates.
 
     Raises:
         StoreError: The store is missing or empty, or it never had a gate.
     """
+    if settings.server(os.environ):
+        backend = open_backend()
+        backend.must_have_gates()
+        return backend
     path = settings.store_path(os.environ)
     if not os.path.isfile(path) or not os.path.getsize(path):
-        raise StoreError(f"there is no store at {storable(path)}. {_FIND_GATES}")
-    store = open_store(path)
-    if not store.rules.had_gates():
-        raise StoreError(f"the store {path} never had a gate. {_FIND_GATES}")
-    return store
+        raise StoreError(f"there is no store at {storable(path)}. {FIND_GATES}")
+    backend = local_backend(open_store(path))
+    backend.must_have_gates()
+    return backend
 
 
 def post(store: Store) -> Post:
@@ -120,6 +176,9 @@ def dialog_tools() -> list[Found]:
 
 def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:
     """Create a store for a demo or a test, to which people may be added from anywhere."""
+    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.system.clock import SystemClock
+
     store = SqliteStore(path, clock or SystemClock())
     store.mark_throwaway()
     return store

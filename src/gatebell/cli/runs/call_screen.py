@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from gatebell.app import locks
+from gatebell.app import locks, wiring
 from gatebell.cli.runs.run_lines import (
     build_document,
     call_lines,
@@ -90,7 +90,7 @@ def _format_call(
     for turn in turns:
         lines += ["", *_format_turn(turn, most)]
     for ask in asks:
-        lines += ["", *ask_lines(store, ask, whole=whole)]
+        lines += ["", *ask_lines(wiring.local_backend(store), ask, whole=whole)]
     lines += _format_json("Result", call.value, most) + _format_json("Error", call.error, most)
     if not whole and any("more characters on" in line for line in lines):
         lines.append(f"In full: gate show {call.run} --call {call.path} --all")

@@ -1,0 +1,24 @@
+"""The backend on a server, with the caller as this machine sees them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gatebell.adapters.remote.backend import RemoteBackend
+from gatebell.app import environment
+from gatebell.errors import RefusedError
+
+if TYPE_CHECKING:
+    from gatebell.domain.people.principals import Caller
+
+
+class ServerBackend(RemoteBackend):
+    """The server alone knows who a token belongs to; this machine knows whether an agent is here."""
+
+    def caller(self, via: str, token: str = "", name: str = "") -> Caller:
+        """Return the caller; an agent counts as its person only if it names them."""
+        plain = environment.caller(os.environ, via)
+        if name and (owner := self.me()["person"]) != name:
+            raise RefusedError(f"this token belongs to {owner}, not to {name}")
+        return plain._replace(verified=self.has_token and bool(token or name or not plain.agent))
