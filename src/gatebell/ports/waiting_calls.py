@@ -56,6 +56,8 @@ class Permission(NamedTuple):
     """Answers to record as taken after the decision was passed to the host."""
     edited_by: str = ""
     """The id of the ask in whose answer a person wrote that input."""
+    again: bool = False
+    """The call got this edited input before, so nothing is made of it a second time."""
 
 
 class Held(NamedTuple):

@@ -125,7 +125,7 @@ class RemoteBackend:
         token, so nothing is lost if this process ends before it prints it. A secret is marked as
         taken later, by `take`.
         """
-        is_hidden = ask.decision is None and ask.value is None
+        is_hidden = bool(ask.token_digest) or (ask.decision is None and ask.value is None)
         if ask.status != AskStatus.ANSWERED or not is_hidden or ask.question.call:
             return ask, ask.value
         body: dict[str, Any] = {"token": token} if token else {}

@@ -243,11 +243,13 @@ def use(store: Store, ask: Ask, held: Held) -> Permission | None:
         return Permission(
             allow=False, message=f"No person decided in time: {settled_sentence(ask)}"
         )
-    if not wait_for_ask.take(store, ask, held.user) and not _is_ours(store, ask, held):
+    is_first = wait_for_ask.take(store, ask, held.user)
+    if not is_first and not _is_ours(store, ask, held):
         return None
     if ask.decision == Decision.APPROVED:
         if ask.value:
-            return Permission(allow=True, input=ask.value["input"], edited_by=ask.id)
+            edited = ask.value["input"]
+            return Permission(allow=True, input=edited, edited_by=ask.id, again=not is_first)
         return Permission(allow=True)
     words = f": {ask.note}" if ask.note else ""
     return Permission(allow=False, message=f"A person said no to this{words}")
