@@ -52,7 +52,9 @@ def test_person_asks_back_and_the_agent_replies(server_world):
 
 @pytest.mark.proves("REMOTE-1")
 def test_secret_is_handed_over_once(server_world):
-    opened = json.loads(server_world.agent.gate("ask", "Key?", "--secret", "--no-wait", "--json").out)
+    opened = json.loads(
+        server_world.agent.gate("ask", "Key?", "--secret", "--no-wait", "--json").out
+    )
     token = server_world.folder / "token"
     token.write_text(opened["token"])
     assert server_world.ada.gate("answer", opened["id"], "--file", "-", text="hunter2").code == 0

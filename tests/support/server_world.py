@@ -36,6 +36,7 @@ class ServerWorld:
         self.ada = self.shell("ada", name="ada")
         self.bob = self.shell("bob", name="bob")
         self.agent = self.shell("agent", **claude)
+        self.plain = self.shell("agent")
 
     def shell(self, token="", name="", **environ):
         given = {"GATE_TOKEN": self.tokens.get(token, token)} if token else {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import wiring
-from gatebell.domain.people.principals import TRUST
 from gatebell.errors import StoreError
 from gatebell.services.asks import (
     answer_ask,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.permissions.rules import Rule
+    from gatebell.errors import ServerError
     from gatebell.ports.store import Store
     from gatebell.ports.waiting_calls import Held, Permission
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 class LocalBackend:
     """The verbs of `ports/backend.py` on one store."""
-
-    trust = TRUST
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -126,6 +124,12 @@ class LocalBackend:
     def is_waiter_gone(self, ask: Ask) -> bool:
         return waiters.is_waiter_gone(self._store, ask)
 
+    def describe_trust(self, ask: Ask) -> str:
+        # Imported here: only commands that show an approval need it.
+        from gatebell.services.people.trust import describe_trust
+
+        return describe_trust(self._store, ask)
+
     def answer(self, ask_id: str, caller: Caller, given: Given) -> Ask:
         return answer_ask.answer(self._store, ask_id, caller, given)[1]
 
@@ -137,6 +141,9 @@ class LocalBackend:
 
     def save_draft(self, ask_id: str, caller: Caller, text: str) -> None:
         answer_ask.save_draft(self._store, ask_id, caller, text)
+
+    def keep_typed(self, error: ServerError, ask_id: str, text: str) -> ServerError:
+        return error
 
     def signal_run(self, run_id: int, status: str, message: str, caller: Caller) -> Ask:
         from gatebell.services.runs import manage_runs

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from gatebell.app import environment, settings
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.principals import Sighting, person
+from gatebell.domain.records import NamedTuple
 from gatebell.domain.text.display import storable
-from gatebell.errors import StoreError, UsageError
+from gatebell.errors import NotFoundError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gatebell.app.remote_backend import ServerBackend
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.runs.session_log import Step
@@ -76,13 +78,51 @@ def open_backend(token: str = "") -> Backend:
     return local_backend(open_store())
 
 
-def _open_server(server: str, token: str) -> Backend:
+def _open_server(server: str, token: str) -> ServerBackend:
     from gatebell.adapters.remote.servers import find_token
     from gatebell.app.remote_backend import ServerBackend
 
     chosen = token or find_token(os.environ, server)
     drafts = os.path.join(settings.data_folder(os.environ), "unsent")
     return ServerBackend(server, chosen, settings.ca_file(os.environ), drafts)
+
+
+class SignedIn(NamedTuple):
+    """A server, and what the token that is kept for it may do."""
+
+    server: str
+    person: str
+    scopes: tuple[str, ...]
+    may_approve: bool
+
+
+def sign_in(address: str, token: str) -> SignedIn:
+    """Check a token with its server, and keep both for later commands."""
+    from gatebell.adapters.remote import servers
+
+    server = servers.check_address(address)
+    if not server:
+        raise UsageError("name the server: gate login https://gate.example.org")
+    found = _open_server(server, token).me()
+    servers.keep_login(os.environ, server, token)
+    return SignedIn(server, found["person"], tuple(found["scopes"]), found["may_approve"])
+
+
+def describe_token() -> SignedIn:
+    """Ask the server of the settings what the token of this machine may do."""
+    server = settings.server(os.environ)
+    found = _open_server(server, "").me()
+    return SignedIn(server, found["person"], tuple(found["scopes"]), found["may_approve"])
+
+
+def sign_out(address: str = "") -> str:
+    """Forget the token of a server, by default of the one in use; return its address."""
+    from gatebell.adapters.remote import servers
+
+    server = servers.check_address(address) or servers.read_login(os.environ)
+    if not server or not servers.forget_login(os.environ, server):
+        raise NotFoundError(f"no token is kept for {server or 'any server'}: gate login SERVER")
+    return server
 
 
 def has_token() -> bool:

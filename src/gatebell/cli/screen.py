@@ -54,11 +54,12 @@ def print_json(document: Any, out: TextIO | None = None) -> None:
 
 
 def make_document(backend: Backend, ask: Ask) -> dict[str, Any]:
-    """Return an ask as JSON, with whether its asker is gone."""
+    """Return an ask as JSON, with whether its asker is gone, and its trust."""
     # Imported here: most commands print lines, and must be fast.
     from gatebell.domain.asks.documents import ask_document
 
-    return ask_document(ask) | {"asker_gone": backend.is_waiter_gone(ask)}
+    trust = backend.describe_trust(ask) if ask.question.gates else None
+    return ask_document(ask) | {"asker_gone": backend.is_waiter_gone(ask), "trust": trust}
 
 
 def say(text: str) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.permissions.rules import Rule
+    from gatebell.errors import ServerError
     from gatebell.ports.store import Store
     from gatebell.ports.waiting_calls import Held, Permission
 
@@ -118,6 +119,10 @@ class Looking(Protocol):
         """Return whether the process that waited for this ask was killed, and no other waits."""
         ...
 
+    def describe_trust(self, ask: Ask) -> str:
+        """Return how far an approval of this ask can be trusted."""
+        ...
+
 
 class Answering(Protocol):
     """The verbs of a person."""
@@ -136,6 +141,10 @@ class Answering(Protocol):
 
     def save_draft(self, ask_id: str, caller: Caller, text: str) -> None:
         """Keep an unfinished answer; a soft deadline waits for it."""
+        ...
+
+    def keep_typed(self, error: ServerError, ask_id: str, text: str) -> ServerError:
+        """Keep a text that could not be sent; return the error that says where it is."""
         ...
 
     def signal_run(self, run_id: int, status: str, message: str, caller: Caller) -> Ask:
@@ -208,8 +217,6 @@ class Backend(Asking, Looking, Answering, Holding, Protocol):
 
     name: str
     """The path of the store or the address of the server, for sentences."""
-    trust: str
-    """How far the identity of a caller can be trusted."""
 
     @property
     def store(self) -> Store | None:

@@ -195,7 +195,9 @@ def _format_terms(backend: Backend, ask: Ask, now: datetime, width: int, paint: 
         # Imported here: most asks are not gates, and commands that list asks load this module.
         from textwrap import wrap
 
-        lines += [paint(line, "dim") for line in wrap(f"Trust: {backend.trust}", width)]
+        lines += [
+            paint(line, "dim") for line in wrap(f"Trust: {backend.describe_trust(ask)}", width)
+        ]
     return (
         lines + _format_settlement(backend, ask, width, paint)
         if len(lines) > 1 or not ask.pending

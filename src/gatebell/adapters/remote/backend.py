@@ -13,6 +13,7 @@ from gatebell.adapters.remote.http import Http, Patience
 from gatebell.domain.asks.document_reader import read_ask, read_message
 from gatebell.domain.asks.requests import Opened
 from gatebell.domain.enums import AskStatus
+from gatebell.domain.people.principals import TRUST
 from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
     from gatebell.ports.waiting_calls import Held, Permission
 
-TRUST = "L1, a server of its own: it settles asks by people's tokens, which agents elsewhere do not have"
 _WAIT_SECONDS = 50
 _SLACK_SECONDS = 15.0
 _OPEN_SECONDS = 60.0
@@ -48,7 +48,6 @@ _OUTAGE_SECONDS = 600.0
 class RemoteBackend:
     """One server, one token, and a folder for answers that could not be sent."""
 
-    trust = TRUST
     store: Store | None = None
 
     def __init__(self, server: str, token: str, ca_file: str, folder: str) -> None:
@@ -56,6 +55,7 @@ class RemoteBackend:
         self._http = Http(server, token, ca_file)
         self._drafts = Drafts(folder)
         self._gone: dict[str, bool] = {}
+        self._trust: dict[str, str] = {}
         self._tokens: dict[str, str] = {}
         self._secret: set[str] = set()
         self.has_token = bool(token)
@@ -65,6 +65,10 @@ class RemoteBackend:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+    def act_as(self, name: str) -> None:
+        """Name the person in every request; the server refuses those with another's token."""
+        self._http.name = name
 
     def me(self) -> dict[str, Any]:
         """Return the person and the scopes of the token."""
@@ -226,6 +230,9 @@ class RemoteBackend:
     def is_waiter_gone(self, ask: Ask) -> bool:
         return self._gone.get(ask.id, False)
 
+    def describe_trust(self, ask: Ask) -> str:
+        return self._trust.get(ask.id, TRUST)
+
     def answer(self, ask_id: str, caller: Caller, given: Given) -> Ask:
         self._must_be_a_person(caller)
         body = {"value": given.value, "note": given.note}
@@ -271,6 +278,9 @@ class RemoteBackend:
             self._drafts.write(ask_id, text)
         else:
             self._drafts.drop(ask_id)
+
+    def keep_typed(self, error: ServerError, ask_id: str, text: str) -> ServerError:
+        return self._drafts.keep(error, ask_id, text, "your answer") if text else error
 
     def signal_run(self, run_id: int, status: str, message: str, caller: Caller) -> Ask:
         self._must_be_a_person(caller)
@@ -347,6 +357,7 @@ class RemoteBackend:
                 f"the server {self.name} has another version: an ask lacks {error}"
             ) from None
         self._gone[ask.id] = bool(document.get("asker_gone"))
+        self._trust[ask.id] = document.get("trust") or TRUST
         if ask.token_digest:
             self._secret.add(ask.id)
         return ask

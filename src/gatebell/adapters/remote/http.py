@@ -79,6 +79,8 @@ class Http:
         self.server = server
         self._token = token
         self._ca_file = ca_file
+        self.name = ""
+        """The person to act as; the server refuses requests with the token of another."""
         self._idle: list[_Connection] = []
 
     def send(
@@ -135,6 +137,7 @@ class Http:
             "user-agent: gate",
             "accept: application/json",
         ]
+        lines += [f"x-gate-as: {self.name}"] if self.name else []
         lines += [f"idempotency-key: {key}"] if key else []
         lines += [f"x-gate-via: {via}"] if via else []
         if text is not None:

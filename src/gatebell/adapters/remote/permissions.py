@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _SHARE_OF_LIMIT = 0.25
 _MAX_REQUEST_SECONDS = 10.0
 # A server that restarts is back by then. Longer, and the agent is told no.
-_OUTAGE_SECONDS = 10.0
+_SHARE_OF_OUTAGE = 0.1
+_MAX_OUTAGE_SECONDS = 10.0
 _PAUSE_SECONDS = 0.25
 _ATTEMPTS = 3
 
@@ -72,6 +73,7 @@ def _decide(
 def _wait(backend: RemoteBackend, ask: Ask, held: Held, caller: Caller, seconds: float) -> Ask:
     until = time.monotonic() + seconds
     reason = held.host.find_reason_to_stop() if ask.pending else ""
+    outage = min(_MAX_OUTAGE_SECONDS, held.limit_seconds * _SHARE_OF_OUTAGE)
     silent_since = None
     while not reason and ask.pending:
         left = until - time.monotonic()
@@ -84,7 +86,7 @@ def _wait(backend: RemoteBackend, ask: Ask, held: Held, caller: Caller, seconds:
             reason = str(stopped)
         except ServerError:
             silent_since = silent_since or time.monotonic()
-            if time.monotonic() - silent_since > _OUTAGE_SECONDS:
+            if time.monotonic() - silent_since > outage:
                 raise
             time.sleep(_PAUSE_SECONDS)
             reason = held.host.find_reason_to_stop()

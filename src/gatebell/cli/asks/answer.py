@@ -17,7 +17,7 @@ from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.permissions.rules import Scope
-from gatebell.errors import AlreadySettledError, InvalidAnswerError, UsageError
+from gatebell.errors import AlreadySettledError, InvalidAnswerError, ServerError, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -58,7 +58,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     backend, who = open_backend(args)
-    ask = backend.find(args.id)
+    try:
+        ask = backend.find(args.id)
+    except ServerError as error:
+        raise backend.keep_typed(error, args.id, _read_typed(args)) from None
     ways = [bool(args.value) and not args.edit, args.other is not None, args.edit, bool(args.file)]
     if sum(ways) > 1:
         raise UsageError("give the answer once: a value, --other, --edit or --file")
@@ -78,6 +81,12 @@ def run(args: argparse.Namespace) -> int:
             print("Not asked again: gate grants lists and revokes it.")
         tell_if_left(backend, after)
     return 0
+
+
+def _read_typed(args: argparse.Namespace) -> str:
+    """Return what the person wrote for this command, as text."""
+    typed = " ".join(args.value) or args.other or ""
+    return read_text(args.file) if args.file else typed
 
 
 def _parse_scope(args: argparse.Namespace) -> Scope | None:

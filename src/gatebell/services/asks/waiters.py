@@ -39,11 +39,13 @@ def mark_prompt(store: Store, ask: Ask) -> str:
 
 
 def make_ask_document(store: Store, ask: Ask) -> dict[str, Any]:
-    """An ask as JSON, with whether its asker is gone."""
+    """An ask as JSON, with whether its asker is gone, and how far its approval can be trusted."""
     # Imported here: most commands print lines, and must be fast.
     from gatebell.domain.asks.documents import ask_document
+    from gatebell.services.people.trust import describe_trust
 
-    return ask_document(ask) | {"asker_gone": is_waiter_gone(store, ask)}
+    trust = describe_trust(store, ask) if ask.question.gates else None
+    return ask_document(ask) | {"asker_gone": is_waiter_gone(store, ask), "trust": trust}
 
 
 def make_waiting_document(store: Store, asks: Sequence[Ask]) -> dict[str, list[str]]:
