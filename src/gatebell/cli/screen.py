@@ -11,7 +11,6 @@ from gatebell.domain.asks.gone_askers import MARK
 from gatebell.domain.asks.owners import describe_owner
 from gatebell.domain.enums import Priority
 from gatebell.domain.text.display import age, cell, inert, inert_line
-from gatebell.terminal import asks as terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,9 +94,14 @@ def _inbox_line(backend: Backend, ask: Ask, width: int) -> str:
 
 def ask_lines(backend: Backend, ask: Ask, whole: bool = False) -> list[str]:
     """Return the lines of an ask with everything that a person needs to decide."""
+    # Imported here and below: asking and waiting show no ask.
+    from gatebell.terminal import asks as terminal
+
     return terminal.ask_lines(backend, ask, columns(), add_colour, whole=whole)
 
 
 def describe_recorded(ask: Ask) -> str:
     """Return the message for a person whose answer was recorded."""
+    from gatebell.terminal import asks as terminal
+
     return terminal.describe_recorded(ask, columns())

@@ -8,7 +8,6 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.remote.drafts import Drafts
 from gatebell.adapters.remote.http import Http, Patience
 from gatebell.domain.asks.document_reader import read_ask, read_message
 from gatebell.domain.asks.requests import Opened
@@ -25,6 +24,7 @@ from gatebell.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gatebell.adapters.remote.drafts import Drafts
     from gatebell.domain.asks.answers import Answer, Given
     from gatebell.domain.asks.asks import Ask, Message, Origin
     from gatebell.domain.asks.requests import Request
@@ -53,12 +53,19 @@ class RemoteBackend:
     def __init__(self, server: str, token: str, ca_file: str, folder: str) -> None:
         self.name = server
         self._http = Http(server, token, ca_file)
-        self._drafts = Drafts(folder)
+        self._folder = folder
         self._gone: dict[str, bool] = {}
         self._trust: dict[str, str] = {}
         self._tokens: dict[str, str] = {}
         self._secret: set[str] = set()
         self.has_token = bool(token)
+
+    @property
+    def _drafts(self) -> Drafts:
+        # Imported here: only people write drafts.
+        from gatebell.adapters.remote.drafts import Drafts
+
+        return Drafts(self._folder)
 
     def now(self) -> datetime:
         return datetime.now(UTC)
