@@ -85,7 +85,7 @@ REQUESTS = (
     Attack("uses a yes in another session", "POST", "/api/permissions/{used}/use", {"call": CALL, "tool_use_id": "t1", "session": "claude:s2"}),
     Attack("holds a call with a grant of its own", "POST", "/api/permissions", {"call": CALL, "grant": "g-1"}),
     Attack("holds a call in another token's session", "POST", "/api/permissions", {"call": CALL, "session": "x/y"}),
-    Attack("uses a person's grant for another session", "POST", "/api/permissions", {"call": {"tool": "Bash", "input": {"command": "make"}}, "only_rules": True}),
+    Attack("uses a person's grant for another session", "POST", "/api/permissions", {"call": {"tool": "Bash", "input": {"command": "make"}}, "only_rules": True, "project": "/p", "session": "claude:s2"}),
     Attack("asks with a default of yes", "POST", "/api/asks", {"prompt": "Deploy?", "kind": "approval", "default": "yes", "expires_seconds": 1}),
     Attack("asks with no one needed", "POST", "/api/asks", {"prompt": "Deploy?", "kind": "approval", "requirement": {"n": 0}}),
     Attack("asks as a run", "POST", "/api/asks", {"prompt": "Deploy?", "kind": "approval", "owner": "run:1/1"}),
@@ -142,6 +142,7 @@ class Room:
         manage_rules.set_gates(self.store, a_person("ada"), "", ["Bash(deploy*)"])
         for command, scope in (("make", Scope("session")), ("deploy", None)):
             body = {"call": {"tool": "Bash", "input": {"command": command}}, "session": "claude:s1"}
+            body["project"] = "/p"
             held = self.post("/api/permissions", body | {"tool_use_id": call_id})
             ask_id = held["ask"]["id"]
             person = a_person("ada")._replace(verified=True)
@@ -157,7 +158,9 @@ class Room:
         words = self.words if hasattr(self, "words") else {}
         text = None if attack.body is None else self._fill(json.dumps(attack.body), words)
         headers = {"authorization": f"Bearer {self.world.tokens['agent']}"}
-        headers |= {name: self._fill(value, words) for name, value in (attack.headers or {}).items()}
+        headers |= {
+            name: self._fill(value, words) for name, value in (attack.headers or {}).items()
+        }
         if text is not None:
             headers["content-type"] = "application/json"
         connection = http.client.HTTPConnection("127.0.0.1", self.world.web.port, timeout=20)
@@ -194,6 +197,8 @@ def room(server_world):
     return Room(server_world)
 
 
+# The server does what it is told, and nothing is decided by it.
+_HARMLESS = ("replies yes to its own ask", "takes an answer that is not there")
 _READS = ("reads", "watches", "names another's")
 
 
@@ -204,13 +209,10 @@ def test_agents_request_approves_nothing(room, attack):
     status, said = room.send(attack)
     assert room.state() == before, said
     assert '"allow": true' not in said and '"allow":true' not in said, said
-    if attack.about != "replies yes to its own ask":
-        assert status >= 400 or '"allow": null' in said or '"permission":null' in said, (
-            status,
-            said,
-        )
+    is_refused = status >= 300 or '"permission":null' in said
+    assert is_refused or attack.about in _HARMLESS, (status, said)
     if attack.about.startswith(_READS):
-        assert room.other not in said and "gate_" not in said
+        assert "Deploy there?" not in said and "gate_" not in said
 
 
 COMMANDS = (
