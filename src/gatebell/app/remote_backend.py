@@ -19,6 +19,6 @@ class ServerBackend(RemoteBackend):
         """Return the caller; an agent counts as its person only if it names them."""
         plain = environment.caller(os.environ, via)
         if name:
-            # The server refuses every request if the token belongs to somebody else.
+            # The server refuses every request if the token belongs to another person.
             self.act_as(name)
         return plain._replace(verified=self.has_token and bool(token or name or not plain.agent))

@@ -115,7 +115,7 @@ API = (
     Row("POST", "/api/permissions/{id}/use", permissions.use, ASK, "Use the answer for the call that asked, once", c.USED, gives=(200, c.HELD_GIVEN)),
     Row("POST", "/api/notes", clients.leave_note, ASK, "Leave a note in the inbox", c.NOTE, gives=(204, None)),
     Row("GET", "/api/notes", clients.list_notes, READ, "List the newest notes of agents", query=(_LIMIT,), gives=(200, c.NOTES_GIVEN)),
-    Row("POST", "/api/signals", clients.signal, ASK, "Report what an agent did", c.SIGNAL, gives=(204, None)),
+    Row("POST", "/api/signals", clients.signal, ASK, "Report the work of an agent", c.SIGNAL, gives=(204, None)),
     Row("GET", "/api/rules", clients.list_rules, READ, "List gates and denials, or grants", query=(_WHICH,), gives=(200, c.RULES_GIVEN)),
     Row("POST", "/api/rules", clients.add_rule, ANSWER, "Add a gate or a denial", c.RULE, gives=(201, c.RULE_GIVEN)),
     Row(
@@ -123,7 +123,7 @@ API = (
         query=(_WHICH, ("named", s.WORDS, "its id; for a gate or denial also its pattern")),
         gives=(200, c.RULE_GIVEN),
     ),
-    Row("GET", "/api/me", clients.show_me, SCOPES, "Show whose token this is, and what it may do", gives=(200, c.ME_GIVEN)),
+    Row("GET", "/api/me", clients.show_me, SCOPES, "Show the person and the scopes of this token", gives=(200, c.ME_GIVEN)),
     Row("GET", "/api/counts", endpoints.count_asks, READ, "Count the open asks of each project", gives=(200, s.COUNTS_GIVEN)),
     Row(
         "GET", "/api/events", endpoints.list_events, READ, "List the audit events",

@@ -95,7 +95,7 @@ class RemoteBackend:
                 break
             except ServerError as error:
                 if not patience.pause():
-                    raise ServerError(f"{error}. Nobody was asked: run the same again") from None
+                    raise ServerError(f"{error}. No person was asked: run the same again") from None
         return Opened(self.read(found["ask"]), found["token"], found["attached"])
 
     def follow(
