@@ -81,9 +81,6 @@ class Held(NamedTuple):
         """Return the name that takes the answer: this call, and no other of its session."""
         return f"agent:{self.origin.session}#{self.origin.tool_use_id}"
 
-    def identify(self) -> Held:
-        return self if self.origin.tool_use_id else self._replace(guess=self.host.find_call_id())
-
     @property
     def shown_origin(self) -> Origin:
         """Return the origin with the guessed id, so that people and logs find the call."""

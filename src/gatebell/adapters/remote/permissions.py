@@ -12,7 +12,7 @@ from gatebell.domain.enums import AgentCli, AskStatus
 from gatebell.domain.permissions.host_questions import QUESTIONS, build_requests
 from gatebell.errors import GateError, ServerError
 from gatebell.ports.waiting_calls import Permission
-from gatebell.services.permissions.same_call import for_same_file, is_for
+from gatebell.services.permissions.same_call import for_same_file, identify, is_for
 
 if TYPE_CHECKING:
     from gatebell.adapters.remote.backend import RemoteBackend
@@ -49,7 +49,7 @@ def _decide(
     ruled = _post(http, "/api/permissions", held, caller, {"only_rules": True})
     if ruled["permission"]:
         return _read_permission(ruled["permission"])
-    held = held.identify()
+    held = identify(held)
     if held.call.tool == QUESTIONS:
         return _answer_questions(backend, held, caller, until)
     activity = held.host.describe_activity()

@@ -28,7 +28,7 @@ from gatebell.errors import AlreadySettledError, UsageError
 from gatebell.ports.waiting_calls import Held as Held, Permission as Permission  # noqa: PLC0414  exported
 from gatebell.services.asks import create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
-from gatebell.services.permissions.same_call import for_same_file, is_for
+from gatebell.services.permissions.same_call import for_same_file, identify, is_for
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask, Origin
@@ -111,7 +111,7 @@ def decide(store: Store, held: Held, caller: Caller) -> Permission:
     if ruled := by_rule(store, held.call, held.origin, held.project, held.folders):
         return ruled
     until = store.monotonic() + held.patience_seconds
-    held = held.identify()
+    held = identify(held)
     if held.call.tool == QUESTIONS:
         return _answer_questions(store, held, caller, until)
     while (left := until - store.monotonic()) > 0:

@@ -19,6 +19,13 @@ def find_real_path(call: Call) -> str:
     return call.path and os.path.realpath(os.path.join(call.cwd, os.path.expanduser(call.path)))
 
 
+def identify(held: Held) -> Held:
+    """Return the call with the id that its host finds, if the host did not give one."""
+    if held.origin.tool_use_id:
+        return held
+    return held._replace(guess=held.host.find_call_id())
+
+
 def for_same_file(permission: Permission, call: Call) -> Permission:
     """Drop a yes if the path now leads to another file: a link may have changed during the wait."""
     now = find_real_path(call)
