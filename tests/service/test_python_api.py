@@ -118,7 +118,7 @@ def test_keyword_that_is_like_none_gets_the_list(gate):
 def test_async_keywords_are_checked_at_the_await():
     async def ask():
         async with AsyncGate(MemoryStore()) as gate:
-            assert inspect.iscoroutinefunction(gate.wait)
+            assert inspect.iscoroutinefunction(inspect.unwrap(gate.wait))
             await gate.wait("a-222", seconds=3)
 
     with pytest.raises(UnknownOptionError, match="did you mean 'timeout'"):
@@ -293,7 +293,7 @@ def test_async_twin_has_the_same_calls(one, twin):
     for name in calls:
         if inspect.isfunction(vars(one)[name]):
             assert read_parameters(vars(one)[name]) == read_parameters(vars(twin)[name]), name
-            assert inspect.iscoroutinefunction(vars(twin)[name])
+            assert inspect.iscoroutinefunction(inspect.unwrap(vars(twin)[name]))
 
 
 PROGRAM = """

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 from gatebell.api.gate import Gate, read_timeout
 from gatebell.api.human import Human, convert_session
 from gatebell.api.keywords import suggest_options
+from gatebell.api.unawaited import refuse_unawaited
 from gatebell.domain.enums import AskKind
 from gatebell.errors import UsageError
 from gatebell.services.asks import wait_for_ask
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 1.0
 
 
+@refuse_unawaited("gate")
 @suggest_options
 class AsyncGate:
     """Ask people, and answer asks, from an async program; the twin of `Gate`.
@@ -264,6 +266,7 @@ class AsyncGate:
         return await asyncio.to_thread(self.gate.pending, project, limit)
 
 
+@refuse_unawaited("gate.human")
 @suggest_options
 class AsyncHuman:
     """The async twin of `Human`; its waits occupy no thread."""

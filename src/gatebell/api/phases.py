@@ -19,6 +19,7 @@ from gatebell.api.handlers import HumanInputHandler, Reply, cli_prompt
 from gatebell.api.keywords import suggest_options
 from gatebell.api.phase_executor import PhaseExecutor, Plan, await_reply, wait_for
 from gatebell.api.schemas import convert
+from gatebell.api.unawaited import refuse_unawaited
 from gatebell.api.workflow_runner import WorkflowRun, WorkflowSpec, must_be_completed
 from gatebell.domain.asks.times import as_seconds
 from gatebell.domain.phases import diagrams
@@ -70,6 +71,7 @@ class Result(NamedTuple):
     """Every answer: `phase`, `id`, `type`, `value`, `approved`, `reason`, `is_other`, `actor`, `at`."""
 
 
+@refuse_unawaited("workflow")
 @suggest_options
 class Workflow:
     """Phases with a state: a flow that `gate run`, workers and programs can run.
