@@ -19,7 +19,10 @@ WAYS = {
     "ask": (lambda gate: gate.ask("Go?", timeout=1), r"write flow\.ask\(…\)"),
     "open": (lambda gate: gate.open("Go?"), r"write flow\.ask\(…\)"),
     "wait": (lambda gate: gate.wait("a-222"), r"write flow\.approve\(…\), flow\.choose"),
-    "human": (lambda gate: gate.human.ask_interactive("Go?", timeout=1), r"write flow\.ask_interactive\(…\)"),
+    "human": (
+        lambda gate: gate.human.ask_interactive("Go?", timeout=1),
+        r"write flow\.ask_interactive\(…\)",
+    ),
     "async": (
         lambda gate: asyncio.run(AsyncGate(gate.store).approve("Go?", timeout=1)),
         r"write flow\.approve\(…\)",

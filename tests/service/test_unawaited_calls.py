@@ -88,5 +88,6 @@ def test_forgotten_call_still_warns_as_python_does():
 def test_call_is_known_as_a_coroutine_function():
     if sys.version_info >= (3, 12):
         assert inspect.iscoroutinefunction(AsyncGate.approve)
-    assert isinstance(call := AsyncGate(MemoryStore()).pending(), Coroutine)
+    call = AsyncGate(MemoryStore()).pending()
+    assert isinstance(call, Coroutine)
     call.close()
