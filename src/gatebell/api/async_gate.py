@@ -6,7 +6,7 @@ import asyncio
 import threading
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from gatebell.api.gate import Gate, must_be_recorded, read_timeout
 from gatebell.api.human import Human, convert_session
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     AsyncReply = Callable[[str], str | Awaitable[str]]
     """Gets the message of a person who asks back; returns the reply, or awaits it."""
 
+_T = TypeVar("_T")
 _POLL_SECONDS = 1.0
 
 
@@ -116,6 +117,39 @@ class AsyncGate:
         ask_id = await asyncio.to_thread(self.gate.open, prompt, AskKind.APPROVAL, **options)
         return cast("Approval", await self.wait(ask_id, reply=reply))
 
+    @overload
+    async def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: Literal[False] = False,
+        reply: AsyncReply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice[str]: ...
+
+    @overload
+    async def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: Literal[True],
+        reply: AsyncReply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice[list[str]]: ...
+
+    @overload
+    async def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: bool,
+        reply: AsyncReply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice: ...
+
     async def choose(
         self,
         prompt: str,
@@ -133,6 +167,16 @@ class AsyncGate:
     async def ask(
         self, prompt: str, *, reply: AsyncReply | None = None, **options: Unpack[AskOptions]
     ) -> Text: ...
+
+    @overload
+    async def ask(
+        self,
+        prompt: str,
+        *,
+        returns: type[_T],
+        reply: AsyncReply | None = None,
+        **options: Unpack[AskOptions],
+    ) -> Form[_T]: ...
 
     @overload
     async def ask(

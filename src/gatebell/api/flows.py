@@ -10,6 +10,7 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Generic,
+    Literal,
     NamedTuple,
     ParamSpec,
     TypeVar,
@@ -78,6 +79,32 @@ class Context(NamedTuple):
     """How many calls this branch has made."""
     key: str
     """Inside a step: the same at every try of this step, for services that want one."""
+
+
+@overload
+def run(
+    role: str | Callable[..., Any],
+    prompt: str | None = None,
+    *,
+    session: str = "role",
+    human: bool = True,
+    returns: type[_T],
+    tries: int = 3,
+    on_error: str | None = None,
+) -> Signal[_T]: ...
+
+
+@overload
+def run(
+    role: str | Callable[..., Any],
+    prompt: str | None = None,
+    *,
+    session: str = "role",
+    human: bool = True,
+    returns: object = None,
+    tries: int = 3,
+    on_error: str | None = None,
+) -> Signal: ...
 
 
 def run(
@@ -155,6 +182,28 @@ def approve(prompt: str, **options: Unpack[AskOptions]) -> Approval:
 pause = approve
 
 
+@overload
+def choose(
+    prompt: str,
+    options: Sequence[str],
+    *,
+    multiple: Literal[False] = False,
+    **more: Unpack[AskOptions],
+) -> Choice[str]: ...
+
+
+@overload
+def choose(
+    prompt: str, options: Sequence[str], *, multiple: Literal[True], **more: Unpack[AskOptions]
+) -> Choice[list[str]]: ...
+
+
+@overload
+def choose(
+    prompt: str, options: Sequence[str], *, multiple: bool, **more: Unpack[AskOptions]
+) -> Choice: ...
+
+
 def choose(
     prompt: str, options: Sequence[str], *, multiple: bool = False, **more: Unpack[AskOptions]
 ) -> Choice:
@@ -178,6 +227,10 @@ def choose(
 
 @overload
 def ask(prompt: str, **options: Unpack[AskOptions]) -> Text: ...
+
+
+@overload
+def ask(prompt: str, *, returns: type[_T], **options: Unpack[AskOptions]) -> Form[_T]: ...
 
 
 @overload

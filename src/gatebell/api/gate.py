@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from gatebell.api.keywords import suggest_options
 from gatebell.app import wiring
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     Reply = Callable[[str], str]
     """Gets the message of a person who asks back; returns the reply."""
 
+_T = TypeVar("_T")
 _FLOW_CALLS: dict[str, str] = {
     AskKind.APPROVAL: "flow.approve(…)",
     AskKind.CHOICE: "flow.choose(…)",
@@ -111,6 +112,39 @@ class Gate:
         ask_id = self._open("approve", prompt, AskKind.APPROVAL, options, "reply")
         return cast("Approval", self.wait(ask_id, reply=reply))
 
+    @overload
+    def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: Literal[False] = False,
+        reply: Reply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice[str]: ...
+
+    @overload
+    def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: Literal[True],
+        reply: Reply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice[list[str]]: ...
+
+    @overload
+    def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: bool,
+        reply: Reply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice: ...
+
     def choose(
         self,
         prompt: str,
@@ -142,6 +176,16 @@ class Gate:
     def ask(
         self, prompt: str, *, reply: Reply | None = None, **options: Unpack[AskOptions]
     ) -> Text: ...
+
+    @overload
+    def ask(
+        self,
+        prompt: str,
+        *,
+        returns: type[_T],
+        reply: Reply | None = None,
+        **options: Unpack[AskOptions],
+    ) -> Form[_T]: ...
 
     @overload
     def ask(
