@@ -8,9 +8,10 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
-from gatebell.api.gate import Gate, must_be_recorded, read_timeout
+from gatebell.api.gate import Gate, read_timeout
 from gatebell.api.human import Human, convert_session
 from gatebell.api.keywords import suggest_options
+from gatebell.api.replay_check import must_be_recorded
 from gatebell.api.unawaited import refuse_unawaited
 from gatebell.domain.enums import AskKind
 from gatebell.errors import UsageError
@@ -234,7 +235,7 @@ class AsyncGate:
 
         A wait that is cancelled takes nothing: the next one gets the answer.
         """
-        must_be_recorded("flow.approve(…), flow.choose(…) or flow.ask(…)")
+        must_be_recorded()
         loop = asyncio.get_running_loop()
         until = None if timeout is None else loop.time() + read_timeout(timeout)
         self._watch()

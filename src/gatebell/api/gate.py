@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from gatebell.api.keywords import suggest_options
+from gatebell.api.replay_check import must_be_recorded
 from gatebell.app import wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.ask_options import read_options
 from gatebell.domain.asks.times import as_seconds
 from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
-from gatebell.errors import UsageError
 from gatebell.services.asks import (
     answer_ask,
     apply_deadlines,
@@ -40,11 +39,6 @@ if TYPE_CHECKING:
     """Gets the message of a person who asks back; returns the reply."""
 
 _T = TypeVar("_T")
-_FLOW_CALLS: dict[str, str] = {
-    AskKind.APPROVAL: "flow.approve(…)",
-    AskKind.CHOICE: "flow.choose(…)",
-    AskKind.SESSION: "flow.ask_interactive(…)",
-}
 
 
 @suggest_options
@@ -281,7 +275,7 @@ class Gate:
 
     def send(self, request: Request, owner: str = "") -> str:
         """Open an ask from a request; return its id."""
-        must_be_recorded(_FLOW_CALLS.get(request.kind, "flow.ask(…)"))
+        must_be_recorded(request.kind)
         caller = self.caller()
         origin = wiring.move_to_project(wiring.origin(caller, self._agent, owner))
         if request.session:
@@ -316,7 +310,7 @@ class Gate:
         Raises:
             NotFoundError: The ask does not exist.
         """
-        must_be_recorded("flow.approve(…), flow.choose(…) or flow.ask(…)")
+        must_be_recorded()
         seconds = None if timeout is None else read_timeout(timeout)
         until = None if seconds is None else self.store.monotonic() + seconds
         while True:
@@ -397,25 +391,3 @@ class Gate:
 def read_timeout(timeout: Seconds) -> float:
     """Return the seconds of a wait; 0 does not wait at all."""
     return 0.0 if timeout == 0 else as_seconds(timeout, "timeout")
-
-
-def must_be_recorded(instead: str) -> None:
-    """Refuse to ask in the code of a flow, which would ask again at every replay.
-
-    Args:
-        instead: the call of a flow that is recorded
-
-    Raises:
-        UsageError: A flow runs here, and none of its steps or functions does.
-    """
-    # Looked up, not imported: where it was never imported, no flow runs.
-    journal = sys.modules.get("gatebell.services.runs.run_journal")
-    branch = journal.current.get(None) if journal else None
-    if branch is None or branch.step:
-        return
-    # A flow that waits or has ended stays so, whatever its `finally` does.
-    branch.come_out()
-    raise UsageError(
-        f"a Gate in a flow asks again at every replay, because it is not recorded: write {instead} "
-        "instead, or use the Gate inside a flow.step(…)"
-    )

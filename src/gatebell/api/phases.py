@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.api import keywords
 from gatebell.api.handlers import HumanInputHandler, Reply, cli_prompt
 from gatebell.api.keywords import suggest_options
-from gatebell.api.phase_executor import PhaseExecutor, Plan, await_reply, wait_for
+from gatebell.api.phase_executor import PhaseExecutor, await_reply, wait_for
+from gatebell.api.phase_plan import Plan
 from gatebell.api.schemas import convert
 from gatebell.api.unawaited import refuse_unawaited
 from gatebell.api.workflow_runner import WorkflowRun, WorkflowSpec, must_be_completed
