@@ -8,7 +8,8 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
-from gatebell.api.gate import Gate, read_timeout
+from gatebell.api.gate import Gate
+from gatebell.api.gate_arguments import must_be_function, read_timeout
 from gatebell.api.human import Human, convert_session
 from gatebell.api.keywords import suggest_options
 from gatebell.api.replay_check import must_be_recorded
@@ -20,6 +21,7 @@ from gatebell.services.sessions.lost_visits import is_visited
 from gatebell.services.watcher import Watcher
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Awaitable, Callable, Sequence
     from typing import Self, Unpack
 
@@ -56,7 +58,11 @@ class AsyncGate:
     """
 
     def __init__(
-        self, store: Store | str | None = None, *, agent: str = "", token: str = ""
+        self,
+        store: Store | str | os.PathLike[str] | None = None,
+        *,
+        agent: str = "",
+        token: str = "",
     ) -> None:
         self.gate = Gate(store, agent=agent, token=token)
         self._waiters: dict[str, set[asyncio.Event]] = {}
@@ -115,6 +121,7 @@ class AsyncGate:
         self, prompt: str, *, reply: AsyncReply | None = None, **options: Unpack[AskOptions]
     ) -> Approval:
         """Ask for an approval, and await it; as `Gate.approve`."""
+        must_be_function(reply)
         ask_id = await asyncio.to_thread(self.gate.open, prompt, AskKind.APPROVAL, **options)
         return cast("Approval", await self.wait(ask_id, reply=reply))
 
@@ -161,6 +168,7 @@ class AsyncGate:
         **more: Unpack[AskOptions],
     ) -> Choice:
         """Let a person choose among options, and await the choice; as `Gate.choose`."""
+        must_be_function(reply)
         ask_id = await self.open(prompt, AskKind.CHOICE, options=options, multiple=multiple, **more)
         return cast("Choice", await self.wait(ask_id, reply=reply))
 
@@ -198,6 +206,7 @@ class AsyncGate:
         **options: Unpack[AskOptions],
     ) -> Outcome:
         """Ask for a text, or for a value of some type, and await it; as `Gate.ask`."""
+        must_be_function(reply)
         kind = AskKind.TEXT if returns is None or returns is str else AskKind.FORM
         ask_id = await self.open(prompt, kind, returns=returns, **options)
         return await self.wait(ask_id, reply=reply, returns=returns)
@@ -236,6 +245,7 @@ class AsyncGate:
         A wait that is cancelled takes nothing: the next one gets the answer.
         """
         must_be_recorded()
+        must_be_function(reply)
         loop = asyncio.get_running_loop()
         until = None if timeout is None else loop.time() + read_timeout(timeout)
         self._watch()

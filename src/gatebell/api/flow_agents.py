@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from gatebell.api.flow_journal import make_call
+from gatebell.domain.arguments import must_be_count, must_be_flag, must_be_text
 from gatebell.domain.enums import SignalStatus
 from gatebell.domain.runs.flow_terms import ErrorAction
 from gatebell.errors import UsageError
@@ -76,6 +77,15 @@ def run(
         print(review.value.approved)
     """
     action = None if on_error is None else read_error_action(on_error)
+    if not callable(role):
+        must_be_text(role, "the role of flow.run()", "its name, or a function")
+        if not role.strip():
+            raise UsageError('flow.run() needs the name of a role: flow.run("coder")')
+    if prompt is not None:
+        must_be_text(prompt, "the prompt of flow.run()")
+    must_be_text(session, "session")
+    must_be_flag(human, "human")
+    must_be_count(tries, "tries")
     work = None if isinstance(role, str) else role
     name = role if isinstance(role, str) else getattr(role, "__name__", type(role).__name__)
     schema, convert = read_returns(returns)

@@ -10,6 +10,7 @@ from gatebell.domain.asks.ask_options import read_options
 from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
+from gatebell.domain.text.display import plain
 from gatebell.errors import UsageError
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import flow_calls
@@ -151,6 +152,14 @@ def _read_options(call: str, given: AskOptions, *beside: str) -> dict[str, Any]:
     if "owner" in given:
         raise UsageError("an ask of a flow is owned by its run: leave owner= out")
     fields = read_options(call, given, *beside)
+    if "context" in fields:
+        try:
+            plain(fields["context"])
+        except UsageError as error:
+            raise UsageError(
+                "context must be JSON (texts, numbers, True, False, None, lists and dicts): "
+                f"{error}"
+            ) from None
     if "priority" in fields:
         fields["priority"] = parse_priority(fields["priority"])
     return fields

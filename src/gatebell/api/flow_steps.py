@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from gatebell.api.flow_journal import find_branch, make_call
+from gatebell.domain.arguments import must_be_count, must_be_text
+from gatebell.domain.asks.times import as_seconds
 from gatebell.domain.lists import as_items
 from gatebell.errors import UsageError
 from gatebell.services.runs import flow_calls, parallel_branches
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gatebell.domain.asks.times import Seconds
+
+_IS_COROUTINE = 0x80
 
 
 class Context(NamedTuple):
@@ -41,6 +45,7 @@ def stuck(reason: str = "") -> Stuck:
     Example:
         return flow.stuck("the architecture was rejected")
     """
+    must_be_text(reason, "the reason of flow.stuck()")
     result = Stuck(reason or "the flow gave no reason")
     try:
         branch = current.get()
@@ -75,6 +80,11 @@ def step(
     """
     if not callable(work):
         raise UsageError(f"step() takes a function first, not {work!r}: step(work, …)")
+    if getattr(getattr(work, "__code__", None), "co_flags", 0) & _IS_COROUTINE:
+        raise UsageError(
+            "step() takes a plain function, and this one is async: "
+            "flow.step(lambda: asyncio.run(work()))"
+        )
     label = name or getattr(work, "__name__", type(work).__name__)
     arguments = [list(args), named]
     return make_call(
@@ -84,6 +94,7 @@ def step(
 
 def read(path: str) -> str:
     """Return the text of a file in the run's folder, the same at every replay."""
+    must_be_text(path, "the path of flow.read()")
     return make_call("read", flow_calls.read, path)
 
 
@@ -113,8 +124,8 @@ def parallel(
     branches = as_items(given, "the branches of parallel()")
     if not all(callable(one) for one in branches):
         raise UsageError("parallel takes functions without arguments: lambda: run('coder', …)")
-    if limit is not None and limit < 1:
-        raise UsageError("limit: at least one branch at a time")
+    if limit is not None:
+        must_be_count(limit, "limit")
     return make_call("parallel", parallel_branches.parallel, branches, limit, settle=settle)
 
 
@@ -122,9 +133,11 @@ def sleep(duration: Seconds) -> None:
     """Go on after a time; no process waits during it.
 
     Args:
-        duration: a number of seconds, or a timedelta
+        duration: a number of seconds, or a timedelta; a time that is over goes on at once
     """
     seconds = duration.total_seconds() if hasattr(duration, "total_seconds") else duration
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds > 0:
+        as_seconds(duration, "the time of flow.sleep()")
     make_call("sleep", flow_calls.sleep, seconds)
 
 

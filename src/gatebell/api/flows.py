@@ -57,6 +57,9 @@ __all__ = [
 _R = TypeVar("_R")
 _P = ParamSpec("_P")
 _A_DAY_SECONDS = 86_400.0
+_TAKES_ANY = 0x04
+# A generator, a coroutine, or both.
+_RETURNS_LATER = 0x20 | 0x80 | 0x200
 
 
 class Flow(Generic[_P, _R]):
@@ -67,7 +70,7 @@ class Flow(Generic[_P, _R]):
         """By this attribute a flow is found in its module."""
         self.work = work
         self.terms = terms
-        self.name = work.__name__
+        self.name = getattr(work, "__name__", type(work).__name__)
         self.__doc__ = work.__doc__
 
     def __call__(self, *args: _P.args, **named: _P.kwargs) -> _R:
@@ -161,7 +164,37 @@ class FlowCalls:
         if way == FlowTimeout.NOTIFY_AGAIN:
             as_seconds(human_timeout, 'human_timeout with on_timeout="notify_again"', 1)
         terms = FlowTerms(way, seconds, human, reminds, on_error=read_error_action(on_error))
-        return Flow(work, terms) if work else lambda made: Flow(made, terms)
+        if work is None:
+            return lambda made: Flow(_check_work(made), terms)
+        return Flow(_check_work(work), terms)
+
+
+def _check_work(work: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse what cannot be run as a flow, when it is decorated."""
+    if not callable(work) or isinstance(work, type):
+        raise UsageError(f"@flow stands above a function: def name(prompt): …, got {work!r}")
+    name = getattr(work, "__name__", "flow")
+    # Looked up in the code: `inspect` is slow to load.
+    code = getattr(work, "__code__", None)
+    if code and code.co_flags & _RETURNS_LATER:
+        raise UsageError(
+            f"the flow {name!r} is async or a generator, and a flow is a plain function: write "
+            "def, return a result, and let flow.parallel(…) do things at once"
+        )
+    if code and not hasattr(work, "__self__") and not _takes_one(work, code):
+        raise UsageError(f"the flow {name!r} must take one argument: def {name}(prompt): …")
+    return work
+
+
+def _takes_one(work: Any, code: Any) -> bool:
+    needed = code.co_argcount - len(work.__defaults__ or ())
+    named = set(code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount])
+    takes_any = bool(code.co_flags & _TAKES_ANY)
+    return (
+        needed <= 1
+        and (code.co_argcount >= 1 or takes_any)
+        and named <= set(work.__kwdefaults__ or ())
+    )
 
 
 FlowCalls.__call__ = suggest_keywords(FlowCalls.__call__, "flow")  # type: ignore[method-assign]

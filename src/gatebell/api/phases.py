@@ -22,6 +22,7 @@ from gatebell.api.phase_plan import Plan
 from gatebell.api.schemas import convert
 from gatebell.api.unawaited import refuse_unawaited
 from gatebell.api.workflow_runner import WorkflowRun, WorkflowSpec, must_be_completed
+from gatebell.domain.arguments import must_be_count
 from gatebell.domain.asks.times import as_seconds
 from gatebell.domain.phases import diagrams
 from gatebell.domain.phases.phases import HumanInput, Phase, Response, State
@@ -210,6 +211,7 @@ class Workflow:
             result = release.attach(42, cli_prompt())
         """
         _must_be_outside_of_a_loop("attach", "aattach")
+        must_be_count(run_id, "run_id")
         run = self._prepare(human_input, observer, store, None)
         return self._result(run.perform(partial(run.attach, run_id), wait_for))
 
@@ -222,6 +224,7 @@ class Workflow:
         store: Store | str | None = None,
     ) -> Result:
         """Take up a run whose program has died, and await its end; as `attach`."""
+        must_be_count(run_id, "run_id")
         run = self._prepare(human_input, observer, store, None)
         return self._result(await _await_run(run, partial(run.attach, run_id)))
 

@@ -78,6 +78,11 @@ def run_flow(
     """
     if not hasattr(flow, "gatebell_flow"):
         raise UsageError(f"run_flow() takes a function with @flow above it, not {flow!r}")
+    for name, one in (agents or {}).items():
+        if not hasattr(one, "new_session"):
+            raise UsageError(f"agents={{{name!r}: …}} takes a ScriptedAgent([…]), not {one!r}")
+    if isinstance(person, type):
+        raise UsageError("person= takes a person, not the class: ScriptedPerson()")
     if person is not None:
         store = person.join(store)
     store = store or MemoryStore()
