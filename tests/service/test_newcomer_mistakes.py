@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
+import datetime as dt
 
 import pytest
 
@@ -29,7 +29,7 @@ ASKING = {
     "one text as options": (lambda g: g.choose("Q", "yes"), "use a list of texts"),
     "dict as options": (lambda g: g.choose("Q", {"a": 1}), "expected a list for options, got dict"),
     "object as context": (lambda g: g.ask("Q", context=object()), "context must be JSON .*object"),
-    "time as context": (lambda g: g.ask("Q", context=[datetime.date.min]), "context must be"),
+    "time as context": (lambda g: g.ask("Q", context=[dt.date.min]), "context must be"),
     "set as context": (lambda g: g.ask("Q", context={"a"}), "context must be JSON .*got set"),
     "dict as activity": (lambda g: g.ask("Q", activity={}), "activity must be a text, got a dict"),
     "text as secret": (lambda g: g.ask("Q", secret="no"), "secret must be True or False, got 'no'"),
@@ -40,7 +40,10 @@ ASKING = {
     "number as owner": (lambda g: g.ask("Q", owner=3), "owner must be a text, got 3"),
     "word as requirement": (lambda g: g.ask("Q", requirement="ops"), "a requirement is a dict"),
     "one escalation": (lambda g: g.ask("Q", escalations=(60, "ada")), r'pairs.*\[\(60, "ada"\)\]'),
-    "word as priority": (lambda g: g.ask("Q", priority="asap"), "expected urgent, high, normal"),
+    "word as priority": (
+        lambda g: g.ask("Q", priority="asap"),
+        "a priority is urgent, high, normal",
+    ),
     "negative timeout": (lambda g: g.ask("Q", timeout=-1), "seconds above 0, or a timedelta"),
     "text as reply": (lambda g: g.ask("Q", reply="no"), "reply is a function.*reply=lambda text"),
     "outcome as id": (lambda g: g.wait(g.ask("Q", timeout=1)), r"got a Text: .* as \.ask_id"),
@@ -68,8 +71,8 @@ DECORATING = {
     "no argument": (lambda: flow(lambda: 1), r"must take one argument: def .*\(prompt\)"),
     "two arguments": (lambda: flow(lambda a, b: a + b), "must take one argument"),
     "needed keyword": (lambda: flow(lambda a, *, b: a + b), "must take one argument"),
-    "a text": (lambda: flow("feature"), "@flow stands above a function"),
-    "a class": (lambda: flow(MemoryStore), "@flow stands above a function"),
+    "a text": (lambda: flow("feature"), "@flow is written above a function"),
+    "a class": (lambda: flow(MemoryStore), "@flow is written above a function"),
     "async": (lambda: flow(wait_a_moment), "a flow is a plain function: write def"),
     "generator": (lambda: flow()(yields), "a flow is a plain function: write def"),
     "id as text": (lambda: Workflow("w", phases=[ONCE]).attach("1"), "run_id must be a whole"),
@@ -123,7 +126,7 @@ def test_mistake_in_a_flow_ends_it_with_a_sentence(mistake):
 
 @pytest.mark.proves("PY-22")
 def test_time_that_is_over_goes_on_at_once():
-    times = (0, -5, datetime.timedelta(0), datetime.timedelta(seconds=-5))
+    times = (0, -5, dt.timedelta(0), dt.timedelta(seconds=-5))
     assert run_flow(flow(lambda _: [flow.sleep(one) for one in times])).result == [None] * 4
 
 

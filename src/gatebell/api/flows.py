@@ -172,7 +172,7 @@ class FlowCalls:
 def _check_work(work: Callable[..., Any]) -> Callable[..., Any]:
     """Refuse what cannot be run as a flow, when it is decorated."""
     if not callable(work) or isinstance(work, type):
-        raise UsageError(f"@flow stands above a function: def name(prompt): …, got {work!r}")
+        raise UsageError(f"@flow is written above a function: def name(prompt): …, got {work!r}")
     name = getattr(work, "__name__", "flow")
     # Looked up in the code: `inspect` is slow to load.
     code = getattr(work, "__code__", None)

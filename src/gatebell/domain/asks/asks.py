@@ -173,7 +173,7 @@ def parse_priority(given: str | int) -> Priority:
     if text in OTHER_PRIORITIES:
         return OTHER_PRIORITIES[text]
     raise UsageError(
-        f"expected urgent, high, normal, low or backlog, or P0 to P4, got {text[:40]!r}"
+        f"a priority is urgent, high, normal, low or backlog, or P0 to P4, got {text[:40]!r}"
     )
 
 
