@@ -42,7 +42,7 @@ def test_wheel_works_in_a_fresh_environment(tmp_path):
     assert built.returncode == 0, built.stdout + built.stderr
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for file in ("asks.sql", "audit.sql", "migrations/0001_asks.sql"):
+    for file in ("asks.sql", "audit.sql", "schema.sql", "migrations/0001_asks.sql"):
         assert f"gatebell/adapters/sqlite/{file}" in names
     assert "gatebell/py.typed" in names
     for file in ("_preamble", "code", "design", "docs", "pm", "review", "test"):

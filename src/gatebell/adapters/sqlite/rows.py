@@ -51,7 +51,7 @@ def list_compared_columns() -> dict[str, Columns]:
 
 def find_schema_faults(connection: Connection) -> list[str]:
     """Return the differences from the schema of a new store: triggers and views also decide."""
-    wanted = _read_new_schema(tuple(connection.migrations))
+    wanted = _read_new_schema(connection.schema)
     found = {(kind, name): sql for kind, name, sql in connection.rows(_SQL["schema"])}
     added = [
         f"the {kind} {name} does not belong to a store" for kind, name in found.keys() - wanted
@@ -63,10 +63,8 @@ def find_schema_faults(connection: Connection) -> list[str]:
 
 
 @cache
-def _read_new_schema(migrations: tuple[str, ...]) -> dict[tuple[str, str], str]:
-    """Return the schema of a new store. Kept, because the migrations take some milliseconds."""
-    with closing(apsw.Connection(":memory:")) as fresh:
-        for path in migrations:
-            with open(path, encoding="utf-8") as file:
-                fresh.execute(file.read())
+def _read_new_schema(path: str) -> dict[tuple[str, str], str]:
+    """Return the schema of a new store. Kept, because making it takes some milliseconds."""
+    with closing(apsw.Connection(":memory:")) as fresh, open(path, encoding="utf-8") as file:
+        fresh.execute(file.read())
         return {(kind, name): sql for kind, name, sql in fresh.execute(_SQL["schema"])}

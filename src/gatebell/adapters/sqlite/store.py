@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Bell
 
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
+_SCHEMA = os.path.join(os.path.dirname(__file__), "schema.sql")
 _SQL = load("store")
 
 
@@ -57,7 +58,7 @@ class SqliteStore:
         self.path = path
         self._bell_path = f"{path}-bell" if path else ""
         self.connection = connection or Connection(path)
-        self.connection.prepare(_migrations())
+        self.connection.prepare(_SCHEMA, _migrations())
         self.asks = SqliteAsks(self)
         self.audit = SqliteAudit(self.connection)
         self.rules = SqliteRules(self)
