@@ -239,7 +239,9 @@ def test_two_people_decide(world):
 
 
 @pytest.mark.proves("WHO-10")
-@pytest.mark.parametrize("words", [("add", "cy"), ("token", "ada"), ("token", "ada", "--scope=ask")])
+@pytest.mark.parametrize(
+    "words", [("add", "cy"), ("token", "ada"), ("token", "ada", "--scope=ask")]
+)
 def test_new_token_is_alone_on_stdout(world, words):
     ran = world.plain.gate("person", *words)
     assert re.fullmatch(r"gate_\S+\n", ran.out)
