@@ -150,7 +150,7 @@ def http_page() -> str:
             "```sh",
             "$ gate up --detach",
             "$ gate person add ada",
-            "$ TOKEN=$(gate person token ada --scope ask | head -n 1)",
+            "$ TOKEN=$(gate person token ada --scope ask)",
             '$ curl -s http://127.0.0.1:4283/api/asks -H "Authorization: Bearer $TOKEN" \\',
             """    -H "Content-Type: application/json" -d '{"prompt": "Deploy?", "kind": "approval"}'""",
             "$ gate down",
