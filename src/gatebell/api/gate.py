@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
+from gatebell.api.gate_arguments import must_be_function, open_given_store, read_timeout
 from gatebell.api.keywords import suggest_options
+from gatebell.api.replay_check import must_be_recorded
 from gatebell.app import wiring
+from gatebell.domain.arguments import must_be_count, must_be_text
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.ask_options import read_options
 from gatebell.domain.asks.outcomes import outcome as outcome_of
 from gatebell.domain.asks.requests import Request
-from gatebell.domain.asks.times import as_seconds
 from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
 from gatebell.errors import UsageError
 from gatebell.services.asks import wait_for_ask
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
     from typing import Unpack
 
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
     Reply = Callable[[str], str]
     """Gets the message of a person who asks back; returns the reply."""
+
+_T = TypeVar("_T")
 
 
 @suggest_options
@@ -52,8 +57,14 @@ class Gate:
     """
 
     def __init__(
-        self, store: Store | str | None = None, *, agent: str = "", token: str = ""
+        self,
+        store: Store | str | os.PathLike[str] | None = None,
+        *,
+        agent: str = "",
+        token: str = "",
     ) -> None:
+        must_be_text(agent, "agent")
+        must_be_text(token, "token")
         self._agent = agent
         self.token = token
         self._tokens: dict[str, str] = {}
@@ -61,8 +72,7 @@ class Gate:
         if store is None:
             self._backend = wiring.open_backend(token)
         else:
-            opened = wiring.open_store(store) if isinstance(store, str) else store
-            self._backend = wiring.local_backend(opened)
+            self._backend = wiring.local_backend(open_given_store(store))
 
     @property
     def store(self) -> Store:
@@ -82,8 +92,7 @@ class Gate:
     @cached_property
     def human(self) -> Human:
         """The handle for sessions, which asks one thing at a time; see docs/sessions.md."""
-        # Imported here: most programs open no sessions.
-        from gatebell.api.human import Human
+        from gatebell.api.human import Human  # most programs open no sessions
 
         return Human(self)
 
@@ -116,8 +125,42 @@ class Gate:
             approval = gate.approve("Deploy?", context={"tests": "green"})
             print(bool(approval), approval.reason)
         """
+        must_be_function(reply)
         ask_id = self._open("approve", prompt, AskKind.APPROVAL, options, "reply")
         return cast("Approval", self.wait(ask_id, reply=reply))
+
+    @overload
+    def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: Literal[False] = False,
+        reply: Reply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice[str]: ...
+
+    @overload
+    def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: Literal[True],
+        reply: Reply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice[list[str]]: ...
+
+    @overload
+    def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: bool,
+        reply: Reply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice: ...
 
     def choose(
         self,
@@ -140,6 +183,7 @@ class Gate:
         Example:
             colour = gate.choose("Which colour?", ["Red", "Blue"]).value
         """
+        must_be_function(reply)
         beside = ("multiple", "reply")
         ask_id = self._open(
             "choose", prompt, AskKind.CHOICE, more, *beside, options=options, multiple=multiple
@@ -150,6 +194,16 @@ class Gate:
     def ask(
         self, prompt: str, *, reply: Reply | None = None, **options: Unpack[AskOptions]
     ) -> Text: ...
+
+    @overload
+    def ask(
+        self,
+        prompt: str,
+        *,
+        returns: type[_T],
+        reply: Reply | None = None,
+        **options: Unpack[AskOptions],
+    ) -> Form[_T]: ...
 
     @overload
     def ask(
@@ -186,6 +240,7 @@ class Gate:
             name = gate.ask("Which name?").value
             size = gate.ask("How many replicas?", returns=int).value
         """
+        must_be_function(reply)
         kind = AskKind.TEXT if returns is None or returns is str else AskKind.FORM
         ask_id = self._open("ask", prompt, kind, options, "returns", "reply", returns=returns)
         return self.wait(ask_id, reply=reply, returns=returns)
@@ -235,6 +290,7 @@ class Gate:
     ) -> str:
         fields = read_options(call, given, *beside)
         owner = fields.pop("owner", "")
+        must_be_text(owner, "owner")
         offered = as_list(options, "options")
         if returns is not None and returns is not str:
             # Imported here: most asks are for a text or a yes.
@@ -245,6 +301,7 @@ class Gate:
 
     def send(self, request: Request, owner: str = "") -> str:
         """Open an ask from a request; return its id."""
+        must_be_recorded(request.kind)
         caller = self.caller()
         origin = wiring.move_to_project(wiring.origin(caller, self._agent, owner))
         if request.session:
@@ -279,9 +336,10 @@ class Gate:
         Raises:
             NotFoundError: The ask does not exist.
         """
-        seconds = None if timeout is None else read_timeout(timeout)
+        must_be_recorded()
+        must_be_function(reply)
         backend = self._backend
-        until = None if seconds is None else backend.monotonic() + seconds
+        until = None if timeout is None else backend.monotonic() + read_timeout(timeout)
         while True:
             left = None if until is None else until - backend.monotonic()
             for ask in backend.follow(ask_id, left, hears=reply is not None):  # noqa: B007  the last
@@ -322,6 +380,7 @@ class Gate:
 
     def send_reply(self, ask: Ask, text: str) -> None:
         """Send the asker's reply to people who asked back."""
+        must_be_text(text, "the result of reply=", "return the words for the person")
         self._backend.reply(ask.id, self.caller(), text)
 
     def answer(
@@ -353,13 +412,9 @@ class Gate:
 
     def pending(self, project: str | None = None, limit: int = 100) -> list[Ask]:
         """Return the pending asks: most urgent first, then oldest."""
+        must_be_count(limit, "limit")
         return self._backend.pending(limit, project)
 
     def caller(self) -> Caller:
         """Return who runs this program."""
         return self._backend.caller("python", self.token)
-
-
-def read_timeout(timeout: Seconds) -> float:
-    """Return the seconds of a wait; 0 does not wait at all."""
-    return 0.0 if timeout == 0 else as_seconds(timeout, "timeout")
