@@ -197,6 +197,14 @@ class CallName(StrEnum):
     DRIVER = "driver"
 
 
+class ProcessState(StrEnum):
+    """What this host knows about a process."""
+
+    ALIVE = "alive"
+    GONE = "gone"
+    UNKNOWN = "unknown"
+
+
 class VisitEnd(StrEnum):
     """How a person's visit to a session ended."""
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from gatebell.domain.enums import ProcessState
     from gatebell.domain.runs.identities import Identity
     from gatebell.domain.runs.runs import Run
     from gatebell.ports.signal_files import SignalFiles
@@ -39,6 +40,12 @@ class LocalMachine:
 
     def lives(self, identity: Identity) -> bool:
         return processes.lives(identity)
+
+    def find_state(self, identity: Identity) -> ProcessState:
+        return processes.find_state(identity)
+
+    def is_of_other_host(self, identity: Identity) -> bool:
+        return processes.is_of_other_host(identity)
 
     def is_elsewhere(self, identity: Identity) -> bool:
         return bool(self._path) and processes.is_elsewhere(identity)

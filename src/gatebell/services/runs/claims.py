@@ -50,19 +50,27 @@ def is_due(run: Run, now: datetime) -> bool:
 def _is_free(store: Store, run: Run, keeper: Keeper | None) -> bool:
     if run.is_kept:
         return bool(keeper and keeper.has(run)) or not is_kept(store, run)
+    if run.state != RunState.RUNNING:
+        return True
+    owner = parse_identity(run.owner)
+    if store.machine.is_of_other_host(owner):
+        # A lease that ended proves nothing: that host may only be cut off (law 5). Its own
+        # workers take the run again, or a person stops it.
+        return False
     late = run.lease_until is None or run.lease_until <= store.now()
-    return (
-        run.state != RunState.RUNNING or late or not store.machine.lives(parse_identity(run.owner))
-    )
+    return late or not store.machine.lives(owner)
 
 
 def is_kept(store: Store, run: Run) -> bool:
     """Return whether a living process keeps a run for itself, so that no other may drive it."""
     if not run.is_kept:
         return False
+    owner = parse_identity(run.owner)
+    if store.machine.is_of_other_host(owner):
+        return True
     # A process that let go but could not write it has released its lock. For processes in other
     # containers, only the lock tells.
-    if store.machine.lives(parse_identity(run.owner)) and store.machine.is_run_kept(run):
+    if store.machine.lives(owner) and store.machine.is_run_kept(run):
         return True
     # Its keeper may have claimed it again since it was read.
     now = store.runs.get(run.id)
@@ -156,9 +164,12 @@ class Abandoned:
         found, late = [], {}
         now, monotonic = self._store.now(), self._store.monotonic()
         for run in self._store.runs.running():
-            if run.id in self._driven or is_kept(self._store, run):
+            owner = parse_identity(run.owner)
+            if run.id in self._driven or self._store.machine.is_of_other_host(owner):
                 continue
-            if not self._store.machine.lives(parse_identity(run.owner)) or run.is_kept:
+            if is_kept(self._store, run):
+                continue
+            if not self._store.machine.lives(owner) or run.is_kept:
                 found.append(run)
             elif run.lease_until is None or run.lease_until <= now:
                 claimed = (run.id, run.claim)
