@@ -135,10 +135,13 @@ def question_digest(question: Question, origin: Origin) -> str:
     The activity is left out. It changes every second, and a question that is asked again
     after a crash must find its first ask.
     """
-    *shown, requirement, call, session = question
-    held = [list(call[:-1])] if call else []
-    terms = [list(session)] if session else []
-    return digest([*shown, list(requirement), origin.project, origin.owner, *held, *terms])
+    q = question
+    shown = [q.kind, q.prompt, q.context, q.options, q.multiple, q.other, q.schema, q.default]
+    bound = [q.secret, list(q.requirement), origin.project, origin.owner]
+    # A field that is not always there enters only when it is set: stored asks keep their digest.
+    held = [list(q.call[:-1])] if q.call else []
+    terms = [list(q.session)] if q.session else []
+    return digest([*shown, *bound, *held, *terms])
 
 
 def record_digest(ask: Ask) -> str:
