@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from gatebell.adapters.sqlite.bell import ring
+from gatebell.adapters.tables.statements import ConstraintError
 from gatebell.errors import StoreError
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class Connection:
 
     Without a path the database is in memory.
     """
+
+    folder = os.path.dirname(__file__)
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -74,7 +77,10 @@ class Connection:
 
     def write(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
         """Run one statement of an open transaction; return the number of changed rows."""
-        self.raw.execute(sql, parameters)
+        try:
+            self.raw.execute(sql, parameters)
+        except apsw.ConstraintError as error:
+            raise ConstraintError(str(error)) from error
         return self.raw.changes()
 
     def checkpoint(self) -> None:
@@ -209,7 +215,7 @@ class Transaction:
             raise self._db.problem(failed) from failed
         finally:
             self._undo()
-        if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
+        if isinstance(error, apsw.Error):
             raise self._db.problem(error) from error
         if error is None and self._bell_path:
             ring(self._bell_path)
