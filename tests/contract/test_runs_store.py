@@ -45,7 +45,9 @@ def test_run_calls_and_turns_are_read_as_written(store):
         lease_until=LATER,
     )  # fmt: skip
     run = store.runs.add(whole, [EVENT], Carried())
-    assert run == whole._replace(id=run.id) and store.runs.get(run.id) == run
+    # No database keeps a NUL.
+    assert run == whole._replace(id=run.id, reason="é 日本 🙂\ufffd")
+    assert store.runs.get(run.id) == run
     call = a_call(
         run, "4.1.2", state="failed", value=[1], error={"kind": "E", "message": "m"}, ask_id="a-1",
         attempt=2, asked=3, dangerous=True, accepted=True, snapshot="c1", owner="b/1/3", ended_at=LATER,
@@ -86,7 +88,7 @@ def test_write_of_calls_only_is_fenced_too(store):
     extended = run._replace(lease_until=LATER)
     assert not store.runs.change(RunChange(extended, (a_call(run),)), run)
     assert not store.runs.change(RunChange(run, (a_call(run),)), run)
-    assert not store.runs.extend(run, LATER)
+    assert store.runs.extend([run], LATER) == set()
     assert store.runs.calls(run.id) == []
 
 
@@ -132,7 +134,9 @@ def test_runs_are_listed_newest_first_or_running(store):
     held = claim(store, made[2])
     assert store.runs.newest(2) == [held, ended]
     assert store.runs.newest(9, active=True) == [held, made[0]]
-    assert store.runs.running() == [held]
+    assert store.runs.running(NOW) == [] and store.runs.owners() == [held.owner]
+    assert store.runs.running(LATER) == store.runs.list_driven_by(held.owner) == [held]
+    assert store.runs.list_driven_by("b/9/9") == []
 
 
 @pytest.mark.proves("RUN-403", "S2-36", "LAW-1")
@@ -325,11 +329,11 @@ def test_deleting_a_run_leaves_its_audit_and_its_number(store):
 @pytest.mark.proves("RUN-409")
 def test_claim_is_extended_by_its_holder_only(store):
     run = claim(store, add_run(store))
-    assert store.runs.extend(run, LATER)
+    assert store.runs.extend([run], LATER) == {run.id}
     assert store.runs.get(run.id) == run._replace(lease_until=LATER)
     parked = runs.park(run, [], []).run
     assert store.runs.change(RunChange(parked), run)
-    assert not store.runs.extend(run, LATER) and not store.runs.extend(run._replace(id=99), LATER)
+    assert store.runs.extend([run, run._replace(id=99)], LATER) == set()
 
 
 @pytest.mark.proves("RUN-410")

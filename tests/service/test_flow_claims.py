@@ -121,7 +121,7 @@ def test_live_drivers_have_a_grace_after_their_lease(house, stranger):
     assert abandoned.find() == []
     house.clock.advance(GRACE_SECONDS - 1)
     # It sent its heartbeat in time, so the grace starts again.
-    assert house.store.runs.extend(late, house.clock.now() + claims.LEASE)
+    assert house.store.runs.extend([late], house.clock.now() + claims.LEASE)
     assert abandoned.find() == []
     house.clock.advance(LEASE_SECONDS + 1)
     assert abandoned.find() == []
@@ -138,11 +138,11 @@ def test_heartbeat_renews_claims_and_survives_errors(house, monkeypatch):
     held = claims.claim(house.store, house.run())
     heart, beats, extend = Heartbeat(house.store), [], house.store.runs.extend
 
-    def extending(run_now, to):
-        beats.append(run_now.id)
+    def extending(now_held, to):
+        beats.append([one.id for one in now_held])
         if len(beats) == 1:
             raise StoreError("busy")
-        return extend(run_now, to)
+        return extend(now_held, to)
 
     monkeypatch.setattr(house.store.runs, "extend", extending)
     heart.hold(held)

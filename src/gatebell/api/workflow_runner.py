@@ -337,12 +337,12 @@ class WorkflowRun:
 
 
 def _must_be_found_again(spec: WorkflowSpec, store: Store) -> None:
-    if not spec.source and store.path:
+    if not spec.source and store.local_path:
         raise UsageError(
             "a process that takes a run over loads its workflow from a file: define the workflow "
             "at the top of a Python file, under a name of its own"
         )
-    if store.path and project_files.needs_package(spec.source):
+    if store.local_path and project_files.needs_package(spec.source):
         raise UsageError(
             f"{spec.source} has a relative import, and a worker loads it as a file of its own: "
             "import by whole names"

@@ -197,6 +197,14 @@ class CallName(StrEnum):
     DRIVER = "driver"
 
 
+class MemberKind(StrEnum):
+    """How a process serves a store."""
+
+    SERVER = "server"
+    WORKER = "worker"
+    SENDER = "sender"
+
+
 class ProcessState(StrEnum):
     """What this host knows about a process."""
 

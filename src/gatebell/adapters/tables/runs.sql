@@ -2,11 +2,12 @@
 INSERT INTO runs (
     flow, source, source_digest, prompt, project, started_by, created_at, folder, root, branch, base,
     state, reason, error, result, agent, stopped_at, ready_at, waiting_since, ended_at, parent,
-    parent_path, claim, owner, lease_until, crash_count, task, priority
+    parent_path, claim, owner, lease_until, crash_count, task, priority, project_key, changed_at
 ) VALUES (
     :flow, :source, :source_digest, :prompt, :project, :started_by, :created_at, :folder, :root,
     :branch, :base, :state, :reason, :error, :result, :agent, :stopped_at, :ready_at, :waiting_since,
-    :ended_at, :parent, :parent_path, :claim, :owner, :lease_until, :crash_count, :task, :priority
+    :ended_at, :parent, :parent_path, :claim, :owner, :lease_until, :crash_count, :task, :priority,
+    :project_key, :changed_at
 ) RETURNING id;
 
 -- name: change_run
@@ -66,8 +67,30 @@ SELECT min(at) FROM (
     WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND owner = ''
 ) AS found;
 
--- name: running_runs
-SELECT * FROM runs WHERE state = 'running' ORDER BY id;
+-- name: late_runs
+-- A run without a lease is kept by its process; only that process is proof.
+SELECT * FROM runs WHERE state = 'running' AND lease_until IS NULL
+UNION ALL
+SELECT * FROM runs WHERE state = 'running' AND lease_until <= ?;
+
+-- name: run_owners
+-- From each owner to the next one along the index, not over every run.
+WITH RECURSIVE found (owner) AS (
+    SELECT min(owner) FROM runs WHERE state = 'running'
+    UNION ALL
+    SELECT (SELECT min(owner) FROM runs WHERE state = 'running' AND owner > found.owner)
+    FROM found WHERE found.owner IS NOT NULL
+)
+SELECT owner FROM found WHERE owner IS NOT NULL;
+
+-- name: runs_of_owner
+SELECT * FROM runs WHERE state = 'running' AND owner = ?;
+
+-- name: touch_run
+UPDATE runs SET changed_at = :at WHERE id = :id;
+
+-- name: changed_runs
+SELECT id, changed_at, state, claim FROM runs WHERE changed_at <> '' AND changed_at >= ?;
 
 -- name: runs_of_task
 SELECT * FROM runs WHERE task = ? AND task <> '' ORDER BY id;

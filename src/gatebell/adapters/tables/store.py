@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gatebell.adapters.tables.audit import StoredAudit
     from gatebell.adapters.tables.databases import Connection
     from gatebell.adapters.tables.logins import StoredLogins
+    from gatebell.adapters.tables.members import StoredMembers
     from gatebell.adapters.tables.notes import StoredNotes
     from gatebell.adapters.tables.outbox import StoredOutbox
     from gatebell.adapters.tables.people import StoredPeople
@@ -84,6 +85,12 @@ class TableStore:
         from gatebell.adapters.tables.tasks import StoredTasks
 
         return StoredTasks(self)
+
+    @cached_property
+    def members(self) -> StoredMembers:
+        from gatebell.adapters.tables.members import StoredMembers
+
+        return StoredMembers(self)
 
     @property
     def throwaway(self) -> bool:

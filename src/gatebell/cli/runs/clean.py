@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _list_settled_folders(store: Store) -> list[str]:
     """Return the folders of settled session asks."""
-    around = wiring.session_folder(store.path, "")
+    around = wiring.session_folder(store.local_path, "")
     names = sorted(os.listdir(around)) if os.path.isdir(around) else []
     asks = [ask for name in names if (ask := store.asks.get(name))]
-    return [wiring.session_folder(store.path, ask.id) for ask in asks if not ask.pending]
+    return [wiring.session_folder(store.local_path, ask.id) for ask in asks if not ask.pending]

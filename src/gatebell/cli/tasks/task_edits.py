@@ -156,7 +156,7 @@ def _keep_text(store: Store, name: str, text: str, error: GateError) -> GateErro
     """Keep the person's text in a file (law 6); return the error with its path."""
     import tempfile
 
-    folder = os.path.dirname(os.path.abspath(store.path))
+    folder = os.path.dirname(os.path.abspath(store.local_path))
     descriptor, path = tempfile.mkstemp(prefix=f"{name}-", suffix=".md", dir=folder)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)

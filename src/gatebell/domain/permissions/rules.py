@@ -87,6 +87,8 @@ class Rule(NamedTuple):
     uses_left: int | None = None
     ask_id: str = ""
     """The ask whose answer made it."""
+    project_key: str = ""
+    """The project on every host; empty in rules of older versions."""
 
     def __str__(self) -> str:
         return self.pattern

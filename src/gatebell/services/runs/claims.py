@@ -14,7 +14,7 @@ from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import GateError
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Callable, Container
     from datetime import datetime
 
     from gatebell.domain.runs.runs import Run
@@ -161,23 +161,35 @@ class Abandoned:
         """When the lease of a living owner was first seen expired."""
 
     def find(self) -> list[Run]:
-        found, late = [], {}
-        now, monotonic = self._store.now(), self._store.monotonic()
-        for run in self._store.runs.running():
-            owner = parse_identity(run.owner)
-            if run.id in self._driven or self._store.machine.is_of_other_host(owner):
+        """Return them; of the runs whose owners live and have fresh leases, none is read."""
+        found, late = self._find_left(), {}
+        known = {run.id for run in found}
+        monotonic = self._store.monotonic()
+        for run in self._store.runs.running(late_before=self._store.now()):
+            if run.id in self._driven or run.id in known or self._is_elsewhere(run.owner):
                 continue
-            if is_kept(self._store, run):
+            if run.is_kept:
+                found += [] if is_kept(self._store, run) else [run]
                 continue
-            if not self._store.machine.lives(owner) or run.is_kept:
+            claimed = (run.id, run.claim)
+            late[claimed] = self._late.get(claimed, monotonic)
+            if monotonic - late[claimed] >= _GRACE_SECONDS:
                 found.append(run)
-            elif run.lease_until is None or run.lease_until <= now:
-                claimed = (run.id, run.claim)
-                late[claimed] = self._late.get(claimed, monotonic)
-                if monotonic - late[claimed] >= _GRACE_SECONDS:
-                    found.append(run)
         self._late = late
         return found
+
+    def _find_left(self) -> list[Run]:
+        """Return the runs of processes that are proven gone."""
+        return [
+            run
+            for owner in self._store.runs.owners()
+            if not self._store.machine.lives(parse_identity(owner))
+            for run in self._store.runs.list_driven_by(owner)
+            if run.id not in self._driven and not is_kept(self._store, run)
+        ]
+
+    def _is_elsewhere(self, owner: str) -> bool:
+        return self._store.machine.is_of_other_host(parse_identity(owner))
 
     def find_ready(self) -> list[Run]:
         """Return the kept runs that could continue at once and whose keepers are gone."""
@@ -187,8 +199,9 @@ class Abandoned:
 class Heartbeat:
     """Extends the leases of this process while its drives are busy with long calls."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, on_lost: Callable[[int], None] | None = None) -> None:
+        """Take `on_lost`, which is called with the run of each claim that was lost."""
+        self._store, self._on_lost = store, on_lost
         self._held: dict[int, Run] = {}
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -209,10 +222,20 @@ class Heartbeat:
         while not self._stopped.wait(_BEAT_SECONDS):
             with self._lock:
                 held = list(self._held.values())
-            for run in held:
-                # The drive's next write shows a lost claim or an error of the store.
-                with suppress(GateError):
-                    self._store.runs.extend(run, self._store.now() + LEASE)
+            # After an error of the store, the next beat tries again.
+            with suppress(GateError):
+                self._extend(held)
+
+    def _extend(self, held: list[Run]) -> None:
+        kept = self._store.runs.extend(held, self._store.now() + LEASE) if held else set()
+        for run in held:
+            if run.id not in kept and self._on_lost and self._is_lost(run):
+                self._on_lost(run.id)
+
+    def _is_lost(self, run: Run) -> bool:
+        """Return whether another process has the run; its drive may also have just ended."""
+        now = self._store.runs.get(run.id)
+        return self._held.get(run.id) == run and (now is None or now.claim != run.claim)
 
     def stop(self) -> None:
         self._stopped.set()
