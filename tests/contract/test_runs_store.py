@@ -81,6 +81,23 @@ def test_only_the_newest_claim_writes_a_step(store):
     assert not store.runs.change(RunChange(run._replace(id=99)), run._replace(id=99))
 
 
+@pytest.mark.proves("HOST-15")
+def test_texts_of_runs_have_no_nul_or_half_pair(store):
+    strange, kept = "a\0b\ud800\n", "a\ufffdb\ufffd\n"
+    run = add_run(store, reason=strange, error=strange, branch=strange)
+    assert (run.reason, run.error, run.branch) == (kept, kept, kept)
+    assert store.runs.get(run.id) == run
+    call = a_call(run, value={"x": strange}, snapshot=strange)._replace(label=strange)
+    turn = a_turn(run, words=strange)._replace(sent=strange)
+    after = run._replace(stopped_at=strange, agent=strange)
+    assert store.runs.change(RunChange(after, (call,), (turn,)), run)
+    found, (called,), (turned,) = (
+        store.runs.get(run.id), store.runs.calls(run.id), store.runs.turns(run.id)
+    )  # fmt: skip
+    assert (found.stopped_at, found.agent, called.label, called.snapshot) == (kept,) * 4
+    assert (turned.sent, turned.words, called.value) == (kept, kept, {"x": strange})
+
+
 @pytest.mark.proves("RUN-401")
 def test_write_of_calls_only_is_fenced_too(store):
     run = claim(store, add_run(store))

@@ -249,7 +249,7 @@ from gatebell.app.wiring import open_store
 from gatebell.file_protocol.folders import Helpers
 from gatebell.services.members import Membership
 os.makedirs("project/.helpers", 0o700)
-kept = [daemon.register("gate.db", "http://127.0.0.1:1"), Membership(open_store("gate.db"), "worker"), Helpers("project")]
+kept = [daemon.register("gate.db", "http://127.0.0.1:1"), Membership(open_store(os.path.abspath("gate.db")), "worker"), Helpers("project")]
 assert kept[2].hold()
 if not os.fork():
     print("there", flush=True)

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from gatebell.api.keywords import suggest_options
-from gatebell.app import wiring
+from gatebell.app import environment, wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.ask_options import read_options
 from gatebell.domain.asks.times import as_seconds
@@ -333,7 +333,8 @@ class Gate:
     def pending(self, project: str | None = None, limit: int = 100) -> list[Ask]:
         """Return the pending asks: most urgent first, then oldest."""
         apply_deadlines.sweep(self.store)
-        return self.store.asks.pending(limit, project)
+        key = environment.project_key(project) if project else ""
+        return self.store.asks.pending(limit, project, key)
 
     def caller(self) -> Caller:
         """Return who runs this program."""

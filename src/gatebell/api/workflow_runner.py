@@ -164,8 +164,9 @@ class WorkflowRun:
         watched = spec.in_place and spec.has_roles and spec.source
         seen = project_files.read_digests(project, spec.source) if watched else None
         request = RunRequest(
-            spec.flow, spec.source, self._digest, prompt, project, in_place=spec.in_place, seen=seen
-        )
+            spec.flow, spec.source, self._digest, prompt, project, in_place=spec.in_place, seen=seen,
+            project_key=environment.project_key(project),
+        )  # fmt: skip
         caller = wiring.caller(self.store, "python")
         workspace = runtime.workspace(self.store)
         run, place = manage_runs.start(self.store, workspace, request, caller, self._keeper)

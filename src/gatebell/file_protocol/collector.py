@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.app.environment import project_key
 from gatebell.domain.asks import file_questions
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.file_questions import (
@@ -253,6 +254,7 @@ class Collector:
             session=f"{SESSIONS}{question.name.agent}",
             tool_use_id=question.name.file,
             started_by=self._caller.principal,
+            project_key=project_key(self._helpers.project),
         )
 
     def _agent(self, name: Name) -> Caller:

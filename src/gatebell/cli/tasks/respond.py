@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import project_files, wiring
+from gatebell.app.environment import project_key
 from gatebell.cli.asks.values import build_other, parse_answer, warn_of_secret
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
@@ -281,7 +282,7 @@ def _list_waiting(store: Store, project: str) -> list[Waiting]:
     sweep(store)
     return [
         Waiting(ask, task)
-        for task in store.tasks.page(project, "awaiting", _MAX)
+        for task in store.tasks.page(project, "awaiting", _MAX, project_key(project))
         for ask in pending_asks(store, task)
     ]
 

@@ -51,6 +51,7 @@ class RunRequest(NamedTuple):
     """False: create it without starting; it waits for `gate resume`."""
     seen: Mapping[str, str] | None = None
     """The digests of the flow and its roles, if agents could edit them."""
+    project_key: str = ""
 
 
 def start(
@@ -80,6 +81,7 @@ def start(
         created_at=store.now(),
         state=RunState.STUCK,
         reason=_BEING_MADE,
+        project_key=request.project_key,
     )
     run = store.runs.add(new, [runs.build_started_event(new, caller, request.seen)], Carried())
     try:
@@ -231,6 +233,7 @@ def fork(
         reason=_BEING_MADE,
         parent=run.id,
         parent_path=path,
+        project_key=run.project_key,
     )
     made = store.runs.add(new, [runs.build_started_event(new, caller, seen)], carried)
     try:

@@ -3,7 +3,7 @@
 CREATE TABLE members (
     -- The kind and the identity of the process.
     id TEXT PRIMARY KEY,
-    kind TEXT NOT NULL CHECK (kind IN ('server', 'worker', 'sender')),
+    kind TEXT NOT NULL,
     process TEXT NOT NULL,
     url TEXT NOT NULL,
     joined_at TEXT NOT NULL,
