@@ -14,7 +14,7 @@ from gatebell.domain.asks.documents import task_document
 from gatebell.domain.asks.owners import describe_owner
 from gatebell.domain.audit.events import Event
 from gatebell.domain.enums import TaskState
-from gatebell.domain.runs import runs
+from gatebell.domain.runs import resumption, runs
 from gatebell.domain.runs.runs import Run
 from gatebell.domain.tasks import tasks
 from gatebell.domain.tasks.tasks import MOVES, Task
@@ -82,7 +82,7 @@ def test_however_a_run_lives_its_task_can_follow(steps):
             elif step == "stop":
                 run = runs.stop(run, ADA, "enough", NOW).run
             elif step == "resume":
-                run = runs.resume(run, [], [], ADA).run
+                run = resumption.resume(run, [], [], ADA).run
         except GateError:
             continue
         if change := tasks.follow(task, run, LATER):
