@@ -105,7 +105,7 @@ def ask_in(store, folder, session="s1"):
 
 
 @pytest.mark.proves("HOST-23")
-def test_inbox_of_a_project_has_the_asks_of_all_clones(tmp_path):
+def test_project_inbox_has_asks_of_all_clones(tmp_path):
     store = MemoryStore()
     one, two = make_clone(tmp_path / "one"), make_clone(tmp_path / "two")
     other = make_clone(tmp_path / "other", "h:other")
