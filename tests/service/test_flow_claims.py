@@ -185,7 +185,7 @@ def test_heartbeat_tells_of_each_lost_claim(house, monkeypatch):
     house.start(lambda _: "mine")
     stopped = claims.claim(house.store, house.run())
     lost = []
-    heart = Heartbeat(house.store, lost.append)
+    heart = Heartbeat(house.store, SimpleNamespace(lose=lost.append))
     heart.hold(kept)
     heart.hold(stopped)
     house.stop("from another host")

@@ -14,10 +14,12 @@ from tests.support.sessions import desk
 
 from gatebell import Gate, run
 from gatebell.adapters.system import hosts, processes
+from gatebell.api.flows import sleep
 from gatebell.app import runtime
 from gatebell.cli.runs.run_lines import status_lines
 from gatebell.domain.enums import ProcessState, RunState
 from gatebell.domain.runs.identities import Identity, parse_identity
+from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import RefusedError, UsageError
 from gatebell.services.asks import apply_deadlines, waiters
@@ -137,7 +139,8 @@ def test_running_run_of_other_host_is_not_taken(house, stranger, boot):
 
 @pytest.mark.proves("HOST-3")
 def test_own_host_takes_its_run_again(house, stranger, on_host):
-    house.start(lambda _: "mine")
+    with on_host():
+        house.start(lambda _: "mine")
     left = take_there(house, stranger._replace(start="1"))
     assert Abandoned(house.store).find() == []
     with on_host():
@@ -166,11 +169,45 @@ def test_two_hosts_share_one_file_without_stealing(real_house, on_host):
     assert try_on(HERE) == ["True", "0"], "its lease is over, and its own host may take it"
 
 
+@pytest.mark.proves("HOST-17")
+def test_ready_run_is_driven_where_its_folder_is(house, on_host):
+    with on_host():
+        ready = house.start(lambda _: "there")
+        assert ready.host == THERE and house.store.runs.ready(9) == [ready.id]
+    assert house.store.runs.ready(9) == [] and claims.claim(house.store, ready) is None
+    assert Keeper(house.store).keep(ready) is None
+    with pytest.raises(RefusedError, match=f"run {ready.id} is driven on host {THERE}"):
+        house.resume()
+    shown = "\n".join(status_lines(house.store, ready, house.store.now(), is_worked_at=False))
+    assert f"It goes on on host {THERE}" in shown and "gate resume" not in shown
+    house.stop("its host is lost")
+    moved = house.resume()
+    assert (moved.host, moved.result) == (HERE, "there")
+
+
+@pytest.mark.proves("HOST-17")
+def test_run_of_older_version_is_driven_anywhere(house, on_host):
+    old = house.store.runs.add(house.start(lambda _: "x")._replace(id=0, host=""), [], Carried())
+    with on_host():
+        assert house.store.runs.ready(9) == [old.id] and claims.claim(house.store, old)
+
+
+@pytest.mark.proves("HOST-17")
+def test_sleeping_run_wakes_on_its_host_only(house, on_host):
+    house.start(lambda _: sleep(60))
+    asleep = house.drive()
+    assert house.store.runs.next_ready_at() == asleep.ready_at
+    house.clock.advance(61)
+    with on_host():
+        assert house.store.runs.next_ready_at() is None and house.store.runs.ready(9) == []
+    assert house.store.runs.ready(9) == [asleep.id]
+
+
 @pytest.mark.proves("HOST-4")
 def test_kept_run_of_other_host_is_left_to_it(real_house, on_host):
     house = real_house
-    house.start(lambda _: "mine")
     with on_host():
+        house.start(lambda _: "mine")
         kept = Keeper(house.store).keep(house.run())
         assert kept and claims.is_kept(house.store, kept)
     # No lock of this host tells about it.

@@ -22,6 +22,11 @@ class Machine(Protocol):
         """The files by which the agents of runs signal."""
         ...
 
+    @property
+    def host(self) -> str:
+        """The name of this host."""
+        ...
+
     def me(self) -> Identity:
         """Return the identity of this process."""
         ...

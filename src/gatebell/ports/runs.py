@@ -38,7 +38,7 @@ class Runs(Protocol):
         ...
 
     def ready(self, limit: int) -> list[int]:
-        """Return runs that any driver should drive now, those that waited longest first."""
+        """Return runs that any driver of this host should drive now, longest waits first."""
         ...
 
     def list_kept(self) -> list[Run]:
@@ -46,7 +46,7 @@ class Runs(Protocol):
         ...
 
     def next_ready_at(self) -> datetime | None:
-        """Return when the next sleeping run wakes that no process keeps, or None."""
+        """Return when the next sleeping run of this host wakes that no process keeps, or None."""
         ...
 
     def of_task(self, task_id: str) -> list[Run]:

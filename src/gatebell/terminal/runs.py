@@ -205,6 +205,8 @@ def _format_ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) 
         lines = [*_list_expired(store, run), "The run is ready to go on."]
     if driver := driver_lines(store, run):
         return [*lines, *driver]
+    if run.host not in ("", store.machine.host):
+        return [*lines, f"It goes on on host {run.host}, which has its folder."]
     return lines if is_worked_at else [*lines, "", describe_idle_run(run.id)]
 
 

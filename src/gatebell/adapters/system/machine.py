@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.system import processes
+from gatebell.adapters.system.hosts import this_host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +35,10 @@ class LocalMachine:
         from gatebell.adapters.files.signal_files import LocalSignalFiles
 
         return LocalSignalFiles()
+
+    @property
+    def host(self) -> str:
+        return this_host()
 
     def me(self) -> Identity:
         return processes.me()

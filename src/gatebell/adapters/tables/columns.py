@@ -188,7 +188,7 @@ TABLES = {
             "priority"
         ),
         apart=dict.fromkeys(("agent", "ready_at", "waiting_since", "changed_at"), _NEXT)
-        | dict.fromkeys(("claim", "owner", "lease_until", "crash_count"), _LEASE),
+        | dict.fromkeys(("claim", "owner", "lease_until", "crash_count", "host"), _LEASE),
         subject="'run:' || id",
         partly=dict.fromkeys(("state", "reason", "stopped_at"), _MOVES),
         partly_when=Among("state", RunState.COMPLETED, RunState.STUCK, RunState.FAILED),

@@ -65,14 +65,18 @@ class StoredRuns:
         return self._runs("active_runs" if active else "newest_runs", limit)
 
     def ready(self, limit: int) -> list[int]:
-        rows = self._db.rows("ready_runs", (iso(self._store.now()), limit))
+        rows = self._db.rows("ready_runs", (iso(self._store.now()), limit, self._host))
         return [number for number, *_ in rows]
+
+    @property
+    def _host(self) -> str:
+        return self._store.machine.host
 
     def list_kept(self) -> list[Run]:
         return self._runs("kept_runs", iso(self._store.now()))
 
     def next_ready_at(self) -> datetime | None:
-        return as_time(self._db.rows("next_ready_at")[0][0])
+        return as_time(self._db.rows("next_ready_at", (self._host,))[0][0])
 
     def running(self, late_before: datetime) -> list[Run]:
         return self._runs("late_runs", iso(late_before))

@@ -2,12 +2,13 @@
 INSERT INTO runs (
     flow, source, source_digest, prompt, project, started_by, created_at, folder, root, branch, base,
     state, reason, error, result, agent, stopped_at, ready_at, waiting_since, ended_at, parent,
-    parent_path, claim, owner, lease_until, crash_count, task, priority, project_key, changed_at
+    parent_path, claim, owner, lease_until, crash_count, task, priority, project_key, host,
+    changed_at
 ) VALUES (
     :flow, :source, :source_digest, :prompt, :project, :started_by, :created_at, :folder, :root,
     :branch, :base, :state, :reason, :error, :result, :agent, :stopped_at, :ready_at, :waiting_since,
     :ended_at, :parent, :parent_path, :claim, :owner, :lease_until, :crash_count, :task, :priority,
-    :project_key, :changed_at
+    :project_key, :host, :changed_at
 ) RETURNING id;
 
 -- name: change_run
@@ -17,7 +18,7 @@ UPDATE runs SET
     base = :base, state = :state, reason = :reason, error = :error, result = :result,
     agent = :agent, stopped_at = :stopped_at, ready_at = :ready_at, waiting_since = :waiting_since,
     ended_at = :ended_at, claim = :claim, owner = :owner, lease_until = :lease_until,
-    crash_count = :crash_count
+    crash_count = :crash_count, host = :host
 WHERE id = :id AND claim = :expected_claim AND state = :expected_state;
 
 -- name: extend_lease
@@ -41,12 +42,15 @@ SELECT * FROM runs WHERE state IN ('ready', 'running', 'waiting_human') ORDER BY
 
 -- name: ready_runs
 -- Runs without a time come first. A run may also wait for people and for a time at once.
-SELECT id, ready_at, priority FROM runs WHERE state = 'ready' AND ready_at IS NULL AND owner = ''
+SELECT id, ready_at, priority FROM runs
+WHERE state = 'ready' AND ready_at IS NULL AND owner = '' AND host IN ('', ?3)
 UNION ALL
-SELECT id, ready_at, priority FROM runs WHERE state = 'ready' AND ready_at <= ?1 AND owner = ''
+SELECT id, ready_at, priority FROM runs
+WHERE state = 'ready' AND ready_at <= ?1 AND owner = '' AND host IN ('', ?3)
 UNION ALL
 SELECT id, ready_at, priority FROM runs
 WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1 AND owner = ''
+    AND host IN ('', ?3)
 ORDER BY ready_at NULLS FIRST, priority, id LIMIT ?2;
 
 -- name: kept_runs
@@ -61,10 +65,10 @@ WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1 AND ow
 -- name: next_ready_at
 SELECT min(at) FROM (
     SELECT min(ready_at) AS at FROM runs
-    WHERE state = 'ready' AND ready_at IS NOT NULL AND owner = ''
+    WHERE state = 'ready' AND ready_at IS NOT NULL AND owner = '' AND host IN ('', ?1)
     UNION ALL
     SELECT min(ready_at) FROM runs
-    WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND owner = ''
+    WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND owner = '' AND host IN ('', ?1)
 ) AS found;
 
 -- name: late_runs

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Notice
     from gatebell.domain.audit.events import Event
     from gatebell.ports.clock import Clock
+    from gatebell.ports.machine import Machine
 
 
 class TableStore:
@@ -106,6 +107,10 @@ class TableStore:
 
     def monotonic(self) -> float:
         return self._clock.monotonic()
+
+    @property
+    def machine(self) -> Machine:
+        raise NotImplementedError
 
     def transaction(self) -> AbstractContextManager[str]:
         """Return a transaction that rings the bell after its commit; its value is its time."""

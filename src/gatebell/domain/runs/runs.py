@@ -74,6 +74,8 @@ class Run(NamedTuple):
     """Of several ready runs, the smallest number goes first."""
     project_key: str = ""
     """The project on every host; empty in runs of older versions."""
+    host: str = ""
+    """The host that has its folder, and drives it; empty in runs of older versions."""
 
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gatebell.domain.enums import RunState
 from gatebell.domain.runs import runs
@@ -14,7 +14,7 @@ from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import GateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Container
     from datetime import datetime
 
     from gatebell.domain.runs.runs import Run
@@ -48,6 +48,9 @@ def is_due(run: Run, now: datetime) -> bool:
 
 
 def _is_free(store: Store, run: Run, keeper: Keeper | None) -> bool:
+    if run.host not in ("", store.machine.host):
+        # Its folder is there.
+        return False
     if run.is_kept:
         return bool(keeper and keeper.has(run)) or not is_kept(store, run)
     if run.state != RunState.RUNNING:
@@ -196,12 +199,20 @@ class Abandoned:
         return [run for run in self._store.runs.list_kept() if not is_kept(self._store, run)]
 
 
+class Losing(Protocol):
+    """Drives runs, and can lose them to another process."""
+
+    def lose(self, run_id: int) -> None:
+        """End the work on a run whose claim was lost."""
+        ...
+
+
 class Heartbeat:
     """Extends the leases of this process while its drives are busy with long calls."""
 
-    def __init__(self, store: Store, on_lost: Callable[[int], None] | None = None) -> None:
-        """Take `on_lost`, which is called with the run of each claim that was lost."""
-        self._store, self._on_lost = store, on_lost
+    def __init__(self, store: Store, driver: Losing | None = None) -> None:
+        """Take the driver, which is told about each lost claim."""
+        self._store, self._driver = store, driver
         self._held: dict[int, Run] = {}
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -229,8 +240,8 @@ class Heartbeat:
     def _extend(self, held: list[Run]) -> None:
         kept = self._store.runs.extend(held, self._store.now() + LEASE) if held else set()
         for run in held:
-            if run.id not in kept and self._on_lost and self._is_lost(run):
-                self._on_lost(run.id)
+            if run.id not in kept and self._driver and self._is_lost(run):
+                self._driver.lose(run.id)
 
     def _is_lost(self, run: Run) -> bool:
         """Return whether another process has the run; its drive may also have just ended."""

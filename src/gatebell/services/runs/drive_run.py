@@ -46,7 +46,7 @@ class Driver:
 
     def __init__(self, store: Store, needs: RunDependencies) -> None:
         self._store, self._needs = store, needs
-        self._heartbeat = Heartbeat(store, self._lose)
+        self._heartbeat = Heartbeat(store, self)
         self._drives: dict[int, Drive] = {}
         self._closing = False
 
@@ -172,7 +172,7 @@ class Driver:
             self._end_work(drive)
         self._heartbeat.stop()
 
-    def _lose(self, run_id: int) -> None:
+    def lose(self, run_id: int) -> None:
         """End the agents of a run that was stopped, or taken, from another host."""
         if drive := self._drives.get(run_id):
             self._end_work(drive)

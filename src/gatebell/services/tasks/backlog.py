@@ -223,6 +223,7 @@ def take_up(store: Store, project: str, digest: str, key: str = "") -> Run | Non
             task=task.id,
             priority=task.priority,
             project_key=task.project_key,
+            host=store.machine.host,
         )
         content = {"flow": run.flow, "task": task.id, "source": digest}
         told = runs.event(EventKind.RUN_STARTED, run, runs.DRIVER, **content)

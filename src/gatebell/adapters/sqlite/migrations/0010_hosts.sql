@@ -17,6 +17,9 @@ ALTER TABLE tasks ADD COLUMN project_key TEXT NOT NULL DEFAULT '';
 ALTER TABLE rules ADD COLUMN project_key TEXT NOT NULL DEFAULT '';
 CREATE INDEX tasks_of_key ON tasks (project_key, project) WHERE project_key <> '';
 
+-- A run is driven on the host that has its folder. Runs of older versions have none.
+ALTER TABLE runs ADD COLUMN host TEXT NOT NULL DEFAULT '';
+
 -- When it changed in a way that people see; steps and leases do not count.
 ALTER TABLE runs ADD COLUMN changed_at TEXT NOT NULL DEFAULT '';
 CREATE INDEX runs_changed ON runs (changed_at) WHERE changed_at <> '';
