@@ -87,7 +87,7 @@ def test_texts_of_runs_have_no_nul_or_half_pair(store):
     run = add_run(store, reason=strange, error=strange, branch=strange)
     assert (run.reason, run.error, run.branch) == (kept, kept, kept)
     assert store.runs.get(run.id) == run
-    call = a_call(run, value={"x": strange}, snapshot=strange)._replace(label=strange)
+    call = a_call(run, value=strange, snapshot=strange)._replace(label=strange)
     turn = a_turn(run, words=strange)._replace(sent=strange)
     after = run._replace(stopped_at=strange, agent=strange)
     assert store.runs.change(RunChange(after, (call,), (turn,)), run)
@@ -95,7 +95,7 @@ def test_texts_of_runs_have_no_nul_or_half_pair(store):
         store.runs.get(run.id), store.runs.calls(run.id), store.runs.turns(run.id)
     )  # fmt: skip
     assert (found.stopped_at, found.agent, called.label, called.snapshot) == (kept,) * 4
-    assert (turned.sent, turned.words, called.value) == (kept, kept, {"x": strange})
+    assert (turned.sent, turned.words, called.value) == (kept, kept, strange)
 
 
 @pytest.mark.proves("RUN-401")

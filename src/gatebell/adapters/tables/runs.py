@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from gatebell.domain.audit.events import Event
 
 _Record = TypeVar("_Record", Run, FlowCall, Turn)
+# As JSON, any text can be kept.
+_JSON = ("result", "value", "signal", "offered")
 _TIMES_OF_RUN = ("created_at", "ready_at", "waiting_since", "ended_at", "lease_until")
 
 
@@ -197,7 +199,7 @@ def _make_storable(record: _Record) -> _Record:
     texts: dict[str, Any] = {
         name: storable(text)
         for name, text in record._asdict().items()
-        if isinstance(text, str) and not text.isprintable()
+        if isinstance(text, str) and name not in _JSON and not text.isprintable()
     }
     return record._replace(**texts) if texts else record
 
