@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from tests.support.people import a_person
@@ -86,6 +87,9 @@ def test_member_of_other_host_counts_while_it_beats():
     store = MemoryStore()
     member = on_other_host(store)
     assert members.has_worker(store)
+    run = SimpleNamespace(host="ci-7")
+    assert members.has_worker(store, run)
+    assert not members.has_worker(store, SimpleNamespace(host="laptop")), "its folder is elsewhere"
     store.clock.advance(29)
     assert members.has_worker(store)
     store.clock.advance(1)

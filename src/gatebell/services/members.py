@@ -16,6 +16,7 @@ from gatebell.domain.runs.identities import parse_identity
 from gatebell.errors import GateError
 
 if TYPE_CHECKING:
+    from gatebell.domain.runs.runs import Run
     from gatebell.ports.store import Store
 
 
@@ -24,10 +25,15 @@ def list_living(store: Store) -> list[Member]:
     return [member for member in store.members.all() if _lives(store, member)]
 
 
-def has_worker(store: Store) -> bool:
-    """Return whether a living worker drives the store's runs as they become ready."""
-    workers = (one for one in store.members.all() if one.kind == MemberKind.WORKER)
-    return any(_lives(store, one) for one in workers)
+def has_worker(store: Store, run: Run | None = None) -> bool:
+    """Return whether a living worker drives runs as they become ready: this one, if one is given."""
+    hosts = ("", run.host) if run and run.host else ()
+    return any(
+        _lives(store, one)
+        for one in store.members.all()
+        if one.kind == MemberKind.WORKER
+        and (not hosts or parse_identity(one.process).host in hosts)
+    )
 
 
 def _lives(store: Store, member: Member) -> bool:

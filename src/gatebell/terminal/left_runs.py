@@ -39,7 +39,7 @@ def is_driven(store: Store, run: Run) -> bool:
         run.state == RunState.RUNNING and store.machine.lives(parse_identity(run.owner))
     ):
         return True
-    if members.has_worker(store) or is_kept(store, run):
+    if members.has_worker(store, run) or is_kept(store, run):
         return True
     # The run may have ended between the two reads.
     now = store.runs.get(run.id)

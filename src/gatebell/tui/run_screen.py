@@ -67,7 +67,7 @@ class RunScreen(Following):
     def look(self) -> None:
         store = self.tui_context.store
         run, now = manage_runs.get(store, self._number), store.now()
-        driven = members.has_worker(store)
+        driven = members.has_worker(store, run)
         lines = run_rows.run_lines(store, run, now, self.room, driven=driven)
         # As a Text: a str would be read as markup.
         self._state.border_title = Text(f"Run {run.id}: {inert_line(about(store, run), 60)}")

@@ -38,7 +38,7 @@ def show_calls(store: Store, args: argparse.Namespace) -> int:
     if args.json:
         print_json(build_document(store, run) | {"calls": [call_document(call) for call in calls]})
         return 0
-    lines = status_lines(store, run, store.now(), members.has_worker(store))
+    lines = status_lines(store, run, store.now(), members.has_worker(store, run))
     listed = ["", "Calls", *call_lines(store, calls)] if calls else []
     print("\n".join([*lines, *([where_line(run)] if run.folder else []), *listed]))
     if calls:

@@ -34,7 +34,9 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     workspace = runtime.workspace(store)
     ended = [one for one in store.runs.newest(_MAX_RUNS) if one.has_ended and one.branch]
-    found = [one for one in reversed(ended) if os.path.isdir(one.root)]
+    # The same path on another host is another folder.
+    here = [one for one in reversed(ended) if one.host in ("", store.machine.host)]
+    found = [one for one in here if os.path.isdir(one.root)]
     folders = _list_settled_folders(store)
     if not found and not folders:
         print("Nothing to clean: no ended run has its own folder.")

@@ -53,7 +53,7 @@ def _leave(store: Store, run: Run, as_json: bool) -> int:
         print(f"Run {run.id} waits for a person: gate status {run.id}")
     elif words := describe_other_driver(store, run):
         print(f"{words[0].upper()}{words[1:]}: gate watch {run.id}")
-    elif run.state == RunState.RUNNING or members.has_worker(store):
+    elif run.state == RunState.RUNNING or members.has_worker(store, run):
         print(f"Run {run.id} goes on in the background: gate watch {run.id}")
     else:
         print(f"Run {run.id} is ready.")
@@ -175,6 +175,6 @@ def describe_interrupt(store: Store, number: int) -> str:
     if words := describe_other_driver(store, run):
         return f"Run {number} stays waiting: {words}"
     waits = f"Run {number} stays waiting. Once it is answered"
-    if members.has_worker(store):
+    if members.has_worker(store, run):
         return f"{waits} it goes on in the background: gate watch {number}"
     return f"{waits} it goes on with: gate resume {number} (or gate up)"

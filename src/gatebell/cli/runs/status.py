@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(run_lines.build_document(store, found))
         return 0
     now, calls = store.now(), store.runs.calls(found.id)
-    is_worked_at = members.has_worker(store)
+    is_worked_at = members.has_worker(store, found)
     lines = run_lines.status_lines(store, found, now, is_worked_at)
     if calls:
         lines += ["", "Calls", *run_lines.call_lines(store, calls, _MAX_CALLS)]

@@ -72,7 +72,7 @@ def _follow(store: Store, number: int, view: LiveView) -> None:
 
 def _is_left(store: Store, run: Run) -> bool:
     """Return whether a run is ready and no process will drive it."""
-    if members.has_worker(store):
+    if members.has_worker(store, run):
         return False
     is_running = run.state == RunState.RUNNING
     gone = is_running and not store.machine.lives(parse_identity(run.owner))

@@ -99,7 +99,7 @@ def _page(
         "prompt": timeline.prompt(run),
         "asks": timeline.list_waiting(store, run),
         "working": timeline.working(store, run),
-        "driven": members.has_worker(store) or is_kept(store, run),
+        "driven": members.has_worker(store, run) or is_kept(store, run),
         "result": timeline.result(run),
         "error": timeline.last_words(run.error),
         "timeline": timeline.timeline(store, run, at),
