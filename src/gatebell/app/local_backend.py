@@ -40,7 +40,7 @@ class LocalBackend:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.name = store.path
+        self.name = store.name
 
     @property
     def store(self) -> Store:
@@ -101,9 +101,9 @@ class LocalBackend:
     def look_up(self, abbreviation: str) -> Ask:
         return apply_deadlines.fall_due(self._store, create_ask.look_up(self._store, abbreviation))
 
-    def pending(self, limit: int, project: str | None = None) -> list[Ask]:
+    def pending(self, limit: int, project: str | None = None, key: str = "") -> list[Ask]:
         apply_deadlines.sweep(self._store)
-        return self._store.asks.pending(limit, project)
+        return self._store.asks.pending(limit, project, key)
 
     def settled(self, limit: int, search: str = "") -> list[Ask]:
         apply_deadlines.sweep(self._store)
@@ -160,10 +160,12 @@ class LocalBackend:
 
         return manage_rules.grants(self._store)
 
-    def add_gate(self, caller: Caller, kind: RuleKind, project: str, pattern: str) -> Rule:
+    def add_gate(
+        self, caller: Caller, kind: RuleKind, project: str, pattern: str, key: str = ""
+    ) -> Rule:
         from gatebell.services.permissions import manage_rules
 
-        return manage_rules.add(self._store, caller, kind, project, pattern)
+        return manage_rules.add(self._store, caller, kind, project, pattern, key)
 
     def end_gate(self, caller: Caller, named: str) -> Rule:
         from gatebell.services.permissions import manage_rules

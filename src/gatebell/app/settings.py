@@ -40,6 +40,7 @@ __all__ = [
     "data_folder",
     "dialog",
     "inbox_url",
+    "local_path",
     "models",
     "read_settings",
     "routes",
@@ -100,6 +101,11 @@ def server(environ: Mapping[str, str]) -> str:
 def ca_file(environ: Mapping[str, str]) -> str:
     """Return the file with the certificates that the server's certificate is checked with, or ""."""
     return read_settings(environ)["ca"].text
+
+
+def local_path(environ: Mapping[str, str]) -> str:
+    """Return the beginning of the paths of this host's files for the store of the settings."""
+    return store_path(environ)
 
 
 def agent_wait_seconds(environ: Mapping[str, str]) -> float:

@@ -91,8 +91,8 @@ class Looking(Protocol):
         """Return the ask whose id starts so, or the only pending one of a task or run."""
         ...
 
-    def pending(self, limit: int, project: str | None = None) -> list[Ask]:
-        """Return the pending asks: most urgent first, then oldest."""
+    def pending(self, limit: int, project: str | None = None, key: str = "") -> list[Ask]:
+        """Return the pending asks: most urgent first, then oldest; `key`: that of the project."""
         ...
 
     def settled(self, limit: int, search: str = "") -> list[Ask]:
@@ -159,8 +159,10 @@ class Answering(Protocol):
         """Return the grants in force."""
         ...
 
-    def add_gate(self, caller: Caller, kind: RuleKind, project: str, pattern: str) -> Rule:
-        """Add a gate or a denial."""
+    def add_gate(
+        self, caller: Caller, kind: RuleKind, project: str, pattern: str, key: str = ""
+    ) -> Rule:
+        """Add a gate or a denial; `key`: that of its project."""
         ...
 
     def end_gate(self, caller: Caller, named: str) -> Rule:

@@ -60,6 +60,7 @@ API = (
             ("session", c.SESSION, "only the pending asks of this session of your token"),
             ("status", {"enum": ["pending", "settled"]}, "pending (the default) or settled asks"),
             ("project", s.TEXT, "only asks of this project"),
+            ("project_key", s.TEXT, "the key of that project, for its asks on other machines"),
             ("search", s.TEXT, "settled asks with this text in the question, note or id"),
             _LIMIT,
         ),

@@ -195,8 +195,9 @@ class RemoteBackend:
     def look_up(self, abbreviation: str) -> Ask:
         return self.read(self._http.send("GET", f"/api/asks/{quote(abbreviation)}?by=beginning"))
 
-    def pending(self, limit: int, project: str | None = None) -> list[Ask]:
+    def pending(self, limit: int, project: str | None = None, key: str = "") -> list[Ask]:
         where = "" if project is None else f"&project={quote(project)}"
+        where += f"&project_key={quote(key)}" if key else ""
         found = self._http.send("GET", f"/api/asks?limit={min(limit, 1000)}{where}")
         return [self.read(one) for one in found]
 
@@ -304,8 +305,10 @@ class RemoteBackend:
     def _rules(self, which: str) -> list[Rule]:
         return [read_rule(one) for one in self._http.send("GET", f"/api/rules?which={which}")]
 
-    def add_gate(self, caller: Caller, kind: RuleKind, project: str, pattern: str) -> Rule:
-        body = {"kind": kind, "project": project, "pattern": pattern}
+    def add_gate(
+        self, caller: Caller, kind: RuleKind, project: str, pattern: str, key: str = ""
+    ) -> Rule:
+        body = {"kind": kind, "project": project, "pattern": pattern, "project_key": key}
         return read_rule(self._http.send("POST", "/api/rules", body, via=caller.via, again=False))
 
     def end_gate(self, caller: Caller, named: str) -> Rule:
@@ -377,7 +380,7 @@ def session_name(origin: Origin) -> str:
 
 def build_origin(origin: Origin) -> dict[str, Any]:
     """Return the place of an agent for a request."""
-    names = ("project", "cwd", "agent", "tool_use_id")
+    names = ("project", "project_key", "cwd", "agent", "tool_use_id")
     told = {name: getattr(origin, name) for name in names} | {"session": session_name(origin)}
     return {name: text for name, text in told.items() if text}
 

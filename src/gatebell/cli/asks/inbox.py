@@ -7,7 +7,7 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gatebell.app.environment import project
+from gatebell.app.environment import project, project_key
 from gatebell.cli.asks.values import parse_count
 from gatebell.cli.identity import add_identity, open_backend
 from gatebell.cli.screen import add_colour, inbox_lines, make_document, print_json, short
@@ -43,7 +43,8 @@ def run(args: argparse.Namespace) -> int:
     # A wrong token is refused even though the list does not depend on it.
     backend, who = open_backend(args)
     where = None if args.project is None else _find_project(backend, args.project)
-    asks = backend.pending(args.limit + 1, where)
+    key = project_key(where) if where else ""
+    asks = backend.pending(args.limit + 1, where, key)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
         print_json([make_document(backend, ask) for ask in asks])
@@ -100,7 +101,10 @@ def _answer_all(
 
     seen: set[str] = set()
     try:
-        while left := [a for a in backend.pending(args.limit, project) if a.id not in seen]:
+        key = project_key(project) if project else ""
+        while left := [
+            ask for ask in backend.pending(args.limit, project, key) if ask.id not in seen
+        ]:
             seen.add(left[0].id)
             print(f"\n{add_colour(f'{len(seen)} of {len(seen) + len(left) - 1}', 'dim')}")
             prompt_for(backend, who, left[0])

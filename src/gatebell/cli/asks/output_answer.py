@@ -76,7 +76,7 @@ def build_handing(args: argparse.Namespace, token: str, secret: bool) -> Handing
 
 def _build_token_path(ask_id: str) -> str:
     if not settings.server(os.environ):
-        return f"{settings.store_path(os.environ)}-{ask_id}.token"
+        return f"{settings.local_path(os.environ)}-{ask_id}.token"
     folder = settings.data_folder(os.environ)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     return os.path.join(folder, f"{ask_id}.token")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gatebell.app.environment import project
+from gatebell.app.environment import project, project_key
 from gatebell.cli.identity import add_identity, open_backend
 from gatebell.cli.screen import print_json, short
 from gatebell.domain.enums import RuleKind
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if args.project is not None and not os.path.isdir(args.project):
         raise UsageError(f"{args.project} is not a folder; name one that exists")
     where = "" if args.project is None else project(os.path.abspath(args.project))
-    rule = backend.add_gate(who, _KINDS[args.verb], where, args.what)
+    rule = backend.add_gate(who, _KINDS[args.verb], where, args.what, project_key(where))
     print(f"Recorded as {rule.id}. Run gate install again to update the hosts.")
     return 0
 

@@ -11,6 +11,7 @@ SESSION = {"type": "string", "maxLength": 200, "pattern": "^[^/]*$"}
 _PATH = {"type": "string", "maxLength": 4000}
 _PLACE = {
     "project": _PATH,
+    "project_key": _PATH,
     "cwd": _PATH,
     "agent": {"type": "string", "maxLength": 200},
     "session": SESSION,
@@ -57,7 +58,9 @@ RUN_SIGNAL = thing(
 )
 HEARD = thing({"messages": {"type": "integer", "minimum": 0, "maximum": 1_000_000}})
 RULE = thing(
-    {"kind": {"enum": [RuleKind.ASK.value, RuleKind.DENY.value]}, "pattern": WORDS}, project=_PATH
+    {"kind": {"enum": [RuleKind.ASK.value, RuleKind.DENY.value]}, "pattern": WORDS},
+    project=_PATH,
+    project_key=_PATH,
 )
 
 _PERMISSION_GIVEN = {"type": ["object", "null"], "required": ["allow", "message", "input"]}

@@ -86,7 +86,12 @@ def add_rule(web_request: WebRequest) -> Response:
     """Add a gate or a denial."""
     body, kind = web_request.body, RuleKind(web_request.body["kind"])
     rule = manage_rules.add(
-        web_request.store, web_request.caller, kind, body.get("project", ""), body["pattern"]
+        web_request.store,
+        web_request.caller,
+        kind,
+        body.get("project", ""),
+        body["pattern"],
+        body.get("project_key", ""),
     )
     return JSONResponse(_document(rule), 201)
 

@@ -58,7 +58,9 @@ def list_asks(web_request: WebRequest) -> Response:
     elif "read" not in web_request.who.scopes:
         raise Problem(403, "this needs the scope read, or the session of your own asks")
     elif query.get("status", AskStatus.PENDING) == AskStatus.PENDING:
-        found = web_request.store.asks.pending(limit, query.get("project"))
+        found = web_request.store.asks.pending(
+            limit, query.get("project"), query.get("project_key", "")
+        )
     else:
         found = web_request.store.asks.list_settled(limit, query.get("search", ""))
     return JSONResponse([make_ask_document(web_request.store, ask) for ask in found])
@@ -74,6 +76,7 @@ def open_ask(web_request: WebRequest) -> Response:
     session = web_request.session(given.pop("session", ""))
     origin = Origin(
         project=given.pop("project", ""),
+        project_key=given.pop("project_key", ""),
         cwd=given.pop("cwd", ""),
         agent=given.pop("agent", "") or web_request.who.person,
         session=session,

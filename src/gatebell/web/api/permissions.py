@@ -125,6 +125,7 @@ def build_origin(web_request: WebRequest) -> Origin:
     body, who = web_request.body, web_request.who.person
     return Origin(
         project=body.get("project", ""),
+        project_key=body.get("project_key", ""),
         cwd=body.get("cwd", ""),
         agent=body.get("agent", "") or who,
         session=web_request.session(body.get("session", "")),

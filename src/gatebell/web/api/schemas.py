@@ -75,6 +75,7 @@ REQUEST = thing(
     agent={"type": "string", "maxLength": 200},
     session={"type": "string", "maxLength": 200, "pattern": "^[^/]*$"},
     project={"type": "string", "maxLength": 4000},
+    project_key={"type": "string", "maxLength": 4000},
     cwd={"type": "string", "maxLength": 4000},
     tool_use_id={"type": "string", "maxLength": 200},
     owner={"type": "string", "pattern": "^task:[A-Za-z0-9._-]{1,100}$"},
