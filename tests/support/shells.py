@@ -15,7 +15,6 @@ from gatebell.services.people import manage_people
 from tests.support.gate_forks import FORKS
 from tests.support.people import a_person
 
-
 THROUGH_SERVER = os.environ.get("GATE_TESTS_THROUGH") == "server"
 """`make server` runs tests of faces a second time, with a server between them and the store."""
 

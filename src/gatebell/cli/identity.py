@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 
+_NO_TOKEN = "no token was given; set GATE_TOKEN, use --token-file F, or type it"
+
+
 def add_identity(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as",
@@ -37,6 +40,9 @@ def caller(store: Store, args: argparse.Namespace) -> Caller:
 def open_backend(args: argparse.Namespace) -> tuple[Backend, Caller]:
     """Return the side that keeps the asks, and the caller of this command, as `caller` does."""
     token = _read_token(args)
+    if args.token_file and not token:
+        # Not the token of the environment, which may belong to another person.
+        raise RefusedError(_NO_TOKEN)
     backend = wiring.open_backend(token)
     who = backend.caller("cli", token, args.as_name)
     _must_be_proven(who, args)
@@ -45,7 +51,7 @@ def open_backend(args: argparse.Namespace) -> tuple[Backend, Caller]:
 
 def _must_be_proven(who: Caller, args: argparse.Namespace) -> None:
     if (args.as_name or args.token_file) and not who.verified:
-        raise RefusedError("no token was given; set GATE_TOKEN, use --token-file F, or type it")
+        raise RefusedError(_NO_TOKEN)
 
 
 def must_be_known_beyond(store: Store, who: Caller, deed: str) -> None:
