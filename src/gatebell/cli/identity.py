@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 
-_NO_TOKEN = "no token was given; set GATE_TOKEN, use --token-file F, or type it"
+_NOT_PROVEN = "no token was given; set GATE_TOKEN, use --token-file F, or type it"
 
 
 def add_identity(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def open_backend(args: argparse.Namespace) -> tuple[Backend, Caller]:
     token = _read_token(args)
     if args.token_file and not token:
         # Not the token of the environment, which may belong to another person.
-        raise RefusedError(_NO_TOKEN)
+        raise RefusedError(_NOT_PROVEN)
     backend = wiring.open_backend(token)
     who = backend.caller("cli", token, args.as_name)
     _must_be_proven(who, args)
@@ -51,7 +51,7 @@ def open_backend(args: argparse.Namespace) -> tuple[Backend, Caller]:
 
 def _must_be_proven(who: Caller, args: argparse.Namespace) -> None:
     if (args.as_name or args.token_file) and not who.verified:
-        raise RefusedError(_NO_TOKEN)
+        raise RefusedError(_NOT_PROVEN)
 
 
 def must_be_known_beyond(store: Store, who: Caller, deed: str) -> None:
