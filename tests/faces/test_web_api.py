@@ -347,7 +347,7 @@ def test_token_revoked_during_its_wait_learns_nothing(inbox):
         path = f"/api/asks/{ask.id}/wait?seconds=30"
         waiting = threading.Thread(target=lambda: got.append(server.get(path)))
         waiting.start()
-        eventually(lambda: ask.id in inbox.desk.hub._waits)
+        eventually(lambda: ask.id in inbox.desk.hub.waits)
         manage_people.remove(inbox.store, a_person(), "ada")
         inbox.answer(ask, "this one")
         waiting.join(20)

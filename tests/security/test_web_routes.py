@@ -263,7 +263,7 @@ def test_table_and_routes_match(house):
     assert ours == {row: set(needs.split()) for row, (needs, *_) in TABLE.items()}
     served = {
         f"{method} {route.path}"
-        for route in house.app._app.routes
+        for route in house.app._app._app.routes
         for method in (getattr(route, "methods", None) or {"GET"}) - {"HEAD"}
     }
     assert served == TABLE.keys() | {"GET /static"}

@@ -12,6 +12,7 @@ from gatebell.web.context import Row
 from gatebell.web.people import login, people
 from gatebell.web.runs import run_pages
 from gatebell.web.tasks import task_pages
+from gatebell.web.waits import parse_wait
 
 READ, ANSWER, ASK, ADMIN = ("read",), ("answer",), ("ask",), ("admin",)
 READ_OR_ASK = ("read", "ask")
@@ -65,12 +66,13 @@ API = (
     Row("POST", "/api/asks", endpoints.open_ask, ASK, "Ask", s.REQUEST, gives=(201, s.OPENED_GIVEN)),
     Row("GET", "/api/asks/{id}", endpoints.show_ask, READ_OR_ASK, "Show one ask", gives=(200, s.ASK_GIVEN)),
     Row(
-        "GET", "/api/asks/{id}/wait", endpoints.wait, READ_OR_ASK, "Wait until it is settled",
+        "GET", "/api/asks/{id}/wait", parse_wait, READ_OR_ASK, "Wait until it is settled",
         query=(
-            _number("seconds", 0, 60, "how long at most (30)"),
+            _number("seconds", 0, 300, "how long at most (30)"),
             ("hears", {"enum": ["true", "false"]}, "come back also when a person asked back"),
         ),
         gives=(200, s.thing({"ask": s.ASK_GIVEN, "asked_back": s.TEXT})),
+        waits=True,
     ),
     Row("POST", "/api/asks/{id}/take", endpoints.take, ASK, "Take the answer", s.TAKING, gives=(200, s.ASK_GIVEN)),
     Row("GET", "/api/asks/{id}/answers", endpoints.list_answers, READ, "List all answers, with refused ones", gives=(200, s.ANSWERS_GIVEN)),

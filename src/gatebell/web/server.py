@@ -35,6 +35,12 @@ class LimitedConnection(H11Protocol):
     real clients are complete within milliseconds, so endless requests keep no client out.
     """
 
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.on_lost: Callable[[], None] | None = None
+        # A waiting request has no task that listens for the end of its connection.
+        self.app_state = {**self.app_state, "connection": self}
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         # Narrower than uvicorn's own signature, as in its own code.
         super().connection_made(transport)
@@ -46,6 +52,9 @@ class LimitedConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._check.cancel()
         super().connection_lost(exc)
+        self.app_state = {}
+        if self.on_lost:
+            self.on_lost()
 
     def on_response_complete(self) -> None:
         self.waits_since = self.loop.time()
