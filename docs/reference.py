@@ -165,6 +165,7 @@ def http_page() -> str:
             "| `answer` | answer asks; stop and resume runs |",
             "| `read` | read asks, runs, tasks and events |",
             "| `admin` | manage people and tokens |",
+            "| `metrics` | see the figures of the server ([operating.md](operating.md)) |",
             "",
             "Asks, runs and tasks have the fields of [json.md](json.md). If no process waits for an ask any",
             "more, `asker_gone` is true, in the reply to an answer too.",

@@ -154,7 +154,7 @@ def test_second_request_that_never_ends_is_cut_off(server, monkeypatch):
 @pytest.mark.proves("WEB-95")
 @pytest.mark.parametrize("begin", [UNENDED_HEADERS, UNENDED_BODY])
 def test_endless_requests_keep_no_person_out(server, monkeypatch, begin):
-    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 20)
+    monkeypatch.setattr(serving.LimitedConnection, "max_connections", 20)
     begin = begin.replace(b"PORT", str(server.port).encode())
     stream = Stream(server, server.token(scopes=("read",)))
     stream.next()
@@ -172,7 +172,7 @@ def test_endless_requests_keep_no_person_out(server, monkeypatch, begin):
 def test_connection_is_refused_when_all_others_are_served(server, monkeypatch):
     stream = Stream(server, server.token(scopes=("read",)))
     stream.next()
-    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 1)
+    monkeypatch.setattr(serving.LimitedConnection, "max_connections", 1)
     with socket.create_connection(("127.0.0.1", server.port), 10) as one_too_many:
         assert is_cut_off(one_too_many)
     stream.close()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gatebell.errors import StoreError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # A real bell returns much earlier. A fake bell in tests advances the clock.
 _A_DAY_SECONDS = 86400.0
 _TRY_AGAIN_AFTER_SECONDS = 1.0
+_log = logging.getLogger(__name__)
 
 
 class Watcher:
@@ -31,8 +32,11 @@ class Watcher:
         self._stopped = threading.Event()
         # Read before `changes` begins, so that no change after this point is missed.
         self._seen = store.audit.head().seq
-        self._looked_at = store.now()
+        self._drafts_after = store.now()
+        self.looked_at = store.monotonic()
+        """When all changes until then were read: a store that fails or hangs makes it old."""
         self._running: dict[int, Run] = {}
+        self._problem = ""
 
     @property
     def is_stopped(self) -> bool:
@@ -49,9 +53,17 @@ class Watcher:
         """
         while not self.is_stopped:
             # The store may fail for a short time only: try again.
-            with suppress(StoreError):
+            try:
                 yield from self._watch()
+            except StoreError as error:
+                self._report(str(error))
             self.pause()
+
+    def _report(self, problem: str) -> None:
+        """Log a problem of the store when it begins, and when it is over."""
+        if problem != self._problem:
+            self._problem = problem
+            _log.warning("%s", problem or "the store can be read again")
 
     def pause(self) -> None:
         """Wait a moment after an error, unless stopped."""
@@ -65,7 +77,7 @@ class Watcher:
                 now = self._store.now()
                 seen, changed = self._store.audit.changed_since(self._seen)
                 # A draft writes no event, but people must see that a person is answering.
-                changed |= {ask_id for ask_id, _ in self._store.asks.drafting(self._looked_at)}
+                changed |= {ask_id for ask_id, _ in self._store.asks.drafting(self._drafts_after)}
                 # A turn of an agent writes no event either, but it extends the claim of its run.
                 running = {run.id: run for run in self._store.runs.running()}
                 changed |= _differing(self._running, running)
@@ -73,7 +85,9 @@ class Watcher:
                     yield changed
                 # Only after the yield: names that were not processed are found again after an
                 # error.
-                self._seen, self._looked_at, self._running = seen, now, running
+                self._seen, self._drafts_after, self._running = seen, now, running
+                self.looked_at = self._store.monotonic()
+                self._report("")
                 bell.wait(_A_DAY_SECONDS)
         finally:
             bell.close()

@@ -22,6 +22,7 @@ from gatebell.web.admission import admit
 from gatebell.web.context import COOKIE, Row, WebContext
 from gatebell.web.limits import Guards
 from gatebell.web.live import Hub
+from gatebell.web.metrics import Requests
 from gatebell.web.people.login import problem_page
 from gatebell.web.problems import Problem, document, problem_of
 from gatebell.web.rate_limits import Limits
@@ -43,7 +44,7 @@ _log = logging.getLogger("gatebell.web")
 
 
 def make_web_context(store: Store, site: Site) -> WebContext:
-    return WebContext(store, site, Hub(store), Limits(store.monotonic))
+    return WebContext(store, site, Hub(store), Limits(store.monotonic), Requests())
 
 
 def make_app(web_context: WebContext) -> ASGIApp:
@@ -74,7 +75,7 @@ def make_app(web_context: WebContext) -> ASGIApp:
         exception_handlers={HTTPException: unknown, Problem: _show_error},
     )
     (row,) = [row for row in ROWS if row.waits]
-    return Guards(WaitDoor(app, web_context, row), web_context.site)
+    return Guards(WaitDoor(app, web_context, row), web_context.site, web_context.requests)
 
 
 async def _show_error(_: Request, error: Exception) -> Response:
@@ -97,7 +98,7 @@ def _route(web_context: WebContext, row: Row) -> Route:
             return _refuse(web_context, row, Problem(error.status_code, error.detail), request)
         except Exception:
             _log.exception("%s %s failed", row.method, row.path)
-            failure = Problem(500, "the server failed: gate up has logged the error; try again")
+            failure = Problem(500, "the server failed: its log has the error; try again")
             return _refuse(web_context, row, failure, request)
 
     return Route(row.path, endpoint, methods=[row.method])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gatebell.domain.people.logins import Login
     from gatebell.ports.store import Store
     from gatebell.web.live import Hub
+    from gatebell.web.metrics import Requests
     from gatebell.web.rate_limits import Limits
 
 COOKIE = "gatebell"
@@ -61,6 +62,7 @@ class WebContext(NamedTuple):
     site: Site
     hub: Hub
     limits: Limits
+    requests: Requests
 
 
 class WebRequest(NamedTuple):

@@ -112,6 +112,15 @@ class Hub:
         finally:
             self._streams.discard(queue)
 
+    def count_clients(self) -> tuple[int, int]:
+        """Return the numbers of waits and streams."""
+        return len(self.waits), len(self._streams)
+
+    def feed_age(self) -> float:
+        """Return how many seconds ago changes were last read."""
+        seen = self._watcher.looked_at if self._watcher else 0.0
+        return self._store.monotonic() - seen
+
     def _end(self, queue: asyncio.Queue[Told | None]) -> None:
         self._streams.discard(queue)
         queue.put_nowait(None)

@@ -6,9 +6,11 @@ from typing import Any
 
 from gatebell.domain.people.logins import SCOPES
 from gatebell.ports.tasks import WHICH
+from gatebell.web import operations
 from gatebell.web.api import endpoints, schemas as s
 from gatebell.web.asks import ask_pages
 from gatebell.web.context import Row
+from gatebell.web.operations import HEALTH, METRICS, READY
 from gatebell.web.people import login, people
 from gatebell.web.runs import run_pages
 from gatebell.web.tasks import task_pages
@@ -50,6 +52,7 @@ PAGES = (
     Row("GET", "/link/{secret}", login.link_page),
     Row("POST", "/link/{secret}", login.link),
     Row("POST", "/logout", login.logout, SCOPES),
+    Row("GET", METRICS, operations.show_metrics, ("metrics",)),
 )
 
 API = (
@@ -115,7 +118,8 @@ API = (
     Row("POST", "/api/people/{name}/tokens", endpoints.add_token, ADMIN, "Make a token; it is shown once", s.TOKEN, gives=(201, s.TOKEN_GIVEN)),
     Row("DELETE", "/api/tokens/{id}", endpoints.revoke_token, ADMIN, "Revoke a token", gives=(204, None)),
     Row("GET", "/api/openapi.json", endpoints.describe, (), "Show this API as OpenAPI", gives=(200, {"type": "object"})),
-    Row("GET", "/api/health", endpoints.health, (), "Check that the server works", gives=(200, s.thing({"status": {"const": "ok"}}))),
+    Row("GET", HEALTH, operations.check_health, (), "Check that the process lives", gives=(200, s.thing({"status": {"const": "ok"}}))),
+    Row("GET", READY, operations.check_ready, (), "Check that it can serve: 503 tells why not", gives=(200, s.thing({"status": {"const": "ready"}}))),
 )  # fmt: skip
 
 ROWS = (*PAGES, *API)

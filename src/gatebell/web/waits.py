@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
     from gatebell.web.context import Row, WebContext, WebRequest
 
-# Proxies close a connection on which nothing is sent for a while; many after 30 or 60 seconds.
+# Proxies close a connection on which nothing is sent for a while, usually after 60 seconds. Longer
+# waits send a blank in between. Shorter ones do not, because each blank costs as much as a reply.
 BLANK_SECONDS = 25.0
+QUIET_SECONDS = 60.0
 # From this length on, the server chooses the end, so that not all agents come back at once.
 _SPREAD_FROM_SECONDS = 30.0
 _SHORTEST_PART = 7 / 12
@@ -255,11 +257,12 @@ class WaitDoor:
         """Reply once the ask is settled or a person asked back; after a while, in any case."""
         hub, loop = self._web_context.hub, asyncio.get_running_loop()
         until = loop.time() + spread_end(wanted.seconds)
+        pause = BLANK_SECONDS if wanted.seconds > QUIET_SECONDS else wanted.seconds
         with hub.waits.join(wanted.ask_id) as wait, reply.leaving(wait):
             seen: Look | GateError | None = await self._look(wanted)
             while hub.open and not _is_over(wanted, seen) and (left := until - loop.time()) > 0:
                 # Not kept while it sleeps: an ask may be long.
-                seen = await wait.sleep(min(left, BLANK_SECONDS))
+                seen = await wait.sleep(min(left, pause))
                 if wait.is_left:
                     return
                 if seen is None and hub.open and until - loop.time() > 0:

@@ -301,14 +301,6 @@ def revoke_token(web_request: WebRequest) -> Response:
     return Response(status_code=204)
 
 
-def health(web_request: WebRequest) -> Response:
-    """Check that the store can be read and changes are sent."""
-    web_request.store.audit.head()
-    if not web_request.web_context.hub.open:
-        raise Problem(503, "changes are no longer sent: start gate up again")
-    return JSONResponse({"status": "ok"})
-
-
 def describe(web_request: WebRequest) -> Response:
     # Imported here: the document is built from the route table, which names this function.
     from gatebell.web.api.openapi import DOCUMENT
