@@ -77,6 +77,11 @@ class LimitedConnection(H11Protocol):
         if self._check is None:
             self._check = self.loop.call_later(HEADERS_WITHIN_SECONDS, self._end_if_late)
 
+    def cut_off(self) -> None:
+        """End the connection in the middle of a reply, so that the client sees that it is not whole."""
+        self.cycle.disconnected = True
+        self.transport.abort()
+
     def _make_room(self) -> bool:
         others = (one for one in self.connections if isinstance(one, LimitedConnection))
         waiting = [one for one in others if one is not self and one.is_incomplete()]

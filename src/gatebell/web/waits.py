@@ -339,7 +339,7 @@ class Reply:
 
     def cut_off(self) -> None:
         if self._connection:
-            self._connection.transport.abort()
+            self._connection.cut_off()
 
 
 def parse_wait(web_request: WebRequest) -> WaitRequest:
