@@ -19,7 +19,18 @@ if TYPE_CHECKING:
     from bench.figures import Figure
 
 # The largest comes last: it keeps the disk busy for a while.
-SINGLE = ("plans", "hot", "pair", "wake", "web", "backlog", "file_script", "files", "size")
+SINGLE = (
+    "plans",
+    "hot",
+    "pair",
+    "wake",
+    "web",
+    "server",
+    "backlog",
+    "file_script",
+    "files",
+    "size",
+)
 NAMES = (*SINGLE, "flows")
 
 _PAGE = os.path.join(os.path.dirname(__file__), "README.md")
