@@ -66,7 +66,7 @@ class Seen(NamedTuple):
     written: list[float]
     """From the write's beginning."""
     noise: float
-    """How late a process that only sleeps woke up meanwhile, p99."""
+    """How late a process that only sleeps woke up in this phase, p99."""
     cpu: float
     returned: float
 

@@ -29,6 +29,7 @@ class Crowd:
         self.problems: list[bytes] = []
         self.agents: list[Agent] = []
         self._places = asyncio.Semaphore(_AT_ONCE)
+        self._returning: set[asyncio.Task[None]] = set()
 
     async def join(self, ids: list[str]) -> None:
         """Let one agent wait for each ask."""
@@ -45,8 +46,13 @@ class Crowd:
 
     def come_back(self, agent: Agent) -> None:
         pause = random.uniform(0, PAUSE_SECONDS)
-        loop = asyncio.get_running_loop()
-        loop.call_later(pause, lambda: loop.create_task(self.connect(agent)))
+        asyncio.get_running_loop().call_later(pause, self._connect_again, agent)
+
+    def _connect_again(self, agent: Agent) -> None:
+        if not agent.is_done:
+            task = asyncio.create_task(self.connect(agent))
+            self._returning.add(task)
+            task.add_done_callback(self._returning.discard)
 
     def leave(self) -> None:
         for agent in self.agents:

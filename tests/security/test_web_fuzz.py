@@ -37,7 +37,7 @@ OPERATIONS = [
     f"{method.upper()} {path}" for path, found in DOCUMENT["paths"].items() for method in found
 ]
 # These take no input that could be wrong.
-BARE = ("GET /api/openapi.json", "GET /api/health")
+BARE = ("GET /api/openapi.json", "GET /api/health", "GET /api/ready")
 MODES = [
     pytest.param(label, mode, id=f"{label} {mode.value}")
     for label in OPERATIONS

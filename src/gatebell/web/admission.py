@@ -89,7 +89,7 @@ async def _find_login(
 ) -> Login | None:
     """Return the login of a request. Only a waiting one may be a few seconds old.
 
-    A token that was revoked meanwhile is found before the wait ends.
+    A token that was revoked since then is found before the wait ends.
     """
     cached = web_context.hub.tokens.get(secret) if row.waits and by_header else None
     if cached:

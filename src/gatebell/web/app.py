@@ -27,7 +27,7 @@ from gatebell.web.people.login import problem_page
 from gatebell.web.problems import Problem, document, problem_of
 from gatebell.web.rate_limits import Limits
 from gatebell.web.routes import ROWS
-from gatebell.web.waits import WaitDoor
+from gatebell.web.waits import WaitHandler
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -75,7 +75,7 @@ def make_app(web_context: WebContext) -> ASGIApp:
         exception_handlers={HTTPException: unknown, Problem: _show_error},
     )
     (row,) = [row for row in ROWS if row.waits]
-    return Guards(WaitDoor(app, web_context, row), web_context.site, web_context.requests)
+    return Guards(WaitHandler(app, web_context, row), web_context.site, web_context.requests)
 
 
 async def _show_error(_: Request, error: Exception) -> Response:

@@ -220,7 +220,7 @@ def spread_end(seconds: float) -> float:
     return seconds * random.uniform(_SHORTEST_PART, 1)  # noqa: S311  it protects no secret
 
 
-class WaitDoor:
+class WaitHandler:
     """Serves waiting requests before the router, whose frames would cost 16 kB for each of them."""
 
     def __init__(self, app: ASGIApp, web_context: WebContext, row: Row) -> None:
