@@ -10,7 +10,8 @@ import apsw.ext
 from bench import stores
 from bench.figures import Figure
 
-from gatebell.adapters.sqlite import queries
+from gatebell.adapters.sqlite.connection import Connection
+from gatebell.adapters.tables.statements import list_nouns, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,16 +69,14 @@ def scans() -> list[str]:
 
 def plans() -> dict[str, list[str]]:
     """Return the steps of every named query, on a new store."""
-    home = os.path.dirname(queries.__file__)
-    nouns = sorted(name[:-4] for name in os.listdir(home) if name.endswith(".sql"))
     with stores.folder() as folder:
         path = os.path.join(folder, "gate.db")
         stores.open_store(path).close()
         database = apsw.Connection(path)
         found = {
             f"{noun}.{name}": _steps(database, sql)
-            for noun in nouns
-            for name, sql in queries.load(noun).items()
+            for noun in list_nouns(Connection.folder)
+            for name, sql in load(noun, Connection.folder).items()
         }
         database.close()
     return found

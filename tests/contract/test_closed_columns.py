@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 from tests.support import rich_store
 
-from gatebell.adapters.sqlite import queries
+from gatebell.adapters.sqlite.connection import Connection
+from gatebell.adapters.tables.statements import list_nouns, load
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain import enums
 from gatebell.domain.tasks import tasks as backlog
 from gatebell.errors import StoreError
-
-HOME = Path(queries.__file__).parent
 
 
 def first(store, table, key="id"):
@@ -151,9 +149,9 @@ def test_posted_notices_are_read_as_members(store):
 @pytest.mark.proves("ENUM-6")
 def test_every_write_names_its_parameters_and_columns():
     written = {
-        f"{path.stem}.{name}": sql
-        for path in HOME.glob("*.sql")
-        for name, sql in queries.load(path.stem).items()
+        f"{noun}.{name}": sql
+        for noun in list_nouns(Connection.folder)
+        for name, sql in load(noun, Connection.folder).items()
         if re.search(r"^(INSERT|UPDATE|DELETE)\b", sql, re.MULTILINE)
     }
     assert len(written) > 30

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import closing
 
-import apsw
 import pytest
 from tests.support import rich_store
 
+from gatebell.adapters.tables.statements import ConstraintError
 from gatebell.app.wiring import open_store
 from gatebell.services import audit
 
@@ -76,7 +76,7 @@ def test_emptied_table_is_noticed(store, write):
 @pytest.mark.proves("STORE-19")
 def test_undone_statement_seals_nothing(store):
     before = store.audit.head()
-    with store.quiet_transaction(), pytest.raises(apsw.ConstraintError):
+    with store.quiet_transaction(), pytest.raises(ConstraintError):
         store.connection.write("INSERT INTO people VALUES ('x', '1'), ('x', '2')")
     assert store.audit.head() == before
     assert audit.verify(store) == []

@@ -11,8 +11,8 @@ import pytest
 from tests.support import rich_store
 from tests.support.rich_store import ADA, answer, open_ask
 
-from gatebell.adapters.sqlite.columns import TABLES, list_apart
-from gatebell.adapters.sqlite.rows import list_compared_columns
+from gatebell.adapters.tables.columns import TABLES, list_apart
+from gatebell.adapters.tables.rows import list_compared_columns
 from gatebell.app.wiring import open_store
 from gatebell.cli import main
 from gatebell.domain.audit.events import Event

@@ -163,4 +163,5 @@ KEPT = {
 @pytest.mark.proves("ENUM-7")
 @pytest.mark.parametrize("kept", ALL, ids=lambda kept: kept.__name__)
 def test_each_enum_keeps_its_stored_words(kept):
-    assert list(map(str, kept)) == KEPT[kept].split()
+    words = KEPT[kept].split()
+    assert list(map(str, kept))[: len(words)] == words

@@ -42,8 +42,8 @@ def test_wheel_works_in_a_fresh_environment(tmp_path):
     assert built.returncode == 0, built.stdout + built.stderr
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for file in ("asks.sql", "audit.sql", "migrations/0001_asks.sql"):
-        assert f"gatebell/adapters/sqlite/{file}" in names
+    for file in ("tables/asks.sql", "sqlite/schema.sql", "sqlite/migrations/0001_asks.sql"):
+        assert f"gatebell/adapters/{file}" in names
     assert "gatebell/py.typed" in names
     for file in ("_preamble", "code", "design", "docs", "pm", "review", "test"):
         assert f"gatebell/adapters/files/built_in_roles/{file}.md" in names

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from gatebell.adapters.agents import session_logs
@@ -16,9 +19,12 @@ from gatebell.errors import UsageError
 from gatebell.hooks import events
 from gatebell.install import checks, plans, rehearsal
 from gatebell.mcp import decision_form, tools
+from gatebell.services.sessions import session_check
 from gatebell.terminal import runs
 
-CLAUDE, CODEX, GEMINI, OPENCODE, COMMAND, PYTHON = AgentCli
+GEMINI, OPENCODE = AgentCli.GEMINI, AgentCli.OPENCODE
+COMMAND, PYTHON = AgentCli.COMMAND, AgentCli.PYTHON
+SCRIPT = Path(plans.__file__).parent / "scripts" / "ask-human.sh"
 TABLES = {
     "roles.ROLE_CLIS": roles.ROLE_CLIS,
     "settings_file.SESSION_CLIS": settings_file.SESSION_CLIS,
@@ -32,6 +38,7 @@ TABLES = {
     "tools.CLIENTS": tools.CLIENTS,
     "decision_form.ASK_PEOPLE": decision_form.ASK_PEOPLE,
     "runs.JOINABLE": runs.JOINABLE,
+    "session_check.KEEPING_LOGS": session_check.KEEPING_LOGS,
 }
 # A gap is a function that gatebell does not have for this program.
 GAPS = {
@@ -47,6 +54,13 @@ GAPS = {
 def test_each_table_lacks_only_listed_programs(table):
     assert set(AgentCli) - set(TABLES[table]) == GAPS[table]
     assert all(isinstance(member, AgentCli) for member in TABLES[table])
+
+
+@pytest.mark.proves("ENUM-8")
+def test_script_knows_the_signs_of_programs():
+    signs = [sign for sign in principals.SIGNS if sign.cli in AgentCli]
+    words = set(re.findall(r"\w+", SCRIPT.read_text(encoding="utf-8")))
+    assert words >= {one for sign in signs for one in (*sign.variables, *sign.processes)}
 
 
 @pytest.mark.proves("ENUM-9")

@@ -30,6 +30,8 @@ from gatebell.services.tasks.scheduler import TaskScheduler
 __all__ = ["house", "real_house"]
 
 PATIENCE_SECONDS = 20
+LEASE_SECONDS = claims.LEASE.total_seconds()
+GRACE_SECONDS = LEASE_SECONDS / 2
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def stranger():
     process.wait(PATIENCE_SECONDS)
 
 
-def own_run(house, owner, lease_seconds=30.0):
+def own_run(house, owner, lease_seconds=LEASE_SECONDS):
     """Return the run of a house as claimed by another process."""
     run_now = house.run()
     lease = house.clock.now() + timedelta(seconds=lease_seconds)
@@ -87,7 +89,7 @@ def test_run_has_one_driver_at_a_time(house, stranger):
     assert house.driver.drive(house.run()).state == "running"
     first = manage_runs.get(house.store, house.run_id)
     assert claims.claim(house.store, first._replace(claim=0)) is None
-    house.clock.advance(31)
+    house.clock.advance(LEASE_SECONDS + 1)
     claimed = house.driver.claim(house.run())
     assert house.driver.drive_claimed(claimed).result == "mine"
 
@@ -113,17 +115,17 @@ def test_live_drivers_have_a_grace_after_their_lease(house, stranger):
     house.start(lambda _: "mine")
     late = own_run(house, processes.identify(stranger.pid))
     abandoned = Abandoned(house.store)
-    house.clock.advance(29)
+    house.clock.advance(LEASE_SECONDS - 1)
     assert abandoned.find() == []
     house.clock.advance(1)
     assert abandoned.find() == []
-    house.clock.advance(14)
+    house.clock.advance(GRACE_SECONDS - 1)
     # It sent its heartbeat in time, so the grace starts again.
-    assert house.store.runs.extend(late, house.clock.now() + timedelta(seconds=30))
+    assert house.store.runs.extend(late, house.clock.now() + claims.LEASE)
     assert abandoned.find() == []
-    house.clock.advance(31)
+    house.clock.advance(LEASE_SECONDS + 1)
     assert abandoned.find() == []
-    house.clock.advance(14)
+    house.clock.advance(GRACE_SECONDS - 1)
     assert abandoned.find() == []
     house.clock.advance(1)
     assert [run_now.id for run_now in abandoned.find()] == [late.id]
@@ -194,7 +196,7 @@ def test_unrecordable_step_stops_the_run(house, monkeypatch):
     assert did == ["first"] and house.run().state == "running"
     monkeypatch.setattr(house.store.runs, "change", change)
     assert house.drive().state == "running"
-    house.clock.advance(31)
+    house.clock.advance(LEASE_SECONDS + 1)
     assert house.drive().result == "through" and did == ["first", "first", "second"]
 
 

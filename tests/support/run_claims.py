@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from gatebell.domain.asks import asks
 from gatebell.domain.asks.answers import Given, answer
@@ -10,13 +10,14 @@ from gatebell.domain.asks.asks import Ask, Origin, question_digest
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.asks.questions import make_question
 from gatebell.domain.runs import runs
+from gatebell.services.runs.claims import LEASE
 from tests.support.people import a_person
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def claim(store, run, owner="b/1/1"):
-    change = runs.claim(run, owner, NOW + timedelta(seconds=30))
+    change = runs.claim(run, owner, NOW + LEASE)
     assert store.runs.change(change, run)
     return change.run
 

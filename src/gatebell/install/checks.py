@@ -187,7 +187,7 @@ def hooks_of(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any
             listed = group.get("hooks") if isinstance(group, dict) else None
             for position, hook in enumerate(listed if isinstance(listed, list) else ()):
                 if isinstance(hook, dict) and re.search(
-                    r"gate'? hook (claude|codex)", str(hook.get("command"))
+                    rf"gate'? hook ({'|'.join(LEFT_OPEN)})", str(hook.get("command"))
                 ):
                     yield event, f"{number}:{position}", hook
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from gatebell.adapters.sqlite.bell import ring
+from gatebell.adapters.tables.statements import ConstraintError
 from gatebell.errors import StoreError
 
 if TYPE_CHECKING:
@@ -31,11 +32,14 @@ class Connection:
     Without a path the database is in memory.
     """
 
+    folder = os.path.dirname(__file__)
+
     def __init__(self, path: str) -> None:
         self.path = path
         self.lock = RLock()
         self._waiting_since = 0.0
-        self.migrations: list[str] = []
+        self.schema = ""
+        """The file with the newest schema."""
         try:
             self.raw = self._open()
         except apsw.Error as error:
@@ -74,7 +78,10 @@ class Connection:
 
     def write(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
         """Run one statement of an open transaction; return the number of changed rows."""
-        self.raw.execute(sql, parameters)
+        try:
+            self.raw.execute(sql, parameters)
+        except apsw.ConstraintError as error:
+            raise ConstraintError(str(error)) from error
         return self.raw.changes()
 
     def checkpoint(self) -> None:
@@ -86,9 +93,9 @@ class Connection:
             self.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self.raw.set_busy_handler(self._be_patient)
 
-    def prepare(self, migrations: list[str]) -> None:
+    def prepare(self, schema: str, migrations: list[str]) -> None:
         """Bring the file to the newest schema; several processes may try at once."""
-        self.migrations = migrations
+        self.schema = schema
         try:
             version = self._version()
             if version == 0 and self.raw.execute("SELECT count(*) FROM sqlite_schema").get:
@@ -122,7 +129,9 @@ class Connection:
 
     def _migrate(self, migrations: list[str]) -> None:
         with Transaction(self):
-            for path in migrations[self._version() :]:
+            version = self._version()
+            # A new store gets its schema at once: each rename in a migration parses it all again.
+            for path in migrations[version:] if version else [self.schema]:
                 with open(path, encoding="utf-8") as file:
                     self.raw.execute(file.read())
             self.raw.execute(f"PRAGMA user_version = {len(migrations)}")
@@ -209,7 +218,7 @@ class Transaction:
             raise self._db.problem(failed) from failed
         finally:
             self._undo()
-        if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
+        if isinstance(error, apsw.Error):
             raise self._db.problem(error) from error
         if error is None and self._bell_path:
             ring(self._bell_path)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gatebell.services.asks.create_ask import Request
 
 # A file cannot carry these. Without them, other people could answer, or see something else.
-_NOT_BY_FILES = (
+NOT_BY_FILES = (
     *("secret", "multiple", "schema", "session", "requirement", "context", "default"),
     *("remind_every_seconds", "escalations"),
 )
@@ -27,7 +27,7 @@ _NOT_BY_FILES = (
 def ask(request: Request, problem: StoreError) -> NoReturn:
     """Ask as scripts/ask-human.sh does: only texts and choices, never an approval."""
     _must_be_set_up(problem)
-    more = [name for name in _NOT_BY_FILES if getattr(request, name)]
+    more = [name for name in NOT_BY_FILES if getattr(request, name)]
     if request.kind not in (AskKind.TEXT, AskKind.CHOICE) or more:
         without = f" without {' and '.join(more).replace('_', ' ')}" if more else ""
         raise RefusedError(

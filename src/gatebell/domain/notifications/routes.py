@@ -26,10 +26,13 @@ KEYS = {
     "secret": "the key that signs a webhook: whsec_…",
 }
 MACHINES = (ChannelKind.COMMAND, ChannelKind.WEBHOOK)
+"""Channels that start or call a program: an escalation to one person takes them, too."""
+FOR_PROGRAMS = (ChannelKind.WEBHOOK,)
+"""Channels whose messages are read by programs: each event, at once, settled asks included."""
 
 _RETRY_AFTER_SECONDS = (10, 60, 300, 1800, 7200)
 _STALE_AFTER = timedelta(days=1)
-_LATE_AFTER = timedelta(minutes=10)
+_LATE_AFTER = timedelta(minutes=1)
 _HOST_ASKS_FIRST = timedelta(seconds=10)
 _MOOT_ONCE_SETTLED = (
     *(NoticeKind.OPENED, NoticeKind.REMINDER),
@@ -182,7 +185,7 @@ def routes_for(
         route for route in fitting if not (route.person and wanted) or route.person in wanted
     ]
     if notice.kind == NoticeKind.SETTLED:
-        return [route for route in fitting if route.via == ChannelKind.WEBHOOK]
+        return [route for route in fitting if route.via in FOR_PROGRAMS]
     return fitting
 
 
@@ -215,8 +218,7 @@ def tell_at(kind: NoticeKind, route: Route, ask: Ask | None, written_at: datetim
     A host may show a call in its own dialog: a person at that screen can answer first.
     """
     asks_first = bool(ask and ask.question.call and not ask.deferred and not ask.origin.owner)
-    is_program = route.via == ChannelKind.WEBHOOK
-    if kind != NoticeKind.OPENED or not asks_first or is_program:
+    if kind != NoticeKind.OPENED or not asks_first or route.via in FOR_PROGRAMS:
         return written_at
     return written_at + _HOST_ASKS_FIRST
 

@@ -7,7 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.domain.enums import ChannelKind, NoticeKind
+from gatebell.domain.enums import NoticeKind
 from gatebell.domain.notifications import routes
 from gatebell.domain.notifications.messages import Delivery, compose, compose_test
 from gatebell.domain.notifications.notes import Note
@@ -60,7 +60,7 @@ def _keep_last(late: dict[Posted, list[Delivery]], post: Post) -> dict[Posted, l
     A webhook is for a program, so it gets each event.
     """
     last = {each.route: each for deliveries in late.values() for each in deliveries}
-    programs = {route.name for route in post.routes if route.via == ChannelKind.WEBHOOK}
+    programs = {route.name for route in post.routes if route.via in routes.FOR_PROGRAMS}
     return {
         one: [each for each in deliveries if each.route in programs or last[each.route] is each]
         for one, deliveries in late.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from gatebell.domain.enums import AgentCli
 from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import UsageError
 
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
     from gatebell.domain.sessions.visits import Terms
     from gatebell.ports.agents import Hosts
 
-_KEEPING_LOGS = ("claude", "codex")
+KEEPING_LOGS = (AgentCli.CLAUDE, AgentCli.CODEX)
+"""The programs whose conversations can be looked up."""
 
 
 def check_terms(terms: Terms, folder: str, hosts: Hosts) -> None:
@@ -31,11 +33,11 @@ def check_terms(terms: Terms, folder: str, hosts: Hosts) -> None:
 
 def _check_conversation(named: str, hosts: Hosts) -> None:
     cli, slash, session = named.partition("/")
-    programs = (cli,) if slash else _KEEPING_LOGS
+    programs = (cli,) if slash else KEEPING_LOGS
     try:
         is_known = any(hosts.open(one).knows(session or named) for one in programs)
     except UsageError as error:
-        raise UsageError(f"resume_session: {error}{suggest(cli, _KEEPING_LOGS)}") from None
+        raise UsageError(f"resume_session: {error}{suggest(cli, KEEPING_LOGS)}") from None
     if not is_known:
         raise UsageError(
             f"resume_session: there is no conversation {named} on this machine. Give the "

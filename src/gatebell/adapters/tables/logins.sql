@@ -1,7 +1,7 @@
 -- name: add_login
 -- Unless its token has been revoked since then.
 INSERT INTO logins (digest, kind, person, verified, scopes, token_id, expires_at, seal)
-SELECT :digest, :kind, :person, :verified, :scopes, :token_id, :expires_at, :seal
+SELECT :digest, :kind, :person, CAST(:verified AS INTEGER), :scopes, :token_id, :expires_at, :seal
 WHERE :token_id = '' OR EXISTS (SELECT 1 FROM tokens WHERE substr(digest, 1, 8) = :token_id);
 
 -- name: get_login

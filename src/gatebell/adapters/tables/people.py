@@ -1,26 +1,24 @@
-"""Store people, tokens and groups in SQLite."""
+"""Store people, tokens and groups."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.sqlite.queries import load, names_unreadable, read_time
+from gatebell.adapters.tables.values import names_unreadable, read_time
 from gatebell.domain.people.logins import Token, make_token_id
 from gatebell.domain.people.principals import Person
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.tables.store import TableStore
     from gatebell.domain.audit.events import Event
 
-_SQL = load("people")
 
-
-class SqlitePeople:
-    def __init__(self, store: SqliteStore) -> None:
+class StoredPeople:
+    def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._db = store.connection
+        self._db = store.statements("people")
 
     def add(self, name: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
@@ -32,7 +30,7 @@ class SqlitePeople:
             return self._write_with_events(at, "remove_person", {"name": name}, events)
 
     def all(self) -> list[Person]:
-        rows = self._db.rows(_SQL["all_people"])
+        rows = self._db.rows("all_people")
         return [_person(row) for row in rows]
 
     def add_token(self, token: Token, token_digest: str, events: Sequence[Event]) -> bool:
@@ -47,11 +45,11 @@ class SqlitePeople:
             return self._write_with_events(at, "add_token", row, events)
 
     def by_token(self, token_digest: str) -> Token | None:
-        rows = self._db.rows(_SQL["token_of_digest"], (token_digest,))
+        rows = self._db.rows("token_of_digest", (token_digest,))
         return _token(rows[0]) if rows else None
 
     def tokens(self) -> list[Token]:
-        return [_token(row) for row in self._db.rows(_SQL["all_tokens"])]
+        return [_token(row) for row in self._db.rows("all_tokens")]
 
     def remove_token(self, token_id: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
@@ -60,21 +58,21 @@ class SqlitePeople:
 
     def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:
         with self._store.transaction() as at:
-            self._db.write(_SQL["empty_group"], {"name": name})
+            self._db.write("empty_group", {"name": name})
             for member in members:
-                self._db.write(_SQL["add_member"], {"name": name, "member": member})
+                self._db.write("add_member", {"name": name, "member": member})
             self._store.record(at, events)
 
     def groups(self) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
-        for name, member in self._db.rows(_SQL["all_members"]):
+        for name, member in self._db.rows("all_members"):
             found[name] = (*found.get(name, ()), member)
         return found
 
     def _write_with_events(
         self, at: str, query: str, row: dict[str, str], events: Sequence[Event]
     ) -> bool:
-        if not self._db.write(_SQL[query], row):
+        if not self._db.write(query, row):
             return False
         self._store.record(at, events)
         return True

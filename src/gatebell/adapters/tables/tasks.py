@@ -1,4 +1,4 @@
-"""Store tasks in SQLite, and their dependencies."""
+"""Store tasks, and their dependencies."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import apsw
-
-from gatebell.adapters.sqlite.queries import as_member, as_time, load, names_unreadable
+from gatebell.adapters.tables.statements import ConstraintError, OvertakenError
+from gatebell.adapters.tables.values import as_member, as_time, names_unreadable
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.enums import Priority, TaskState
 from gatebell.domain.tasks import tasks
@@ -18,11 +17,10 @@ from gatebell.errors import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.tables.store import TableStore
     from gatebell.domain.audit.events import Event
     from gatebell.domain.runs.runs import Run
 
-_SQL = load("tasks")
 _ENUMS: dict[str, Any] = {
     "priority": Priority,
     "size": TaskSize,
@@ -32,21 +30,21 @@ _ENUMS: dict[str, Any] = {
 _TIMES = ("created_at", "updated_at", "answered_at", "closed_at")
 
 
-class SqliteTasks:
-    def __init__(self, store: SqliteStore) -> None:
+class StoredTasks:
+    def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._db = store.connection
+        self._db = store.statements("tasks")
 
     def add(self, changes: Sequence[TaskChange]) -> bool:
         try:
             with self._store.transaction() as at:
                 for task, events in changes:
-                    self._db.write(_SQL["insert_task"], _to_row(task))
+                    self._db.write("insert_task", _to_row(task))
                     self._write_needs(task)
                     self._store.record(at, events)
                 for task, _ in changes:
-                    self._db.write(_SQL["count_unmet"], {"id": task.id})
-        except apsw.ConstraintError as error:
+                    self._db.write("count_unmet", {"id": task.id})
+        except ConstraintError as error:
             if any(self.get(change.task.id) for change in changes):
                 return False
             raise self._db.problem(error) from error
@@ -57,10 +55,10 @@ class SqliteTasks:
         return found[0] if found else None
 
     def matching(self, prefix: str, limit: int) -> list[str]:
-        return [found for (found,) in self._db.rows(_SQL["matching_tasks"], (prefix, limit))]
+        return [found for (found,) in self._db.rows("matching_tasks", (prefix, limit))]
 
     def count(self) -> int:
-        return int(self._db.rows(_SQL["count_tasks"])[0][0])
+        return int(self._db.rows("count_tasks")[0][0])
 
     def page(self, project: str, which: str, limit: int) -> list[Task]:
         return self._tasks(f"{which}_tasks", project, limit)
@@ -80,14 +78,14 @@ class SqliteTasks:
 
     def how_many(self, project: str, parent: str | None = None, *, closed: bool) -> int:
         if parent is None:
-            return int(self._db.rows(_SQL["count_of_project"], (project, closed))[0][0])
-        return int(self._db.rows(_SQL["count_of_level"], (project, parent, closed))[0][0])
+            return int(self._db.rows("count_of_project", (project, closed))[0][0])
+        return int(self._db.rows("count_of_level", (project, parent, closed))[0][0])
 
     def needing(self, task_id: str) -> list[Task]:
         return self._tasks("needing", task_id)
 
     def projects(self) -> list[str]:
-        return [project for (project,) in self._db.rows(_SQL["task_projects"])]
+        return [project for (project,) in self._db.rows("task_projects")]
 
     def change(self, change: TaskChange, expected: Task) -> bool:
         try:
@@ -96,7 +94,7 @@ class SqliteTasks:
                 if change.task.run and change.task.priority != expected.priority:
                     self._store.runs.set_priority(change.task.run, change.task.priority)
                 self._store.record(at, change.events)
-        except _OvertakenError:
+        except OvertakenError:
             return False
         return True
 
@@ -105,7 +103,7 @@ class SqliteTasks:
             with self._store.transaction() as at:
                 new = self._store.runs.insert(run, events, at)
                 self._write(TaskChange(task._replace(run=new.id)), expected)
-        except _OvertakenError:
+        except OvertakenError:
             return None
         return new
 
@@ -136,24 +134,20 @@ class SqliteTasks:
     def _write(self, change: TaskChange, expected: Task) -> None:
         task = change.task
         row = _to_row(task) | {"expected_version": expected.version}
-        if not self._db.write(_SQL["change_task"], row):
-            raise _OvertakenError
+        if not self._db.write("change_task", row):
+            raise OvertakenError
         if task.needs != expected.needs:
             self._write_needs(task)
         if task.needs != expected.needs or task.state != expected.state:
-            self._db.write(_SQL["count_unmet"], {"id": task.id})
+            self._db.write("count_unmet", {"id": task.id})
 
     def _write_needs(self, task: Task) -> None:
-        self._db.write(_SQL["forget_needs"], {"task": task.id})
+        self._db.write("forget_needs", {"task": task.id})
         for needed in task.needs:
-            self._db.write(_SQL["add_need"], {"task": task.id, "needed": needed})
+            self._db.write("add_need", {"task": task.id, "needed": needed})
 
     def _tasks(self, query: str, *parameters: Any) -> list[Task]:
-        return [_to_task(row) for row in self._db.rows(_SQL[query], parameters)]
-
-
-class _OvertakenError(Exception):
-    """Undoes a transaction whose version is out of date."""
+        return [_to_task(row) for row in self._db.rows(query, parameters)]
 
 
 def _to_row(task: Task) -> dict[str, Any]:

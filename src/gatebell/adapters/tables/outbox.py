@@ -1,61 +1,60 @@
-"""Store the outbox in SQLite: notices, and their deliveries."""
+"""Store the outbox: notices, and their deliveries."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.sqlite.queries import as_member, as_time, load, names_unreadable, read_time
+from gatebell.adapters.tables.values import as_member, as_time, names_unreadable, read_time
 from gatebell.domain.asks.asks import Notice, iso
 from gatebell.domain.enums import NoticeKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.tables.store import TableStore
     from gatebell.domain.notifications.messages import Delivery, Posted
 
-_SQL = load("outbox")
 _CLAIM = timedelta(seconds=60)
 _KEPT = timedelta(days=7)
 
 
-class SqliteOutbox:
-    def __init__(self, store: SqliteStore) -> None:
+class StoredOutbox:
+    def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._db = store.connection
+        self._db = store.statements("outbox")
 
     def put(self, at: str, notices: Iterable[Notice]) -> None:
         """Add notices, in the transaction of the change that they report."""
         for notice in notices:
-            self._db.write(_SQL["put_notice"], _notice_row(notice, at))
+            self._db.write("put_notice", _notice_row(notice, at))
 
     def waiting(self, limit: int) -> list[Notice]:
-        return [_notice(row) for row in self._db.rows(_SQL["waiting_notices"], (limit,))]
+        return [_notice(row) for row in self._db.rows("waiting_notices", (limit,))]
 
     def list_posted(self, limit: int) -> list[Posted]:
-        return [_to_posted(row) for row in self._db.rows(_SQL["posted_notices"], (limit,))]
+        return [_to_posted(row) for row in self._db.rows("posted_notices", (limit,))]
 
     def spread(self, deliveries: Mapping[Posted, Sequence[Delivery]]) -> None:
         with self._store.quiet_transaction() as at:
             for posted, ways in deliveries.items():
                 row = _notice_row(posted.notice, iso(posted.written_at))
-                if self._db.write(_SQL["take_notice"], row | {"seq": posted.seq}):
+                if self._db.write("take_notice", row | {"seq": posted.seq}):
                     for delivery in ways:
-                        self._db.write(_SQL["insert_delivery"], _row(delivery))
+                        self._db.write("insert_delivery", _row(delivery))
             old = datetime.fromisoformat(at) - _KEPT
-            self._db.write(_SQL["delete_old_deliveries"], {"before": iso(old)})
+            self._db.write("delete_old_deliveries", {"before": iso(old)})
 
     def claim(self, route: str) -> Delivery | None:
         with self._store.quiet_transaction() as at:
             until = iso(datetime.fromisoformat(at) + _CLAIM)
             claim = {"route": route, "now": at, "until": until}
-            rows = self._db.rows(_SQL["claim_delivery"], claim)
+            rows = self._db.rows("claim_delivery", claim)
             return _delivery(rows[0]) if rows else None
 
     def sent(self, delivery: Delivery) -> None:
         with self._store.quiet_transaction() as at:
-            self._db.write(_SQL["delivery_sent"], {"sent_at": at, "id": delivery.id})
+            self._db.write("delivery_sent", {"sent_at": at, "id": delivery.id})
 
     def record_failure(self, delivery: Delivery, problem: str, again_at: datetime | None) -> None:
         with self._store.quiet_transaction() as at:
@@ -66,26 +65,26 @@ class SqliteOutbox:
                 "id": delivery.id,
                 "attempts": delivery.attempts,
             }
-            self._db.write(_SQL["delivery_failed"], row)
+            self._db.write("delivery_failed", row)
 
     def put_off(self, delivery: Delivery, until: datetime) -> None:
         with self._store.quiet_transaction():
             row = {"due_at": iso(until), "id": delivery.id, "attempts": delivery.attempts}
-            self._db.write(_SQL["put_off_delivery"], row)
+            self._db.write("put_off_delivery", row)
 
     def drop(self, delivery: Delivery) -> None:
         with self._store.quiet_transaction():
-            self._db.write(_SQL["drop_delivery"], {"id": delivery.id})
+            self._db.write("drop_delivery", {"id": delivery.id})
 
     def problems(self, limit: int) -> list[Delivery]:
-        return [_delivery(row) for row in self._db.rows(_SQL["deliveries_with_problems"], (limit,))]
+        return [_delivery(row) for row in self._db.rows("deliveries_with_problems", (limit,))]
 
     def next_due(self, route: str) -> datetime | None:
-        return as_time(self._db.rows(_SQL["next_due"], (route,))[0][0])
+        return as_time(self._db.rows("next_due", (route,))[0][0])
 
     def try_again(self) -> int:
         with self._store.quiet_transaction() as at:
-            return self._db.write(_SQL["try_again"], {"due_at": at})
+            return self._db.write("try_again", {"due_at": at})
 
 
 def _notice_row(notice: Notice, at: str | None) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class Table:
     @property
     def counts_sql(self) -> str:
         """SQL: whether a row counts."""
-        return f"NOT {self.unless.sql}" if self.unless else "1"
+        return f"NOT {self.unless.sql}" if self.unless else "TRUE"
 
     def counts(self, row: Mapping[str, Any]) -> bool:
         return not (self.unless and self.unless.holds(row))

@@ -1,24 +1,18 @@
-"""Read the present rows and schema of the store, to compare them with the audit trail."""
+"""Read the present rows of the store, to compare them with the audit trail."""
 
 from __future__ import annotations
 
-from contextlib import closing
-from functools import cache
 from typing import TYPE_CHECKING
 
-import apsw
-
-from gatebell.adapters.sqlite.columns import TABLES
-from gatebell.adapters.sqlite.queries import load
-from gatebell.adapters.sqlite.trail import join_key
+from gatebell.adapters.tables.columns import TABLES
+from gatebell.adapters.tables.trail import join_key
 from gatebell.domain.audit.trails import Columns, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from gatebell.adapters.sqlite.connection import Connection
+    from gatebell.adapters.tables.databases import Connection
 
-_SQL = load("audit")
 _PAGE = 500
 
 
@@ -49,10 +43,10 @@ def list_compared_columns() -> dict[str, Columns]:
     }
 
 
-def find_schema_faults(connection: Connection) -> list[str]:
-    """Return the differences from the schema of a new store: triggers and views also decide."""
-    wanted = _read_new_schema(tuple(connection.migrations))
-    found = {(kind, name): sql for kind, name, sql in connection.rows(_SQL["schema"])}
+def compare_schemas(
+    wanted: Mapping[tuple[str, str], str], found: Mapping[tuple[str, str], str]
+) -> list[str]:
+    """Return the differences between two schemas: definitions by kind and name."""
     added = [
         f"the {kind} {name} does not belong to a store" for kind, name in found.keys() - wanted
     ]
@@ -60,13 +54,3 @@ def find_schema_faults(connection: Connection) -> list[str]:
     both = wanted.keys() & found
     changed = [part for part in both if wanted[part] != found[part]]
     return sorted([*added, *gone, *(f"the {kind} {name} was changed" for kind, name in changed)])
-
-
-@cache
-def _read_new_schema(migrations: tuple[str, ...]) -> dict[tuple[str, str], str]:
-    """Return the schema of a new store. Kept, because the migrations take some milliseconds."""
-    with closing(apsw.Connection(":memory:")) as fresh:
-        for path in migrations:
-            with open(path, encoding="utf-8") as file:
-                fresh.execute(file.read())
-        return {(kind, name): sql for kind, name, sql in fresh.execute(_SQL["schema"])}

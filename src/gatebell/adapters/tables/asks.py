@@ -1,13 +1,11 @@
-"""Store asks in SQLite, with their answers, messages, drafts and secrets."""
+"""Store asks, with their answers, messages, drafts and secrets."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-import apsw
-
-from gatebell.adapters.sqlite.ask_rows import (
+from gatebell.adapters.tables.ask_rows import (
     answer_row,
     ask_row,
     message_row,
@@ -18,7 +16,8 @@ from gatebell.adapters.sqlite.ask_rows import (
     state_row,
     visit_row,
 )
-from gatebell.adapters.sqlite.queries import load
+from gatebell.adapters.tables.statements import ConstraintError, OvertakenError
+from gatebell.adapters.tables.values import from_json
 from gatebell.domain.asks.asks import Ask, Change, Message, iso
 from gatebell.domain.asks.owners import run_of, task_of
 from gatebell.errors import RefusedError
@@ -28,32 +27,30 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.tables.store import TableStore
     from gatebell.domain.asks.answers import Answer
     from gatebell.domain.audit.events import Event
     from gatebell.domain.sessions.visits import Visit
 
-_SQL = load("asks")
 
-
-class SqliteAsks:
-    def __init__(self, store: SqliteStore) -> None:
+class StoredAsks:
+    def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._db = store.connection
+        self._db = store.statements("asks")
 
     def open(self, change: Change, key: str = "") -> Result:
         ask = change.ask
         try:
             with self._store.transaction() as at:
-                self._db.write(_SQL["insert_ask"], ask_row(ask))
+                self._db.write("insert_ask", ask_row(ask))
                 if task := task_of(ask.origin.owner):
                     self._store.tasks.record_ask(task, at)
                 if key:
-                    self._db.write(_SQL["insert_ask_key"], {"key": key, "ask_id": ask.id})
+                    self._db.write("insert_ask_key", {"key": key, "ask_id": ask.id})
                 self._store.record(at, change.events, change.notices)
         except RefusedError:
             return Conflict(None)
-        except apsw.ConstraintError as error:
+        except ConstraintError as error:
             found = self._asks("ask_with_key", key) if key else []
             found = found or self._asks("attachable_ask", ask.origin.session, ask.digest)
             if not found and ask.deferred:
@@ -72,10 +69,10 @@ class SqliteAsks:
         return found[0] if found else None
 
     def matching(self, prefix: str, limit: int) -> list[str]:
-        return [found for (found,) in self._db.rows(_SQL["matching_ids"], (prefix, limit))]
+        return [found for (found,) in self._db.rows("matching_ids", (prefix, limit))]
 
     def count(self) -> int:
-        return int(self._db.rows(_SQL["count_asks"])[0][0])
+        return int(self._db.rows("count_asks")[0][0])
 
     def pending(self, limit: int, project: str | None = None) -> list[Ask]:
         if project is None:
@@ -101,7 +98,7 @@ class SqliteAsks:
         return self._asks("due_asks", iso(now), limit)
 
     def without_events(self) -> list[str]:
-        return [ask_id for (ask_id,) in self._db.rows(_SQL["asks_without_events"])]
+        return [ask_id for (ask_id,) in self._db.rows("asks_without_events")]
 
     def change(
         self,
@@ -115,60 +112,64 @@ class SqliteAsks:
             with self._store.transaction() as at:
                 self._write_state(ask, expected_version)
                 if answer:
-                    self._db.write(_SQL["insert_answer"], answer_row(answer))
+                    self._db.write("insert_answer", answer_row(answer))
                     whose = {"ask_id": ask.id, "principal": answer.principal}
-                    self._db.write(_SQL["drop_draft"], whose)
+                    self._db.write("drop_draft", whose)
                 if secret is not None:
-                    kept = {"ask_id": ask.id, "value": json.dumps(secret), "kept_at": at}
-                    self._db.write(_SQL["keep_secret"], kept)
+                    kept = {
+                        "ask_id": ask.id,
+                        "value": self._store.hide_secret(json.dumps(secret)),
+                        "kept_at": at,
+                    }
+                    self._db.write("keep_secret", kept)
                 if change.message:
-                    self._db.write(_SQL["insert_message"], message_row(change.message))
+                    self._db.write("insert_message", message_row(change.message))
                 if change.erase_secret and ask.token_digest:
-                    self._db.write(_SQL["erase_secret"], {"ask_id": ask.id})
+                    self._db.write("erase_secret", {"ask_id": ask.id})
                 if change.grant:
                     self._store.rules.write(change.grant)
                 if change.visit:
-                    self._db.write(_SQL["write_visit"], visit_row(change.visit))
+                    self._db.write("write_visit", visit_row(change.visit))
                 if change.turn:
                     self._store.runs.write_turn(change.turn)
                 for owner in change.wakes:
                     self._wake(owner, ask.id, at)
                 self._store.record(at, change.events, change.notices)
-        except _OvertakenError:
+        except OvertakenError:
             return Conflict(self.get(ask.id))
-        except apsw.ConstraintError as error:
+        except ConstraintError as error:
             if change.visit and self.holder(change.visit.cli, change.visit.session):
                 return Conflict(self.get(ask.id))
             return self._key_conflict(answer, error)
         if change.erase_secret and ask.token_digest:
-            self._db.checkpoint()
+            self._store.clear_traces()
         return Done()
 
     def withdraw(self, change: Change, at: str) -> None:
         """Withdraw an ask in the transaction that ends a run, unless it is settled already."""
-        if self._db.write(_SQL["change_ask"], state_row(change.ask, change.ask.version - 1)):
+        if self._db.write("change_ask", state_row(change.ask, change.ask.version - 1)):
             self._store.record(at, change.events, change.notices)
 
     def _wake(self, owner: str, ask_id: str, at: str) -> None:
         if run := run_of(owner):
-            if self._db.write(_SQL["wake_run"], {"id": run}):
+            if self._db.write("wake_run", {"id": run}):
                 self._store.runs.move_task(run, at)
         elif task := task_of(owner):
             self._store.tasks.record_answer(task, at)
         else:
             row = {"owner": owner, "ask_id": ask_id, "woken_at": at}
-            self._db.write(_SQL["wake"], row)
+            self._db.write("wake", row)
 
     def _write_state(self, ask: Ask, expected_version: int) -> None:
-        if not self._db.write(_SQL["change_ask"], state_row(ask, expected_version)):
-            raise _OvertakenError
+        if not self._db.write("change_ask", state_row(ask, expected_version)):
+            raise OvertakenError
 
     def keep_answer(self, answer: Answer, events: Sequence[Event]) -> Result:
         try:
             with self._store.transaction() as at:
-                self._db.write(_SQL["insert_answer"], answer_row(answer))
+                self._db.write("insert_answer", answer_row(answer))
                 self._store.record(at, events)
-        except apsw.ConstraintError as error:
+        except ConstraintError as error:
             return self._key_conflict(answer, error)
         return Done()
 
@@ -179,14 +180,14 @@ class SqliteAsks:
         raise self._db.problem(error) from error
 
     def answers(self, ask_id: str) -> list[Answer]:
-        return [read_answer(row) for row in self._db.rows(_SQL["answers_of_ask"], (ask_id,))]
+        return [read_answer(row) for row in self._db.rows("answers_of_ask", (ask_id,))]
 
     def answer_with_key(self, ask_id: str, principal: str, key: str) -> Answer | None:
-        rows = self._db.rows(_SQL["answer_with_key"], (ask_id, principal, key))
+        rows = self._db.rows("answer_with_key", (ask_id, principal, key))
         return read_answer(rows[0]) if rows else None
 
     def messages(self, ask_id: str) -> list[Message]:
-        rows = self._db.rows(_SQL["messages_of_ask"], (ask_id,))
+        rows = self._db.rows("messages_of_ask", (ask_id,))
         return [read_message(row) for row in rows]
 
     def save_draft(
@@ -197,56 +198,52 @@ class SqliteAsks:
             with self._store.transaction() as at:
                 self._write_state(ask, expected_version)
                 draft = {"ask_id": ask.id, "principal": principal, "text": text, "saved_at": at}
-                self._db.write(_SQL["save_draft"], draft)
+                self._db.write("save_draft", draft)
                 self._store.record(at, change.events)
-        except _OvertakenError:
+        except OvertakenError:
             return Conflict(self.get(ask.id))
         return Done()
 
     def draft(self, ask_id: str, principal: str) -> str:
-        rows = self._db.rows(_SQL["get_draft"], (ask_id, principal))
+        rows = self._db.rows("get_draft", (ask_id, principal))
         return str(rows[0][0]) if rows else ""
 
     def drafting(self, since: datetime) -> list[tuple[str, str]]:
-        rows = self._db.rows(_SQL["drafts_since"], (iso(since),))
+        rows = self._db.rows("drafts_since", (iso(since),))
         return [(ask_id, principal) for ask_id, principal in rows]
 
     def waiting_counts(self) -> list[tuple[str, int]]:
-        return [(project, number) for project, number in self._db.rows(_SQL["waiting_counts"])]
+        return [(project, number) for project, number in self._db.rows("waiting_counts")]
 
     def secret(self, ask_id: str) -> Any:
-        rows = self._db.rows(_SQL["get_secret"], (ask_id,))
-        return json.loads(rows[0][0]) if rows else None
+        rows = self._db.rows("get_secret", (ask_id,))
+        return from_json(self._store.show_secret(rows[0][0])) if rows else None
 
     def erase_secrets(self, before: datetime) -> int:
-        old = self._db.rows(_SQL["old_secrets"], (iso(before),))
+        old = self._db.rows("old_secrets", (iso(before),))
         if old:
             with self._store.transaction():
                 for (ask_id,) in old:
-                    self._db.write(_SQL["erase_secret"], {"ask_id": ask_id})
-            self._db.checkpoint()
+                    self._db.write("erase_secret", {"ask_id": ask_id})
+            self._store.clear_traces()
         return len(old)
 
     def visits(self, ask_id: str) -> list[Visit]:
-        return [read_visit(row) for row in self._db.rows(_SQL["visits_of_ask"], (ask_id,))]
+        return [read_visit(row) for row in self._db.rows("visits_of_ask", (ask_id,))]
 
     def visit(self, visit_id: str) -> Visit | None:
-        rows = self._db.rows(_SQL["get_visit"], (visit_id,))
+        rows = self._db.rows("get_visit", (visit_id,))
         return read_visit(rows[0]) if rows else None
 
     def open_visits(self) -> list[Visit]:
-        return [read_visit(row) for row in self._db.rows(_SQL["open_visits"])]
+        return [read_visit(row) for row in self._db.rows("open_visits")]
 
     def holder(self, cli: str, session: str) -> Visit | None:
-        rows = self._db.rows(_SQL["open_visit"], (cli, session))
+        rows = self._db.rows("open_visit", (cli, session))
         return read_visit(rows[0]) if rows else None
 
     def woken(self) -> list[str]:
-        return [owner for (owner,) in self._db.rows(_SQL["woken"])]
+        return [owner for (owner,) in self._db.rows("woken")]
 
     def _asks(self, query: str, *parameters: Any) -> list[Ask]:
-        return [read_ask(row) for row in self._db.rows(_SQL[query], parameters)]
-
-
-class _OvertakenError(Exception):
-    """Undoes a transaction whose version is out of date."""
+        return [read_ask(row) for row in self._db.rows(query, parameters)]

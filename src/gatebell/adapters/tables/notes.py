@@ -1,34 +1,33 @@
-"""Store agents' notes to people in SQLite."""
+"""Store agents' notes to people."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.sqlite.queries import load, names_unreadable, read_time
+from gatebell.adapters.tables.values import names_unreadable, read_time
 from gatebell.domain.notifications.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.tables.store import TableStore
     from gatebell.domain.asks.asks import Notice
     from gatebell.domain.audit.events import Event
 
-_SQL = load("notes")
 
-
-class SqliteNotes:
-    def __init__(self, store: SqliteStore) -> None:
+class StoredNotes:
+    def __init__(self, store: TableStore) -> None:
         self._store = store
+        self._db = store.statements("notes")
 
     def add(self, note: Note, events: Sequence[Event], notices: Sequence[Notice]) -> None:
         with self._store.transaction() as at:
             row = note._asdict() | {"sent_at": at}
-            self._store.connection.write(_SQL["insert_note"], row)
+            self._db.write("insert_note", row)
             self._store.record(at, events, notices)
 
     def newest(self, limit: int) -> list[Note]:
-        rows = self._store.connection.rows(_SQL["newest_notes"], (limit,))
+        rows = self._db.rows("newest_notes", (limit,))
         return [_note(row) for row in rows]
 
 

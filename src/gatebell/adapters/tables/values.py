@@ -1,9 +1,8 @@
-"""Load named SQL from the file beside a module, and convert the values of columns."""
+"""Convert the values of columns."""
 
 from __future__ import annotations
 
 import json
-import os
 from datetime import MAXYEAR, MINYEAR, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,14 +16,6 @@ if TYPE_CHECKING:
     _Member = TypeVar("_Member", bound=Enum)
 
 _T = TypeVar("_T")
-_HERE = os.path.dirname(__file__)
-
-
-def load(noun: str) -> dict[str, str]:
-    """Return the statements of `NOUN.sql`, by the name in the comment above each."""
-    with open(os.path.join(_HERE, f"{noun}.sql"), encoding="utf-8") as file:
-        parts = file.read().split("-- name: ")[1:]
-    return {name.strip(): sql for name, _, sql in (part.partition("\n") for part in parts)}
 
 
 def as_json(value: Any) -> str | None:

@@ -1,10 +1,10 @@
-"""Store rules about tool calls in SQLite."""
+"""Store rules about tool calls."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.sqlite.queries import as_member, as_time, load, names_unreadable, read_time
+from gatebell.adapters.tables.values import as_member, as_time, names_unreadable, read_time
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.rules import Rule
@@ -12,16 +12,14 @@ from gatebell.domain.permissions.rules import Rule
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.tables.store import TableStore
     from gatebell.domain.audit.events import Event
 
-_SQL = load("rules")
 
-
-class SqliteRules:
-    def __init__(self, store: SqliteStore) -> None:
+class StoredRules:
+    def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._db = store.connection
+        self._db = store.statements("rules")
 
     def add(self, rules: Sequence[Rule], events: Sequence[Event]) -> None:
         with self._store.transaction() as at:
@@ -32,14 +30,14 @@ class SqliteRules:
     def write(self, rule: Rule) -> None:
         """Write a rule as part of a transaction."""
         times = {"expires_at": iso(rule.expires_at), "made_at": iso(rule.made_at)}
-        self._db.write(_SQL["insert_rule"], rule._asdict() | times)
+        self._db.write("insert_rule", rule._asdict() | times)
 
     def in_force(self) -> list[Rule]:
         now = iso(self._store.now())
-        return [_rule(row) for row in self._db.rows(_SQL["rules_in_force"], (now,))]
+        return [_rule(row) for row in self._db.rows("rules_in_force", (now,))]
 
     def had_gates(self) -> bool:
-        return bool(self._db.rows(_SQL["any_gate"]))
+        return bool(self._db.rows("any_gate"))
 
     def use(self, rule_id: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
@@ -52,7 +50,7 @@ class SqliteRules:
     def _write_with_events(
         self, at: str, query: str, rule_id: str, events: Sequence[Event]
     ) -> bool:
-        if not self._db.write(_SQL[query], {"id": rule_id, "now": at}):
+        if not self._db.write(query, {"id": rule_id, "now": at}):
             return False
         self._store.record(at, events)
         return True

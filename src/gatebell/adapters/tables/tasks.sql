@@ -37,7 +37,7 @@ SELECT coalesce(max(seq), 0) FROM tasks;
 DELETE FROM task_needs WHERE task = :task;
 
 -- name: add_need
-INSERT OR IGNORE INTO task_needs (task, needed) VALUES (:task, :needed);
+INSERT INTO task_needs (task, needed) VALUES (:task, :needed) ON CONFLICT DO NOTHING;
 
 -- name: needing
 SELECT tasks.* FROM task_needs JOIN tasks ON tasks.id = task WHERE needed = ? ORDER BY seq;
@@ -77,14 +77,14 @@ SELECT * FROM tasks WHERE state = 'in_progress' ORDER BY seq;
 SELECT * FROM tasks WHERE parent = ? AND parent <> '' ORDER BY priority, seq;
 
 -- name: level_of_tasks
-SELECT * FROM tasks WHERE project = ?1 AND parent = ?2 AND (state = 'closed') <= ?4
+SELECT * FROM tasks WHERE project = ?1 AND parent = ?2 AND (state = 'closed') <= (?4 = 1)
 ORDER BY state = 'closed', answered_at IS NULL, priority, seq LIMIT ?3;
 
 -- name: count_of_level
-SELECT count(*) FROM tasks WHERE project = ? AND parent = ? AND (state = 'closed') <= ?;
+SELECT count(*) FROM tasks WHERE project = ? AND parent = ? AND (state = 'closed') <= (? = 1);
 
 -- name: count_of_project
-SELECT count(*) FROM tasks WHERE project = ? AND (state = 'closed') <= ?;
+SELECT count(*) FROM tasks WHERE project = ? AND (state = 'closed') <= (? = 1);
 
 -- name: task_projects
 -- From each project to the next one along the index, not over every task.

@@ -1,11 +1,11 @@
-"""Convert asks, answers, messages and visits to rows of SQLite and back."""
+"""Convert asks, answers, messages and visits to rows and back."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from gatebell.adapters.sqlite.queries import (
+from gatebell.adapters.tables.values import (
     as_json,
     as_member,
     as_time,

@@ -1,18 +1,16 @@
-"""Store runs in SQLite, with their calls and turns."""
+"""Store runs, with their calls and turns."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-import apsw
-
-from gatebell.adapters.sqlite.queries import (
+from gatebell.adapters.tables.statements import ConstraintError, OvertakenError
+from gatebell.adapters.tables.values import (
     as_json,
     as_member,
     as_time,
     from_json,
-    load,
     names_unreadable,
     read_time,
 )
@@ -25,31 +23,30 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.tables.store import TableStore
     from gatebell.domain.audit.events import Event
 
-_SQL = load("runs")
 _TIMES_OF_RUN = ("created_at", "ready_at", "waiting_since", "ended_at", "lease_until")
 
 
-class SqliteRuns:
-    def __init__(self, store: SqliteStore) -> None:
+class StoredRuns:
+    def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._db = store.connection
+        self._db = store.statements("runs")
 
     def add(self, run: Run, events: Sequence[Event], carried: Carried) -> Run:
         with self._store.transaction() as at:
             new = self.insert(run, events, at)
             calls, turns = carried.by(new.id)
             for call in calls:
-                self._db.write(_SQL["put_call"], _call_row(call))
+                self._db.write("put_call", _call_row(call))
             for turn in turns:
-                self._db.write(_SQL["put_turn"], _turn_row(turn))
+                self._db.write("put_turn", _turn_row(turn))
         return new
 
     def insert(self, run: Run, events: Sequence[Event], at: str) -> Run:
         """Insert a run as part of a transaction, and return it with its number."""
-        number = self._db.raw.execute(_SQL["insert_run"], _to_row(run)).get
+        [(number,)] = self._db.rows("insert_run", _to_row(run))
         new = run._replace(id=number)
         self._store.record(at, [event._replace(subject=new.name) for event in events])
         return new
@@ -65,14 +62,14 @@ class SqliteRuns:
         return self._runs("active_runs" if active else "newest_runs", limit)
 
     def ready(self, limit: int) -> list[int]:
-        rows = self._db.rows(_SQL["ready_runs"], (iso(self._store.now()), limit))
+        rows = self._db.rows("ready_runs", (iso(self._store.now()), limit))
         return [number for number, *_ in rows]
 
     def list_kept(self) -> list[Run]:
         return self._runs("kept_runs", iso(self._store.now()))
 
     def next_ready_at(self) -> datetime | None:
-        return as_time(self._db.rows(_SQL["next_ready_at"])[0][0])
+        return as_time(self._db.rows("next_ready_at")[0][0])
 
     def running(self) -> list[Run]:
         return self._runs("running_runs")
@@ -86,19 +83,19 @@ class SqliteRuns:
             with begin() as at:
                 self._write_run(run, expected)
                 for call in change.calls:
-                    self._db.write(_SQL["put_call"], _call_row(call))
+                    self._db.write("put_call", _call_row(call))
                 for turn in change.turns:
                     self.write_turn(turn)
                 for withdrawn in change.withdrawn:
                     self._store.asks.withdraw(withdrawn, at)
                 if run.state == RunState.WAITING_HUMAN:
-                    self._db.write(_SQL["ready_if_answered"], {"id": run.id})
+                    self._db.write("ready_if_answered", {"id": run.id})
                 self._store.record(at, change.events)
                 if run.task and not quiet:
                     self.move_task(run.id, at, change.task_state, change.actor)
-        except _OvertakenError:
+        except OvertakenError:
             return False
-        except apsw.ConstraintError as error:
+        except ConstraintError as error:
             if any(self.holder(turn.cli, turn.session) for turn in change.turns):
                 return False
             raise self._db.problem(error) from error
@@ -106,7 +103,7 @@ class SqliteRuns:
 
     def write_turn(self, turn: Turn) -> None:
         """Write a turn as part of a transaction."""
-        self._db.write(_SQL["put_turn"], _turn_row(turn))
+        self._db.write("put_turn", _turn_row(turn))
 
     def move_task(
         self, run_id: int, at: str, task_state: TaskState | None = None, actor: str = DRIVER
@@ -117,61 +114,57 @@ class SqliteRuns:
 
     def set_priority(self, run_id: int, priority: Priority) -> None:
         """Set the priority as part of a transaction."""
-        self._db.write(_SQL["set_priority"], {"priority": priority, "id": run_id})
+        self._db.write("set_priority", {"priority": priority, "id": run_id})
 
     def _write_run(self, run: Run, expected: Run) -> None:
         proof = {
             "id": run.id, "expected_claim": expected.claim, "expected_state": expected.state
         }  # fmt: skip
         if run == expected:
-            written = self._db.write(_SQL["prove_run"], proof)
+            written = self._db.write("prove_run", proof)
         elif run._replace(lease_until=None) == expected._replace(lease_until=None):
-            written = self._db.write(_SQL["extend_lease"], _lease(run, run.lease_until))
+            written = self._db.write("extend_lease", _lease(run, run.lease_until))
         else:
-            written = self._db.write(_SQL["change_run"], _to_row(run) | proof)
+            written = self._db.write("change_run", _to_row(run) | proof)
         if not written:
-            raise _OvertakenError
+            raise OvertakenError
 
     def extend(self, run: Run, until: datetime) -> bool:
         with self._store.quiet_transaction():
-            return bool(self._db.write(_SQL["extend_lease"], _lease(run, until)))
+            return bool(self._db.write("extend_lease", _lease(run, until)))
 
     def calls(self, run_id: int) -> list[FlowCall]:
-        found = [_to_call(row) for row in self._db.rows(_SQL["calls_of_run"], (run_id,))]
+        found = [_to_call(row) for row in self._db.rows("calls_of_run", (run_id,))]
         return sorted(found, key=lambda call: order(call.path))
 
     def turns(self, run_id: int) -> list[Turn]:
-        return [_to_turn(row) for row in self._db.rows(_SQL["turns_of_run"], (run_id,))]
+        return [_to_turn(row) for row in self._db.rows("turns_of_run", (run_id,))]
 
     def turn(self, turn_id: str) -> Turn | None:
-        rows = self._db.rows(_SQL["get_turn"], (turn_id,))
+        rows = self._db.rows("get_turn", (turn_id,))
         return _to_turn(rows[0]) if rows else None
 
     def holder(self, cli: str, session: str) -> Turn | None:
-        rows = self._db.rows(_SQL["holder_of_session"], (cli, session))
+        rows = self._db.rows("holder_of_session", (cli, session))
         return _to_turn(rows[0]) if rows else None
 
     def list_joined_turns(self) -> list[Turn]:
-        return [_to_turn(row) for row in self._db.rows(_SQL["joined_turns"])]
+        return [_to_turn(row) for row in self._db.rows("joined_turns")]
 
     def offer(self, turn_id: str, signal: Any) -> bool:
         with self._store.transaction():
             offer = {"offered": json.dumps(signal), "id": turn_id}
-            return bool(self._db.write(_SQL["offer_signal"], offer))
+            return bool(self._db.write("offer_signal", offer))
 
     def delete(self, run: Run, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
-            found = bool(self._db.write(_SQL["delete_run"], {"id": run.id, "claim": run.claim}))
+            found = bool(self._db.write("delete_run", {"id": run.id, "claim": run.claim}))
             if found:
                 self._store.record(at, events)
             return found
 
     def _runs(self, query: str, *parameters: Any) -> list[Run]:
-        return [_to_run(row) for row in self._db.rows(_SQL[query], parameters)]
-
-
-class _OvertakenError(Exception):
-    """Undoes a transaction whose claim is out of date."""
+        return [_to_run(row) for row in self._db.rows(query, parameters)]
 
 
 def _lease(run: Run, until: datetime | None) -> dict[str, Any]:

@@ -1,25 +1,23 @@
-"""Store links and logins in SQLite."""
+"""Store links and logins."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.sqlite.queries import load, names_unreadable, read_time
+from gatebell.adapters.tables.values import names_unreadable, read_time
 from gatebell.domain.people.logins import Login
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.tables.store import TableStore
     from gatebell.domain.audit.events import Event
 
-_SQL = load("logins")
 
-
-class SqliteLogins:
-    def __init__(self, store: SqliteStore) -> None:
+class StoredLogins:
+    def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._db = store.connection
+        self._db = store.statements("logins")
 
     def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
@@ -30,9 +28,7 @@ class SqliteLogins:
 
     def enter(self, digest: str, login: Login, link: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
-            if link and not (
-                self.link(link) and self._db.write(_SQL["end_login"], {"digest": link})
-            ):
+            if link and not (self.link(link) and self._db.write("end_login", {"digest": link})):
                 return False
             return self._insert(at, digest, "login", login, events)
 
@@ -41,16 +37,16 @@ class SqliteLogins:
 
     def end(self, digest: str, events: Sequence[Event]) -> None:
         with self._store.transaction() as at:
-            if self._db.write(_SQL["end_login"], {"digest": digest}):
+            if self._db.write("end_login", {"digest": digest}):
                 self._store.record(at, events)
 
     def end_of_token(self, token_id: str) -> None:
         """End its logins, in the transaction that removes the token."""
-        self._db.write(_SQL["end_logins_of_token"], {"token_id": token_id})
+        self._db.write("end_logins_of_token", {"token_id": token_id})
 
     def end_of_person(self, name: str) -> None:
         """End their logins, in the transaction that removes the person."""
-        self._db.write(_SQL["end_logins_of_person"], {"person": name})
+        self._db.write("end_logins_of_person", {"person": name})
 
     def _insert(
         self, at: str, digest: str, kind: str, login: Login, events: Sequence[Event]
@@ -65,16 +61,16 @@ class SqliteLogins:
             "expires_at": login.expires_at.isoformat(timespec="microseconds"),
             "seal": login.seal,
         }
-        if not self._db.write(_SQL["add_login"], row):
+        if not self._db.write("add_login", row):
             return False
         # In a transaction with an event, which records that they are gone.
-        self._db.write(_SQL["drop_old_logins"], {"now": at})
+        self._db.write("drop_old_logins", {"now": at})
         self._store.record(at, events)
         return True
 
     def _get(self, digest: str, kind: str) -> Login | None:
         now = self._store.now().isoformat(timespec="microseconds")
-        rows = self._db.rows(_SQL["get_login"], (digest, kind, now))
+        rows = self._db.rows("get_login", (digest, kind, now))
         return _login(rows[0]) if rows else None
 
 

@@ -1,0 +1,1 @@
+"""The nouns of the store in tables, for every database: rows to values and back."""

@@ -1,0 +1,178 @@
+-- name: insert_ask
+-- A new ask. Fails on its id or on the attachable index.
+INSERT INTO asks (
+    id, kind, prompt, context, options, multiple, other, schema, default_value, secret,
+    requirement, project, cwd, agent, session, tool_use_id, started_by, owner, opened_at, digest,
+    priority, confidence, activity, token_digest, hard, remind_every_seconds, escalations,
+    expires_at, moved_seconds, remind_at, escalated, escalate_at, due_at, status, decision, value,
+    note, settled_at, settled_by, settled_via, delivered_at, delivered_to, asked_back, heard,
+    version, call, deferred, terms, task
+) VALUES (
+    :id, :kind, :prompt, :context, :options, :multiple, :other, :schema, :default_value, :secret,
+    :requirement, :project, :cwd, :agent, :session, :tool_use_id, :started_by, :owner, :opened_at,
+    :digest, :priority, :confidence, :activity, :token_digest, :hard, :remind_every_seconds,
+    :escalations, :expires_at, :moved_seconds, :remind_at, :escalated, :escalate_at, :due_at,
+    :status, :decision, :value, :note, :settled_at, :settled_by, :settled_via, :delivered_at,
+    :delivered_to, :asked_back, :heard, :version, :call, :deferred, :terms, :task
+);
+
+-- name: insert_ask_key
+INSERT INTO ask_keys (key, ask_id) VALUES (:key, :ask_id);
+
+-- name: ask_with_key
+SELECT asks.* FROM asks JOIN ask_keys ON ask_id = id WHERE key = ?;
+
+-- name: change_ask
+-- The conditional write: only changing columns, and only from the version of the decision.
+UPDATE asks SET
+    expires_at = :expires_at, moved_seconds = :moved_seconds, remind_at = :remind_at,
+    escalated = :escalated, escalate_at = :escalate_at, due_at = :due_at, status = :status,
+    decision = :decision, value = :value, note = :note, settled_at = :settled_at,
+    settled_by = :settled_by, settled_via = :settled_via, delivered_at = :delivered_at,
+    delivered_to = :delivered_to, asked_back = :asked_back, heard = :heard, version = :version
+WHERE id = :id AND version = :expected_version;
+
+-- name: get_ask
+SELECT * FROM asks WHERE id = ?;
+
+-- name: deferred_ask
+-- The one call of this session that its host has deferred.
+SELECT * FROM asks
+WHERE session = ? AND deferred = 1 AND delivered_at IS NULL AND status IN ('pending', 'answered');
+
+-- name: matching_ids
+SELECT id FROM asks WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id LIMIT ?2;
+
+-- name: count_asks
+-- The newest row number: rows are never removed, and counting a million takes too long.
+SELECT coalesce(max(seq), 0) FROM asks;
+
+-- name: pending_asks
+SELECT * FROM asks WHERE status = 'pending' ORDER BY priority, opened_at, seq LIMIT ?;
+
+-- name: pending_asks_of_project
+-- Reads the inbox in its order and stops at the limit; another index would slow every ask.
+SELECT * FROM asks WHERE status = 'pending' AND project = ?
+ORDER BY priority, opened_at, seq LIMIT ?;
+
+-- name: pending_asks_of_session
+SELECT * FROM asks WHERE session = ? AND status = 'pending' AND session <> '' ORDER BY seq;
+
+-- name: pending_asks_of_run
+-- From `run:42/` to before `run:420`.
+SELECT * FROM asks
+WHERE status = 'pending' AND owner <> '' AND owner >= ?1 AND owner < ?2 ORDER BY seq;
+
+-- name: asks_of_run
+SELECT * FROM asks WHERE owner <> '' AND owner >= ?1 AND owner < ?2 ORDER BY seq;
+
+-- name: asks_of_task
+SELECT * FROM asks WHERE task = ? AND task <> '' ORDER BY seq;
+
+-- name: wake_run
+-- In the transaction that settles its ask.
+UPDATE runs SET state = 'ready', ready_at = NULL WHERE id = :id AND state = 'waiting_human';
+
+-- name: due_asks
+SELECT * FROM asks
+WHERE status = 'pending' AND due_at IS NOT NULL AND due_at <= ? ORDER BY due_at LIMIT ?;
+
+-- name: asks_without_events
+-- Every ask has an event of its opening, every settled ask one of its settling, and every taken ask
+-- one of its taking.
+SELECT id FROM asks
+WHERE id > '' AND (
+    NOT EXISTS (SELECT 1 FROM events WHERE subject = id AND kind = 'ask.opened')
+    OR (status <> 'pending' AND NOT EXISTS (
+        SELECT 1 FROM events
+        WHERE subject = id AND kind IN ('ask.answered', 'ask.cancelled', 'ask.timed_out')
+    ))
+    OR (delivered_at IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM events WHERE subject = id AND kind = 'ask.taken'
+    ))
+)
+ORDER BY id;
+
+-- name: insert_answer
+INSERT INTO answers (
+    ask_id, principal, verified, via, value, decision, note, given_at, outcome, reason, key,
+    fingerprint
+) VALUES (
+    :ask_id, :principal, :verified, :via, :value, :decision, :note, :given_at, :outcome, :reason,
+    :key, :fingerprint
+);
+
+-- name: answers_of_ask
+SELECT * FROM answers WHERE ask_id = ? ORDER BY seq;
+
+-- name: answer_with_key
+SELECT * FROM answers WHERE ask_id = ? AND principal = ? AND key = ? AND key <> '';
+
+-- name: insert_message
+INSERT INTO messages (ask_id, author, by_asker, text, sent_at)
+VALUES (:ask_id, :author, :by_asker, :text, :sent_at);
+
+-- name: messages_of_ask
+SELECT ask_id, author, by_asker, text, sent_at FROM messages WHERE ask_id = ? ORDER BY seq;
+
+-- name: save_draft
+INSERT INTO drafts (ask_id, principal, text, saved_at)
+VALUES (:ask_id, :principal, :text, :saved_at)
+ON CONFLICT (ask_id, principal) DO UPDATE SET text = excluded.text, saved_at = excluded.saved_at;
+
+-- name: drop_draft
+-- After the person's own answer; drafts of others stay.
+DELETE FROM drafts WHERE ask_id = :ask_id AND principal = :principal;
+
+-- name: get_draft
+SELECT text FROM drafts WHERE ask_id = ? AND principal = ?;
+
+-- name: drafts_since
+SELECT ask_id, principal FROM drafts JOIN asks ON id = ask_id
+WHERE saved_at > ? AND status = 'pending' ORDER BY saved_at;
+
+-- name: waiting_counts
+SELECT project, count(*) FROM asks WHERE status = 'pending' GROUP BY project ORDER BY 2 DESC, 1;
+
+-- name: keep_secret
+INSERT INTO secrets (ask_id, value, kept_at) VALUES (:ask_id, :value, :kept_at);
+
+-- name: get_secret
+SELECT value FROM secrets WHERE ask_id = ?;
+
+-- name: erase_secret
+DELETE FROM secrets WHERE ask_id = :ask_id;
+
+-- name: old_secrets
+SELECT ask_id FROM secrets WHERE kept_at < ?;
+
+-- name: wake
+INSERT INTO wakes (owner, ask_id, woken_at) VALUES (:owner, :ask_id, :woken_at);
+
+-- name: woken
+SELECT owner FROM wakes ORDER BY seq;
+
+-- name: write_visit
+INSERT INTO visits (
+    id, ask_id, number, by, cli, session, process, started_at, program, ended_at, "end", problem,
+    transcript, expires_at
+) VALUES (
+    :id, :ask_id, :number, :by, :cli, :session, :process, :started_at, :program, :ended_at, :end,
+    :problem, :transcript, :expires_at
+)
+ON CONFLICT (id) DO UPDATE SET
+    session = excluded.session, started_at = excluded.started_at, program = excluded.program,
+    ended_at = excluded.ended_at, "end" = excluded."end", problem = excluded.problem,
+    transcript = excluded.transcript;
+
+-- name: visits_of_ask
+SELECT * FROM visits WHERE ask_id = ? ORDER BY number;
+
+-- name: get_visit
+SELECT * FROM visits WHERE id = ?;
+
+-- name: open_visits
+SELECT * FROM visits WHERE ended_at IS NULL ORDER BY ask_id;
+
+-- name: open_visit
+SELECT * FROM visits WHERE cli = ? AND session = ? AND session <> '' AND ended_at IS NULL;

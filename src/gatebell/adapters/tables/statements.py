@@ -1,0 +1,68 @@
+"""Named statements of a noun, on the connection of any database."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gatebell.adapters.tables.databases import Connection
+
+_HERE = os.path.dirname(__file__)
+
+
+class ConstraintError(Exception):
+    """A key, a unique index or a check refused the row of a write."""
+
+
+class OvertakenError(Exception):
+    """Undoes a transaction whose version or claim is out of date."""
+
+
+class Statements:
+    """The statements of one noun, by their names."""
+
+    def __init__(self, connection: Connection, noun: str) -> None:
+        self._db = connection
+        self._sql = load(noun, connection.folder)
+        self.problem = connection.problem
+
+    def rows(self, name: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
+        return self._db.rows(self._sql[name], parameters)
+
+    def write(self, name: str, parameters: Mapping[str, Any] | None = None) -> int:
+        return self._db.write(self._sql[name], parameters)
+
+    def lock(self, name: str, parameters: Mapping[str, Any]) -> None:
+        """Lock rows until the end of the transaction, if this database has such locks.
+
+        SQLite has none: only one of its transactions writes at a time. The order of all methods is
+        task, run, ask, rule, so that no two transactions wait for each other.
+        """
+        if sql := self._sql.get(name):
+            self._db.rows(sql, parameters)
+
+
+@cache
+def load(noun: str, folder: str) -> dict[str, str]:
+    """Return the statements of a noun: the shared ones, and those of one database."""
+    return _read(os.path.join(_HERE, f"{noun}.sql")) | _read(os.path.join(folder, f"{noun}.sql"))
+
+
+def list_nouns(folder: str) -> list[str]:
+    """Return the nouns that have statements."""
+    names = {*os.listdir(_HERE), *os.listdir(folder)}
+    return sorted(name.removesuffix(".sql") for name in names if name.endswith(".sql"))
+
+
+def _read(path: str) -> dict[str, str]:
+    """Return the statements of a file by the name in the comment above each."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            parts = file.read().split("-- name: ")[1:]
+    except FileNotFoundError:
+        return {}
+    return {name.strip(): sql for name, _, sql in (part.partition("\n") for part in parts)}
