@@ -29,7 +29,7 @@ BODY_WITHIN_SECONDS = 60.0
 MAX_CONNECTIONS = 4_000
 _OTHER_FILES = 100
 # Long enough to tell ten thousand waiting agents to come back.
-_ENDS_WITHIN_SECONDS = 10
+_ENDS_WITHIN_SECONDS = 20
 _log = logging.getLogger("gatebell.serve")
 
 
