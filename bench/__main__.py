@@ -25,7 +25,6 @@ SINGLE = (
     "pair",
     "wake",
     "web",
-    "server",
     "backlog",
     "file_script",
     "files",
