@@ -14,6 +14,7 @@ from tests.support.team_servers import Team, call, wait_and_take
 from tests.support.waiting import eventually
 
 from gatebell.app import daemon
+from gatebell.services.members import list_living
 from gatebell.services.people import manage_logins
 
 
@@ -28,6 +29,8 @@ def team(tmp_path):
 def test_answer_at_one_server_reaches_the_other(team):
     first, second = team.serve(), team.serve()
     assert daemon.find(team.path) is None
+    members = {(one.kind, one.url) for one in list_living(team.store)}
+    assert members == {("server", first.url), ("server", second.url)}
     ask_id = team.ask("Which?")
 
     async def scene():

@@ -38,6 +38,7 @@ __all__ = [
     "data_folder",
     "dialog",
     "inbox_url",
+    "local_path",
     "models",
     "read_settings",
     "routes",
@@ -81,6 +82,11 @@ def store_path(environ: Mapping[str, str]) -> str:
     path = os.path.abspath(os.path.expanduser(named or data_folder(environ)))
     is_folder = not named or named.endswith(os.sep) or os.path.isdir(path)
     return os.path.join(path, "gate.db") if is_folder else path
+
+
+def local_path(environ: Mapping[str, str]) -> str:
+    """Return the beginning of the paths of this host's files for the store of the settings."""
+    return store_path(environ)
 
 
 def agent_wait_seconds(environ: Mapping[str, str]) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.services import members
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -70,6 +72,9 @@ def list_metrics(store: Store, hub: Hub, requests: Requests) -> Iterator[Metric]
     notices = (("", len(store.outbox.waiting(_COUNTED_NOTICES))),)
     about = f"Notifications that are not sent yet, counted up to {_COUNTED_NOTICES}."
     yield Metric("gate_notifications_waiting", "gauge", about, notices)
+    living = Counter(one.kind.value for one in members.list_living(store))
+    found = tuple((f'{{kind="{kind}"}}', number) for kind, number in sorted(living.items()))
+    yield Metric("gate_members", "gauge", "Living processes of the store by kind.", found)
     about = "Answered requests by kind of route and status."
     yield Metric("gate_requests_total", "counter", about, requests.values())
 

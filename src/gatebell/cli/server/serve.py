@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.cli.server.listening import add_listening, check_web_packages, choose_site
+from gatebell.domain.enums import MemberKind
 from gatebell.errors import UsageError
 from gatebell.services.notifications.send_notices import Sender
 
@@ -57,15 +58,19 @@ def run(args: argparse.Namespace) -> int:
     site = choose_site(store, args)._replace(personal=True)
     _write_log_lines()
     # Imported here: --help must not load a web server.
+    from gatebell.services.members import Membership
     from gatebell.web.server import serve
 
     post, source = wiring.post(store), wiring.post_source(store, site.url)
     sender = Sender(store, post._replace(url=post.url or site.url), source)
-    code = serve(
-        store, site, args, sender, lambda: _report_start(store, site), args.max_connections
-    )
-    _log.info("ended")
-    return code
+    membership = Membership(store, MemberKind.SERVER, site.url)
+    try:
+        return serve(
+            store, site, args, sender, lambda: _report_start(store, site), args.max_connections
+        )
+    finally:
+        membership.end()
+        _log.info("ended")
 
 
 def _write_log_lines() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import daemon, runtime, settings, wiring
 from gatebell.cli.server.leave import leave
 from gatebell.cli.server.listening import add_listening, check_web_packages, choose_site
+from gatebell.domain.enums import MemberKind
 from gatebell.domain.text.display import inert_line
 from gatebell.file_protocol.answers import HappeningKind
 from gatebell.services.notifications.send_notices import Sender
@@ -45,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     check_web_packages()
-    store, path = wiring.open_store(), settings.store_path(os.environ)
+    store, path = wiring.open_store(), settings.local_path(os.environ)
     manage_logins.must_be_let_in(store, wiring.caller(store, "cli"))
     daemon.refuse_second(path)
     site = choose_site(store, args)
@@ -55,9 +56,11 @@ def run(args: argparse.Namespace) -> int:
         print(f"It runs in the background (process {up.pid}). To stop it: gate down")
         return 0
     # Imported here: --help must not load a web server.
+    from gatebell.services.members import Membership
     from gatebell.web.server import serve
 
     lock = daemon.register(path, site.url, personal=site.personal)
+    membership = Membership(store, MemberKind.SERVER, site.url)
     try:
         post, source = wiring.post(store), wiring.post_source(store, site.url)
         sender = Sender(store, post._replace(url=post.url or site.url), source)
@@ -70,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
             end_listening()
             left = worker.end() if worker else []
     finally:
+        membership.end()
         os.close(lock)
     return leave(code, left)
 
