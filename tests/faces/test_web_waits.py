@@ -71,6 +71,8 @@ def test_waits_share_one_reading_and_no_thread(server, monkeypatch):
     with ExitStack() as stack:
         waiting = [stack.enter_context(closing(Waiting(server, ask, token))) for _ in range(40)]
         eventually(lambda: len(server._hub.waits) == 40)
+        # Each has looked once, and sleeps.
+        eventually(lambda: all(one._sleep for one in [*server._hub.waits._by_ask[ask.id]]))
         before, threads = len(looks), threading.active_count()
         answer(server, ask)
         replies = [json.loads(one.read()[1]) for one in waiting]
