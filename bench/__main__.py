@@ -31,7 +31,7 @@ SINGLE = (
     "files",
     "size",
 )
-NAMES = (*SINGLE, "flows")
+NAMES = (*SINGLE, "server", "flows")
 
 _PAGE = os.path.join(os.path.dirname(__file__), "README.md")
 
@@ -51,13 +51,18 @@ def main() -> int:
     wanted = args.names or NAMES
     single = [name for name in SINGLE if name in wanted]
     if args.write and single and len(single) < len(SINGLE):
-        parser.error("--write replaces whole tables: name nothing, or only flows")
+        parser.error("--write replaces whole tables: name nothing, or only server or flows")
     figures: list[Figure] = []
     for name in single:
         print(f"measuring {name} …", file=sys.stderr)
         figures += import_module(f"bench.{name}").measure()
     if single:
         tell("results", table(figures), write=args.write)
+    if "server" in wanted:
+        print("measuring server …", file=sys.stderr)
+        served = list(import_module("bench.server").measure())
+        tell("server", table(served), write=args.write)
+        figures += served
     if "flows" in wanted:
         print("measuring flows …", file=sys.stderr)
         ours, beside = flows.measure(args.sizes, with_rivals=not args.no_rivals)

@@ -52,10 +52,13 @@ class _ToldHost:
 def hold(web_request: WebRequest) -> Response:
     """Decide a call by a rule, or ask a person about it."""
     body, store = web_request.body, web_request.store
-    held, caller = _build_held(web_request), agent_caller(web_request, body.get("session", ""))
+    named = body.get("session", "")
+    held, caller = _build_held(web_request), agent_caller(web_request, named)
     if body.get("only_rules"):
         ruled = permit_call.by_rule(store, held.call, held.origin, held.project, held.folders)
         return _reply(ruled)
+    limits = web_request.web_context.limits
+    limits.count("session" if named else "unnamed session", held.origin.session)
     if body.get("defer"):
         return _reply(permit_call.defer(store, held, caller))
     found = permit_call.hold(store, held, caller, body.get("seconds", _MAX_SECONDS))
