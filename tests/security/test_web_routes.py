@@ -80,7 +80,7 @@ TABLE = {
     "GET /api/rules": ("read", 200),
     "POST /api/rules": ("answer", 201),
     "DELETE /api/rules": ("answer", 404),
-    "GET /api/me": ("ask answer read admin", 200),
+    "GET /api/me": ("ask answer read admin metrics", 200),
     "GET /api/counts": ("read", 200),
     "GET /api/events": ("read", 200),
     "GET /api/events/stream": ("read", 200),
