@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.remote.backend import build_origin
 from gatebell.adapters.remote.http import StoppedError
+from gatebell.adapters.remote.wire_format import build_origin
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AgentCli, AskStatus
 from gatebell.domain.permissions.host_questions import QUESTIONS, build_requests
