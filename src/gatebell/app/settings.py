@@ -44,11 +44,13 @@ __all__ = [
     "session_cli",
     "session_command",
     "settings_file",
+    "store_address",
     "store_path",
     "templates",
 ]
 
 
+ADDRESSES = ("postgresql://", "postgres://")
 NAME, OLD_NAME = folders.NAME, folders.OLD_NAME
 _SHARE_OF_LIMIT = 0.9
 """Of a host's time limit for a shell command."""
@@ -74,13 +76,57 @@ def ignored_folders(environ: Mapping[str, str]) -> list[str]:
 
 
 def store_path(environ: Mapping[str, str]) -> str:
-    """Return the path of the database file that the settings name."""
+    """Return the path of the database file that the settings name.
+
+    For a PostgreSQL store: the path beside which this machine keeps its own files of that store.
+    """
+    if address := store_address(environ):
+        return address_path(address, environ)
     named = read_settings(environ)["store"].text.removeprefix("sqlite://")
-    if "://" in named:
-        raise UsageError(f"GATE_STORE={named} is not a SQLite file: set it to a path")
     path = os.path.abspath(os.path.expanduser(named or data_folder(environ)))
     is_folder = not named or named.endswith(os.sep) or os.path.isdir(path)
     return os.path.join(path, "gate.db") if is_folder else path
+
+
+def store_address(environ: Mapping[str, str]) -> str:
+    """Return the address of the PostgreSQL store that the settings name; empty for a file."""
+    values = read_settings(environ)
+    named, source = values["store"]
+    if not named and (path := values["store_file"].text):
+        named, source = _read_address(path), path
+    if "://" not in named or named.startswith("sqlite://"):
+        return ""
+    if not named.startswith(ADDRESSES):
+        # Without the address itself: it may have a password.
+        raise UsageError(
+            f"the store of {source} is neither a path nor an address that begins with {ADDRESSES[0]}"
+        )
+    return named
+
+
+def _read_address(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            named = file.read().strip()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the file {path} of GATE_STORE_FILE cannot be read: {error}") from None
+    if not named.startswith(ADDRESSES):
+        raise UsageError(f"the file {path} of GATE_STORE_FILE has no address {ADDRESSES[0]}…")
+    return named
+
+
+def address_path(address: str, environ: Mapping[str, str]) -> str:
+    """Return the path beside which this machine keeps its own files of a PostgreSQL store."""
+    # Imported here: only servers and workers use such a store.
+    from gatebell.adapters.postgres.names import name_store
+    from gatebell.domain.digests import text_digest
+
+    folder = f"postgres-{text_digest(name_store(address))[:12]}"
+    return os.path.join(data_folder(environ), folder, "gate.db")
+
+
+def key_file(environ: Mapping[str, str]) -> str:
+    return os.path.expanduser(read_settings(environ)["key_file"].text)
 
 
 def agent_wait_seconds(environ: Mapping[str, str]) -> float:

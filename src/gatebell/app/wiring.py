@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gatebell.adapters.sqlite.store import SqliteStore
 from gatebell.adapters.system.clock import SystemClock
@@ -34,6 +34,10 @@ _FIND_GATES = "Set GATE_STORE to the store with your gates, or make gates: gate 
 
 def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
     """Open the store of the settings, or the one at a path; create it if it is missing."""
+    if address := path if path and path.startswith(settings.ADDRESSES) else "":
+        return open_postgres(address, clock)
+    if not path and (address := settings.store_address(os.environ)):
+        return open_postgres(address, clock)
     path = path or settings.store_path(os.environ)
     if storable(path) != path:
         raise UsageError(
@@ -51,6 +55,25 @@ def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
         ) from None
 
 
+def open_postgres(address: str, clock: Clock | None = None) -> Store:
+    """Connect to a PostgreSQL store.
+
+    Raises:
+        StoreError: The extra `postgres` is missing, the server is out of reach, or the schema is
+            not the one of this version.
+    """
+    try:
+        # Imported here: only servers and workers use such a store, and the library loads slowly.
+        from gatebell.adapters.postgres.store import PostgresStore
+    except ImportError as error:
+        raise StoreError(
+            f"a PostgreSQL store needs the extra postgres ({error}): "
+            "pip install 'gatebell[postgres]'"
+        ) from None
+    path = settings.address_path(address, os.environ)
+    return PostgresStore(address, path, clock, key_file=settings.key_file(os.environ))
+
+
 def open_gates() -> Store:
     """Open the store of the settings, if it exists and has, or had, a gate or a denial.
 
@@ -60,9 +83,11 @@ def open_gates() -> Store:
         StoreError: The store is missing or empty, or it never had a gate.
     """
     path = settings.store_path(os.environ)
-    if not os.path.isfile(path) or not os.path.getsize(path):
+    if settings.store_address(os.environ):
+        path = "of the settings"
+    elif not os.path.isfile(path) or not os.path.getsize(path):
         raise StoreError(f"there is no store at {storable(path)}. {_FIND_GATES}")
-    store = open_store(path)
+    store = open_store()
     if not store.rules.had_gates():
         raise StoreError(f"the store {path} never had a gate. {_FIND_GATES}")
     return store
@@ -120,7 +145,11 @@ def dialog_tools() -> list[Found]:
 
 def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:
     """Create a store for a demo or a test, to which people may be added from anywhere."""
-    store = SqliteStore(path, clock or SystemClock())
+    store: Any
+    if path.startswith(settings.ADDRESSES):
+        store = open_postgres(path, clock)
+    else:
+        store = SqliteStore(path, clock or SystemClock())
     store.mark_throwaway()
     return store
 

@@ -30,7 +30,7 @@ class Watcher:
         self._store = store
         self._stopped = threading.Event()
         # Read before `changes` begins, so that no change after this point is missed.
-        self._seen = store.audit.head().seq
+        self._seen = store.audit.position()
         self._looked_at = store.now()
         self._running: dict[int, Run] = {}
 

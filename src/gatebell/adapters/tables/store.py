@@ -38,10 +38,19 @@ class TableStore:
         self._database = connection
         self._clock = clock
         self._on_notices = on_notices
-        self._has_news = False
+        self._news = False
         self._db = self.statements("store")
         self.asks = StoredAsks(self)
         self.rules = StoredRules(self)
+
+    @property
+    def _has_news(self) -> bool:
+        """Whether the open transaction has written notices."""
+        return self._news
+
+    @_has_news.setter
+    def _has_news(self, value: bool) -> None:
+        self._news = value
 
     def statements(self, noun: str) -> Statements:
         """Return the named statements of a noun."""
@@ -121,11 +130,11 @@ class TableStore:
             if not self.throwaway:
                 self._on_notices()
 
-    def hide_secret(self, text: str) -> str:
-        """Return a secret as the store keeps it."""
+    def hide_secret(self, ask_id: str, text: str) -> str:
+        """Return the secret of an ask as the store keeps it."""
         return text
 
-    def show_secret(self, kept: str) -> str | None:
+    def show_secret(self, ask_id: str, kept: str) -> str | None:
         """Return the secret that was kept; None if it cannot be read any more."""
         return kept
 
