@@ -39,7 +39,7 @@ def a_turn(run, turn_id="t-1", session="s-1", **more):
 @pytest.mark.proves("RUN-400")
 def test_run_calls_and_turns_are_read_as_written(store):
     whole = a_run(
-        folder="/w", root="/w/..", branch="gate/1", base="c0", state="stuck", reason="é 日本 🙂\0",
+        folder="/w", root="/w/..", branch="gate/1", base="c0", state="stuck", reason="é 日本 🙂",
         error="Traceback", result={"a": [1, None]}, agent="coder", stopped_at="1 2.1.1", ready_at=LATER,
         waiting_since=NOW, ended_at=LATER, parent=7, parent_path="3", claim=4, owner="b/1/2",
         lease_until=LATER,

@@ -65,10 +65,10 @@ class Server:
         options = [part for one in self._settings for part in ("-c", one)]
         command = [self._programs / "postgres", "-D", self._data, "-k", self.folder, *options]
         command += ["-c", "listen_addresses="]
-        log = (self.folder / "log").open("ab")
-        self._process = subprocess.Popen(
-            command, cwd=self.folder, stdout=log, stderr=log, **self._user
-        )
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                command, cwd=self.folder, stdout=log, stderr=log, **self._user
+            )
         for _ in range(600):
             if self.process.poll() is not None:
                 raise AssertionError((self.folder / "log").read_text())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gatebell.adapters.sqlite.store import SqliteStore
 from gatebell.adapters.system.clock import SystemClock
@@ -17,6 +17,7 @@ from gatebell.errors import StoreError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gatebell.adapters.postgres.store import PostgresStore
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.runs.session_log import Step
@@ -55,7 +56,7 @@ def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
         ) from None
 
 
-def open_postgres(address: str, clock: Clock | None = None) -> Store:
+def open_postgres(address: str, clock: Clock | None = None) -> PostgresStore:
     """Connect to a PostgreSQL store.
 
     Raises:
@@ -145,7 +146,7 @@ def dialog_tools() -> list[Found]:
 
 def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:
     """Create a store for a demo or a test, to which people may be added from anywhere."""
-    store: Any
+    store: SqliteStore | PostgresStore
     if path.startswith(settings.ADDRESSES):
         store = open_postgres(path, clock)
     else:
