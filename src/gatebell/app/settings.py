@@ -45,6 +45,7 @@ __all__ = [
     "session_command",
     "settings_file",
     "store_address",
+    "store_name",
     "store_path",
     "templates",
 ]
@@ -123,6 +124,15 @@ def address_path(address: str, environ: Mapping[str, str]) -> str:
 
     folder = f"postgres-{text_digest(name_store(address))[:12]}"
     return os.path.join(data_folder(environ), folder, "gate.db")
+
+
+def store_name(environ: Mapping[str, str]) -> str:
+    """Return the store for messages: its path, or its address without the user and the password."""
+    if address := store_address(environ):
+        from gatebell.adapters.postgres.names import name_store
+
+        return name_store(address)
+    return store_path(environ)
 
 
 def key_file(environ: Mapping[str, str]) -> str:

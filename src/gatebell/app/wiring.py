@@ -12,12 +12,13 @@ from gatebell.app import environment, settings
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.principals import Sighting, person
 from gatebell.domain.text.display import storable
-from gatebell.errors import StoreError, UsageError
+from gatebell.errors import NotFoundError, StoreError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gatebell.adapters.postgres.store import PostgresStore
+    from gatebell.domain.audit.events import Head
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.runs.session_log import Step
@@ -56,6 +57,16 @@ def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
         ) from None
 
 
+def must_have_postgres() -> None:
+    """Raise StoreError if the extra `postgres` is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("psycopg") is None:
+        raise StoreError(
+            "a PostgreSQL store needs the extra postgres: pip install 'gatebell[postgres]'"
+        )
+
+
 def open_postgres(address: str, clock: Clock | None = None) -> PostgresStore:
     """Connect to a PostgreSQL store.
 
@@ -63,16 +74,52 @@ def open_postgres(address: str, clock: Clock | None = None) -> PostgresStore:
         StoreError: The extra `postgres` is missing, the server is out of reach, or the schema is
             not the one of this version.
     """
-    try:
-        # Imported here: only servers and workers use such a store, and the library loads slowly.
-        from gatebell.adapters.postgres.store import PostgresStore
-    except ImportError as error:
-        raise StoreError(
-            f"a PostgreSQL store needs the extra postgres ({error}): "
-            "pip install 'gatebell[postgres]'"
-        ) from None
+    must_have_postgres()
+    # Imported here: only servers and workers use such a store, and the library loads slowly.
+    from gatebell.adapters.postgres.store import PostgresStore
+
     path = settings.address_path(address, os.environ)
     return PostgresStore(address, path, clock, key_file=settings.key_file(os.environ))
+
+
+def migrate_store(address: str) -> list[str]:
+    """Create or update the tables of a PostgreSQL store; return the names of the migrations."""
+    must_have_postgres()
+    # Imported here and below: only `gate store` needs them.
+    from gatebell.adapters.postgres import migrations
+    from gatebell.adapters.postgres.connection import Connection
+
+    connection = Connection(address)
+    try:
+        return migrations.migrate(connection)
+    finally:
+        connection.close()
+
+
+def copy_store(
+    path: str, address: str, report: Callable[[str, int], None]
+) -> tuple[int, Store, Head]:
+    """Copy a SQLite store into a PostgreSQL store without rows.
+
+    Args:
+        path: the file of the SQLite store
+        address: the address of the other one, whose tables exist
+        report: called with each table and the number of its rows so far
+
+    Returns:
+        The number of copied rows, the copy, and the head of the chain that it must have.
+    """
+    if not os.path.isfile(path):
+        raise NotFoundError(f"there is no store at {storable(path)}")
+    target = open_postgres(address)
+    from gatebell.adapters.postgres.copying import copy_rows
+
+    source = SqliteStore(path, SystemClock())
+    with source.audit.snapshot():
+        rows = copy_rows(source.connection, target, report)
+        head = source.audit.head()
+    source.close()
+    return rows, target, head
 
 
 def open_gates() -> Store:

@@ -60,8 +60,10 @@ class Connection:
         try:
             with self.lend() as lent:
                 return wire.run(lent, sql, parameters).fetchall()
+        except wire.DeadlineError:
+            raise
         except psycopg.OperationalError:
-            # The server was restarted while the connection was idle; a new one tells.
+            # The server may have closed the connection while it was idle; a new one tells.
             with self.lend(is_new=True) as lent:
                 return wire.run(lent, sql, parameters).fetchall()
 
@@ -114,14 +116,16 @@ class Connection:
         """Begin on a connection that lives: an idle one may have been closed by the server."""
         with self.lend() as lent:
             try:
-                lent.execute(begin)
+                lent.execute(begin, prepare=False)
+            except wire.DeadlineError:
+                raise
             except psycopg.OperationalError:
                 lent.close()
             else:
                 yield lent
                 return
         with self.lend(is_new=True) as lent:
-            lent.execute(begin)
+            lent.execute(begin, prepare=False)
             yield lent
 
     def close(self) -> None:
@@ -207,7 +211,7 @@ class Transaction:
 
     def commit(self) -> None:
         try:
-            self._wire.execute("COMMIT")
+            self._wire.execute("COMMIT", prepare=False)
         except psycopg.OperationalError as failed:
             if self._wire.closed:
                 raise self._db.doubt(failed) from failed

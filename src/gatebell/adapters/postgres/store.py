@@ -54,7 +54,11 @@ class PostgresStore(TableStore):
         self._key_file = key_file
         self.connection = Connection(dsn)
         self.name = self.connection.name
-        migrations.check_version(self.connection)
+        try:
+            migrations.check_version(self.connection)
+        except BaseException:
+            self.connection.close()
+            raise
         self.path = path
         super().__init__(self.connection, clock or self._build_clock(), on_notices)
         self.audit = PostgresAudit(self.connection)

@@ -30,6 +30,10 @@ class DeadlineError(psycopg.OperationalError):
     """The server did not answer in time."""
 
 
+class AddressError(psycopg.Error):
+    """The address of the store is not one."""
+
+
 class Wire(psycopg.Connection[Any]):
     """A connection whose every wait has an end."""
 
@@ -57,18 +61,22 @@ class Wire(psycopg.Connection[Any]):
 
 def connect(dsn: str) -> Wire:
     """Connect. Statements are committed one by one unless a transaction is begun."""
-    wire = Wire.connect(
-        dsn,
-        autocommit=True,
-        cursor_factory=RawCursor,
-        connect_timeout=5,
-        application_name="gatebell",
-        options=f"-c lock_timeout={_LOCK_SECONDS}s -c timezone=UTC -c client_min_messages=warning",
-        # A peer that vanished is noticed while the connection is idle, too.
-        keepalives_idle=10,
-        keepalives_interval=5,
-        keepalives_count=3,
-    )
+    try:
+        wire = Wire.connect(
+            dsn,
+            autocommit=True,
+            cursor_factory=RawCursor,
+            connect_timeout=5,
+            application_name="gatebell",
+            options=f"-c lock_timeout={_LOCK_SECONDS}s -c timezone=UTC -c client_min_messages=warning",
+            # A peer that vanished is noticed while the connection is idle, too.
+            keepalives_idle=10,
+            keepalives_interval=5,
+            keepalives_count=3,
+        )
+    except psycopg.ProgrammingError:
+        # Without its text, which repeats the address with the password.
+        raise AddressError("the address of the store cannot be read: check it") from None
     wire.prepare_threshold = 2
     return wire
 
