@@ -142,7 +142,7 @@ def test_stalled_connection_ends_with_an_error(proxy, monkeypatch):
     monkeypatch.setattr(Wire, "limit", 0.3)
     with closing(open_store(proxy.dsn)) as store:
         ask = open_ask(store)
-        with pytest.raises(StoreError, match="did not answer for"), store.transaction():
+        with pytest.raises(StoreError, match="did not answer for"), store.transaction():  # noqa: PT012  the stall begins inside
             proxy.flows.clear()
             store.asks.pending(1)
         proxy.flows.set()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
+import weakref
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.postgres import bell, migrations
@@ -62,8 +63,10 @@ class PostgresStore(TableStore):
         self.path = path
         super().__init__(self.connection, clock or self._build_clock(), on_notices)
         self.audit = PostgresAudit(self.connection)
-        self._ringer = bell.Ringer(self._ring)
+        self._ringer = bell.Ringer(partial(_ring_and_seal, self.connection, self.audit))
         self._listener = bell.Listener(dsn)
+        # Commands end without closing their store, and their last commit must ring, too.
+        self._end = weakref.finalize(self, _close, self._ringer, self._listener, self.connection)
 
     @property
     def _has_news(self) -> bool:
@@ -107,11 +110,6 @@ class PostgresStore(TableStore):
     def _seal_soon(self) -> None:
         """Do nothing: the next ring, or the next reader of the trail, seals."""
 
-    def _ring(self) -> None:
-        with self.connection.lend() as lent:
-            bell.ring(lent)
-        self.audit.seal(wait=False)
-
     def hide_secret(self, ask_id: str, text: str) -> str:
         return self._keys().hide(ask_id, text, self.now())
 
@@ -133,7 +131,16 @@ class PostgresStore(TableStore):
         return migrations.list_problems(self.connection)
 
     def close(self) -> None:
-        self._ringer.close()
-        self._listener.close()
-        with suppress(Exception):
-            self.connection.close()
+        self._end()
+
+
+def _ring_and_seal(connection: Connection, audit: PostgresAudit) -> None:
+    with connection.lend() as lent:
+        bell.ring(lent)
+    audit.seal(wait=False)
+
+
+def _close(ringer: bell.Ringer, listener: bell.Listener, connection: Connection) -> None:
+    ringer.close()
+    listener.close()
+    connection.close()
