@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Where the environment forbids it, each of a thousand processes would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup run test check collected counted driven lint docs pictures bench crash slow matrix mutate lock system clean
+.PHONY: setup run test check collected counted driven lint schema docs pictures bench crash slow matrix mutate lock system clean
 
 setup: .venv/ready
 
@@ -61,6 +61,10 @@ system:
 	@$(PYTHON) -c 'import tkinter' 2>/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	  && apt-get install -y -qq python3-tk >/dev/null && $(PYTHON) -c 'import tkinter'; } \
 	  || echo "!! this Python has no tkinter: tests of windows will be skipped"
+
+# After a new migration: the script that makes new stores.
+schema: setup
+	$(BIN)/python -m tests.support.new_schema
 
 docs: setup
 	$(BIN)/python docs/reference.py

@@ -38,7 +38,7 @@ The lists are examples and not complete. Do not rely on a gate for a spelling th
 asked.
 
 The tests try every line with Claude Code {claude} and Codex {codex}, and fail if this page differs.
-There all of Bash is allowed and Codex runs without its sandbox, so that only the gates hold a line.
+In these tests all of Bash is allowed and Codex has no sandbox, so that only the gates hold a line.
 
 | where | what happens |
 |---|---|
@@ -48,8 +48,8 @@ There all of Bash is allowed and Codex runs without its sandbox, so that only th
 | `codex exec` | lines that would be asked are rejected |
 | "with `--defer`" | lines that the hook of [agents.md](agents.md) puts off in `claude -p`, without other rules in the settings |
 
-A file outside the project is held in all these modes when Claude Code's own tools write it (Edit,
-Write, MultiEdit, NotebookEdit). A command that writes such a file is not held.
+In all these modes Claude Code's own file tools (Edit, Write, MultiEdit, NotebookEdit) are held when
+they write a file outside the project. A command that writes such a file is not held.
 """
 
 

@@ -10,6 +10,7 @@ import threading
 import apsw
 import pytest
 from bench import plans
+from tests.support import new_schema
 from tests.support.people import a_person
 
 from gatebell.adapters.sqlite import bell
@@ -93,6 +94,35 @@ def test_store_of_a_newer_version_is_refused(path):
     raw.close()
     with pytest.raises(StoreError, match="newer gatebell: upgrade"):
         open_store(path)
+
+
+def read_schema(path):
+    """Everything that decides how a store behaves, and its version."""
+    raw = apsw.Connection(path)
+    parts = raw.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY 1, 2")
+    return parts.fetchall(), raw.execute("PRAGMA user_version").get
+
+
+@pytest.mark.proves("STORE-23")
+def test_script_for_new_stores_is_that_of_the_migrations():
+    written = new_schema.SCRIPT.read_text(encoding="utf-8")
+    assert written == new_schema.build_script(), "run make schema"
+
+
+@pytest.mark.proves("STORE-23", "STORE-16")
+@pytest.mark.parametrize("version", [1, 8])
+def test_migrated_store_has_the_schema_of_a_new_one(path, tmp_path, version):
+    older = apsw.Connection(path)
+    for migration in sorted((new_schema.FOLDER / "migrations").iterdir())[:version]:
+        older.execute(migration.read_text(encoding="utf-8"))
+    older.execute(f"PRAGMA user_version = {version}")
+    older.close()
+    new = str(tmp_path / "new.db")
+    for place in (path, new):
+        store = open_store(place)
+        assert store.audit.schema_faults() == []
+        store.close()
+    assert read_schema(path) == read_schema(new)
 
 
 @pytest.mark.proves("STORE-4")

@@ -9,7 +9,7 @@ from tests.support.people import a_person
 from tests.support.run_claims import an_ask, claim, settle
 
 from gatebell.domain.enums import TaskState
-from gatebell.domain.runs import runs
+from gatebell.domain.runs import resumption, runs
 from gatebell.domain.runs.runs import RunChange
 from gatebell.domain.tasks import tasks
 from gatebell.domain.tasks.tasks import Task, TaskChange
@@ -203,7 +203,7 @@ def test_failed_run_fails_its_task_and_resuming_opens_it(store):
     run = claim(store, run)
     run, task = written(store, runs.break_down(run, "KeyError: 1", "", "1", NOW), run)
     assert (task.state, task.status) == ("failed", "KeyError: 1")
-    assert store.runs.change(runs.resume(run, [], [], ADA), run)
+    assert store.runs.change(resumption.resume(run, [], [], ADA), run)
     assert store.tasks.get(task.id).state == "open"
 
 
@@ -235,7 +235,7 @@ def test_older_run_of_a_task_does_not_change_it(store):
     with pytest.raises(RefusedError, match="was reopened since"):
         manage_runs.resume(store, old.id, ADA)
     old = store.runs.get(old.id)
-    assert store.runs.change(runs.resume(old, [], [], ADA), old)
+    assert store.runs.change(resumption.resume(old, [], [], ADA), old)
     assert store.tasks.get(task.id).state == "in_progress"
     assert [run.id for run in store.runs.of_task(task.id)] == [old.id, new.id]
 

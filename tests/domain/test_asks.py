@@ -118,6 +118,7 @@ def test_one_scale_of_priorities():
     words = ["urgent", "high", "normal", "low", "backlog"]
     assert [parse_priority(word) for word in words] == [0, 1, 2, 3, 4]
     assert [parse_priority(str(number)) for number in range(5)] == [0, 1, 2, 3, 4]
+    assert [parse_priority(word) for word in ("critical", "medium", "P0", "p4")] == [0, 2, 0, 4]
     for wrong in ("5", "-1", "soon", ""):
         with pytest.raises(UsageError):
             parse_priority(wrong)

@@ -159,7 +159,7 @@ def test_times_are_read_with_or_without_a_zone(monkeypatch):
         ('{"title": "  "}', "line 1: the title is missing: add one"),
         (
             '{"title": "A", "priority": 9}',
-            "line 1: expected critical, high, normal, low or backlog, or P0 to P4, got '9'",
+            "line 1: a priority is urgent, high, normal, low or backlog, or P0 to P4, got '9'",
         ),
         ('{"title": "A", "priority": true}', "or P0 to P4, got 'true'"),
         (

@@ -12,6 +12,7 @@ from gatebell.domain.asks.templates import VARIABLES
 from gatebell.domain.tasks.backlog_settings import (
     KEYS,
     BacklogTerms,
+    Strategy,
     first_file,
     parse_backlog_terms,
 )
@@ -100,7 +101,7 @@ def test_first_file_holds_every_key_and_sets_none():
     text = first_file()
     assert text.startswith(
         "# Settings for the tasks of this project. Remove a # to set a key.\n\n"
-        "# Where a task's finished work goes: branch (it stays on"
+        "# Where a task's finished work goes: branch (the work stays on"
     )
     assert parse(**tomllib.loads(text)) == BacklogTerms()
     lines = text.splitlines()
@@ -120,13 +121,22 @@ def test_strategy_is_one_of_four(strategy):
     assert parse(strategy=strategy).strategy == strategy
 
 
+def read_meanings(page):
+    """The sentences of the page about each key, as the first file writes them."""
+    part = page[page.index("## Backlog settings") : page.index("## Templates")].replace("`", "")
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in part.split("\n")]
+    meanings = {row[0]: row[2] for row in cells if len(row) == 3}
+    results = [f"{row[0]} ({row[1]})" for row in cells if row and row[0] in [*Strategy]]
+    rest = " ".join(part.split("\n\n")[-2].split()).removesuffix(".")
+    meanings["strategy"] = meanings["strategy"].replace(
+        ", see below", f": {', '.join(results)}. {rest}"
+    )
+    return [f"{meanings[key][0].upper()}{meanings[key][1:]}" for key in KEYS]
+
+
 @pytest.mark.proves("TASK-44", "TASK-45")
 def test_every_key_and_every_variable_is_documented():
     page = (DOCS / "roles.md").read_text(encoding="utf-8")
     assert [key for key in KEYS if f"| `{key}` |" not in page] == []
-    # The first file begins each meaning like the page; the page may give more details.
-    plain = page.replace("`", "")
-    sentences = re.findall(r"# (.*?)(?:[:;].*)?\.\n#", first_file())
-    assert len(sentences) == len(KEYS)
-    assert [one for one in sentences if f" | {one[0].lower()}{one[1:]}" not in plain] == []
+    assert re.findall(r"# (.*)\.\n#", first_file()) == read_meanings(page)
     assert [name for name in VARIABLES if f"`{{{{{name}}}}}`" not in page] == []

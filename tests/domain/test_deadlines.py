@@ -101,6 +101,6 @@ def test_durations_as_people_write_them():
 def test_escalation_is_a_pair_of_time_and_name():
     assert make_escalations([(60, "ada")]) == (Escalation(60.0, "ada"),)
     with pytest.raises(
-        UsageError, match=r"expected an escalation of a time and a name, got \(5,\)"
+        UsageError, match=r"expected pairs of a time and a name for escalations, .*, got \(5,\)"
     ):
         make_escalations([(5,)])

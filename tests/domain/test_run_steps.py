@@ -9,7 +9,7 @@ from tests.support.people import a_person
 
 from gatebell.domain.audit.events import Event
 from gatebell.domain.digests import text_digest
-from gatebell.domain.runs import runs
+from gatebell.domain.runs import resumption, runs
 from gatebell.domain.runs.identities import Identity, parse_identity
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
 from gatebell.errors import RefusedError
@@ -55,7 +55,7 @@ def test_trail_tells_who_stopped_and_resumed_a_run():
     stopped = runs.stop(a_run(), ADA, "enough", NOW)
     told = {"reason": "enough", **BY_ADA}
     assert stopped.events == (Event("run.stopped", "run:42", "person:ada", told),)
-    resumed = runs.resume(stopped.run, [], [], ADA, seen={"flow": "d2"})
+    resumed = resumption.resume(stopped.run, [], [], ADA, seen={"flow": "d2"})
     told = {"again": [], "accepted": "", "seen": {"flow": "d2"}, **BY_ADA}
     assert resumed.events == (Event("run.resumed", "run:42", "person:ada", told),)
     assert (resumed.run.state, resumed.run.reason) == ("ready", "")
@@ -94,7 +94,7 @@ def test_reason_is_cut_behind_its_limit():
 @pytest.mark.parametrize("name", ["pause", "ask"])
 def test_answer_is_never_kept_for_another_question(name):
     with pytest.raises(RefusedError) as refused:
-        runs.resume(a_run("stuck"), [a_call("2", name, "recorded")], [], ADA, accept="2")
+        resumption.resume(a_run("stuck"), [a_call("2", name, "recorded")], [], ADA, accept="2")
     assert str(refused.value) == (
         "call 2 asks another question now, so its old answer cannot be kept: "
         "gate resume 42 --from 2 asks again, in a new run"

@@ -11,7 +11,7 @@ from tests.support.people import a_person
 from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.asks.owners import owner_of, run_of
 from gatebell.domain.asks.questions import make_question
-from gatebell.domain.runs import journals, runs
+from gatebell.domain.runs import journals, resumption, runs
 from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, Turn
 from gatebell.errors import RefusedError, UsageError
@@ -208,7 +208,7 @@ def test_resuming_reopens_failed_and_unanswered_calls():
         a_call("4", "parallel", "failed", attempt=2, asked=3, error={}), a_call("4.1.2", "step", "failed"),
         a_call("4.2.1", state="waiting", ask_id="a-2"), a_call("4.3.1", "run", "open"),
     ]  # fmt: skip
-    change = runs.resume(run, calls, ["a-2"], a_person())
+    change = resumption.resume(run, calls, ["a-2"], a_person())
     assert (change.run.state, change.run.claim, change.run.error) == ("ready", 4, "")
     assert change.run.ended_at is None
     assert [call.path for call in change.calls] == ["4", "4.1.2", "4.2.1"]
@@ -221,26 +221,26 @@ def test_resuming_reopens_failed_and_unanswered_calls():
 @pytest.mark.proves("RUN-416", "RUN-440")
 def test_resuming_remembers_a_started_dangerous_step():
     call = a_call("1", "step", "waiting", ask_id="a-1", dangerous=True, owner="b/1/1")
-    (again,) = runs.resume(a_run("stuck"), [call], ["a-1"], a_person()).calls
+    (again,) = resumption.resume(a_run("stuck"), [call], ["a-1"], a_person()).calls
     assert again.owner == "b/1/1"
 
 
 @pytest.mark.proves("RUN-416")
 def test_only_runs_ended_without_a_result_are_resumed():
     with pytest.raises(RefusedError, match="--from"):
-        runs.resume(a_run("completed"), [], [], a_person())
+        resumption.resume(a_run("completed"), [], [], a_person())
     with pytest.raises(RefusedError, match="not ended"):
-        runs.resume(a_run("waiting_human"), [], [], a_person())
+        resumption.resume(a_run("waiting_human"), [], [], a_person())
 
 
 @pytest.mark.proves("RUN-417")
 def test_person_keeps_a_record_despite_changed_arguments():
     run = a_run("stuck", stopped_at="2")
-    change = runs.resume(run, [a_call("1"), a_call("2", "step")], [], a_person(), "2")
+    change = resumption.resume(run, [a_call("1"), a_call("2", "step")], [], a_person(), "2")
     assert [(call.path, call.accepted) for call in change.calls] == [("2", True)]
     assert change.events[0].content["accepted"] == "2" and change.events[0].content["again"] == []
     with pytest.raises(UsageError, match="no call 9"):
-        runs.resume(run, [a_call("1")], [], a_person(), "9")
+        resumption.resume(run, [a_call("1")], [], a_person(), "9")
 
 
 @pytest.mark.proves("RUN-417")

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.support.people import a_person, an_agent
 
-from gatebell.domain.asks.asks import iso
+from gatebell.domain.asks.asks import iso, parse_priority
 from gatebell.domain.asks.documents import task_document
 from gatebell.domain.asks.owners import describe_owner
 from gatebell.domain.audit.events import Event
 from gatebell.domain.enums import TaskState
-from gatebell.domain.runs import runs
+from gatebell.domain.runs import resumption, runs
 from gatebell.domain.runs.runs import Run
 from gatebell.domain.tasks import tasks
 from gatebell.domain.tasks.tasks import MOVES, Task
@@ -82,7 +82,7 @@ def test_however_a_run_lives_its_task_can_follow(steps):
             elif step == "stop":
                 run = runs.stop(run, ADA, "enough", NOW).run
             elif step == "resume":
-                run = runs.resume(run, [], [], ADA).run
+                run = resumption.resume(run, [], [], ADA).run
         except GateError:
             continue
         if change := tasks.follow(task, run, LATER):
@@ -194,14 +194,14 @@ def test_claimed_task_waits_and_continues():
      ("normal", 2), ("low", 3), ("backlog", 4), (3, 3), (" 1 ", 1)],
 )  # fmt: skip
 def test_priorities_are_read_in_every_spelling(given, number):
-    assert tasks.parse_task_priority(given) == number
+    assert parse_priority(given) == number
 
 
 @pytest.mark.proves("TASK-173")
 @pytest.mark.parametrize("given", ["P5", "p", "-1", "", "highest", "p00", "phigh", 9])
 def test_invalid_priority_is_refused(given):
     with pytest.raises(UsageError):
-        tasks.parse_task_priority(given)
+        parse_priority(given)
 
 
 @pytest.mark.proves("TASK-174")
@@ -222,7 +222,7 @@ def test_invalid_priority_is_refused(given):
         ({"size": "huge"}, "expected small or medium or large for size, got 'huge'"),
         ({"type": "epic"}, "expected task or bug or chore for type, got 'epic'"),
         ({"on_timeout": "explode"}, "expected fail or defer for on timeout, got 'explode'"),
-        ({"priority": 5}, "expected a priority from 0 (critical) to 4 (backlog), got 5"),
+        ({"priority": 5}, "expected a priority from 0 (urgent) to 4 (backlog), got 5"),
         (
             {"needs": tuple(map(str, range(201)))},
             "a task can need at most 200 other tasks: remove some",

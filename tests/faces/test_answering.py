@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -235,6 +236,16 @@ def test_two_people_decide(world):
     assert world.get(veto).decision == "rejected"
     refused = world.plain.gate("ask", "X?", "--kind", "approval", "--require", "all:zoe")
     assert refused.code == 7 and "gate person add" in refused.err
+
+
+@pytest.mark.proves("WHO-10")
+@pytest.mark.parametrize(
+    "words", [("add", "cy"), ("token", "ada"), ("token", "ada", "--scope=ask")]
+)
+def test_new_token_is_alone_on_stdout(world, words):
+    ran = world.plain.gate("person", *words)
+    assert re.fullmatch(r"gate_\S+\n", ran.out)
+    assert ran.err.startswith("The token is shown only once. ")
 
 
 @pytest.mark.proves("WHO-6", "WHO-7", "CLI-3")

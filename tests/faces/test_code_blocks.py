@@ -128,11 +128,11 @@ def test_python_page_gets_an_error_and_a_type(blocks, inbox, monkeypatch, capsys
 @plays(
     "docs/python.md",
     "from gatebell import Gate\nfrom gatebell.testing",
-    "from gatebell.testing import ScriptedAgent",
+    "from gatebell import flow\nfrom gatebell.testing",
 )
 def test_fakes_of_the_python_page_need_no_person(blocks, monkeypatch):
-    for block in blocks:
-        run_python(block, monkeypatch)
+    run_python(blocks[0], monkeypatch)
+    run_python(blocks[1], monkeypatch)["test_release_asks_before_it_deploys"]()
 
 
 @pytest.mark.proves("DOC-1")

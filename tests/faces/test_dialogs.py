@@ -463,6 +463,32 @@ def test_tab_goes_to_the_first_option_first(desk):
     assert asked.reply().value == "yes"
 
 
+@pytest.mark.proves("FILE-200")
+def test_question_is_larger_than_its_heading(display):
+    read_fonts = """
+import tkinter as tk
+from tkinter import font, ttk
+from gatebell.adapters.dialogs.tk_window import Window
+from gatebell.domain.enums import AskKind
+from gatebell.ports.dialogs import Showing
+root = tk.Tk()
+Window(root, "n", Showing(AskKind.TEXT, "Which name?", agent="claude"))
+found = [root]
+for one in found:
+    found += one.winfo_children()
+heading = next(one for one in found if isinstance(one, ttk.Label) and "claude" in one["text"])
+prompt = next(one for one in found if isinstance(one, tk.Text) and "name?" in one.get("1.0", "end"))
+for name in (prompt["font"], heading["font"] or ttk.Style(root).lookup("TLabel", "font")):
+    print(font.Font(root, font=str(name)).metrics("linespace"))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", read_fonts],
+        env={**os.environ, "DISPLAY": display}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    prompt, heading = map(int, ran.stdout.split())
+    assert prompt > heading, ran.stderr
+
+
 @pytest.mark.proves("FILE-181")
 def test_every_window_offers_later_and_terminal():
     assert "Select the circle" in "\n".join(discovery.YAD.command(YES_NO, "n"))

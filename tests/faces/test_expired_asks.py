@@ -12,7 +12,9 @@ from tests.support.web_inbox import inbox
 from gatebell import Gate
 from gatebell.api.flows import pause
 from gatebell.app.wiring import open_throwaway_store
+from gatebell.services.asks import apply_deadlines
 from gatebell.testing import FakeClock
+from gatebell.tui import run_rows
 
 __all__ = ["inbox"]
 
@@ -48,6 +50,20 @@ def test_status_tells_which_ask_expired(world, left):
 
 
 @pytest.mark.proves("EASE-3")
+@pytest.mark.parametrize("words", [("status", "1"), ("show", "1")])
+def test_call_of_expired_ask_is_not_waiting(world, left, words):
+    (line,) = [one for one in world.plain.gate(*words).out.split("\n") if "pause Deploy?" in one]
+    assert line.split("Deploy?")[1].split() == ["timed", "out", "2d"]
+
+
+@pytest.mark.proves("EASE-3")
+def test_the_tui_shows_an_expired_call(world, left):
+    apply_deadlines.sweep(world.store)
+    (line,) = run_rows.call_lines(world.store, world.store.runs.calls(1), 80)
+    assert line.endswith("timed out (2d)")
+
+
+@pytest.mark.proves("EASE-3")
 @pytest.mark.parametrize("words", [("list", "--json"), ("status", "1", "--json")])
 def test_document_of_run_names_no_expired_ask(world, left, words):
     found = json.loads(world.plain.gate(*words).out)
@@ -67,6 +83,7 @@ def test_page_applies_deadlines_before_it_shows(inbox, tmp_path, path):
     shown = client.get(path).text
     assert not house.pending()
     assert '"waiting_for":[]' in shown if "api" in path else "waiting_human" not in shown
+    assert "waiting for a person" not in shown
     house.close()
 
 

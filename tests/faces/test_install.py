@@ -366,6 +366,12 @@ def test_persons_own_store_is_mentioned(world):
     assert "GATE_STORE is set here" in install(world, "claude").out
 
 
+@pytest.mark.proves("AGT-87")
+def test_folder_that_belongs_on_the_path_is_named(world):
+    ran = install(world, "claude", PATH="/usr/bin:/bin")
+    assert f"put {os.path.dirname(sys.executable)} at the front of your PATH" in ran.out
+
+
 @pytest.mark.proves("AGT-49", "AGT-54")
 def test_claude_code_gets_its_entries(world, home):
     install(world, "claude")

@@ -87,7 +87,7 @@ def test_wrong_arguments_are_refused_with_a_sentence(tasks):
     for words, code, told in (
         (["create"], 2, "gate task create TITLE"),
         (["create", " "], 2, "needs a title"),
-        (["create", "T", "-p", "9"], 2, "expected critical"),
+        (["create", "T", "-p", "9"], 2, "a priority is urgent"),
         (["create", "T", "--dep", "tm-none"], 5, "no task tm-none"),
         (["create", "T", "-d", "x", "--file", "-"], 2, "not both"),
         (["create", "T", "--project", "/nowhere"], 2, "/nowhere is not a folder"),
@@ -401,7 +401,7 @@ def test_task_is_edited_and_invalid_text_is_kept(tasks):
     tasks("edit", task, *ADA, EDITOR="sed -i s/login/logout/")
     assert (tasks.get(task).title, tasks.get(task).description) == ("Add logout", "With\x1b[2J JWT")
     for editor, code, told in (
-        ("sed -i s/P2/P9/", 2, "expected critical"),
+        ("sed -i s/P2/P9/", 2, "a priority is urgent"),
         ("sed -i s/needs:/needs:nonsense/", 5, "no task nonsense"),
         ("sed -i s/Description/Nothing/", 2, "is missing"),
         ("sh -c 'echo more >> $0; exit 3'", 2, "exit code 3"),
@@ -499,7 +499,7 @@ def test_invalid_task_is_reported_at_once_with_next_steps(tasks):
     assert tasks.world.ada.gate("task", "update", task, "--size", "small", *ADA).err == ""
     assert f"gate task update {task}" in tasks("edit", task, *ADA, code=2)
     wrong = tasks("create", "T", "-p", "soon", *ADA, code=2)
-    assert "critical, high, normal, low or backlog, or P0 to P4" in wrong
+    assert "urgent, high, normal, low or backlog, or P0 to P4" in wrong
     tasks("close", task, *ADA)
     assert f"{task} is already closed" in tasks("close", task, *ADA, code=7)
     for verb in ("claim", "defer"):

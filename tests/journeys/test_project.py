@@ -42,7 +42,7 @@ def test_wheel_works_in_a_fresh_environment(tmp_path):
     assert built.returncode == 0, built.stdout + built.stderr
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for file in ("tables/asks.sql", "sqlite/audit.sql", "sqlite/migrations/0001_asks.sql"):
+    for file in ("tables/asks.sql", "sqlite/schema.sql", "sqlite/migrations/0001_asks.sql"):
         assert f"gatebell/adapters/{file}" in names
     assert "gatebell/py.typed" in names
     for file in ("_preamble", "code", "design", "docs", "pm", "review", "test"):

@@ -270,6 +270,22 @@ def test_replies_and_notes_are_sent_with_their_words(store):
     ]  # fmt: skip
 
 
+@pytest.mark.proves("FLT-8")
+@pytest.mark.parametrize("spread_first", [True, False])
+def test_reply_about_a_settled_ask_is_not_sent(store, spread_first):
+    channel = Recorder()
+    post = post_to(channel)
+    ask = open_ask(store)
+    send_all(store, post)
+    ask_messages.ask_back(store, ask.id, a_person(), "Which one?")
+    ask_messages.reply(store, ask.id, an_agent(), "the blue one")
+    if spread_first:
+        send_notices.spread(store, post)
+    answer_ask.answer(store, ask.id, a_person(), Given("yes"))
+    send_all(store, post)
+    assert [letter.kind for letter in channel.sent] == ["opened"]
+
+
 @pytest.mark.proves("NTF-7")
 def test_missing_reply_is_sent_without_words(store):
     channel = Recorder()
@@ -520,7 +536,7 @@ def test_new_route_tells_the_newest_of_old_asks(store):
     for number in range(4):
         asks.append(open_ask(store, f"Why {number}?"))
         store.clock.advance(1)
-    store.clock.advance(600)
+    store.clock.advance(60)
     fresh = open_ask(store)
     post = Post((ROAD, HOOK), Channels(None, {ROAD.name: channel, HOOK.name: hook}), zone=UTC)
     send_all(store, post)

@@ -239,7 +239,7 @@ def test_confidence_is_a_share(store):
         with pytest.raises(UsageError, match="0 to 1"):
             open_ask(store, confidence=wrong)
     for wrong in (True, "0.9", "30%"):
-        with pytest.raises(UsageError, match="confidence must be numbers"):
+        with pytest.raises(UsageError, match="confidence must be a number"):
             open_ask(store, confidence=wrong)
 
 

@@ -6,11 +6,14 @@ import asyncio
 import threading
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
-from gatebell.api.gate import Gate, read_timeout
+from gatebell.api.gate import Gate
+from gatebell.api.gate_arguments import must_be_function, read_timeout
 from gatebell.api.human import Human, convert_session
 from gatebell.api.keywords import suggest_options
+from gatebell.api.replay_check import must_be_recorded
+from gatebell.api.unawaited import refuse_unawaited
 from gatebell.domain.enums import AskKind
 from gatebell.errors import UsageError
 from gatebell.services.asks import wait_for_ask
@@ -18,6 +21,7 @@ from gatebell.services.sessions.lost_visits import is_visited
 from gatebell.services.watcher import Watcher
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Awaitable, Callable, Sequence
     from typing import Self, Unpack
 
@@ -33,9 +37,11 @@ if TYPE_CHECKING:
     AsyncReply = Callable[[str], str | Awaitable[str]]
     """Gets the message of a person who asks back; returns the reply, or awaits it."""
 
+_T = TypeVar("_T")
 _POLL_SECONDS = 1.0
 
 
+@refuse_unawaited("gate")
 @suggest_options
 class AsyncGate:
     """Ask people, and answer asks, from an async program; the twin of `Gate`.
@@ -52,7 +58,11 @@ class AsyncGate:
     """
 
     def __init__(
-        self, store: Store | str | None = None, *, agent: str = "", token: str = ""
+        self,
+        store: Store | str | os.PathLike[str] | None = None,
+        *,
+        agent: str = "",
+        token: str = "",
     ) -> None:
         self.gate = Gate(store, agent=agent, token=token)
         self._waiters: dict[str, set[asyncio.Event]] = {}
@@ -111,8 +121,42 @@ class AsyncGate:
         self, prompt: str, *, reply: AsyncReply | None = None, **options: Unpack[AskOptions]
     ) -> Approval:
         """Ask for an approval, and await it; as `Gate.approve`."""
+        must_be_function(reply)
         ask_id = await asyncio.to_thread(self.gate.open, prompt, AskKind.APPROVAL, **options)
         return cast("Approval", await self.wait(ask_id, reply=reply))
+
+    @overload
+    async def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: Literal[False] = False,
+        reply: AsyncReply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice[str]: ...
+
+    @overload
+    async def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: Literal[True],
+        reply: AsyncReply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice[list[str]]: ...
+
+    @overload
+    async def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: bool,
+        reply: AsyncReply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice: ...
 
     async def choose(
         self,
@@ -124,6 +168,7 @@ class AsyncGate:
         **more: Unpack[AskOptions],
     ) -> Choice:
         """Let a person choose among options, and await the choice; as `Gate.choose`."""
+        must_be_function(reply)
         ask_id = await self.open(prompt, AskKind.CHOICE, options=options, multiple=multiple, **more)
         return cast("Choice", await self.wait(ask_id, reply=reply))
 
@@ -131,6 +176,16 @@ class AsyncGate:
     async def ask(
         self, prompt: str, *, reply: AsyncReply | None = None, **options: Unpack[AskOptions]
     ) -> Text: ...
+
+    @overload
+    async def ask(
+        self,
+        prompt: str,
+        *,
+        returns: type[_T],
+        reply: AsyncReply | None = None,
+        **options: Unpack[AskOptions],
+    ) -> Form[_T]: ...
 
     @overload
     async def ask(
@@ -151,6 +206,7 @@ class AsyncGate:
         **options: Unpack[AskOptions],
     ) -> Outcome:
         """Ask for a text, or for a value of some type, and await it; as `Gate.ask`."""
+        must_be_function(reply)
         kind = AskKind.TEXT if returns is None or returns is str else AskKind.FORM
         ask_id = await self.open(prompt, kind, returns=returns, **options)
         return await self.wait(ask_id, reply=reply, returns=returns)
@@ -188,6 +244,8 @@ class AsyncGate:
 
         A wait that is cancelled takes nothing: the next one gets the answer.
         """
+        must_be_recorded()
+        must_be_function(reply)
         loop = asyncio.get_running_loop()
         until = None if timeout is None else loop.time() + read_timeout(timeout)
         self._watch()
@@ -264,6 +322,7 @@ class AsyncGate:
         return await asyncio.to_thread(self.gate.pending, project, limit)
 
 
+@refuse_unawaited("gate.human")
 @suggest_options
 class AsyncHuman:
     """The async twin of `Human`; its waits occupy no thread."""

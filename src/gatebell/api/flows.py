@@ -1,53 +1,65 @@
 """Flows: plain Python that runs agents, stops for people, and goes on after a crash.
 
-Each function here is a call that is recorded in the run's journal. When a flow is taken up
+Each function that is exported here is a call that is recorded in the run's journal. When a flow is taken up
 again its code runs from the beginning, and recorded calls return their recorded results.
 """
 
 from __future__ import annotations
 
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Generic,
-    NamedTuple,
-    ParamSpec,
-    TypeVar,
-    cast,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
+from gatebell.api.flow_agents import read_error_action, run
+from gatebell.api.flow_asks import approve, ask, ask_interactive, choose, pause
+from gatebell.api.flow_steps import (
+    Context,
+    context,
+    log,
+    now,
+    parallel,
+    random,
+    read,
+    sleep,
+    step,
+    stuck,
+)
 from gatebell.api.keywords import suggest_keywords
-from gatebell.domain.asks.ask_options import read_options
-from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.asks.times import as_seconds
-from gatebell.domain.enums import AskKind, SignalStatus
-from gatebell.domain.lists import as_items, as_list
 from gatebell.domain.runs.flow_terms import ErrorAction, FlowTerms, FlowTimeout
-from gatebell.errors import StoreError, UsageError
-from gatebell.services.asks.create_ask import Request
-from gatebell.services.runs import flow_calls, parallel_branches
-from gatebell.services.runs.agent_call import run_agent
-from gatebell.services.runs.agent_call.turn import AgentRequest
-from gatebell.services.runs.parallel_branches import Stuck
-from gatebell.services.runs.run_journal import Unwritable, current
+from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from datetime import datetime
-    from typing import Unpack
+    from collections.abc import Callable
 
-    from gatebell.api.session_options import InteractiveOptions
-    from gatebell.domain.asks.ask_options import AskOptions
-    from gatebell.domain.asks.outcomes import Approval, Choice, Form, Outcome, Session, Text
     from gatebell.domain.asks.times import Seconds
-    from gatebell.domain.runs.signals import Signal
-    from gatebell.services.runs.run_journal import Branch
 
-_T = TypeVar("_T")
+__all__ = [
+    "Context",
+    "Flow",
+    "FlowCalls",
+    "approve",
+    "ask",
+    "ask_interactive",
+    "choose",
+    "context",
+    "flow",
+    "log",
+    "now",
+    "parallel",
+    "pause",
+    "random",
+    "read",
+    "run",
+    "sleep",
+    "step",
+    "stuck",
+]
+
 _R = TypeVar("_R")
 _P = ParamSpec("_P")
 _A_DAY_SECONDS = 86_400.0
+_TAKES_ANY = 0x04
+# A generator, a coroutine, or both.
+_RETURNS_LATER = 0x20 | 0x80 | 0x200
 
 
 class Flow(Generic[_P, _R]):
@@ -58,309 +70,11 @@ class Flow(Generic[_P, _R]):
         """By this attribute a flow is found in its module."""
         self.work = work
         self.terms = terms
-        self.name = work.__name__
+        self.name = getattr(work, "__name__", type(work).__name__)
         self.__doc__ = work.__doc__
 
     def __call__(self, *args: _P.args, **named: _P.kwargs) -> _R:
         return self.work(*args, **named)
-
-
-class Context(NamedTuple):
-    """The run, the folder and the place of a flow's code."""
-
-    run_id: int
-    prompt: str
-    repo: str
-    """The project that the run belongs to."""
-    folder: str
-    """The folder in which its agents work."""
-    iteration: int
-    """How many calls this branch has made."""
-    key: str
-    """Inside a step: the same at every try of this step, for services that want one."""
-
-
-def run(
-    role: str | Callable[..., Any],
-    prompt: str | None = None,
-    *,
-    session: str = "role",
-    human: bool = True,
-    returns: object = None,
-    tries: int = 3,
-    on_error: str | None = None,
-) -> Signal:
-    """Let an agent work until it reports; people that it needs are asked in between.
-
-    Args:
-        role: the name of a role, or a Python function in the place of an agent
-        prompt: the task of this turn
-        session: `role` (the session of this role in this run), `new`, or the id of one
-        human: False returns NEEDS_HUMAN to the flow instead of asking a person
-        returns: a type, dataclass, TypedDict, pydantic model or JSON Schema for the signal's value
-        tries: how often the agent may report a value that does not fit
-        on_error: `return` returns an agent's ERROR; `stuck` ends the run. By default the word of
-            `@flow` counts.
-
-    Returns:
-        The agent's signal: `.status`, `.summary`, `.value` and so on.
-
-    Example:
-        review = flow.run("reviewer", "Check the diff.", returns=Review)
-        print(review.value.approved)
-    """
-    action = None if on_error is None else _read_error_action(on_error)
-    work = None if isinstance(role, str) else role
-    name = role if isinstance(role, str) else getattr(role, "__name__", type(role).__name__)
-    schema, convert = _read_returns(returns)
-    request = AgentRequest(name, prompt or "", session, human, schema, tries, work)
-    signal: Signal = _call("run", run_agent.call_agent, request)
-    if signal.status == SignalStatus.ERROR:
-        run_agent.heed_error(current.get(), name, signal, action)
-    elif convert and signal.value is not None:
-        signal = signal._replace(value=convert(signal.value))
-    return signal
-
-
-def _read_returns(returns: object) -> tuple[dict[str, Any] | None, Callable[[Any], Any] | None]:
-    if returns is None or isinstance(returns, dict):
-        return returns, None
-    # Imported here: most flows describe no types.
-    from gatebell.api.schemas import expect_form
-
-    expected = expect_form(returns)
-    return expected.schema, expected.convert
-
-
-def approve(prompt: str, **options: Unpack[AskOptions]) -> Approval:
-    """Stop until a person has decided.
-
-    Args:
-        prompt: the question
-        options: `context`, `timeout` and all others of `AskOptions`, without `owner`
-
-    Returns:
-        The approval: true when, and only when, a person approves.
-
-    Example:
-        gate = flow.approve("Deploy to production?")
-        if not gate:
-            return flow.stuck(gate.reason)
-    """
-    fields = _read_options("approve", options)
-    return cast("Approval", _call("approve", flow_calls.pause, prompt, fields))
-
-
-# The word of the run's journal for this call, and of `gate show`.
-pause = approve
-
-
-def choose(
-    prompt: str, options: Sequence[str], *, multiple: bool = False, **more: Unpack[AskOptions]
-) -> Choice:
-    """Stop until a person has chosen among options.
-
-    Args:
-        prompt: the question
-        options: the options; a last one `Other…` lets people write their own
-        multiple: let them choose several; the value is then a list
-        more: `context`, `timeout` and all others of `AskOptions`, without `owner`
-
-    Example:
-        database = flow.choose("Which database?", ["PostgreSQL", "SQLite"]).value
-    """
-    fields = _read_options("choose", more, "multiple")
-    if multiple:
-        fields["multiple"] = True
-    request = Request(prompt, AskKind.CHOICE, as_list(options, "options"), **fields)
-    return cast("Choice", _call("choose", flow_calls.ask, request))
-
-
-@overload
-def ask(prompt: str, **options: Unpack[AskOptions]) -> Text: ...
-
-
-@overload
-def ask(prompt: str, *, returns: object, **options: Unpack[AskOptions]) -> Form: ...
-
-
-def ask(prompt: str, *, returns: object = None, **options: Unpack[AskOptions]) -> Outcome:
-    """Stop until a person has answered with a text, or with a value of some type.
-
-    Args:
-        prompt: the question
-        returns: a type, dataclass, TypedDict, pydantic model or JSON Schema; without it, text
-        options: `context`, `timeout` and all others of `AskOptions`, without `owner` and `secret`
-
-    Example:
-        name = flow.ask("Which name?").value
-    """
-    fields = _read_options("ask", options, "returns")
-    schema, convert = (None, None) if returns is str else _read_returns(returns)
-    if schema is None:
-        return _call("ask", flow_calls.ask, Request(prompt, AskKind.TEXT, **fields))
-    request = Request(prompt, AskKind.FORM, schema=schema, **fields)
-    outcome = _call("ask", flow_calls.ask, request)
-    return outcome.convert_by(convert) if convert else outcome
-
-
-def ask_interactive(prompt: str, **options: Unpack[InteractiveOptions]) -> Session:
-    """Stop until a person has worked a question out with an agent, in the agent's own program.
-
-    Args:
-        prompt: the question
-        options: `returns`, `context`, `timeout` and all others of `InteractiveOptions`
-
-    Returns:
-        The session: `.outcome` says how it ended, and `.response` is of the type of `returns`.
-
-    Example:
-        review = flow.ask_interactive("Is this release ready?", returns=Approval)
-        if review.response != "approved":
-            return flow.stuck(review.note or review.outcome)
-    """
-    # Imported here: most flows open no sessions.
-    from gatebell.api.session_options import build_request
-
-    request, expected = build_request(prompt, options)
-    result = cast("Session", _call("ask_interactive", flow_calls.ask, request))
-    return result.convert_by(expected.convert)
-
-
-def _read_options(call: str, given: AskOptions, *beside: str) -> dict[str, Any]:
-    """Return the options of an ask in a form that is the same when the journal is read."""
-    if "owner" in given:
-        raise UsageError("an ask of a flow is owned by its run: leave owner= out")
-    fields = read_options(call, given, *beside)
-    if "priority" in fields:
-        fields["priority"] = parse_priority(fields["priority"])
-    return fields
-
-
-def stuck(reason: str = "") -> Stuck:
-    """End the run as stuck, here: no code after it runs, even without `return`.
-
-    Outside of a flow it only returns the result that would end one.
-
-    Example:
-        return flow.stuck("the architecture was rejected")
-    """
-    result = Stuck(reason or "the flow gave no reason")
-    try:
-        branch = current.get()
-    except LookupError:
-        return result
-    if not branch.step:
-        branch.halt_at(result.reason, f"{branch.prefix}{branch.count}" if branch.prefix else "")
-    return result
-
-
-def step(
-    work: Callable[..., Any], *args: Any, name: str = "", dangerous: bool = False, **named: Any
-) -> Any:
-    """Call a function and record its result.
-
-    An interrupted step runs again, so it must be repeatable. A dangerous step does not run again:
-    a person is asked whether it happened.
-
-    Args:
-        work: the function; it gets `args` and `named`
-        name: the label of the step; by default the name of the function
-        dangerous: it must not happen twice
-
-    Returns:
-        The result of the function, which must be JSON.
-
-    Raises:
-        StepFailedError: The function raised an error, now or before a replay.
-
-    Example:
-        version = flow.step(read_version, "pyproject.toml")
-    """
-    if not callable(work):
-        raise UsageError(f"step() takes a function first, not {work!r}: step(work, …)")
-    label = name or getattr(work, "__name__", type(work).__name__)
-    arguments = [list(args), named]
-    return _call(
-        "step", flow_calls.step, lambda: work(*args, **named), label, arguments, dangerous=dangerous
-    )
-
-
-def read(path: str) -> str:
-    """Return the text of a file in the run's folder, the same at every replay."""
-    return _call("read", flow_calls.read, path)
-
-
-def parallel(
-    *works: Callable[[], Any] | Iterable[Callable[[], Any]],
-    limit: int | None = None,
-    settle: bool = False,
-) -> list[Any]:
-    """Run branches at once.
-
-    Args:
-        works: functions without arguments, or one list of them
-        limit: how many run at a time
-        settle: return the result of every branch, even if one fails
-
-    Returns:
-        Their results, in their order.
-
-    Raises:
-        BranchFailedError: A branch failed; the others stop at their next call.
-
-    Example:
-        flow.parallel(lambda: flow.run("coder"), lambda: flow.run("writer"))
-    """
-    is_list = len(works) == 1 and hasattr(works[0], "__iter__") and not callable(works[0])
-    given = cast("Iterable[Callable[[], Any]]", works[0] if is_list else works)
-    branches = as_items(given, "the branches of parallel()")
-    if not all(callable(one) for one in branches):
-        raise UsageError("parallel takes functions without arguments: lambda: run('coder', …)")
-    if limit is not None and limit < 1:
-        raise UsageError("limit: at least one branch at a time")
-    return _call("parallel", parallel_branches.parallel, branches, limit, settle=settle)
-
-
-def sleep(duration: Seconds) -> None:
-    """Go on after a time; no process waits during it.
-
-    Args:
-        duration: a number of seconds, or a timedelta
-    """
-    seconds = duration.total_seconds() if hasattr(duration, "total_seconds") else duration
-    _call("sleep", flow_calls.sleep, seconds)
-
-
-def now() -> datetime:
-    """Return the time, the same at every replay."""
-    return _call("now", flow_calls.now)
-
-
-def random() -> float:
-    """Return a number from 0 to 1, the same at every replay."""
-    return _call("random", flow_calls.random)
-
-
-def log(text: str) -> None:
-    """Write a line into the run's record, once."""
-    if not isinstance(text, str):
-        raise UsageError(f"log() takes text, not {type(text).__name__}")
-    _call("log", flow_calls.log, text)
-
-
-def context() -> Context:
-    """Return the run, the folder and the place of this code."""
-    branch = _find_branch("context")
-    run_now, call = branch.drive.run, branch.step
-    return Context(
-        run_now.id,
-        run_now.prompt,
-        run_now.project,
-        run_now.folder,
-        branch.count,
-        call.key if call else "",
-    )
 
 
 class FlowCalls:
@@ -449,36 +163,39 @@ class FlowCalls:
         reminds = None if remind_every is None else as_seconds(remind_every, "remind_every", 1)
         if way == FlowTimeout.NOTIFY_AGAIN:
             as_seconds(human_timeout, 'human_timeout with on_timeout="notify_again"', 1)
-        terms = FlowTerms(way, seconds, human, reminds, on_error=_read_error_action(on_error))
-        return Flow(work, terms) if work else lambda made: Flow(made, terms)
+        terms = FlowTerms(way, seconds, human, reminds, on_error=read_error_action(on_error))
+        if work is None:
+            return lambda made: Flow(_check_work(made), terms)
+        return Flow(_check_work(work), terms)
+
+
+def _check_work(work: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse what cannot be run as a flow, when it is decorated."""
+    if not callable(work) or isinstance(work, type):
+        raise UsageError(f"@flow is written above a function: def name(prompt): …, got {work!r}")
+    name = getattr(work, "__name__", "flow")
+    # Looked up in the code: `inspect` is slow to load.
+    code = getattr(work, "__code__", None)
+    if code and code.co_flags & _RETURNS_LATER:
+        raise UsageError(
+            f"the flow {name!r} is async or a generator, and a flow is a plain function: write "
+            "def, return a result, and let flow.parallel(…) do things at once"
+        )
+    if code and not hasattr(work, "__self__") and not _takes_one(work, code):
+        raise UsageError(f"the flow {name!r} must take one argument: def {name}(prompt): …")
+    return work
+
+
+def _takes_one(work: Any, code: Any) -> bool:
+    needed = code.co_argcount - len(work.__defaults__ or ())
+    named = set(code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount])
+    takes_any = bool(code.co_flags & _TAKES_ANY)
+    return (
+        needed <= 1
+        and (code.co_argcount >= 1 or takes_any)
+        and named <= set(work.__kwdefaults__ or ())
+    )
 
 
 FlowCalls.__call__ = suggest_keywords(FlowCalls.__call__, "flow")  # type: ignore[method-assign]
 flow = FlowCalls()
-
-
-def _read_error_action(given: str) -> ErrorAction:
-    try:
-        return ErrorAction(given)
-    except ValueError:
-        known = ", ".join(ErrorAction)
-        raise UsageError(f"on_error is one of {known}, not {given!r}") from None
-
-
-def _call(name: str, call: Callable[..., _T], *args: Any, **named: Any) -> _T:
-    """Make a call. If it cannot be recorded the flow must not go on, even if it catches errors."""
-    branch = _find_branch(name)
-    try:
-        return call(branch, *args, **named)
-    except StoreError as error:
-        branch.raise_always(Unwritable(error))
-
-
-def _find_branch(name: str) -> Branch:
-    try:
-        return current.get()
-    except LookupError:
-        raise UsageError(
-            f"{name}() works inside a flow only: put it into a function with @flow above it, and "
-            "start that with: gate run FILE PROMPT"
-        ) from None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
+from gatebell.api.gate_arguments import must_be_function, open_given_store, read_timeout
 from gatebell.api.keywords import suggest_options
+from gatebell.api.replay_check import must_be_recorded
 from gatebell.app import wiring
+from gatebell.domain.arguments import must_be_count, must_be_text
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.ask_options import read_options
-from gatebell.domain.asks.times import as_seconds
 from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
 from gatebell.services.asks import (
@@ -22,6 +24,7 @@ from gatebell.services.asks import (
 from gatebell.services.asks.create_ask import Request
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
     from typing import Unpack
 
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 
     Reply = Callable[[str], str]
     """Gets the message of a person who asks back; returns the reply."""
+
+_T = TypeVar("_T")
 
 
 @suggest_options
@@ -54,20 +59,23 @@ class Gate:
     """
 
     def __init__(
-        self, store: Store | str | None = None, *, agent: str = "", token: str = ""
+        self,
+        store: Store | str | os.PathLike[str] | None = None,
+        *,
+        agent: str = "",
+        token: str = "",
     ) -> None:
+        must_be_text(agent, "agent")
+        must_be_text(token, "token")
         self._agent = agent
         self.token = token
         self._tokens: dict[str, str] = {}
-        self.store: Store = (
-            wiring.open_store(store) if store is None or isinstance(store, str) else store
-        )
+        self.store: Store = open_given_store(store)
 
     @cached_property
     def human(self) -> Human:
         """The handle for sessions, which asks one thing at a time; see docs/sessions.md."""
-        # Imported here: most programs open no sessions.
-        from gatebell.api.human import Human
+        from gatebell.api.human import Human  # most programs open no sessions
 
         return Human(self)
 
@@ -100,8 +108,42 @@ class Gate:
             approval = gate.approve("Deploy?", context={"tests": "green"})
             print(bool(approval), approval.reason)
         """
+        must_be_function(reply)
         ask_id = self._open("approve", prompt, AskKind.APPROVAL, options, "reply")
         return cast("Approval", self.wait(ask_id, reply=reply))
+
+    @overload
+    def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: Literal[False] = False,
+        reply: Reply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice[str]: ...
+
+    @overload
+    def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: Literal[True],
+        reply: Reply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice[list[str]]: ...
+
+    @overload
+    def choose(
+        self,
+        prompt: str,
+        options: Sequence[str],
+        *,
+        multiple: bool,
+        reply: Reply | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Choice: ...
 
     def choose(
         self,
@@ -124,6 +166,7 @@ class Gate:
         Example:
             colour = gate.choose("Which colour?", ["Red", "Blue"]).value
         """
+        must_be_function(reply)
         beside = ("multiple", "reply")
         ask_id = self._open(
             "choose", prompt, AskKind.CHOICE, more, *beside, options=options, multiple=multiple
@@ -134,6 +177,16 @@ class Gate:
     def ask(
         self, prompt: str, *, reply: Reply | None = None, **options: Unpack[AskOptions]
     ) -> Text: ...
+
+    @overload
+    def ask(
+        self,
+        prompt: str,
+        *,
+        returns: type[_T],
+        reply: Reply | None = None,
+        **options: Unpack[AskOptions],
+    ) -> Form[_T]: ...
 
     @overload
     def ask(
@@ -170,6 +223,7 @@ class Gate:
             name = gate.ask("Which name?").value
             size = gate.ask("How many replicas?", returns=int).value
         """
+        must_be_function(reply)
         kind = AskKind.TEXT if returns is None or returns is str else AskKind.FORM
         ask_id = self._open("ask", prompt, kind, options, "returns", "reply", returns=returns)
         return self.wait(ask_id, reply=reply, returns=returns)
@@ -219,6 +273,7 @@ class Gate:
     ) -> str:
         fields = read_options(call, given, *beside)
         owner = fields.pop("owner", "")
+        must_be_text(owner, "owner")
         offered = as_list(options, "options")
         if returns is not None and returns is not str:
             # Imported here: most asks are for a text or a yes.
@@ -229,6 +284,7 @@ class Gate:
 
     def send(self, request: Request, owner: str = "") -> str:
         """Open an ask from a request; return its id."""
+        must_be_recorded(request.kind)
         caller = self.caller()
         origin = wiring.move_to_project(wiring.origin(caller, self._agent, owner))
         if request.session:
@@ -263,8 +319,9 @@ class Gate:
         Raises:
             NotFoundError: The ask does not exist.
         """
-        seconds = None if timeout is None else read_timeout(timeout)
-        until = None if seconds is None else self.store.monotonic() + seconds
+        must_be_recorded()
+        must_be_function(reply)
+        until = None if timeout is None else self.store.monotonic() + read_timeout(timeout)
         while True:
             left = None if until is None else until - self.store.monotonic()
             ask = wait_for_ask.wait(self.store, ask_id, left, hears=reply is not None)
@@ -301,6 +358,7 @@ class Gate:
 
     def send_reply(self, ask: Ask, text: str) -> None:
         """Send the asker's reply to people who asked back."""
+        must_be_text(text, "the result of reply=", "return the words for the person")
         ask_messages.reply(self.store, ask.id, self.caller(), text)
 
     def answer(
@@ -332,14 +390,10 @@ class Gate:
 
     def pending(self, project: str | None = None, limit: int = 100) -> list[Ask]:
         """Return the pending asks: most urgent first, then oldest."""
+        must_be_count(limit, "limit")
         apply_deadlines.sweep(self.store)
         return self.store.asks.pending(limit, project)
 
     def caller(self) -> Caller:
         """Return who runs this program."""
         return wiring.caller(self.store, "python", self.token)
-
-
-def read_timeout(timeout: Seconds) -> float:
-    """Return the seconds of a wait; 0 does not wait at all."""
-    return 0.0 if timeout == 0 else as_seconds(timeout, "timeout")

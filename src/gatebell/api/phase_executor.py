@@ -8,33 +8,30 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.api import flows
+from gatebell.api.phase_plan import call_user, make_json
 from gatebell.api.schemas import build_schema, convert
 from gatebell.api.workflow_runner import watching
-from gatebell.domain.asks.forms import faults
 from gatebell.domain.enums import AskKind, SignalStatus
 from gatebell.domain.lists import as_items
 from gatebell.domain.people.principals import is_person
 from gatebell.domain.phases import records
 from gatebell.domain.phases.phases import (
     LOST,
-    OURS,
     HumanInput,
     State,
-    accepts,
     call_with_output,
     describe_phase,
-    route,
 )
 from gatebell.domain.phases.records import as_json, mark, response_json
 from gatebell.domain.phases.validation import input_faults
 from gatebell.domain.runs.flow_terms import ErrorAction
-from gatebell.domain.text.display import plain
-from gatebell.errors import GateError, StepFailedError, UsageError
+from gatebell.errors import StepFailedError, UsageError
 from gatebell.services.runs.run_journal import Parked, current
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable
 
+    from gatebell.api.phase_plan import Plan
     from gatebell.domain.asks.outcomes import Outcome
     from gatebell.domain.phases.phases import Phase, Response
     from gatebell.domain.phases.records import PhaseEvent
@@ -42,73 +39,6 @@ if TYPE_CHECKING:
 
 MAX_ROUNDS = 1_000
 """A run with more phases, or more rounds of one phase, is taken for one that never ends."""
-
-
-class Plan:
-    """A workflow's phases and state, checked."""
-
-    def __init__(
-        self,
-        name: str,
-        phases: tuple[Phase, ...],
-        state: Any,
-        start: Callable[[Any, str], Any] | None,
-    ) -> None:
-        self.name, self.phases, self.state, self.start = name, phases, state, start
-        if start is not None and not (callable(start) and accepts(start, 2)):
-            raise UsageError(f"the start= of {name!r} is a function of (state, input)")
-        for phase in phases:
-            _must_have_schema(phase)
-
-    def make_state(self) -> Any:
-        what = f"the state of {self.name!r}"
-        made = _call(what, self.state) if callable(self.state) else self.state
-        # A copy: its parts may be shared with other states, such as a list of the module.
-        made = {} if made is None else copy.deepcopy(made)
-        try:
-            known = (
-                made if isinstance(made, dict) else build_schema(type(made)).get("properties", {})
-            )
-            self._must_fit(made, "the state")
-        except GateError as error:
-            raise UsageError(
-                f"{what} is a dict, dataclass, NamedTuple or pydantic model of what JSON can hold: "
-                f"{error}"
-            ) from error
-        _must_not_be_ours(known, what)
-        return made
-
-    def _must_fit(self, state: Any, what: str) -> Any:
-        """Return the state as JSON, if it fits its own type."""
-        json_state = _json_of(state, what)
-        if not isinstance(state, dict):
-            for where, why in faults(build_schema(type(state)), json_state):
-                raise UsageError(f"{what} does not fit {type(state).__name__}: {where} {why}")
-        return json_state
-
-    def first_state(self, prompt: str) -> Any:
-        state = self.make_state()
-        if self.start:
-            state = self.change_state(state, self.start, prompt, "start")
-        return state
-
-    def change_state(
-        self, state: Any, work: Callable[[Any, Any], Any], given: Any, what: str
-    ) -> Any:
-        """Return the state after a function of the user, which may change it or return another."""
-        made = _call(what, work, state, given)
-        made = state if made is None else made
-        if type(made) is not type(state):
-            raise UsageError(f"{what} returned {made!r} and not a {type(state).__name__}")
-        self._must_fit(made, f"the state after {what}")
-        if isinstance(made, dict):
-            _must_not_be_ours(made, f"the state after {what}")
-        return made
-
-    def target(self, phase: Phase, state: State[Any], output: Any) -> Phase:
-        names = [one.name for one in self.phases]
-        found = _call(f"{describe_phase(phase.name)}: next", route, phase, state, output, names)
-        return self.phases[names.index(found)]
 
 
 class PhaseExecutor:
@@ -163,7 +93,7 @@ class PhaseExecutor:
             if phase.update:
                 what = f"{describe_phase(phase.name)}: update"
                 self._state = self._plan.change_state(self._state, phase.update, output, what)
-            if not phase.until or _call(
+            if not phase.until or call_user(
                 f"{describe_phase(phase.name)}: until", phase.until, self._view(), output
             ):
                 return output, ""
@@ -177,7 +107,7 @@ class PhaseExecutor:
         return f"gate resume {self._branch.drive.run.id} --from {self._branch.count}"
 
     def _run_each(self, phase: Phase) -> list[Any]:
-        items = _call(f"{describe_phase(phase.name)}: for_each", _items, phase, self._view())
+        items = call_user(f"{describe_phase(phase.name)}: for_each", _items, phase, self._view())
         if not items:
             return []
         works = [lambda item=item: self._run_agent(phase, (item,)) for item in items]
@@ -197,7 +127,7 @@ class PhaseExecutor:
             return _run_function(phase, view, item)
         prompt = phase.prompt
         if callable(prompt):
-            prompt = _call(f"{describe_phase(phase.name)}: prompt", prompt, view, *item)
+            prompt = call_user(f"{describe_phase(phase.name)}: prompt", prompt, view, *item)
         if not isinstance(prompt, str):
             raise UsageError(
                 f"{describe_phase(phase.name)}: prompt returned {prompt!r}, which is not a text"
@@ -212,7 +142,7 @@ class PhaseExecutor:
         view, human = self._view(), phase.human
         if human is not None and not isinstance(human, HumanInput):
             what = f"{describe_phase(phase.name)}: human"
-            human = _call(what, call_with_output, human, view, output)
+            human = call_user(what, call_with_output, human, view, output)
         if human is None:
             return None
         if not isinstance(human, HumanInput):
@@ -221,10 +151,10 @@ class PhaseExecutor:
             )
         prompt, options = human.prompt, human.options
         if callable(prompt):
-            prompt = _call(f"{describe_phase(phase.name)}: human's prompt", prompt, view)
+            prompt = call_user(f"{describe_phase(phase.name)}: human's prompt", prompt, view)
         if callable(options):
             what = f"{describe_phase(phase.name)}: human's options"
-            options = _call(what, _list_options, options, view, what)
+            options = call_user(what, _list_options, options, view, what)
         for why in input_faults(HumanInput(prompt, human.type, options, human.more)):
             raise UsageError(f"{describe_phase(phase.name)} {why}")
         more: Any = human.more
@@ -294,16 +224,6 @@ def _describe(event: PhaseEvent) -> str:
     return json.dumps(data, ensure_ascii=False) if data else ""
 
 
-def _call(what: str, work: Callable[..., Any], *given: Any) -> Any:
-    """Call a function of the user; its error says which one it is."""
-    try:
-        return work(*given)
-    except UsageError:
-        raise
-    except Exception as error:
-        raise UsageError(f"{what} raised {type(error).__name__}: {error}") from error
-
-
 def _run_function(phase: Phase, view: State[Any], item: tuple[Any, ...]) -> Any:
     """Run a function in the place of an agent as a step; its error names the phase."""
     try:
@@ -332,7 +252,7 @@ def _items(phase: Phase, view: State[Any]) -> list[Any]:
     if isinstance(items, str):
         raise TypeError(f"{items!r} is one text: for_each returns a list of items")
     found = as_items(items, f"{describe_phase(phase.name)}: for_each")
-    _json_of(found, f"{describe_phase(phase.name)}: the items of for_each")
+    make_json(found, f"{describe_phase(phase.name)}: the items of for_each")
     return found
 
 
@@ -364,33 +284,6 @@ def _output(phase: Phase, raw: Any) -> Any:
             f"{describe_phase(phase.name)}: {phase.agent} reported {signal.status}: {why}"
         )
     return signal if phase.returns is None else convert(phase.returns, signal.value)
-
-
-def _json_of(value: Any, what: str) -> Any:
-    try:
-        return plain(as_json(value))
-    except (UsageError, RecursionError) as error:
-        raise UsageError(f"{what} is not JSON: {error}") from error
-
-
-def _must_not_be_ours(fields: Iterable[str], what: str) -> None:
-    for field in fields:
-        if field in OURS:
-            raise UsageError(
-                f"{what} has a field {field!r}, which is the name of people's answers: give it "
-                "another name"
-            )
-
-
-def _must_have_schema(phase: Phase) -> None:
-    if phase.returns is None:
-        return
-    try:
-        build_schema(phase.returns)
-    except UsageError as error:
-        raise UsageError(
-            f"{describe_phase(phase.name)} has a returns= without a schema: {error}"
-        ) from error
 
 
 def wait_for(reply: Awaitable[Any]) -> Any:

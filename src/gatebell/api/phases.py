@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.api import keywords
 from gatebell.api.handlers import HumanInputHandler, Reply, cli_prompt
 from gatebell.api.keywords import suggest_options
-from gatebell.api.phase_executor import PhaseExecutor, Plan, await_reply, wait_for
+from gatebell.api.phase_executor import PhaseExecutor, await_reply, wait_for
+from gatebell.api.phase_plan import Plan
 from gatebell.api.schemas import convert
+from gatebell.api.unawaited import refuse_unawaited
 from gatebell.api.workflow_runner import WorkflowRun, WorkflowSpec, must_be_completed
+from gatebell.domain.arguments import must_be_count
 from gatebell.domain.asks.times import as_seconds
 from gatebell.domain.phases import diagrams
 from gatebell.domain.phases.phases import HumanInput, Phase, Response, State
@@ -70,6 +73,7 @@ class Result(NamedTuple):
     """Every answer: `phase`, `id`, `type`, `value`, `approved`, `reason`, `is_other`, `actor`, `at`."""
 
 
+@refuse_unawaited("workflow")
 @suggest_options
 class Workflow:
     """Phases with a state: a flow that `gate run`, workers and programs can run.
@@ -207,6 +211,7 @@ class Workflow:
             result = release.attach(42, cli_prompt())
         """
         _must_be_outside_of_a_loop("attach", "aattach")
+        must_be_count(run_id, "run_id")
         run = self._prepare(human_input, observer, store, None)
         return self._result(run.perform(partial(run.attach, run_id), wait_for))
 
@@ -219,6 +224,7 @@ class Workflow:
         store: Store | str | None = None,
     ) -> Result:
         """Take up a run whose program has died, and await its end; as `attach`."""
+        must_be_count(run_id, "run_id")
         run = self._prepare(human_input, observer, store, None)
         return self._result(await _await_run(run, partial(run.attach, run_id)))
 

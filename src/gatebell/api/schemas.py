@@ -15,14 +15,12 @@ from typing import (
     Any,
     Literal,
     NamedTuple,
-    NotRequired,
-    Required,
     Union,
     get_args,
     get_origin,
-    get_type_hints,
 )
 
+from gatebell.api.class_fields import Field, find_fields, name_type
 from gatebell.domain.asks.forms import check_form, faults
 from gatebell.domain.asks.outcomes import Approval
 from gatebell.domain.enums import AskKind
@@ -132,7 +130,7 @@ def build_schema(shape: Any) -> dict[str, Any]:
     try:
         schema = schemas.build(shape)
     except RecursionError:
-        raise UsageError(f"{_name(shape)} leads back to itself: let a class do that") from None
+        raise UsageError(f"{name_type(shape)} leads back to itself: let a class do that") from None
     return {**schema, "$defs": schemas.shared} if schemas.shared else schema
 
 
@@ -149,16 +147,9 @@ def convert(shape: Any, value: Any) -> Any:
         return _convert(shape, value)
     except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
         # A class of the asker's own may be stricter than its schema.
-        raise InvalidAnswerError(f"the answer does not become {_name(shape)}: {error}") from error
-
-
-class _Field(NamedTuple):
-    """One named part of a class."""
-
-    shape: Any
-    required: bool
-    default: Any = None
-    about: str = ""
+        raise InvalidAnswerError(
+            f"the answer does not become {name_type(shape)}: {error}"
+        ) from error
 
 
 class _Schemas:
@@ -182,7 +173,7 @@ class _Schemas:
             return self._model(shape)
         if members := _enum_members(shape):
             return {"enum": [_plain(one.value, shape) for one in members]}
-        if (fields := _fields(shape)) is not None:
+        if (fields := find_fields(shape)) is not None:
             return self._class(shape, fields)
         origin, args = get_origin(shape) or shape, get_args(shape)
         if origin is Literal:
@@ -194,10 +185,10 @@ class _Schemas:
         if origin in _OBJECTS:
             key, item = args or (str, Any)
             if key is not str:
-                raise UsageError(f"{_name(shape)}: the keys of a JSON object must be texts")
+                raise UsageError(f"{name_type(shape)}: the keys of a JSON object must be texts")
             return {"type": "object", "additionalProperties": self.build(item)}
         raise UsageError(
-            f"{_name(shape)} has no JSON Schema: build it of str, int, float, bool, None, list, "
+            f"{name_type(shape)} has no JSON Schema: build it of str, int, float, bool, None, list, "
             "tuple, set, dict, Literal, Enum, unions, dataclasses, TypedDicts, NamedTuples and "
             "pydantic models"
         )
@@ -211,7 +202,7 @@ class _Schemas:
         unique = {"uniqueItems": True} if origin in (set, frozenset) else {}
         return {"type": "array", "items": self.build(args[0] if args else Any), **unique}
 
-    def _class(self, shape: type, fields: dict[str, _Field]) -> dict[str, Any]:
+    def _class(self, shape: type, fields: dict[str, Field]) -> dict[str, Any]:
         if shape in self._within:
             return {"$ref": f"#/$defs/{self._name(shape)}"}
         self._within.append(shape)
@@ -228,7 +219,7 @@ class _Schemas:
         self.shared[self._names[shape]] = schema
         return {"$ref": f"#/$defs/{self._names[shape]}"}
 
-    def _field(self, field: _Field) -> dict[str, Any]:
+    def _field(self, field: Field) -> dict[str, Any]:
         schema = self.build(field.shape)
         if field.about:
             schema["description"] = field.about
@@ -245,7 +236,7 @@ class _Schemas:
             )
         except RuntimeError as error:
             # The root of pydantic's own errors about a model.
-            raise UsageError(f"{_name(shape)} has no JSON Schema: {error}") from None
+            raise UsageError(f"{name_type(shape)} has no JSON Schema: {error}") from None
         _close(schema)
         own = schema.pop("$defs", {})
         self.shared |= {prefix + name: one for name, one in own.items()}
@@ -270,7 +261,7 @@ def _convert(shape: Any, value: Any) -> Any:
         return _model(shape, value)
     if _enum_members(shape):
         return shape(value)
-    if (fields := _fields(shape)) is not None:
+    if (fields := find_fields(shape)) is not None:
         parts = {name: _convert(fields[name].shape, part) for name, part in value.items()}
         return shape(**parts)
     origin, args = get_origin(shape) or shape, get_args(shape)
@@ -315,66 +306,6 @@ def _bare(shape: Any) -> tuple[Any, str]:
             return shape, about
 
 
-def _fields(shape: Any) -> dict[str, _Field] | None:
-    """Return the fields of a dataclass, TypedDict or NamedTuple; None for other types."""
-    if not isinstance(shape, type):
-        return None
-    if hasattr(shape, "__dataclass_fields__"):
-        return _dataclass_fields(shape)
-    if issubclass(shape, dict) and hasattr(shape, "__required_keys__"):
-        return _typed_dict_fields(shape)
-    if issubclass(shape, tuple) and hasattr(shape, "_field_defaults"):
-        defaults = shape._field_defaults
-        hints = _hints(shape)
-        return {
-            name: _Field(hints.get(name, Any), name not in defaults, defaults.get(name))
-            for name in shape._fields  # type: ignore[attr-defined]  # every NamedTuple has them
-        }
-    return None
-
-
-def _dataclass_fields(shape: type) -> dict[str, _Field]:
-    import dataclasses
-
-    hints = _hints(shape)
-    # Dataclasses do not list it as a field, but a caller must still give it.
-    if any(isinstance(hint, dataclasses.InitVar) for hint in hints.values()):
-        raise UsageError(
-            f"{_name(shape)} has an InitVar, and a form cannot fill it in: use a field"
-        )
-    found = {}
-    for field in dataclasses.fields(shape):
-        if field.init:
-            known = field.default is not dataclasses.MISSING
-            required = not known and field.default_factory is dataclasses.MISSING
-            default = field.default if known else None
-            about = str(field.metadata.get("description", ""))
-            found[field.name] = _Field(hints[field.name], required, default, about)
-    return found
-
-
-def _typed_dict_fields(shape: Any) -> dict[str, _Field]:
-    found = {}
-    for name, hint in _hints(shape).items():
-        # Python does not see Required and NotRequired in annotations that are texts.
-        mark = get_origin(hint)
-        if mark is Required or mark is NotRequired:
-            found[name] = _Field(get_args(hint)[0], mark is Required)
-        else:
-            found[name] = _Field(hint, name in shape.__required_keys__)
-    return found
-
-
-def _hints(shape: type) -> dict[str, Any]:
-    try:
-        return get_type_hints(shape, include_extras=True)
-    except NameError as error:
-        raise UsageError(
-            f"the types of {_name(shape)} cannot be read ({error}): define them where its module "
-            "can see them, at the top"
-        ) from None
-
-
 def _enum_members(shape: Any) -> list[Any]:
     # Looked up, not imported: a caller who has an Enum has imported it.
     enum = sys.modules.get("enum")
@@ -385,7 +316,7 @@ def _enum_members(shape: Any) -> list[Any]:
 def _plain(value: Any, shape: Any) -> Any:
     value = getattr(value, "value", value)
     if not isinstance(value, _PLAIN):
-        raise UsageError(f"{_name(shape)}: JSON cannot hold {value!r}")
+        raise UsageError(f"{name_type(shape)}: JSON cannot hold {value!r}")
     return value
 
 
@@ -412,7 +343,3 @@ def _model(shape: Any, value: Any) -> Any:
 
     # As JSON: a strict model then takes a list for a set, and a text for a time.
     return shape.model_validate_json(json.dumps(value))
-
-
-def _name(shape: Any) -> str:
-    return shape.__name__ if isinstance(shape, type) else str(shape)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from gatebell.adapters.engines.local import Reports, Worker
     from gatebell.domain.runs.runs import Run
+    from gatebell.ports.agents import AgentFunction, Driver as AgentDriver
     from gatebell.ports.flows import Flows
     from gatebell.ports.store import Store
     from gatebell.ports.workspaces import Workspace
@@ -60,6 +61,13 @@ def build_dependencies(store: Store) -> RunDependencies:
         hosts=wiring.hosts(),
         caller=environment.caller(os.environ, "flow")._replace(principal=DRIVER, agent=None),
     )
+
+
+def build_function_driver(work: AgentFunction) -> AgentDriver:
+    """Build the driver of a function in the place of an agent."""
+    from gatebell.adapters.agents.python_function import PythonDriver
+
+    return PythonDriver(work)
 
 
 def run_log_path(store: Store, run: Run) -> str:

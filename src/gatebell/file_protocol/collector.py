@@ -10,29 +10,18 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks import file_questions
-from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.file_questions import (
-    YES_OR_NO,
     FileQuestion,
-    QuestionType,
     parse_name,
     parse_question,
 )
-from gatebell.domain.enums import AskKind, AskStatus, StrEnum
-from gatebell.domain.people.principals import Sighting
+from gatebell.domain.enums import AskStatus, StrEnum
 from gatebell.errors import GateError, StoreError, UsageError
 from gatebell.file_protocol import folders
-from gatebell.file_protocol.answers import (
-    SESSIONS,
-    Answers,
-    Happening,
-    HappeningKind,
-    build_answer,
-    key_of,
-)
+from gatebell.file_protocol.answers import Answers, Happening, HappeningKind, build_answer
+from gatebell.file_protocol.asker import FileAsker, is_from_file
 from gatebell.file_protocol.registry import Registry
-from gatebell.services.asks import apply_deadlines, create_ask, wait_for_ask
-from gatebell.services.asks.create_ask import Request
+from gatebell.services.asks import apply_deadlines, wait_for_ask
 from gatebell.services.permissions import permit_call
 
 if TYPE_CHECKING:
@@ -54,7 +43,6 @@ _STILL_BEING_LINKED_SECONDS = 5.0
 _AT_ONCE_SECONDS = 0.2
 _MAX_SETTLED = 500
 _KEPT = timedelta(days=1)
-_NO_READER = "nobody"
 _NOT_TOLD = "its old script cannot show this: move scripts/ask-human.sh away, then run gate init"
 
 
@@ -95,7 +83,8 @@ class Collector:
         self, store: Store, helpers: Helpers, caller: Caller, tell: Callable[[Happening], None]
     ) -> None:
         """`caller` is the person in whose name it listens; the agents' asks are opened for them."""
-        self._store, self._helpers, self._caller, self._tell = store, helpers, caller, tell
+        self._store, self._helpers, self._tell = store, helpers, tell
+        self._asker = FileAsker(store, helpers.project, caller)
         self.registry = Registry(helpers)
         self._answers = Answers(store, helpers, tell)
         self._known: dict[str, _Known] = {}
@@ -164,7 +153,7 @@ class Collector:
         try:
             question = self._read(name, file)
             left = question.left(self._store.now())
-            if left <= 0 and self._store.asks.with_key(self._key(question.name)) is None:
+            if left <= 0 and self._store.asks.with_key(self._asker.key(question.name)) is None:
                 self._turn_away(
                     file,
                     stamp,
@@ -172,7 +161,7 @@ class Collector:
                     HappeningKind.TIMED_OUT,
                 )
                 return False
-            ask, is_new = self._open_ask(question, max(left, 1.0))
+            ask, is_new = self._asker.open(question, max(left, 1.0))
         except FileNotFoundError:
             return False
         except UsageError as error:
@@ -192,25 +181,6 @@ class Collector:
         if name is None:
             raise UsageError("its name is not the name of a question")
         return parse_question(name, self._helpers.questions.read(file))
-
-    def _open_ask(self, question: FileQuestion, left: float) -> tuple[Ask, bool]:
-        name = question.name
-        origin = self._origin(question)
-        request, agent, key = _request(question, left), self._agent(name), self._key(name)
-        opened = create_ask.ask(self._store, request, origin, agent, key)
-        if opened.attached and self._is_stale(opened.ask, key):
-            # Its agent is gone, and the next one in this terminal may ask with the same words.
-            wait_for_ask.take(self._store, opened.ask, _NO_READER)
-            opened = create_ask.ask(self._store, request, origin, agent, key)
-        if opened.ask.origin.session != origin.session:
-            raise GateError("its id was used by another agent: use a new id")
-        return opened.ask, not opened.attached
-
-    def _is_stale(self, ask: Ask, key: str) -> bool:
-        """Return whether the answer belongs to another question, whose time is over."""
-        expires_at = ask.deadlines.expires_at
-        is_over = not ask.pending and expires_at is not None and expires_at <= self._store.now()
-        return is_over and self._store.asks.with_key(key) is None
 
     def _wait_for_rest(self, file: str, stamp: tuple[int, ...], why: UsageError) -> None:
         """Refuse a file once it stays unchanged: its writer may not be done yet."""
@@ -241,24 +211,6 @@ class Collector:
         if name and not is_original:
             content = file_questions.refusal_file(name, why, self._store.now(), status)
             self._write_answer(name, content)
-
-    def _key(self, name: Name) -> str:
-        return key_of(self._helpers.project, name)
-
-    def _origin(self, question: FileQuestion) -> Origin:
-        return Origin(
-            project=self._helpers.project,
-            cwd=question.folder or self._helpers.project,
-            agent=question.agent_name,
-            session=f"{SESSIONS}{question.name.agent}",
-            tool_use_id=question.name.file,
-            started_by=self._caller.principal,
-        )
-
-    def _agent(self, name: Name) -> Caller:
-        cli = SESSIONS.rstrip("/")
-        seen = Sighting(cli, name.agent, f"it asked by the file {name.file}")
-        return self._caller._replace(agent=seen, verified=False, via="file")
 
     def _drop_gone(self, present: set[str]) -> None:
         for file in [file for file in self._odd if file not in present]:
@@ -317,7 +269,7 @@ class Collector:
             self._helpers.answers.remove(name.answer)
 
     def _withdraw(self, ask: Ask, name: Name) -> None:
-        permit_call.retire(self._store, ask, self._agent(name), "withdrawn by its agent")
+        permit_call.retire(self._store, ask, self._asker.agent(name), "withdrawn by its agent")
 
     def _take(self, ask: Ask) -> None:
         """Record that the agent has removed the answer, which it does after printing it."""
@@ -333,7 +285,7 @@ class Collector:
         for ask in [*asks, *self._store.asks.list_settled(_MAX_SETTLED)]:
             name = parse_name(ask.origin.tool_use_id)
             is_here = ask.origin.project == self._helpers.project
-            if name is None or ask.id in known or not is_here or not _by_files(ask):
+            if name is None or ask.id in known or not is_here or not is_from_file(ask):
                 continue
             if ask.pending:
                 # A file that exists but was not listed still waits.
@@ -390,21 +342,3 @@ class Collector:
         if self._problems.get(what) != why:
             self._problems[what] = why
             self._tell(Happening(HappeningKind.PROBLEM, self._helpers.project, why))
-
-
-def _by_files(ask: Ask) -> bool:
-    return ask.origin.session.startswith(SESSIONS)
-
-
-def _request(question: FileQuestion, left: float) -> Request:
-    options = {QuestionType.YESNO: YES_OR_NO, QuestionType.SELECT: question.options}.get(
-        question.type, ()
-    )
-    return Request(
-        question.content,
-        AskKind.CHOICE if options else AskKind.TEXT,
-        options,
-        priority=question.priority,
-        expires_seconds=left,
-        hard=True,
-    )

@@ -71,7 +71,7 @@ def rehearse(
     """
     cli = installed.cli
     if cli not in PLAYS:
-        yield True, f"{cli}: has no gate to rehearse"
+        yield True, f"{cli}: has no gates to try"
         return
     program = shutil.which(cli, path=environ.get("PATH"))
     if program is None:

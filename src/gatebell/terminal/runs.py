@@ -27,6 +27,7 @@ from gatebell.services.asks.waiters import mark_prompt
 from gatebell.terminal import task_runs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Ask
@@ -252,6 +253,13 @@ def choose_glyph(call: FlowCall) -> tuple[str, str]:
     if call.state in (CallState.WAITING, CallState.HELD):
         return "⏸", "yellow"
     return ("▸", "cyan") if call.state == CallState.OPEN else ("✓", "green")
+
+
+def find_ended_waits(store: Store, calls: Iterable[FlowCall]) -> dict[str, Ask]:
+    """Return, by the path of the call, the settled asks of calls that no process has continued."""
+    waiting = [call for call in calls if call.state == CallState.WAITING]
+    asks = {call.path: store.asks.get(call.ask_id) for call in waiting}
+    return {path: ask for path, ask in asks.items() if ask and not ask.pending}
 
 
 def describe_report(call: FlowCall) -> str:

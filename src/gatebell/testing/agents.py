@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gatebell.errors import UsageError
@@ -35,6 +36,10 @@ class ScriptedAgent:
     takes_edits = True
 
     def __init__(self, script: Iterable[Any] | Callable[[Order, Events], Any]) -> None:
+        if isinstance(script, str | Mapping):
+            raise UsageError(
+                f"a script is a list of lines, one for each turn: ScriptedAgent([{script!r}])"
+            )
         self._line = script if callable(script) else None
         self._script = [] if callable(script) else list(script)
         self.orders: list[Order] = []

@@ -6,6 +6,7 @@ from contextlib import suppress
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.enums import AskKind, CallName, CallState, RunState, SignalStatus
 from gatebell.domain.sessions import joined_sessions
@@ -124,15 +125,17 @@ def _format_folder(run: Run, width: int) -> list[str]:
     return terminal.label_lines("Folder", run.folder, width) if run.folder else []
 
 
-def call_lines(calls: list[FlowCall], now: datetime, width: int) -> list[str]:
+def call_lines(store: Store, calls: list[FlowCall], width: int) -> list[str]:
     """Return one line per call, `#1 architect ✓ 2m 15s`; only the newest calls if there are many."""
     shown = [call for call in calls if call.path != "0" or not call.over][-_MAX_CALLS:]
-    return [_call_line(call, now, width) for call in shown]
+    now, ended = store.now(), terminal.find_ended_waits(store, shown)
+    return [_call_line(call, ended.get(call.path), now, width) for call in shown]
 
 
-def _call_line(call: FlowCall, now: datetime, width: int) -> str:
+def _call_line(call: FlowCall, ended: Ask | None, now: datetime, width: int) -> str:
     what = call.label if call.name == CallName.RUN else f"{call.name} {call.label}".rstrip()
-    seconds = ((call.ended_at or now) - call.started_at).total_seconds()
+    until = (ended.settled_at if ended else call.ended_at) or now
+    seconds = (until - call.started_at).total_seconds()
     shape, colour = terminal.choose_glyph(call)
     mark = paint(shape, colour)
     if call.over:
@@ -141,7 +144,7 @@ def _call_line(call: FlowCall, now: datetime, width: int) -> str:
         word = "" if is_plain else f"{inert_line(status, 30)} "
         end = f"{mark} {word}{describe_duration(seconds)}"
     else:
-        word = _AT_WORK.get(call.state, str(call.state))
+        word = settled_word(ended) if ended else _AT_WORK.get(call.state, str(call.state))
         end = f"{mark} {word} ({age(seconds)})"
     return f"#{call.path} {inert_line(what, max(8, width - 50))} {end}"
 

@@ -72,7 +72,7 @@ class RunScreen(Following):
         # As a Text: a str would be read as markup.
         self._state.border_title = Text(f"Run {run.id}: {inert_line(about(store, run), 60)}")
         self.query_one("#told", Static).update(paint_lines(lines))
-        calls = run_rows.call_lines(store.runs.calls(run.id), now, self.room)
+        calls = run_rows.call_lines(store, store.runs.calls(run.id), self.room)
         self._calls.display = bool(calls)
         self.query_one("#listed", Static).update(paint_lines(calls))
         self.show_keys(_list_keys(self.tui_context, run))

@@ -79,7 +79,7 @@ API = (
     Row("GET", "/api/asks/{id}/messages", endpoints.list_messages, READ_OR_ASK, "List the messages about an ask", gives=(200, s.MESSAGES_GIVEN)),
     Row("POST", "/api/asks/{id}/messages", endpoints.say, ANSWER_OR_ASK, "Ask back, or reply", s.WORDS_ABOUT, gives=(200, s.MESSAGES_GIVEN)),
     Row("GET", "/api/asks/{id}/draft", endpoints.get_draft, ANSWER, "Show your own draft", gives=(200, s.DRAFT_GIVEN)),
-    Row("PUT", "/api/asks/{id}/draft", endpoints.put_draft, ANSWER, "Save a draft; it moves a soft deadline", s.DRAFT, gives=(204, None)),
+    Row("PUT", "/api/asks/{id}/draft", endpoints.put_draft, ANSWER, "Save a draft; it moves the deadline, unless that is hard", s.DRAFT, gives=(204, None)),
     Row("POST", "/api/asks/{id}/cancel", endpoints.cancel, ANSWER_OR_ASK, "Withdraw an ask", s.REASON, gives=(200, s.ASK_GIVEN)),
     Row("GET", "/api/asks/{id}/events", endpoints.ask_events, READ, "List the audit events of an ask", gives=(200, s.EVENTS_GIVEN)),
     Row(

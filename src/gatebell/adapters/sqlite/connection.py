@@ -38,7 +38,8 @@ class Connection:
         self.path = path
         self.lock = RLock()
         self._waiting_since = 0.0
-        self.migrations: list[str] = []
+        self.schema = ""
+        """The file with the newest schema."""
         try:
             self.raw = self._open()
         except apsw.Error as error:
@@ -92,9 +93,9 @@ class Connection:
             self.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self.raw.set_busy_handler(self._be_patient)
 
-    def prepare(self, migrations: list[str]) -> None:
+    def prepare(self, schema: str, migrations: list[str]) -> None:
         """Bring the file to the newest schema; several processes may try at once."""
-        self.migrations = migrations
+        self.schema = schema
         try:
             version = self._version()
             if version == 0 and self.raw.execute("SELECT count(*) FROM sqlite_schema").get:
@@ -128,7 +129,9 @@ class Connection:
 
     def _migrate(self, migrations: list[str]) -> None:
         with Transaction(self):
-            for path in migrations[self._version() :]:
+            version = self._version()
+            # A new store gets its schema at once: each rename in a migration parses it all again.
+            for path in migrations[version:] if version else [self.schema]:
                 with open(path, encoding="utf-8") as file:
                     self.raw.execute(file.read())
             self.raw.execute(f"PRAGMA user_version = {len(migrations)}")

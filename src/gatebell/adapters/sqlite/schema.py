@@ -17,18 +17,16 @@ if TYPE_CHECKING:
 
 def find_schema_faults(connection: Connection) -> list[str]:
     """Return the differences from the schema of a new store: triggers and views also decide."""
-    schema = load("audit", connection.folder)["schema"]
-    wanted = _read_new_schema(schema, tuple(connection.migrations))
+    query = load("audit", connection.folder)["schema"]
+    wanted = _read_new_schema(query, connection.schema)
     return compare_schemas(
-        wanted, {(kind, name): sql for kind, name, sql in connection.rows(schema)}
+        wanted, {(kind, name): sql for kind, name, sql in connection.rows(query)}
     )
 
 
 @cache
-def _read_new_schema(schema: str, migrations: tuple[str, ...]) -> dict[tuple[str, str], str]:
-    """Return the schema of a new store. Kept, because the migrations take some milliseconds."""
-    with closing(apsw.Connection(":memory:")) as fresh:
-        for path in migrations:
-            with open(path, encoding="utf-8") as file:
-                fresh.execute(file.read())
-        return {(kind, name): sql for kind, name, sql in fresh.execute(schema)}
+def _read_new_schema(query: str, path: str) -> dict[tuple[str, str], str]:
+    """Return the schema of a new store. Kept, because making it takes some milliseconds."""
+    with closing(apsw.Connection(":memory:")) as fresh, open(path, encoding="utf-8") as file:
+        fresh.execute(file.read())
+        return {(kind, name): sql for kind, name, sql in fresh.execute(query)}

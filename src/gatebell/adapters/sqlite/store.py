@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Bell
 
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
+_SCHEMA = os.path.join(os.path.dirname(__file__), "schema.sql")
 
 
 class SqliteStore(TableStore):
@@ -43,7 +44,7 @@ class SqliteStore(TableStore):
         self.path = path
         self._bell_path = f"{path}-bell" if path else ""
         self.connection = connection or Connection(path)
-        self.connection.prepare(_migrations())
+        self.connection.prepare(_SCHEMA, _migrations())
         super().__init__(self.connection, clock, on_notices)
         self.audit = SqliteAudit(self.connection)
 

@@ -5,6 +5,7 @@ Example: gate person add ada
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
@@ -58,7 +59,9 @@ def run(args: argparse.Namespace) -> int:
             print_json({"name": args.name, "token": made})
         else:
             print(made)
-            print(f"The token is shown only once. {_describe_use(args.name, scopes)}")
+            # Not on stdout: TOKEN=$(gate person token NAME) must get the token alone.
+            hint = f"The token is shown only once. {_describe_use(args.name, scopes)}"
+            print(hint, file=sys.stderr)
     elif args.verb == "revoke":
         manage_people.revoke(store, who, args.name)
         _tell(args.json, f"Revoked {args.name}")

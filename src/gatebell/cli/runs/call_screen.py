@@ -38,9 +38,8 @@ def show_calls(store: Store, args: argparse.Namespace) -> int:
     if args.json:
         print_json(build_document(store, run) | {"calls": [call_document(call) for call in calls]})
         return 0
-    now = store.now()
-    lines = status_lines(store, run, now, locks.has_worker(store.path))
-    listed = ["", "Calls", *call_lines(calls, now)] if calls else []
+    lines = status_lines(store, run, store.now(), locks.has_worker(store.path))
+    listed = ["", "Calls", *call_lines(store, calls)] if calls else []
     print("\n".join([*lines, *([where_line(run)] if run.folder else []), *listed]))
     if calls:
         print(f"\nOne call: gate show {run.id} --call {calls[-1].path}")

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from gatebell.cli.screen import add_colour, columns
+from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.enums import RunState, TaskState
 from gatebell.domain.text.display import age, cell, inert_line
 from gatebell.errors import NotFoundError, UsageError
@@ -18,6 +19,7 @@ from gatebell.terminal.runs import (
     choose_glyph,
     describe_report,
     driver_lines,
+    find_ended_waits,
     find_turn,
     format_ago,
     label_lines,
@@ -136,18 +138,22 @@ def status_lines(store: Store, run: Run, now: datetime, is_worked_at: bool) -> l
     return lines + state_lines(store, run, now, columns(), is_worked_at=is_worked_at)
 
 
-def call_lines(calls: Sequence[FlowCall], now: datetime, most: int = 0) -> list[str]:
+def call_lines(store: Store, calls: Sequence[FlowCall], most: int = 0) -> list[str]:
     """Return one line per call, of the last `most`: path, name, state, duration."""
-    shown = calls[-most:]
+    shown, now = calls[-most:], store.now()
+    ended = find_ended_waits(store, shown)
     paths = max((len(call.path) for call in shown), default=0)
     names = _measure_width(
         "", [_format_name(call) for call in shown], max(20, columns() - paths - 30)
     )
     lines = []
     for call in shown:
-        lasted = age(((call.ended_at or now) - call.started_at).total_seconds())
+        ask = ended.get(call.path)
+        until = (ask.settled_at if ask else call.ended_at) or now
+        lasted = age((until - call.started_at).total_seconds())
+        progress = settled_word(ask) if ask else describe_report(call) or call.state
         head = f"{mark(call)}{call.path:{paths}}  {cell(_format_name(call), names)}"
-        lines.append(f"{head}  {cell(_describe_progress(call), 20)}  {lasted}")
+        lines.append(f"{head}  {cell(progress, 20)}  {lasted}")
     return lines
 
 
@@ -158,10 +164,6 @@ def mark(call: FlowCall) -> str:
 
 def _format_name(call: FlowCall) -> str:
     return f"{call.name} {call.label}".rstrip()
-
-
-def _describe_progress(call: FlowCall) -> str:
-    return describe_report(call) or call.state
 
 
 def _format_waiting(store: Store, run: Run, now: datetime) -> list[str]:

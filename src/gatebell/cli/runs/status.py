@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     is_worked_at = locks.has_worker(store.path)
     lines = run_lines.status_lines(store, found, now, is_worked_at)
     if calls:
-        lines += ["", "Calls", *run_lines.call_lines(calls, now, _MAX_CALLS)]
+        lines += ["", "Calls", *run_lines.call_lines(store, calls, _MAX_CALLS)]
     if len(calls) > _MAX_CALLS:
         lines.append(f"All {len(calls)} calls: gate show {found.id} --calls")
     print("\n".join(lines))

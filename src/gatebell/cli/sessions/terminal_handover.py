@@ -89,9 +89,6 @@ def run(
     Ctrl+Z stops both until the shell continues them. `beside` watches it in another thread. It
     inherits the descriptors of `proof`, so their locks stay held while the program lives.
     """
-    # If this process is killed, the program gets SIGHUP.
-    guard = shutil.which("setpriv")
-    tied = [guard, "--pdeathsig", "HUP"] if guard else []
     terminal = sys.stdin.fileno()
     with _restore_terminal(terminal) as before, _delay_signals() as mask:
 
@@ -99,19 +96,7 @@ def run(
             _set_foreground(terminal, os.getpid())
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
-        try:
-            process = subprocess.Popen(
-                [*tied, *words],
-                env=dict(environ),
-                cwd=cwd,
-                process_group=0,
-                pass_fds=proof,
-                # There is one thread here, and the program must have the terminal when it starts.
-                preexec_fn=prepare,  # noqa: PLW1509
-            )
-        except OSError as error:
-            name = error.filename or words[0]
-            raise MissingAgentError(f"cannot start {name}: {error.strerror}") from None
+        process = _start(words, environ, cwd, proof, prepare)
         found = environment.identify(process.pid)
         assert found, "a child keeps its pid until the parent waits for it"
         program = Program(found)
@@ -128,6 +113,32 @@ def run(
         sys.stdout.flush()
     signalled = 0 if program.why or not forwarded else forwarded[0]
     return ProgramEnd(code, found, program.why, signalled)
+
+
+def _start(
+    words: Sequence[str],
+    environ: Mapping[str, str],
+    cwd: str,
+    proof: Sequence[int],
+    prepare: Callable[[], None],
+) -> subprocess.Popen[bytes]:
+    """Start the program as its own job; it calls `prepare` before its first instruction."""
+    # If this process is killed, the program gets SIGHUP.
+    guard = shutil.which("setpriv")
+    tied = [guard, "--pdeathsig", "HUP"] if guard else []
+    try:
+        return subprocess.Popen(
+            [*tied, *words],
+            env=dict(environ),
+            cwd=cwd,
+            process_group=0,
+            pass_fds=proof,
+            # There is one thread here, and the program must have the terminal when it starts.
+            preexec_fn=prepare,  # noqa: PLW1509
+        )
+    except OSError as error:
+        name = error.filename or words[0]
+        raise MissingAgentError(f"cannot start {name}: {error.strerror}") from None
 
 
 def _start_beside(beside: Callable[[Program], None], program: Program) -> None:

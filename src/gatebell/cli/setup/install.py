@@ -85,7 +85,8 @@ def run(args: argparse.Namespace) -> int:
         note = "GATE_STORE is set here. Start the agent with it, too, or it uses another inbox."
         plan = plan._replace(notes=(*plan.notes, note))
     if shutil.which("gate") != program:
-        note = f"gate is not on your PATH, but agents call it by that name; add {program} to it."
+        folder = os.path.dirname(program)
+        note = f"Agents call gate by its name: put {folder} at the front of your PATH."
         plan = plan._replace(notes=(*plan.notes, note))
     held = rules.gates if plans.host(args.cli).HAS_GATES else ()
     return report(args, plan, held, "Everything exists already; nothing was changed.")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Parser = argparse.ArgumentParser
 
-_PRIORITY = "P0 critical, P1 high, P2 normal, P3 low, P4 backlog; or a word, or a number"
+_PRIORITY = "P0 urgent, P1 high, P2 normal, P3 low, P4 backlog; or a word, or a number"
 
 
 def configure(parser: Parser) -> None:

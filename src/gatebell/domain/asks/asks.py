@@ -34,6 +34,10 @@ MAX_ACTIVITY_CHARACTERS = 256_000
 ID_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 
 
+OTHER_PRIORITIES = {"critical": Priority.URGENT, "medium": Priority.NORMAL}
+"""Words of other trackers, which are only read."""
+
+
 class Origin(NamedTuple):
     """Where an ask comes from."""
 
@@ -161,12 +165,19 @@ def iso(at: datetime | None) -> str | None:
 
 
 def parse_priority(given: str | int) -> Priority:
-    """Read `urgent`, `high`, `normal`, `low`, `backlog`, or a number from 0 (urgent) to 4."""
-    text = str(given)
+    """Read `urgent`, `high`, `normal`, `low`, `backlog`, P0 … P4, or 0 (urgent) to 4.
+
+    `critical` is read as `urgent`, and `medium` as `normal`.
+    """
+    text = str(given).strip().lower()
     for priority in Priority:
-        if text in (priority.word, str(priority)):
+        if text in (priority.word, str(priority), f"p{priority}"):
             return priority
-    raise UsageError(f"expected a priority (urgent, high, normal, low, backlog), got {text[:40]!r}")
+    if text in OTHER_PRIORITIES:
+        return OTHER_PRIORITIES[text]
+    raise UsageError(
+        f"a priority is urgent, high, normal, low or backlog, or P0 to P4, got {text[:40]!r}"
+    )
 
 
 def id_length(asks_so_far: int) -> int:

@@ -33,9 +33,11 @@ def make_escalations(given: Any) -> tuple[Escalation, ...]:
 
 
 def _make_escalation(given: Any) -> Escalation:
-    pair = as_list(given, "an escalation")
+    pair = () if isinstance(given, str | int | float) else as_list(given, "an escalation")
     if len(pair) != 2:
-        raise UsageError(f"expected an escalation of a time and a name, got {given!r}")
+        raise UsageError(
+            f'expected pairs of a time and a name for escalations, [(60, "ada")], got {given!r}'
+        )
     return Escalation(as_seconds(pair[0], "the time of an escalation"), pair[1])
 
 

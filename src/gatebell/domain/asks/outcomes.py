@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.asks.questions import Question
@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
+    from typing_extensions import TypeVar
+
     from gatebell.domain.sessions.visits import Visit
+
+    # Type checkers have this module built in; programs do not need it.
+    V = TypeVar("V", default=Any)
+    Chosen = TypeVar("Chosen", default=Any)
+else:
+    from typing import TypeVar
+
+    V = TypeVar("V")
+    Chosen = TypeVar("Chosen")
 
 
 class SessionOutcome(StrEnum):
@@ -127,6 +138,15 @@ class Approval(Outcome):
         """`approved`, `rejected`, or None without a decision."""
 
     @property
+    def value(self) -> Decision:
+        """The decision.
+
+        Raises:
+            NotAnsweredError: A person did not answer; see `Outcome.value`.
+        """
+        return cast("Decision", super().value)
+
+    @property
     def reason(self) -> str:
         """The person's words, or the reason why there is no decision."""
         return self.note or (self.decision or self.status).replace("_", " ")
@@ -140,7 +160,7 @@ class Approval(Outcome):
         return self.status == AskStatus.ANSWERED and self.decision == Decision.APPROVED
 
 
-class Choice(Outcome):
+class Choice(Outcome, Generic[Chosen]):
     """The result of a choice: an option, or a list of options.
 
     Example:
@@ -149,13 +169,13 @@ class Choice(Outcome):
     """
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Chosen:
         """The option, the list of options, or the person's own words.
 
         Raises:
             NotAnsweredError: A person did not answer; see `Outcome.value`.
         """
-        return _unwrap_other(super().value)
+        return cast("Chosen", _unwrap_other(super().value))
 
     @property
     def is_other(self) -> bool:
@@ -164,15 +184,7 @@ class Choice(Outcome):
         return any(isinstance(one, dict) for one in chosen)
 
 
-class Text(Outcome):
-    """The result of a question: a text.
-
-    Example:
-        name = gate.ask("What is it called?").value
-    """
-
-
-class Form(Outcome):
+class Form(Outcome, Generic[V]):
     """The result of `returns=`: a value of that type, or JSON that fits the schema.
 
     Example:
@@ -180,7 +192,7 @@ class Form(Outcome):
     """
 
     @property
-    def value(self) -> Any:
+    def value(self) -> V:
         """The answer as the type that `returns=` named.
 
         Raises:
@@ -188,12 +200,20 @@ class Form(Outcome):
             NotAnsweredError: A person did not answer; see `Outcome.value`.
         """
         value = super().value
-        return value if self._convert is None else self._convert(value)
+        return cast("V", value if self._convert is None else self._convert(value))
 
     @property
     def answer(self) -> Any:
         """The JSON that the person gave; None without an answer."""
         return self._value
+
+
+class Text(Form[str]):
+    """The result of a question: a text.
+
+    Example:
+        name = gate.ask("What is it called?").value
+    """
 
 
 class Visits(NamedTuple):

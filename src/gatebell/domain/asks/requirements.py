@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.enums import Decision
@@ -9,7 +10,7 @@ from gatebell.domain.records import NamedTuple
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from gatebell.domain.people.principals import Caller
 
@@ -66,6 +67,10 @@ def make_requirement(
     """Read a requirement from JSON: `{n, of}` or `{all}`, with veto, not_author, reject."""
     if not data:
         return ANY_PERSON
+    if not isinstance(data, Mapping):
+        raise UsageError(
+            f'a requirement is a dict such as {{"n": 2, "of": "ops"}}, got {str(data)[:60]!r}'
+        )
     unknown = set(data) - {"n", "of", "all", "veto", "not_author", "reject"}
     if unknown:
         raise UsageError(f"a requirement has no key {min(unknown)!r}: see docs/asks.md")

@@ -32,7 +32,7 @@ FOR_PROGRAMS = (ChannelKind.WEBHOOK,)
 
 _RETRY_AFTER_SECONDS = (10, 60, 300, 1800, 7200)
 _STALE_AFTER = timedelta(days=1)
-_LATE_AFTER = timedelta(minutes=10)
+_LATE_AFTER = timedelta(minutes=1)
 _HOST_ASKS_FIRST = timedelta(seconds=10)
 _MOOT_ONCE_SETTLED = (
     *(NoticeKind.OPENED, NoticeKind.REMINDER),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from gatebell.domain.enums import SignalStatus
 from gatebell.domain.text.display import plain, storable
@@ -17,6 +17,15 @@ from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from typing_extensions import TypeVar
+
+    # Type checkers have this module built in; programs do not need it.
+    V = TypeVar("V", default=Any)
+else:
+    from typing import TypeVar
+
+    V = TypeVar("V")
 
 STATUSES: tuple[str, ...] = tuple(SignalStatus)
 
@@ -53,7 +62,7 @@ _VALUE = ("text", "word", "{", "[")
 _AFTER_VALUE = {"{": (",", "}"), "[": (",", "]")}
 
 
-class Signal(NamedTuple):
+class Signal(NamedTuple, Generic[V]):
     """The report of an agent."""
 
     status: str
@@ -63,7 +72,7 @@ class Signal(NamedTuple):
     question: str = ""
     options: tuple[str, ...] = ()
     """Answers to its question that the agent proposes."""
-    value: Any = None
+    value: V = None  # type: ignore[assignment]  # only a call with `returns=` names a type
     message: str = ""
     more: Mapping[str, Any] = {}
     """All other fields of the signal."""

@@ -7,9 +7,8 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.asks.asks import iso
+from gatebell.domain.asks.asks import iso, parse_priority
 from gatebell.domain.enums import TaskState
-from gatebell.domain.tasks.tasks import parse_task_priority
 from gatebell.domain.text.display import inert_line, plain
 from gatebell.errors import UsageError
 
@@ -112,7 +111,7 @@ def _check_record(where: str, record: Any) -> Line:
     if not fields.get("title", "").strip():
         raise UsageError("the title is missing: add one")
     if "priority" in record:
-        fields["priority"] = parse_task_priority(record["priority"])
+        fields["priority"] = parse_priority(record["priority"])
     fields |= {field: _read_number(record, key) for key, field in _NUMBERS.items()}
     state, remark = _read_state(record)
     times = {key: _read_time(record, key) for key in _TIMES}

@@ -118,10 +118,11 @@ def _parse_seconds(value: Any) -> float:
 
 KEYS = {
     "strategy": _Key(
-        "where a task's finished work goes: branch (it stays on its own branch), merge (into the "
-        "base branch), review (the same, after a person has reviewed it), direct (one plain commit "
-        "on the base branch). A base branch that is checked out, for example by you, is never "
-        "changed: the work then stays on its own branch, and the task says so",
+        "where a task's finished work goes: branch (the work stays on the task's own branch), "
+        "merge (it is merged into the base branch), review (the same, after a person has reviewed "
+        "it), direct (it becomes one plain commit on the base branch). A base branch that is "
+        "checked out, for example by you, is never changed. The work then stays on its own branch, "
+        "and the task says so",
         "branch",
         lambda value: _parse_one_of(Strategy, value),
     ),
@@ -138,7 +139,8 @@ KEYS = {
     "test_tries": _Key("how often that command may fail before the task fails", 3, _parse_count),
     "most_asks": _Key("how often one task may ask before it fails", 5, _parse_count),
     "answer_within": _Key(
-        "how long a task waits for an answer; without it, forever",
+        'how long a task waits for an answer: "90s", "30m", "2h", "3d", or seconds; without it, '
+        "forever",
         "3d",
         _parse_seconds,
         "answer_within_seconds",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.enums import Priority, RunState, StrEnum, TaskState
 from gatebell.domain.people.principals import is_person, must_be_a_person
@@ -73,7 +72,6 @@ _OF_RUNS = {
     RunState.FAILED: TaskState.FAILED,
 }
 _RESULTS = (TaskState.CLOSED, TaskState.FAILED, TaskState.BLOCKED, TaskState.DEFERRED)
-_OTHER_WORDS = {"critical": Priority.URGENT, "medium": Priority.NORMAL}
 _CHOICES: dict[str, tuple[str, ...]] = {
     "size": tuple(TaskSize),
     "type": tuple(TaskType),
@@ -102,7 +100,7 @@ class Task(NamedTuple):
     role: str = ""
     """The role that works on it; empty: the project's default."""
     priority: Priority = Priority.NORMAL
-    """0 is critical, 4 is backlog."""
+    """0 is urgent, 4 is backlog."""
     size: TaskSize = TaskSize.MEDIUM
     type: TaskType = TaskType.TASK
     parent: str = ""
@@ -159,19 +157,6 @@ class TaskChange(NamedTuple):
     events: tuple[Event, ...] = ()
 
 
-def parse_task_priority(given: str | int) -> Priority:
-    """Read `critical`, `high`, `medium`, `low`, `backlog`, P0 … P4, or 0 (urgent) to 4."""
-    text = str(given).strip().lower()
-    number = text.removeprefix("p") if text[1:].isdecimal() else text
-    try:
-        return _OTHER_WORDS[number] if number in _OTHER_WORDS else parse_priority(number)
-    except UsageError:
-        raise UsageError(
-            "expected critical, high, normal, low or backlog, or P0 to P4, "
-            f"got {inert_line(text, 40)!r}"
-        ) from None
-
-
 def check_task(task: Task) -> Task:
     """Return the task with checked fields; refuse one that is not valid."""
     if not task.title.strip():
@@ -193,9 +178,7 @@ def check_task(task: Task) -> Task:
                 f"expected {ways} for {name.replace('_', ' ')}, got {inert_line(given, 40)!r}"
             )
     if task.priority not in list(Priority):
-        raise UsageError(
-            f"expected a priority from 0 (critical) to 4 (backlog), got {task.priority}"
-        )
+        raise UsageError(f"expected a priority from 0 (urgent) to 4 (backlog), got {task.priority}")
     within = task.answer_within_seconds
     if within is not None and not 0 < within < _MAX_WAIT_SECONDS:
         raise UsageError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.arguments import must_be_flag, must_be_text
 from gatebell.domain.asks import deadlines
 from gatebell.domain.asks.answers import with_default
 from gatebell.domain.asks.asks import (
@@ -114,7 +115,7 @@ def _question(request: Request, requirement: Requirement) -> Question:
         make_question(
             request.kind,
             storable(request.prompt),
-            context=plain(request.context),
+            context=_read_json(request.context, "context"),
             options=tuple(map(storable, request.options)),
             multiple=request.multiple,
             schema=plain(request.schema),
@@ -123,7 +124,7 @@ def _question(request: Request, requirement: Requirement) -> Question:
             call=request.call and Call(*map(plain, request.call)),
             session=request.session and Terms(*map(plain, request.session)),
         ),
-        plain(request.default),
+        _read_json(request.default, "default"),
     )
     if request.default is not None and request.expires_seconds is None:
         raise UsageError("a default takes effect when an ask times out: give it a timeout")
@@ -192,14 +193,29 @@ def _asked_by_hand(store: Store, new: Ask, caller: Caller) -> Ask | None:
     return None
 
 
+def _read_json(given: Any, name: str) -> Any:
+    try:
+        return plain(given)
+    except UsageError as error:
+        raise UsageError(
+            f"{name} must be JSON (texts, numbers, True, False, None, lists and dicts): {error}"
+        ) from None
+
+
 def _must_be_words(request: Request) -> None:
     """Refuse values of wrong types early, because a program may pass anything."""
-    texts = (request.prompt, request.kind, request.activity, *request.options)
-    if not all(isinstance(text, str) for text in texts):
-        raise UsageError("question, kind and options must be texts")
-    times = (request.expires_seconds, request.remind_every_seconds, request.confidence)
+    must_be_text(request.prompt, "the question")
+    must_be_text(request.kind, "kind")
+    must_be_text(request.activity, "activity")
+    for option in request.options:
+        must_be_text(option, "an option")
+    for name in ("multiple", "secret", "hard"):
+        must_be_flag(getattr(request, name), name)
+    times = (request.expires_seconds, request.remind_every_seconds)
     if not all(time is None or type(time) in (int, float) for time in times):
-        raise UsageError("times and confidence must be numbers")
+        raise UsageError("a timeout, or a time for reminders, must be a number of seconds")
+    if request.confidence is not None and type(request.confidence) not in (int, float):
+        raise UsageError(f"confidence must be a number from 0 to 1, got {request.confidence!r}")
 
 
 def _must_know(store: Store, escalations: tuple[Escalation, ...]) -> None:
@@ -263,6 +279,7 @@ def withdrawals(store: Store, run_id: int, caller: Caller, reason: str) -> tuple
 
 def get(store: Store, ask_id: str) -> Ask:
     """Return the ask with exactly this id."""
+    must_be_text(ask_id, "an ask's id", "an outcome has it as .ask_id, an Ask as .id")
     wanted = ask_id.lower()
     if found := store.asks.get(wanted):
         return found

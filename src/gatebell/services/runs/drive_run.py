@@ -10,7 +10,7 @@ from gatebell.domain.runs import runs
 from gatebell.domain.runs.flow_terms import FlowTerms
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.runs import RunChange
-from gatebell.errors import StepFailedError
+from gatebell.errors import StepFailedError, UsageError
 from gatebell.services.asks.create_ask import withdrawals
 from gatebell.services.runs import claims
 from gatebell.services.runs.claims import Heartbeat
@@ -125,7 +125,7 @@ class Driver:
         if isinstance(result, Stuck):
             self._end(drive, runs.give_up(drive.run, result.reason, "", now))
         else:
-            self._end(drive, runs.complete(drive.run, plain(result), now))
+            self._end(drive, runs.complete(drive.run, _read_result(result), now))
 
     def _load(self, branch: Branch) -> FlowWork:
         drive = branch.drive
@@ -180,3 +180,13 @@ def end_agents(drive: Drive) -> None:
     for turn in drive.all_turns():
         if turn.process and not turn.ended_at and not turn.by:
             drive.store.machine.end(parse_identity(turn.process), ("GATE_TURN", turn.id))
+
+
+def _read_result(result: Any) -> Any:
+    try:
+        return plain(result)
+    except (UsageError, TypeError, ValueError, RecursionError) as error:
+        raise UsageError(
+            "the flow returned what is not JSON (texts, numbers, True, False, None, lists and "
+            f"dicts): {error}"
+        ) from None

@@ -9,7 +9,7 @@ from gatebell.domain.asks.answers import Given
 from gatebell.domain.audit.events import EventKind
 from gatebell.domain.enums import AskKind, AskStatus, CallState, RunState, TaskState
 from gatebell.domain.people.principals import must_be_a_person
-from gatebell.domain.runs import journals, runs, signals
+from gatebell.domain.runs import journals, resumption, runs, signals
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange
@@ -182,7 +182,7 @@ def resume(
             for ask in asks
             if ask and ask.status in (AskStatus.TIMED_OUT, AskStatus.CANCELLED)
         ]
-        change = runs.resume(run, calls, unanswered, caller, accept, seen)
+        change = resumption.resume(run, calls, unanswered, caller, accept, seen)
         if written := _written(store, change, run, keeper):
             return written
 

@@ -170,7 +170,7 @@ class Branch:
         self.swallowed = 0
         """How often the flow's code continued although it was ended."""
         self.step: FlowCall | None = None
-        """The running step; it may not make calls of its own."""
+        """The running step, or call of an agent's function; it may not make calls of its own."""
 
     def begin(self, name: CallName, label: str, arguments: Any) -> FlowCall:
         """Return the record of the next call, or a new one that is not written yet."""
@@ -179,7 +179,8 @@ class Branch:
         if self.over:
             self._insist(self.over)
         if self.step:
-            raise UsageError(f"{name}() was called inside step {self.step.path}: call it outside")
+            kind = "step" if self.step.name == CallName.STEP else "call"
+            raise UsageError(f"{name}() was called inside {kind} {self.step.path}: call it outside")
         if self.drive.closing.is_set():
             self.raise_always(Closing())
         if any(stop.is_set() for stop in self.stops):

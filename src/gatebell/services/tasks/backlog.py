@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.asks.asks import id_length, make_id
+from gatebell.domain.asks.asks import id_length, make_id, parse_priority
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.audit.events import EventKind
@@ -114,7 +114,7 @@ def _written(store: Store, task: Task, fields: dict[str, Any], caller: Caller) -
         name: storable(text) if isinstance(text, str) else text for name, text in fields.items()
     }
     if "priority" in given:
-        given["priority"] = tasks.parse_task_priority(given["priority"])
+        given["priority"] = parse_priority(given["priority"])
     if "needs" in given:
         given["needs"] = tuple(
             dict.fromkeys(get(store, one).id for one in as_list(given["needs"], "needs"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.asks.asks import OTHER_PRIORITIES
 from gatebell.domain.digests import canonical
 from gatebell.domain.enums import AskKind, AskStatus, Decision, Priority, RunState, TaskState
 from gatebell.domain.people.logins import SCOPES
@@ -56,7 +57,13 @@ REQUEST = thing(
     schema={"type": ["object", "null"]},
     context=ANYTHING,
     activity={"type": "string", "maxLength": 256_000},
-    priority={"enum": [*(one.word for one in Priority), *(one.value for one in Priority)]},
+    priority={
+        "enum": [
+            *(one.word for one in Priority),
+            *OTHER_PRIORITIES,
+            *(one.value for one in Priority),
+        ]
+    },
     confidence={"type": ["number", "null"], "minimum": 0, "maximum": 1},
     default=ANYTHING,
     secret={"type": "boolean"},

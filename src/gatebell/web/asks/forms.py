@@ -140,7 +140,7 @@ def _radios(page: _Page, field: Field, name: str, value: Any) -> Markup:
     options = [(code(one), words) for one, words in field.options]
     made = Markup().join(
         _option(page, "radio", name, *one, checked=one[0] == chosen)
-        for one in [*options, *([] if field.required else [("", "not said")])]
+        for one in [*options, *([] if field.required else [("", "no answer")])]
     )
     role = Markup(' role="radiogroup"') + said.state
     return _fieldset("field", field, said, made, role)

@@ -252,7 +252,11 @@ def _entry(call: FlowCall, turns: Sequence[Turn], asks: Sequence[Ask], room: _Ro
     ):
         value = room.cut_json(call.value)
     error = room.cut(describe_error(call.error)) if call.error else None
-    return Entry(call, _CALL_STATES[call.state], _list_events(turns, asks, room), value, error, {})
+    # The ask may be settled before a process continues the call.
+    ended = [ask for ask in asks if ask.id == call.ask_id and not ask.pending]
+    is_over = call.state == CallState.WAITING and ended
+    word = settled_word(ended[0]) if is_over else _CALL_STATES[call.state]
+    return Entry(call, word, _list_events(turns, asks, room), value, error, {})
 
 
 def _list_events(turns: Sequence[Turn], asks: Sequence[Ask], room: _Room) -> list[Spoken | Wait]:

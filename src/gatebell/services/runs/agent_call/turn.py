@@ -125,6 +125,8 @@ class Agent:
         self._open(turn, instead_of)
         with self.drive.lock:
             self.drive.agents[turn.id] = turn
+        # A function in the place of an agent is like a step: its own calls are not the flow's.
+        self.branch.step = self.call if self.wanted.work else None
         try:
             ended = self.driver.run(self._order(turn), self._events(turn.id))
         except MissingAgentError:
@@ -137,6 +139,7 @@ class Agent:
             self.drive.put(self.call, over)
             raise
         finally:
+            self.branch.step = None
             with self.drive.lock:
                 del self.drive.agents[turn.id]
         if self.drive.closing.is_set():
