@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # The largest comes last: it keeps the disk busy for a while.
 SINGLE = ("plans", "hot", "pair", "wake", "web", "backlog", "file_script", "files", "size")
-NAMES = (*SINGLE, "flows")
+NAMES = (*SINGLE, "flows", "postgres")
 
 _PAGE = os.path.join(os.path.dirname(__file__), "README.md")
 
@@ -40,7 +40,7 @@ def main() -> int:
     wanted = args.names or NAMES
     single = [name for name in SINGLE if name in wanted]
     if args.write and single and len(single) < len(SINGLE):
-        parser.error("--write replaces whole tables: name nothing, or only flows")
+        parser.error("--write replaces whole tables: name nothing, only flows, or only postgres")
     figures: list[Figure] = []
     for name in single:
         print(f"measuring {name} …", file=sys.stderr)
@@ -51,6 +51,11 @@ def main() -> int:
         print("measuring flows …", file=sys.stderr)
         ours, beside = flows.measure(args.sizes, with_rivals=not args.no_rivals)
         tell("flows", [*table(ours), "", *beside], write=args.write)
+        figures += ours
+    if "postgres" in wanted:
+        print("measuring postgres …", file=sys.stderr)
+        ours = list(import_module("bench.postgres").measure())
+        tell("postgres", table(ours), write=args.write)
         figures += ours
     return int(args.strict and any(figure.over for figure in figures))
 

@@ -289,6 +289,25 @@ def test_waiting_asks_are_counted_by_project(store):
 
 
 @pytest.mark.proves("PG-1")
+def test_tables_have_the_columns_of_sqlite(store, tmp_path):
+    other = open_throwaway_store(str(tmp_path / "gate.db"))
+    own = {"events": ["id", "xid"]}
+    with closing(other):
+        for (table,) in other.connection.rows(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+        ):
+            wanted = other.connection.rows("SELECT name FROM pragma_table_info(?)", (table,))
+            found = store.connection.rows(
+                "SELECT CAST(attname AS text) FROM pg_attribute WHERE attrelid = to_regclass(?) "
+                "AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+                (table,),
+            )
+            assert [one for (one,) in found if one not in own.get(table, ())] == [
+                one for (one,) in wanted
+            ], table
+
+
+@pytest.mark.proves("PG-1")
 def test_triggers_note_every_compared_column(dsn):
     with psycopg.connect(dsn) as raw:
         found = dict(
