@@ -44,9 +44,9 @@ __all__ = [
     "session_cli",
     "session_command",
     "settings_file",
-    "store_address",
     "store_name",
     "store_path",
+    "store_place",
     "templates",
 ]
 
@@ -76,33 +76,32 @@ def ignored_folders(environ: Mapping[str, str]) -> list[str]:
     return folders.ignored_folders(environ)
 
 
-def store_path(environ: Mapping[str, str]) -> str:
-    """Return the path of the database file that the settings name.
-
-    For a PostgreSQL store: the path beside which this machine keeps its own files of that store.
-    """
-    if address := store_address(environ):
-        return address_path(address, environ)
-    named = read_settings(environ)["store"].text.removeprefix("sqlite://")
+def store_place(environ: Mapping[str, str]) -> str:
+    """Return the store that the settings name: a path, or the address of a PostgreSQL store."""
+    values = read_settings(environ)
+    named, source = values["store"]
+    if not named and (path := values["store_file"].text):
+        return _read_address(path)
+    if named.startswith(ADDRESSES):
+        return named
+    named = named.removeprefix("sqlite://")
+    if "://" in named:
+        # Without the address itself: it may have a password.
+        raise UsageError(
+            f"the store of {source} is neither a path nor an address that begins with {ADDRESSES[0]}"
+        )
     path = os.path.abspath(os.path.expanduser(named or data_folder(environ)))
     is_folder = not named or named.endswith(os.sep) or os.path.isdir(path)
     return os.path.join(path, "gate.db") if is_folder else path
 
 
-def store_address(environ: Mapping[str, str]) -> str:
-    """Return the address of the PostgreSQL store that the settings name; empty for a file."""
-    values = read_settings(environ)
-    named, source = values["store"]
-    if not named and (path := values["store_file"].text):
-        named, source = _read_address(path), path
-    if "://" not in named or named.startswith("sqlite://"):
-        return ""
-    if not named.startswith(ADDRESSES):
-        # Without the address itself: it may have a password.
-        raise UsageError(
-            f"the store of {source} is neither a path nor an address that begins with {ADDRESSES[0]}"
-        )
-    return named
+def store_path(environ: Mapping[str, str]) -> str:
+    """Return the path of the database file that the settings name.
+
+    For a PostgreSQL store: the path beside which this machine keeps its own files of that store.
+    """
+    place = store_place(environ)
+    return address_path(place, environ) if place.startswith(ADDRESSES) else place
 
 
 def _read_address(path: str) -> str:
@@ -128,11 +127,13 @@ def address_path(address: str, environ: Mapping[str, str]) -> str:
 
 def store_name(environ: Mapping[str, str]) -> str:
     """Return the store for messages: its path, or its address without the user and the password."""
-    if address := store_address(environ):
-        from gatebell.adapters.postgres.names import name_store
+    place = store_place(environ)
+    if not place.startswith(ADDRESSES):
+        return place
+    # Imported here: only servers and workers use such a store.
+    from gatebell.adapters.postgres.names import name_store
 
-        return name_store(address)
-    return store_path(environ)
+    return name_store(place)
 
 
 def key_file(environ: Mapping[str, str]) -> str:

@@ -36,11 +36,9 @@ _FIND_GATES = "Set GATE_STORE to the store with your gates, or make gates: gate 
 
 def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
     """Open the store of the settings, or the one at a path; create it if it is missing."""
-    if address := path if path and path.startswith(settings.ADDRESSES) else "":
-        return open_postgres(address, clock)
-    if not path and (address := settings.store_address(os.environ)):
-        return open_postgres(address, clock)
-    path = path or settings.store_path(os.environ)
+    path = path or settings.store_place(os.environ)
+    if path.startswith(settings.ADDRESSES):
+        return open_postgres(path, clock)
     if storable(path) != path:
         raise UsageError(
             f"the path of the store {storable(path)} is not valid UTF-8: "
@@ -130,14 +128,14 @@ def open_gates() -> Store:
     Raises:
         StoreError: The store is missing or empty, or it never had a gate.
     """
-    path = settings.store_path(os.environ)
-    if settings.store_address(os.environ):
-        path = "of the settings"
-    elif not os.path.isfile(path) or not os.path.getsize(path):
-        raise StoreError(f"there is no store at {storable(path)}. {_FIND_GATES}")
-    store = open_store()
+    place = settings.store_place(os.environ)
+    is_file = not place.startswith(settings.ADDRESSES)
+    if is_file and (not os.path.isfile(place) or not os.path.getsize(place)):
+        raise StoreError(f"there is no store at {storable(place)}. {_FIND_GATES}")
+    store = open_store(place)
     if not store.rules.had_gates():
-        raise StoreError(f"the store {path} never had a gate. {_FIND_GATES}")
+        name = settings.store_name(os.environ)
+        raise StoreError(f"the store {name} never had a gate. {_FIND_GATES}")
     return store
 
 

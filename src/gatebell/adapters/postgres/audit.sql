@@ -34,7 +34,7 @@ FROM (
 WHERE events.id = sealed.id AND events.seq IS NULL;
 
 -- name: add_up_waiting
--- The rows that are deleted are those that are added up: others may come in meanwhile.
+-- The rows that are deleted are those that are added up: others may come in at the same time.
 WITH taken AS (
     DELETE FROM waiting_changes RETURNING project, number
 )

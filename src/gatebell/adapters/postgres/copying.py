@@ -78,7 +78,7 @@ def _copy_table(
     names = [f'"{name}"' for name in (*known.fixed, *known.changing, *known.apart)]
     pages = _read_pages(source, table, names)
     if table == "secrets":
-        # All of them before the copy begins: during it, nobody can ask the server for its time.
+        # All of them before the copy begins: during it, the server cannot be asked for its time.
         pages = iter([[_hide(target, names, row) for row in page] for page in pages])
     number = 0
     into = f"COPY {table} ({', '.join(names)}) FROM STDIN"

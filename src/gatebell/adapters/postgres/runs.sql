@@ -2,7 +2,7 @@
 SELECT id FROM runs WHERE id = :id FOR UPDATE;
 
 -- name: lock_offer
--- So that neither the run nor the person's question ends meanwhile.
+-- So that neither the run nor the person's question ends before the signal is there.
 SELECT runs.id FROM turns JOIN runs ON runs.id = turns.run WHERE turns.id = :id FOR SHARE OF runs;
 
 -- name: lock_ask_of_offer

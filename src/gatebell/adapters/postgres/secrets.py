@@ -1,7 +1,7 @@
 """Encrypt secrets with keys that are destroyed after a day.
 
 PostgreSQL cannot erase a value: its log, its standbys and its backups keep it. So the database gets
-only encrypted text, and the key is in a file elsewhere. Without the key, nobody can read the text.
+only encrypted text, and the key is in a file elsewhere. Without the key, the text cannot be read.
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _migrate(args: argparse.Namespace) -> int:
-    address = settings.store_address(os.environ)
-    if not address:
+    address = settings.store_place(os.environ)
+    if not address.startswith(settings.ADDRESSES):
         raise UsageError("a SQLite store updates itself: name a PostgreSQL store in GATE_STORE")
     done = wiring.migrate_store(address)
     if args.json:
