@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import psycopg
 import pytest
-from tests.support import postgres_server
+from tests.support import postgres_server, rich_store
 from tests.support.people import a_person
 from tests.support.postgres_proxy import Proxy
 from tests.support.stores import find_place
@@ -352,6 +352,16 @@ def test_changed_schema_is_a_fault(dsn, store, sql, fault):
 def migration_text():
     with open(migrations.list_migrations()[0], encoding="utf-8") as file:
         return file.read()
+
+
+@pytest.mark.proves("PG-1")
+def test_rows_of_every_verb_are_sealed(dsn, tmp_path):
+    (tmp_path / "project").mkdir()
+    rich_store.fill(dsn, tmp_path / "project")
+    with closing(open_store(dsn)) as store:
+        checked = audit.Checked()
+        list(audit.check(store, checked))
+        assert checked.faults == [] and checked.older == {} and checked.rows > 50
 
 
 @pytest.mark.proves("PG-1")

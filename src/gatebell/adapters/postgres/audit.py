@@ -61,20 +61,21 @@ class PostgresAudit(StoredAudit):
         Args:
             wait: wait for another sealer; without it, that one does the work
         """
-        done = 0
         # Not inside of a transaction of this thread: that would keep the lock until its end.
-        while not self._postgres.in_transaction and self._db.rows("any_unsealed"):
+        if self._postgres.in_transaction or not self._db.rows("any_unsealed"):
+            return 0
+        done, sealed = 0, _BATCH
+        # A smaller batch was the last one; later events are left to the next sealer.
+        while sealed == _BATCH:
             sealed = self._seal_batch(wait=wait)
-            if sealed is None:
-                break
             done += sealed
         return done
 
-    def _seal_batch(self, *, wait: bool) -> int | None:
+    def _seal_batch(self, *, wait: bool) -> int:
         with self._postgres.hold("BEGIN") as wire:
             lock = self._db.rows("lock_sealer" if wait else "try_to_lock_sealer")
             if lock[0][0] is False:
-                return None
+                return 0
             rows = self._db.rows("unsealed_entries", (_BATCH,))
             linked = list(_link_rows(rows, self._read_head()))
             columns = zip(*linked, strict=True) if linked else ((), (), ())

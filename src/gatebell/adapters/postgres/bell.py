@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
+from gatebell.adapters.postgres.wire import LASTING
 from gatebell.errors import StoreError
 
 if TYPE_CHECKING:
@@ -46,12 +47,14 @@ class Ringer:
                     self._thread.start()
 
     def _run(self) -> None:
-        while not self._closed:
+        while True:
             self._wanted.wait()
             self._wanted.clear()
             # If it fails, waiters look again after a second, and the next process seals.
             with suppress(psycopg.Error, StoreError):
                 self._ring()
+            if self._closed and not self._wanted.is_set():
+                return
             time.sleep(_PAUSE_SECONDS)
 
     def close(self) -> None:
@@ -92,7 +95,7 @@ class Listener:
 
     def _hear(self) -> None:
         with psycopg.connect(
-            self._dsn, autocommit=True, connect_timeout=5, application_name="gatebell bell"
+            self._dsn, autocommit=True, application_name="gatebell bell", **LASTING
         ) as heard:
             heard.execute("LISTEN gate_events")
             self._ready.set()

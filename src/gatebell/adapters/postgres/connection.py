@@ -84,7 +84,7 @@ class Connection:
         try:
             if is_new:
                 self._drop_idle()
-            lent = self._idle.pop() if self._idle else wire.connect(self.dsn)
+            lent = self._take_idle() or wire.connect(self.dsn)
             yield lent
         finally:
             if lent is not None:
@@ -94,9 +94,15 @@ class Connection:
                     self._idle.append(lent)
             self._free.release()
 
+    def _take_idle(self) -> Wire | None:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
+
     def _drop_idle(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
+        while idle := self._take_idle():
+            idle.close()
 
     @contextmanager
     def hold(self, begin: str) -> Iterator[Wire]:
@@ -161,7 +167,10 @@ def _explain(error: Exception) -> str:
     if isinstance(error, wire.DeadlineError):
         return f"{error}: is the network stalled?"
     if isinstance(error, psycopg.OperationalError):
-        return "the server cannot be reached: check that it runs, and the address of the store"
+        return (
+            "the server cannot be reached, or it refuses the login: check that it runs, and the "
+            "address of the store"
+        )
     return str(error).partition("\n")[0]
 
 
@@ -187,8 +196,12 @@ class Transaction:
             self._wire = self._held.__enter__()
         except psycopg.Error as error:
             raise self._db.problem(error) from error
-        self._audit.begin()
-        self._at = self._clock.now().isoformat(timespec="microseconds")
+        try:
+            self._audit.begin()
+            self._at = self._clock.now().isoformat(timespec="microseconds")
+        except BaseException:
+            self._held.__exit__(None, None, None)
+            raise
         return self._at
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:

@@ -20,6 +20,13 @@ _DEADLINE_SECONDS = 8.0
 """A stalled network gives no error: without an answer for this long, the connection is given up."""
 _LOCK_SECONDS = 5
 """The server reports earlier than that why a statement waits."""
+# A peer that vanished is noticed while the connection is idle, too.
+LASTING: dict[str, Any] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
 # Psycopg's generators ask for 1 (to read), 2 (to write) or 3 (both), and are told the same.
 _POLLED = {1: select.POLLIN, 2: select.POLLOUT, 3: select.POLLIN | select.POLLOUT}
 _READY = {polled: number for number, polled in _POLLED.items()}
@@ -66,13 +73,9 @@ def connect(dsn: str) -> Wire:
             dsn,
             autocommit=True,
             cursor_factory=RawCursor,
-            connect_timeout=5,
             application_name="gatebell",
             options=f"-c lock_timeout={_LOCK_SECONDS}s -c timezone=UTC -c client_min_messages=warning",
-            # A peer that vanished is noticed while the connection is idle, too.
-            keepalives_idle=10,
-            keepalives_interval=5,
-            keepalives_count=3,
+            **LASTING,
         )
     except psycopg.ProgrammingError:
         # Without its text, which repeats the address with the password.
