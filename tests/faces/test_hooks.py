@@ -178,6 +178,28 @@ def test_log_that_is_late_is_waited_for(session, monkeypatch):
         signal.signal(signal.SIGTERM, before)
 
 
+@pytest.mark.proves("AGT-88")
+def test_late_result_of_the_same_call_ends_no_wait(session, monkeypatch):
+    """The log still shows the first call as open when the hook of the second one starts."""
+    made = {"command": "git push"}
+    first, second = (Step("call", "", "Bash", made, call_id) for call_id in ("t1", "t2"))
+    denied = Step("result", "", call_id="t1", at="2026-01-01T00:00:00.000Z")
+    ran = Step("result", "", call_id="t2", at="2999-01-01T00:00:00.000Z")
+    log = [first]
+    monkeypatch.setattr(session_logs, "read", lambda *_: log)
+    origin = Origin("/p", "/p", "claude", "claude/s1", "", "person:ada")
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        host = wiring.hook_host(make_call("Bash", made), origin, str(session.log), of_helper=False)
+        assert host.find_call_id() == "t1"
+        for step, reason in ((denied, ""), (second, ""), (ran, "answered in the terminal")):
+            log.append(step)
+            session.log.write_text("x" * len(log), encoding="utf-8")
+            assert host.find_reason_to_stop() == reason
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+
+
 @pytest.mark.proves("AGT-6", "AGT-8")
 def test_yes_for_the_session_is_not_asked_again(world, session):
     asked = session.start(session.event("PermissionRequest"))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.agents import session_logs
 from gatebell.adapters.agents.activity import AgentActivity
 from gatebell.domain.permissions.calls import explain_end
-from gatebell.domain.runs.session_log import has_result, open_call
+from gatebell.domain.runs.session_log import find_result, has_result, open_call
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Origin
@@ -36,6 +37,7 @@ class HookHost:
         self._log = log
         self._of_helper = of_helper
         self._id = origin.tool_use_id
+        self._began = datetime.now(UTC)
         self._parent = os.getppid()
         self._seen = 0
         self._ended = False
@@ -59,10 +61,25 @@ class HookHost:
             size = os.stat(self._log).st_size
         except OSError:
             return ""
-        if size != self._seen and self._id and has_result(self._steps(), self._id):
+        if size != self._seen and self._has_ended():
             return explain_end(os.environ)
         self._seen = size
         return ""
+
+    def _has_ended(self) -> bool:
+        steps = self._steps()
+        result = find_result(steps, self._id) if self._id else None
+        if result and not self._origin.tool_use_id and self._is_early(result):
+            # The log was late: it showed the same call, made before this one, as open.
+            self._id = open_call(steps, self._call) or self._id
+            return False
+        return result is not None
+
+    def _is_early(self, result: Step) -> bool:
+        try:
+            return datetime.fromisoformat(result.at) < self._began
+        except (ValueError, TypeError):
+            return False
 
     def has_result(self, call_id: str) -> bool:
         return has_result(self._steps(), call_id)

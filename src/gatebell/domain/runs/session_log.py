@@ -46,5 +46,12 @@ def open_call(steps: Sequence[Step], call: Call) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
+def find_result(steps: Sequence[Step], call_id: str) -> Step | None:
+    for step in steps:
+        if step.kind == StepKind.RESULT and step.call_id == call_id:
+            return step
+    return None
+
+
 def has_result(steps: Sequence[Step], call_id: str) -> bool:
-    return any(step.kind == StepKind.RESULT and step.call_id == call_id for step in steps)
+    return find_result(steps, call_id) is not None
