@@ -77,6 +77,7 @@ def open_postgres(address: str, clock: Clock | None = None) -> PostgresStore:
     from gatebell.adapters.postgres.store import PostgresStore
 
     path = settings.address_path(address, os.environ)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     return PostgresStore(address, path, clock, key_file=settings.key_file(os.environ))
 
 

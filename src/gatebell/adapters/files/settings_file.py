@@ -35,19 +35,6 @@ SETTINGS = (
         "For servers and workers also postgresql://USER@HOST/DATABASE (postgres.md).",
     ),
     Setting(
-        "store_file",
-        "GATE_STORE_FILE",
-        "",
-        "A file with the address of a PostgreSQL store, used if no store is named: the password "
-        "is then in no variable.",
-    ),
-    Setting(
-        "key_file",
-        "GATE_KEY_FILE",
-        "",
-        "The file with the keys of secrets in a PostgreSQL store; its servers share it.",
-    ),
-    Setting(
         "agent_wait_seconds",
         "GATE_AGENT_WAIT_SECONDS",
         "100",
@@ -84,6 +71,19 @@ SETTINGS = (
         "auto",
         "The program that shows questions on the desktop: auto, tkinter, zenity, yad, osascript, "
         "dialog (in the terminal), or off (dialogs.md).",
+    ),
+    Setting(
+        "store_file",
+        "GATE_STORE_FILE",
+        "",
+        "A file with the address of a PostgreSQL store, used if no store is named: the password "
+        "is then in no variable.",
+    ),
+    Setting(
+        "key_file",
+        "GATE_KEY_FILE",
+        "",
+        "The file with the keys of secrets in a PostgreSQL store; its servers share it.",
     ),
 )
 SESSION_CLIS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.COMMAND)

@@ -60,7 +60,7 @@ def _run_checks() -> Iterator[Finding]:
     try:
         store = wiring.open_store()
         sweep(store)
-        yield Finding(True, f"the store {path} can be read and written")
+        yield Finding(True, f"the store {settings.store_name(os.environ)} can be read and written")
         for problem in store.problems():
             yield Finding(False, problem)
         faults = list(verify(store))
@@ -74,7 +74,8 @@ def _run_checks() -> Iterator[Finding]:
         yield Finding(False, str(error))
     yield from _check_old_folders()
     yield _check_privacy(os.path.dirname(path))
-    yield _check_file_system(path)
+    if not settings.store_place(os.environ).startswith(settings.ADDRESSES):
+        yield _check_file_system(path)
     yield from _check_listeners()
     yield _check_dialogs()
     yield _check_agents()
