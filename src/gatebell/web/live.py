@@ -44,7 +44,7 @@ class Hub:
 
     def start(self) -> None:
         """Start inside the loop of streams and waits."""
-        self.seq, self.open = self._store.audit.position(), True
+        self.seq, self.open = self._store.audit.head().seq, True
         self._watcher = Watcher(self._store)
         watched = (self._watcher, asyncio.get_running_loop())
         self._thread = threading.Thread(target=self._follow, args=watched, daemon=True)

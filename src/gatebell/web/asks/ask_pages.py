@@ -35,14 +35,14 @@ _WAITING_COUNTED = 2000
 
 def inbox(web_request: WebRequest) -> Response:
     """Show the waiting asks, and the answers that were just recorded."""
-    seq = web_request.store.audit.position()
+    seq = web_request.store.audit.head().seq
     done = ask_views.done(web_request, web_request.query.get("done", "").split(","))
     data = ask_views.inbox(web_request) | {"ask": None, "done": done, "seq": seq}
     return page(web_request, "inbox.html", "gatebell", **data)
 
 
 def ask(web_request: WebRequest) -> Response:
-    seq = web_request.store.audit.position()
+    seq = web_request.store.audit.head().seq
     found = fall_due(
         web_request.store, create_ask.look_up(web_request.store, web_request.path["id"])
     )

@@ -62,7 +62,7 @@ def find(web_request: WebRequest) -> Run:
 
 def list_page(web_request: WebRequest) -> Response:
     """Show the active runs, then the others."""
-    seq = web_request.store.audit.position()
+    seq = web_request.store.audit.head().seq
     limit = number(web_request.query.get("limit", ""), _LISTED, _MAX_LISTED)
     apply_due(web_request.store)
     active, ended, more = timeline.list_runs(web_request.store, limit)
@@ -77,7 +77,7 @@ def list_page(web_request: WebRequest) -> Response:
 
 def run_page(web_request: WebRequest) -> Response:
     """Show one run; its changes only on request, because git may be slow."""
-    seq = web_request.store.audit.position()
+    seq = web_request.store.audit.head().seq
     return _page(web_request, find(web_request), seq=seq)
 
 

@@ -27,7 +27,7 @@ _MAX_LISTED = 1000
 def tree_page(web_request: WebRequest) -> Response:
     """Show the tasks of one project as a tree, with their asks."""
     store, query = web_request.store, web_request.query
-    seq = store.audit.position()
+    seq = store.audit.head().seq
     projects = store.tasks.projects()
     waiting = [one for one in projects if store.tasks.page(one, "awaiting", 1)]
     project = query.get("project") or _first(projects, waiting)
@@ -68,7 +68,7 @@ def _address(project: str, limit: int, *, closed: bool) -> str:
 def task_page(web_request: WebRequest) -> Response:
     """Show one task with its history, runs and related tasks."""
     store = web_request.store
-    seq = store.audit.position()
+    seq = store.audit.head().seq
     task = backlog.get(store, web_request.path["id"])
     asks, runs = store.asks.of_task(task.id), store.runs.of_task(task.id)
     asked, before = task_views.list_asked(asks)
