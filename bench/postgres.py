@@ -97,7 +97,8 @@ def _fill(dsn: str, store: Store) -> None:
         raw.execute("DELETE FROM waiting")
         raw.execute("DELETE FROM waiting_changes")
         raw.execute(
-            "INSERT INTO waiting SELECT project, count(*) FROM asks WHERE status = 'pending' GROUP BY 1"
+            "INSERT INTO waiting (project, project_key, number) "
+            "SELECT project, project_key, count(*) FROM asks WHERE status = 'pending' GROUP BY 1, 2"
         )
         raw.execute("VACUUM ANALYZE")
 

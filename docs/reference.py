@@ -124,9 +124,11 @@ def settings_page() -> str:
             "",
             '`[templates]` has prepared answers, as `NAME = "…"` ([roles.md](roles.md#templates)).',
             "",
-            "gatebell also reads `GATE_TOKEN` (a personal token), `NO_COLOR`, `VISUAL` and",
-            "`EDITOR`, `XDG_DATA_HOME`, and the variables that show an agent's shell",
-            "([trust.md](trust.md)).",
+            "gatebell also reads `GATE_TOKEN` (a personal token), `GATE_HOST` (the name of this host,",
+            "if several hosts share a store; by default the id of the machine), `NO_COLOR`, `VISUAL`",
+            "and `EDITOR`, `XDG_DATA_HOME`, and the variables that show an agent's shell",
+            "([trust.md](trust.md)). Agents get no token, no `GATE_KEY_FILE` and no address of a",
+            "database server.",
             "",
         ]
     )

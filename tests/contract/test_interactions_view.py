@@ -161,6 +161,10 @@ def test_older_store_gains_the_columns_and_keeps_its_rows(store, path):
     with closing(apsw.Connection(str(path))) as raw:
         # The state of the version before sessions.
         raw.execute(
+            "DROP TABLE members; DROP INDEX runs_changed; DROP INDEX runs_driven; DROP INDEX runs_leased;"
+            "CREATE INDEX runs_running ON runs (id) WHERE state = 'running';"
+            "ALTER TABLE asks DROP COLUMN project_key; ALTER TABLE runs DROP COLUMN project_key;"
+            "ALTER TABLE runs DROP COLUMN changed_at; ALTER TABLE runs DROP COLUMN host; ALTER TABLE rules DROP COLUMN project_key;"
             "DROP TABLE task_needs; DROP TABLE tasks; DROP INDEX asks_of_task; ALTER TABLE asks DROP COLUMN task;"
             "DROP INDEX runs_of_task; DROP INDEX runs_ready; ALTER TABLE runs DROP COLUMN task;"
             "ALTER TABLE runs DROP COLUMN priority;"

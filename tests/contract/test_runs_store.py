@@ -39,13 +39,15 @@ def a_turn(run, turn_id="t-1", session="s-1", **more):
 @pytest.mark.proves("RUN-400")
 def test_run_calls_and_turns_are_read_as_written(store):
     whole = a_run(
-        folder="/w", root="/w/..", branch="gate/1", base="c0", state="stuck", reason="é 日本 🙂",
+        folder="/w", root="/w/..", branch="gate/1", base="c0", state="stuck", reason="é 日本 🙂\0",
         error="Traceback", result={"a": [1, None]}, agent="coder", stopped_at="1 2.1.1", ready_at=LATER,
         waiting_since=NOW, ended_at=LATER, parent=7, parent_path="3", claim=4, owner="b/1/2",
         lease_until=LATER,
     )  # fmt: skip
     run = store.runs.add(whole, [EVENT], Carried())
-    assert run == whole._replace(id=run.id) and store.runs.get(run.id) == run
+    # No database keeps a NUL.
+    assert run == whole._replace(id=run.id, reason="é 日本 🙂\ufffd")
+    assert store.runs.get(run.id) == run
     call = a_call(
         run, "4.1.2", state="failed", value=[1], error={"kind": "E", "message": "m"}, ask_id="a-1",
         attempt=2, asked=3, dangerous=True, accepted=True, snapshot="c1", owner="b/1/3", ended_at=LATER,
@@ -79,6 +81,23 @@ def test_only_the_newest_claim_writes_a_step(store):
     assert not store.runs.change(RunChange(run._replace(id=99)), run._replace(id=99))
 
 
+@pytest.mark.proves("HOST-15")
+def test_texts_of_runs_have_no_nul_or_half_pair(store):
+    strange, kept = "a\0b\ud800\n", "a\ufffdb\ufffd\n"
+    run = add_run(store, reason=strange, error=strange, branch=strange)
+    assert (run.reason, run.error, run.branch) == (kept, kept, kept)
+    assert store.runs.get(run.id) == run
+    call = a_call(run, value=strange, snapshot=strange)._replace(label=strange)
+    turn = a_turn(run, words=strange)._replace(sent=strange)
+    after = run._replace(stopped_at=strange, agent=strange)
+    assert store.runs.change(RunChange(after, (call,), (turn,)), run)
+    found, (called,), (turned,) = (
+        store.runs.get(run.id), store.runs.calls(run.id), store.runs.turns(run.id)
+    )  # fmt: skip
+    assert (found.stopped_at, found.agent, called.label, called.snapshot) == (kept,) * 4
+    assert (turned.sent, turned.words, called.value) == (kept, kept, strange)
+
+
 @pytest.mark.proves("RUN-401")
 def test_write_of_calls_only_is_fenced_too(store):
     run = claim(store, add_run(store))
@@ -86,7 +105,7 @@ def test_write_of_calls_only_is_fenced_too(store):
     extended = run._replace(lease_until=LATER)
     assert not store.runs.change(RunChange(extended, (a_call(run),)), run)
     assert not store.runs.change(RunChange(run, (a_call(run),)), run)
-    assert not store.runs.extend(run, LATER)
+    assert store.runs.extend([run], LATER) == set()
     assert store.runs.calls(run.id) == []
 
 
@@ -132,7 +151,9 @@ def test_runs_are_listed_newest_first_or_running(store):
     held = claim(store, made[2])
     assert store.runs.newest(2) == [held, ended]
     assert store.runs.newest(9, active=True) == [held, made[0]]
-    assert store.runs.running() == [held]
+    assert store.runs.running(NOW) == [] and store.runs.owners() == [held.owner]
+    assert store.runs.running(LATER) == store.runs.list_driven_by(held.owner) == [held]
+    assert store.runs.list_driven_by("b/9/9") == []
 
 
 @pytest.mark.proves("RUN-403", "S2-36", "LAW-1")
@@ -325,11 +346,11 @@ def test_deleting_a_run_leaves_its_audit_and_its_number(store):
 @pytest.mark.proves("RUN-409")
 def test_claim_is_extended_by_its_holder_only(store):
     run = claim(store, add_run(store))
-    assert store.runs.extend(run, LATER)
+    assert store.runs.extend([run], LATER) == {run.id}
     assert store.runs.get(run.id) == run._replace(lease_until=LATER)
     parked = runs.park(run, [], []).run
     assert store.runs.change(RunChange(parked), run)
-    assert not store.runs.extend(run, LATER) and not store.runs.extend(run._replace(id=99), LATER)
+    assert store.runs.extend([run, run._replace(id=99)], LATER) == set()
 
 
 @pytest.mark.proves("RUN-410")

@@ -231,7 +231,7 @@ def test_forged_row_is_found_after_its_use(filled, tmp_path):
     write(
         copy,
         "INSERT INTO rules SELECT 'g-forged', kind, pattern, identity, project, session, owner, "
-        "branch, expires_at, 9, made_by, made_at, ask_id, NULL FROM rules WHERE kind = 'grant'",
+        "branch, expires_at, 9, made_by, made_at, ask_id, NULL, project_key FROM rules WHERE kind = 'grant'",
     )
     login = (
         "SELECT 'forged', kind, person, verified, scopes, token_id, expires_at, seal FROM logins"
@@ -346,7 +346,7 @@ def test_older_store_stays_clean_in_use(aged, clock):
         (
             (
                 "INSERT INTO rules SELECT 'g-new', kind, pattern, identity, project, session, owner, "
-                "branch, expires_at, 9, made_by, made_at, ask_id, NULL FROM rules LIMIT 1"
+                "branch, expires_at, 9, made_by, made_at, ask_id, NULL, project_key FROM rules LIMIT 1"
             ),
             "rules g-new: this row was added without an event",
         ),

@@ -74,9 +74,10 @@ class Play:
             select.select([], [], [], 0.01)
         with suppress(BrokenPipeError):
             child.go()
-        told = child.line()
-        self.kills += not told
-        self.passed = json.loads(told)[1] if told else 0
+        # A worker may be struck at its last points, after the tasks are closed.
+        word, number = json.loads(child.line() or '["struck", ""]')
+        self.kills += word == "struck"
+        self.passed = number if word == "passed" else 0
         child.kill()
         child.close()
 

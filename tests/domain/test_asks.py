@@ -82,7 +82,7 @@ def test_bare_ask_has_only_its_question():
     nothing = (None, (), False, False, None, None, False, Requirement(), None, None)
     assert question == ("text", "Q", *nothing)
     assert Question("text", "Q") == question
-    assert Origin() == ("", "", "", "", "", "", "", "")
+    assert Origin() == ("",) * 9
     ask = Ask("a-2", question, Origin(), NOW, "d")
     assert ask[5:10] == (2, None, "", "", deadlines.NO_DEADLINES)
     assert ask[10:] == ("pending", None, None, "", None, "", "", None, "", 0, 0, 1, False)

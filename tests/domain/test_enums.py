@@ -154,6 +154,8 @@ KEPT = {
     enums.TaskState: "open in_progress awaiting_input blocked deferred failed closed",
     enums.NoticeKind: "opened reminder escalated replied settled note test",
     enums.CallName: ("run pause ask step read sleep now random log parallel setup branch driver"),
+    enums.MemberKind: "server worker sender",
+    enums.ProcessState: "alive gone unknown",
     enums.VisitEnd: "left time failed lost stopped",
     enums.ChannelKind: "desktop apprise command webhook",
     enums.SignalStatus: ("DONE APPROVED CHANGES_REQUESTED BLOCKED NEEDS_REVIEW NEEDS_HUMAN ERROR"),

@@ -12,7 +12,7 @@ import pytest
 from tests.support.run_project import RunProject
 from tests.support.waiting import eventually
 
-from gatebell.app import locks
+from gatebell.services import members
 
 PATIENCE_SECONDS = 60
 ROUNDS = 6
@@ -115,7 +115,7 @@ class Programs(RunProject):
     def work(self, way):
         """Start a worker that drives every ready run."""
         worker = self.start(*WAYS[way])
-        eventually(lambda: locks.has_worker(self.world.path))
+        eventually(lambda: members.has_worker(self.world.store))
         return worker
 
     def hold(self, what):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 from tests.support.asking_tasks import ask_for, let_ask
 from tests.support.people import a_person
 
-from gatebell.app import locks
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.enums import MemberKind
 from gatebell.services.asks import answer_ask
+from gatebell.services.members import Membership
 from gatebell.services.tasks import backlog
 
 JWT = "Should the API use JWT tokens or session cookies?"
@@ -75,11 +75,11 @@ def test_documented_example_works(desk):
 @pytest.mark.proves("TASK-100", "TASK-312", "S3-45", "S3-B23")
 def test_activity_and_worker_state_are_shown(desk):
     desk.let_ask(activity="Changes:\n?? half-done.py")
-    worker = locks.register_worker(desk.store.path)
+    worker = Membership(desk.store, MemberKind.WORKER)
     try:
         ran = desk.respond(desk.id, "Use JWT")
     finally:
-        os.close(worker)
+        worker.end()
     assert "\nActivity\n│ Changes:\n│ ?? half-done.py\n" in ran.out
     assert ran.out.endswith("  Task returned to 'open' state and will be picked up by worker\n")
 

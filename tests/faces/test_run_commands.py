@@ -19,12 +19,13 @@ from tests.support.run_project import lives, project, seen, started, wait_for_en
 from tests.support.shells import said_in
 from tests.support.waiting import eventually
 
-from gatebell.app import locks, runtime
+from gatebell.app import runtime
 from gatebell.cli.runs import run_lines
 from gatebell.cli.runs.run_view import Follower
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.runs.runs import RunChange, Turn
+from gatebell.services import members
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 
@@ -228,7 +229,7 @@ def test_worker_drives_runs_and_releases_them_at_its_end(world, project, started
     assert "No process drives runs now" in world.ada.gate("status", "1").out
     worker = started("worker", "-j", "1")
     pid = eventually(project.pids)[0]
-    assert locks.has_worker(world.path)
+    assert members.has_worker(world.store)
     out = world.ada.gate("run", "simple", "--detach").out
     assert "Run 2 goes on in the background: gate watch 2" in out
     assert world.ada.gate("status", "1").out.splitlines()[1] == "Agent: slow"
@@ -236,7 +237,7 @@ def test_worker_drives_runs_and_releases_them_at_its_end(world, project, started
     code, _, err = wait_for_end(worker)
     assert code == 0 and project.run(1).state == "ready" and not lives(pid)
     assert "run 1 (slow) is driven\n" in err and "run 1 (slow) is ready\n" in err
-    assert not locks.has_worker(world.path)
+    assert not members.has_worker(world.store)
     project.go()
     second = started("worker")
     project.is_in(1, "completed")
@@ -287,7 +288,7 @@ def test_watch_follows_a_run_that_others_drive(world, project, started):
 @pytest.mark.proves("RUN-308")
 def test_watcher_leaves_the_work_to_a_worker(world, project, started):
     started("worker")
-    eventually(lambda: locks.has_worker(world.path))
+    eventually(lambda: members.has_worker(world.store))
     world.ada.gate("run", "slow", "--detach")
     eventually(project.pids)
     leaving = started("watch", "1")

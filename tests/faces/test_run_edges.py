@@ -19,11 +19,11 @@ from tests.support.run_records import add_run, answer, ask_of, call
 from tests.support.shells import said_in
 from tests.support.waiting import eventually
 
-from gatebell.app import locks
 from gatebell.cli.runs.run_view import Follower
 from gatebell.cli.screen import inbox_lines
 from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.asks.questions import make_question
+from gatebell.services import members
 from gatebell.services.runs import claims
 
 FLOWS = {
@@ -216,7 +216,7 @@ def test_answering_warns_when_no_process_drives_the_run(world, project, started)
             told = world.ada.gate("answer", ask.id, "yes", *words[1:]).out
         assert (hint.format(number) in told) == (words[-1] != "--json"), told
     worker = started("worker")
-    eventually(lambda: locks.has_worker(world.path))
+    eventually(lambda: members.has_worker(world.store))
     world.ada.gate("run", "asks", "--detach")
     assert "Nobody" not in world.ada.gate("answer", project.ask(5).id, "no").out
     worker.terminate()

@@ -239,8 +239,8 @@ def test_run_names_the_task_it_works_on(store):
     assert store.audit.of_subject(run.name)[0].event.content["task"] == task.id
 
 
-def scheduler(store, *projects, problem=lambda _: ""):
-    return TaskScheduler(store, SimpleNamespace(problem=problem), "d", projects)
+def scheduler(store, *projects, problem=lambda _: "", key=lambda _: ""):
+    return TaskScheduler(store, SimpleNamespace(problem=problem, key=key), "d", projects)
 
 
 def over(store, state="completed", result=None):

@@ -11,6 +11,7 @@ import pytest
 from tests.support.file_project import Project
 from tests.support.people import a_person
 
+from gatebell.adapters.git.project_keys import find_key
 from gatebell.adapters.system import processes
 from gatebell.domain.asks.asks import Origin
 from gatebell.errors import RefusedError, UsageError
@@ -42,6 +43,7 @@ def test_each_agent_gets_the_answer_to_its_own_question(project):
         session="files/agent_1",
         tool_use_id=first,
         started_by="person:ada",
+        project_key=find_key(project.path),
     )
     project.say("seven", by_prompt["How many?"])
     project.look()

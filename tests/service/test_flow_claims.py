@@ -121,7 +121,7 @@ def test_live_drivers_have_a_grace_after_their_lease(house, stranger):
     assert abandoned.find() == []
     house.clock.advance(GRACE_SECONDS - 1)
     # It sent its heartbeat in time, so the grace starts again.
-    assert house.store.runs.extend(late, house.clock.now() + claims.LEASE)
+    assert house.store.runs.extend([late], house.clock.now() + claims.LEASE)
     assert abandoned.find() == []
     house.clock.advance(LEASE_SECONDS + 1)
     assert abandoned.find() == []
@@ -138,11 +138,11 @@ def test_heartbeat_renews_claims_and_survives_errors(house, monkeypatch):
     held = claims.claim(house.store, house.run())
     heart, beats, extend = Heartbeat(house.store), [], house.store.runs.extend
 
-    def extending(run_now, to):
-        beats.append(run_now.id)
+    def extending(now_held, to):
+        beats.append([one.id for one in now_held])
         if len(beats) == 1:
             raise StoreError("busy")
-        return extend(run_now, to)
+        return extend(now_held, to)
 
     monkeypatch.setattr(house.store.runs, "extend", extending)
     heart.hold(held)
@@ -153,6 +153,86 @@ def test_heartbeat_renews_claims_and_survives_errors(house, monkeypatch):
     )
     heart.stop()
     Heartbeat(house.store).stop()
+
+
+@pytest.mark.proves("HOST-10")
+def test_one_write_extends_all_leases(house, monkeypatch):
+    monkeypatch.setattr(claims, "_BEAT_SECONDS", 0.001)
+    beats, extend = [], house.store.runs.extend
+    held = []
+    for _ in range(3):
+        house.start(lambda _: "mine")
+        held.append(claims.claim(house.store, house.run()))
+
+    def extending(now_held, to):
+        beats.append((sorted(one.id for one in now_held), extend(now_held, to)))
+        return beats[-1][1]
+
+    monkeypatch.setattr(house.store.runs, "extend", extending)
+    heart = Heartbeat(house.store)
+    for one in held:
+        heart.hold(one)
+    everything = [one.id for one in held]
+    eventually(lambda: (everything, set(everything)) in beats)
+    heart.stop()
+
+
+@pytest.mark.proves("HOST-10", "HOST-11")
+def test_heartbeat_tells_of_each_lost_claim(house, monkeypatch):
+    monkeypatch.setattr(claims, "_BEAT_SECONDS", 0.001)
+    house.start(lambda _: "mine")
+    kept = claims.claim(house.store, house.run())
+    house.start(lambda _: "mine")
+    stopped = claims.claim(house.store, house.run())
+    lost = []
+    heart = Heartbeat(house.store, SimpleNamespace(lose=lost.append))
+    heart.hold(kept)
+    heart.hold(stopped)
+    house.stop("from another host")
+    eventually(lambda: lost)
+    heart.stop()
+    assert set(lost) == {stopped.id}
+
+
+@pytest.mark.proves("HOST-11")
+def test_agents_end_when_their_run_was_stopped_elsewhere(real_house, monkeypatch):
+    """The host that stops a run cannot end the agents of another host."""
+    house, at_work, gone, ended = real_house, threading.Event(), threading.Event(), []
+    monkeypatch.setattr(claims, "_BEAT_SECONDS", 0.001)
+
+    def ending(identity, mark):
+        ended.append((threading.current_thread().name, mark[0]))
+        if threading.current_thread().name == "heartbeat":
+            gone.set()
+        return False
+
+    def works(_order, _events):
+        at_work.set()
+        gone.wait(PATIENCE_SECONDS)
+        return done("cut off")
+
+    monkeypatch.setattr(processes, "end", ending)
+    house.agent("coder", works)
+    house.start(lambda _: run("coder").summary)
+    drive = threading.Thread(target=house.drive, daemon=True)
+    drive.start()
+    assert at_work.wait(PATIENCE_SECONDS)
+    house.stop("from another host")
+    assert gone.wait(PATIENCE_SECONDS), "the heartbeat of its own host ends the agent"
+    drive.join(PATIENCE_SECONDS)
+    assert house.run().state == "stuck" and ("heartbeat", "GATE_TURN") in ended
+
+
+@pytest.mark.proves("HOST-12")
+def test_fresh_runs_of_living_owners_are_not_read(house, stranger, monkeypatch):
+    for _ in range(3):
+        house.start(lambda _: "mine")
+        own_run(house, processes.identify(stranger.pid))
+    read = []
+    monkeypatch.setattr(house.store.runs, "list_driven_by", lambda owner: read.append(owner) or [])
+    assert Abandoned(house.store).find() == [] and read == []
+    assert house.store.runs.owners() == [str(processes.identify(stranger.pid))]
+    assert house.store.runs.running(house.store.now()) == []
 
 
 @pytest.mark.proves("RUN-444", "S2-62")

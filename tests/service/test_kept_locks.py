@@ -15,12 +15,13 @@ from tests.support.people import a_person
 
 from gatebell import pause
 from gatebell.adapters.system import processes
-from gatebell.app import daemon, locks
+from gatebell.app import daemon
 from gatebell.app.wiring import open_store
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import StoreError
 from gatebell.file_protocol.folders import listener_of
+from gatebell.services import members
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Keeper
 
@@ -243,10 +244,12 @@ def test_kernel_without_file_locks_sees_a_living_keeper(real_house, keeping, mon
 def test_forked_child_holds_no_lock_of_a_worker(tmp_path):
     """A flow may leave a child process, and `gate up` may be killed."""
     code = """import os, sys
-from gatebell.app import daemon, locks
+from gatebell.app import daemon
+from gatebell.app.wiring import open_store
 from gatebell.file_protocol.folders import Helpers
+from gatebell.services.members import Membership
 os.makedirs("project/.helpers", 0o700)
-kept = [daemon.register("gate.db", "http://127.0.0.1:1"), locks.register_worker("gate.db"), Helpers("project")]
+kept = [daemon.register("gate.db", "http://127.0.0.1:1"), Membership(open_store(os.path.abspath("gate.db")), "worker"), Helpers("project")]
 assert kept[2].hold()
 if not os.fork():
     print("there", flush=True)
@@ -261,9 +264,10 @@ input()
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as program:  # fmt: skip
         assert program.stdout.readline() == "there\n"
-        assert daemon.find(store) and locks.has_worker(store)
+        seen = open_store(store)
+        assert daemon.find(store) and members.has_worker(seen)
         assert listener_of(project) is not None
         program.kill()
         program.wait()
-        assert not daemon.find(store) and not locks.has_worker(store)
+        assert not daemon.find(store) and not members.has_worker(seen)
         assert listener_of(project) is None

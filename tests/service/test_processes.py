@@ -231,6 +231,27 @@ def test_agent_does_not_inherit_variables_of_others(tmp_path, watched, monkeypat
     assert seen["GATE_SIGNAL_FILE"] == str(tmp_path / "signal.json")
 
 
+@pytest.mark.proves("HOST-9")
+@pytest.mark.parametrize("store", ["GATE_STORE", "GATE_STORE_FILE", ""])
+def test_agent_gets_no_way_into_the_store(tmp_path, watched, monkeypatch, store):
+    secrets = ("GATE_TOKEN", "GATE_SERVER_TOKEN", "GATE_KEY_FILE", "GATE_STORE_FILE")
+    for name in secrets if store != "GATE_STORE" else secrets[:3]:
+        monkeypatch.setenv(name, "a-secret")
+    monkeypatch.setenv("PGPASSWORD", "of-the-database")
+    monkeypatch.setenv("PGHOST", "db.example.org")
+    if store:
+        monkeypatch.setenv("GATE_STORE", "postgresql://gate:a-secret@db.example.org/gate")
+    else:
+        monkeypatch.delenv("GATE_STORE_FILE")
+        monkeypatch.setenv("GATE_STORE", f"sqlite://{tmp_path}/gate.db")
+    monkeypatch.setenv("GATE_SERVER", "https://gate.example.org")
+    said = CommandDriver().run(order(tmp_path, "env"), watched.events()).words
+    assert "a-secret" not in said and "GATE_SERVER=https://gate.example.org" in said
+    # With a store in a file, these belong to the user's project.
+    assert ("of-the-database" in said) == ("PGHOST=" in said) == (not store)
+    assert (f"GATE_STORE=sqlite://{tmp_path}/gate.db" in said) == (not store)
+
+
 @pytest.mark.proves("RUN-113")
 def test_any_error_during_the_work_ends_the_whole_agent(tmp_path, watched):
     line = f"setsid sh -c 'echo $$ > child; {SLEEP} & wait' & echo hello; {SLEEP}"

@@ -73,9 +73,11 @@ def test_nothing_is_copied_from_or_to_the_outside(project, workspace, tmp_path):
     assert files(place.folder)["build/.env"] == b"two\n"
 
 
-@pytest.mark.proves("RUN-184")
+@pytest.mark.proves("RUN-184", "HOST-9")
 def test_setup_of_the_project_runs_in_the_worktree(project, workspace, monkeypatch):
     monkeypatch.setenv("GATE_TOKEN", "secret")
+    monkeypatch.setenv("GATE_STORE", "postgresql://gate:secret@db/gate")
+    monkeypatch.setenv("PGPASSWORD", "secret")
     monkeypatch.setenv("GIT_DIR", "/elsewhere")
     setup = project / ".gate/setup"
     setup.parent.mkdir()

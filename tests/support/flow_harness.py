@@ -166,7 +166,9 @@ class Harness:
             ),
             workspace=self.folders,
             activity=SimpleNamespace(tool_call=Call, summary=lambda _: "it was thinking"),
-            backlogs=SimpleNamespace(terms=lambda _: self.backlog, problem=lambda _: ""),
+            backlogs=SimpleNamespace(
+                terms=lambda _: self.backlog, problem=lambda _: "", key=lambda _: ""
+            ),
             log=SimpleNamespace(write=write),
             hosts=SimpleNamespace(open=lambda cli: self.hosts[cli]),
             caller=a_person("gate")._replace(principal="gate", via="flow"),

@@ -133,7 +133,7 @@ def empty_database() -> str:
 
 _TABLES = """
 drafts secrets answers messages wakes outbox tokens group_members people logins rules notes ask_keys
-deliveries visits calls turns runs task_needs tasks asks traits events waiting waiting_changes
+deliveries visits calls turns runs task_needs tasks asks traits events waiting waiting_changes members
 """
 _EMPTY = (
     "; ".join(f"DELETE FROM {table}" for table in _TABLES.split())

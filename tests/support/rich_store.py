@@ -9,6 +9,8 @@ from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.deadlines import Escalation
+from gatebell.domain.enums import MemberKind
+from gatebell.domain.members import Member
 from gatebell.domain.notifications.routes import Route
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.rules import Scope
@@ -107,6 +109,8 @@ def _talk(store: Any) -> None:
     ask_messages.reply(store, talked.id, an_agent(), "this")
     wait_for_ask.hear(store, create_ask.get(store, talked.id))
     notes.tell(store, ORIGIN, an_agent(), "all is well")
+    now = store.now()
+    store.members.join(Member(MemberKind.SERVER, "boot/7/1", "http://127.0.0.1:1", now, now))
 
 
 def _rules(store: Any) -> None:

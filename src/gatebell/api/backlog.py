@@ -45,6 +45,7 @@ class Backlog:
     def __init__(self, gate: Asker, project: str = "") -> None:
         self._gate, self._store = gate, gate.store
         self.project = project or environment.project(os.getcwd())
+        self._key = environment.project_key(self.project)
 
     def create(self, title: str, **fields: Any) -> Task:
         """Create a task.
@@ -60,7 +61,7 @@ class Backlog:
         """
         given = {"title": title, **fields}
         self._must_know_role(self.project, fields)
-        return backlog.create(self._store, self.project, self._gate.caller(), given)
+        return backlog.create(self._store, self.project, self._gate.caller(), given, self._key)
 
     def get(self, task_id: str) -> Task:
         """Return a task; a NotFoundError if it does not exist."""
@@ -73,7 +74,7 @@ class Backlog:
             which: `unfinished`, `ready`, `awaiting` or `all`
             limit: how many at most
         """
-        return self._store.tasks.page(self.project, which, limit)
+        return self._store.tasks.page(self.project, which, limit, self._key)
 
     def update(self, task_id: str, **fields: Any) -> Task:
         """Change fields of a task, as `create` takes them."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 from gatebell.api.gate_arguments import must_be_function, open_given_store, read_timeout
 from gatebell.api.keywords import suggest_options
 from gatebell.api.replay_check import must_be_recorded
-from gatebell.app import wiring
+from gatebell.app import environment, wiring
 from gatebell.domain.arguments import must_be_count, must_be_text
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.ask_options import read_options
@@ -392,7 +392,8 @@ class Gate:
         """Return the pending asks: most urgent first, then oldest."""
         must_be_count(limit, "limit")
         apply_deadlines.sweep(self.store)
-        return self.store.asks.pending(limit, project)
+        key = environment.project_key(project) if project else ""
+        return self.store.asks.pending(limit, project, key)
 
     def caller(self) -> Caller:
         """Return who runs this program."""

@@ -206,7 +206,7 @@ class Human:
         # Imported here: most programs that ask are not at a terminal.
         import subprocess
 
-        environ = {"GATE_STORE": os.path.abspath(self._inbox.store.path)}
+        environ = dict(self._inbox.store.environ)
         if self._inbox.token:
             environ["GATE_TOKEN"] = self._inbox.token
         # -P: a file of this folder must not be taken for gatebell.
@@ -227,7 +227,7 @@ class Human:
 
     def _is_attended(self) -> bool:
         at_terminal = wiring.terminal().is_attended()
-        return bool(at_terminal and self._inbox.store.path and not self._inbox.caller().agent)
+        return bool(at_terminal and self._inbox.store.local_path and not self._inbox.caller().agent)
 
     def request_interactive(self, prompt: str, config: InteractiveOptions | None = None) -> str:
         """Ask for a session without waiting, beside the other asks of this handle.

@@ -164,8 +164,9 @@ class WorkflowRun:
         watched = spec.in_place and spec.has_roles and spec.source
         seen = project_files.read_digests(project, spec.source) if watched else None
         request = RunRequest(
-            spec.flow, spec.source, self._digest, prompt, project, in_place=spec.in_place, seen=seen
-        )
+            spec.flow, spec.source, self._digest, prompt, project, in_place=spec.in_place, seen=seen,
+            project_key=environment.project_key(project),
+        )  # fmt: skip
         caller = wiring.caller(self.store, "python")
         workspace = runtime.workspace(self.store)
         run, place = manage_runs.start(self.store, workspace, request, caller, self._keeper)
@@ -337,12 +338,12 @@ class WorkflowRun:
 
 
 def _must_be_found_again(spec: WorkflowSpec, store: Store) -> None:
-    if not spec.source and store.path:
+    if not spec.source and store.local_path:
         raise UsageError(
             "a process that takes a run over loads its workflow from a file: define the workflow "
             "at the top of a Python file, under a name of its own"
         )
-    if store.path and project_files.needs_package(spec.source):
+    if store.local_path and project_files.needs_package(spec.source):
         raise UsageError(
             f"{spec.source} has a relative import, and a worker loads it as a file of its own: "
             "import by whole names"

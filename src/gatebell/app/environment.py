@@ -141,6 +141,14 @@ def project(folder: str) -> str:
     return folder
 
 
+def project_key(folder: str) -> str:
+    """Return the key of a project: the same in each clone, on every host."""
+    # Imported here: only asks, tasks and rules need it.
+    from gatebell.adapters.git.project_keys import find_key
+
+    return find_key(folder)
+
+
 def find_set_up_project(folder: str) -> str:
     """Return the nearest folder from here upwards that is set up for questions, or "".
 

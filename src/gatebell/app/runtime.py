@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.system.folders import runs_folder
-from gatebell.app import environment, locks, wiring
+from gatebell.app import environment, wiring
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ def workspace(store: Store) -> Workspace:
     # Imported here and below: only commands that work with runs need them.
     from gatebell.adapters.git.worktrees import GitWorkspace
 
-    return GitWorkspace(runs_folder(store.path))
+    return GitWorkspace(runs_folder(store.local_path))
 
 
 def build_driver(store: Store, flows: Flows | None = None) -> Driver:
@@ -57,7 +57,7 @@ def build_dependencies(store: Store) -> RunDependencies:
         workspace=workspace(store),
         activity=wiring.activity(),
         backlogs=BacklogFiles(),
-        log=RunLogFiles(store.path),
+        log=RunLogFiles(store.local_path),
         hosts=wiring.hosts(),
         caller=environment.caller(os.environ, "flow")._replace(principal=DRIVER, agent=None),
     )
@@ -74,7 +74,7 @@ def run_log_path(store: Store, run: Run) -> str:
     """Return the file with the output of a run's agents."""
     from gatebell.adapters.files.run_log import RunLogFiles
 
-    return RunLogFiles(store.path).path(run)
+    return RunLogFiles(store.local_path).path(run)
 
 
 def work_digest() -> str:
@@ -124,12 +124,15 @@ class BackgroundWorker:
         import gc
         import threading
 
+        from gatebell.domain.enums import MemberKind
+        from gatebell.services.members import Membership
+
         # Commands run without garbage collection, but a worker runs for long, with users' flows.
         gc.enable()
         store = wiring.open_store()
         self._driver = build_driver(store)
         self._worker = build_worker(store, self._driver, slots, projects, reports)
-        self._lock = locks.register_worker(store.path)
+        self._membership = Membership(store, MemberKind.WORKER)
         self._thread = threading.Thread(target=self._worker.work, name="worker", daemon=True)
         self._thread.start()
 
@@ -149,5 +152,5 @@ class BackgroundWorker:
         for one in (closing, self._thread):
             one.join(max(0.0, until - time.monotonic()))
         self._worker.wait_idle(until - time.monotonic())
-        os.close(self._lock)
+        self._membership.end()
         return self._worker.busy()

@@ -38,6 +38,7 @@ __all__ = [
     "data_folder",
     "dialog",
     "inbox_url",
+    "local_path",
     "models",
     "read_settings",
     "routes",
@@ -138,6 +139,11 @@ def store_name(environ: Mapping[str, str]) -> str:
 
 def key_file(environ: Mapping[str, str]) -> str:
     return os.path.expanduser(read_settings(environ)["key_file"].text)
+
+
+def local_path(environ: Mapping[str, str]) -> str:
+    """Return the beginning of the paths of this host's files for the store of the settings."""
+    return store_path(environ)
 
 
 def agent_wait_seconds(environ: Mapping[str, str]) -> float:

@@ -281,15 +281,16 @@ def origin(caller: Caller, asker: str = "", owner: str = "", folder: str | None 
             folder = os.getcwd()
         except FileNotFoundError:
             folder = ""
-    agent = caller.agent
+    agent, project = caller.agent, environment.project(folder)
     return Origin(
-        project=environment.project(folder),
+        project=project,
         cwd=folder,
         agent=asker or environment.choose_asker_name(agent),
         session=f"{agent.cli}/{agent.session}" if agent else "",
         tool_use_id=os.environ.get("CODEX_TOOL_CALL_ID", ""),
         started_by=caller.principal,
         owner=owner,
+        project_key=environment.project_key(project),
     )
 
 
@@ -297,9 +298,8 @@ def move_to_project(origin: Origin) -> Origin:
     """Return the origin with a worktree's main project: people look for questions there."""
     if not os.path.isfile(os.path.join(origin.project, ".git")):
         return origin
-    return origin._replace(
-        project=environment.find_set_up_project(origin.project) or origin.project
-    )
+    project = environment.find_set_up_project(origin.project) or origin.project
+    return origin._replace(project=project, project_key=environment.project_key(project))
 
 
 def hosts() -> Hosts:

@@ -197,6 +197,22 @@ class CallName(StrEnum):
     DRIVER = "driver"
 
 
+class MemberKind(StrEnum):
+    """How a process serves a store."""
+
+    SERVER = "server"
+    WORKER = "worker"
+    SENDER = "sender"
+
+
+class ProcessState(StrEnum):
+    """What this host knows about a process."""
+
+    ALIVE = "alive"
+    GONE = "gone"
+    UNKNOWN = "unknown"
+
+
 class VisitEnd(StrEnum):
     """How a person's visit to a session ended."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gatebell.app.environment import project_key
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.file_questions import YES_OR_NO, FileQuestion, QuestionType
 from gatebell.domain.enums import AskKind
@@ -65,6 +66,7 @@ class FileAsker:
             session=f"{SESSIONS}{question.name.agent}",
             tool_use_id=question.name.file,
             started_by=self._caller.principal,
+            project_key=project_key(self._project),
         )
 
 

@@ -48,12 +48,13 @@ class Asks(Protocol):
         """Return the number of asks so far, or a little more; it decides the length of ids."""
         ...
 
-    def pending(self, limit: int, project: str | None = None) -> list[Ask]:
+    def pending(self, limit: int, project: str | None = None, key: str = "") -> list[Ask]:
         """Return the first page of the inbox: most urgent first, then oldest.
 
         Args:
             limit: how many at most
-            project: only the asks of this project; None means all
+            project: only the asks of this project, by its folder; None means all
+            key: the key of that project: its asks in other folders and on other hosts, too
         """
         ...
 

@@ -71,6 +71,10 @@ class Backlogs(Protocol):
         """
         ...
 
+    def key(self, project: str) -> str:
+        """Return the key of a project: the same in each clone, on every host."""
+        ...
+
     def problem(self, project: str) -> str:
         """Return why the tasks of a project cannot be worked on, or an empty text."""
         ...

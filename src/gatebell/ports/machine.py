@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from gatebell.domain.enums import ProcessState
     from gatebell.domain.runs.identities import Identity
     from gatebell.domain.runs.runs import Run
     from gatebell.ports.signal_files import SignalFiles
@@ -21,12 +22,25 @@ class Machine(Protocol):
         """The files by which the agents of runs signal."""
         ...
 
+    @property
+    def host(self) -> str:
+        """The name of this host."""
+        ...
+
     def me(self) -> Identity:
         """Return the identity of this process."""
         ...
 
     def lives(self, identity: Identity) -> bool:
-        """Tell whether this very process has not ended, as far as this machine knows."""
+        """Tell whether this very process is not proven gone: an unknown one may be at work."""
+        ...
+
+    def find_state(self, identity: Identity) -> ProcessState:
+        """Tell whether this very process is alive, gone, or unknown because it is not seen here."""
+        ...
+
+    def is_of_other_host(self, identity: Identity) -> bool:
+        """Tell whether a process belongs to another host, so that nothing proves its end here."""
         ...
 
     def is_elsewhere(self, identity: Identity) -> bool:
@@ -49,7 +63,7 @@ class Machine(Protocol):
             mark: a variable; all processes that carry it are ended, too
 
         Returns:
-            True when all of them are proven gone.
+            True when all of them are proven gone; never for a process of another host.
         """
         ...
 

@@ -38,7 +38,7 @@ class Runs(Protocol):
         ...
 
     def ready(self, limit: int) -> list[int]:
-        """Return runs that any driver should drive now, those that waited longest first."""
+        """Return runs that any driver of this host should drive now, longest waits first."""
         ...
 
     def list_kept(self) -> list[Run]:
@@ -46,15 +46,27 @@ class Runs(Protocol):
         ...
 
     def next_ready_at(self) -> datetime | None:
-        """Return when the next sleeping run wakes that no process keeps, or None."""
+        """Return when the next sleeping run of this host wakes that no process keeps, or None."""
         ...
 
     def of_task(self, task_id: str) -> list[Run]:
         """Return the runs that worked on a task, oldest first."""
         ...
 
-    def running(self) -> list[Run]:
-        """Return runs that a process drives."""
+    def running(self, late_before: datetime) -> list[Run]:
+        """Return runs that a process drives without a lease, or whose lease ended by then."""
+        ...
+
+    def owners(self) -> list[str]:
+        """Return the processes that drive runs, each once."""
+        ...
+
+    def list_driven_by(self, owner: str) -> list[Run]:
+        """Return the runs that this process drives."""
+        ...
+
+    def changed_since(self, at: datetime) -> dict[int, tuple[str, str, int]]:
+        """Return the runs that changed visibly since then, each with a value that tells changes apart."""
         ...
 
     def change(self, change: RunChange, expected: Run) -> bool:
@@ -72,8 +84,12 @@ class Runs(Protocol):
         """
         ...
 
-    def extend(self, run: Run, until: datetime) -> bool:
-        """Keep the claim for longer; False when it was lost."""
+    def extend(self, held: Sequence[Run], until: datetime) -> set[int]:
+        """Keep the claims of several runs for longer, in one write.
+
+        Returns:
+            The runs whose claims still hold; the other claims were lost.
+        """
         ...
 
     def calls(self, run_id: int) -> list[FlowCall]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Notice
     from gatebell.domain.audit.events import Entry, Event, Head
     from gatebell.domain.audit.trails import Columns, Row
+    from gatebell.domain.members import Member
     from gatebell.domain.notifications.messages import Delivery, Posted
     from gatebell.domain.notifications.notes import Note
     from gatebell.domain.people.logins import Login, Token
@@ -264,6 +265,26 @@ class Audit(Protocol):
         ...
 
 
+class Members(Protocol):
+    """The processes that serve the store, on any host. Their reports have no audit events."""
+
+    def join(self, member: Member) -> None:
+        """Add a member, and forget those that have been silent for days."""
+        ...
+
+    def beat(self, member: Member) -> None:
+        """Record that a member lives now."""
+        ...
+
+    def leave(self, member: Member) -> None:
+        """Remove a member that ends."""
+        ...
+
+    def all(self) -> list[Member]:
+        """Return all members, dead ones included, in the order in which they joined."""
+        ...
+
+
 class Bell(Protocol):
     """Wakes a waiter when the store may have changed."""
 
@@ -325,8 +346,26 @@ class Store(Protocol):
         ...
 
     @property
-    def path(self) -> str:
-        """The file of the store; empty if it is in memory."""
+    def members(self) -> Members:
+        """The port to the processes that serve the store."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """The store in sentences: its file or its server, without a password."""
+        ...
+
+    @property
+    def local_path(self) -> str:
+        """The beginning of the paths of this host's files for the store; empty: it is in memory.
+
+        Locks, worktrees, logs and the files of sessions have names that begin with it.
+        """
+        ...
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The variables by which a process of the same user opens this store."""
         ...
 
     @property

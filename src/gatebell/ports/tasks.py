@@ -34,17 +34,18 @@ class Tasks(Protocol):
         """Return the number of tasks so far."""
         ...
 
-    def page(self, project: str, which: str, limit: int) -> list[Task]:
+    def page(self, project: str, which: str, limit: int, key: str = "") -> list[Task]:
         """Return the beginning of a list: answered tasks first, then by priority, then by age.
 
         Args:
-            project: the project
+            project: the folder of the project
             which: one of `WHICH`
             limit: how many at most
+            key: its key, here and below: the tasks of its other folders, too
         """
         ...
 
-    def next(self, project: str) -> Task | None:
+    def next(self, project: str, key: str = "") -> Task | None:
         """Return the first task that a new run should work on, or None."""
         ...
 
@@ -56,7 +57,9 @@ class Tasks(Protocol):
         """Return the tasks with this parent."""
         ...
 
-    def level(self, project: str, parent: str, limit: int, *, closed: bool) -> list[Task]:
+    def level(
+        self, project: str, parent: str, limit: int, *, closed: bool, key: str = ""
+    ) -> list[Task]:
         """Return the tasks of a project directly beneath a task, in the order of the lists.
 
         Args:
@@ -67,7 +70,9 @@ class Tasks(Protocol):
         """
         ...
 
-    def how_many(self, project: str, parent: str | None = None, *, closed: bool) -> int:
+    def how_many(
+        self, project: str, parent: str | None = None, *, closed: bool, key: str = ""
+    ) -> int:
         """Return the number of tasks.
 
         Args:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from gatebell.domain.asks.owners import name_of_run
 from gatebell.errors import StoreError
 from gatebell.services.asks.apply_deadlines import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gatebell.domain.runs.runs import Run
     from gatebell.ports.store import Store
 
 # A real bell returns much earlier. A fake bell in tests advances the clock.
 _A_DAY_SECONDS = 86400.0
 _TRY_AGAIN_AFTER_SECONDS = 1.0
+# A write may be committed a while after its time, and hosts' clocks differ.
+_LATE_WRITES = timedelta(seconds=10)
 
 
 class Watcher:
@@ -32,7 +35,7 @@ class Watcher:
         # Read before `changes` begins, so that no change after this point is missed.
         self._seen = store.audit.position()
         self._looked_at = store.now()
-        self._running: dict[int, Run] = {}
+        self._runs = store.runs.changed_since(self._looked_at - _LATE_WRITES)
 
     @property
     def is_stopped(self) -> bool:
@@ -66,19 +69,14 @@ class Watcher:
                 seen, changed = self._store.audit.changed_since(self._seen)
                 # A draft writes no event, but people must see that a person is answering.
                 changed |= {ask_id for ask_id, _ in self._store.asks.drafting(self._looked_at)}
-                # A turn of an agent writes no event either, but it extends the claim of its run.
-                running = {run.id: run for run in self._store.runs.running()}
-                changed |= _differing(self._running, running)
+                # A turn of an agent writes no event either, but it changes its run.
+                found = self._store.runs.changed_since(self._looked_at - _LATE_WRITES)
+                changed |= {name_of_run(one) for one in found if found[one] != self._runs.get(one)}
                 if changed:
                     yield changed
                 # Only after the yield: names that were not processed are found again after an
                 # error.
-                self._seen, self._looked_at, self._running = seen, now, running
+                self._seen, self._looked_at, self._runs = seen, now, found
                 bell.wait(_A_DAY_SECONDS)
         finally:
             bell.close()
-
-
-def _differing(before: dict[int, Run], after: dict[int, Run]) -> set[str]:
-    both = {**before, **after}
-    return {run.name for run in both.values() if before.get(run.id) != after.get(run.id)}

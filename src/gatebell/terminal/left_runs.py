@@ -31,15 +31,15 @@ def describe_next_step(store: Store, ask: Ask) -> str:
 def is_driven(store: Store, run: Run) -> bool:
     """Return whether a process drives a run, or will do so when it is ready."""
     # Imported here, too: only an answer for a run needs them.
-    from gatebell.app import locks
     from gatebell.domain.runs.identities import parse_identity
+    from gatebell.services import members
     from gatebell.services.runs.claims import is_kept
 
     if run.has_ended or (
         run.state == RunState.RUNNING and store.machine.lives(parse_identity(run.owner))
     ):
         return True
-    if locks.has_worker(store.path) or is_kept(store, run):
+    if members.has_worker(store, run) or is_kept(store, run):
         return True
     # The run may have ended between the two reads.
     now = store.runs.get(run.id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from typing import TYPE_CHECKING
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.identities import Identity
     from gatebell.domain.runs.runs import FlowCall, Run, Turn
     from gatebell.ports.store import Store
     from gatebell.terminal.task_runs import End
@@ -141,7 +141,7 @@ def _format_running(
     if not is_worked_at and not store.machine.lives(parse_identity(run.owner)):
         way_on = f"Use 'gate resume {run.id}' to continue where it stopped."
         return ["The process that drove it has ended.", "", way_on]
-    lines = [f"Agent: {inert_line(agent_of(run), 60)}"]
+    lines = [f"Agent: {inert_line(agent_of(run), 60)}", *_format_other_host(store, run, now)]
     working = [turn for turn in store.runs.turns(run.id) if not turn.ended_at]
     for turn in working:
         since = format_ago((now - turn.started_at).total_seconds())
@@ -157,21 +157,45 @@ def _format_running(
 
 def driver_lines(store: Store, run: Run) -> list[str]:
     """Return a line about the process that keeps a run, if one does."""
-    pid = _find_keeper(store, run)
-    return [f"Driven by: process {pid} here"] if pid else []
+    keeper = _find_keeper(store, run)
+    # A running one of another host has its own line.
+    if not keeper or (run.state == RunState.RUNNING and store.machine.is_of_other_host(keeper)):
+        return []
+    return [f"Driven by: process {keeper.pid} {_describe_host(store, keeper)}"]
+
+
+def _format_other_host(store: Store, run: Run, now: datetime) -> list[str]:
+    """Return what is known about the driver of a running run on another host."""
+    owner = parse_identity(run.owner)
+    if not store.machine.is_of_other_host(owner):
+        return []
+    lines = [f"Driven by: process {owner.pid} on host {owner.host}"]
+    if run.lease_until and run.lease_until <= now:
+        silent = format_ago((now - run.lease_until).total_seconds())
+        lines.append(
+            f"That host has been silent since its lease ended, {silent}. A worker there takes the "
+            f"run again. If the host is lost: gate stop {run.id}, then gate resume {run.id}"
+        )
+    return lines
+
+
+def _describe_host(store: Store, process: Identity) -> str:
+    return f"on host {process.host}" if store.machine.is_of_other_host(process) else "here"
 
 
 def describe_other_driver(store: Store, run: Run) -> str:
     """Return a sentence about another process that keeps a run, or ''."""
-    pid = _find_keeper(store, run)
-    return f"run {run.id} is driven by process {pid} here" if pid not in (0, os.getpid()) else ""
+    keeper = _find_keeper(store, run)
+    if keeper is None or keeper == store.machine.me():
+        return ""
+    return f"run {run.id} is driven by process {keeper.pid} {_describe_host(store, keeper)}"
 
 
-def _find_keeper(store: Store, run: Run) -> int:
+def _find_keeper(store: Store, run: Run) -> Identity | None:
     # Imported here: few runs are kept by a process.
     from gatebell.services.runs.claims import is_kept
 
-    return parse_identity(run.owner).pid if run.is_kept and is_kept(store, run) else 0
+    return parse_identity(run.owner) if run.is_kept and is_kept(store, run) else None
 
 
 def _format_ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) -> list[str]:
@@ -181,6 +205,8 @@ def _format_ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) 
         lines = [*_list_expired(store, run), "The run is ready to go on."]
     if driver := driver_lines(store, run):
         return [*lines, *driver]
+    if run.host not in ("", store.machine.host):
+        return [*lines, f"It goes on on host {run.host}, which has its folder."]
     return lines if is_worked_at else [*lines, "", describe_idle_run(run.id)]
 
 

@@ -12,10 +12,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from gatebell.app import locks
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import GateError
+from gatebell.services import members
 from gatebell.services.asks import create_ask
 from gatebell.services.runs import manage_runs
 from gatebell.terminal import editors
@@ -67,7 +67,7 @@ class RunScreen(Following):
     def look(self) -> None:
         store = self.tui_context.store
         run, now = manage_runs.get(store, self._number), store.now()
-        driven = locks.has_worker(store.path)
+        driven = members.has_worker(store, run)
         lines = run_rows.run_lines(store, run, now, self.room, driven=driven)
         # As a Text: a str would be read as markup.
         self._state.border_title = Text(f"Run {run.id}: {inert_line(about(store, run), 60)}")

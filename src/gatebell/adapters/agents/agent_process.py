@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.agents import pipes
 from gatebell.adapters.system import processes
+from gatebell.adapters.system.secret_variables import remove_secrets
 from gatebell.domain.people.principals import SIGNS
 from gatebell.errors import GateError, MissingAgentError
 
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
 MARK = "GATE_TURN"
 # The shell waits for "go"; if this process dies first, the shell reads the end of file and exits.
 _FRONT = ("/bin/sh", "-c", 'IFS= read -r go && [ "$go" = go ] && exec "$@"', "sh")
-# Variables of other agents, other turns and people's logins must not reach the agent.
+# Variables of other agents and other turns must not reach the agent.
 _NOT_HANDED_ON = frozenset(
     [
         *(variable for sign in SIGNS for variable in sign.variables),
         *("CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_EXECPATH"),
         *("CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN", "CLAUDE_PID"),
         *("CLAUDE_CODE_SESSION_ATTENDED", "CODEX_CI", "CODEX_VERSION"),
-        *("GATE_TOKEN", "GATE_SIGNAL_FILE", "GATE_SESSION", "GATE_FRESH", MARK),
+        *("GATE_SIGNAL_FILE", "GATE_SESSION", "GATE_FRESH", MARK),
     ]
 )
 _LEAVE_SECONDS = 5.0
@@ -50,8 +51,8 @@ def build_environ(order: Order) -> dict[str, str]:
 
 def filter_environ(told: Mapping[str, str]) -> dict[str, str]:
     """Return our variables that an agent may see, and the given ones."""
-    ours = {name: text for name, text in os.environ.items() if name not in _NOT_HANDED_ON}
-    return ours | dict(told)
+    ours = remove_secrets(os.environ)
+    return {name: ours[name] for name in ours if name not in _NOT_HANDED_ON} | dict(told)
 
 
 def find_program(word: str, order: Order, remedy: str) -> str:

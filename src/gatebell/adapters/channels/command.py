@@ -9,14 +9,13 @@ import subprocess
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from gatebell.adapters.system.secret_variables import remove_secrets
 from gatebell.errors import DeliveryError
 
 if TYPE_CHECKING:
     from gatebell.domain.notifications.messages import NotificationMessage
 
 _LIMIT_SECONDS = 30.0
-# The command must not get the token that signs people in.
-_KEPT_FROM_IT = ("GATE_TOKEN",)
 
 
 class CommandChannel:
@@ -25,7 +24,7 @@ class CommandChannel:
         self._limit_seconds = limit_seconds
 
     def send(self, message: NotificationMessage) -> None:
-        environ = {name: text for name, text in os.environ.items() if name not in _KEPT_FROM_IT}
+        environ = remove_secrets(os.environ)
         told = message._asdict()
         del told["document"]
         process = subprocess.Popen(

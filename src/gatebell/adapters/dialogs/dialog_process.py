@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.adapters.dialogs import texts
 from gatebell.adapters.dialogs.replies import CLOSED_BY_US, build_nothing
+from gatebell.adapters.system.secret_variables import remove_secrets
 from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert_line
 from gatebell.ports.dialogs import VALUE, Reply, Showing
@@ -26,8 +27,6 @@ _HASTY_SECONDS = 1.0
 _GRACE_SECONDS = 2.0
 _ENDS_WITHIN_SECONDS = 1.0
 _MAX_OPTIONS = 200
-# The token that signs people in, and the mark of an agent's turn.
-_KEPT_FROM_IT = ("GATE_TOKEN", "GATE_TURN")
 # A line means that the program has ended; an end of file means that this process has.
 _WATCH = ("/bin/sh", "-c", 'read -r line || kill "$1"', "sh")
 
@@ -66,7 +65,9 @@ class ProgramDialog:
     ) -> None:
         self.tool = tool.name
         self._tool = tool
-        self._environ = {k: v for k, v in environ.items() if k not in _KEPT_FROM_IT}
+        self._environ = remove_secrets(environ)
+        # The window is not part of the agent's turn, and must not end with it.
+        self._environ.pop("GATE_TURN", None)
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._closed = False

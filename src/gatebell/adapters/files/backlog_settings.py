@@ -23,6 +23,11 @@ class BacklogFiles:
         is_commit = len(here) >= _COMMIT_LENGTH and not here.strip("0123456789abcdef")
         return terms if terms.base or is_commit else terms._replace(base=here)
 
+    def key(self, project: str) -> str:
+        from gatebell.adapters.git.project_keys import find_key
+
+        return find_key(project)
+
     def problem(self, project: str) -> str:
         try:
             read(project)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.git.repositories import is_plain
 from gatebell.adapters.system import processes
+from gatebell.adapters.system.secret_variables import remove_secrets
 
 if TYPE_CHECKING:
     from gatebell.adapters.git.repositories import Repository
@@ -23,8 +24,6 @@ _LIMIT_SECONDS = 600.0
 _TAIL_BYTES = 2000
 # With this mark, gate knows that no person works there.
 _CHECK = "GATE_CHECK"
-# The setup must not get the token that signs people in.
-_KEPT_FROM_IT = ("GATE_TOKEN",)
 # Of the user's git variables, keep only those that locate git and its settings.
 _OF_GIT = (
     *("GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"),
@@ -99,8 +98,8 @@ def _run(
 ) -> str:
     environ = {
         name: text
-        for name, text in os.environ.items()
-        if name not in _KEPT_FROM_IT and (not name.startswith("GIT_") or name in _OF_GIT)
+        for name, text in remove_secrets(os.environ).items()
+        if (not name.startswith("GIT_") or name in _OF_GIT)
     }
     # Into a file: a process that it leaves running may keep a pipe open for ever.
     with tempfile.TemporaryFile() as output:

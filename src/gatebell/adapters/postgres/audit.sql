@@ -36,11 +36,11 @@ WHERE events.id = sealed.id AND events.seq IS NULL;
 -- name: add_up_waiting
 -- The rows that are deleted are those that are added up: others may come in at the same time.
 WITH taken AS (
-    DELETE FROM waiting_changes RETURNING project, number
+    DELETE FROM waiting_changes RETURNING project, project_key, number
 )
-INSERT INTO waiting (project, number)
-SELECT project, sum(number) FROM taken GROUP BY project
-ON CONFLICT (project) DO UPDATE SET number = waiting.number + excluded.number;
+INSERT INTO waiting (project, project_key, number)
+SELECT project, project_key, sum(number) FROM taken GROUP BY project, project_key
+ON CONFLICT (project, project_key) DO UPDATE SET number = waiting.number + excluded.number;
 
 -- name: entries_of_subject
 SELECT seq, at, kind, subject, actor, content, content_digest, hash FROM events

@@ -29,7 +29,8 @@ _NUMBERED = (
     *("tasks.seq", "runs.id"),
 )
 _COUNT_WAITING = """
-INSERT INTO waiting SELECT project, count(*) FROM asks WHERE status = 'pending' GROUP BY project
+INSERT INTO waiting (project, project_key, number)
+SELECT project, project_key, count(*) FROM asks WHERE status = 'pending' GROUP BY 1, 2
 """
 
 

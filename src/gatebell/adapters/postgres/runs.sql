@@ -9,6 +9,15 @@ SELECT runs.id FROM turns JOIN runs ON runs.id = turns.run WHERE turns.id = :id 
 SELECT asks.id FROM turns JOIN asks ON asks.id = turns.ask_id WHERE turns.id = :id
 FOR SHARE OF asks;
 
+-- name: extend_leases
+-- The leases of all runs that one process drives, each only under the claim that it knows.
+UPDATE runs SET lease_until = :lease_until
+WHERE state = 'running' AND (id, claim) IN (
+    SELECT CAST(value ->> 0 AS bigint), CAST(value ->> 1 AS bigint)
+    FROM json_array_elements(CAST(:held AS json)) AS value
+)
+RETURNING id;
+
 -- name: ready_if_answered
 -- An answer, or a question back to the agent, may have come while the run was about to park.
 UPDATE runs SET state = 'ready', ready_at = NULL

@@ -54,13 +54,12 @@ class PostgresStore(TableStore):
         self._mine = _Thread()
         self._key_file = key_file
         self.connection = Connection(dsn)
-        self.name = self.connection.name
         try:
             migrations.check_version(self.connection)
         except BaseException:
             self.connection.close()
             raise
-        self.path = path
+        self.local_path = path
         super().__init__(self.connection, clock or self._build_clock(), on_notices)
         self.audit = PostgresAudit(self.connection)
         self._ringer = bell.Ringer(partial(_ring_and_seal, self.connection, self.audit))
@@ -86,11 +85,19 @@ class PostgresStore(TableStore):
         return found
 
     @property
+    def name(self) -> str:
+        return self.connection.name
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {"GATE_STORE": self.connection.dsn}
+
+    @property
     def machine(self) -> Machine:
         # Imported here: most commands do not look at processes.
         from gatebell.adapters.system.machine import LocalMachine
 
-        return LocalMachine(self.path)
+        return LocalMachine(self.local_path)
 
     def bell(self) -> Bell:
         return self._listener.listen()

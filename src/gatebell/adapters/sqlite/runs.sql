@@ -8,3 +8,11 @@ WHERE id = :id AND state = 'waiting_human' AND EXISTS (
         AND instr(' ' || runs.stopped_at || ' ', ' ' || calls.path || ' ')
         AND (asks.status <> 'pending' OR (asks.asked_back > asks.heard AND calls.name = 'run'))
 );
+
+-- name: extend_leases
+-- The leases of all runs that one process drives, each only under the claim that it knows.
+UPDATE runs SET lease_until = :lease_until
+WHERE state = 'running' AND (id, claim) IN (
+    SELECT value ->> 0, value ->> 1 FROM json_each(:held)
+)
+RETURNING id;

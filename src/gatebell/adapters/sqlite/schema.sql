@@ -46,7 +46,7 @@ CREATE TABLE asks (
     delivered_to TEXT NOT NULL,
     asked_back INTEGER NOT NULL,
     heard INTEGER NOT NULL,
-    version INTEGER NOT NULL, call TEXT, deferred INTEGER NOT NULL DEFAULT 0, terms TEXT, task TEXT NOT NULL DEFAULT '',
+    version INTEGER NOT NULL, call TEXT, deferred INTEGER NOT NULL DEFAULT 0, terms TEXT, task TEXT NOT NULL DEFAULT '', project_key TEXT NOT NULL DEFAULT '',
     CHECK (decision IS NULL OR status = 'answered')
 ) STRICT;
 
@@ -152,7 +152,7 @@ CREATE TABLE rules (
     made_at TEXT NOT NULL,
     ask_id TEXT NOT NULL,
     ended_at TEXT
-) STRICT, WITHOUT ROWID;
+, project_key TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 CREATE TABLE notes (
     seq INTEGER PRIMARY KEY,
@@ -224,7 +224,7 @@ CREATE TABLE runs (
     owner TEXT NOT NULL,
     lease_until TEXT,
     crash_count INTEGER NOT NULL
-, task TEXT NOT NULL DEFAULT '', priority INTEGER NOT NULL DEFAULT 2) STRICT;
+, task TEXT NOT NULL DEFAULT '', priority INTEGER NOT NULL DEFAULT 2, project_key TEXT NOT NULL DEFAULT '', host TEXT NOT NULL DEFAULT '', changed_at TEXT NOT NULL DEFAULT '') STRICT;
 
 CREATE TABLE calls (
     run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
@@ -322,7 +322,7 @@ CREATE TABLE tasks (
     unmet INTEGER NOT NULL,
     version INTEGER NOT NULL,
     more TEXT NOT NULL
-) STRICT;
+, project_key TEXT NOT NULL DEFAULT '') STRICT;
 
 CREATE TABLE task_needs (
     task TEXT NOT NULL REFERENCES tasks (id),
@@ -383,6 +383,16 @@ SELECT
     ) AS session_duration
 FROM asks;
 
+CREATE TABLE members (
+    -- The kind and the identity of the process.
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL,
+    process TEXT NOT NULL,
+    url TEXT NOT NULL,
+    joined_at TEXT NOT NULL,
+    beat_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE INDEX asks_pending ON asks (priority, opened_at, seq) WHERE status = 'pending';
 
 CREATE INDEX asks_due ON asks (due_at) WHERE status = 'pending' AND due_at IS NOT NULL;
@@ -431,8 +441,6 @@ CREATE INDEX outbox_reminders ON outbox (ask_id) WHERE kind = 'reminder';
 CREATE INDEX runs_asleep ON runs (ready_at)
     WHERE state = 'waiting_human' AND ready_at IS NOT NULL;
 
-CREATE INDEX runs_running ON runs (id) WHERE state = 'running';
-
 CREATE INDEX runs_active ON runs (id) WHERE state IN ('ready', 'running', 'waiting_human');
 
 CREATE INDEX calls_waiting ON calls (run, ask_id) WHERE state = 'waiting';
@@ -474,3 +482,11 @@ CREATE UNIQUE INDEX visits_open ON visits (ask_id) WHERE ended_at IS NULL;
 
 CREATE UNIQUE INDEX visits_held ON visits (cli, session)
     WHERE ended_at IS NULL AND session <> '';
+
+CREATE INDEX tasks_of_key ON tasks (project_key, project) WHERE project_key <> '';
+
+CREATE INDEX runs_changed ON runs (changed_at) WHERE changed_at <> '';
+
+CREATE INDEX runs_driven ON runs (owner) WHERE state = 'running';
+
+CREATE INDEX runs_leased ON runs (lease_until) WHERE state = 'running';

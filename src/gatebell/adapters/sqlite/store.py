@@ -49,6 +49,19 @@ class SqliteStore(TableStore):
         self.audit = SqliteAudit(self.connection)
 
     @property
+    def name(self) -> str:
+        return self.path or "in memory"
+
+    @property
+    def local_path(self) -> str:
+        # Beside the store: all processes that share the file share the locks.
+        return self.path
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {"GATE_STORE": os.path.abspath(self.path)}
+
+    @property
     def machine(self) -> Machine:
         # Imported here: most commands do not look at processes.
         from gatebell.adapters.system.machine import LocalMachine

@@ -6,11 +6,13 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.system import processes
+from gatebell.adapters.system.hosts import this_host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from gatebell.domain.enums import ProcessState
     from gatebell.domain.runs.identities import Identity
     from gatebell.domain.runs.runs import Run
     from gatebell.ports.signal_files import SignalFiles
@@ -34,11 +36,21 @@ class LocalMachine:
 
         return LocalSignalFiles()
 
+    @property
+    def host(self) -> str:
+        return this_host()
+
     def me(self) -> Identity:
         return processes.me()
 
     def lives(self, identity: Identity) -> bool:
         return processes.lives(identity)
+
+    def find_state(self, identity: Identity) -> ProcessState:
+        return processes.find_state(identity)
+
+    def is_of_other_host(self, identity: Identity) -> bool:
+        return processes.is_of_other_host(identity)
 
     def is_elsewhere(self, identity: Identity) -> bool:
         return bool(self._path) and processes.is_elsewhere(identity)

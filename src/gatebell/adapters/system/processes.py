@@ -8,6 +8,8 @@ import time
 from contextlib import suppress
 from functools import cache
 
+from gatebell.adapters.system.hosts import this_host
+from gatebell.domain.enums import ProcessState
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.runs.identities import Identity
 
@@ -30,7 +32,7 @@ class _Row(NamedTuple):
 def identify(pid: int) -> Identity | None:
     """Return the process that has this number now, if there is one."""
     row = _row(pid)
-    return Identity(_boot(), pid, row.start) if row else None
+    return Identity(_boot(), pid, row.start, this_host()) if row else None
 
 
 def me() -> Identity:
@@ -39,19 +41,28 @@ def me() -> Identity:
     return found
 
 
+def find_state(identity: Identity) -> ProcessState:
+    """Return whether this process has ended; unknown if this host cannot see it."""
+    if is_of_other_host(identity) or is_elsewhere(identity):
+        return ProcessState.UNKNOWN
+    row = _row(identity.pid) if _same_boot(identity) else None
+    is_there = row and row.start == identity.start and not row.dead
+    return ProcessState.ALIVE if is_there else ProcessState.GONE
+
+
 def lives(identity: Identity) -> bool:
-    """Return whether this process has not ended, as far as can be seen from here."""
-    if not _same_boot(identity):
-        return False
-    if is_elsewhere(identity):
-        return True
-    row = _row(identity.pid)
-    return bool(row and row.start == identity.start and not row.dead)
+    """Return whether this process is not proven gone: an unknown one may be at work."""
+    return find_state(identity) != ProcessState.GONE
+
+
+def is_of_other_host(identity: Identity) -> bool:
+    """Return whether a process belongs to another host: nothing about it can be seen here."""
+    return identity.host not in ("", this_host())
 
 
 def is_elsewhere(identity: Identity) -> bool:
     """Return whether a process is in another container: its number means nothing here."""
-    return _same_boot(identity) and identity.boot != _boot()
+    return not is_of_other_host(identity) and _same_boot(identity) and identity.boot != _boot()
 
 
 def describe(pid: int) -> str:
@@ -68,14 +79,14 @@ def describe(pid: int) -> str:
 def end(identity: Identity, mark: tuple[str, str] | None) -> bool:
     """End this process, its group, and all processes with the mark in their environment.
 
-    The mark must be unique on this machine. Return True when all of them are proven gone. Only
-    processes that are proven to belong to it are ended. The calling process is never ended: a part
+    The mark must be unique on this machine. Return True when all of them are proven gone; that is
+    never so for a process of another host. Only processes that are proven to belong to it are ended. The calling process is never ended: a part
     of an agent cannot prove that the agent is gone.
     """
+    if is_of_other_host(identity) or is_elsewhere(identity):
+        return False
     if not _same_boot(identity):
         return True
-    if is_elsewhere(identity):
-        return False
     until = time.monotonic() + _PATIENCE_SECONDS
     ours: set[tuple[int, str]] = {(identity.pid, identity.start)}
     clean = 0

@@ -121,7 +121,7 @@ def read_ask(row: Any) -> Ask:
     return Ask(
         id=row[1],
         question=_to_question(row),
-        origin=Origin(*row[12:19])._replace(task=row[49]),
+        origin=Origin(*row[12:19])._replace(task=row[49], project_key=row[50]),
         opened_at=read_time(row[19]),
         digest=row[20],
         priority=as_member(Priority, row[21]),

@@ -77,10 +77,11 @@ class StoredAsks:
     def count(self) -> int:
         return int(self._db.rows("count_asks")[0][0])
 
-    def pending(self, limit: int, project: str | None = None) -> list[Ask]:
+    def pending(self, limit: int, project: str | None = None, key: str = "") -> list[Ask]:
         if project is None:
             return self._asks("pending_asks", limit)
-        return self._asks("pending_asks_of_project", project, limit)
+        wanted = {"project": project, "key": key, "limit": limit}
+        return [read_ask(row) for row in self._db.rows("pending_asks_of_project", wanted)]
 
     def pending_of_session(self, session: str) -> list[Ask]:
         return self._asks("pending_asks_of_session", session)

@@ -6,14 +6,15 @@ INSERT INTO asks (
     priority, confidence, activity, token_digest, hard, remind_every_seconds, escalations,
     expires_at, moved_seconds, remind_at, escalated, escalate_at, due_at, status, decision, value,
     note, settled_at, settled_by, settled_via, delivered_at, delivered_to, asked_back, heard,
-    version, call, deferred, terms, task
+    version, call, deferred, terms, task, project_key
 ) VALUES (
     :id, :kind, :prompt, :context, :options, :multiple, :other, :schema, :default_value, :secret,
     :requirement, :project, :cwd, :agent, :session, :tool_use_id, :started_by, :owner, :opened_at,
     :digest, :priority, :confidence, :activity, :token_digest, :hard, :remind_every_seconds,
     :escalations, :expires_at, :moved_seconds, :remind_at, :escalated, :escalate_at, :due_at,
     :status, :decision, :value, :note, :settled_at, :settled_by, :settled_via, :delivered_at,
-    :delivered_to, :asked_back, :heard, :version, :call, :deferred, :terms, :task
+    :delivered_to, :asked_back, :heard, :version, :call, :deferred, :terms, :task,
+    :project_key
 );
 
 -- name: insert_ask_key
@@ -52,8 +53,9 @@ SELECT * FROM asks WHERE status = 'pending' ORDER BY priority, opened_at, seq LI
 
 -- name: pending_asks_of_project
 -- Reads the inbox in its order and stops at the limit; another index would slow every ask.
-SELECT * FROM asks WHERE status = 'pending' AND project = ?
-ORDER BY priority, opened_at, seq LIMIT ?;
+SELECT * FROM asks WHERE status = 'pending'
+    AND (project = :project OR (project_key = :key AND project_key <> ''))
+ORDER BY priority, opened_at, seq LIMIT :limit;
 
 -- name: pending_asks_of_session
 SELECT * FROM asks WHERE session = ? AND status = 'pending' AND session <> '' ORDER BY seq;
@@ -132,7 +134,12 @@ SELECT ask_id, principal FROM drafts JOIN asks ON id = ask_id
 WHERE saved_at > ? AND status = 'pending' ORDER BY saved_at;
 
 -- name: waiting_counts
-SELECT project, count(*) FROM asks WHERE status = 'pending' GROUP BY project ORDER BY 2 DESC, 1;
+-- A project with a key is counted once, under one of its folders.
+SELECT project, sum(waiting) FROM (
+    SELECT min(project) AS project, count(*) AS waiting FROM asks WHERE status = 'pending'
+    GROUP BY CASE WHEN project_key = '' THEN project ELSE project_key END
+) AS counted
+GROUP BY project ORDER BY 2 DESC, 1;
 
 -- name: keep_secret
 INSERT INTO secrets (ask_id, value, kept_at) VALUES (:ask_id, :value, :kept_at);

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _LEASE = "the driver and lease of a run change without an event"
 _ATTEMPT = "the attempts to send a notice have no event"
 _COUNTER = "counts writes, so that two writers notice each other"
+_BEAT = "the beat of a living process decides nothing"
 _DRAFT = "a draft decides nothing"
 _ERASED = "a secret could be guessed from its digest, and secrets are erased"
 _CHAIN = "the chain of hashes proves the events themselves"
@@ -102,7 +103,7 @@ TABLES = {
             "seq id kind prompt context options multiple other schema default_value secret "
             "requirement project cwd agent session tool_use_id started_by owner opened_at digest "
             "priority confidence activity token_digest hard remind_every_seconds escalations "
-            "call deferred terms task"
+            "call deferred terms task project_key"
         ),
         changing=(
             "expires_at moved_seconds remind_at escalated escalate_at due_at status decision value "
@@ -156,7 +157,7 @@ TABLES = {
         key="id",
         fixed=(
             "id kind pattern identity project session owner branch expires_at made_by made_at "
-            "ask_id"
+            "ask_id project_key"
         ),
         changing="uses_left ended_at",
         subject="id",
@@ -178,13 +179,16 @@ TABLES = {
     ),
     "runs": Table(
         key="id",
-        fixed="id flow source prompt project started_by created_at parent parent_path task",
+        fixed=(
+            "id flow source prompt project started_by created_at parent parent_path task "
+            "project_key"
+        ),
         changing=(
             "source_digest folder root branch base state reason error result stopped_at ended_at "
             "priority"
         ),
-        apart=dict.fromkeys(("agent", "ready_at", "waiting_since"), _NEXT)
-        | dict.fromkeys(("claim", "owner", "lease_until", "crash_count"), _LEASE),
+        apart=dict.fromkeys(("agent", "ready_at", "waiting_since", "changed_at"), _NEXT)
+        | dict.fromkeys(("claim", "owner", "lease_until", "crash_count", "host"), _LEASE),
         subject="'run:' || id",
         partly=dict.fromkeys(("state", "reason", "stopped_at"), _MOVES),
         partly_when=Among("state", RunState.COMPLETED, RunState.STUCK, RunState.FAILED),
@@ -219,9 +223,13 @@ TABLES = {
             "title project created_at updated_at created_by description role priority size type "
             "parent needs test_command test_from state status summary details confidence run "
             "goes_on_from claimed_by answered_at branch closed_at answer_within_seconds on_timeout "
-            "unmet version more"
+            "unmet version more project_key"
         ),
         subject="id",
+    ),
+    "members": Table(
+        key="id",
+        apart=dict.fromkeys(("id", "kind", "process", "url", "joined_at", "beat_at"), _BEAT),
     ),
     "task_needs": Table(key="task needed", fixed="task needed", subject="task"),
 }

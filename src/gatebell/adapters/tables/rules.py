@@ -59,7 +59,7 @@ class StoredRules:
 @names_unreadable("the rule")
 def _rule(row: Any) -> Rule:
     rule_id, kind, pattern, identity, project, session, owner, branch, expires_at, uses, *made = row
-    made_by, made_at, ask_id, _ = made
+    made_by, made_at, ask_id, _, project_key = made
     return Rule(
         rule_id,
         as_member(RuleKind, kind),
@@ -74,4 +74,5 @@ def _rule(row: Any) -> Rule:
         as_time(expires_at),
         uses,
         ask_id,
+        project_key,
     )

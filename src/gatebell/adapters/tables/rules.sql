@@ -1,10 +1,10 @@
 -- name: insert_rule
 INSERT INTO rules (
     id, kind, pattern, identity, project, session, owner, branch, expires_at, uses_left, made_by,
-    made_at, ask_id
+    made_at, ask_id, project_key
 ) VALUES (
     :id, :kind, :pattern, :identity, :project, :session, :owner, :branch, :expires_at, :uses_left,
-    :made_by, :made_at, :ask_id
+    :made_by, :made_at, :ask_id, :project_key
 );
 
 -- name: rules_in_force

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gatebell.adapters.tables.statements import ConstraintError, OvertakenError
 from gatebell.adapters.tables.values import (
@@ -18,6 +18,7 @@ from gatebell.domain.asks.asks import iso
 from gatebell.domain.enums import CallName, CallState, Priority, RunState, TaskState
 from gatebell.domain.runs.journals import Carried, order
 from gatebell.domain.runs.runs import DRIVER, FlowCall, Run, RunChange, Turn
+from gatebell.domain.text.display import storable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from gatebell.adapters.tables.store import TableStore
     from gatebell.domain.audit.events import Event
 
+_Record = TypeVar("_Record", Run, FlowCall, Turn)
+# As JSON, any text can be kept.
+_JSON = ("result", "value", "signal", "offered")
 _TIMES_OF_RUN = ("created_at", "ready_at", "waiting_since", "ended_at", "lease_until")
 
 
@@ -46,7 +50,8 @@ class StoredRuns:
 
     def insert(self, run: Run, events: Sequence[Event], at: str) -> Run:
         """Insert a run as part of a transaction, and return it with its number."""
-        [(number,)] = self._db.rows("insert_run", _to_row(run))
+        run = _make_storable(run)
+        [(number,)] = self._db.rows("insert_run", _to_row(run) | {"changed_at": at})
         new = run._replace(id=number)
         self._store.record(at, [event._replace(subject=new.name) for event in events])
         return new
@@ -62,17 +67,31 @@ class StoredRuns:
         return self._runs("active_runs" if active else "newest_runs", limit)
 
     def ready(self, limit: int) -> list[int]:
-        rows = self._db.rows("ready_runs", (iso(self._store.now()), limit))
+        rows = self._db.rows("ready_runs", (iso(self._store.now()), limit, self._host))
         return [number for number, *_ in rows]
+
+    @property
+    def _host(self) -> str:
+        return self._store.machine.host
 
     def list_kept(self) -> list[Run]:
         return self._runs("kept_runs", iso(self._store.now()))
 
     def next_ready_at(self) -> datetime | None:
-        return as_time(self._db.rows("next_ready_at")[0][0])
+        return as_time(self._db.rows("next_ready_at", (self._host,))[0][0])
 
-    def running(self) -> list[Run]:
-        return self._runs("running_runs")
+    def running(self, late_before: datetime) -> list[Run]:
+        return self._runs("late_runs", iso(late_before))
+
+    def owners(self) -> list[str]:
+        return [owner for (owner,) in self._db.rows("run_owners")]
+
+    def list_driven_by(self, owner: str) -> list[Run]:
+        return self._runs("runs_of_owner", owner)
+
+    def changed_since(self, at: datetime) -> dict[int, tuple[str, str, int]]:
+        rows = self._db.rows("changed_runs", (iso(at),))
+        return {number: (changed_at, state, claim) for number, changed_at, state, claim in rows}
 
     def change(self, change: RunChange, expected: Run) -> bool:
         run = change.run
@@ -93,6 +112,8 @@ class StoredRuns:
                 if run.state == RunState.WAITING_HUMAN:
                     self._db.write("ready_if_answered", {"id": run.id})
                 self._store.record(at, change.events)
+                if not quiet:
+                    self._db.write("touch_run", {"id": run.id, "at": at})
                 if run.task and not quiet:
                     self.move_task(run.id, at, change.task_state, change.actor)
         except OvertakenError:
@@ -135,9 +156,11 @@ class StoredRuns:
         if not written:
             raise OvertakenError
 
-    def extend(self, run: Run, until: datetime) -> bool:
+    def extend(self, held: Sequence[Run], until: datetime) -> set[int]:
+        claims = json.dumps([[run.id, run.claim] for run in held])
         with self._store.quiet_transaction():
-            return bool(self._db.write("extend_lease", _lease(run, until)))
+            extended = {"lease_until": iso(until), "held": claims}
+            return {number for (number,) in self._db.rows("extend_leases", extended)}
 
     def calls(self, run_id: int) -> list[FlowCall]:
         found = [_to_call(row) for row in self._db.rows("calls_of_run", (run_id,))]
@@ -179,7 +202,18 @@ def _lease(run: Run, until: datetime | None) -> dict[str, Any]:
     return {"lease_until": iso(until), "id": run.id, "claim": run.claim}
 
 
+def _make_storable(record: _Record) -> _Record:
+    """Return the record with texts that every database can keep."""
+    texts: dict[str, Any] = {
+        name: storable(text)
+        for name, text in record._asdict().items()
+        if isinstance(text, str) and name not in _JSON and not text.isprintable()
+    }
+    return record._replace(**texts) if texts else record
+
+
 def _to_row(run: Run) -> dict[str, Any]:
+    run = _make_storable(run)
     times = {name: iso(getattr(run, name)) for name in _TIMES_OF_RUN}
     return run._asdict() | times | {"result": as_json(run.result)}
 
@@ -193,10 +227,12 @@ def _to_run(row: Any) -> Run:
     for place in (18, 19, 20, 25):
         values[place] = as_time(row[place])
     values[28] = as_member(Priority, row[28])
-    return Run(*values)
+    # The last column is only for `changed_since`.
+    return Run(*values[:-1])
 
 
 def _call_row(call: FlowCall) -> dict[str, Any]:
+    call = _make_storable(call)
     return call._asdict() | {
         "started_at": iso(call.started_at),
         "value": as_json(call.value),
@@ -217,6 +253,7 @@ def _to_call(row: Any) -> FlowCall:
 
 
 def _turn_row(turn: Turn) -> dict[str, Any]:
+    turn = _make_storable(turn)
     return turn._asdict() | {
         "started_at": iso(turn.started_at),
         "person": turn.by,

@@ -2,11 +2,13 @@
 INSERT INTO runs (
     flow, source, source_digest, prompt, project, started_by, created_at, folder, root, branch, base,
     state, reason, error, result, agent, stopped_at, ready_at, waiting_since, ended_at, parent,
-    parent_path, claim, owner, lease_until, crash_count, task, priority
+    parent_path, claim, owner, lease_until, crash_count, task, priority, project_key, host,
+    changed_at
 ) VALUES (
     :flow, :source, :source_digest, :prompt, :project, :started_by, :created_at, :folder, :root,
     :branch, :base, :state, :reason, :error, :result, :agent, :stopped_at, :ready_at, :waiting_since,
-    :ended_at, :parent, :parent_path, :claim, :owner, :lease_until, :crash_count, :task, :priority
+    :ended_at, :parent, :parent_path, :claim, :owner, :lease_until, :crash_count, :task, :priority,
+    :project_key, :host, :changed_at
 ) RETURNING id;
 
 -- name: change_run
@@ -16,7 +18,7 @@ UPDATE runs SET
     base = :base, state = :state, reason = :reason, error = :error, result = :result,
     agent = :agent, stopped_at = :stopped_at, ready_at = :ready_at, waiting_since = :waiting_since,
     ended_at = :ended_at, claim = :claim, owner = :owner, lease_until = :lease_until,
-    crash_count = :crash_count
+    crash_count = :crash_count, host = :host
 WHERE id = :id AND claim = :expected_claim AND state = :expected_state;
 
 -- name: extend_lease
@@ -40,12 +42,15 @@ SELECT * FROM runs WHERE state IN ('ready', 'running', 'waiting_human') ORDER BY
 
 -- name: ready_runs
 -- Runs without a time come first. A run may also wait for people and for a time at once.
-SELECT id, ready_at, priority FROM runs WHERE state = 'ready' AND ready_at IS NULL AND owner = ''
+SELECT id, ready_at, priority FROM runs
+WHERE state = 'ready' AND ready_at IS NULL AND owner = '' AND host IN ('', ?3)
 UNION ALL
-SELECT id, ready_at, priority FROM runs WHERE state = 'ready' AND ready_at <= ?1 AND owner = ''
+SELECT id, ready_at, priority FROM runs
+WHERE state = 'ready' AND ready_at <= ?1 AND owner = '' AND host IN ('', ?3)
 UNION ALL
 SELECT id, ready_at, priority FROM runs
 WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1 AND owner = ''
+    AND host IN ('', ?3)
 ORDER BY ready_at NULLS FIRST, priority, id LIMIT ?2;
 
 -- name: kept_runs
@@ -60,14 +65,36 @@ WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1 AND ow
 -- name: next_ready_at
 SELECT min(at) FROM (
     SELECT min(ready_at) AS at FROM runs
-    WHERE state = 'ready' AND ready_at IS NOT NULL AND owner = ''
+    WHERE state = 'ready' AND ready_at IS NOT NULL AND owner = '' AND host IN ('', ?1)
     UNION ALL
     SELECT min(ready_at) FROM runs
-    WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND owner = ''
+    WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND owner = '' AND host IN ('', ?1)
 ) AS found;
 
--- name: running_runs
-SELECT * FROM runs WHERE state = 'running' ORDER BY id;
+-- name: late_runs
+-- A run without a lease is kept by its process; only that process is proof.
+SELECT * FROM runs WHERE state = 'running' AND lease_until IS NULL
+UNION ALL
+SELECT * FROM runs WHERE state = 'running' AND lease_until <= ?;
+
+-- name: run_owners
+-- From each owner to the next one along the index, not over every run.
+WITH RECURSIVE found (owner) AS (
+    SELECT min(owner) FROM runs WHERE state = 'running'
+    UNION ALL
+    SELECT (SELECT min(owner) FROM runs WHERE state = 'running' AND owner > found.owner)
+    FROM found WHERE found.owner IS NOT NULL
+)
+SELECT owner FROM found WHERE owner IS NOT NULL;
+
+-- name: runs_of_owner
+SELECT * FROM runs WHERE state = 'running' AND owner = ?;
+
+-- name: touch_run
+UPDATE runs SET changed_at = :at WHERE id = :id;
+
+-- name: changed_runs
+SELECT id, changed_at, state, claim FROM runs WHERE changed_at <> '' AND changed_at >= ?;
 
 -- name: runs_of_task
 SELECT * FROM runs WHERE task = ? AND task <> '' ORDER BY id;

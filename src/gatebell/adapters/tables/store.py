@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gatebell.adapters.tables.audit import StoredAudit
     from gatebell.adapters.tables.databases import Connection
     from gatebell.adapters.tables.logins import StoredLogins
+    from gatebell.adapters.tables.members import StoredMembers
     from gatebell.adapters.tables.notes import StoredNotes
     from gatebell.adapters.tables.outbox import StoredOutbox
     from gatebell.adapters.tables.people import StoredPeople
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Notice
     from gatebell.domain.audit.events import Event
     from gatebell.ports.clock import Clock
+    from gatebell.ports.machine import Machine
 
 
 class TableStore:
@@ -94,6 +96,12 @@ class TableStore:
 
         return StoredTasks(self)
 
+    @cached_property
+    def members(self) -> StoredMembers:
+        from gatebell.adapters.tables.members import StoredMembers
+
+        return StoredMembers(self)
+
     @property
     def throwaway(self) -> bool:
         return bool(self._db.rows("get_trait", ("throwaway",)))
@@ -108,6 +116,10 @@ class TableStore:
 
     def monotonic(self) -> float:
         return self._clock.monotonic()
+
+    @property
+    def machine(self) -> Machine:
+        raise NotImplementedError
 
     def transaction(self) -> AbstractContextManager[str]:
         """Return a transaction that rings the bell after its commit; its value is its time."""

@@ -62,12 +62,20 @@ class StoredTasks:
     def count(self) -> int:
         return int(self._db.rows("count_tasks")[0][0])
 
-    def page(self, project: str, which: str, limit: int) -> list[Task]:
-        return self._tasks(f"{which}_tasks", project, limit)
+    def page(self, project: str, which: str, limit: int, key: str = "") -> list[Task]:
+        pages = [
+            self._tasks(f"{which}_tasks", folder, limit) for folder in self._folders(project, key)
+        ]
+        return _join_pages(pages, limit)
 
-    def next(self, project: str) -> Task | None:
-        found = self._tasks("next_task", project)
-        return found[0] if found else None
+    def next(self, project: str, key: str = "") -> Task | None:
+        firsts = [self._tasks("next_task", folder) for folder in self._folders(project, key)]
+        return min((task for found in firsts for task in found), key=_by_priority, default=None)
+
+    def _folders(self, project: str, key: str) -> list[str]:
+        """Return the folders of a project, on this and other hosts."""
+        found = self._db.rows("folders_of_key", (key,)) if key else []
+        return list(dict.fromkeys([project, *(folder for (folder,) in found)]))
 
     def list_claimed(self) -> list[Task]:
         return self._tasks("claimed_tasks")
@@ -75,13 +83,26 @@ class StoredTasks:
     def beneath(self, task_id: str) -> list[Task]:
         return self._tasks("tasks_beneath", task_id)
 
-    def level(self, project: str, parent: str, limit: int, *, closed: bool) -> list[Task]:
-        return self._tasks("level_of_tasks", project, parent, limit, closed)
+    def level(
+        self, project: str, parent: str, limit: int, *, closed: bool, key: str = ""
+    ) -> list[Task]:
+        pages = [
+            self._tasks("level_of_tasks", folder, parent, limit, closed)
+            for folder in self._folders(project, key)
+        ]
+        return _join_pages(pages, limit, closed_last=True)
 
-    def how_many(self, project: str, parent: str | None = None, *, closed: bool) -> int:
+    def how_many(
+        self, project: str, parent: str | None = None, *, closed: bool, key: str = ""
+    ) -> int:
+        return sum(
+            self._count(folder, parent, closed=closed) for folder in self._folders(project, key)
+        )
+
+    def _count(self, folder: str, parent: str | None, *, closed: bool) -> int:
         if parent is None:
-            return int(self._db.rows("count_of_project", (project, closed))[0][0])
-        return int(self._db.rows("count_of_level", (project, parent, closed))[0][0])
+            return int(self._db.rows("count_of_project", (folder, closed))[0][0])
+        return int(self._db.rows("count_of_level", (folder, parent, closed))[0][0])
 
     def needing(self, task_id: str) -> list[Task]:
         return self._tasks("needing", task_id)
@@ -166,6 +187,21 @@ class StoredTasks:
 
     def _tasks(self, query: str, *parameters: Any) -> list[Task]:
         return [_to_task(row) for row in self._db.rows(query, parameters)]
+
+
+def _join_pages(pages: list[list[Task]], limit: int, *, closed_last: bool = False) -> list[Task]:
+    """Return the beginning of several lists in the order of one; mostly there is only one."""
+    if len(pages) == 1:
+        return pages[0]
+    found = sorted((task for page in pages for task in page), key=_by_priority)
+    found.sort(key=lambda task: task.answered_at is None)
+    if closed_last:
+        found.sort(key=lambda task: task.state == TaskState.CLOSED)
+    return found[:limit]
+
+
+def _by_priority(task: Task) -> tuple[int, datetime, str]:
+    return task.priority, task.created_at, task.id
 
 
 def _to_row(task: Task) -> dict[str, Any]:

@@ -3,12 +3,12 @@ INSERT INTO tasks (
     id, title, project, created_at, updated_at, created_by, description, role, priority, size,
     type, parent, needs, test_command, test_from, state, status, summary, details, confidence,
     run, goes_on_from, claimed_by, answered_at, branch, closed_at, answer_within_seconds,
-    on_timeout, unmet, version, more
+    on_timeout, unmet, version, more, project_key
 ) VALUES (
     :id, :title, :project, :created_at, :updated_at, :created_by, :description, :role, :priority,
     :size, :type, :parent, :needs, :test_command, :test_from, :state, :status, :summary, :details,
     :confidence, :run, :goes_on_from, :claimed_by, :answered_at, :branch, :closed_at,
-    :answer_within_seconds, :on_timeout, :unmet, :version, :more
+    :answer_within_seconds, :on_timeout, :unmet, :version, :more, :project_key
 );
 
 -- name: change_task
@@ -22,7 +22,7 @@ UPDATE tasks SET
     details = :details, confidence = :confidence, run = :run, goes_on_from = :goes_on_from,
     claimed_by = :claimed_by, answered_at = :answered_at, branch = :branch,
     closed_at = :closed_at, answer_within_seconds = :answer_within_seconds,
-    on_timeout = :on_timeout, version = :version, more = :more
+    on_timeout = :on_timeout, version = :version, more = :more, project_key = :project_key
 WHERE id = :id AND version = :expected_version;
 
 -- name: get_task
@@ -94,5 +94,16 @@ WITH RECURSIVE found (project) AS (
     UNION ALL
     SELECT (SELECT min(project) FROM tasks WHERE project > found.project) FROM found
     WHERE found.project IS NOT NULL
+)
+SELECT project FROM found WHERE project IS NOT NULL;
+
+-- name: folders_of_key
+WITH RECURSIVE found (project) AS (
+    SELECT min(project) FROM tasks WHERE project_key = ?1 AND project_key <> ''
+    UNION ALL
+    SELECT (
+        SELECT min(project) FROM tasks
+        WHERE project_key = ?1 AND project_key <> '' AND project > found.project
+    ) FROM found WHERE found.project IS NOT NULL
 )
 SELECT project FROM found WHERE project IS NOT NULL;

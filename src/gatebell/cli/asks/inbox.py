@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.app.environment import project
+from gatebell.app.environment import project, project_key
 from gatebell.cli.asks.values import parse_count
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import add_colour, inbox_lines, print_json, short
@@ -48,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
         caller(store, args)
     sweep(store)
     where = None if args.project is None else _find_project(store, args.project)
-    asks = store.asks.pending(args.limit + 1, where)
+    key = project_key(where) if where else ""
+    asks = store.asks.pending(args.limit + 1, where, key)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
         print_json([make_ask_document(store, ask) for ask in asks])
@@ -104,7 +105,10 @@ def _answer_all(store: Store, project: str | None, args: argparse.Namespace) -> 
     who = caller(store, args)
     seen: set[str] = set()
     try:
-        while left := [a for a in store.asks.pending(args.limit, project) if a.id not in seen]:
+        key = project_key(project) if project else ""
+        while left := [
+            ask for ask in store.asks.pending(args.limit, project, key) if ask.id not in seen
+        ]:
             seen.add(left[0].id)
             print(f"\n{add_colour(f'{len(seen)} of {len(seen) + len(left) - 1}', 'dim')}")
             prompt_for(store, who, left[0])

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     must_be_known_beyond(store, who, "answers here")
     screen = Screen(as_json=args.json)
     interrupts = Interrupts()
-    path = settings.store_path(os.environ)
+    path = settings.local_path(os.environ)
     listener = Listener(
         wiring.open_store(),
         _list_projects(args.all_projects),

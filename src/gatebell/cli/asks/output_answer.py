@@ -77,7 +77,7 @@ def build_handing(args: argparse.Namespace, token: str, secret: bool) -> Handing
 
 
 def _build_token_path(ask_id: str) -> str:
-    return f"{settings.store_path(os.environ)}-{ask_id}.token"
+    return f"{settings.local_path(os.environ)}-{ask_id}.token"
 
 
 def _wait_again(ask_id: str, handing: Handing) -> str:

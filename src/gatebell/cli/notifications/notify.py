@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import locks, settings, wiring
 from gatebell.cli.screen import print_json, short
 from gatebell.domain.asks.asks import iso
-from gatebell.domain.enums import Priority
+from gatebell.domain.enums import MemberKind, Priority
 from gatebell.errors import NotFoundError, UsageError
 from gatebell.services.notifications import send_notices
 
@@ -144,7 +144,7 @@ def _send_test(store: Store, word: str, as_json: bool) -> int:
 def _send(store: Store, again: bool, as_json: bool) -> int:
     retried = store.outbox.try_again() if again else 0
     post = wiring.post(store)
-    worked = _send_due(store, post, locks.lock_path(settings.store_path(os.environ)))
+    worked = _send_due(store, post, locks.lock_path(settings.local_path(os.environ)))
     if as_json:
         print_json({"worked": worked, "retried": retried})
     elif worked:
@@ -156,14 +156,19 @@ def _send(store: Store, again: bool, as_json: bool) -> int:
 
 def _send_due(store: Store, post: Post, lock: str) -> bool:
     """Send all due messages; return False if another process sends them."""
+    # Imported here: most of these commands send nothing.
+    from gatebell.services.members import Membership
+
     worked = False
     while True:
         held = locks.hold(lock)
         if held is None:
             return worked
+        membership = Membership(store, MemberKind.SENDER)
         try:
             send_notices.Sender(store, post, wiring.post_source(store, post.url)).drain()
         finally:
+            membership.end()
             locks.release(held)
         worked = True
         # A process with a new message may have seen the lock and left it to this process.

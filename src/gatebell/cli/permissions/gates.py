@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.app.environment import project
+from gatebell.app.environment import project, project_key
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import print_json, short
 from gatebell.domain.enums import RuleKind
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     if args.project is not None and not os.path.isdir(args.project):
         raise UsageError(f"{args.project} is not a folder; name one that exists")
     where = "" if args.project is None else project(os.path.abspath(args.project))
-    rule = manage_rules.add(store, who, _KINDS[args.verb], where, args.what)
+    rule = manage_rules.add(store, who, _KINDS[args.verb], where, args.what, project_key(where))
     print(f"Recorded as {rule.id}. Run gate install again to update the hosts.")
     return 0
 

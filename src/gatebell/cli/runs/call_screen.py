@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from gatebell.app import locks
 from gatebell.cli.runs.run_lines import (
     build_document,
     call_lines,
@@ -21,6 +20,7 @@ from gatebell.domain.runs import journals
 from gatebell.domain.text.display import SHOWN_CHARACTERS, frame, inert_line
 from gatebell.domain.text.redaction import hide_secrets
 from gatebell.errors import NotFoundError
+from gatebell.services import members
 
 if TYPE_CHECKING:
     import argparse
@@ -38,7 +38,7 @@ def show_calls(store: Store, args: argparse.Namespace) -> int:
     if args.json:
         print_json(build_document(store, run) | {"calls": [call_document(call) for call in calls]})
         return 0
-    lines = status_lines(store, run, store.now(), locks.has_worker(store.path))
+    lines = status_lines(store, run, store.now(), members.has_worker(store, run))
     listed = ["", "Calls", *call_lines(store, calls)] if calls else []
     print("\n".join([*lines, *([where_line(run)] if run.folder else []), *listed]))
     if calls:

@@ -34,7 +34,9 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     workspace = runtime.workspace(store)
     ended = [one for one in store.runs.newest(_MAX_RUNS) if one.has_ended and one.branch]
-    found = [one for one in reversed(ended) if os.path.isdir(one.root)]
+    # The same path on another host is another folder.
+    here = [one for one in reversed(ended) if one.host in ("", store.machine.host)]
+    found = [one for one in here if os.path.isdir(one.root)]
     folders = _list_settled_folders(store)
     if not found and not folders:
         print("Nothing to clean: no ended run has its own folder.")
@@ -58,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _list_settled_folders(store: Store) -> list[str]:
     """Return the folders of settled session asks."""
-    around = wiring.session_folder(store.path, "")
+    around = wiring.session_folder(store.local_path, "")
     names = sorted(os.listdir(around)) if os.path.isdir(around) else []
     asks = [ask for name in names if (ask := store.asks.get(name))]
-    return [wiring.session_folder(store.path, ask.id) for ask in asks if not ask.pending]
+    return [wiring.session_folder(store.local_path, ask.id) for ask in asks if not ask.pending]

@@ -42,7 +42,17 @@ def run(args: argparse.Namespace) -> int:
     who = caller(store, args)
     found = manage_runs.get(store, args.id)
     must_be_ended(found)
-    if found.branch and (kept := runtime.workspace(store).remove(place_of(found), found.id)):
+    is_here = found.host in ("", store.machine.host)
+    if not is_here and not args.force:
+        raise RefusedError(
+            f"the folder of run {found.id} is on host {found.host}: run gate delete {found.id} there. "
+            f"To delete only its record: gate delete {found.id} --force"
+        )
+    if (
+        is_here
+        and found.branch
+        and (kept := runtime.workspace(store).remove(place_of(found), found.id))
+    ):
         if not args.force:
             raise RefusedError(
                 f"run {found.id} was not deleted, because work would be lost: {kept} "

@@ -12,7 +12,7 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from gatebell.app import project_files, runtime, wiring
+from gatebell.app import environment, project_files, runtime, wiring
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs import run_foreground, run_lines
 from gatebell.cli.runs.flow_output import set_aside
@@ -57,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
         flow, source, digest, prompt, project,
         in_place=args.in_place, with_changes=args.with_changes, begin=not args.no_exec,
         seen=project_files.read_digests(project, source) if args.in_place else None,
+        project_key=environment.project_key(project),
     )  # fmt: skip
     keeper = None if args.detach else Keeper(store)
     made, place = manage_runs.start(store, runtime.workspace(store), request, who, keeper)

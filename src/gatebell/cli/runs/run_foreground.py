@@ -8,13 +8,14 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gatebell.app import locks, runtime
+from gatebell.app import runtime
 from gatebell.cli.runs import run_lines
 from gatebell.cli.runs.flow_output import show_run
 from gatebell.cli.runs.run_view import show_line, show_nothing
 from gatebell.cli.screen import can_prompt, print_json
 from gatebell.domain.enums import RunState
 from gatebell.errors import GateError
+from gatebell.services import members
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.terminal.runs import describe_idle_run, describe_other_driver, pending_asks
 
@@ -52,7 +53,7 @@ def _leave(store: Store, run: Run, as_json: bool) -> int:
         print(f"Run {run.id} waits for a person: gate status {run.id}")
     elif words := describe_other_driver(store, run):
         print(f"{words[0].upper()}{words[1:]}: gate watch {run.id}")
-    elif run.state == RunState.RUNNING or locks.has_worker(store.path):
+    elif run.state == RunState.RUNNING or members.has_worker(store, run):
         print(f"Run {run.id} goes on in the background: gate watch {run.id}")
     else:
         print(f"Run {run.id} is ready.")
@@ -174,6 +175,6 @@ def describe_interrupt(store: Store, number: int) -> str:
     if words := describe_other_driver(store, run):
         return f"Run {number} stays waiting: {words}"
     waits = f"Run {number} stays waiting. Once it is answered"
-    if locks.has_worker(store.path):
+    if members.has_worker(store, run):
         return f"{waits} it goes on in the background: gate watch {number}"
     return f"{waits} it goes on with: gate resume {number} (or gate up)"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.app import locks, wiring
+from gatebell.app import wiring
 from gatebell.cli.runs import run_lines
 from gatebell.cli.screen import print_json
+from gatebell.services import members
 from gatebell.services.asks.apply_deadlines import sweep
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(run_lines.build_document(store, found))
         return 0
     now, calls = store.now(), store.runs.calls(found.id)
-    is_worked_at = locks.has_worker(store.path)
+    is_worked_at = members.has_worker(store, found)
     lines = run_lines.status_lines(store, found, now, is_worked_at)
     if calls:
         lines += ["", "Calls", *run_lines.call_lines(store, calls, _MAX_CALLS)]

@@ -8,11 +8,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import locks, wiring
+from gatebell.app import wiring
 from gatebell.cli.runs import run_foreground, run_lines
 from gatebell.cli.runs.run_view import LiveView, show_json, show_line
 from gatebell.domain.enums import RunState
 from gatebell.domain.runs.identities import parse_identity
+from gatebell.services import members
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.runs.claims import is_due, is_kept
 from gatebell.terminal.runs import describe_idle_run, pending_asks
@@ -71,7 +72,7 @@ def _follow(store: Store, number: int, view: LiveView) -> None:
 
 def _is_left(store: Store, run: Run) -> bool:
     """Return whether a run is ready and no process will drive it."""
-    if locks.has_worker(store.path):
+    if members.has_worker(store, run):
         return False
     is_running = run.state == RunState.RUNNING
     gone = is_running and not store.machine.lives(parse_identity(run.owner))

@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    ended = daemon.end(settings.store_path(os.environ))
+    ended = daemon.end(settings.local_path(os.environ))
     if ended is None:
         raise NotFoundError(
             "gate up is not running for this store; gate config store shows its path"

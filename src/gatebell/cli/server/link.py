@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    up = daemon.find(settings.store_path(os.environ))
+    up = daemon.find(settings.local_path(os.environ))
     if up is None:
         raise NotFoundError("gate up is not running for this store; start it: gate up --detach")
     link = manage_logins.link_to(store, up.url, caller(store, args), personal=up.personal)

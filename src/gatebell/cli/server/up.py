@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import daemon, runtime, settings, wiring
 from gatebell.cli.server.leave import leave
+from gatebell.domain.enums import MemberKind
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 from gatebell.file_protocol.answers import HappeningKind
@@ -70,7 +71,7 @@ def parse_port(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     _check_web_packages()
-    store, path = wiring.open_store(), settings.store_path(os.environ)
+    store, path = wiring.open_store(), settings.local_path(os.environ)
     manage_logins.must_be_let_in(store, wiring.caller(store, "cli"))
     daemon.refuse_second(path)
     site = _choose_site(store, args)
@@ -80,9 +81,11 @@ def run(args: argparse.Namespace) -> int:
         print(f"It runs in the background (process {up.pid}). To stop it: gate down")
         return 0
     # Imported here: --help must not load a web server.
+    from gatebell.services.members import Membership
     from gatebell.web.server import serve
 
     lock = daemon.register(path, site.url, personal=site.personal)
+    membership = Membership(store, MemberKind.SERVER, site.url)
     try:
         post, source = wiring.post(store), wiring.post_source(store, site.url)
         sender = Sender(store, post._replace(url=post.url or site.url), source)
@@ -95,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
             end_listening()
             left = worker.end() if worker else []
     finally:
+        membership.end()
         os.close(lock)
     return leave(code, left)
 

@@ -151,7 +151,7 @@ def _build_opening(store: Store, host: Host, ask_visit: AskVisit) -> Opening:
 
 def _write_session_files(store: Store, ask_visit: AskVisit) -> str:
     ask = ask_visit.ask
-    folder = wiring.session_folder(store.path, ask.id)
+    folder = wiring.session_folder(store.local_path, ask.id)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     for place in (os.path.dirname(folder), folder):
         # We write there, and the agent may read there without asking.

@@ -69,6 +69,7 @@ def _run_checks() -> Iterator[Finding]:
         up = daemon.find(path)
         where = f"gate up runs at {up.url} (process {up.pid})" if up else "gate up does not run"
         yield Finding(True, where)
+        yield from _check_other_hosts(store)
         yield from _check_routes(store)
     except GateError as error:
         yield Finding(False, str(error))
@@ -80,6 +81,24 @@ def _run_checks() -> Iterator[Finding]:
     yield _check_dialogs()
     yield _check_agents()
     yield from _check_hosts()
+
+
+def _check_other_hosts(store: Store) -> Iterator[Finding]:
+    """Tell which processes of other hosts serve the store."""
+    from gatebell.domain.runs.identities import parse_identity
+    from gatebell.domain.text.display import age
+    from gatebell.services.members import list_living
+
+    for member in list_living(store):
+        process = parse_identity(member.process)
+        if store.machine.is_of_other_host(process):
+            ago = age((store.now() - member.beat_at).total_seconds())
+            where = f" at {member.url}" if member.url else ""
+            yield Finding(
+                True,
+                f"a {member.kind} runs on host {process.host}{where} (process {process.pid}), "
+                f"last seen {ago} ago",
+            )
 
 
 def _check_old_folders() -> Iterator[Finding]:

@@ -164,7 +164,8 @@ def set_gates(args: argparse.Namespace, place: Place, gates: Sequence[str]) -> N
     from gatebell.services.permissions import manage_rules
 
     store = wiring.open_store()
-    manage_rules.set_gates(store, caller(store, args), place.project, gates)
+    key = environment.project_key(place.project)
+    manage_rules.set_gates(store, caller(store, args), place.project, gates, key)
     store.close()
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.app import locks, project_files, wiring
+from gatebell.app import project_files, wiring
+from gatebell.app.environment import project_key
 from gatebell.cli.asks.values import build_other, parse_answer, warn_of_secret
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
@@ -29,6 +30,7 @@ from gatebell.errors import (
     RefusedError,
     UsageError,
 )
+from gatebell.services import members
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.answer_ask import answer, draft, save_draft
 from gatebell.services.asks.apply_deadlines import fall_due, sweep
@@ -216,7 +218,7 @@ def _record(store: Store, who: Caller, waiting: Waiting, given: Given, *, as_jso
         _report_recorded(store, after)
         return 0
     task = backlog.get(store, waiting.task.id) if waiting.task else None
-    worker = locks.has_worker(store.path)
+    worker = members.has_worker(store)
     document = {"ask": ask_document(after), "task": task and task_document(task)}
     print_json(document | {"worker": worker})
     return 0
@@ -234,7 +236,7 @@ def _report_recorded(store: Store, ask: Ask) -> None:
         print(f"  Task has another question: gate respond {task.id}")
     elif not task.run:
         print("  The person or agent that claimed the task goes on with it")
-    elif locks.has_worker(store.path):
+    elif members.has_worker(store):
         print("  Task returned to 'open' state and will be picked up by worker")
     else:
         print("  Task returned to 'open' state; no worker is running. Start one: gate worker")
@@ -280,7 +282,7 @@ def _list_waiting(store: Store, project: str) -> list[Waiting]:
     sweep(store)
     return [
         Waiting(ask, task)
-        for task in store.tasks.page(project, "awaiting", _MAX)
+        for task in store.tasks.page(project, "awaiting", _MAX, project_key(project))
         for ask in pending_asks(store, task)
     ]
 

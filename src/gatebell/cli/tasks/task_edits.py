@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gatebell.app import wiring
+from gatebell.app import environment, wiring
 from gatebell.cli.identity import caller, read_text
 from gatebell.cli.tasks.tasks_screen import find_project, tell
 from gatebell.domain.asks.deadlines import parse_duration
@@ -44,7 +44,7 @@ def create_(args: argparse.Namespace) -> int:
     if args.title is None:
         task = _create_in_editor(store, project, who, fields)
     else:
-        task = backlog.create(store, project, who, fields)
+        task = backlog.create(store, project, who, fields, environment.project_key(project))
     tell(task, "Created", as_json=args.json)
     return 0
 
@@ -62,9 +62,8 @@ def _create_in_editor(store: Store, project: str, who: Caller, fields: dict[str,
         raise UsageError("the text is empty, so no task was created")
     try:
         _must_have_ended_well(code)
-        return backlog.create(
-            store, project, who, {**fields, "title": title, "description": description}
-        )
+        fields = {**fields, "title": title, "description": description}
+        return backlog.create(store, project, who, fields, environment.project_key(project))
     except GateError as error:
         raise _keep_text(store, "new-task", text, error) from None
 
@@ -156,7 +155,7 @@ def _keep_text(store: Store, name: str, text: str, error: GateError) -> GateErro
     """Keep the person's text in a file (law 6); return the error with its path."""
     import tempfile
 
-    folder = os.path.dirname(os.path.abspath(store.path))
+    folder = os.path.dirname(os.path.abspath(store.local_path))
     descriptor, path = tempfile.mkstemp(prefix=f"{name}-", suffix=".md", dir=folder)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import wiring
+from gatebell.app.environment import project_key
 from gatebell.cli.identity import caller, read_text
 from gatebell.cli.screen import print_json
 from gatebell.cli.tasks.tasks_screen import find_project
@@ -34,7 +35,9 @@ def import_(args: argparse.Namespace) -> int:
     text, project = read_text(args.file), find_project(store, args.project)
     try:
         lines = backlog_jsonl.read(text)
-        done = import_tasks.bring_in(store, project, who, lines, dry=args.dry_run)
+        done = import_tasks.bring_in(
+            store, project, who, lines, dry=args.dry_run, key=project_key(project)
+        )
     except UsageError as error:
         raise UsageError(f"{args.file}, {error}; nothing was imported") from None
     if args.json:
@@ -52,7 +55,7 @@ def import_(args: argparse.Namespace) -> int:
 def export_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     project = find_project(store, args.project, may_be_gone=True)
-    found = store.tasks.page(project, "all", _ALL)
+    found = store.tasks.page(project, "all", _ALL, project_key(project))
     ordered = sorted(found, key=lambda task: (task.created_at, task.id))
     text = "".join(
         f"{backlog_jsonl.written(task, _describe_agent_session(store, task))}\n" for task in ordered

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
+from gatebell.app.environment import project_key
 from gatebell.cli.screen import add_colour, columns, print_json
 from gatebell.cli.tasks import tasks_screen
 from gatebell.domain.enums import TaskState
@@ -48,7 +49,11 @@ def list_(args: argparse.Namespace) -> int:
         if args.everywhere
         else [tasks_screen.find_project(store, args.project, may_be_gone=True)]
     )
-    pages = {one: store.tasks.page(one, args.which, args.limit + 1) for one in projects}
+    # With --everywhere each folder has its own list.
+    keys = {one: "" if args.everywhere else project_key(one) for one in projects}
+    pages = {
+        one: store.tasks.page(one, args.which, args.limit + 1, key) for one, key in keys.items()
+    }
     shown = {one: tasks[: args.limit] for one, tasks in pages.items() if tasks}
     if args.json:
         print_json([recount(store, task) for tasks in shown.values() for task in tasks])
@@ -116,7 +121,7 @@ def tree_(args: argparse.Namespace) -> int:
     sweep(store)
     root = backlog.look_up(store, args.id) if args.id else None
     project = root.project if root else tasks_screen.find_project(store, args.project)
-    tasks = store.tasks.page(project, "all", _ALL)
+    tasks = store.tasks.page(project, "all", _ALL, project_key(project))
     found = task_tree.branches(tasks, root.id if root else "", closed=args.all)
     if args.json:
         print_json([recount(store, one.task) | {"depth": one.depth} for one in found])
@@ -133,9 +138,10 @@ def next_(args: argparse.Namespace) -> int:
     project = tasks_screen.find_project(store, args.project)
     sweep(store)
     # In the order of a worker: answered tasks come before new ones.
-    task = next(iter(store.tasks.page(project, "ready", 1)), None)
+    key = project_key(project)
+    task = next(iter(store.tasks.page(project, "ready", 1, key)), None)
     if task is None:
-        if not store.tasks.page(project, "unfinished", 1):
+        if not store.tasks.page(project, "unfinished", 1, key):
             raise NotFoundError(f"no task is open in {project}; create one: gate task create TITLE")
         raise NotFoundError(f"no task in {project} is ready; to see why: gate task list")
     if args.json:

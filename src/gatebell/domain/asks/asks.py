@@ -54,6 +54,8 @@ class Origin(NamedTuple):
     """The run that becomes ready when the ask settles."""
     task: str = ""
     """The task that its run works on. Only people answer the asks of a task."""
+    project_key: str = ""
+    """The project on every host; empty in asks of older versions."""
 
 
 class Ask(NamedTuple):
@@ -154,8 +156,9 @@ def record_digest(ask: Ask) -> str:
     fixed = [ask.priority, ask.confidence, ask.activity, ask.token_digest, clock.hard]
     timing = [iso(ask.opened_at), clock.remind_every_seconds, clock.escalations]
     call = ask.question.call
-    # Without a task the digest is that of older versions, which had no tasks.
-    origin = list(ask.origin) if ask.origin.task else list(ask.origin[:-1])
+    # Without a task or a key the digest is that of older versions, which had none.
+    *origin, task, key = ask.origin
+    origin += [task, key] if key else [task] if task else []
     return digest([origin, fixed, timing, *([call.remark] if call else [])])
 
 

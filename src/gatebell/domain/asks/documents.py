@@ -45,6 +45,7 @@ def ask_document(ask: Ask) -> dict[str, Any]:
         "started_by": origin.started_by,
         "owner": origin.owner,
         "task": origin.task,
+        "project_key": origin.project_key,
         "opened_at": iso(ask.opened_at),
         "expires_at": iso(clock.expires_at),
         "deadline": None if clock.expires_at is None else "hard" if clock.hard else "soft",

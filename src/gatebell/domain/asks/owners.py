@@ -8,6 +8,11 @@ def owner_of(run_id: int, path: str) -> str:
     return f"run:{run_id}/{path}"
 
 
+def name_of_run(run_id: int) -> str:
+    """Return the name of a run in owners of asks and subjects of events."""
+    return f"run:{run_id}"
+
+
 def run_of(owner: str) -> int | None:
     """Return the run that an owner names; None if it is not a run."""
     number = owner.removeprefix("run:").partition("/")[0]

@@ -87,6 +87,8 @@ class Rule(NamedTuple):
     uses_left: int | None = None
     ask_id: str = ""
     """The ask whose answer made it."""
+    project_key: str = ""
+    """The project on every host; empty in rules of older versions."""
 
     def __str__(self) -> str:
         return self.pattern
@@ -240,15 +242,30 @@ def _precedes_program(word: str) -> bool:
 
 
 def in_scope(rule: Rule, origin: Origin, call: Call) -> bool:
-    """Return whether a rule applies to this asker. Gates and denials include subfolders."""
-    inside = rule.kind != RuleKind.GRANT and f"{origin.cwd}/".startswith(f"{rule.project}/")
+    """Return whether a rule applies to this asker.
+
+    Gates and denials include subfolders, and other clones of the project. A grant holds only in its
+    folder, and only while the key is the same: an agent can write the files that give the key.
+    """
+    if rule.kind == RuleKind.GRANT:
+        inside = rule.project == origin.project and _is_same_key(rule, origin)
+    else:
+        inside = f"{origin.cwd}/".startswith(f"{rule.project}/") or (
+            rule.project == origin.project
+            or (bool(rule.project_key) and rule.project_key == origin.project_key)
+        )
     pairs = (
-        (rule.project, rule.project if inside else origin.project),
+        (rule.project, rule.project if inside else ""),
         (rule.session, origin.session),
         (rule.owner, origin.owner),
         (rule.branch, call.branch),
     )
     return all(not wanted or wanted == here for wanted, here in pairs)
+
+
+def _is_same_key(rule: Rule, origin: Origin) -> bool:
+    # Older versions stored no keys.
+    return "" in (rule.project_key, origin.project_key) or rule.project_key == origin.project_key
 
 
 def build_grant(ask: Ask, call: Call, scope: Scope, by: str, now: datetime) -> Rule:
@@ -260,6 +277,7 @@ def build_grant(ask: Ask, call: Call, scope: Scope, by: str, now: datetime) -> R
     pattern = check_pattern(scope.pattern) if scope.pattern else call.pattern
     identity = "" if scope.pattern else call.identity
     rule = Rule("", RuleKind.GRANT, pattern, by, now, identity, ask.origin.project, ask_id=ask.id)
+    rule = rule._replace(project_key=ask.origin.project_key)
     if not covers(rule, call):
         raise UsageError(
             f"{pattern} does not cover the call of {ask.id}: {call.pattern}. A grant names "

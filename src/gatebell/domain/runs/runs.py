@@ -72,6 +72,10 @@ class Run(NamedTuple):
     """The task that it works on."""
     priority: Priority = Priority.NORMAL
     """Of several ready runs, the smallest number goes first."""
+    project_key: str = ""
+    """The project on every host; empty in runs of older versions."""
+    host: str = ""
+    """The host that has its folder, and drives it; empty in runs of older versions."""
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.enums import AskKind, VisitEnd
 from gatebell.domain.records import NamedTuple
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.text.display import age, inert_line
 from gatebell.errors import UsageError
 
@@ -170,29 +171,30 @@ def failures(visits: Sequence[Visit]) -> int:
 
 
 def describe_holder(
-    holder: Visit | Turn, ask_id: str, orphans: Sequence[str], now: datetime
+    holder: Visit | Turn, ask_id: str, orphans: Sequence[str], now: datetime, host: str = ""
 ) -> str:
     """Return who has a session open, and what to do.
 
     `orphans` name the processes that still run in it although its `gate continue` has ended.
+    `host`: the name of the holder's host, if it is not this one.
     """
     since = f"{holder.started_at:%Y-%m-%d %H:%M:%S} UTC"
     ago = age((now - holder.started_at).total_seconds())
     if orphans:
         where = f"its gate continue has ended, but {_describe_living(orphans)}: end that"
     else:
-        where = f"in process {holder.process.split('/')[1]}: wait until they leave"
+        where = f"in {_describe_process(holder.process, host)}: wait until they leave"
     return (
         f"{inert_line(holder.by, 80)} has had this session open since {since} ({ago} ago), {where}, "
         f"or answer without it: gate answer {ask_id}"
     )
 
 
-def describe_working_agent(turn: Turn, ask_id: str) -> str:
+def describe_working_agent(turn: Turn, ask_id: str, host: str = "") -> str:
     """Return why a session cannot be opened while its agent works, and what to do."""
-    pid = turn.process.split("/")[1] if turn.process else "?"
+    where = _describe_process(turn.process, host)
     return (
-        f"{inert_line(turn.role, 80)} is at work in this session now (process {pid}): wait until it "
+        f"{inert_line(turn.role, 80)} is at work in this session now ({where}): wait until it "
         f"needs you, end it with gate stop {turn.run}, or answer without it: gate answer {ask_id}"
     )
 
@@ -201,6 +203,11 @@ def describe_left_behind(ask_id: str, orphans: Sequence[str]) -> str:
     """Return why the asker still waits although its visitor has left, and what to do."""
     living = _describe_living(orphans)
     return f"the visitor of {ask_id} has left, but {living}: end that, or wait for it"
+
+
+def _describe_process(process: str, host: str) -> str:
+    pid = parse_identity(process).pid if process else "?"
+    return f"process {pid}{f' on host {host}' if host else ''}"
 
 
 def _describe_living(orphans: Sequence[str]) -> str:

@@ -136,6 +136,8 @@ class Task(NamedTuple):
     version: int = 1
     more: Mapping[str, Any] = {}
     """Other fields of an imported backlog."""
+    project_key: str = ""
+    """The project on every host; empty in tasks of older versions."""
 
     @property
     def ready(self) -> bool:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 
-def set_gates(store: Store, caller: Caller, project: str, patterns: Sequence[str]) -> None:
-    """Replace the gates of a project, or of every project."""
+def set_gates(
+    store: Store, caller: Caller, project: str, patterns: Sequence[str], key: str = ""
+) -> None:
+    """Replace the gates of a project, or of every project; `key`: its key."""
     _only_people(store, caller)
     wanted = {check_pattern(storable(pattern)) for pattern in patterns}
     there = {
@@ -31,25 +33,28 @@ def set_gates(store: Store, caller: Caller, project: str, patterns: Sequence[str
     }
     for pattern in there.keys() - wanted:
         _end(store, caller, there[pattern])
-    _add(store, caller, RuleKind.ASK, project, sorted(wanted - there.keys()))
+    _add(store, caller, RuleKind.ASK, project, sorted(wanted - there.keys()), key)
 
 
-def add(store: Store, caller: Caller, kind: RuleKind, project: str, pattern: str) -> Rule:
-    """Add a gate or a denial. Agents may do this too."""
+def add(
+    store: Store, caller: Caller, kind: RuleKind, project: str, pattern: str, key: str = ""
+) -> Rule:
+    """Add a gate or a denial; `key`: of its project. Agents may do this too."""
     pattern = check_pattern(storable(pattern))
     there = [rule for rule in gates(store) if (rule.kind, rule.project) == (kind, project)]
     if pattern in {rule.pattern for rule in there}:
         raise UsageError(f"{pattern} is already a rule")
-    (made,) = _add(store, caller, kind, project, [pattern])
+    (made,) = _add(store, caller, kind, project, [pattern], key)
     return made
 
 
 def _add(
-    store: Store, caller: Caller, kind: RuleKind, project: str, patterns: Sequence[str]
+    store: Store, caller: Caller, kind: RuleKind, project: str, patterns: Sequence[str], key: str
 ) -> list[Rule]:
     now = store.now()
     made = [
-        Rule(_new_id(), kind, pattern, caller.actor, now, project=project) for pattern in patterns
+        Rule(_new_id(), kind, pattern, caller.actor, now, project=project, project_key=key)
+        for pattern in patterns
     ]
     if made:
         store.rules.add(made, [rules.build_made_event(rule, caller) for rule in made])

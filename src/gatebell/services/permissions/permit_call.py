@@ -355,6 +355,7 @@ def instead(store: Store, ask_id: str, held: Held, edited: Call) -> Permission:
     rule = Rule(
         make_id(6, os.urandom(16), "g-"), RuleKind.GRANT, edited.pattern, made_by, now, edited.identity,
         origin.project, origin.session, uses_left=1, ask_id=ask.id,
+        project_key=origin.project_key,
     )  # fmt: skip
     content = {"pattern": rule.pattern, "identity": rule.identity, "ask": ask.id, "via": "answer"}
     store.rules.add([rule], [Event(EventKind.GRANT_MADE, rule.id, made_by, content)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gatebell.domain.enums import RunState
 from gatebell.domain.runs import runs
@@ -48,21 +48,32 @@ def is_due(run: Run, now: datetime) -> bool:
 
 
 def _is_free(store: Store, run: Run, keeper: Keeper | None) -> bool:
+    if run.host not in ("", store.machine.host):
+        # Its folder is there.
+        return False
     if run.is_kept:
         return bool(keeper and keeper.has(run)) or not is_kept(store, run)
+    if run.state != RunState.RUNNING:
+        return True
+    owner = parse_identity(run.owner)
+    if store.machine.is_of_other_host(owner):
+        # A lease that ended proves nothing: that host may only be cut off (law 5). Its own
+        # workers take the run again, or a person stops it.
+        return False
     late = run.lease_until is None or run.lease_until <= store.now()
-    return (
-        run.state != RunState.RUNNING or late or not store.machine.lives(parse_identity(run.owner))
-    )
+    return late or not store.machine.lives(owner)
 
 
 def is_kept(store: Store, run: Run) -> bool:
     """Return whether a living process keeps a run for itself, so that no other may drive it."""
     if not run.is_kept:
         return False
+    owner = parse_identity(run.owner)
+    if store.machine.is_of_other_host(owner):
+        return True
     # A process that let go but could not write it has released its lock. For processes in other
     # containers, only the lock tells.
-    if store.machine.lives(parse_identity(run.owner)) and store.machine.is_run_kept(run):
+    if store.machine.lives(owner) and store.machine.is_run_kept(run):
         return True
     # Its keeper may have claimed it again since it was read.
     now = store.runs.get(run.id)
@@ -153,31 +164,55 @@ class Abandoned:
         """When the lease of a living owner was first seen expired."""
 
     def find(self) -> list[Run]:
-        found, late = [], {}
-        now, monotonic = self._store.now(), self._store.monotonic()
-        for run in self._store.runs.running():
-            if run.id in self._driven or is_kept(self._store, run):
+        """Return them; of the runs whose owners live and have fresh leases, none is read."""
+        found, late = self._find_left(), {}
+        known = {run.id for run in found}
+        monotonic = self._store.monotonic()
+        for run in self._store.runs.running(late_before=self._store.now()):
+            if run.id in self._driven or run.id in known or self._is_elsewhere(run.owner):
                 continue
-            if not self._store.machine.lives(parse_identity(run.owner)) or run.is_kept:
+            if run.is_kept:
+                found += [] if is_kept(self._store, run) else [run]
+                continue
+            claimed = (run.id, run.claim)
+            late[claimed] = self._late.get(claimed, monotonic)
+            if monotonic - late[claimed] >= _GRACE_SECONDS:
                 found.append(run)
-            elif run.lease_until is None or run.lease_until <= now:
-                claimed = (run.id, run.claim)
-                late[claimed] = self._late.get(claimed, monotonic)
-                if monotonic - late[claimed] >= _GRACE_SECONDS:
-                    found.append(run)
         self._late = late
         return found
+
+    def _find_left(self) -> list[Run]:
+        """Return the runs of processes that are proven gone."""
+        return [
+            run
+            for owner in self._store.runs.owners()
+            if not self._store.machine.lives(parse_identity(owner))
+            for run in self._store.runs.list_driven_by(owner)
+            if run.id not in self._driven and not is_kept(self._store, run)
+        ]
+
+    def _is_elsewhere(self, owner: str) -> bool:
+        return self._store.machine.is_of_other_host(parse_identity(owner))
 
     def find_ready(self) -> list[Run]:
         """Return the kept runs that could continue at once and whose keepers are gone."""
         return [run for run in self._store.runs.list_kept() if not is_kept(self._store, run)]
 
 
+class Losing(Protocol):
+    """Drives runs, and can lose them to another process."""
+
+    def lose(self, run_id: int) -> None:
+        """End the work on a run whose claim was lost."""
+        ...
+
+
 class Heartbeat:
     """Extends the leases of this process while its drives are busy with long calls."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, driver: Losing | None = None) -> None:
+        """Take the driver, which is told about each lost claim."""
+        self._store, self._driver = store, driver
         self._held: dict[int, Run] = {}
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -198,10 +233,20 @@ class Heartbeat:
         while not self._stopped.wait(_BEAT_SECONDS):
             with self._lock:
                 held = list(self._held.values())
-            for run in held:
-                # The drive's next write shows a lost claim or an error of the store.
-                with suppress(GateError):
-                    self._store.runs.extend(run, self._store.now() + LEASE)
+            # After an error of the store, the next beat tries again.
+            with suppress(GateError):
+                self._extend(held)
+
+    def _extend(self, held: list[Run]) -> None:
+        kept = self._store.runs.extend(held, self._store.now() + LEASE) if held else set()
+        for run in held:
+            if run.id not in kept and self._driver and self._is_lost(run):
+                self._driver.lose(run.id)
+
+    def _is_lost(self, run: Run) -> bool:
+        """Return whether another process has the run; its drive may also have just ended."""
+        now = self._store.runs.get(run.id)
+        return self._held.get(run.id) == run and (now is None or now.claim != run.claim)
 
     def stop(self) -> None:
         self._stopped.set()

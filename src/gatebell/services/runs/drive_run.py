@@ -45,7 +45,8 @@ class Driver:
     """Drives runs in this process, one on each thread that calls `drive`."""
 
     def __init__(self, store: Store, needs: RunDependencies) -> None:
-        self._store, self._needs, self._heartbeat = store, needs, Heartbeat(store)
+        self._store, self._needs = store, needs
+        self._heartbeat = Heartbeat(store, self)
         self._drives: dict[int, Drive] = {}
         self._closing = False
 
@@ -168,11 +169,19 @@ class Driver:
         """End the agents of this process; the runs continue elsewhere, or after a restart."""
         self._closing = True
         for drive in list(self._drives.values()):
-            drive.closing.set()
-            for turn in list(drive.agents.values()):
-                if process := drive.turns[turn.id].process:
-                    self._store.machine.end(parse_identity(process), ("GATE_TURN", turn.id))
+            self._end_work(drive)
         self._heartbeat.stop()
+
+    def lose(self, run_id: int) -> None:
+        """End the agents of a run that was stopped, or taken, from another host."""
+        if drive := self._drives.get(run_id):
+            self._end_work(drive)
+
+    def _end_work(self, drive: Drive) -> None:
+        drive.closing.set()
+        for turn in list(drive.agents.values()):
+            if process := drive.turns[turn.id].process:
+                self._store.machine.end(parse_identity(process), ("GATE_TURN", turn.id))
 
 
 def end_agents(drive: Drive) -> None:

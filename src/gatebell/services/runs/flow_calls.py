@@ -271,6 +271,7 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
         started_by=run.started_by,
         owner=owner_of(run.id, call.path),
         task=run.task,
+        project_key=run.project_key,
     )
     author = drive.needs.caller._replace(principal=run.started_by)
     while True:

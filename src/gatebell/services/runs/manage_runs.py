@@ -51,6 +51,7 @@ class RunRequest(NamedTuple):
     """False: create it without starting; it waits for `gate resume`."""
     seen: Mapping[str, str] | None = None
     """The digests of the flow and its roles, if agents could edit them."""
+    project_key: str = ""
 
 
 def start(
@@ -80,6 +81,8 @@ def start(
         created_at=store.now(),
         state=RunState.STUCK,
         reason=_BEING_MADE,
+        project_key=request.project_key,
+        host=store.machine.host,
     )
     run = store.runs.add(new, [runs.build_started_event(new, caller, request.seen)], Carried())
     try:
@@ -166,8 +169,10 @@ def resume(
     must_be_a_person(caller, "resumes a run")
     while True:
         run = get(store, run_id)
-        if not run.has_ended and not accept:
-            return run
+        if not run.has_ended:
+            _must_be_here(store, run)
+            if not accept:
+                return run
         if run.task:
             _must_be_its_tasks(store, run)
         elif not run.folder:
@@ -183,8 +188,18 @@ def resume(
             if ask and ask.status in (AskStatus.TIMED_OUT, AskStatus.CANCELLED)
         ]
         change = resumption.resume(run, calls, unanswered, caller, accept, seen)
+        # A person decides that it goes on here, for example after its host was lost.
+        change = change._replace(run=change.run._replace(host=store.machine.host))
         if written := _written(store, change, run, keeper):
             return written
+
+
+def _must_be_here(store: Store, run: Run) -> None:
+    if run.host not in ("", store.machine.host):
+        raise RefusedError(
+            f"run {run.id} is driven on host {run.host}, which has its folder: run gate resume "
+            f"{run.id} there. If that host is lost: gate stop {run.id}, then gate resume {run.id}"
+        )
 
 
 def _must_be_its_tasks(store: Store, run: Run) -> None:
@@ -231,6 +246,8 @@ def fork(
         reason=_BEING_MADE,
         parent=run.id,
         parent_path=path,
+        project_key=run.project_key,
+        host=store.machine.host,
     )
     made = store.runs.add(new, [runs.build_started_event(new, caller, seen)], carried)
     try:

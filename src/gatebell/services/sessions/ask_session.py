@@ -245,7 +245,10 @@ def find_proposal(store: Store, ask: Ask, host: Host) -> Proposal | None:
     earlier = store.asks.visits(ask.id)
     session = next((one.session for one in reversed(earlier) if one.session), "")
     talk = visits.talk(store, host, session, ask.id, earlier[0].started_at)
-    files_folder, first = visits.files_folder(store.path, ask.id), visits.first_words(store, ask.id)
+    files_folder, first = (
+        visits.files_folder(store.local_path, ask.id),
+        visits.first_words(store, ask.id),
+    )
     ours = session_prompt.list_injected(ask.question, files_folder, first)
     return visits.propose_answer(ask.question, talk, ours)
 

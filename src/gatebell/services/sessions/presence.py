@@ -18,11 +18,22 @@ if TYPE_CHECKING:
 
 
 def lives(store: Store, visit: Visit | Turn) -> bool:
-    """Return whether the process that opened a visit is alive, in this container or another."""
+    """Return whether the process that opened a visit is alive, in this container or another.
+
+    A process of another host counts as alive: only its own host can prove its end.
+    """
     identity, machine = parse_identity(visit.process), store.machine
     if machine.is_elsewhere(identity):
         return machine.is_visit_held(visit.id)
     return machine.lives(identity)
+
+
+def find_other_host(store: Store, visit: Visit | Turn) -> str:
+    """Return the host of the process that opened a visit, or "" if it is this host."""
+    if not visit.process:
+        return ""
+    identity = parse_identity(visit.process)
+    return identity.host if store.machine.is_of_other_host(identity) else ""
 
 
 def holds(store: Store, visit: Visit | Turn) -> bool:

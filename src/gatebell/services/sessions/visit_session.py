@@ -99,7 +99,8 @@ def _has_closed_lost(store: Store, ask_id: str, cli: str, session: str) -> bool:
         return True
     if turn := store.runs.holder(cli, session):
         if not turn.by:
-            raise RefusedError(visits.describe_working_agent(turn, ask_id))
+            host = presence.find_other_host(store, turn)
+            raise RefusedError(visits.describe_working_agent(turn, ask_id, host))
         must_be_left(store, turn, ask_id)
         take_back_lost(store, [turn])
         return True
@@ -110,4 +111,5 @@ def must_be_left(store: Store, holder: Visit | Turn, ask_id: str) -> None:
     """Refuse a session that has a holder, or processes that outlive the holder; name them."""
     orphans = presence.orphans(store, holder)
     if orphans or presence.lives(store, holder):
-        raise RefusedError(visits.describe_holder(holder, ask_id, orphans, store.now()))
+        host = presence.find_other_host(store, holder)
+        raise RefusedError(visits.describe_holder(holder, ask_id, orphans, store.now(), host))

@@ -109,7 +109,7 @@ def first_words(store: Store, ask_id: str) -> str:
     from gatebell.domain.sessions import session_prompt
 
     return session_prompt.first_words(
-        ask_id, os.path.join(files_folder(store.path, ask_id), session_prompt.PROMPT_FILE)
+        ask_id, os.path.join(files_folder(store.local_path, ask_id), session_prompt.PROMPT_FILE)
     )
 
 

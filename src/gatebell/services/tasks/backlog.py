@@ -57,10 +57,12 @@ class Exchange(NamedTuple):
     answered_at: datetime | None
 
 
-def create(store: Store, project: str, caller: Caller, fields: dict[str, Any]) -> Task:
-    """Create a task in a project. `fields` are the writable fields of a Task."""
+def create(
+    store: Store, project: str, caller: Caller, fields: dict[str, Any], key: str = ""
+) -> Task:
+    """Create a task in a project. `fields` are the writable fields of a Task; `key`: its key."""
     now = store.now()
-    new = Task("", "", project, now, now, caller.principal)
+    new = Task("", "", project, now, now, caller.principal, project_key=key)
     new = _written(store, new, fields, caller)
     while True:
         named = new._replace(id=make_id(id_length(store.tasks.count()), os.urandom(16), KIND))
@@ -202,9 +204,12 @@ def reopen(store: Store, task_id: str, caller: Caller, *, fresh: bool = False) -
     return _change_task(store, task_id, change)
 
 
-def take_up(store: Store, project: str, digest: str) -> Run | None:
-    """Create a run for the first ready task of a project; None if no task is ready."""
-    while task := store.tasks.next(project):
+def take_up(store: Store, project: str, digest: str, key: str = "") -> Run | None:
+    """Create a run for the first ready task of a project; None if no task is ready.
+
+    The run works in this folder of the project, also if the task was created in another clone.
+    """
+    while task := store.tasks.next(project, key):
         now = store.now()
         run = Run(
             id=0,
@@ -212,11 +217,13 @@ def take_up(store: Store, project: str, digest: str) -> Run | None:
             source=SOURCE,
             source_digest=digest,
             prompt=prompt_of(store, task),
-            project=task.project,
+            project=project,
             started_by=task.created_by,
             created_at=now,
             task=task.id,
             priority=task.priority,
+            project_key=task.project_key,
+            host=store.machine.host,
         )
         content = {"flow": run.flow, "task": task.id, "source": digest}
         told = runs.event(EventKind.RUN_STARTED, run, runs.DRIVER, **content)

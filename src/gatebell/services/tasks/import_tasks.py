@@ -33,12 +33,21 @@ class Imported(NamedTuple):
 
 
 def bring_in(
-    store: Store, project: str, caller: Caller, lines: Sequence[Line], *, dry: bool = False
+    store: Store,
+    project: str,
+    caller: Caller,
+    lines: Sequence[Line],
+    *,
+    dry: bool = False,
+    key: str = "",
 ) -> Imported:
-    """Add the tasks of a file to a project's backlog; `dry`: only return the planned changes."""
+    """Add the tasks of a file to a project's backlog, with its key.
+
+    With `dry`, only return the planned changes.
+    """
     must_be_a_person(caller, "imports tasks")
     while True:
-        plan = _plan(store, project, caller, lines, dry=dry)
+        plan = _plan(store, project, caller, lines, dry=dry, key=key)
         changes = [tasks.create_task(task, caller) for task in plan.tasks]
         if dry:
             kept = {line.id for line in lines}
@@ -49,9 +58,9 @@ def bring_in(
 
 
 def _plan(
-    store: Store, project: str, caller: Caller, lines: Sequence[Line], *, dry: bool
+    store: Store, project: str, caller: Caller, lines: Sequence[Line], *, dry: bool, key: str
 ) -> Imported:
-    here = _already_there(store, project)
+    here = _already_there(store, project, key)
     found = {line.where: _same(here, line) for line in lines}
     names, remarks = _names(store, lines, found, dry=dry)
     meant = {line.id: names[line.where] for line in lines if line.id}
@@ -74,7 +83,7 @@ def _plan(
         made = Task(
             name, line.title, project, line.created_at or now, now, caller.principal,
             needs=tuple(meant.get(one, one) for one in line.needs),
-            parent=meant.get(line.parent, line.parent),
+            parent=meant.get(line.parent, line.parent), project_key=key,
         )  # fmt: skip
         new.append(_fill_task(made, line, caller))
     _must_be_no_circle(store, new, {names[line.where]: line.where for line in lines})
@@ -95,10 +104,10 @@ def _fill_task(task: Task, line: Line, caller: Caller) -> Task:
         raise UsageError(f"{line.where}: {error}") from None
 
 
-def _already_there(store: Store, project: str) -> dict[str, list[Task]]:
+def _already_there(store: Store, project: str, key: str) -> dict[str, list[Task]]:
     """Return the tasks of a project by each id that they have or had in a file."""
     found: dict[str, list[Task]] = {}
-    for task in store.tasks.page(project, "all", _ALL):
+    for task in store.tasks.page(project, "all", _ALL, key):
         for name in {task.id, str(task.more.get("id", task.id))}:
             found.setdefault(name, []).append(task)
     return found

@@ -35,6 +35,7 @@ class TaskScheduler:
         self.projects = projects
         """The projects whose tasks are taken; another thread may replace this list."""
         self._logged: dict[str, str] = {}
+        self._keys: dict[str, str] = {}
         self._failures = 0
         self._rests_until = 0.0
 
@@ -43,10 +44,17 @@ class TaskScheduler:
         if self._store.monotonic() < self._rests_until:
             return None
         for project in self.projects:
-            waits = self._store.tasks.next(project) and not self._find_problem(project)
-            if waits and (taken := backlog.take_up(self._store, project, self._digest)):
+            key = self._find_key(project)
+            waits = self._store.tasks.next(project, key) and not self._find_problem(project)
+            if waits and (taken := backlog.take_up(self._store, project, self._digest, key)):
                 return taken
         return None
+
+    def _find_key(self, project: str) -> str:
+        """Return the key as it was at first: an agent can write the files that give it."""
+        if project not in self._keys:
+            self._keys[project] = self._backlogs.key(project)
+        return self._keys[project]
 
     def _find_problem(self, project: str) -> str:
         why = self._backlogs.problem(project)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from gatebell.app import locks, runtime
+from gatebell.app import runtime
 from gatebell.domain.asks.documents import call_document, run_document, turn_document
 from gatebell.errors import GateError, RefusedError
+from gatebell.services import members
 from gatebell.services.asks.apply_deadlines import apply_due
 from gatebell.services.asks.waiters import make_waiting_document
 from gatebell.services.runs import manage_runs
@@ -98,7 +99,7 @@ def _page(
         "prompt": timeline.prompt(run),
         "asks": timeline.list_waiting(store, run),
         "working": timeline.working(store, run),
-        "driven": locks.has_worker(store.path) or is_kept(store, run),
+        "driven": members.has_worker(store, run) or is_kept(store, run),
         "result": timeline.result(run),
         "error": timeline.last_words(run.error),
         "timeline": timeline.timeline(store, run, at),

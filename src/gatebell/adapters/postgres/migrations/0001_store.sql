@@ -53,6 +53,7 @@ CREATE TABLE asks (
     deferred bigint NOT NULL DEFAULT 0,
     terms text COLLATE "C",
     task text COLLATE "C" NOT NULL DEFAULT '',
+    project_key text COLLATE "C" NOT NULL DEFAULT '',
     CHECK (decision IS NULL OR status = 'answered')
 );
 
@@ -153,6 +154,7 @@ CREATE TABLE rules (
     made_at text COLLATE "C" NOT NULL,
     ask_id text COLLATE "C" NOT NULL,
     ended_at text COLLATE "C",
+    project_key text COLLATE "C" NOT NULL DEFAULT '',
     PRIMARY KEY (id)
 );
 
@@ -227,7 +229,10 @@ CREATE TABLE runs (
     lease_until text COLLATE "C",
     crash_count bigint NOT NULL,
     task text COLLATE "C" NOT NULL DEFAULT '',
-    priority bigint NOT NULL DEFAULT 2
+    priority bigint NOT NULL DEFAULT 2,
+    project_key text COLLATE "C" NOT NULL DEFAULT '',
+    host text COLLATE "C" NOT NULL DEFAULT '',
+    changed_at text COLLATE "C" NOT NULL DEFAULT ''
 );
 
 CREATE TABLE calls (
@@ -327,13 +332,24 @@ CREATE TABLE tasks (
     on_timeout text COLLATE "C" NOT NULL,
     unmet bigint NOT NULL,
     version bigint NOT NULL,
-    more text COLLATE "C" NOT NULL
+    more text COLLATE "C" NOT NULL,
+    project_key text COLLATE "C" NOT NULL DEFAULT ''
 );
 
 CREATE TABLE task_needs (
     task text COLLATE "C" NOT NULL REFERENCES tasks (id),
     needed text COLLATE "C" NOT NULL,
     PRIMARY KEY (task, needed)
+);
+
+CREATE TABLE members (
+    id text COLLATE "C" NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    process text COLLATE "C" NOT NULL,
+    url text COLLATE "C" NOT NULL,
+    joined_at text COLLATE "C" NOT NULL,
+    beat_at text COLLATE "C" NOT NULL,
+    PRIMARY KEY (id)
 );
 
 CREATE INDEX asks_pending ON asks (priority, opened_at, seq) WHERE status = 'pending';
@@ -363,7 +379,6 @@ CREATE INDEX deliveries_of_reminders ON deliveries (ask_id, route)
 CREATE UNIQUE INDEX outbox_reminders ON outbox (ask_id) WHERE kind = 'reminder';
 CREATE INDEX runs_asleep ON runs (ready_at)
     WHERE state = 'waiting_human' AND ready_at IS NOT NULL;
-CREATE INDEX runs_running ON runs (id) WHERE state = 'running';
 CREATE INDEX runs_active ON runs (id) WHERE state IN ('ready', 'running', 'waiting_human');
 CREATE INDEX calls_waiting ON calls (run, ask_id) WHERE state = 'waiting';
 CREATE INDEX turns_of_run ON turns (run, path, number);
@@ -387,9 +402,15 @@ CREATE INDEX deliveries_with_problems ON deliveries (written_at) WHERE problem <
 CREATE UNIQUE INDEX visits_open ON visits (ask_id) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX visits_held ON visits (cli, session)
     WHERE ended_at IS NULL AND session <> '';
+CREATE INDEX tasks_of_key ON tasks (project_key, project) WHERE project_key <> '';
+CREATE INDEX runs_changed ON runs (changed_at) WHERE changed_at <> '';
+CREATE INDEX runs_driven ON runs (owner) WHERE state = 'running';
+CREATE INDEX runs_leased ON runs (lease_until) WHERE state = 'running';
 -- The inbox of one project: without it, a page of a quiet project reads all waiting asks.
 CREATE INDEX asks_pending_of_project ON asks (project, priority, opened_at, seq)
     WHERE status = 'pending';
+CREATE INDEX asks_pending_of_key ON asks (project_key, priority, opened_at, seq)
+    WHERE status = 'pending' AND project_key <> '';
 
 -- An event gets its number and its hash from the sealer, after its transaction has ended. Its id is
 -- drawn while the transaction holds the locks of the rows that it wrote: so the order of ids is the
@@ -414,22 +435,25 @@ CREATE INDEX events_since ON events (xid);
 -- How many asks wait in each project. Every change of a number is a row of its own, so that no two
 -- transactions wait for each other; the sealer adds them up.
 CREATE TABLE waiting (
-    project text COLLATE "C" PRIMARY KEY,
-    number bigint NOT NULL
+    project text COLLATE "C" NOT NULL,
+    project_key text COLLATE "C" NOT NULL,
+    number bigint NOT NULL,
+    PRIMARY KEY (project, project_key)
 );
 
 CREATE TABLE waiting_changes (
     project text COLLATE "C" NOT NULL,
+    project_key text COLLATE "C" NOT NULL,
     number bigint NOT NULL
 );
 
 CREATE FUNCTION count_waiting() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP <> 'INSERT' AND OLD.status = 'pending' THEN
-        INSERT INTO waiting_changes VALUES (OLD.project, -1);
+        INSERT INTO waiting_changes VALUES (OLD.project, OLD.project_key, -1);
     END IF;
     IF TG_OP <> 'DELETE' AND NEW.status = 'pending' THEN
-        INSERT INTO waiting_changes VALUES (NEW.project, 1);
+        INSERT INTO waiting_changes VALUES (NEW.project, NEW.project_key, 1);
     END IF;
     RETURN NULL;
 END $$;
@@ -572,7 +596,7 @@ CREATE TRIGGER noted AFTER INSERT OR UPDATE OR DELETE ON tasks
         'priority', 'size', 'type', 'parent', 'needs', 'test_command', 'test_from', 'state',
         'status', 'summary', 'details', 'confidence', 'run', 'goes_on_from', 'claimed_by',
         'answered_at', 'branch', 'closed_at', 'answer_within_seconds', 'on_timeout', 'unmet',
-        'version', 'more'
+        'version', 'more', 'project_key'
     );
 CREATE TRIGGER not_truncated BEFORE TRUNCATE ON tasks EXECUTE FUNCTION refuse_truncate();
 CREATE TRIGGER noted AFTER INSERT OR UPDATE OR DELETE ON task_needs

@@ -276,4 +276,5 @@ class Agent:
             started_by=run.started_by,
             owner=owner_of(run.id, self.path),
             task=run.task,
+            project_key=run.project_key,
         )
