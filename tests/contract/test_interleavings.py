@@ -127,7 +127,7 @@ class Parking:
         return manage_runs.stop(store, self.run.id, ADA, "enough")
 
     def extend(self, store):
-        return store.runs.extend(self.run, store.now() + timedelta(minutes=1))
+        return store.runs.extend([self.run], store.now() + timedelta(minutes=1))
 
     def finish(self, store):
         return store.runs.change(runs.complete(self.run, None, store.now()), self.run)

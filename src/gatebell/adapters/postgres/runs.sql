@@ -1,22 +1,16 @@
--- name: lock_run
-SELECT id FROM runs WHERE id = :id FOR UPDATE;
-
--- name: lock_offer
--- So that neither the run nor the person's question ends before the signal is there.
-SELECT runs.id FROM turns JOIN runs ON runs.id = turns.run WHERE turns.id = :id FOR SHARE OF runs;
-
--- name: lock_ask_of_offer
-SELECT asks.id FROM turns JOIN asks ON asks.id = turns.ask_id WHERE turns.id = :id
-FOR SHARE OF asks;
-
 -- name: extend_leases
--- The leases of all runs that one process drives, each only under the claim that it knows.
-UPDATE runs SET lease_until = :lease_until
-WHERE state = 'running' AND (id, claim) IN (
-    SELECT CAST(value ->> 0 AS bigint), CAST(value ->> 1 AS bigint)
-    FROM json_array_elements(CAST(:held AS json)) AS value
+-- The leases of all runs that one process drives, each only under the claim that it knows. Their rows
+-- are locked in the order of their numbers.
+WITH held AS (
+    SELECT id FROM runs
+    WHERE state = 'running' AND (id, claim) IN (
+        SELECT CAST(value ->> 0 AS bigint), CAST(value ->> 1 AS bigint)
+        FROM json_array_elements(CAST(:held AS json)) AS value
+    )
+    ORDER BY id FOR UPDATE
 )
-RETURNING id;
+UPDATE runs SET lease_until = :lease_until FROM held WHERE runs.id = held.id
+RETURNING runs.id;
 
 -- name: ready_if_answered
 -- An answer, or a question back to the agent, may have come while the run was about to park.

@@ -44,7 +44,7 @@ class StoredAsks:
             with self._store.transaction() as at:
                 task = task_of(ask.origin.owner)
                 if task:
-                    self._store.tasks.lock(task)
+                    self._store.locks.hold_tasks(task)
                 self._db.write("insert_ask", ask_row(ask))
                 if task:
                     self._store.tasks.record_ask(task, at)
@@ -156,11 +156,11 @@ class StoredAsks:
         if change.turn:
             runs.add(change.turn.run)
         for task in sorted({task for owner in change.wakes if (task := task_of(owner))}):
-            self._store.tasks.lock(task)
+            self._store.locks.hold_tasks(task)
         for run in sorted(runs):
-            self._store.tasks.lock_of_run(run)
+            self._store.locks.hold_task_of_run(run)
         for run in sorted(runs):
-            self._store.runs.lock(run)
+            self._store.locks.hold_run(run)
 
     def withdraw(self, change: Change, at: str) -> None:
         """Withdraw an ask in the transaction that ends a run, unless it is settled already."""

@@ -21,7 +21,7 @@ class StoredLogins:
 
     def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
-            self._lock_maker(login)
+            self._store.locks.hold_login_maker(login.person, login.token_id)
             return self._insert(at, digest, "link", login, events)
 
     def link(self, digest: str) -> Login | None:
@@ -29,7 +29,7 @@ class StoredLogins:
 
     def enter(self, digest: str, login: Login, link: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
-            self._lock_maker(login)
+            self._store.locks.hold_login_maker(login.person, login.token_id)
             if link and not (self.link(link) and self._db.write("end_login", {"digest": link})):
                 return False
             return self._insert(at, digest, "login", login, events)
@@ -49,11 +49,6 @@ class StoredLogins:
     def end_of_person(self, name: str) -> None:
         """End their logins, in the transaction that removes the person."""
         self._db.write("end_logins_of_person", {"person": name})
-
-    def _lock_maker(self, login: Login) -> None:
-        """Lock the person and the token, so that their end also ends this login."""
-        self._db.lock("lock_person", {"person": login.person})
-        self._db.lock("lock_token", {"token_id": login.token_id})
 
     def _insert(
         self, at: str, digest: str, kind: str, login: Login, events: Sequence[Event]

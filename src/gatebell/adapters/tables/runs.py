@@ -101,7 +101,7 @@ class StoredRuns:
         try:
             with begin() as at:
                 if run.task and not quiet:
-                    self._store.tasks.lock_of_run(run.id)
+                    self._store.locks.hold_task_of_run(run.id)
                 self._write_run(run, expected)
                 for call in change.calls:
                     self._db.write("put_call", _call_row(call))
@@ -123,10 +123,6 @@ class StoredRuns:
                 return False
             raise self._db.problem(error) from error
         return True
-
-    def lock(self, run_id: int) -> None:
-        """Lock a run until the end of the transaction."""
-        self._db.lock("lock_run", {"id": run_id})
 
     def write_turn(self, turn: Turn) -> None:
         """Write a turn as part of a transaction."""
@@ -182,8 +178,7 @@ class StoredRuns:
 
     def offer(self, turn_id: str, signal: Any) -> bool:
         with self._store.transaction():
-            self._db.lock("lock_offer", {"id": turn_id})
-            self._db.lock("lock_ask_of_offer", {"id": turn_id})
+            self._store.locks.hold_turn(turn_id)
             offer = {"offered": json.dumps(signal), "id": turn_id}
             return bool(self._db.write("offer_signal", offer))
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gatebell.adapters.tables.audit import StoredAudit
     from gatebell.adapters.tables.databases import Connection
+    from gatebell.adapters.tables.locks import Locks
     from gatebell.adapters.tables.logins import StoredLogins
     from gatebell.adapters.tables.members import StoredMembers
     from gatebell.adapters.tables.notes import StoredNotes
@@ -101,6 +102,12 @@ class TableStore:
         from gatebell.adapters.tables.members import StoredMembers
 
         return StoredMembers(self)
+
+    @cached_property
+    def locks(self) -> Locks:
+        from gatebell.adapters.tables.locks import Locks
+
+        return Locks(self.statements("locks"))
 
     @property
     def throwaway(self) -> bool:

@@ -38,8 +38,10 @@ class StoredTasks:
     def add(self, changes: Sequence[TaskChange]) -> bool:
         try:
             with self._store.transaction() as at:
-                self._db.lock("lock_new_tasks", {})
-                self.lock(*(name for task, _ in changes for name in (task.id, *task.needs)))
+                self._store.locks.hold_new_tasks()
+                self._store.locks.hold_tasks(
+                    *(name for task, _ in changes for name in (task.id, *task.needs))
+                )
                 for task, events in changes:
                     self._db.write("insert_task", _to_row(task))
                     self._write_needs(task)
@@ -114,8 +116,8 @@ class StoredTasks:
         try:
             with self._store.transaction() as at:
                 if change.task.needs != expected.needs:
-                    self._db.lock("lock_new_tasks", {})
-                self.lock(expected.id, *change.task.needs)
+                    self._store.locks.hold_new_tasks()
+                self._store.locks.hold_tasks(expected.id, *change.task.needs)
                 self._write(change, expected)
                 if change.task.run and change.task.priority != expected.priority:
                     self._store.runs.set_priority(change.task.run, change.task.priority)
@@ -127,24 +129,12 @@ class StoredTasks:
     def take_up(self, task: Task, run: Run, events: Sequence[Event], expected: Task) -> Run | None:
         try:
             with self._store.transaction() as at:
-                self.lock(expected.id)
+                self._store.locks.hold_tasks(expected.id)
                 new = self._store.runs.insert(run, events, at)
                 self._write(TaskChange(task._replace(run=new.id)), expected)
         except OvertakenError:
             return None
         return new
-
-    def lock(self, *task_ids: str) -> None:
-        """Lock tasks, and the tasks that need them, until the end of the transaction."""
-        ids = {"ids": json.dumps(task_ids)}
-        self._db.lock("lock_tasks", ids)
-        # Again: while this waited, another task may have begun to need one of them.
-        self._db.lock("lock_tasks", ids)
-
-    def lock_of_run(self, run_id: int) -> None:
-        """Lock the task of a run, and the tasks that need it, until the end of the transaction."""
-        self._db.lock("lock_task_of_run", {"run": run_id})
-        self._db.lock("lock_task_of_run", {"run": run_id})
 
     def follow(self, run: Run, at: str, wanted: TaskState | None, actor: str) -> None:
         """Update the task, in the transaction that changed the run."""
