@@ -97,6 +97,34 @@ def test_many_writers_and_sealers_make_one_chain(dsn):
         assert store.audit.head().seq == len(list(store.audit.entries())) >= 64
 
 
+@pytest.mark.proves("PG-2")
+def test_chain_has_the_order_of_changes(dsn, store):
+    event = (
+        "INSERT INTO events (at, kind, subject, actor, content_digest) VALUES ('', 'x', %s, '', '')"
+    )
+    change = "UPDATE people SET added_at = added_at || 'x' WHERE name = 'ada'"
+    store.people.add("ada", [])
+    with (
+        psycopg.connect(dsn) as older,
+        psycopg.connect(dsn) as open_one,
+        psycopg.connect(dsn) as newer,
+    ):
+        older.execute("SELECT pg_current_xact_id()")
+        open_one.execute("SELECT pg_current_xact_id()")
+        newer.execute(change)
+        newer.execute(event, ("first",))
+        newer.commit()
+        older.execute(change)
+        older.execute(event, ("second",))
+        older.commit()
+        # By the numbers of transactions, the second change would be linked before the first one.
+        finished = "SELECT subject FROM events WHERE xid < pg_snapshot_xmin(pg_current_snapshot())"
+        subjects = [one for (one,) in store.connection.rows(finished)]
+        assert "second" in subjects and "first" not in subjects
+        newest = [entry.event.subject for entry in store.audit.newest(2)]
+    assert newest == ["first", "second"]
+
+
 @pytest.mark.proves("PG-11")
 def test_feed_reports_a_transaction_that_ends_late(dsn, store):
     with closing(open_store(dsn)) as other:
