@@ -148,6 +148,16 @@ def audit_event(subject):
     return Event("note.added", subject, "gate", {})
 
 
+@pytest.mark.proves("PG-11", "PG-12")
+def test_restored_events_are_not_reported_again(dsn, store):
+    ask = open_ask(store)
+    with psycopg.connect(dsn) as raw:
+        raw.execute("UPDATE events SET xid = '999999999999'")
+    assert ask.id in store.audit.changed_since(store.audit.position())[1]
+    migrations.migrate(store.connection)
+    assert store.audit.changed_since(store.audit.position())[1] == frozenset()
+
+
 @pytest.mark.proves("PG-10")
 def test_commit_of_another_process_rings(dsn, store):
     bell = store.bell()

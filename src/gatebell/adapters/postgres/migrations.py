@@ -20,6 +20,9 @@ _HOLD = "SELECT pg_advisory_xact_lock(720222)"
 _VERSION_TABLE = """
 CREATE TABLE IF NOT EXISTS schema_version (version bigint NOT NULL, oldest_reader bigint NOT NULL)
 """
+# A database restored from a dump has the transaction numbers of another server. Readers of the feed
+# would get those events again and again.
+_RESTORED = "UPDATE events SET xid = pg_current_xact_id() WHERE xid > pg_current_xact_id()"
 _OLDEST_READER = 1
 """The oldest version of the schema whose programs can still read the newest one."""
 
@@ -64,6 +67,7 @@ def migrate(connection: Connection) -> list[str]:
             # A migration that waits for a lock would make all others wait behind it.
             held.execute("SET LOCAL lock_timeout = '3s'")
             wanted = run_all(held, read_version(connection)[0])
+            held.execute(_RESTORED)
             held.execute("COMMIT")
             held.limit = wire.Wire.limit
     except psycopg.Error as error:
