@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from contextlib import closing
 from datetime import timedelta
 
@@ -15,7 +16,7 @@ from tests.support.postgres_proxy import Proxy
 from tests.support.stores import find_place
 from tests.support.waiting import eventually
 
-from gatebell.adapters.postgres import connection as connections, migrations
+from gatebell.adapters.postgres import bell as bells, connection as connections, migrations
 from gatebell.adapters.postgres.connection import Connection
 from gatebell.adapters.postgres.names import name_store
 from gatebell.adapters.postgres.wire import Wire, number_parameters
@@ -159,7 +160,9 @@ def test_restored_events_are_not_reported_again(dsn, store):
 
 
 @pytest.mark.proves("PG-10")
-def test_commit_of_another_process_rings(dsn, store):
+def test_commit_of_another_process_rings(dsn, store, monkeypatch):
+    # Without the net, only the bell can wake the waiter.
+    monkeypatch.setattr(bells, "_SAFETY_NET_SECONDS", 30)
     bell = store.bell()
     ask = open_ask(store)
     done = threading.Event()
@@ -172,7 +175,7 @@ def test_commit_of_another_process_rings(dsn, store):
     threading.Thread(target=wait, daemon=True).start()
     with closing(open_store(dsn)) as other:
         answer_ask.answer(other, ask.id, a_person(), Given("so"))
-    assert done.wait(5)
+    assert done.wait(10)
 
 
 @pytest.mark.proves("PG-7")
@@ -180,9 +183,11 @@ def test_stalled_connection_ends_with_an_error(proxy, monkeypatch):
     monkeypatch.setattr(Wire, "limit", 0.3)
     with closing(open_store(proxy.dsn)) as store:
         ask = open_ask(store)
+        began = time.monotonic()
         with pytest.raises(StoreError, match="did not answer for"), store.transaction():  # noqa: PT012  the stall begins inside
             proxy.flows.clear()
             store.asks.pending(1)
+        assert time.monotonic() - began < 3
         proxy.flows.set()
         assert answer_ask.answer(store, ask.id, a_person(), Given("so"))[1].status == "answered"
 
