@@ -74,8 +74,9 @@ docs: setup
 pictures: setup
 	$(BIN)/python docs/pictures.py
 
+# Everything, or some: make bench NAMES=server
 bench: setup
-	$(BIN)/python -m bench
+	$(BIN)/python -m bench $(NAMES)
 
 # Every crash point, the planted bugs, a thousand kills, the long model test: takes minutes.
 crash: setup system

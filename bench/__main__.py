@@ -19,8 +19,18 @@ if TYPE_CHECKING:
     from bench.figures import Figure
 
 # The largest comes last: it keeps the disk busy for a while.
-SINGLE = ("plans", "hot", "pair", "wake", "web", "backlog", "file_script", "files", "size")
-NAMES = (*SINGLE, "flows", "postgres")
+SINGLE = (
+    "plans",
+    "hot",
+    "pair",
+    "wake",
+    "web",
+    "backlog",
+    "file_script",
+    "files",
+    "size",
+)
+NAMES = (*SINGLE, "server", "flows", "postgres")
 
 _PAGE = os.path.join(os.path.dirname(__file__), "README.md")
 
@@ -40,13 +50,18 @@ def main() -> int:
     wanted = args.names or NAMES
     single = [name for name in SINGLE if name in wanted]
     if args.write and single and len(single) < len(SINGLE):
-        parser.error("--write replaces whole tables: name nothing, only flows, or only postgres")
+        parser.error("--write replaces whole tables: name nothing, or server, flows or postgres")
     figures: list[Figure] = []
     for name in single:
         print(f"measuring {name} …", file=sys.stderr)
         figures += import_module(f"bench.{name}").measure()
     if single:
         tell("results", table(figures), write=args.write)
+    if "server" in wanted:
+        print("measuring server …", file=sys.stderr)
+        served = list(import_module("bench.server").measure())
+        tell("server", table(served), write=args.write)
+        figures += served
     if "flows" in wanted:
         print("measuring flows …", file=sys.stderr)
         ours, beside = flows.measure(args.sizes, with_rivals=not args.no_rivals)

@@ -271,6 +271,21 @@ def test_program_asks_over_http(blocks, shell):
     assert shell.pending().id == asked["ask"]["id"]
 
 
+@pytest.mark.proves("DOC-1", "SRV-1")
+@plays("docs/operating.md", "$ gate person", "$ gate serve --port 4284 >")
+def test_server_is_started_probed_and_ended(blocks, shell):
+    find_program("curl", "the example of docs/operating.md")
+    people, serve = ("\n".join(block.commands) for block in blocks)
+    # The store of the tests has an ada.
+    shell.type(people.replace(" ada ", " eve "))
+    scopes = {one.person: one.scopes for one in shell.world.store.people.tokens()}
+    assert (scopes["ci"], scopes["prometheus"]) == (("ask",), ("metrics",))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    said = shell.type(serve.replace("4284", port))
+    assert '{"status":"ready"}' in said and said.rstrip().endswith(": ended")
+
+
 @pytest.mark.proves("DOC-1")
 @plays("docs/agents.md", "$ gate ask", "$ gate gates")
 def test_agent_gets_a_no_and_gates_are_changed(blocks, shell):

@@ -187,7 +187,7 @@ def test_gate_link_makes_a_login_but_not_for_agents(up):
     store = open_store(up.path)
     secret = made.stdout.strip().rpartition("/")[2]
     found = manage_logins.whose_login(store, manage_logins.enter_by_link(store, secret, {}))
-    assert found.scopes == ("ask", "answer", "read", "admin") and not found.verified
+    assert found.scopes == ("ask", "answer", "read", "admin", "metrics") and not found.verified
     store.close()
 
 

@@ -252,10 +252,13 @@ def test_flood_of_asks_slows_only_its_own_token(inbox):
 
 
 @pytest.mark.proves("WEB-26")
-def test_health_says_whether_notifications_arrive(inbox):
+def test_ready_says_whether_changes_are_delivered(inbox):
     with inbox.running() as server:
         assert server.get("/api/health").json() == {"status": "ok"}
-    assert inbox.client().get("/api/health").status_code == 503
+        assert server.get("/api/ready").json() == {"status": "ready"}
+    assert inbox.client().get("/api/health").json() == {"status": "ok"}
+    stopped = inbox.client().get("/api/ready")
+    assert stopped.status_code == 503 and "another one" in stopped.json()["detail"]
 
 
 @pytest.mark.proves("WEB-75")
@@ -347,7 +350,7 @@ def test_token_revoked_during_its_wait_learns_nothing(inbox):
         path = f"/api/asks/{ask.id}/wait?seconds=30"
         waiting = threading.Thread(target=lambda: got.append(server.get(path)))
         waiting.start()
-        eventually(lambda: ask.id in inbox.desk.hub._waits)
+        eventually(lambda: ask.id in inbox.desk.hub.waits)
         manage_people.remove(inbox.store, a_person(), "ada")
         inbox.answer(ask, "this one")
         waiting.join(20)

@@ -118,7 +118,7 @@ def test_slow_reader_is_disconnected_and_no_other():
         with hub.stream() as slow, hub.stream() as quick:
             for number in range(MAX_BEHIND):
                 slow.put_nowait(Told(number, "{}"))
-            hub._tell(frozenset(), [], frozenset(["a-222"]))
+            hub._tell([], frozenset(["a-222"]))
             assert quick.qsize() == 1 and slow.qsize() == MAX_BEHIND + 1
             left = [slow.get_nowait() for _ in range(MAX_BEHIND + 1)]
             assert left[-1] is None and None not in left[:-1]
@@ -154,7 +154,7 @@ def test_second_request_that_never_ends_is_cut_off(server, monkeypatch):
 @pytest.mark.proves("WEB-95")
 @pytest.mark.parametrize("begin", [UNENDED_HEADERS, UNENDED_BODY])
 def test_endless_requests_keep_no_person_out(server, monkeypatch, begin):
-    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 20)
+    monkeypatch.setattr(serving.LimitedConnection, "max_connections", 20)
     begin = begin.replace(b"PORT", str(server.port).encode())
     stream = Stream(server, server.token(scopes=("read",)))
     stream.next()
@@ -172,7 +172,7 @@ def test_endless_requests_keep_no_person_out(server, monkeypatch, begin):
 def test_connection_is_refused_when_all_others_are_served(server, monkeypatch):
     stream = Stream(server, server.token(scopes=("read",)))
     stream.next()
-    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 1)
+    monkeypatch.setattr(serving.LimitedConnection, "max_connections", 1)
     with socket.create_connection(("127.0.0.1", server.port), 10) as one_too_many:
         assert is_cut_off(one_too_many)
     stream.close()
@@ -188,7 +188,7 @@ def test_stopping_sends_streams_and_waits_home_at_once(server):
         f"GET /api/asks/{ask.id}/wait?seconds=60 HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
         f"Authorization: Bearer {token}\r\nConnection: close\r\n\r\n".encode()
     )
-    eventually(lambda: ask.id in server._hub._waits)
+    eventually(lambda: ask.id in server._hub.waits)
     stopping = threading.Thread(target=server.stop)
     stopping.start()
     assert b'"status":"pending"' in waiting.makefile("rb").read()

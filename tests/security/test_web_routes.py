@@ -46,7 +46,8 @@ TABLE = {
     "POST /login": ("", 303),
     "GET /link/{secret}": ("", 200),
     "POST /link/{secret}": ("", 303),
-    "POST /logout": ("ask answer read admin", 303),
+    "POST /logout": ("ask answer read admin metrics", 303),
+    "GET /metrics": ("metrics", 200),
     "GET /api/asks": ("read", 200),
     "POST /api/asks": ("ask", 201),
     "GET /api/asks/{id}": ("read ask", 200, 404),
@@ -77,6 +78,7 @@ TABLE = {
     "DELETE /api/tokens/{id}": ("admin", 204),
     "GET /api/openapi.json": ("", 200),
     "GET /api/health": ("", 200),
+    "GET /api/ready": ("", 200),
 }
 PATHS = tuple(dict.fromkeys(row.partition(" ")[2] for row in TABLE))
 METHODS = ("GET", "HEAD", "OPTIONS", "PATCH", "PUT", "DELETE", "POST")
@@ -263,7 +265,7 @@ def test_table_and_routes_match(house):
     assert ours == {row: set(needs.split()) for row, (needs, *_) in TABLE.items()}
     served = {
         f"{method} {route.path}"
-        for route in house.app._app.routes
+        for route in house.app._app._app.routes
         for method in (getattr(route, "methods", None) or {"GET"}) - {"HEAD"}
     }
     assert served == TABLE.keys() | {"GET /static"}

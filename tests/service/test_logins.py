@@ -26,7 +26,7 @@ def test_link_lets_the_os_user_in_once(store):
     assert (found.person, found.verified, found.scopes) == (
         "ada",
         False,
-        ("ask", "answer", "read", "admin"),
+        ("ask", "answer", "read", "admin", "metrics"),
     )
     with pytest.raises(RefusedError, match="gate link"):
         manage_logins.enter_by_link(store, link, {})

@@ -34,8 +34,13 @@ if TYPE_CHECKING:
 _FIND_GATES = "Set GATE_STORE to the store with your gates, or make gates: gate install"
 
 
-def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
-    """Open the store of the settings, or the one at a path; create it if it is missing."""
+def open_store(
+    path: str | None = None, clock: Clock | None = None, *, starts_sender: bool = True
+) -> Store:
+    """Open the store of the settings, or the one at a path; create it if it is missing.
+
+    A process that sends notifications itself starts no sender for new ones.
+    """
     path = path or settings.store_place(os.environ)
     if path.startswith(settings.ADDRESSES):
         return open_postgres(path, clock)
@@ -47,7 +52,8 @@ def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        return SqliteStore(path, clock or SystemClock(), Starter(os.path.abspath(path)))
+        starter = Starter(os.path.abspath(path)) if starts_sender else None
+        return SqliteStore(path, clock or SystemClock(), starter)
     except OSError as error:
         raise StoreError(
             f"the store {path} cannot be opened ({error.strerror}). If an agent's sandbox is "

@@ -56,6 +56,7 @@ _COMMANDS = {
         "cli.server.up",
         "serve the web inbox, drive runs, send notifications and apply deadlines",
     ),
+    "serve": ("cli.server.serve", "serve the web inbox and the HTTP API to a team"),
     "link": ("cli.server.link", "print a link that signs you in to the web inbox"),
     "down": ("cli.server.down", "stop gate up"),
     "person": ("cli.people.person", "manage people, their personal tokens and their groups"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ _A_DAY_SECONDS = 86400.0
 _TRY_AGAIN_AFTER_SECONDS = 1.0
 # A write may be committed a while after its time, and hosts' clocks differ.
 _LATE_WRITES = timedelta(seconds=10)
+_log = logging.getLogger(__name__)
 
 
 class Watcher:
@@ -34,8 +35,11 @@ class Watcher:
         self._stopped = threading.Event()
         # Read before `changes` begins, so that no change after this point is missed.
         self._seen = store.audit.position()
-        self._looked_at = store.now()
-        self._runs = store.runs.changed_since(self._looked_at - _LATE_WRITES)
+        self._looked_until = store.now()
+        self.looked_at = store.monotonic()
+        """When all changes until then were read: a store that fails or hangs makes it old."""
+        self._runs = store.runs.changed_since(self._looked_until - _LATE_WRITES)
+        self._problem = ""
 
     @property
     def is_stopped(self) -> bool:
@@ -52,9 +56,17 @@ class Watcher:
         """
         while not self.is_stopped:
             # The store may fail for a short time only: try again.
-            with suppress(StoreError):
+            try:
                 yield from self._watch()
+            except StoreError as error:
+                self._report(str(error))
             self.pause()
+
+    def _report(self, problem: str) -> None:
+        """Log a problem of the store when it begins, and when it is over."""
+        if problem != self._problem:
+            self._problem = problem
+            _log.warning("%s", problem or "the store can be read again")
 
     def pause(self) -> None:
         """Wait a moment after an error, unless stopped."""
@@ -68,15 +80,17 @@ class Watcher:
                 now = self._store.now()
                 seen, changed = self._store.audit.changed_since(self._seen)
                 # A draft writes no event, but people must see that a person is answering.
-                changed |= {ask_id for ask_id, _ in self._store.asks.drafting(self._looked_at)}
+                changed |= {ask_id for ask_id, _ in self._store.asks.drafting(self._looked_until)}
                 # A turn of an agent writes no event either, but it changes its run.
-                found = self._store.runs.changed_since(self._looked_at - _LATE_WRITES)
+                found = self._store.runs.changed_since(self._looked_until - _LATE_WRITES)
                 changed |= {name_of_run(one) for one in found if found[one] != self._runs.get(one)}
                 if changed:
                     yield changed
                 # Only after the yield: names that were not processed are found again after an
                 # error.
-                self._seen, self._looked_at, self._runs = seen, now, found
+                self._seen, self._looked_until, self._runs = seen, now, found
+                self.looked_at = self._store.monotonic()
+                self._report("")
                 bell.wait(_A_DAY_SECONDS)
         finally:
             bell.close()

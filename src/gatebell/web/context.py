@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gatebell.domain.people.logins import Login
     from gatebell.ports.store import Store
     from gatebell.web.live import Hub
+    from gatebell.web.metrics import Requests
     from gatebell.web.rate_limits import Limits
 
 COOKIE = "gatebell"
@@ -61,6 +62,7 @@ class WebContext(NamedTuple):
     site: Site
     hub: Hub
     limits: Limits
+    requests: Requests
 
 
 class WebRequest(NamedTuple):
@@ -112,11 +114,14 @@ class WebRequest(NamedTuple):
         """Return an agent session with the prefix of this token: tokens do not share sessions."""
         return session_prefix(self.who.token_id) + given
 
+    @property
+    def own_prefix(self) -> str:
+        """The prefix of the sessions of asks that this token opened; empty without a token."""
+        return session_prefix(self.who.token_id) if self.who.token_id else ""
+
     def is_own_ask(self, ask: Ask) -> bool:
         """Return whether the ask was opened with the token of this request."""
-        return bool(self.who.token_id) and ask.origin.session.startswith(
-            session_prefix(self.who.token_id)
-        )
+        return bool(self.own_prefix) and ask.origin.session.startswith(self.own_prefix)
 
 
 class Row(NamedTuple):
@@ -134,6 +139,8 @@ class Row(NamedTuple):
     """JSON Schema of the body."""
     query: tuple[tuple[str, dict[str, Any], str], ...] = ()
     gives: tuple[int, dict[str, Any] | None] = (200, None)
+    waits: bool = False
+    """It is held until its ask changes: `act` only says what it waits for (`waits.py`)."""
 
     @property
     def api(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gatebell.web.operations import HEALTH, METRICS, READY
 from gatebell.web.problems import Problem, document
 
 if TYPE_CHECKING:
@@ -13,8 +14,11 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from gatebell.web.context import Site
+    from gatebell.web.metrics import Requests
 
 MAX_BYTES = 8_000_000
+# Probes call each server by its address. These paths show no asks, and change nothing.
+NAMELESS = frozenset([HEALTH, READY, METRICS])
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -35,9 +39,10 @@ HEADERS = {
 class Guards:
     """Checks every request, even to routes that do not exist."""
 
-    def __init__(self, app: ASGIApp, site: Site) -> None:
+    def __init__(self, app: ASGIApp, site: Site, requests: Requests) -> None:
         self._app = app
         self._site = site
+        self._requests = requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -49,6 +54,7 @@ class Guards:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
+                self._requests.count(scope["method"], scope["path"], message["status"])
                 _add_headers(message, self._site.secure)
             await send(message)
 
@@ -64,7 +70,7 @@ class Guards:
         for name, value in scope["headers"]:
             values.setdefault(name, []).append(value)
         hosts = [host.decode("latin-1").lower() for host in values.get(b"host", [])]
-        if len(hosts) != 1 or hosts[0] not in self._site.hosts:
+        if scope["path"] not in NAMELESS and (len(hosts) != 1 or hosts[0] not in self._site.hosts):
             raise Problem(403, f"this inbox has only one address: open {self._site.url}")
         for origin in values.get(b"origin", []):
             if origin.decode("latin-1").lower() not in self._site.origins:

@@ -6,20 +6,27 @@ import asyncio
 import json
 import threading
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.owners import run_of
+from gatebell.domain.audit.events import EventKind
 from gatebell.errors import StoreError
 from gatebell.services.watcher import Watcher
+from gatebell.web.token_cache import TokenCache
+from gatebell.web.waits import Waits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from gatebell.domain.audit.events import Entry
+    from gatebell.errors import GateError
     from gatebell.ports.store import Store
+    from gatebell.web.waits import Look
 
 # A stream that is so far behind starts again.
 MAX_BEHIND = 1_000
+ADMISSION_CHANGED = (EventKind.LOGIN_ENDED, EventKind.TOKEN_REVOKED, EventKind.PERSON_REMOVED)
 
 
 class Told(NamedTuple):
@@ -35,7 +42,10 @@ class Hub:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._streams: set[asyncio.Queue[Told | None]] = set()
-        self._waits: dict[str, set[asyncio.Event]] = {}
+        self.waits = Waits(store)
+        self.tokens = TokenCache(store.monotonic)
+        self.admissions = 0
+        """Changes when a token or a login may have ended, also one of another server."""
         self._watcher: Watcher | None = None
         self._thread: threading.Thread | None = None
         self.seq = 0
@@ -45,6 +55,7 @@ class Hub:
     def start(self) -> None:
         """Start inside the loop of streams and waits."""
         self.seq, self.open = self._store.audit.head().seq, True
+        self.tokens.is_open = True
         self._watcher = Watcher(self._store)
         watched = (self._watcher, asyncio.get_running_loop())
         self._thread = threading.Thread(target=self._follow, args=watched, daemon=True)
@@ -66,16 +77,22 @@ class Hub:
             # On this thread: one read for all streams.
             entries = list(self._store.audit.entries(self.seq))
             others = ids - {entry.event.subject for entry in entries}
-            loop.call_soon_threadsafe(self._tell, ids, entries, others)
+            loop.call_soon_threadsafe(self._tell, entries, others, self.waits.read(ids))
 
-    def _tell(self, ids: frozenset[str], entries: list[Entry], others: frozenset[str]) -> None:
+    def _tell(
+        self,
+        entries: list[Entry],
+        others: frozenset[str],
+        news: Mapping[str, Look | GateError] = MappingProxyType({}),
+    ) -> None:
         fresh = [entry for entry in entries if entry.seq > self.seq]
         told = [Told(entry.seq, event_data(entry)) for entry in fresh if entry.is_news]
         told += [Told(None, _name_unnumbered(one)) for one in others]
         self.seq = max([self.seq, *(entry.seq for entry in fresh)])
-        for ask_id in ids & self._waits.keys():
-            for changed in self._waits[ask_id]:
-                changed.set()
+        if any(entry.event.kind in ADMISSION_CHANGED for entry in fresh):
+            self.admissions += 1
+            self.tokens.clear()
+        self.waits.tell(news)
         for queue in list(self._streams):
             if queue.qsize() + len(told) >= MAX_BEHIND:
                 self._end(queue)
@@ -95,17 +112,14 @@ class Hub:
         finally:
             self._streams.discard(queue)
 
-    @contextmanager
-    def watch(self, ask_id: str) -> Iterator[asyncio.Event]:
-        """Return an event that is set whenever this ask may have changed."""
-        changed = asyncio.Event()
-        self._waits.setdefault(ask_id, set()).add(changed)
-        try:
-            yield changed
-        finally:
-            self._waits[ask_id].discard(changed)
-            if not self._waits[ask_id]:
-                del self._waits[ask_id]
+    def count_clients(self) -> tuple[int, int]:
+        """Return the numbers of waits and streams."""
+        return len(self.waits), len(self._streams)
+
+    def feed_age(self) -> float:
+        """Return how many seconds ago changes were last read."""
+        seen = self._watcher.looked_at if self._watcher else 0.0
+        return self._store.monotonic() - seen
 
     def _end(self, queue: asyncio.Queue[Told | None]) -> None:
         self._streams.discard(queue)
@@ -113,12 +127,10 @@ class Hub:
 
     def close(self) -> None:
         """End all streams and waits: the server stops, or the store is gone."""
-        self.open = False
+        self.open = self.tokens.is_open = False
         for queue in list(self._streams):
             self._end(queue)
-        for waits in self._waits.values():
-            for changed in waits:
-                changed.set()
+        self.waits.wake_all()
 
     def stop(self) -> None:
         """Wait, outside of the loop, until the watcher's thread has ended."""

@@ -9,7 +9,7 @@ from gatebell.web.problems import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MAX_BUCKETS = 10_000
+_MAX_BUCKETS = 50_000
 
 
 class Rate(NamedTuple):
@@ -21,7 +21,10 @@ class Rate(NamedTuple):
 
 RATES = {
     "login": Rate(10, 10),
-    "ask": Rate(500, 300),
+    "ask": Rate(2000, 2000),
+    "session": Rate(60, 60),
+    "unnamed session": Rate(500, 300),
+    "wait": Rate(60, 60),
     "change": Rate(300, 300),
     "read": Rate(2000, 3000),
 }

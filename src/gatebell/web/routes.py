@@ -6,12 +6,15 @@ from typing import Any
 
 from gatebell.domain.people.logins import SCOPES
 from gatebell.ports.tasks import WHICH
+from gatebell.web import operations
 from gatebell.web.api import endpoints, schemas as s
 from gatebell.web.asks import ask_pages
 from gatebell.web.context import Row
+from gatebell.web.operations import HEALTH, METRICS, READY
 from gatebell.web.people import login, people
 from gatebell.web.runs import run_pages
 from gatebell.web.tasks import task_pages
+from gatebell.web.waits import parse_wait
 
 READ, ANSWER, ASK, ADMIN = ("read",), ("answer",), ("ask",), ("admin",)
 READ_OR_ASK = ("read", "ask")
@@ -49,6 +52,7 @@ PAGES = (
     Row("GET", "/link/{secret}", login.link_page),
     Row("POST", "/link/{secret}", login.link),
     Row("POST", "/logout", login.logout, SCOPES),
+    Row("GET", METRICS, operations.show_metrics, ("metrics",)),
 )
 
 API = (
@@ -65,12 +69,13 @@ API = (
     Row("POST", "/api/asks", endpoints.open_ask, ASK, "Ask", s.REQUEST, gives=(201, s.OPENED_GIVEN)),
     Row("GET", "/api/asks/{id}", endpoints.show_ask, READ_OR_ASK, "Show one ask", gives=(200, s.ASK_GIVEN)),
     Row(
-        "GET", "/api/asks/{id}/wait", endpoints.wait, READ_OR_ASK, "Wait until it is settled",
+        "GET", "/api/asks/{id}/wait", parse_wait, READ_OR_ASK, "Wait until it is settled",
         query=(
-            _number("seconds", 0, 60, "how long at most (30)"),
+            _number("seconds", 0, 300, "how long at most (30)"),
             ("hears", {"enum": ["true", "false"]}, "come back also when a person asked back"),
         ),
         gives=(200, s.thing({"ask": s.ASK_GIVEN, "asked_back": s.TEXT})),
+        waits=True,
     ),
     Row("POST", "/api/asks/{id}/take", endpoints.take, ASK, "Take the answer", s.TAKING, gives=(200, s.ASK_GIVEN)),
     Row("GET", "/api/asks/{id}/answers", endpoints.list_answers, READ, "List all answers, with refused ones", gives=(200, s.ANSWERS_GIVEN)),
@@ -113,7 +118,8 @@ API = (
     Row("POST", "/api/people/{name}/tokens", endpoints.add_token, ADMIN, "Make a token; it is shown once", s.TOKEN, gives=(201, s.TOKEN_GIVEN)),
     Row("DELETE", "/api/tokens/{id}", endpoints.revoke_token, ADMIN, "Revoke a token", gives=(204, None)),
     Row("GET", "/api/openapi.json", endpoints.describe, (), "Show this API as OpenAPI", gives=(200, {"type": "object"})),
-    Row("GET", "/api/health", endpoints.health, (), "Check that the server works", gives=(200, s.thing({"status": {"const": "ok"}}))),
+    Row("GET", HEALTH, operations.check_health, (), "Check that the process lives", gives=(200, s.thing({"status": {"const": "ok"}}))),
+    Row("GET", READY, operations.check_ready, (), "Check that it can serve: 503 tells why not", gives=(200, s.thing({"status": {"const": "ready"}}))),
 )  # fmt: skip
 
 ROWS = (*PAGES, *API)

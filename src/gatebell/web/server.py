@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import resource
 import sys
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 HEADERS_WITHIN_SECONDS = 10.0
 BODY_WITHIN_SECONDS = 60.0
 MAX_CONNECTIONS = 4_000
+_OTHER_FILES = 100
+# Long enough to tell ten thousand waiting agents to come back.
+_ENDS_WITHIN_SECONDS = 20
+_log = logging.getLogger("gatebell.serve")
 
 
 class LimitedConnection(H11Protocol):
@@ -35,21 +40,47 @@ class LimitedConnection(H11Protocol):
     real clients are complete within milliseconds, so endless requests keep no client out.
     """
 
+    max_connections = MAX_CONNECTIONS
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.on_lost: Callable[[], None] | None = None
+        # A waiting request has no task that listens for the end of its connection.
+        self.app_state = {**self.app_state, "connection": self}
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         # Narrower than uvicorn's own signature, as in its own code.
         super().connection_made(transport)
-        self.waits_since = self.loop.time()
-        self._check = self.loop.call_later(HEADERS_WITHIN_SECONDS, self._end_if_late)
-        if len(self.connections) > MAX_CONNECTIONS and not self._make_room():
+        self._check: asyncio.TimerHandle | None = None
+        self._expect_request()
+        if len(self.connections) > self.max_connections and not self._make_room():
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._check.cancel()
+        if self._check:
+            self._check.cancel()
         super().connection_lost(exc)
+        if self.on_lost:
+            self.on_lost()
+        # These refer to this connection again. Without such circles it is freed at once, not by the
+        # garbage collector, which stops the loop for half a second if ten thousand clients wait.
+        self.on_lost = None
+        self.app_state = {}
+        self.scope = self.headers = self.cycle = None  # type: ignore[assignment]
 
     def on_response_complete(self) -> None:
-        self.waits_since = self.loop.time()
+        self._expect_request()
         super().on_response_complete()
+
+    def _expect_request(self) -> None:
+        self.waits_since = self.loop.time()
+        if self._check is None:
+            self._check = self.loop.call_later(HEADERS_WITHIN_SECONDS, self._end_if_late)
+
+    def cut_off(self) -> None:
+        """End the connection in the middle of a reply, so that the client sees that it is not whole."""
+        self.cycle.disconnected = True
+        self.transport.abort()
 
     def _make_room(self) -> bool:
         others = (one for one in self.connections if isinstance(one, LimitedConnection))
@@ -64,14 +95,19 @@ class LimitedConnection(H11Protocol):
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
     def _end_if_late(self) -> None:
+        self._check = None
+        if not self.is_incomplete():
+            # It is being served. The next check begins with the next request.
+            return
         has_headers = self.conn.their_state is h11.SEND_BODY
         allowed = BODY_WITHIN_SECONDS if has_headers else HEADERS_WITHIN_SECONDS
         left = self.waits_since + allowed - self.loop.time()
         # The loop may call a little early.
-        if self.is_incomplete() and left < 0.01:
+        if left < 0.01:
             self.transport.abort()
         else:
-            self._check = self.loop.call_later(HEADERS_WITHIN_SECONDS, self._end_if_late)
+            pause = min(left, HEADERS_WITHIN_SECONDS)
+            self._check = self.loop.call_later(pause, self._end_if_late)
 
 
 class _Server(uvicorn.Server):
@@ -86,6 +122,7 @@ class _Server(uvicorn.Server):
         # Not uvicorn's handler: that one ends by the signal, and ends the sender with it.
         self.force_exit = self.should_exit
         self.should_exit = True
+        _log.info("ending: %d waits and %d streams are sent home", *self._hub.count_clients())
         self._hub.close()
 
     async def startup(self, sockets: Any = None) -> None:
@@ -100,9 +137,11 @@ def serve(
     args: argparse.Namespace,
     sender: Sender,
     ready: Callable[[], None],
+    max_connections: int = MAX_CONNECTIONS,
 ) -> int:
     """Serve until it is stopped; report when it can be reached."""
-    _may_open_many_files()
+    _may_open_many_files(max_connections)
+    _collect_garbage_seldom()
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(name)s: %(message)s")
     web_context = make_web_context(store, site)
     config = uvicorn.Config(
@@ -116,9 +155,9 @@ def serve(
         forwarded_allow_ips=args.proxy or "127.0.0.1",
         ssl_certfile=args.tls_cert or None,
         ssl_keyfile=args.tls_key or None,
-        timeout_graceful_shutdown=2,
+        timeout_graceful_shutdown=_ENDS_WITHIN_SECONDS,
         ws="none",
-        http=LimitedConnection,
+        http=type("Connection", (LimitedConnection,), {"max_connections": max_connections}),
     )
     sender.start()
     try:
@@ -131,7 +170,16 @@ def serve(
         sender.stop()
 
 
-def _may_open_many_files() -> None:
+def _may_open_many_files(connections: int) -> None:
     """Raise the limit of open files, if possible: each stream and wait holds a connection."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    if most != resource.RLIM_INFINITY and most < connections + _OTHER_FILES:
+        _log.warning(
+            "only %d files may be open: raise the hard limit, or not all clients fit", most
+        )
+
+
+def _collect_garbage_seldom() -> None:
+    """Look for circles in memory less often: each search stops the loop, and finds very little."""
+    gc.set_threshold(10_000, 5, 5)

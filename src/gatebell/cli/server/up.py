@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import daemon, runtime, settings, wiring
 from gatebell.cli.server.leave import leave
+from gatebell.cli.server.listening import add_listening, check_web_packages, choose_site
 from gatebell.domain.enums import MemberKind
 from gatebell.domain.text.display import inert_line
-from gatebell.errors import UsageError
 from gatebell.file_protocol.answers import HappeningKind
 from gatebell.services.notifications.send_notices import Sender
 from gatebell.services.people import manage_logins
@@ -29,52 +29,27 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
     from gatebell.web.context import Site
 
-PORT = 4283
 _SLOTS = 4
 _PROBLEMS = (
     *(HappeningKind.REFUSED, HappeningKind.FOREIGN),
     *(HappeningKind.REPAIRED, HappeningKind.PROBLEM),
 )
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    add_listening(parser)
     add = parser.add_argument
-    add(
-        "--port",
-        type=parse_port,
-        default=PORT,
-        metavar="N",
-        help=f"the port ({PORT}; 0: any free port)",
-    )
-    add(
-        "--host",
-        default="127.0.0.1",
-        metavar="ADDRESS",
-        help="the address to listen on (127.0.0.1)",
-    )
-    add("--tls-cert", default="", metavar="F", help="serve TLS with this certificate")
-    add("--tls-key", default="", metavar="F", help="serve TLS with this key")
-    add("--public-url", default="", metavar="URL", help="the https:// address that people use")
-    add("--proxy", default="", metavar="ADDRESS", help="the proxy to trust (127.0.0.1)")
     add("--qr", action="store_true", help="show the link as a QR code, too")
     add("--no-worker", action="store_true", help="do not drive runs")
     add("--detach", action="store_true", help="run in the background; gate down stops it")
 
 
-def parse_port(text: str) -> int:
-    number = int(text) if text.isdecimal() else -1
-    if not 0 <= number < 65536:
-        raise UsageError(f"expected a port from 0 (any free one) to 65535, got {text!r}")
-    return number
-
-
 def run(args: argparse.Namespace) -> int:
-    _check_web_packages()
+    check_web_packages()
     store, path = wiring.open_store(), settings.local_path(os.environ)
     manage_logins.must_be_let_in(store, wiring.caller(store, "cli"))
     daemon.refuse_second(path)
-    site = _choose_site(store, args)
+    site = choose_site(store, args)
     if args.detach:
         up = daemon.start(path, _build_options(args, site))
         _say(store, up.url, args, site)
@@ -120,56 +95,6 @@ def _listen(store: Store) -> Callable[[], None]:
     beside = Beside(Listener(wiring.open_store(), lambda: list_initialised(os.environ), who, tell))
     beside.begin()
     return beside.end
-
-
-def _check_web_packages() -> None:
-    # Imported here: --help does not need it.
-    from importlib.util import find_spec
-
-    for name in ("jinja2", "markdown_it", "nh3", "sse_starlette", "starlette", "uvicorn"):
-        if find_spec(name) is None:
-            raise UsageError(f"the web inbox needs {name}; run: pip install 'gatebell[web]'")
-
-
-def _choose_site(store: Store, args: argparse.Namespace) -> Site:
-    """Return the address of the inbox, or refuse an unsafe one."""
-    from gatebell.web.context import local_site, public_site
-
-    tls = bool(args.tls_cert and args.tls_key)
-    if bool(args.tls_cert) != bool(args.tls_key):
-        raise UsageError("--tls-cert and --tls-key need each other; give both")
-    if args.public_url and not args.public_url.startswith("https://"):
-        raise UsageError("--public-url must begin with https://, because tokens and answers use it")
-    here = args.host in _LOOPBACK
-    if here and not args.public_url:
-        return local_site(_free_port(args), "https" if tls else "http")
-    if not here and not tls and not (args.public_url and args.proxy):
-        raise UsageError(
-            f"other machines can reach {args.host}; use TLS (--tls-cert, --tls-key), or name "
-            "a proxy with TLS (--proxy ADDRESS --public-url https://…)"
-        )
-    if not any(one.tokens for one in store.people.all()):
-        raise UsageError(
-            "people on other machines sign in with a personal token, and no person has one; run: "
-            "gate person add NAME"
-        )
-    host = f"[{args.host}]" if ":" in args.host else args.host
-    return public_site(args.public_url or f"https://{host}:{_free_port(args)}")
-
-
-def _free_port(args: argparse.Namespace) -> int:
-    import socket
-
-    family = socket.AF_INET6 if ":" in args.host else socket.AF_INET
-    with socket.socket(family) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((args.host, args.port))
-        except OSError as error:
-            why = error.strerror or str(error)
-            raise UsageError(f"cannot use port {args.port} ({why}); choose one: --port N") from None
-        args.port = listener.getsockname()[1]
-    return int(args.port)
 
 
 def _build_options(args: argparse.Namespace, site: Site) -> list[str]:

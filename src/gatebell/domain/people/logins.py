@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-SCOPES = ("ask", "answer", "read", "admin")
+SCOPES = ("ask", "answer", "read", "admin", "metrics")
 PERSONAL = ("ask", "answer", "read")
 """The scopes of a personal token by default."""
 

@@ -20,7 +20,6 @@ from gatebell.domain.asks.documents import (
     message_document,
     token_document,
 )
-from gatebell.domain.audit.events import EventKind
 from gatebell.domain.enums import AskStatus
 from gatebell.domain.people.logins import PERSONAL
 from gatebell.domain.people.principals import Sighting, person
@@ -29,9 +28,11 @@ from gatebell.services.asks import answer_ask, ask_messages, create_ask, wait_fo
 from gatebell.services.asks.apply_deadlines import fall_due, sweep
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.asks.waiters import make_ask_document
-from gatebell.services.people import manage_logins, manage_people
-from gatebell.web.live import MAX_BEHIND, event_data
+from gatebell.services.people import manage_people
+from gatebell.web.admission import is_still_admitted
+from gatebell.web.live import ADMISSION_CHANGED, MAX_BEHIND, event_data
 from gatebell.web.problems import Problem, problem_of
+from gatebell.web.waits import hide_untaken
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -39,14 +40,12 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.web.context import WebRequest
 
-_MAX_WAIT_SECONDS = 60.0
 # Per request; a list of many of them must still load quickly.
 _LARGEST_CONTEXT = 200_000
 # A client that does not read is disconnected.
 _READS_WITHIN_SECONDS = 30.0
 # The rights of a stream are checked again from time to time.
 _MAX_STREAM_SECONDS = 900.0
-_ADMISSION_CHANGED = (EventKind.LOGIN_ENDED, EventKind.TOKEN_REVOKED, EventKind.PERSON_REMOVED)
 
 
 def list_asks(web_request: WebRequest) -> Response:
@@ -66,7 +65,10 @@ def count_asks(web_request: WebRequest) -> Response:
 
 def open_ask(web_request: WebRequest) -> Response:
     given: dict[str, Any] = dict(web_request.body)
-    session = web_request.session(given.pop("session", ""))
+    named = given.pop("session", "")
+    session = web_request.session(named)
+    # An agent that asks without end must not use up the limit of the token that it shares.
+    web_request.web_context.limits.count("session" if named else "unnamed session", session)
     origin = Origin(
         project=given.pop("project", ""),
         cwd=given.pop("cwd", ""),
@@ -119,41 +121,9 @@ def show_ask(web_request: WebRequest) -> Response:
 
 
 def _shown(web_request: WebRequest, ask: Ask) -> dict[str, Any]:
-    """Return the ask; its asker sees that it is answered, and gets the answer by taking it.
-
-    Otherwise one yes could be read again and again, for every similar request.
-    """
+    """Return the ask; its asker sees that it is answered, and gets the answer by taking it."""
     document = make_ask_document(web_request.store, ask)
-    if web_request.is_own_ask(ask) and ask.status == AskStatus.ANSWERED and not ask.delivered_at:
-        return document | {"decision": None, "value": None, "note": ""}
-    return document
-
-
-async def wait(web_request: WebRequest) -> Response:
-    """Return the ask once it is settled or a person asked back; after a while, in any case."""
-    loop, hub = asyncio.get_running_loop(), web_request.web_context.hub
-    seconds = min(float(web_request.query.get("seconds", 30)), _MAX_WAIT_SECONDS)
-    hears = web_request.query.get("hears", "false") == "true"
-    until = loop.time() + seconds
-    with hub.watch(web_request.path["id"].lower()) as changed:
-        while True:
-            changed.clear()
-            ask = await run_in_threadpool(find, web_request)
-            left = until - loop.time()
-            called = hears and ask.asked_back > ask.heard
-            if not ask.pending or called or left <= 0 or not hub.open:
-                break
-            # The watcher handles a deadline of the ask itself.
-            try:
-                await asyncio.wait_for(changed.wait(), left)
-            except TimeoutError:
-                continue
-    if not await run_in_threadpool(_still_admitted, web_request):
-        raise Problem(401, "the token was revoked while you waited")
-    said = (
-        await run_in_threadpool(wait_for_ask.new_messages, web_request.store, ask) if called else ""
-    )
-    return JSONResponse({"ask": _shown(web_request, ask), "asked_back": said})
+    return hide_untaken(ask, document) if web_request.is_own_ask(ask) else document
 
 
 def take(web_request: WebRequest) -> Response:
@@ -276,7 +246,7 @@ async def stream(web_request: WebRequest) -> Response:
                     return
                 if message is None:
                     return
-                admission = any(kind in message.data for kind in _ADMISSION_CHANGED)
+                admission = any(kind in message.data for kind in ADMISSION_CHANGED)
                 if admission and not await run_in_threadpool(_still_admitted, web_request):
                     return
                 if message.seq is None:
@@ -296,9 +266,8 @@ def _list_missed(web_request: WebRequest, last: int, seen: int) -> list[Any]:
 
 
 def _still_admitted(web_request: WebRequest) -> bool:
-    if web_request.csrf:
-        return manage_logins.whose_login(web_request.store, web_request.secret) is not None
-    return any(token.id == web_request.who.token_id for token in web_request.store.people.tokens())
+    secret, by_header = web_request.secret, not web_request.csrf
+    return is_still_admitted(web_request.web_context, secret, by_header=by_header)
 
 
 def list_people(web_request: WebRequest) -> Response:
@@ -330,14 +299,6 @@ def remove_person(web_request: WebRequest) -> Response:
 def revoke_token(web_request: WebRequest) -> Response:
     manage_people.revoke(web_request.store, web_request.caller, web_request.path["id"])
     return Response(status_code=204)
-
-
-def health(web_request: WebRequest) -> Response:
-    """Check that the store can be read and changes are sent."""
-    web_request.store.audit.head()
-    if not web_request.web_context.hub.open:
-        raise Problem(503, "changes are no longer sent: start gate up again")
-    return JSONResponse({"status": "ok"})
 
 
 def describe(web_request: WebRequest) -> Response:

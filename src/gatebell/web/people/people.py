@@ -24,6 +24,7 @@ _MEANINGS = {
     "answer": "answer, ask back and withdraw; stop and resume runs",
     "read": "see everything that was asked and answered, and every run",
     "admin": "manage people and tokens",
+    "metrics": "see the figures of the server, and no asks",
 }
 
 
