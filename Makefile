@@ -107,7 +107,7 @@ mutate: setup
 
 lock:
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --group dev --extra web --extra notify --extra tui pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --group dev --extra web --extra notify --extra tui --extra postgres pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf .venv build dist .coverage .coverage.*

@@ -31,7 +31,7 @@ SINGLE = (
     "files",
     "size",
 )
-NAMES = (*SINGLE, "server", "flows")
+NAMES = (*SINGLE, "server", "flows", "postgres")
 
 _PAGE = os.path.join(os.path.dirname(__file__), "README.md")
 
@@ -51,7 +51,7 @@ def main() -> int:
     wanted = args.names or NAMES
     single = [name for name in SINGLE if name in wanted]
     if args.write and single and len(single) < len(SINGLE):
-        parser.error("--write replaces whole tables: name nothing, or only server or flows")
+        parser.error("--write replaces whole tables: name nothing, or server, flows or postgres")
     figures: list[Figure] = []
     for name in single:
         print(f"measuring {name} …", file=sys.stderr)
@@ -67,6 +67,11 @@ def main() -> int:
         print("measuring flows …", file=sys.stderr)
         ours, beside = flows.measure(args.sizes, with_rivals=not args.no_rivals)
         tell("flows", [*table(ours), "", *beside], write=args.write)
+        figures += ours
+    if "postgres" in wanted:
+        print("measuring postgres …", file=sys.stderr)
+        ours = list(import_module("bench.postgres").measure())
+        tell("postgres", table(ours), write=args.write)
         figures += ours
     return int(args.strict and any(figure.over for figure in figures))
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.support.stores import store
+from tests.support.stores import place, store
 
-__all__ = ["store"]
+__all__ = ["place", "store"]

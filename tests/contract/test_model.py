@@ -15,6 +15,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from tests.support import postgres_server
 from tests.support.people import a_person, an_agent
 
 from gatebell.app.wiring import open_store, open_throwaway_store
@@ -45,7 +46,7 @@ class Model(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.path = str(Path(self.folder.name) / "gate.db")
+        self.path = self.find_place()
         self.clock = FakeClock()
         self.store = open_throwaway_store(self.path, self.clock)
         self.onlooker = open_store(self.path, self.clock)
@@ -56,6 +57,9 @@ class Model(RuleBasedStateMachine):
         self.answers = {}
         self.drafts = {}
         self.messages = {}
+
+    def find_place(self):
+        return str(Path(self.folder.name) / "gate.db")
 
     def teardown(self):
         self.store.close()
@@ -245,12 +249,18 @@ class Model(RuleBasedStateMachine):
         assert list(audit.verify(self.store)) == []
 
 
+class PostgresModel(Model):
+    def find_place(self):
+        return postgres_server.empty_database()
+
+
 @pytest.mark.proves("STORE-1", "LAW-1", "LAW-2", "LAW-3", "LAW-4", "LAW-9")
-def test_every_store_lives_the_same_life(whole):
+@pytest.mark.parametrize(("model", "examples"), [(Model, 40), (PostgresModel, 4)])
+def test_every_store_lives_the_same_life(whole, model, examples):
     run_state_machine_as_test(
-        Model,
+        model,
         settings=settings(
-            max_examples=500 if whole else 40, stateful_step_count=50, deadline=None,
+            max_examples=500 if whole else examples, stateful_step_count=50, deadline=None,
             suppress_health_check=list(HealthCheck), derandomize=not whole,
         ),
     )  # fmt: skip

@@ -195,14 +195,13 @@ def test_one_reminder_of_an_ask_waits_on_each_route(store):
 
 
 @pytest.mark.proves("NTF-10", "NTF-11")
-def test_of_many_senders_at_once_one_gets_each_delivery(tmp_path):
-    path = str(tmp_path / "gate.db")
-    store = open_store(path)
+def test_of_many_senders_at_once_one_gets_each_delivery(place):
+    store = open_store(place)
     news = [read_last_posted(store) for _ in range(5)]
     got, start = [], threading.Barrier(4)
 
     def send(number):
-        mine = open_store(path)
+        mine = open_store(place)
         start.wait()
         mine.outbox.spread({one: [a_delivery(mine, f"{one.seq}/{number}")] for one in news})
         while claimed := mine.outbox.claim("desktop"):

@@ -370,7 +370,9 @@ def test_people_tokens_and_groups(store):
 @pytest.mark.proves("STORE-1", "STORE-6", "LAW-9")
 def test_audit_trail_is_one_verifiable_chain(store):
     assert store.audit.head() == Head(0, GENESIS)
-    first, second = open_ask(store, "a-222"), open_ask(store, "a-333")
+    first = open_ask(store, "a-222")
+    position = store.audit.position()
+    second = open_ask(store, "a-333")
     settle(store, first)
     entries = list(store.audit.entries())
     assert [entry.seq for entry in entries] == [1, 2, 3]
@@ -381,8 +383,9 @@ def test_audit_trail_is_one_verifiable_chain(store):
         "ask.answered",
     ]
     assert [entry.seq for entry in store.audit.newest(2)] == [2, 3]
-    assert store.audit.changed_since(1) == (3, frozenset({second.id, first.id}))
-    assert store.audit.changed_since(3) == (3, frozenset())
+    position, changed = store.audit.changed_since(position)
+    assert changed == {second.id, first.id}
+    assert store.audit.changed_since(position) == (position, frozenset())
     assert store.asks.without_events() == []
 
 
@@ -392,7 +395,7 @@ def test_store_gives_the_time_of_its_clock(store):
     store.clock.advance(5)
     assert (store.now() - before).total_seconds() == store.monotonic() - mark == 5
     assert store.now().utcoffset() == timedelta(0)
-    assert store.throwaway and store.problems() == []
+    assert store.throwaway
 
 
 def a_rule(rule_id="g-222222", kind="grant", **more):

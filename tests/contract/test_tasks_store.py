@@ -173,6 +173,18 @@ def test_answer_during_parking_opens_the_task_again(store):
     assert (run.state, task.state) == ("ready", "open")
 
 
+@pytest.mark.proves("PG-5")
+def test_older_reading_restores_no_count(store):
+    add_tasks(store, "tm-aaa", "tm-bbb")
+    needed, task = store.tasks.get("tm-aaa"), store.tasks.get("tm-bbb")
+    needing = tasks.change_task(task, task._replace(needs=("tm-aaa",)), a_person(), store.now())
+    assert store.tasks.change(needing, task)
+    read = store.tasks.get("tm-bbb")
+    assert store.tasks.change(tasks.move(needed, "closed", a_person(), store.now(), ""), needed)
+    renamed = tasks.change_task(read, read._replace(title="Z"), a_person(), store.now())
+    assert store.tasks.change(renamed, read) and store.tasks.get("tm-bbb").unmet == 0
+
+
 @pytest.mark.proves("TASK-159")
 @pytest.mark.parametrize("result", ["failed", "blocked", "deferred", "closed", "nonsense", 7])
 def test_end_of_the_run_decides_the_task_state(store, result):

@@ -224,7 +224,7 @@ def test_settings_come_from_variable_file_or_default(world):
     (folder / "config.toml").unlink()
     for wrong in ("soon", "0", "-1"):
         assert world.claude.gate("ask", "Q?", GATE_AGENT_WAIT_SECONDS=wrong).code == 2
-    assert world.plain.gate("config", GATE_STORE="postgresql://x/y").code == 2
+    assert world.plain.gate("config", GATE_STORE="mysql://x/y").code == 2
 
 
 @pytest.mark.proves("STORE-9", "CLI-16")

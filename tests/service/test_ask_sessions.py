@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from tests.support.session_asks import ADA, BOB, open_ask
-from tests.support.stores import store
+from tests.support.stores import place, store
 from tests.support.visits import kill_harness, rewrite_visit
 
 from gatebell.adapters.system import processes
@@ -30,7 +30,7 @@ from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_people
 from gatebell.services.sessions import ask_session, visits
 
-__all__ = ["store"]
+__all__ = ["place", "store"]
 
 
 def sit(store, ask, who=ADA, session="s1"):

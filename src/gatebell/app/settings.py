@@ -48,11 +48,14 @@ __all__ = [
     "session_cli",
     "session_command",
     "settings_file",
+    "store_name",
     "store_path",
+    "store_place",
     "templates",
 ]
 
 
+ADDRESSES = ("postgresql://", "postgres://")
 NAME, OLD_NAME = folders.NAME, folders.OLD_NAME
 _SHARE_OF_LIMIT = 0.9
 """Of a host's time limit for a shell command."""
@@ -77,11 +80,20 @@ def ignored_folders(environ: Mapping[str, str]) -> list[str]:
     return folders.ignored_folders(environ)
 
 
-def store_path(environ: Mapping[str, str]) -> str:
-    """Return the path of the database file that the settings name."""
-    named = read_settings(environ)["store"].text.removeprefix("sqlite://")
+def store_place(environ: Mapping[str, str]) -> str:
+    """Return the store that the settings name: a path, or the address of a PostgreSQL store."""
+    values = read_settings(environ)
+    named, source = values["store"]
+    if not named and (path := values["store_file"].text):
+        return _read_address(path)
+    if named.startswith(ADDRESSES):
+        return named
+    named = named.removeprefix("sqlite://")
     if "://" in named:
-        raise UsageError(f"GATE_STORE={named} is not a SQLite file: set it to a path")
+        # Without the address itself: it may have a password.
+        raise UsageError(
+            f"the store of {source} is neither a path nor an address that begins with {ADDRESSES[0]}"
+        )
     path = os.path.abspath(os.path.expanduser(named or data_folder(environ)))
     is_folder = not named or named.endswith(os.sep) or os.path.isdir(path)
     return os.path.join(path, "gate.db") if is_folder else path
@@ -93,14 +105,64 @@ def server(environ: Mapping[str, str]) -> str:
     A store that the environment names wins over a login and the settings file.
     """
     named = environ.get("GATE_SERVER", "")
-    if not named and environ.get("GATE_STORE"):
+    if not named and names_store(environ):
         return ""
     return check_address(named or read_settings(environ)["server"].text or read_login(environ))
+
+
+def names_store(environ: Mapping[str, str]) -> bool:
+    """Return whether the environment itself names a store."""
+    return bool(environ.get("GATE_STORE") or environ.get("GATE_STORE_FILE"))
 
 
 def ca_file(environ: Mapping[str, str]) -> str:
     """Return the file with the certificates that the server's certificate is checked with, or ""."""
     return read_settings(environ)["ca"].text
+
+
+def store_path(environ: Mapping[str, str]) -> str:
+    """Return the path of the database file that the settings name.
+
+    For a PostgreSQL store: the path beside which this machine keeps its own files of that store.
+    """
+    place = store_place(environ)
+    return address_path(place, environ) if place.startswith(ADDRESSES) else place
+
+
+def _read_address(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            named = file.read().strip()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the file {path} of GATE_STORE_FILE cannot be read: {error}") from None
+    if not named.startswith(ADDRESSES):
+        raise UsageError(f"the file {path} of GATE_STORE_FILE has no address {ADDRESSES[0]}…")
+    return named
+
+
+def address_path(address: str, environ: Mapping[str, str]) -> str:
+    """Return the path beside which this machine keeps its own files of a PostgreSQL store."""
+    # Imported here: only servers and workers use such a store.
+    from gatebell.adapters.postgres.names import name_store
+    from gatebell.domain.digests import text_digest
+
+    folder = f"postgres-{text_digest(name_store(address))[:12]}"
+    return os.path.join(data_folder(environ), folder, "gate.db")
+
+
+def store_name(environ: Mapping[str, str]) -> str:
+    """Return the store for messages: its path, or its address without the user and the password."""
+    place = store_place(environ)
+    if not place.startswith(ADDRESSES):
+        return place
+    # Imported here: only servers and workers use such a store.
+    from gatebell.adapters.postgres.names import name_store
+
+    return name_store(place)
+
+
+def key_file(environ: Mapping[str, str]) -> str:
+    return os.path.expanduser(read_settings(environ)["key_file"].text)
 
 
 def local_path(environ: Mapping[str, str]) -> str:

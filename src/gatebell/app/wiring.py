@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from gatebell.app import environment, settings
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.principals import Sighting, person
-from gatebell.domain.records import NamedTuple
 from gatebell.domain.text.display import storable
 from gatebell.errors import NotFoundError, StoreError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from gatebell.app.remote_backend import ServerBackend
+    from gatebell.adapters.postgres.store import PostgresStore
+    from gatebell.domain.audit.events import Head
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.runs.session_log import Step
@@ -46,7 +46,9 @@ def open_store(
 
     if path is None:
         _must_have_store()
-    path = path or settings.store_path(os.environ)
+    path = path or settings.store_place(os.environ)
+    if path.startswith(settings.ADDRESSES):
+        return open_postgres(path, clock)
     if storable(path) != path:
         raise UsageError(
             f"the path of the store {storable(path)} is not valid UTF-8: "
@@ -66,7 +68,7 @@ def open_store(
 
 def _must_have_store() -> None:
     """Refuse to work on a store of this machine if the settings only name a server."""
-    if (server := settings.server(os.environ)) and not os.environ.get("GATE_STORE"):
+    if (server := settings.server(os.environ)) and not settings.names_store(os.environ):
         raise UsageError(
             f"this works on a store of this machine, and your asks are kept by {server}: run it "
             "on the server, or name a store of your own: GATE_STORE=PATH"
@@ -80,67 +82,11 @@ def open_backend(token: str = "") -> Backend:
         token: speak to the server with this token, not with that of the settings
     """
     if server := settings.server(os.environ):
-        return _open_server(server, token)
+        # Imported here and below: each side loads only its own code.
+        from gatebell.app.server_access import open_server
+
+        return open_server(server, token)
     return local_backend(open_store())
-
-
-def _open_server(server: str, token: str) -> ServerBackend:
-    from gatebell.adapters.remote.servers import find_token
-    from gatebell.app.remote_backend import ServerBackend
-
-    chosen = token or find_token(os.environ, server)
-    drafts = os.path.join(settings.data_folder(os.environ), "unsent")
-    return ServerBackend(server, chosen, settings.ca_file(os.environ), drafts)
-
-
-class SignedIn(NamedTuple):
-    """A server, and what the token that is kept for it may do."""
-
-    server: str
-    person: str
-    scopes: tuple[str, ...]
-    may_approve: bool
-
-
-def sign_in(address: str, token: str) -> SignedIn:
-    """Check a token with its server, and keep both for later commands."""
-    from gatebell.adapters.remote import servers
-
-    server = servers.check_address(address)
-    if not server:
-        raise UsageError("name the server: gate login https://gate.example.org")
-    found = _open_server(server, token).me()
-    servers.keep_login(os.environ, server, token)
-    return SignedIn(server, found["person"], tuple(found["scopes"]), found["may_approve"])
-
-
-def describe_token() -> SignedIn:
-    """Ask the server of the settings what the token of this machine may do."""
-    server = settings.server(os.environ)
-    found = _open_server(server, "").me()
-    return SignedIn(server, found["person"], tuple(found["scopes"]), found["may_approve"])
-
-
-def sign_out(address: str = "") -> str:
-    """Forget the token of a server, by default of the one in use; return its address."""
-    from gatebell.adapters.remote import servers
-
-    server = servers.check_address(address) or servers.read_login(os.environ)
-    if not server or not servers.forget_login(os.environ, server):
-        raise NotFoundError(f"no token is kept for {server or 'any server'}: gate login SERVER")
-    return server
-
-
-def has_token() -> bool:
-    """Return whether the environment has a token, or `gate login` has kept one."""
-    if os.environ.get("GATE_TOKEN"):
-        return True
-    server = settings.server(os.environ)
-    if not server:
-        return False
-    from gatebell.adapters.remote.servers import find_token
-
-    return bool(find_token(os.environ, server))
 
 
 def local_backend(store: Store) -> Backend:
@@ -148,6 +94,74 @@ def local_backend(store: Store) -> Backend:
     from gatebell.app.local_backend import LocalBackend
 
     return LocalBackend(store)
+
+
+def must_have_postgres() -> None:
+    """Raise StoreError if the extra `postgres` is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("psycopg") is None:
+        raise StoreError(
+            "a PostgreSQL store needs the extra postgres: pip install 'gatebell[postgres]'"
+        )
+
+
+def open_postgres(address: str, clock: Clock | None = None) -> PostgresStore:
+    """Connect to a PostgreSQL store.
+
+    Raises:
+        StoreError: The extra `postgres` is missing, the server is out of reach, or the schema is
+            not the one of this version.
+    """
+    must_have_postgres()
+    # Imported here: only servers and workers use such a store, and the library loads slowly.
+    from gatebell.adapters.postgres.store import PostgresStore
+
+    path = settings.address_path(address, os.environ)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    return PostgresStore(address, path, clock, key_file=settings.key_file(os.environ))
+
+
+def migrate_store(address: str) -> list[str]:
+    """Create or update the tables of a PostgreSQL store; return the names of the migrations."""
+    must_have_postgres()
+    # Imported here and below: only `gate store` needs them.
+    from gatebell.adapters.postgres import migrations
+    from gatebell.adapters.postgres.connection import Connection
+
+    connection = Connection(address)
+    try:
+        return migrations.migrate(connection)
+    finally:
+        connection.close()
+
+
+def copy_store(
+    path: str, address: str, report: Callable[[str, int], None]
+) -> tuple[int, Store, Head]:
+    """Copy a SQLite store into a PostgreSQL store without rows.
+
+    Args:
+        path: the file of the SQLite store
+        address: the address of the other one, whose tables exist
+        report: called with each table and the number of its rows so far
+
+    Returns:
+        The number of copied rows, the copy, and the head of the chain that it must have.
+    """
+    if not os.path.isfile(path):
+        raise NotFoundError(f"there is no store at {storable(path)}")
+    target = open_postgres(address)
+    from gatebell.adapters.postgres.copying import copy_rows
+    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.system.clock import SystemClock
+
+    source = SqliteStore(path, SystemClock())
+    with source.audit.snapshot():
+        rows = copy_rows(source.connection, target, report)
+        head = source.audit.head()
+    source.close()
+    return rows, target, head
 
 
 def open_gates() -> Backend:
@@ -160,12 +174,12 @@ def open_gates() -> Backend:
     """
     if settings.server(os.environ):
         backend = open_backend()
-        backend.must_have_gates()
-        return backend
-    path = settings.store_path(os.environ)
-    if not os.path.isfile(path) or not os.path.getsize(path):
-        raise StoreError(f"there is no store at {storable(path)}. {FIND_GATES}")
-    backend = local_backend(open_store(path))
+    else:
+        place = settings.store_place(os.environ)
+        is_file = not place.startswith(settings.ADDRESSES)
+        if is_file and (not os.path.isfile(place) or not os.path.getsize(place)):
+            raise StoreError(f"there is no store at {storable(place)}. {FIND_GATES}")
+        backend = local_backend(open_store(place))
     backend.must_have_gates()
     return backend
 
@@ -225,7 +239,11 @@ def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:
     from gatebell.adapters.sqlite.store import SqliteStore
     from gatebell.adapters.system.clock import SystemClock
 
-    store = SqliteStore(path, clock or SystemClock())
+    store: SqliteStore | PostgresStore
+    if path.startswith(settings.ADDRESSES):
+        store = open_postgres(path, clock)
+    else:
+        store = SqliteStore(path, clock or SystemClock())
     store.mark_throwaway()
     return store
 

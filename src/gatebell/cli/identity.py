@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
+from gatebell.app import server_access, wiring
 from gatebell.errors import AgentRefusedError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def repeat_identity(args: argparse.Namespace) -> list[str]:
 def _read_token(args: argparse.Namespace) -> str:
     if args.token_file:
         return read_text(args.token_file).strip()
-    if not args.as_name or wiring.has_token() or not sys.stdin.isatty():
+    if not args.as_name or server_access.has_token() or not sys.stdin.isatty():
         return ""
     from getpass import getpass
 

@@ -90,6 +90,7 @@ _COMMANDS = {
         "cli.asks.dialog",
         "list the programs that can show a question in a window, or test one",
     ),
+    "store": ("cli.setup.store", "set up, check or fill a PostgreSQL store: migrate, check, copy"),
     "audit": ("cli.setup.audit", "read and verify the audit trail: log, verify, head"),
     "doctor": ("cli.setup.doctor", "check the store and the installation, and explain problems"),
     "config": ("cli.setup.config", "show the settings and their sources"),

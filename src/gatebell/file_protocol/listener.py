@@ -189,7 +189,7 @@ class Listener:
     def _find_changed(self) -> frozenset[str] | None:
         """Return the asks that changed since the last check; None at first: any may have changed."""
         if self._seq is None:
-            self._seq = self._store.audit.head().seq
+            self._seq = self._store.audit.position()
             return None
         self._seq, changed = self._store.audit.changed_since(self._seq)
         return changed

@@ -246,8 +246,22 @@ class Audit(Protocol):
         """Return the number and the digest of the newest entry."""
         ...
 
-    def changed_since(self, seq: int) -> tuple[int, frozenset[str]]:
-        """Return the newest number, and the subjects of the events after the given one."""
+    def seal(self) -> int:
+        """Give numbers to events that have none yet; return how many there were.
+
+        In SQLite every event has its number from the beginning.
+        """
+        ...
+
+    def position(self) -> int:
+        """Return the present place in the events, for `changed_since`."""
+        ...
+
+    def changed_since(self, position: int) -> tuple[int, frozenset[str]]:
+        """Return the present place, and the subjects of the events after the given one.
+
+        A subject may be reported twice, and is never left out.
+        """
         ...
 
 

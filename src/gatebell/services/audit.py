@@ -36,6 +36,8 @@ class Checked:
         """One sentence per fault, in the chain or between the chain and the rows of the store."""
         self.events = 0
         self.rows = 0
+        self.sealed = 0
+        """How many events had no number yet and got one before the check."""
         self.older: dict[str, int] = {}
         """By table: rows without a seal, from older versions; they were compared only in part."""
 
@@ -52,6 +54,7 @@ def check(store: Store, checked: Checked, kept: Head | None = None) -> Iterator[
     """Check the whole store into `checked`; yield the number of each event after its check."""
     recorded, chain = RecordedRows(store.audit.list_compared_columns()), Chain(kept)
     faults, contradictions = checked.faults, list[str]()
+    checked.sealed = store.audit.seal()
     # Without the snapshot, a write during the check would look like a change without an event.
     with store.audit.snapshot():
         for entry in store.audit.entries():

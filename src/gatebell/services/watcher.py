@@ -34,7 +34,7 @@ class Watcher:
         self._store = store
         self._stopped = threading.Event()
         # Read before `changes` begins, so that no change after this point is missed.
-        self._seen = store.audit.head().seq
+        self._seen = store.audit.position()
         self._looked_until = store.now()
         self.looked_at = store.monotonic()
         """When all changes until then were read: a store that fails or hangs makes it old."""

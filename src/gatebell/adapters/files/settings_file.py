@@ -31,7 +31,8 @@ SETTINGS = (
         "GATE_STORE",
         "",
         "Where the inbox is kept: a file, an existing folder, or sqlite:///PATH. "
-        "By default gatebell/gate.db in your data folder.",
+        "By default gatebell/gate.db in your data folder. "
+        "For servers and workers also postgresql://USER@HOST/DATABASE (postgres.md).",
     ),
     Setting(
         "server",
@@ -85,6 +86,19 @@ SETTINGS = (
         "The program that shows questions on the desktop: auto, tkinter, zenity, yad, osascript, "
         "dialog (in the terminal), or off (dialogs.md).",
     ),
+    Setting(
+        "store_file",
+        "GATE_STORE_FILE",
+        "",
+        "A file with the address of a PostgreSQL store, used if no store is named: the password "
+        "is then in no variable.",
+    ),
+    Setting(
+        "key_file",
+        "GATE_KEY_FILE",
+        "",
+        "The file with the keys of secrets in a PostgreSQL store; its servers share it.",
+    ),
 )
 SESSION_CLIS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.COMMAND)
 MODEL_WORDS = ("heavy", "medium", "light")
@@ -112,12 +126,16 @@ def read_settings(environ: Mapping[str, str]) -> dict[str, Value]:
         if value := environ.get(setting.variable):
             found[setting.name] = Value(value, setting.variable)
         elif setting.name in written:
-            if setting.name == "store" and not os.path.isabs(str(written["store"])):
+            if setting.name == "store" and not _is_absolute(str(written["store"])):
                 raise UsageError(f"store in {path} must be an absolute path")
             found[setting.name] = Value(str(written[setting.name]), path)
         else:
             found[setting.name] = Value(setting.default, "default")
     return found
+
+
+def _is_absolute(store: str) -> bool:
+    return os.path.isabs(store) or "://" in store
 
 
 def read_file(path: str) -> dict[str, Any]:

@@ -42,8 +42,11 @@ class StoredAsks:
         ask = change.ask
         try:
             with self._store.transaction() as at:
+                task = task_of(ask.origin.owner)
+                if task:
+                    self._store.locks.hold_tasks(task)
                 self._db.write("insert_ask", ask_row(ask))
-                if task := task_of(ask.origin.owner):
+                if task:
                     self._store.tasks.record_ask(task, at)
                 if key:
                     self._db.write("insert_ask_key", {"key": key, "ask_id": ask.id})
@@ -111,6 +114,7 @@ class StoredAsks:
         ask = change.ask
         try:
             with self._store.transaction() as at:
+                self._lock_owners(change)
                 self._write_state(ask, expected_version)
                 if answer:
                     self._db.write("insert_answer", answer_row(answer))
@@ -119,7 +123,7 @@ class StoredAsks:
                 if secret is not None:
                     kept = {
                         "ask_id": ask.id,
-                        "value": self._store.hide_secret(json.dumps(secret)),
+                        "value": self._store.hide_secret(ask.id, json.dumps(secret)),
                         "kept_at": at,
                     }
                     self._db.write("keep_secret", kept)
@@ -145,6 +149,18 @@ class StoredAsks:
         if change.erase_secret and ask.token_digest:
             self._store.clear_traces()
         return Done()
+
+    def _lock_owners(self, change: Change) -> None:
+        """Lock the tasks and runs that the change wakes, before its ask."""
+        runs = {run for owner in change.wakes if (run := run_of(owner))}
+        if change.turn:
+            runs.add(change.turn.run)
+        for task in sorted({task for owner in change.wakes if (task := task_of(owner))}):
+            self._store.locks.hold_tasks(task)
+        for run in sorted(runs):
+            self._store.locks.hold_task_of_run(run)
+        for run in sorted(runs):
+            self._store.locks.hold_run(run)
 
     def withdraw(self, change: Change, at: str) -> None:
         """Withdraw an ask in the transaction that ends a run, unless it is settled already."""
@@ -218,7 +234,7 @@ class StoredAsks:
 
     def secret(self, ask_id: str) -> Any:
         rows = self._db.rows("get_secret", (ask_id,))
-        return from_json(self._store.show_secret(rows[0][0])) if rows else None
+        return from_json(self._store.show_secret(ask_id, rows[0][0])) if rows else None
 
     def erase_secrets(self, before: datetime) -> int:
         old = self._db.rows("old_secrets", (iso(before),))

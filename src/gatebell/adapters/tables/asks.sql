@@ -84,13 +84,13 @@ WHERE status = 'pending' AND due_at IS NOT NULL AND due_at <= ? ORDER BY due_at 
 -- one of its taking.
 SELECT id FROM asks
 WHERE id > '' AND (
-    NOT EXISTS (SELECT 1 FROM events WHERE subject = id AND kind = 'ask.opened')
+    NOT EXISTS (SELECT 1 FROM events WHERE subject = asks.id AND kind = 'ask.opened')
     OR (status <> 'pending' AND NOT EXISTS (
         SELECT 1 FROM events
-        WHERE subject = id AND kind IN ('ask.answered', 'ask.cancelled', 'ask.timed_out')
+        WHERE subject = asks.id AND kind IN ('ask.answered', 'ask.cancelled', 'ask.timed_out')
     ))
     OR (delivered_at IS NOT NULL AND NOT EXISTS (
-        SELECT 1 FROM events WHERE subject = id AND kind = 'ask.taken'
+        SELECT 1 FROM events WHERE subject = asks.id AND kind = 'ask.taken'
     ))
 )
 ORDER BY id;

@@ -26,7 +26,12 @@ class StoredAudit:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._db = Statements(connection, "audit")
-        self._waiting: list[tuple[str, Event]] = []
+        self._events: list[tuple[str, Event]] = []
+
+    @property
+    def _waiting(self) -> list[tuple[str, Event]]:
+        """The events of the open transaction."""
+        return self._events
 
     @property
     def _trail(self) -> WriteTrail:
@@ -89,27 +94,34 @@ class StoredAudit:
         # From the smallest number: a forged number below 1 must be found, too.
         after = -(2**63) if after is None else after
         while page := self._db.rows("entries_after", (after, _PAGE)):
-            yield from map(_entry, page)
+            yield from map(read_entry, page)
             after = page[-1][0]
 
     def of_subject(self, subject: str) -> list[Entry]:
-        return [_entry(row) for row in self._db.rows("entries_of_subject", (subject,))]
+        return [read_entry(row) for row in self._db.rows("entries_of_subject", (subject,))]
 
     def newest(self, limit: int) -> list[Entry]:
-        return [_entry(row) for row in self._db.rows("newest_entries", (limit,))]
+        return [read_entry(row) for row in self._db.rows("newest_entries", (limit,))]
 
     def head(self) -> Head:
         rows = self._db.rows("head")
         return Head(*rows[0]) if rows else Head(0, GENESIS)
 
-    def changed_since(self, seq: int) -> tuple[int, frozenset[str]]:
-        # Read the head first: an event in between is reported twice, never missed.
-        newest = self.head().seq
-        rows = self._db.rows("subjects_since", (seq,))
+    def seal(self) -> int:
+        """Give numbers to events that have none yet; return how many there were."""
+        return 0
+
+    def position(self) -> int:
+        return self.head().seq
+
+    def changed_since(self, position: int) -> tuple[int, frozenset[str]]:
+        # Read the position first: an event in between is reported twice, never missed.
+        newest = self.position()
+        rows = self._db.rows("subjects_since", (position,))
         return newest, frozenset(subject for (subject,) in rows)
 
 
-def _entry(row: Any) -> Entry:
+def read_entry(row: Any) -> Entry:
     seq, at, kind, subject, actor, content, content_digest, link_hash = row
     try:
         found = json.loads(content) if content is not None else {}

@@ -21,6 +21,7 @@ class StoredLogins:
 
     def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
+            self._store.locks.hold_login_maker(login.person, login.token_id)
             return self._insert(at, digest, "link", login, events)
 
     def link(self, digest: str) -> Login | None:
@@ -28,6 +29,7 @@ class StoredLogins:
 
     def enter(self, digest: str, login: Login, link: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
+            self._store.locks.hold_login_maker(login.person, login.token_id)
             if link and not (self.link(link) and self._db.write("end_login", {"digest": link})):
                 return False
             return self._insert(at, digest, "login", login, events)

@@ -26,8 +26,10 @@ class StoredPeople:
 
     def remove(self, name: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
+            removed = self._write_with_events(at, "remove_person", {"name": name}, events)
+            # Afterwards: a login that is being made keeps the person until it is there.
             self._store.logins.end_of_person(name)
-            return self._write_with_events(at, "remove_person", {"name": name}, events)
+            return removed
 
     def all(self) -> list[Person]:
         rows = self._db.rows("all_people")
@@ -53,8 +55,9 @@ class StoredPeople:
 
     def remove_token(self, token_id: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
+            removed = self._write_with_events(at, "remove_token", {"id": token_id}, events)
             self._store.logins.end_of_token(token_id)
-            return self._write_with_events(at, "remove_token", {"id": token_id}, events)
+            return removed
 
     def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:
         with self._store.transaction() as at:

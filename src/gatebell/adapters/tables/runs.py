@@ -100,12 +100,14 @@ class StoredRuns:
         begin = self._store.quiet_transaction if quiet else self._store.transaction
         try:
             with begin() as at:
+                if run.task and not quiet:
+                    self._store.locks.hold_task_of_run(run.id)
                 self._write_run(run, expected)
                 for call in change.calls:
                     self._db.write("put_call", _call_row(call))
                 for turn in change.turns:
                     self.write_turn(turn)
-                for withdrawn in change.withdrawn:
+                for withdrawn in sorted(change.withdrawn, key=lambda one: one.ask.id):
                     self._store.asks.withdraw(withdrawn, at)
                 if run.state == RunState.WAITING_HUMAN:
                     self._db.write("ready_if_answered", {"id": run.id})
@@ -176,6 +178,7 @@ class StoredRuns:
 
     def offer(self, turn_id: str, signal: Any) -> bool:
         with self._store.transaction():
+            self._store.locks.hold_turn(turn_id)
             offer = {"offered": json.dumps(signal), "id": turn_id}
             return bool(self._db.write("offer_signal", offer))
 

@@ -37,11 +37,7 @@ class Statements:
         return self._db.write(self._sql[name], parameters)
 
     def lock(self, name: str, parameters: Mapping[str, Any]) -> None:
-        """Lock rows until the end of the transaction, if this database has such locks.
-
-        SQLite has none: only one of its transactions writes at a time. The order of all methods is
-        task, run, ask, rule, so that no two transactions wait for each other.
-        """
+        """Lock rows until the end of the transaction, if this database has such a statement."""
         if sql := self._sql.get(name):
             self._db.rows(sql, parameters)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gatebell.adapters.tables.audit import StoredAudit
     from gatebell.adapters.tables.databases import Connection
+    from gatebell.adapters.tables.locks import Locks
     from gatebell.adapters.tables.logins import StoredLogins
     from gatebell.adapters.tables.members import StoredMembers
     from gatebell.adapters.tables.notes import StoredNotes
@@ -40,10 +41,19 @@ class TableStore:
         self._database = connection
         self._clock = clock
         self._on_notices = on_notices
-        self._has_news = False
+        self._news = False
         self._db = self.statements("store")
         self.asks = StoredAsks(self)
         self.rules = StoredRules(self)
+
+    @property
+    def _has_news(self) -> bool:
+        """Whether the open transaction has written notices."""
+        return self._news
+
+    @_has_news.setter
+    def _has_news(self, value: bool) -> None:
+        self._news = value
 
     def statements(self, noun: str) -> Statements:
         """Return the named statements of a noun."""
@@ -93,6 +103,12 @@ class TableStore:
 
         return StoredMembers(self)
 
+    @cached_property
+    def locks(self) -> Locks:
+        from gatebell.adapters.tables.locks import Locks
+
+        return Locks(self.statements("locks"))
+
     @property
     def throwaway(self) -> bool:
         return bool(self._db.rows("get_trait", ("throwaway",)))
@@ -133,11 +149,11 @@ class TableStore:
             if not self.throwaway:
                 self._on_notices()
 
-    def hide_secret(self, text: str) -> str:
-        """Return a secret as the store keeps it."""
+    def hide_secret(self, ask_id: str, text: str) -> str:
+        """Return the secret of an ask as the store keeps it."""
         return text
 
-    def show_secret(self, kept: str) -> str | None:
+    def show_secret(self, ask_id: str, kept: str) -> str | None:
         """Return the secret that was kept; None if it cannot be read any more."""
         return kept
 

@@ -38,6 +38,10 @@ class StoredTasks:
     def add(self, changes: Sequence[TaskChange]) -> bool:
         try:
             with self._store.transaction() as at:
+                self._store.locks.hold_new_tasks()
+                self._store.locks.hold_tasks(
+                    *(name for task, _ in changes for name in (task.id, *task.needs))
+                )
                 for task, events in changes:
                     self._db.write("insert_task", _to_row(task))
                     self._write_needs(task)
@@ -111,6 +115,9 @@ class StoredTasks:
     def change(self, change: TaskChange, expected: Task) -> bool:
         try:
             with self._store.transaction() as at:
+                if change.task.needs != expected.needs:
+                    self._store.locks.hold_new_tasks()
+                self._store.locks.hold_tasks(expected.id, *change.task.needs)
                 self._write(change, expected)
                 if change.task.run and change.task.priority != expected.priority:
                     self._store.runs.set_priority(change.task.run, change.task.priority)
@@ -122,6 +129,7 @@ class StoredTasks:
     def take_up(self, task: Task, run: Run, events: Sequence[Event], expected: Task) -> Run | None:
         try:
             with self._store.transaction() as at:
+                self._store.locks.hold_tasks(expected.id)
                 new = self._store.runs.insert(run, events, at)
                 self._write(TaskChange(task._replace(run=new.id)), expected)
         except OvertakenError:

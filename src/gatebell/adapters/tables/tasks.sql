@@ -12,7 +12,8 @@ INSERT INTO tasks (
 );
 
 -- name: change_task
--- The conditional write: only from the version of the decision.
+-- The conditional write: only from the version of the decision. The number of open needs is counted
+-- by `count_unmet` alone: it changes without a new version.
 UPDATE tasks SET
     title = :title, project = :project, created_at = :created_at, updated_at = :updated_at,
     created_by = :created_by, description = :description, role = :role, priority = :priority,
@@ -21,8 +22,7 @@ UPDATE tasks SET
     details = :details, confidence = :confidence, run = :run, goes_on_from = :goes_on_from,
     claimed_by = :claimed_by, answered_at = :answered_at, branch = :branch,
     closed_at = :closed_at, answer_within_seconds = :answer_within_seconds,
-    on_timeout = :on_timeout, unmet = :unmet, version = :version, more = :more,
-    project_key = :project_key
+    on_timeout = :on_timeout, version = :version, more = :more, project_key = :project_key
 WHERE id = :id AND version = :expected_version;
 
 -- name: get_task

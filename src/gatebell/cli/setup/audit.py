@@ -84,6 +84,7 @@ def _verify(store: Store, args: argparse.Namespace) -> int:
     faults = checked.faults
     if args.json:
         counts = {"events": checked.events, "rows": checked.rows, "older": checked.older}
+        counts["sealed_now"] = checked.sealed
         print_json(counts | {"faults": faults, "not_compared": store.audit.apart()})
     else:
         for fault in faults:
@@ -96,6 +97,8 @@ def _verify(store: Store, args: argparse.Namespace) -> int:
 def _format_result(checked: Checked, faults: int) -> Iterator[str]:
     result = f"{faults} faults" if faults else "nothing was changed"
     yield f"{checked.events} events and {checked.rows} rows checked: {result}"
+    if checked.sealed:
+        yield f"{checked.sealed} of the events were sealed just now"
     if checked.older:
         tables = ", ".join(f"{table} {number}" for table, number in checked.older.items())
         yield f"Older than this check, so compared only in part: {tables}"

@@ -12,7 +12,7 @@ from gatebell.app.settings import (
     read_settings,
     routes,
     settings_file,
-    store_path,
+    store_name,
     templates,
 )
 from gatebell.cli.screen import print_json
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     values = read_settings(os.environ)
-    values["store"] = values["store"]._replace(text=store_path(os.environ))
+    values["store"] = values["store"]._replace(text=store_name(os.environ))
     # Routes contain passwords, so only their names are shown.
     command = values["notify_cmd"]
     values["notify_cmd"] = command._replace(

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.app import daemon, environment, settings, wiring
+from gatebell.app import daemon, environment, server_access, settings, wiring
 from gatebell.cli.screen import add_colour, print_json
 from gatebell.domain.people.principals import L1, TRUST, find_agent
 from gatebell.errors import GateError
@@ -59,13 +59,13 @@ def _run_checks() -> Iterator[Finding]:
     if server := settings.server(os.environ):
         yield from _check_server(server)
         yield _check_agents()
-        if not os.environ.get("GATE_STORE"):
+        if not settings.names_store(os.environ):
             return
     path = settings.store_path(os.environ)
     try:
         store = wiring.open_store()
         sweep(store)
-        yield Finding(True, f"the store {path} can be read and written")
+        yield Finding(True, f"the store {settings.store_name(os.environ)} can be read and written")
         for problem in store.problems():
             yield Finding(False, problem)
         faults = list(verify(store))
@@ -80,7 +80,8 @@ def _run_checks() -> Iterator[Finding]:
         yield Finding(False, str(error))
     yield from _check_old_folders()
     yield _check_privacy(os.path.dirname(path))
-    yield _check_file_system(path)
+    if not settings.store_place(os.environ).startswith(settings.ADDRESSES):
+        yield _check_file_system(path)
     yield from _check_listeners()
     yield _check_dialogs()
     yield _check_agents()
@@ -90,7 +91,7 @@ def _run_checks() -> Iterator[Finding]:
 def _check_server(server: str) -> Iterator[Finding]:
     """Check the server that keeps the asks, and what the token of this machine may do there."""
     try:
-        found = wiring.describe_token()
+        found = server_access.describe_token()
     except GateError as error:
         yield Finding(False, str(error))
         return
@@ -112,7 +113,7 @@ def _trust() -> str:
     if not settings.server(os.environ):
         return TRUST
     try:
-        return L1 if not wiring.describe_token().may_approve else TRUST
+        return L1 if not server_access.describe_token().may_approve else TRUST
     except GateError:
         return TRUST
 

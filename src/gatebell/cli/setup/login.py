@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import environment, wiring
+from gatebell.app import environment, server_access
 from gatebell.cli.identity import read_text
 from gatebell.cli.screen import print_json
 from gatebell.domain.people.principals import find_agent
@@ -32,10 +32,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     token = _read_token(args)
-    signed_in = wiring.sign_in(args.server, token)
+    signed_in = server_access.sign_in(args.server, token)
     agent = find_agent(os.environ, environment.ancestors())
     if agent and signed_in.may_approve:
-        wiring.sign_out(signed_in.server)
+        server_access.sign_out(signed_in.server)
         raise AgentRefusedError(
             f"this token may approve, and an agent seems to be at work here ({agent.because}): "
             "give an agent's machine a token that may only ask: gate person token NAME --ask-only"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
+from gatebell.app import server_access
 
 if TYPE_CHECKING:
     import argparse
@@ -18,6 +18,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    server = wiring.sign_out(args.server)
+    server = server_access.sign_out(args.server)
     print(f"Signed out of {server}. To end its token: gate person revoke, on the server.")
     return 0

