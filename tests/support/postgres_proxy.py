@@ -84,7 +84,11 @@ class Proxy:
         if not self._host.startswith("/"):
             return socket.create_connection((self._host, self._port))
         server = socket.socket(socket.AF_UNIX)
-        server.connect(f"{self._host}/.s.PGSQL.{self._port}")
+        try:
+            server.connect(f"{self._host}/.s.PGSQL.{self._port}")
+        except OSError:
+            server.close()
+            raise
         return server
 
     def _pump(self, source: socket.socket, target: socket.socket, link: _Link) -> None:
