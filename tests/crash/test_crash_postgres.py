@@ -19,7 +19,7 @@ from gatebell.app import wiring
 
 # With all the protection of the disk that the product demands.
 SETTINGS = ("fsync=on", "full_page_writes=on", "synchronous_commit=on", "max_connections=200",
-            "max_wal_size=64MB", "shared_buffers=16MB")  # fmt: skip
+            "max_wal_size=64MB", "shared_buffers=16MB", "dynamic_shared_memory_type=mmap")  # fmt: skip
 ROLES = {
     "asker-1": "asker", "asker-2": "asker",
     "answerer-1": "answerer", "answerer-2": "answerer", "answerer-3": "answerer",
@@ -27,7 +27,7 @@ ROLES = {
     "worker-1": "run_worker", "worker-2": "run_worker",
 }  # fmt: skip
 FEW = Counter(cut=4, stall=1, freeze=1, refuse=1, kill=3)
-MANY = Counter(cut=100, stall=20, freeze=20, refuse=20, kill=300)
+MANY = Counter(cut=100, stall=12, freeze=12, refuse=12, kill=200)
 BEFORE_SECONDS = (0.1, 0.6)
 LENGTH_SECONDS = (0.1, 2.5)
 DOWN_SECONDS = (0.0, 0.3)
