@@ -13,13 +13,10 @@ from crew import Crew
 from nursery import Nursery
 from telling import tell
 from tests.support.postgres_proxy import Proxy
-from tests.support.postgres_server import Server
+from tests.support.postgres_server import SAFE, Server
 
 from gatebell.app import wiring
 
-# With all the protection of the disk that the product demands.
-SETTINGS = ("fsync=on", "full_page_writes=on", "synchronous_commit=on", "max_connections=200",
-            "max_wal_size=64MB", "shared_buffers=16MB", "dynamic_shared_memory_type=mmap")  # fmt: skip
 ROLES = {
     "asker-1": "asker", "asker-2": "asker",
     "answerer-1": "answerer", "answerer-2": "answerer", "answerer-3": "answerer",
@@ -86,7 +83,7 @@ class Storm:
 def server(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setenv("GATE_KEY_FILE", str(tmp_path / "keys.json"))
-    made = Server(SETTINGS)
+    made = Server(SAFE)
     wiring.migrate_store(made.dsn("postgres"))
     yield made
     made.stop()

@@ -27,6 +27,10 @@ from gatebell.adapters.postgres.connection import Connection
 
 _UNSAFE = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=60")
 
+SAFE = ("fsync=on", "full_page_writes=on", "synchronous_commit=on", "max_connections=200",
+        "max_wal_size=64MB", "shared_buffers=16MB", "dynamic_shared_memory_type=mmap")  # fmt: skip
+"""All the protection of the disk that the product demands; for servers that are killed."""
+
 
 class Server:
     """A cluster in a folder of its own, reached by a socket in it."""
