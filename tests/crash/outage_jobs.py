@@ -75,8 +75,9 @@ def run_worker(path: str, name: str, seed: int, resume: list[Any] | None) -> Non
 
 
 def shorten_waits() -> None:
-    """Give up a silent server earlier than the product does, so that a test may be short."""
+    """Give up a silent peer earlier than the product does, so that a test may be short."""
     wire.Wire.limit = 2.0
+    wire._IDLE_SECONDS = 3
     wire.LASTING["connect_timeout"] = 2
 
 
