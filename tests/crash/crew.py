@@ -5,9 +5,12 @@ from __future__ import annotations
 import random
 import select
 import time
+from collections.abc import Iterable
 
 from ledger import Ledger
 from nursery import Child, Nursery
+
+_LISTEN_SECONDS = 0.2
 
 
 class Crew:
@@ -50,14 +53,14 @@ class Crew:
             self.ledger.write(name, line)
             self._heard_at[name] = time.monotonic()
 
-    def find_silent(self, seconds: float) -> list[str]:
-        """Return the workers whose verb has not ended for so long."""
-        late = time.monotonic() - seconds
-        return [
-            name
-            for name in self._workers
-            if self.ledger.is_busy(name) and self._heard_at[name] < late
-        ]
+    def wait_for_everybody(self, names: Iterable[str], seconds: float) -> list[str]:
+        """Wait until each of these has said something; return those that are silent for so long."""
+        began = time.monotonic()
+        silent = list(names)
+        while silent and time.monotonic() < began + seconds:
+            self.listen(_LISTEN_SECONDS)
+            silent = [name for name in silent if self._heard_at.get(name, 0) < began]
+        return silent
 
     def kill(self, name: str) -> None:
         worker = self._workers.pop(name)

@@ -37,13 +37,6 @@ class Ledger:
         """Return the facts that the worker had announced and not confirmed when it died."""
         return self._open.pop(worker, None)
 
-    def is_busy(self, worker: str) -> bool:
-        """Return whether the worker has announced a fact and not confirmed it."""
-        return worker in self._open
-
-    def count(self, word: str) -> int:
-        return len(self._facts[word])
-
     def counts(self) -> str:
         confirmed = {word: len(facts) for word, facts in self._facts.items() if word[:4] != "try "}
         return ", ".join(f"{count} {word}" for word, count in sorted(confirmed.items()))

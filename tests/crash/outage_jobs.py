@@ -41,6 +41,7 @@ def starter(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
                 # A start has no key: it may have been recorded, and another run follows.
                 workers.tell("outage", str(error))
         else:
+            workers.tell("idle")
             bell.wait(1)
 
     workers.repeat(start_some)
@@ -65,6 +66,7 @@ def runs_person(path: str, name: str, seed: int, resume: list[Any] | None) -> No
             for ask in workers.insist(lambda run=run: store.asks.pending_of_run(run.id)):
                 words = f"{name} says {ask.id} {number}"
                 workers.insist(lambda ask=ask, words=words: answer_one(ask.id, words))
+        workers.tell("idle")
         bell.wait(1)
 
     workers.repeat(answer_all)

@@ -123,6 +123,7 @@ def answerer(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
             ask_id = dice.choice(waiting_asks).id
             insist(lambda: answer_one(ask_id, f"{name} says {seed}.{number}"))
         else:
+            tell("idle")
             bell.wait(1)
 
     if resume:
@@ -149,6 +150,7 @@ def taker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
             ask = dice.choice(ready)
             insist(lambda: take_one(ask))
         else:
+            tell("idle")
             bell.wait(1)
 
     if resume:
