@@ -110,9 +110,10 @@ class Proxy:
             return list(self._links)
 
     def cut(self) -> None:
-        """Close every connection."""
+        """Close every connection that is not frozen."""
         for link in self._list_links():
-            link.close()
+            if not link.is_frozen:
+                link.close()
 
     def freeze(self) -> list[_Link]:
         """Let nothing through on the present connections any more; new ones work."""
@@ -126,6 +127,6 @@ class Proxy:
         with suppress(OSError):
             self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()
-        self.cut()
         for link in self._list_links():
+            link.close()
             link.free()
