@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SINGLE = (
     "plans",
     "hot",
+    "remote",
     "pair",
     "wake",
     "web",

@@ -37,7 +37,7 @@ SLOW_MODULES = (
 
 _PYTHON = sys.executable
 _GATE = os.path.join(os.path.dirname(_PYTHON), "gate")
-_INTERPRETER = "python -c pass"
+INTERPRETER = "python -c pass"
 _FORM = "gate answer ID VALUE (form)"
 _A_FULL_PAGE = 50
 _SCHEMA = {
@@ -67,12 +67,12 @@ def measure() -> Iterator[Figure]:
         best = dict.fromkeys(commands, float("inf"))
         for _ in range(ROUNDS):
             for name, command in commands.items():
-                best[name] = min(best[name], _cpu_seconds(command))
-        bare = best[_INTERPRETER]
+                best[name] = min(best[name], cpu_seconds(command))
+        bare = best[INTERPRETER]
         for name, seconds in best.items():
             detail = f"{seconds * 1e3:.1f} ms against {bare * 1e3:.1f} ms"
             limit = FORM_LIMIT if name == _FORM else LIMIT
-            if name != _INTERPRETER:
+            if name != INTERPRETER:
                 yield Figure(name, seconds / bare, "×", limit, detail)
         loaded = {name: _slow_modules(command) for name, command in commands.items()}
     yield _count_loaded(loaded)
@@ -94,7 +94,7 @@ def _commands(folder: str, store: SqliteStore) -> dict[str, Command]:
         stores.environment(os.path.join(folder, f"{name}.db")) for name in ("quiet", "busy", "new")
     )
     return {
-        _INTERPRETER: Command(lambda: [_PYTHON, "-c", "pass"], quiet),
+        INTERPRETER: Command(lambda: [_PYTHON, "-c", "pass"], quiet),
         "gate inbox": Command(lambda: [_GATE, "inbox"], quiet),
         f"gate inbox ({_A_FULL_PAGE} waiting)": Command(lambda: [_GATE, "inbox"], busy),
         "gate show ID": Command(lambda: [_GATE, "show", waiting], quiet),
@@ -105,15 +105,15 @@ def _commands(folder: str, store: SqliteStore) -> dict[str, Command]:
         _FORM: Command(lambda: [_GATE, "answer", stores.ask(store, form), _FILLED_IN], quiet),
         "gate wait ID (answered)": Command(lambda: [_GATE, "wait", _open_answered(store)], quiet),
         "gate hook claude (granted call)": Command(
-            lambda: [_GATE, "hook", "claude"], quiet, _event(folder, "PermissionRequest")
+            lambda: [_GATE, "hook", "claude"], quiet, write_event(folder, "PermissionRequest")
         ),
         "gate hook claude (end of a turn)": Command(
-            lambda: [_GATE, "hook", "claude"], quiet, _event(folder, "Stop")
+            lambda: [_GATE, "hook", "claude"], quiet, write_event(folder, "Stop")
         ),
     }
 
 
-def _event(folder: str, name: str) -> str:
+def write_event(folder: str, name: str) -> str:
     """Write the event of a host about a call that a rule allows."""
     path = os.path.join(folder, f"{name}.json")
     event = {
@@ -134,7 +134,7 @@ def _open_answered(store: SqliteStore) -> str:
     return ask_id
 
 
-def _cpu_seconds(command: Command) -> float:
+def cpu_seconds(command: Command) -> float:
     """Return user and system time of one run, as the kernel counts them."""
     words = command.words()
     silent = [

@@ -56,7 +56,7 @@ def measure() -> Iterator[Figure]:
         asker = manage_people.add(store, caller, "asker", ["ask"])
         token = manage_people.add(store, caller, "person", ["answer", "read"])
         store.close()
-        with _up(path) as (pid, port), _listening(port, token):
+        with run_up(path) as (pid, port), _listening(port, token):
             late = asyncio.run(_answers(port, asker, token))
             threads, memory = measured.threads(pid), measured.megabytes(pid)
     late.sort()
@@ -69,11 +69,12 @@ def measure() -> Iterator[Figure]:
 
 
 @contextmanager
-def _up(path: str) -> Iterator[tuple[int, int]]:
+def run_up(path: str, *options: str) -> Iterator[tuple[int, int]]:
+    """Run a server of this store; yield its process and its port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "gatebell", "up", f"--port={port}"]
+    command = [sys.executable, "-m", "gatebell", "up", f"--port={port}", *options]
     environ = {
         k: v for k, v in os.environ.items() if not k.startswith(("GATE_", "CLAUDE", "CODEX"))
     }

@@ -19,6 +19,7 @@ GateError                     1   something unexpected
 ├── CheckedOutError           1   a branch cannot be written while it is checked out
 ├── UnfinishedError          13   a workflow's run is stuck or failed
 └── StoreError                8   the store cannot be read or written
+    └── ServerError           8   the server cannot be reached, or it failed
 
 An error's text is for the person who reads it. It gives the fault, and then what to do:
 
@@ -173,6 +174,10 @@ class StoreError(GateError):
     """The store cannot be read or written; `gate doctor` says why."""
 
     exit_code = 8
+
+
+class ServerError(StoreError):
+    """The server cannot be reached, or it failed; `gate doctor` says why."""
 
 
 class DeliveryError(GateError):

@@ -230,7 +230,7 @@ def test_news_follows_the_commit_and_never_a_throwaway_store(tmp_path, monkeypat
         seen.append(len(other.outbox.waiting(99)))
         other.close()
 
-    monkeypatch.setattr("gatebell.app.wiring.Starter", lambda _: close_other)
+    monkeypatch.setattr("gatebell.adapters.system.notifier_process.Starter", lambda _: close_other)
     store = open_store(path)
     ask = create_ask.ask(store, Request("Why?"), Origin(), a_person()).ask
     assert seen == [1]

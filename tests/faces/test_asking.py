@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from gatebell.app import settings
+from gatebell.app.wiring import local_backend
 from gatebell.cli import screen
 
 
@@ -326,7 +327,7 @@ def test_wide_screen_shows_whole_agent_names(world, monkeypatch):
     asked = world.get(world.ask("Which?", "--from", "Agent-tmux-pts-3"))
     for columns, shown in ((100, " Agent-tmux-pt… "), (120, " Agent-tmux-pts-3 ")):
         monkeypatch.setattr(screen, "columns", lambda columns=columns: columns)
-        (line,) = screen.inbox_lines(world.store, [asked])
+        (line,) = screen.inbox_lines(local_backend(world.store), [asked])
         assert shown in line and len(line) <= columns
 
 

@@ -287,6 +287,21 @@ def test_server_is_started_probed_and_ended(blocks, shell):
 
 
 @pytest.mark.proves("DOC-1")
+@plays("docs/server.md", "$ gate up", "$ head")
+def test_agents_machine_asks_on_a_server(blocks, shell):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    script = "\n".join(command for block in blocks for command in block.commands)
+    script = script.replace("4283", port).replace("--detach", f"--detach --port {port}")
+    try:
+        said = shell.type(script)
+    finally:
+        shell.type("gate down || true")
+    assert "this token may ask." in said and "Trust: L1" in said
+    assert shell.pending().question.prompt == "Which region?"
+
+
+@pytest.mark.proves("DOC-1")
 @plays("docs/agents.md", "$ gate ask", "$ gate gates")
 def test_agent_gets_a_no_and_gates_are_changed(blocks, shell):
     for block in blocks:

@@ -218,7 +218,7 @@ def test_settings_come_from_variable_file_or_default(world):
     assert "codex: heavy o9, medium" in told["models"]["text"]
     assert told["templates"] == {"text": "later", "source": str(file)}
     (folder / "config.toml").write_text("wait = 7\n")
-    assert "expected one of store, agent_wait_seconds" in world.plain.gate("inbox").err
+    assert "expected one of store, server, ca, agent_wait_seconds" in world.plain.gate("inbox").err
     (folder / "config.toml").write_text("= 7\n")
     assert world.plain.gate("inbox").code == 2
     (folder / "config.toml").unlink()

@@ -19,6 +19,7 @@ from tests.support.run_records import add_run, answer, ask_of, call
 from tests.support.shells import said_in
 from tests.support.waiting import eventually
 
+from gatebell.app.wiring import local_backend
 from gatebell.cli.runs.run_view import Follower
 from gatebell.cli.screen import inbox_lines
 from gatebell.domain.asks.asks import Ask, Origin
@@ -242,7 +243,7 @@ def test_ask_of_a_run_is_listed_as_blocking_it(world):
     question = make_question("text", "Which way?")
     for owner, words in (("run:12/3.1.1", "run 12"), ("task-7", "task-7"), ("run:x", "run:x")):
         ask = Ask("a-222", question, Origin("/p", owner=owner), world.store.now(), "d")
-        (line,) = inbox_lines(world.store, [ask])
+        (line,) = inbox_lines(local_backend(world.store), [ask])
         assert line.endswith(f"  {words}"), line
 
 

@@ -7,6 +7,7 @@ import random
 import pyte
 import pytest
 
+from gatebell.app.wiring import local_backend
 from gatebell.cli.screen import ask_lines, inbox_lines
 from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.asks.questions import make_question
@@ -72,7 +73,7 @@ def test_five_thousand_payloads_stay_in_their_frame(monkeypatch):
     store = MemoryStore()
     monkeypatch.setattr("gatebell.cli.screen.columns", lambda: WIDTH)
     for text in payloads(5000):
-        lines = ask_lines(store, an_ask(store, text))
+        lines = ask_lines(local_backend(store), an_ask(store, text))
         assert all("\x1b" not in line and "\r" not in line for line in lines)
         assert lines[0].startswith("a-222  choice, asked 0s ago by n")
         theirs = ("│ ", "  │ ", "in ", "session s/", "for ", "a-222  choice")
@@ -85,9 +86,12 @@ def test_five_thousand_payloads_stay_in_their_frame(monkeypatch):
 def test_terminal_shows_exactly_the_lines_it_was_given(monkeypatch):
     store = MemoryStore()
     monkeypatch.setattr("gatebell.cli.screen.columns", lambda: WIDTH)
+    backend = local_backend(store)
     for text in payloads(250):
         ask = an_ask(store, text)
-        lines = inbox_lines(store, [ask]) + [x for x in ask_lines(store, ask) if x.startswith("│ ")]
+        lines = inbox_lines(backend, [ask]) + [
+            x for x in ask_lines(backend, ask) if x.startswith("│ ")
+        ]
         screen = show(lines)
         assert screen.commands == []
         used = [row.rstrip() for row in screen.display if row.strip()]

@@ -48,11 +48,12 @@ TABLE = {
     "POST /link/{secret}": ("", 303),
     "POST /logout": ("ask answer read admin metrics", 303),
     "GET /metrics": ("metrics", 200),
-    "GET /api/asks": ("read", 200),
+    "GET /api/asks": ("read ask", 200, 403),
     "POST /api/asks": ("ask", 201),
     "GET /api/asks/{id}": ("read ask", 200, 404),
     "GET /api/asks/{id}/wait": ("read ask", 200, 404),
     "POST /api/asks/{id}/take": ("ask", 403, 404),
+    "POST /api/asks/{id}/heard": ("ask", 403, 404),
     "GET /api/asks/{id}/answers": ("read", 200),
     "POST /api/asks/{id}/answers": ("answer", 201),
     "POST /api/answers": ("answer", 200),
@@ -68,6 +69,18 @@ TABLE = {
     "POST /api/runs/{id}/resume": ("answer", 200),
     "GET /api/tasks": ("read", 200),
     "GET /api/tasks/{id}": ("read", 200),
+    "POST /api/runs/{id}/signal": ("answer", 404),
+    "POST /api/permissions": ("ask", 201),
+    "GET /api/permissions": ("ask", 200),
+    "POST /api/permissions/gated": ("ask", 200),
+    "POST /api/permissions/{id}/use": ("ask", 403, 404),
+    "POST /api/notes": ("ask", 204),
+    "GET /api/notes": ("read", 200),
+    "POST /api/signals": ("ask", 204),
+    "GET /api/rules": ("read", 200),
+    "POST /api/rules": ("answer", 201),
+    "DELETE /api/rules": ("answer", 404),
+    "GET /api/me": ("ask answer read admin metrics", 200),
     "GET /api/counts": ("read", 200),
     "GET /api/events": ("read", 200),
     "GET /api/events/stream": ("read", 200),
@@ -80,6 +93,7 @@ TABLE = {
     "GET /api/health": ("", 200),
     "GET /api/ready": ("", 200),
 }
+CALL = {"tool": "Bash", "input": {"command": "ls"}}
 PATHS = tuple(dict.fromkeys(row.partition(" ")[2] for row in TABLE))
 METHODS = ("GET", "HEAD", "OPTIONS", "PATCH", "PUT", "DELETE", "POST")
 READING = ("GET", "HEAD", "OPTIONS")
@@ -198,6 +212,8 @@ def changes(method, path, who):
     """Return whether the store may, and must, change."""
     if path == "/logout" and "authorization" in who.headers:
         return False  # a token has no login that could end
+    if path == "/api/permissions/gated":
+        return False  # it only asks, about a call that is too long for an address
     return expect_status(method, path, who) < 400 and method not in READING
 
 
@@ -226,7 +242,7 @@ def target(house, path):
 
 
 def body(house, path, ask):
-    new = f"new{len(house.store.people.all())}"
+    new, rules = f"new{len(house.store.people.all())}", house.store.rules.in_force()
     return {
         "/asks/{id}/answer": lambda: {"text": "so", "value": "given", "digest": ask.digest},
         "/asks/{id}/message": lambda: {"text": "which?"},
@@ -244,6 +260,14 @@ def body(house, path, ask):
         "/api/asks/{id}/messages": lambda: {"text": "which?"},
         "/api/asks/{id}/draft": lambda: {"text": "perh"},
         "/api/people": lambda: {"name": new},
+        "/api/asks/{id}/heard": lambda: {"messages": 0},
+        "/api/runs/{id}/signal": lambda: {"status": "DONE"},
+        "/api/permissions": lambda: {"call": CALL},
+        "/api/permissions/gated": lambda: {"call": CALL},
+        "/api/permissions/{id}/use": lambda: {"call": CALL},
+        "/api/notes": lambda: {"text": "green"},
+        "/api/signals": lambda: {"status": "DONE"},
+        "/api/rules": lambda: {"kind": "ask", "pattern": f"Bash(x{len(rules)} *)"},
     }.get(path, dict)()
 
 
@@ -302,12 +326,16 @@ def test_agent_reaches_its_own_question_and_no_other(house):
     """Not even when its token may read everything: it may not take another agent's answer."""
     tokens = {name: house.token("ask", name=name) for name in ("eve", "mal")}
     reader = with_token(house.token("ask", "read", name="mal"), "ask", "read")
-    for row in (row for row, given in TABLE.items() if len(given) == 3):
+    about_one = [row for row, given in TABLE.items() if len(given) == 3 and "{id}" in row]
+    for row in about_one:
         method, path = row.split()
         own, foreign = with_token(tokens["eve"]), with_token(tokens["mal"])
         ask = send(house, "POST", "/api/asks", own, {"prompt": row}).json()["ask"]
         if path.endswith("/take"):
             house.answer(house.store.asks.get(ask["id"]), "so")
+        if path.endswith(("/use", "/heard")):
+            # These need an ask about a call, or a message: test_server_attacks.py.
+            continue
         filled, given = path.format(**ask), body(house, path, None)
         before = house.fingerprint.take()
         for visitor, codes in ((foreign, {404}), (reader, {200} if method == "GET" else {403})):

@@ -91,10 +91,10 @@ def test_approval_is_used_by_one_call(store, ada):
     ask = permit_call._open(store, first, an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes"))
     late = wait_for_ask.wait(store, ask.id, 0)
-    assert permit_call._outcome(store, late, first) == Permission(allow=True)
-    assert permit_call._outcome(store, late, first) == Permission(allow=True)
-    assert permit_call._outcome(store, late, hold(call_id="t2")) is None
-    assert permit_call._outcome(store, late, hold(call_id="")) is None
+    assert permit_call.use(store, late, first) == Permission(allow=True)
+    assert permit_call.use(store, late, first) == Permission(allow=True)
+    assert permit_call.use(store, late, hold(call_id="t2")) is None
+    assert permit_call.use(store, late, hold(call_id="")) is None
 
 
 @pytest.mark.proves("AGT-4", "AGT-23")

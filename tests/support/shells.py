@@ -15,6 +15,9 @@ from gatebell.services.people import manage_people
 from tests.support.gate_forks import FORKS
 from tests.support.people import a_person
 
+THROUGH_SERVER = os.environ.get("GATE_TESTS_THROUGH") == "server"
+"""`make server` runs tests of faces a second time, with a server between them and the store."""
+
 
 class Ran(NamedTuple):
     code: int
@@ -88,10 +91,21 @@ class World:
             "TERM": "dumb",
             "TMPDIR": str(folder / "tmp"),
         }
+        self.web, plain, agent = None, {}, {}
+        if THROUGH_SERVER:
+            # Imported here: most runs of the tests need no server.
+            from tests.support.web_server import WebServer
+
+            self.web = WebServer(folder, store=self.store).start()
+            base |= {"GATE_SERVER": self.web.url}
+            root = a_person("root")
+            plain = {"GATE_TOKEN": manage_people.add(self.store, root, "sue")}
+            agent = {"GATE_TOKEN": manage_people.add(self.store, root, "agents", ("ask", "read"))}
         self.ada = Shell(project, base | {"GATE_TOKEN": self.tokens["ada"]}, "ada")
         self.bob = Shell(project, base | {"GATE_TOKEN": self.tokens["bob"]}, "bob")
-        self.plain = Shell(project, base)
-        self.claude = Shell(project, base | {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s1"})
+        self.plain = Shell(project, base | plain)
+        claude = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s1"}
+        self.claude = Shell(project, base | agent | claude)
 
     def ask(self, *words, shell=None):
         ran = (shell or self.plain).gate("ask", "--no-wait", *words)
@@ -128,4 +142,6 @@ def said_in(terminal):
 def world(tmp_path):
     made = World(tmp_path)
     yield made
+    if made.web:
+        made.web.stop()
     made.store.close()

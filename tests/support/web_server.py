@@ -65,10 +65,10 @@ class _Server(uvicorn.Server):
 class WebServer:
     """One store and one port; it opens asks as agents do, and creates logins by link."""
 
-    def __init__(self, folder, clock=None):
+    def __init__(self, folder, clock=None, store=None):
         self.path = str(folder / "store" / "gate.db")
         os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-        self.store = open_throwaway_store(self.path, clock)
+        self.store = store or open_throwaway_store(self.path, clock)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._thread = None

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 class Asker(Protocol):
     """The part of a `Gate` that a backlog needs."""
 
-    store: Store
+    @property
+    def store(self) -> Store:
+        """The store of this machine."""
+        ...
 
     def caller(self) -> Caller: ...
 

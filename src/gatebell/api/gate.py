@@ -12,16 +12,12 @@ from gatebell.app import environment, wiring
 from gatebell.domain.arguments import must_be_count, must_be_text
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.ask_options import read_options
+from gatebell.domain.asks.outcomes import outcome as outcome_of
+from gatebell.domain.asks.requests import Request
 from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
-from gatebell.services.asks import (
-    answer_ask,
-    apply_deadlines,
-    ask_messages,
-    create_ask,
-    wait_for_ask,
-)
-from gatebell.services.asks.create_ask import Request
+from gatebell.errors import UsageError
+from gatebell.services.asks import wait_for_ask
 
 if TYPE_CHECKING:
     import os
@@ -35,6 +31,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.outcomes import Approval, Choice, Form, Outcome, Text
     from gatebell.domain.asks.times import Seconds
     from gatebell.domain.people.principals import Caller
+    from gatebell.ports.backend import Backend
     from gatebell.ports.store import Store
 
     Reply = Callable[[str], str]
@@ -48,7 +45,8 @@ class Gate:
     """Ask people, and answer asks, from a program.
 
     Args:
-        store: a store, or the path of one; without it, the inbox of the user
+        store: a store, or the path of one; without it, the inbox of the user, or the server that
+            GATE_SERVER names
         agent: the name that people see as the asker
         token: the personal token to answer with
 
@@ -70,7 +68,26 @@ class Gate:
         self._agent = agent
         self.token = token
         self._tokens: dict[str, str] = {}
-        self.store: Store = open_given_store(store)
+        self._backend: Backend
+        if store is None:
+            self._backend = wiring.open_backend(token)
+        else:
+            self._backend = wiring.local_backend(open_given_store(store))
+
+    @property
+    def store(self) -> Store:
+        """The store of this machine.
+
+        Raises:
+            UsageError: A server keeps the asks; sessions, tasks and runs need a store.
+        """
+        found = self._backend.store
+        if found is None:
+            raise UsageError(
+                f"this needs a store on this machine, and {self._backend.name} keeps your asks: "
+                "name a store, as in Gate('PATH')"
+            )
+        return found
 
     @cached_property
     def human(self) -> Human:
@@ -292,7 +309,7 @@ class Gate:
             from gatebell.services.sessions.session_check import check_terms
 
             check_terms(request.session, origin.cwd, wiring.hosts())
-        opened = create_ask.ask(self.store, request, origin, caller)
+        opened = self._backend.ask(request, origin, caller)
         if opened.token:
             self._tokens[opened.ask.id] = opened.token
         return opened.ask.id
@@ -321,10 +338,12 @@ class Gate:
         """
         must_be_recorded()
         must_be_function(reply)
-        until = None if timeout is None else self.store.monotonic() + read_timeout(timeout)
+        backend = self._backend
+        until = None if timeout is None else backend.monotonic() + read_timeout(timeout)
         while True:
-            left = None if until is None else until - self.store.monotonic()
-            ask = wait_for_ask.wait(self.store, ask_id, left, hears=reply is not None)
+            left = None if until is None else until - backend.monotonic()
+            for ask in backend.follow(ask_id, left, hears=reply is not None):  # noqa: B007  the last
+                pass
             if reply and ask.pending and ask.asked_back > ask.heard:
                 self._reply(ask, reply)
                 continue
@@ -334,8 +353,11 @@ class Gate:
 
     def read(self, ask: Ask, returns: object = None) -> Outcome:
         """Return the outcome of an ask, without recording that it was handed over."""
-        value = wait_for_ask.reveal(self.store, ask, self._tokens.get(ask.id, ""))
-        outcome = wait_for_ask.outcome(self.store, ask, value, wiring.hosts())
+        ask, value = self._backend.reveal(ask, self._tokens.get(ask.id, ""))
+        if self._backend.store is None:
+            outcome = outcome_of(ask, value)
+        else:
+            outcome = wait_for_ask.outcome(self.store, ask, value, wiring.hosts())
         if returns is not None and ask.question.kind == AskKind.FORM:
             from gatebell.api.schemas import expect_form
 
@@ -344,22 +366,22 @@ class Gate:
 
     def take(self, ask: Ask) -> None:
         """Record that the answer was handed over."""
-        wait_for_ask.take(self.store, ask, self.caller().actor)
+        self._backend.take(ask, self.caller().actor)
 
     def _reply(self, ask: Ask, reply: Reply) -> None:
         for message in self.new_messages(ask):
             self.send_reply(ask, reply(message.text))
-        wait_for_ask.hear(self.store, ask)
+        self._backend.hear(ask)
 
     def new_messages(self, ask: Ask) -> list[Message]:
         """Return the messages of people that the asker has not received."""
-        messages = [m for m in self.store.asks.messages(ask.id) if not m.by_asker]
+        messages = [m for m in self._backend.messages(ask.id) if not m.by_asker]
         return messages[ask.heard : ask.asked_back]
 
     def send_reply(self, ask: Ask, text: str) -> None:
         """Send the asker's reply to people who asked back."""
         must_be_text(text, "the result of reply=", "return the words for the person")
-        ask_messages.reply(self.store, ask.id, self.caller(), text)
+        self._backend.reply(ask.id, self.caller(), text)
 
     def answer(
         self, ask_id: str, value: Any, *, note: str = "", key: str = "", digest: str | None = None
@@ -382,19 +404,18 @@ class Gate:
             RefusedError: This caller may not answer it.
         """
         given = Given(value, note, digest, key)
-        return answer_ask.answer(self.store, ask_id, self.caller(), given)[1]
+        return self._backend.answer(ask_id, self.caller(), given)
 
     def cancel(self, ask_id: str, reason: str = "") -> Ask:
         """Cancel an ask that is pending, and return it."""
-        return create_ask.cancel(self.store, ask_id, self.caller(), reason)
+        return self._backend.cancel(ask_id, self.caller(), reason)
 
     def pending(self, project: str | None = None, limit: int = 100) -> list[Ask]:
         """Return the pending asks: most urgent first, then oldest."""
         must_be_count(limit, "limit")
-        apply_deadlines.sweep(self.store)
         key = environment.project_key(project) if project else ""
-        return self.store.asks.pending(limit, project, key)
+        return self._backend.pending(limit, project, key)
 
     def caller(self) -> Caller:
         """Return who runs this program."""
-        return wiring.caller(self.store, "python", self.token)
+        return self._backend.caller("python", self.token)

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     class Inbox(Protocol):
         """The part of a `Gate` that a handle needs."""
 
-        store: Store
+        @property
+        def store(self) -> Store: ...
+
         token: str
 
         def open(

@@ -6,7 +6,6 @@ import os
 import pwd
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.system import processes
 from gatebell.domain.people.principals import (
     GONE,
     OF_ANOTHER_USER,
@@ -45,11 +44,16 @@ def sees_processes() -> bool:
 
 def identify(pid: int) -> Identity | None:
     """Return the process that has this number now, if there is one."""
+    # Imported here and below: asking needs no code for other processes.
+    from gatebell.adapters.system import processes
+
     return processes.identify(pid)
 
 
 def start_of(pid: int) -> str:
     """Return the start of a process in this system's format, or "" if it has ended."""
+    from gatebell.adapters.system import processes
+
     found = processes.identify(pid)
     return found.start if found else ""
 

@@ -20,6 +20,7 @@ from gatebell.adapters.files.settings_file import (
     routes,
     session_command,
 )
+from gatebell.adapters.remote.servers import check_address, read_login
 from gatebell.adapters.system import folders
 from gatebell.errors import UsageError
 
@@ -35,6 +36,7 @@ __all__ = [
     "Setting",
     "Value",
     "agent_wait_seconds",
+    "ca_file",
     "data_folder",
     "dialog",
     "inbox_url",
@@ -42,6 +44,7 @@ __all__ = [
     "models",
     "read_settings",
     "routes",
+    "server",
     "session_cli",
     "session_command",
     "settings_file",
@@ -94,6 +97,27 @@ def store_place(environ: Mapping[str, str]) -> str:
     path = os.path.abspath(os.path.expanduser(named or data_folder(environ)))
     is_folder = not named or named.endswith(os.sep) or os.path.isdir(path)
     return os.path.join(path, "gate.db") if is_folder else path
+
+
+def server(environ: Mapping[str, str]) -> str:
+    """Return the address of the server that keeps the asks, or "" for a store of this machine.
+
+    A store that the environment names wins over a login and the settings file.
+    """
+    named = environ.get("GATE_SERVER", "")
+    if not named and names_store(environ):
+        return ""
+    return check_address(named or read_settings(environ)["server"].text or read_login(environ))
+
+
+def names_store(environ: Mapping[str, str]) -> bool:
+    """Return whether the environment itself names a store."""
+    return bool(environ.get("GATE_STORE") or environ.get("GATE_STORE_FILE"))
+
+
+def ca_file(environ: Mapping[str, str]) -> str:
+    """Return the file with the certificates that the server's certificate is checked with, or ""."""
+    return read_settings(environ)["ca"].text
 
 
 def store_path(environ: Mapping[str, str]) -> str:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gatebell.adapters.sqlite.store import SqliteStore
-from gatebell.adapters.system.clock import SystemClock
-from gatebell.adapters.system.notifier_process import Starter
 from gatebell.app import environment, settings
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.principals import Sighting, person
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.runs.session_log import Step
     from gatebell.ports.agents import Activity, Host, Hosts
+    from gatebell.ports.backend import Backend
     from gatebell.ports.channels import Post, PostSource
     from gatebell.ports.clock import Clock
     from gatebell.ports.dialogs import Dialog, Found
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from gatebell.ports.waiting_calls import CallHost
 
 
-_FIND_GATES = "Set GATE_STORE to the store with your gates, or make gates: gate install"
+FIND_GATES = "Set GATE_STORE to the store with your gates, or make gates: gate install"
 
 
 def open_store(
@@ -41,6 +39,13 @@ def open_store(
 
     A process that sends notifications itself starts no sender for new ones.
     """
+    # Imported here and below: a command that speaks to a server opens no store.
+    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.system.clock import SystemClock
+    from gatebell.adapters.system.notifier_process import Starter
+
+    if path is None:
+        _must_have_store()
     path = path or settings.store_place(os.environ)
     if path.startswith(settings.ADDRESSES):
         return open_postgres(path, clock)
@@ -59,6 +64,36 @@ def open_store(
             f"the store {path} cannot be opened ({error.strerror}). If an agent's sandbox is "
             "the reason, allow it that folder, or name a store it may write: GATE_STORE=PATH"
         ) from None
+
+
+def _must_have_store() -> None:
+    """Refuse to work on a store of this machine if the settings only name a server."""
+    if (server := settings.server(os.environ)) and not settings.names_store(os.environ):
+        raise UsageError(
+            f"this works on a store of this machine, and your asks are kept by {server}: run it "
+            "on the server, or name a store of your own: GATE_STORE=PATH"
+        )
+
+
+def open_backend(token: str = "") -> Backend:
+    """Return the side that keeps the asks: the server of the settings, else the store.
+
+    Args:
+        token: speak to the server with this token, not with that of the settings
+    """
+    if server := settings.server(os.environ):
+        # Imported here and below: each side loads only its own code.
+        from gatebell.app.server_access import open_server
+
+        return open_server(server, token)
+    return local_backend(open_store())
+
+
+def local_backend(store: Store) -> Backend:
+    """Return the backend of a store that is open."""
+    from gatebell.app.local_backend import LocalBackend
+
+    return LocalBackend(store)
 
 
 def must_have_postgres() -> None:
@@ -118,6 +153,8 @@ def copy_store(
         raise NotFoundError(f"there is no store at {storable(path)}")
     target = open_postgres(address)
     from gatebell.adapters.postgres.copying import copy_rows
+    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.system.clock import SystemClock
 
     source = SqliteStore(path, SystemClock())
     with source.audit.snapshot():
@@ -127,23 +164,24 @@ def copy_store(
     return rows, target, head
 
 
-def open_gates() -> Store:
-    """Open the store of the settings, if it exists and has, or had, a gate or a denial.
+def open_gates() -> Backend:
+    """Return the backend of the settings, if it has, or had, a gate or a denial.
 
     For hooks that hold calls by the gates of a store: a new store has no gates.
 
     Raises:
         StoreError: The store is missing or empty, or it never had a gate.
     """
-    place = settings.store_place(os.environ)
-    is_file = not place.startswith(settings.ADDRESSES)
-    if is_file and (not os.path.isfile(place) or not os.path.getsize(place)):
-        raise StoreError(f"there is no store at {storable(place)}. {_FIND_GATES}")
-    store = open_store(place)
-    if not store.rules.had_gates():
-        name = settings.store_name(os.environ)
-        raise StoreError(f"the store {name} never had a gate. {_FIND_GATES}")
-    return store
+    if settings.server(os.environ):
+        backend = open_backend()
+    else:
+        place = settings.store_place(os.environ)
+        is_file = not place.startswith(settings.ADDRESSES)
+        if is_file and (not os.path.isfile(place) or not os.path.getsize(place)):
+            raise StoreError(f"there is no store at {storable(place)}. {FIND_GATES}")
+        backend = local_backend(open_store(place))
+    backend.must_have_gates()
+    return backend
 
 
 def post(store: Store) -> Post:
@@ -198,6 +236,9 @@ def dialog_tools() -> list[Found]:
 
 def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:
     """Create a store for a demo or a test, to which people may be added from anywhere."""
+    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.system.clock import SystemClock
+
     store: SqliteStore | PostgresStore
     if path.startswith(settings.ADDRESSES):
         store = open_postgres(path, clock)

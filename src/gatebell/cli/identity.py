@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
+from gatebell.app import server_access, wiring
 from gatebell.errors import AgentRefusedError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     import argparse
 
     from gatebell.domain.people.principals import Caller
+    from gatebell.ports.backend import Backend
     from gatebell.ports.store import Store
+
+
+_NOT_PROVEN = "no token was given; set GATE_TOKEN, use --token-file F, or type it"
 
 
 def add_identity(parser: argparse.ArgumentParser) -> None:
@@ -30,9 +33,32 @@ def add_identity(parser: argparse.ArgumentParser) -> None:
 def caller(store: Store, args: argparse.Namespace) -> Caller:
     """Return the caller of this command; refuse --as and --token-file without a valid token."""
     who = wiring.caller(store, "cli", _read_token(args), args.as_name)
-    if (args.as_name or args.token_file) and not who.verified:
-        raise RefusedError("no token was given; set GATE_TOKEN, use --token-file F, or type it")
+    _must_be_proven(who, args)
     return who
+
+
+def open_backend(args: argparse.Namespace) -> tuple[Backend, Caller]:
+    """Return the side that keeps the asks, and the caller of this command, as `caller` does."""
+    token = _read_token(args)
+    if args.token_file and not token:
+        # Not the token of the environment, which may belong to another person.
+        raise RefusedError(_NOT_PROVEN)
+    backend = wiring.open_backend(token)
+    who = backend.caller("cli", token, args.as_name)
+    _must_be_proven(who, args)
+    return backend, who
+
+
+def open_reader(args: argparse.Namespace) -> Backend:
+    """Return the side that keeps the asks, for a list: only a token that was given is checked."""
+    if args.as_name or args.token_file:
+        return open_backend(args)[0]
+    return wiring.open_backend()
+
+
+def _must_be_proven(who: Caller, args: argparse.Namespace) -> None:
+    if (args.as_name or args.token_file) and not who.verified:
+        raise RefusedError(_NOT_PROVEN)
 
 
 def must_be_known_beyond(store: Store, who: Caller, deed: str) -> None:
@@ -56,7 +82,7 @@ def repeat_identity(args: argparse.Namespace) -> list[str]:
 def _read_token(args: argparse.Namespace) -> str:
     if args.token_file:
         return read_text(args.token_file).strip()
-    if not args.as_name or os.environ.get("GATE_TOKEN") or not sys.stdin.isatty():
+    if not args.as_name or server_access.has_token() or not sys.stdin.isatty():
         return ""
     from getpass import getpass
 

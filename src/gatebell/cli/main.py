@@ -59,6 +59,8 @@ _COMMANDS = {
     "serve": ("cli.server.serve", "serve the web inbox and the HTTP API to a team"),
     "link": ("cli.server.link", "print a link that signs you in to the web inbox"),
     "down": ("cli.server.down", "stop gate up"),
+    "login": ("cli.setup.login", "sign in to a server that keeps the asks of many machines"),
+    "logout": ("cli.setup.logout", "sign out of a server"),
     "person": ("cli.people.person", "manage people, their personal tokens and their groups"),
     "gates": (
         "cli.permissions.gates",

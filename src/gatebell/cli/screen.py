@@ -7,18 +7,17 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.asks.gone_askers import MARK
 from gatebell.domain.asks.owners import describe_owner
 from gatebell.domain.enums import Priority
 from gatebell.domain.text.display import age, cell, inert, inert_line
-from gatebell.services.asks.waiters import mark_prompt
-from gatebell.terminal import asks as terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TextIO
 
     from gatebell.domain.asks.asks import Ask
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
 
 _URGENT = {Priority.URGENT: "red", Priority.HIGH: "yellow"}
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -53,6 +52,15 @@ def print_json(document: Any, out: TextIO | None = None) -> None:
         print(json.dumps(document), file=out)
 
 
+def make_document(backend: Backend, ask: Ask) -> dict[str, Any]:
+    """Return an ask as JSON, with whether its asker is gone, and its trust."""
+    # Imported here: most commands print lines, and must be fast.
+    from gatebell.domain.asks.documents import ask_document
+
+    trust = backend.describe_trust(ask) if ask.question.gates else None
+    return ask_document(ask) | {"asker_gone": backend.is_waiter_gone(ask), "trust": trust}
+
+
 def say(text: str) -> None:
     """Print text for the asker: unchanged for programs, inert on a terminal."""
     print(inert(text) if sys.stdout.isatty() else text)
@@ -63,17 +71,17 @@ def short(text: str) -> str:
     return inert_line(text, max(20, columns() - 40))
 
 
-def inbox_lines(store: Store, asks: Iterable[Ask]) -> list[str]:
+def inbox_lines(backend: Backend, asks: Iterable[Ask]) -> list[str]:
     """Return one line for each ask: asker, question, age, and the run or task that it blocks."""
-    return [_inbox_line(store, ask, columns()) for ask in asks]
+    return [_inbox_line(backend, ask, columns()) for ask in asks]
 
 
-def _inbox_line(store: Store, ask: Ask, width: int) -> str:
-    waited = age((store.now() - ask.opened_at).total_seconds())
+def _inbox_line(backend: Backend, ask: Ask, width: int) -> str:
+    waited = age((backend.now() - ask.opened_at).total_seconds())
     urgent = _URGENT.get(ask.priority, "cyan")
     mark = f"[{ask.priority.word}] " if ask.priority != Priority.NORMAL else ""
     head = f"{add_colour(f'{ask.id:8}', urgent)} {waited:>4}  "
-    prompt = f"{mark}{mark_prompt(store, ask)}"
+    prompt = f"{mark}{MARK if backend.is_waiter_gone(ask) else ''}{ask.question.prompt}"
     if width < 80:
         return f"{head}{inert_line(prompt, width - 15)}"
     owner = describe_owner(ask.origin.owner)
@@ -84,11 +92,16 @@ def _inbox_line(store: Store, ask: Ask, width: int) -> str:
     return f"{head}{who}{cell(prompt, room)}  {add_colour(blocks, 'dim')}".rstrip()
 
 
-def ask_lines(store: Store, ask: Ask, whole: bool = False) -> list[str]:
+def ask_lines(backend: Backend, ask: Ask, whole: bool = False) -> list[str]:
     """Return the lines of an ask with everything that a person needs to decide."""
-    return terminal.ask_lines(store, ask, columns(), add_colour, whole=whole)
+    # Imported here and below: asking and waiting show no ask.
+    from gatebell.terminal import asks as terminal
+
+    return terminal.ask_lines(backend, ask, columns(), add_colour, whole=whole)
 
 
 def describe_recorded(ask: Ask) -> str:
     """Return the message for a person whose answer was recorded."""
+    from gatebell.terminal import asks as terminal
+
     return terminal.describe_recorded(ask, columns())

@@ -6,22 +6,21 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import environment, wiring
+from gatebell.domain.asks.asks import Origin
 from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.calls import ATTENDED, WRITERS, explain_end
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.runs.session_log import Step, has_result
 from gatebell.hooks import replies
-from gatebell.services.permissions import permit_call
-from gatebell.services.permissions.permit_call import Held
+from gatebell.ports.waiting_calls import Held
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gatebell.domain.asks.asks import Origin
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
 
 HOOK_CLIS = (AgentCli.CLAUDE, AgentCli.CODEX)
 
@@ -62,28 +61,28 @@ class Reply(NamedTuple):
     handed_over: Callable[[], object] = lambda: None
 
 
-def _is_joined(store: Store, turn_id: str) -> bool:
+def _is_joined(backend: Backend, turn_id: str) -> bool:
     """Whether a person has this session open, and so no driver is there."""
-    turn = store.runs.turn(turn_id)
+    if backend.store is None:
+        return False
+    turn = backend.store.runs.turn(turn_id)
     return turn is not None and bool(turn.by)
 
 
 def permission_request(hook: Hook) -> Reply:
     """Decide whether a call may run. The host may show its own dialog at the same time."""
-    store = wiring.open_store()
-    if (turn_id := os.environ.get("GATE_TURN")) and not _is_joined(store, turn_id):
+    backend = wiring.open_backend()
+    if (turn_id := os.environ.get("GATE_TURN")) and not _is_joined(backend, turn_id):
         # In a turn of a flow the agent's driver is asked as well, and knows the run that waits.
         return Reply()
     held, caller = _build_held(hook, hook.limit_seconds)
-    decided = permit_call.decide(store, held, caller)
+    decided = backend.decide(held, caller)
     if decided.input and decided.edited_by:
         edited = wiring.call(held.call.tool, decided.input, held.call.cwd)
         # Seen: Codex takes no edited input, and Claude Code none that meets a rule to ask.
-        if hook.cli == AgentCli.CODEX or permit_call.is_gated(
-            store, edited, held.origin, held.folders
-        ):
-            decided = permit_call.instead(store, decided.edited_by, held, edited)
-    return Reply(replies.permission(decided), lambda: permit_call.hand_over(store, decided, held))
+        if hook.cli == AgentCli.CODEX or backend.is_gated(edited, held.origin, held.folders):
+            decided = backend.instead(decided.edited_by, held, edited)
+    return Reply(replies.permission(decided), lambda: backend.hand_over(decided, held))
 
 
 def pre_tool_use(hook: Hook) -> Reply:
@@ -91,12 +90,12 @@ def pre_tool_use(hook: Hook) -> Reply:
     call = hook.call
     if hook.defer:
         held, caller = _build_held(hook, hook.limit_seconds)
-        store = wiring.open_gates()
-        if permit_call.is_gated(store, call, held.origin, held.folders):
+        backend = wiring.open_gates()
+        if backend.is_gated(call, held.origin, held.folders):
             # Seen with 2.1.325: anywhere but with -p it runs a call that is put off.
             if os.environ.get(ATTENDED) != "0":
                 return Reply(replies.ask_first("this is gated, and only claude -p can put it off"))
-            return Reply(replies.before_use(permit_call.defer(store, held, caller)))
+            return Reply(replies.before_use(backend.defer(held, caller)))
     if call.tool in WRITERS and not _is_inside(call.real_path, _project(hook)):
         reason = f"{OUTSIDE}: {call.subject}"
         if hook.cli == AgentCli.CODEX:
@@ -114,14 +113,14 @@ def _project(hook: Hook) -> str:
 
 def turn_ended(hook: Hook) -> Reply:
     """Remove the asks from the inbox for which this session no longer waits."""
-    store, caller = wiring.open_store(), hook.caller
-    pending = store.asks.pending_of_session(f"{hook.cli}/{hook.text('session_id')}")
+    backend, caller = wiring.open_backend(), hook.caller
+    pending = backend.pending_of_session(Origin(session=f"{hook.cli}/{hook.text('session_id')}"))
     held = [ask for ask in pending if ask.question.call and not ask.deferred]
     steps = hook.steps() if held else []
     for ask in held:
         call_id = ask.origin.tool_use_id
         if not call_id or has_result(steps, call_id):
-            permit_call.retire(store, ask, caller, explain_end(os.environ))
+            backend.retire(ask, caller, explain_end(os.environ))
     return Reply()
 
 

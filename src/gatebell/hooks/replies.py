@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gatebell.services.permissions.permit_call import Permission
+    from gatebell.ports.waiting_calls import Permission
 
 
 def permission(decided: Permission) -> dict[str, Any] | None:

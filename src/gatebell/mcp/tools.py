@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.app import wiring
 from gatebell.domain.asks.asks import Origin, settled_sentence
 from gatebell.domain.asks.elicitation import Quotation
+from gatebell.domain.asks.gone_askers import MARK, WAITER_GONE
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.asks.requests import Request
 from gatebell.domain.enums import AgentCli, AskKind, AskStatus
 from gatebell.domain.runs.signals import parse_signal
 from gatebell.domain.text.display import storable
@@ -20,12 +22,7 @@ from gatebell.errors import NotAnsweredError, UsageError
 from gatebell.mcp import decision_form
 from gatebell.mcp.heartbeat import heartbeat
 from gatebell.mcp.schemas import PROPERTIES
-from gatebell.services.asks import ask_messages, create_ask, wait_for_ask
-from gatebell.services.asks.create_ask import Request
-from gatebell.services.asks.waiters import WAITER_GONE, is_waiter_gone, mark_prompt
-from gatebell.services.notifications import notes
-from gatebell.services.permissions import permit_call
-from gatebell.services.permissions.permit_call import Held
+from gatebell.ports.waiting_calls import Held
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.mcp.decision_form import Form
     from gatebell.mcp.server import Progress
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
 
 CLIENTS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.GEMINI, AgentCli.OPENCODE)
 """The clients that are known, by a part of the name that they send."""
@@ -77,7 +74,7 @@ class Tools:
         self._client = Client(session=os.urandom(8).hex())
         self._working: dict[Any, Work] = {}
         self._lock = threading.Lock()
-        self._open_store: Store | None = None
+        self._opened: Backend | None = None
 
     def meet(self, info: Any, capabilities: Any) -> None:
         """Keep the name and the abilities that the client sent."""
@@ -86,11 +83,11 @@ class Tools:
             self._client = self._client._replace(cli=_cli(name))
         self._client = self._client._replace(shows_forms=_shows_forms(capabilities))
 
-    def _store(self) -> Store:
+    def _backend(self) -> Backend:
         with self._lock:
-            if self._open_store is None:
-                self._open_store = wiring.open_store()
-            return self._open_store
+            if self._opened is None:
+                self._opened = wiring.open_backend()
+            return self._opened
 
     def begin(
         self, request: str | int, name: str, meta: dict[str, Any], progress: Progress
@@ -153,11 +150,11 @@ class Tools:
             self._withdraw(work)
 
     def _withdraw(self, work: Work) -> None:
-        store, (_, caller) = self._store(), self._asker(work)
+        backend, (_, caller) = self._backend(), self._asker(work)
         for ask_id in work.asks:
-            ask = create_ask.get(store, ask_id)
+            ask = backend.get(ask_id)
             if ask.pending:
-                permit_call.retire(store, ask, caller, work.cancelled[0])
+                backend.retire(ask, caller, work.cancelled[0])
 
     def _asker(self, work: Work) -> tuple[Origin, Caller]:
         because = f"a tool of {work.client.cli} was called"
@@ -169,7 +166,6 @@ class Tools:
 
     def _ask_human(self, work: Work, given: dict[str, Any]) -> Text:
         origin, caller = self._asker(work)
-        store = self._store()
         if reply_to := given.get("reply_to"):
             return self._reply(work, _text(reply_to), _text(given.get("reply", "")))
         several = given.get("questions")
@@ -182,17 +178,19 @@ class Tools:
         }
         requests = [_request(one, more) for one in (several or [given])]
         where = wiring.move_to_project(origin)
-        asks = [create_ask.ask(store, request, where, caller).ask for request in requests]
+        backend = self._backend()
+        asks = [backend.ask(request, where, caller).ask for request in requests]
         for ask in asks:
             self._note_opened(work, ask.id)
         return self._wait(work, asks, caller)
 
     def _reply(self, work: Work, ask_id: str, text: str) -> Text:
         origin, caller = self._asker(work)
-        ask = create_ask.get(self._store(), ask_id)
-        if ask.origin.session != origin.session:
+        backend = self._backend()
+        ask = backend.get(ask_id)
+        if not backend.is_of_session(ask, origin):
             raise UsageError(f"{ask.id} was asked by another session: only that session can reply")
-        ask = ask_messages.reply(self._store(), ask.id, caller, text)
+        ask = backend.reply(ask.id, caller, text)
         if ask.question.call:
             return "Your reply was sent. Make the same call again to wait for the answer.", None
         self._note_opened(work, ask.id)
@@ -209,15 +207,18 @@ class Tools:
 
     def _wait(self, work: Work, asks: list[Ask], caller: Caller) -> Text:
         """Wait for all asks; with several, the text names each."""
-        store = self._store()
+        backend = self._backend()
+        store = backend.store
         with ExitStack() as stack:
             stack.enter_context(heartbeat(work.progress, work.asks))
             for ask in asks:
-                # They are waited for one after the other, but all of them from now on.
-                stack.enter_context(store.machine.waiting(ask.id))
-            asks = [wait_for_ask.wait(store, ask.id, self._limit) for ask in asks]
+                if store:
+                    # They are waited for one after the other, but all of them from now on.
+                    stack.enter_context(store.machine.waiting(ask.id))
+            asks = [_wait_for(backend, ask.id, self._limit) for ask in asks]
         if open_ones := [ask for ask in asks if ask.pending]:
-            return _asked_back(store, open_ones[0]), lambda: wait_for_ask.hear(store, open_ones[0])
+            return _asked_back(backend, open_ones[0]), lambda: backend.hear(open_ones[0])
+        asks = [backend.reveal(ask, "")[0] for ask in asks]
         texts = [_describe_answer(ask) for ask in asks]
         if len(asks) > 1:
             texts = [
@@ -228,7 +229,7 @@ class Tools:
 
         def handed_over() -> None:
             for ask in asks:
-                wait_for_ask.take(store, ask, caller.actor)
+                backend.take(ask, caller.actor)
 
         return "\n\n".join(texts), handed_over
 
@@ -239,17 +240,17 @@ class Tools:
         call_id = given.get("tool_use_id")
         if isinstance(call_id, str) and call_id:
             origin = origin._replace(tool_use_id=call_id)
-        store = self._store()
+        backend = self._backend()
         host = wiring.client_host(origin, work.asks, work.cancelled)
         held = Held(call, origin, self._limit, host)
         with heartbeat(work.progress, work.asks):
-            decided = permit_call.decide(store, held, caller)
+            decided = backend.decide(held, caller)
         if decided.allow:
             reply = {"behavior": "allow", "updatedInput": decided.input or given.get("input")}
         else:
             message = decided.message or "No person decided this, so it does not happen."
             reply = {"behavior": "deny", "message": message}
-        return json.dumps(reply), lambda: permit_call.hand_over(store, decided, held)
+        return json.dumps(reply), lambda: backend.hand_over(decided, held)
 
     def _signal(self, work: Work, given: dict[str, Any]) -> Text:
         origin, caller = self._asker(work)
@@ -257,14 +258,19 @@ class Tools:
         signal = parse_signal(given)
         if signal is None:
             raise UsageError("a signal needs a status: a word, for example DONE or NEEDS_HUMAN")
-        if visit := decision_form.find_open_visit(self._store()):
-            notes.signal(self._store(), origin, caller, status, signal.own_words)
+        backend = self._backend()
+        store = backend.store
+        if store and (visit := decision_form.find_open_visit(store)):
+            backend.signal(origin, caller, status, signal.own_words)
             return decision_form.SIGNALLED.format(status=status, id=visit.ask_id), None
-        if turn_id := os.environ.get("GATE_TURN", ""):
-            said = notes.offer(self._store(), turn_id, signal)
-            notes.signal(self._store(), origin, caller, status, signal.own_words)
+        if store and (turn_id := os.environ.get("GATE_TURN", "")):
+            # Imported here: only a flow's own agent needs it.
+            from gatebell.services.notifications import notes
+
+            said = notes.offer(store, turn_id, signal)
+            backend.signal(origin, caller, status, signal.own_words)
             return said, None
-        notes.signal(self._store(), origin, caller, status, signal.own_words)
+        backend.signal(origin, caller, status, signal.own_words)
         if signal.question:
             options = list(signal.options) if len(signal.options) > 1 else []
             asked = {"question": signal.question, "options": options}
@@ -273,35 +279,38 @@ class Tools:
 
     def _decide(self, work: Work, given: dict[str, Any]) -> Text | Form:
         _, caller = self._asker(work)
-        store, reason = self._store(), _text(given.get("reason") or "")
+        backend, reason = self._backend(), _text(given.get("reason") or "")
         proposal = Quotation(work.client.cli, _text(given.get("proposal")), reason)
         text = f"proposes: {proposal.words}" + (f"\nbecause: {reason}" if reason else "")
-        ask = ask_messages.reply(store, _text(given.get("id")), caller, text)
-        visit = decision_form.find_open_visit(store)
-        if visit is None or visit.ask_id != ask.id or not work.client.shows_forms:
+        ask = backend.reply(_text(given.get("id")), caller, text)
+        store = backend.store
+        visit = decision_form.find_open_visit(store) if store else None
+        if store is None or visit is None or visit.ask_id != ask.id or not work.client.shows_forms:
             return f"Recorded as a proposal. A person decides {ask.id}.", None
         made = decision_form.form(store, ask, visit, work.client.cli, proposal)
         return (made, None) if isinstance(made, str) else made
 
     def _notify_human(self, work: Work, given: dict[str, Any]) -> Text:
         origin, caller = self._asker(work)
-        notes.tell(self._store(), origin, caller, _text(given.get("message")))
+        self._backend().tell(origin, caller, _text(given.get("message")))
         return "Sent to the inbox. No answer is expected.", None
 
     def _inbox_status(self, work: Work, given: dict[str, Any]) -> Text:
-        store = self._store()
+        backend = self._backend()
         if ask_id := given.get("id"):
-            return self._describe(work, create_ask.get(store, _text(ask_id))), None
+            return self._describe(work, backend.get(_text(ask_id))), None
         origin, _ = self._asker(work)
-        waits = store.asks.pending_of_session(origin.session)
-        lines = [f"{ask.id}: {mark_prompt(store, ask)}" for ask in waits]
-        lines += dict.fromkeys(_advise_asker(ask) for ask in waits if is_waiter_gone(store, ask))
+        waits = backend.pending_of_session(origin)
+        gone = [ask for ask in waits if backend.is_waiter_gone(ask)]
+        lines = [f"{ask.id}: {MARK if ask in gone else ''}{ask.question.prompt}" for ask in waits]
+        lines += dict.fromkeys(_advise_asker(ask) for ask in gone)
         return "\n".join(lines) or "This session waits for nothing.", None
 
     def _describe(self, work: Work, ask: Ask) -> str:
         """The status of an ask, and how the agent that asked it gets its answer."""
-        (origin, _), is_gone = self._asker(work), is_waiter_gone(self._store(), ask)
-        hint = f" {_advise_asker(ask)}" if ask.origin.session == origin.session else ""
+        backend, (origin, _) = self._backend(), self._asker(work)
+        is_gone = backend.is_waiter_gone(ask)
+        hint = f" {_advise_asker(ask)}" if backend.is_of_session(ask, origin) else ""
         gone = f"{WAITER_GONE}{hint}" if is_gone else ""
         if ask.pending:
             return f"{ask.id} is waiting for a person{f'. {gone}' if gone else ''}"
@@ -387,8 +396,15 @@ def _describe_answer(ask: Ask) -> str:
     return f"{text}{default}" + (f"\nnote: {ask.note}" if ask.note else "")
 
 
-def _asked_back(store: Store, ask: Ask) -> str:
-    words = wait_for_ask.new_messages(store, ask)
+def _wait_for(backend: Backend, ask_id: str, seconds: float) -> Ask:
+    for ask in backend.follow(ask_id, seconds):  # noqa: B007  the last one is the result
+        pass
+    return ask
+
+
+def _asked_back(backend: Backend, ask: Ask) -> str:
+    said = [message.text for message in backend.messages(ask.id) if not message.by_asker]
+    words = "\n".join(said[ask.heard - ask.asked_back :]) if ask.asked_back > ask.heard else ""
     if not words:
         return (
             f"NOT ANSWERED YET: {ask.id} is still waiting. Ask the same again to continue waiting."

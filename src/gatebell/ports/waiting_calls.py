@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gatebell.domain.records import NamedTuple
+
+if TYPE_CHECKING:
+    from gatebell.domain.asks.asks import Ask, Origin
+    from gatebell.domain.permissions.calls import Call
+
+# The rest of the time limit is for passing the decision to the host.
+_SHARE_OF_PATIENCE = 0.9
 
 
 class CallHost(Protocol):
@@ -33,3 +42,50 @@ class CallHost(Protocol):
         It may take a moment, so it is called only when a person must decide.
         """
         ...
+
+
+class Permission(NamedTuple):
+    """The decision for the host. `allow` is None if nothing was decided."""
+
+    allow: bool | None
+    message: str = ""
+    """Sent to the agent unchanged."""
+    input: dict[str, Any] | None = None
+    """Replaces the input of the call."""
+    to_take: tuple[Ask, ...] = ()
+    """Answers to record as taken after the decision was passed to the host."""
+    edited_by: str = ""
+    """The id of the ask in whose answer a person wrote that input."""
+    again: bool = False
+    """The call got this edited input before, so nothing is made of it a second time."""
+
+
+class Held(NamedTuple):
+    """A call that waits for a decision."""
+
+    call: Call
+    origin: Origin
+    limit_seconds: float
+    """How long the host waits."""
+    host: CallHost
+    guess: str = ""
+    """The id that `host` found. It may belong to another call, so no answer is bound to it."""
+    project: str = ""
+    """The folder outside of which the host asks, if it is not the project of the origin."""
+    folders: tuple[str, ...] = ()
+    """Other folders of the session: gates of projects in them apply too."""
+    remind_every_seconds: float | None = None
+
+    @property
+    def user(self) -> str:
+        """Return the name that takes the answer: this call, and no other of its session."""
+        return f"agent:{self.origin.session}#{self.origin.tool_use_id}"
+
+    @property
+    def shown_origin(self) -> Origin:
+        """Return the origin with the guessed id, so that people and logs find the call."""
+        return self.origin._replace(tool_use_id=self.origin.tool_use_id or self.guess)
+
+    @property
+    def patience_seconds(self) -> float:
+        return self.limit_seconds * _SHARE_OF_PATIENCE

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.context_text import context_text
+from gatebell.domain.asks.gone_askers import WAITER_GONE
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import describe_owner, run_of
 from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, Priority
-from gatebell.domain.people.principals import TRUST, is_person
+from gatebell.domain.people.principals import is_person
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.visits import FAILED
 from gatebell.domain.text.display import SHOWN_CHARACTERS, age, frame, inert_line
-from gatebell.services.asks.waiters import WAITER_GONE, is_waiter_gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Ask
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
 
     Paint = Callable[[str, str], str]
 
@@ -34,10 +34,10 @@ _COLOURS: dict[str, str] = {
 
 
 def ask_lines(
-    store: Store, ask: Ask, width: int, paint: Paint, *, whole: bool = False
+    backend: Backend, ask: Ask, width: int, paint: Paint, *, whole: bool = False
 ) -> list[str]:
     """Return the lines of an ask with everything that a person needs to decide."""
-    question, now = ask.question, store.now()
+    question, now = ask.question, backend.now()
     most = None if whole else SHOWN_CHARACTERS
     waited = age((now - ask.opened_at).total_seconds())
     head = f"{ask.id}  {question.kind}, asked {waited} ago by {inert_line(ask.origin.agent, 40)}"
@@ -46,16 +46,16 @@ def ask_lines(
     if ask.confidence is not None:
         head += f", the asker is {ask.confidence:.0%} sure"
     lines = [paint(head, "bold"), *_format_places(ask, width, paint)]
-    lines += [paint(WAITER_GONE, "yellow")] if is_waiter_gone(store, ask) else []
+    lines += [paint(WAITER_GONE, "yellow")] if backend.is_waiter_gone(ask) else []
     lines += ["", *frame(question.prompt, width)]
     lines += answer_lines(ask, width) + _format_call(ask, width, paint)
-    lines += _format_session(store, ask, width, paint, most)
+    lines += _format_session(backend, ask, width, paint, most)
     if question.context is not None:
         text = context_text(question.context)
         lines += ["", paint("Context", "bold"), *frame(text, width, most=most)]
     lines += _format_activity(ask, width, paint, most)
-    lines += _format_messages(store, ask, width, paint)
-    lines += _format_terms(store, ask, now, width, paint)
+    lines += _format_messages(backend, ask, width, paint)
+    lines += _format_terms(backend, ask, now, width, paint)
     if not whole and any("more characters on" in line for line in lines):
         lines.append(f"In full: gate show {ask.id} --all")
     return lines
@@ -98,7 +98,7 @@ def _format_call(ask: Ask, width: int, paint: Paint) -> list[str]:
 
 
 def _format_session(
-    store: Store, ask: Ask, width: int, paint: Paint, most: int | None
+    backend: Backend, ask: Ask, width: int, paint: Paint, most: int | None
 ) -> list[str]:
     """Return the lines about a session: its terms and its visits."""
     terms = ask.question.session
@@ -109,6 +109,8 @@ def _format_session(
     lines += [f"  {name}: {inert_line(text, max(20, width - 18))}" for name, text in facts]
     if terms.system_prompt:
         lines += ["  System prompt:", *frame(terms.system_prompt, width, "  │ ", most)]
+    if (store := backend.store) is None:
+        return lines
     # Imported here: most asks are not sessions, and commands that list asks load this module.
     from gatebell.services.sessions.presence import orphans
     from gatebell.services.sessions.visits import list_visits
@@ -116,7 +118,7 @@ def _format_session(
     stays = list_visits(store, ask.id)
     lines += ["  Visits:"] if stays else []
     for one in stays:
-        words = f"{one.number}. {visits.stay(one, store.now(), orphans(store, one))}"
+        words = f"{one.number}. {visits.stay(one, backend.now(), orphans(store, one))}"
         lines += frame(words, width, bar="  ")
     return lines
 
@@ -163,20 +165,20 @@ def describe_field_kind(field: Mapping[str, Any]) -> str:
     return "yes or no" if schema_type == "boolean" else str(schema_type)
 
 
-def _format_messages(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
+def _format_messages(backend: Backend, ask: Ask, width: int, paint: Paint) -> list[str]:
     lines: list[str] = []
-    for message in store.asks.messages(ask.id):
+    for message in backend.messages(ask.id):
         did = "the asker replied" if message.by_asker else "asked back"
         author = paint(f"{inert_line(message.author, 60)}: {did}", "bold")
         lines += ["", author, *frame(message.text, width)]
     return lines
 
 
-def _format_terms(store: Store, ask: Ask, now: datetime, width: int, paint: Paint) -> list[str]:
+def _format_terms(backend: Backend, ask: Ask, now: datetime, width: int, paint: Paint) -> list[str]:
     question, clock, lines = ask.question, ask.deadlines, [""]
     if question.requirement.personal:
         lines += frame(f"Decided by {question.requirement}", width, bar="")
-        votes = {v.principal: v for v in store.asks.answers(ask.id) if v.decision}
+        votes = {v.principal: v for v in backend.answers(ask.id) if v.decision}
         lines += [
             f"  {who}: {v.decision} {inert_line(v.note)}".rstrip() for who, v in votes.items()
         ]
@@ -193,19 +195,21 @@ def _format_terms(store: Store, ask: Ask, now: datetime, width: int, paint: Pain
         # Imported here: most asks are not gates, and commands that list asks load this module.
         from textwrap import wrap
 
-        lines += [paint(line, "dim") for line in wrap(f"Trust: {TRUST}", width)]
+        lines += [
+            paint(line, "dim") for line in wrap(f"Trust: {backend.describe_trust(ask)}", width)
+        ]
     return (
-        lines + _format_settlement(store, ask, width, paint)
+        lines + _format_settlement(backend, ask, width, paint)
         if len(lines) > 1 or not ask.pending
         else []
     )
 
 
-def _format_settlement(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
+def _format_settlement(backend: Backend, ask: Ask, width: int, paint: Paint) -> list[str]:
     if ask.pending:
         return []
     by = f" by {inert_line(ask.settled_by, max(20, width - 40))}" if ask.settled_by else ""
-    settling = [one for one in store.asks.answers(ask.id) if one.outcome == AnswerOutcome.SETTLED]
+    settling = [one for one in backend.answers(ask.id) if one.outcome == AnswerOutcome.SETTLED]
     if settling and is_person(ask.settled_by) and not settling[0].verified:
         by += " (claimed)"
     at = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else ""

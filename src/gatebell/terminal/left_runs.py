@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gatebell.domain.asks.gone_askers import describe_kept_answer
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.enums import RunState
-from gatebell.services.asks.waiters import describe_unheard
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import Run
+    from gatebell.ports.backend import Backend
     from gatebell.ports.store import Store
 
 
-def describe_next_step(store: Store, ask: Ask) -> str:
+def describe_next_step(backend: Backend, ask: Ask) -> str:
     """Return how to continue the asker or its run after an answer; '' if it goes on by itself."""
-    if unheard := describe_unheard(store, ask):
-        return unheard
+    if not ask.pending and backend.is_waiter_gone(ask):
+        return describe_kept_answer(ask)
+    if (store := backend.store) is None:
+        # Only the machine of a run knows which process drives it.
+        return ""
     number = run_of(ask.origin.owner)
     run = None if number is None or ask.pending else store.runs.get(number)
     if run is None or is_driven(store, run):

@@ -12,6 +12,7 @@ from textual.widgets import Input, OptionList, SelectionList, Static, TextArea
 from textual.widgets.option_list import Option
 from textual.widgets.selection_list import Selection
 
+from gatebell.app import wiring
 from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.questions import OTHER
@@ -113,7 +114,7 @@ class AnswerScreen(Following):
     def look(self) -> None:
         store = self.tui_context.store
         self._ask = create_ask.get(store, self._ask.id)
-        lines = ask_lines(store, self._ask, self.room, paint)
+        lines = ask_lines(wiring.local_backend(store), self._ask, self.room, paint)
         self.query_one("#asked", Static).update(paint_lines(lines))
         self._show_keys()
 
@@ -202,7 +203,7 @@ class AnswerScreen(Following):
         store, given = self.tui_context.store, Given(value, note, self._ask.digest)
         try:
             _, after = answer_ask.answer(store, self._ask.id, self.tui_context.who, given)
-            left = describe_next_step(store, after)
+            left = describe_next_step(wiring.local_backend(store), after)
         except InvalidAnswerError as error:
             self._refuse(f"Refused, but kept: {error}")
         except GateError as error:

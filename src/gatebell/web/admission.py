@@ -36,6 +36,9 @@ async def admit(web_context: WebContext, row: Row, request: Request) -> WebReque
             way = "gate link --as NAME" if web_context.site.personal else "gate link"
             why = "this store does not know that token" if by_header else f"sign in first: {way}"
             raise Problem(401, why, {"www-authenticate": "Bearer"})
+        named = request.headers.get("x-gate-as", login.person)
+        if named != login.person:
+            raise Problem(403, f"this token belongs to {login.person}, not to {named[:64]}")
         if not set(row.needs) & set(login.scopes):
             needed = " or ".join(row.needs)
             raise Problem(403, f"this needs the scope {needed}; yours: {', '.join(login.scopes)}")

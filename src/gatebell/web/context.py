@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gatebell.web.rate_limits import Limits
 
 COOKIE = "gatebell"
+_MAX_CHANNEL = 16
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -96,7 +97,15 @@ class WebRequest(NamedTuple):
     def evidence(self) -> dict[str, Any]:
         agent = self.headers.get("user-agent", "")[:200]
         token = self.login.token_id if self.login else ""
-        return {"address": self.address, "browser": agent, "token": token}
+        told = {"address": self.address, "browser": agent, "token": token}
+        return told | {"server": self.web_context.site.url, "channel": self.channel}
+
+    @property
+    def channel(self) -> str:
+        """The face that sent the request, in its own words."""
+        given = self.headers.get("x-gate-via", "")
+        is_word = given.isascii() and given.isalpha() and len(given) <= _MAX_CHANNEL
+        return given if is_word else "web" if self.csrf else "http"
 
     @property
     def caller(self) -> Caller:

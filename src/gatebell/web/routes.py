@@ -7,7 +7,7 @@ from typing import Any
 from gatebell.domain.people.logins import SCOPES
 from gatebell.ports.tasks import WHICH
 from gatebell.web import operations
-from gatebell.web.api import endpoints, schemas as s
+from gatebell.web.api import client_schemas as c, clients, endpoints, permissions, schemas as s
 from gatebell.web.asks import ask_pages
 from gatebell.web.context import Row
 from gatebell.web.operations import HEALTH, METRICS, READY
@@ -26,6 +26,8 @@ def _number(name: str, least: int, most: int, about: str) -> tuple[str, dict[str
 
 
 _LIMIT = _number("limit", 1, 1000, "how many at most (100)")
+
+_WHICH = ("which", {"enum": ["gates", "grants"]}, "gates and denials (the default), or grants")
 
 PAGES = (
     Row("GET", "/", ask_pages.inbox, READ),
@@ -57,17 +59,23 @@ PAGES = (
 
 API = (
     Row(
-        "GET", "/api/asks", endpoints.list_asks, READ, "List asks",
+        "GET", "/api/asks", endpoints.list_asks, READ_OR_ASK, "List asks; with the scope ask, your own session's",
         query=(
+            ("session", c.SESSION, "only the pending asks of this session of your token"),
             ("status", {"enum": ["pending", "settled"]}, "pending (the default) or settled asks"),
             ("project", s.TEXT, "only asks of this project"),
+            ("project_key", s.TEXT, "the key of that project, for its asks on other machines"),
             ("search", s.TEXT, "settled asks with this text in the question, note or id"),
             _LIMIT,
         ),
         gives=(200, s.ASKS_GIVEN),
     ),
     Row("POST", "/api/asks", endpoints.open_ask, ASK, "Ask", s.REQUEST, gives=(201, s.OPENED_GIVEN)),
-    Row("GET", "/api/asks/{id}", endpoints.show_ask, READ_OR_ASK, "Show one ask", gives=(200, s.ASK_GIVEN)),
+    Row(
+        "GET", "/api/asks/{id}", endpoints.show_ask, READ_OR_ASK, "Show one ask",
+        query=(("by", {"enum": ["id", "name", "beginning"]}, "how it is named: its id, also its task or run, or the id's beginning"),),
+        gives=(200, s.ASK_GIVEN),
+    ),
     Row(
         "GET", "/api/asks/{id}/wait", parse_wait, READ_OR_ASK, "Wait until it is settled",
         query=(
@@ -78,6 +86,7 @@ API = (
         waits=True,
     ),
     Row("POST", "/api/asks/{id}/take", endpoints.take, ASK, "Take the answer", s.TAKING, gives=(200, s.ASK_GIVEN)),
+    Row("POST", "/api/asks/{id}/heard", clients.hear, ASK, "Record that the asker got people's messages", c.HEARD, gives=(204, None)),
     Row("GET", "/api/asks/{id}/answers", endpoints.list_answers, READ, "List all answers, with refused ones", gives=(200, s.ANSWERS_GIVEN)),
     Row("POST", "/api/asks/{id}/answers", endpoints.give_answer, ANSWER, "Answer", s.ANSWER, gives=(201, s.ASK_GIVEN)),
     Row("POST", "/api/answers", endpoints.give_answers, ANSWER, "Give the same answer to identical asks", s.ALIKE, gives=(200, s.ALIKE_GIVEN)),
@@ -105,6 +114,22 @@ API = (
         gives=(200, s.TASKS_GIVEN),
     ),
     Row("GET", "/api/tasks/{id}", task_pages.show_task, READ, "Show one task with its questions and answers", gives=(200, s.WHOLE_TASK_GIVEN)),
+    Row("POST", "/api/runs/{id}/signal", clients.signal_run, ANSWER, "Send a signal that a run waits for", c.RUN_SIGNAL, gives=(200, s.ASK_GIVEN)),
+    Row("POST", "/api/permissions", permissions.hold, ASK, "Hold a tool call: a rule decides, or a person is asked", c.HELD, gives=(201, c.HELD_GIVEN)),
+    Row("GET", "/api/permissions", permissions.show_gating, ASK, "Show whether there was ever a gate", gives=(200, c.GATING_GIVEN)),
+    Row("POST", "/api/permissions/gated", permissions.check_gates, ASK, "Check whether a person must be asked about a call", c.GATED, gives=(200, c.GATED_GIVEN)),
+    Row("POST", "/api/permissions/{id}/use", permissions.use, ASK, "Use the answer for the call that asked, once", c.USED, gives=(200, c.HELD_GIVEN)),
+    Row("POST", "/api/notes", clients.leave_note, ASK, "Leave a note in the inbox", c.NOTE, gives=(204, None)),
+    Row("GET", "/api/notes", clients.list_notes, READ, "List the newest notes of agents", query=(_LIMIT,), gives=(200, c.NOTES_GIVEN)),
+    Row("POST", "/api/signals", clients.signal, ASK, "Report the work of an agent", c.SIGNAL, gives=(204, None)),
+    Row("GET", "/api/rules", clients.list_rules, READ, "List gates and denials, or grants", query=(_WHICH,), gives=(200, c.RULES_GIVEN)),
+    Row("POST", "/api/rules", clients.add_rule, ANSWER, "Add a gate or a denial", c.RULE, gives=(201, c.RULE_GIVEN)),
+    Row(
+        "DELETE", "/api/rules", clients.end_rule, ANSWER, "End a gate, a denial or a grant",
+        query=(_WHICH, ("named", s.WORDS, "its id; for a gate or denial also its pattern")),
+        gives=(200, c.RULE_GIVEN),
+    ),
+    Row("GET", "/api/me", clients.show_me, SCOPES, "Show the person and the scopes of this token", gives=(200, c.ME_GIVEN)),
     Row("GET", "/api/counts", endpoints.count_asks, READ, "Count the open asks of each project", gives=(200, s.COUNTS_GIVEN)),
     Row(
         "GET", "/api/events", endpoints.list_events, READ, "List the audit events",

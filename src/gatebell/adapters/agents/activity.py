@@ -21,7 +21,7 @@ class AgentActivity:
     def tool_call(self, tool: str, given: object, cwd: str) -> Call:
         from gatebell.adapters.git import changes
         from gatebell.domain.permissions.calls import make_call
-        from gatebell.services.permissions.permit_call import find_real_path
+        from gatebell.services.permissions.same_call import find_real_path
 
         made = make_call(tool, given, cwd, changes.read_branch(cwd))
         return made._replace(real_path=find_real_path(made))

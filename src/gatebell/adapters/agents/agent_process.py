@@ -35,6 +35,8 @@ _NOT_HANDED_ON = frozenset(
         *("CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN", "CLAUDE_PID"),
         *("CLAUDE_CODE_SESSION_ATTENDED", "CODEX_CI", "CODEX_VERSION"),
         *("GATE_SIGNAL_FILE", "GATE_SESSION", "GATE_FRESH", MARK),
+        # An agent of a run asks in the store of its run.
+        *("GATE_SERVER", "GATE_CA"),
     ]
 )
 _LEAVE_SECONDS = 5.0

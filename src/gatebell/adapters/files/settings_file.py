@@ -35,6 +35,20 @@ SETTINGS = (
         "For servers and workers also postgresql://USER@HOST/DATABASE (postgres.md).",
     ),
     Setting(
+        "server",
+        "GATE_SERVER",
+        "",
+        "The server that keeps the asks, instead of a store on this machine: "
+        "https://gate.example.org (server.md).",
+    ),
+    Setting(
+        "ca",
+        "GATE_CA",
+        "",
+        "A file with the certificates that the server's certificate is checked with; by default "
+        "those of the system.",
+    ),
+    Setting(
         "agent_wait_seconds",
         "GATE_AGENT_WAIT_SECONDS",
         "100",

@@ -9,27 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.app import wiring
 from gatebell.cli.asks.values import build_edited_call, build_other, parse_answer, warn_of_secret
-from gatebell.cli.identity import add_identity, caller, read_text
+from gatebell.cli.identity import add_identity, open_backend, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
-from gatebell.cli.screen import can_prompt, describe_recorded, print_json
+from gatebell.cli.screen import can_prompt, describe_recorded, make_document, print_json
 from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.permissions.rules import Scope
-from gatebell.errors import AlreadySettledError, InvalidAnswerError, UsageError
-from gatebell.services.asks.answer_ask import answer
-from gatebell.services.asks.apply_deadlines import fall_due
-from gatebell.services.asks.create_ask import find
-from gatebell.services.asks.waiters import make_ask_document
+from gatebell.errors import AlreadySettledError, InvalidAnswerError, ServerError, UsageError
 
 if TYPE_CHECKING:
     import argparse
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
 
 _NOT_YET = 11
 
@@ -62,28 +57,36 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    who = caller(store, args)
-    ask = fall_due(store, find(store, args.id))
+    backend, who = open_backend(args)
+    try:
+        ask = backend.find(args.id)
+    except ServerError as error:
+        raise backend.keep_typed(error, args.id, _read_typed(args)) from None
     ways = [bool(args.value) and not args.edit, args.other is not None, args.edit, bool(args.file)]
     if sum(ways) > 1:
         raise UsageError("give the answer once: a value, --other, --edit or --file")
     if not any(ways):
-        return _prompt(store, who, ask)
+        return _prompt(backend, who, ask)
     if args.value and not args.edit:
         warn_of_secret(ask)
     given = Given(
-        _read_value(store, who, ask, args), args.note, args.digest, args.key, _parse_scope(args)
+        _read_value(backend, who, ask, args), args.note, args.digest, args.key, _parse_scope(args)
     )
-    _, after = answer(store, ask.id, who, given)
+    after = backend.answer(ask.id, who, given)
     if args.json:
-        print_json(make_ask_document(store, after))
+        print_json(make_document(backend, after))
     else:
         print(describe_recorded(after))
         if given.scope:
             print("Not asked again: gate grants lists and revokes it.")
-        tell_if_left(store, after)
+        tell_if_left(backend, after)
     return 0
+
+
+def _read_typed(args: argparse.Namespace) -> str:
+    """Return what the person wrote for this command, as text."""
+    typed = " ".join(args.value) or args.other or ""
+    return read_text(args.file) if args.file else typed
 
 
 def _parse_scope(args: argparse.Namespace) -> Scope | None:
@@ -92,7 +95,7 @@ def _parse_scope(args: argparse.Namespace) -> Scope | None:
     return Scope(args.reach, args.pattern) if args.reach else None
 
 
-def _read_value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any:
+def _read_value(backend: Backend, who: Caller, ask: Ask, args: argparse.Namespace) -> Any:
     if args.instead is not None:
         if DECISIONS.get(" ".join(args.value).lower()) != Decision.APPROVED:
             raise UsageError("--with needs a yes: gate answer ID yes --with INPUT")
@@ -105,7 +108,7 @@ def _read_value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -
         # Imported here: only --edit needs it.
         from gatebell.cli.asks.editor import write_in_editor
 
-        value = write_in_editor(store, who, ask, " ".join(args.value))
+        value = write_in_editor(backend, who, ask, " ".join(args.value))
         if value is None:
             raise InvalidAnswerError("no text below the line, so nothing was recorded")
         return value
@@ -119,7 +122,7 @@ def _read_value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -
     return parse_answer(ask, words)
 
 
-def _prompt(store: Store, who: Caller, ask: Ask) -> int:
+def _prompt(backend: Backend, who: Caller, ask: Ask) -> int:
     # Imported here: scripts never prompt.
     from gatebell.cli.asks.prompts import prompt_for
 
@@ -128,6 +131,6 @@ def _prompt(store: Store, who: Caller, ask: Ask) -> int:
     if not can_prompt():
         raise UsageError(f"cannot prompt without a terminal; run: gate answer {ask.id} VALUE")
     try:
-        return 0 if prompt_for(store, who, ask) else _NOT_YET
+        return 0 if prompt_for(backend, who, ask) else _NOT_YET
     except KeyboardInterrupt:
         return _NOT_YET

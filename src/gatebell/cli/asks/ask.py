@@ -25,11 +25,11 @@ from gatebell.cli.screen import print_json
 from gatebell.domain.asks.deadlines import parse_duration, parse_escalation
 from gatebell.domain.asks.documents import ask_document
 from gatebell.domain.asks.forms import has_hidden
+from gatebell.domain.asks.requests import Request
 from gatebell.domain.asks.requirements import parse_requirement
 from gatebell.domain.enums import AskKind
 from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import StoreError, UsageError
-from gatebell.services.asks.create_ask import Request, ask
 
 if TYPE_CHECKING:
     import argparse
@@ -116,12 +116,12 @@ def run(args: argparse.Namespace) -> int:
             "a secret with --no-wait needs --json, which prints the token to get the answer with"
         )
     try:
-        store = wiring.open_store()
-        caller = wiring.caller(store, "cli")
+        backend = wiring.open_backend()
+        caller = backend.caller("cli")
         origin = wiring.move_to_project(wiring.origin(caller, args.asker, _find_owner(args.task)))
         if caller.agent:
             request = request._replace(activity=wiring.summarise_activity(origin))
-        opened = ask(store, request, origin, caller)
+        opened = backend.ask(request, origin, caller)
     except StoreError as problem:
         if args.task or args.no_wait or args.json or handing.routes:
             raise
@@ -145,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
     )
     print(f"{sent}Waiting for a person: gate {way} {ask_id}", file=sys.stderr, flush=True)
     handing = handing._replace(token=opened.token)
-    return wait_and_hand_over(store, caller, ask_id, handing)
+    return wait_and_hand_over(backend, caller, ask_id, handing)
 
 
 def _build_request(args: argparse.Namespace) -> Request:

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
-from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.identity import add_identity, open_backend
 from gatebell.cli.screen import print_json, short
 from gatebell.domain.asks.documents import ask_document
-from gatebell.services.asks.ask_messages import ask_back
-from gatebell.services.asks.create_ask import find
 
 if TYPE_CHECKING:
     import argparse
@@ -26,8 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    ask = ask_back(store, find(store, args.id).id, caller(store, args), " ".join(args.text))
+    backend, who = open_backend(args)
+    ask = backend.ask_back(backend.find(args.id).id, who, " ".join(args.text))
     if args.json:
         print_json(ask_document(ask))
     else:

@@ -163,7 +163,9 @@ class Bringer:
         self._screen.hold(ask.id, *above)
         try:
             with self._interrupts.deliver():
-                prompt_for(self._store, self._caller._replace(via=AT_PROMPT), ask)
+                prompt_for(
+                    wiring.local_backend(self._store), self._caller._replace(via=AT_PROMPT), ask
+                )
         finally:
             self._screen.go_on()
 

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
-from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.identity import add_identity, open_backend
 from gatebell.cli.screen import print_json
 from gatebell.domain.asks.documents import ask_document
-from gatebell.services.asks.create_ask import cancel, find
-from gatebell.services.sessions.ask_session import fail
 
 if TYPE_CHECKING:
     import argparse
@@ -33,9 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    end = fail if args.failed else cancel
-    ask = end(store, find(store, args.id).id, caller(store, args), args.reason)
+    backend, who = open_backend(args)
+    ask = backend.cancel(backend.find(args.id).id, who, args.reason, failed=args.failed)
     if args.json:
         print_json(ask_document(ask))
     else:

@@ -14,16 +14,15 @@ from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert
 from gatebell.errors import InvalidAnswerError, UsageError
-from gatebell.services.asks import answer_ask
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
 
 
 def write_in_editor(
-    store: Store, caller: Caller, ask: Ask, start: str = "", proposed: str = "", title: str = ""
+    backend: Backend, caller: Caller, ask: Ask, start: str = "", proposed: str = "", title: str = ""
 ) -> Any:
     """Return the answer that the person wrote, or None; keep it as a draft until it is recorded.
 
@@ -36,13 +35,13 @@ def write_in_editor(
     if title:
         line = f"## Your Response (write below this line) {mark}; nothing above it counts"
     above = _format_response(ask, title) if title else _format_question(ask)
-    kept = "" if start else answer_ask.draft(store, ask.id, caller)
+    kept = "" if start else backend.draft(ask.id, caller)
     after = edit_text(f"{above}\n{line}\n{start or kept or proposed}\n")
     above, drawn, below = after.text.partition(line)
     answer = below.strip() if drawn else above.strip()
     is_draft = answer not in ("", proposed)
     if is_draft:
-        answer_ask.save_draft(store, ask.id, caller, answer)
+        backend.save_draft(ask.id, caller, answer)
     if after.code:
         kept = "your text is kept as a draft" if is_draft else "nothing was changed"
         raise UsageError(f"the editor ended with exit code {after.code}; {kept}")

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.cli.asks.values import parse_count
-from gatebell.cli.screen import add_colour, columns, print_json
+from gatebell.cli.screen import add_colour, columns, make_document, print_json
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AskStatus
 from gatebell.domain.text.display import cell, inert_line
-from gatebell.services.asks.apply_deadlines import sweep
-from gatebell.services.asks.waiters import make_ask_document
 
 if TYPE_CHECKING:
     import argparse
@@ -31,12 +29,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    sweep(store)
-    asks = store.asks.list_settled(args.limit + 1, args.search)
+    backend = wiring.open_backend()
+    asks = backend.settled(args.limit + 1, args.search)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
-        print_json([make_ask_document(store, ask) for ask in asks])
+        print_json([make_document(backend, ask) for ask in asks])
     elif not asks:
         print(
             f"No settled ask contains {inert_line(args.search, 100)}."

@@ -7,20 +7,17 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
 from gatebell.app.environment import project, project_key
 from gatebell.cli.asks.values import parse_count
-from gatebell.cli.identity import add_identity, caller
-from gatebell.cli.screen import add_colour, inbox_lines, print_json, short
+from gatebell.cli.identity import add_identity, open_backend, open_reader
+from gatebell.cli.screen import add_colour, inbox_lines, make_document, print_json, short
 from gatebell.domain.text.display import age, cell, storable
 from gatebell.errors import UsageError
-from gatebell.services.asks.apply_deadlines import sweep
-from gatebell.services.asks.waiters import make_ask_document
 
 if TYPE_CHECKING:
     import argparse
 
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
 
 
 _NOTES_ARE_SHOWN = timedelta(hours=24)
@@ -42,28 +39,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    if args.as_name or args.token_file:
-        # A wrong token is refused even though the list does not depend on it.
-        caller(store, args)
-    sweep(store)
-    where = None if args.project is None else _find_project(store, args.project)
+    backend = open_reader(args)
+    where = None if args.project is None else _find_project(backend, args.project)
     key = project_key(where) if where else ""
-    asks = store.asks.pending(args.limit + 1, where, key)
+    asks = backend.pending(args.limit + 1, where, key)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
-        print_json([make_ask_document(store, ask) for ask in asks])
+        print_json([make_document(backend, ask) for ask in asks])
     elif args.ids:
         for ask in asks:
             print(ask.id)
     elif args.answer:
-        return _answer_all(store, where, args)
+        return _answer_all(where, args)
     elif not asks:
         print(f"Nothing is waiting{f' in {where}' if where else ' for you'}.")
         print("Agents and scripts ask with: gate ask QUESTION")
-        _print_notes(store)
+        _print_notes(backend)
     else:
-        for line in inbox_lines(store, asks):
+        for line in inbox_lines(backend, asks):
             print(line)
         if more:
             print(f"… and more: gate inbox --limit {args.limit * 4}")
@@ -71,47 +64,47 @@ def run(args: argparse.Namespace) -> int:
         first = asks[0]
         inside = f"   With an agent: gate continue {first.id}" if first.question.session else ""
         print(f"\nAnswer: gate answer {first.id}{inside}   One by one: {one_by_one}")
-        _print_notes(store)
+        _print_notes(backend)
     return 0
 
 
-def _find_project(store: Store, given: str) -> str:
+def _find_project(backend: Backend, given: str) -> str:
     """Return the project of a folder; a removed folder may still have asks."""
     path = os.path.abspath(os.path.expanduser(given))
     # Asks store the path as text, even if it is not valid UTF-8.
     found = storable(project(path))
-    if not os.path.isdir(path) and not store.asks.pending(1, found):
+    if not os.path.isdir(path) and not backend.pending(1, found):
         raise UsageError(f"--project: {path} is not a folder; name one that exists")
     return found
 
 
-def _print_notes(store: Store) -> None:
+def _print_notes(backend: Backend) -> None:
     """Print the recent notes of agents."""
-    since = store.now() - _NOTES_ARE_SHOWN
-    notes = [note for note in store.notes.newest(_MAX_NOTES) if note.sent_at > since]
+    since = backend.now() - _NOTES_ARE_SHOWN
+    notes = [note for note in backend.notes(_MAX_NOTES) if note.sent_at > since]
     if notes:
         print("\nRecent notes from agents (no answer needed):")
     for note in reversed(notes):
-        ago = age((store.now() - note.sent_at).total_seconds())
+        ago = age((backend.now() - note.sent_at).total_seconds())
         print(f"{ago:>4}  {cell(note.author, 14)} {short(note.text)}")
 
 
-def _answer_all(store: Store, project: str | None, args: argparse.Namespace) -> int:
+def _answer_all(project: str | None, args: argparse.Namespace) -> int:
     if not sys.stdin.isatty():
         raise UsageError("gate inbox --answer needs a terminal; in a script: gate answer ID VALUE")
     # Imported here: a list needs no prompts.
     from gatebell.cli.asks.prompts import prompt_for
 
-    who = caller(store, args)
+    backend, who = open_backend(args)
     seen: set[str] = set()
     try:
         key = project_key(project) if project else ""
         while left := [
-            ask for ask in store.asks.pending(args.limit, project, key) if ask.id not in seen
+            ask for ask in backend.pending(args.limit, project, key) if ask.id not in seen
         ]:
             seen.add(left[0].id)
             print(f"\n{add_colour(f'{len(seen)} of {len(seen) + len(left) - 1}', 'dim')}")
-            prompt_for(store, who, left[0])
+            prompt_for(backend, who, left[0])
     except KeyboardInterrupt:
         print("Stopped.")
         return 0

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.app import settings
 from gatebell.cli.screen import print_json, say
-from gatebell.cli.sessions.orphans import Orphans
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.documents import ask_document, message_document
 from gatebell.domain.asks.outcomes import answer_text
@@ -17,15 +16,14 @@ from gatebell.domain.enums import AskStatus, Decision
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.text.display import inert, inert_line
 from gatebell.errors import GateError, StoreError, UsageError
-from gatebell.services.asks import wait_for_ask
-from gatebell.services.asks.create_ask import get
 
 if TYPE_CHECKING:
     import argparse
 
-    from gatebell.domain.asks.asks import Ask
+    from gatebell.cli.sessions.orphans import Orphans
+    from gatebell.domain.asks.asks import Ask, Message
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
 
 REJECTED = 10
 NOT_ANSWERED_YET = 11
@@ -77,7 +75,11 @@ def build_handing(args: argparse.Namespace, token: str, secret: bool) -> Handing
 
 
 def _build_token_path(ask_id: str) -> str:
-    return f"{settings.local_path(os.environ)}-{ask_id}.token"
+    if not settings.server(os.environ):
+        return f"{settings.local_path(os.environ)}-{ask_id}.token"
+    folder = settings.data_folder(os.environ)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return os.path.join(folder, f"{ask_id}.token")
 
 
 def _wait_again(ask_id: str, handing: Handing) -> str:
@@ -95,7 +97,7 @@ def _wait_again(ask_id: str, handing: Handing) -> str:
 
 
 def wait_and_hand_over(
-    store: Store, caller: Caller, ask_id: str, handing: Handing, seconds: float | None = None
+    backend: Backend, caller: Caller, ask_id: str, handing: Handing, seconds: float | None = None
 ) -> int:
     """Wait as long as this shell may, print the answer or the next step; return the exit code."""
     if caller.agent:
@@ -103,9 +105,9 @@ def wait_and_hand_over(
         patience = settings.agent_wait_seconds(os.environ)
         seconds = patience if seconds is None else min(seconds, patience)
     try:
-        ask = _wait(store, ask_id, seconds)
+        ask = _wait(backend, ask_id, seconds)
     except KeyboardInterrupt:
-        ask = get(store, ask_id)
+        ask = backend.get(ask_id)
     except StoreError as problem:
         if handing.as_json:
             raise
@@ -114,11 +116,11 @@ def wait_and_hand_over(
         print(f"NOT ANSWERED YET: run: {_wait_again(ask_id, handing)}")
         return NOT_ANSWERED_YET
     if ask.pending and ask.asked_back > ask.heard:
-        return _pass_on_messages(store, ask, handing)
-    if not wait_for_ask.is_ready(store, ask):
+        return _pass_on_messages(backend, ask, handing)
+    if not backend.is_ready(ask):
         _print_pending(ask, handing)
         return NOT_ANSWERED_YET
-    value = wait_for_ask.reveal(store, ask, handing.token)
+    ask, value = backend.reveal(ask, handing.token)
     try:
         code = _hand_over(ask, value, handing)
         sys.stdout.flush()
@@ -127,7 +129,7 @@ def wait_and_hand_over(
         raise GateError(f"{error}. The answer was not handed over; run: {again}") from None
     if ask.question.call is None:
         # The reader of an answer about a tool call is not the call that uses it.
-        wait_for_ask.take(store, ask, caller.actor)
+        backend.take(ask, caller.actor)
     if handing.token:
         with suppress(OSError):
             os.unlink(_build_token_path(ask.id))
@@ -140,10 +142,10 @@ def read_script_prefix() -> str:
     return f"[HIL:{inert_line(name, _MAX_NAME_COLUMNS)}]" if name else ""
 
 
-def _wait(store: Store, ask_id: str, seconds: float | None) -> Ask:
-    orphans, prefix = Orphans(store), read_script_prefix()
+def _wait(backend: Backend, ask_id: str, seconds: float | None) -> Ask:
+    orphans, prefix = _watch_orphans(backend), read_script_prefix()
     if not prefix:
-        return _follow(store, ask_id, seconds, orphans)
+        return _follow(backend, ask_id, seconds, orphans)
     # Imported here: it is slow to load, and only the script needs it.
     import signal
 
@@ -152,22 +154,39 @@ def _wait(store: Store, ask_id: str, seconds: float | None) -> Ask:
     try:
         elapsed = 0.0
         while seconds is None or elapsed + _REPORT_SECONDS < seconds:
-            begun = store.monotonic()
-            ask = _follow(store, ask_id, _REPORT_SECONDS, orphans)
-            if store.monotonic() - begun < _REPORT_SECONDS:
+            begun = backend.monotonic()
+            ask = _follow(backend, ask_id, _REPORT_SECONDS, orphans)
+            if backend.monotonic() - begun < _REPORT_SECONDS:
                 return ask
             elapsed += _REPORT_SECONDS
             said = f"{prefix} Still waiting... ({elapsed:.0f}s elapsed)"
             print(said, file=sys.stderr, flush=True)
-        return _follow(store, ask_id, seconds - elapsed, orphans)
+        return _follow(backend, ask_id, seconds - elapsed, orphans)
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def _follow(store: Store, ask_id: str, seconds: float | None, orphans: Orphans) -> Ask:
-    for ask in wait_for_ask.follow(store, ask_id, seconds):
-        orphans.tell_of_ask(ask)
+def _watch_orphans(backend: Backend) -> Orphans | None:
+    """Return who reports the processes of a session; sessions are open on the store's machine."""
+    if backend.store is None:
+        return None
+    # Imported here: a command that speaks to a server needs no code for sessions.
+    from gatebell.cli.sessions.orphans import Orphans
+
+    return Orphans(backend.store)
+
+
+def _follow(backend: Backend, ask_id: str, seconds: float | None, orphans: Orphans | None) -> Ask:
+    for ask in backend.follow(ask_id, seconds):
+        if orphans:
+            orphans.tell_of_ask(ask)
     return ask
+
+
+def _new_messages(backend: Backend, ask: Ask) -> list[Message]:
+    """Return the messages from people that the asker did not get yet."""
+    said = [message for message in backend.messages(ask.id) if not message.by_asker]
+    return said[ask.heard - ask.asked_back :]
 
 
 def _print_pending(ask: Ask, handing: Handing) -> None:
@@ -177,18 +196,18 @@ def _print_pending(ask: Ask, handing: Handing) -> None:
         print(f"NOT ANSWERED YET: run: {_wait_again(ask.id, handing)}")
 
 
-def _pass_on_messages(store: Store, ask: Ask, handing: Handing) -> int:
+def _pass_on_messages(backend: Backend, ask: Ask, handing: Handing) -> int:
+    new = _new_messages(backend, ask)
     if handing.as_json:
-        said = [message for message in store.asks.messages(ask.id) if not message.by_asker]
-        messages = [message_document(one) for one in said[ask.heard - ask.asked_back :]]
+        messages = [message_document(one) for one in new]
         print_json(ask_document(ask) | {"messages": messages, "next": f"gate reply {ask.id} TEXT"})
     else:
-        say(wait_for_ask.new_messages(store, ask))
+        say("\n".join(message.text for message in new))
         print(f"reply: gate reply {ask.id} TEXT")
     if handing.token:
         print(f"then: {_wait_again(ask.id, handing)}")
     sys.stdout.flush()
-    wait_for_ask.hear(store, ask)
+    backend.hear(ask)
     return NOT_ANSWERED_YET
 
 

@@ -21,7 +21,6 @@ from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, InvalidAnswerError, UsageError
-from gatebell.services.asks import answer_ask, create_ask
 from gatebell.terminal.asks import describe_field_kind
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
 
 _SAVE_EVERY_SECONDS = 1.0
 
@@ -40,14 +39,14 @@ class NotYet(Exception):  # noqa: N818 - leaving is not an error
 
 
 def prompt_for(
-    store: Store,
+    backend: Backend,
     caller: Caller,
     ask: Ask,
     above: Sequence[str] = (),
     proposed: Any = None,
     *,
     leave: str = "",
-    tell: Callable[[Store, Ask], None] | None = None,
+    tell: Callable[[Backend, Ask], None] | None = None,
 ) -> bool:
     """Show an ask and prompt until it is answered; return False if the person leaves it for later.
 
@@ -55,25 +54,23 @@ def prompt_for(
     unless the person has a draft. Ctrl+C, Ctrl+D and the word `leave`, if given, raise
     KeyboardInterrupt: the person wants to stop. `tell` reports that the answer is recorded.
     """
-    print("\n".join([*ask_lines(store, ask), "", *above]))
+    print("\n".join([*ask_lines(backend, ask), "", *above]))
     while True:
         try:
-            given = _prompt(store, caller, ask, proposed, leave)
-            _, after = answer_ask.answer(store, ask.id, caller, given)
+            given = _prompt(backend, caller, ask, proposed, leave)
+            after = backend.answer(ask.id, caller, given)
         except NotYet:
-            print(_describe_leaving(create_ask.get(store, ask.id)))
+            print(_describe_leaving(backend.get(ask.id)))
             return False
         except (KeyboardInterrupt, EOFError):
-            kept = (
-                " Your text is kept as a draft." if answer_ask.draft(store, ask.id, caller) else ""
-            )
-            print(f"\n{_describe_leaving(create_ask.get(store, ask.id))}{kept}")
+            kept = " Your text is kept as a draft." if backend.draft(ask.id, caller) else ""
+            print(f"\n{_describe_leaving(backend.get(ask.id))}{kept}")
             raise KeyboardInterrupt from None
         except InvalidAnswerError as error:
             print(f"Refused, but kept: {inert(str(error))}")
             if ask.question.answered_as == AskKind.CHOICE:
                 # It is kept as a refused answer, so a draft of it is not needed.
-                answer_ask.save_draft(store, ask.id, caller, "")
+                backend.save_draft(ask.id, caller, "")
             continue
         except UsageError as error:
             print(f"Not understood: {inert(str(error))}")
@@ -81,7 +78,7 @@ def prompt_for(
         except GateError as error:
             print(f"Refused: {inert(str(error))}")
             return False
-        (tell or _report_recorded)(store, after)
+        (tell or _report_recorded)(backend, after)
         if given.scope:
             print("Not asked again: gate grants lists and revokes it.")
         _drop_typed_ahead()
@@ -95,24 +92,24 @@ def _describe_leaving(ask: Ask) -> str:
     return f"No answer needed any more: {inert(settled_sentence(ask))}."
 
 
-def _report_recorded(store: Store, ask: Ask) -> None:
+def _report_recorded(backend: Backend, ask: Ask) -> None:
     print(describe_recorded(ask))
-    tell_if_left(store, ask)
+    tell_if_left(backend, ask)
 
 
-def _prompt(store: Store, caller: Caller, ask: Ask, proposed: Any, leave: str) -> Given:
+def _prompt(backend: Backend, caller: Caller, ask: Ask, proposed: Any, leave: str) -> Given:
     if ask.question.answered_as == AskKind.APPROVAL:
-        return _ask_approval(store, caller, ask, leave)
+        return _ask_approval(backend, caller, ask, leave)
     if ask.question.secret:
         return _ask_secret()
     if ask.question.answered_as == AskKind.CHOICE:
-        return Given(_ask_choice(store, caller, ask, leave))
+        return Given(_ask_choice(backend, caller, ask, leave))
     if ask.question.answered_as == AskKind.FORM:
-        return Given(_ask_form(store, caller, ask, proposed))
-    return Given(_ask_line(store, caller, ask, "Your answer", leave))
+        return Given(_ask_form(backend, caller, ask, proposed))
+    return Given(_ask_line(backend, caller, ask, "Your answer", leave))
 
 
-def _ask_approval(store: Store, caller: Caller, ask: Ask, leave: str) -> Given:
+def _ask_approval(backend: Backend, caller: Caller, ask: Ask, leave: str) -> Given:
     # No draft is filled in here: a person must type each decision.
     _drop_typed_ahead()
     if ask.question.call:
@@ -134,7 +131,7 @@ def _ask_approval(store: Store, caller: Caller, ask: Ask, leave: str) -> Given:
     if decision is None:
         return Given(word)
     label = "Reason (optional): " if decision == Decision.REJECTED else "Note (optional): "
-    return Given(word, _read_drafted_line(store, caller, ask, label))
+    return Given(word, _read_drafted_line(backend, caller, ask, label))
 
 
 def _edit_call(call: Call) -> dict[str, Any]:
@@ -165,16 +162,16 @@ def _ask_secret() -> Given:
     return Given(value)
 
 
-def _ask_choice(store: Store, caller: Caller, ask: Ask, leave: str) -> Any:
+def _ask_choice(backend: Backend, caller: Caller, ask: Ask, leave: str) -> Any:
     question = ask.question
     hint = "numbers or names, with commas" if question.multiple else "a number or a name"
-    typed = _ask_line(store, caller, ask, f"Your choice, {hint}", leave)
+    typed = _ask_line(backend, caller, ask, f"Your choice, {hint}", leave)
     several = question.multiple and typed not in question.options
     words = [word.strip() for word in typed.split(",")] if several else [typed.strip()]
     chosen = [_parse_option(ask, word) for word in words]
     if {"other": ""} in chosen:
         other = {
-            "other": _read_drafted_line(store, caller, ask, "Other, in your words: ", begin="")
+            "other": _read_drafted_line(backend, caller, ask, "Other, in your words: ", begin="")
         }
         chosen = [other if one == {"other": ""} else one for one in chosen]
     return chosen if question.multiple else chosen[0]
@@ -188,25 +185,25 @@ def _parse_option(ask: Ask, word: str) -> Any:
     return find_option(ask, word)
 
 
-def _ask_form(store: Store, caller: Caller, ask: Ask, proposed: Any) -> Any:
+def _ask_form(backend: Backend, caller: Caller, ask: Ask, proposed: Any) -> Any:
     """Ask for a flat form field by field, and for others as JSON in the editor."""
     schema = ask.question.schema or {}
     fields = schema.get("properties", {})
     flat = all(isinstance(f, dict) and _is_plain(f) for f in fields.values()) and fields
     if flat:
-        value: Any = _ask_fields(store, caller, ask, proposed)
+        value: Any = _ask_fields(backend, caller, ask, proposed)
     else:
         input("Enter opens the form in your editor, Ctrl+C leaves it: ")
         begin = "" if proposed is None else json.dumps(proposed, indent=2)
-        value = write_in_editor(store, caller, ask, proposed=begin)
+        value = write_in_editor(backend, caller, ask, proposed=begin)
     if value is None or (_is_only_proposed(value, proposed) and not _confirm_proposal()):
         raise NotYet
     return value
 
 
-def _ask_fields(store: Store, caller: Caller, ask: Ask, proposed: Any) -> dict[str, Any]:
+def _ask_fields(backend: Backend, caller: Caller, ask: Ask, proposed: Any) -> dict[str, Any]:
     schema = ask.question.schema or {}
-    draft = _parse_draft(answer_ask.draft(store, ask.id, caller))
+    draft = _parse_draft(backend.draft(ask.id, caller))
     value, begin = dict(draft), draft or _list_proposed(proposed)
     _drop_typed_ahead()
     for name, field in schema["properties"].items():
@@ -216,7 +213,7 @@ def _ask_fields(store: Store, caller: Caller, ask: Ask, proposed: Any) -> dict[s
             value[name] = _parse_field(typed, field)
         # A value that is only proposed is not a draft.
         if draft or not value.items() <= begin.items():
-            answer_ask.save_draft(store, ask.id, caller, json.dumps(value))
+            backend.save_draft(ask.id, caller, json.dumps(value))
     return value
 
 
@@ -280,17 +277,17 @@ def _parse_field(typed: str, field: dict[str, Any]) -> Any:
         return typed
 
 
-def _ask_line(store: Store, caller: Caller, ask: Ask, label: str, leave: str) -> str:
+def _ask_line(backend: Backend, caller: Caller, ask: Ask, label: str, leave: str) -> str:
     """Read one line; an empty one means not yet, and drops the draft."""
-    draft = answer_ask.draft(store, ask.id, caller)
+    draft = backend.draft(ask.id, caller)
     ways = "Enter: send; empty: not yet" if draft else "Enter: not yet"
     stops = f"; {leave}: stop" if leave else ""
     _drop_typed_ahead()
-    typed = _read_drafted_line(store, caller, ask, f"{label} ({ways}{stops}): ")
+    typed = _read_drafted_line(backend, caller, ask, f"{label} ({ways}{stops}): ")
     if not typed.strip():
         raise NotYet
     if typed.strip() == leave:
-        answer_ask.save_draft(store, ask.id, caller, draft)
+        backend.save_draft(ask.id, caller, draft)
         raise KeyboardInterrupt
     return typed
 
@@ -306,10 +303,10 @@ def _read_line(label: str, begin: str) -> str:
 
 
 def _read_drafted_line(
-    store: Store, caller: Caller, ask: Ask, label: str, begin: str | None = None
+    backend: Backend, caller: Caller, ask: Ask, label: str, begin: str | None = None
 ) -> str:
     """Read a line that starts with the draft; save it every second and on interruption."""
-    draft = saved = answer_ask.draft(store, ask.id, caller) if begin is None else begin
+    draft = saved = backend.draft(ask.id, caller) if begin is None else begin
     if draft:
         print("Your last draft is filled in.")
 
@@ -318,7 +315,7 @@ def _read_drafted_line(
         if text != saved:
             # An error of the store must not interrupt the person's typing.
             with suppress(GateError):
-                answer_ask.save_draft(store, ask.id, caller, text)
+                backend.save_draft(ask.id, caller, text)
                 saved = text
 
     leaving = False

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.cli.screen import print_json
 from gatebell.domain.asks.documents import ask_document
-from gatebell.services.asks.ask_messages import reply
-from gatebell.services.asks.create_ask import find
 
 if TYPE_CHECKING:
     import argparse
@@ -24,8 +22,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    ask = reply(store, find(store, args.id).id, wiring.caller(store, "cli"), " ".join(args.text))
+    backend = wiring.open_backend()
+    ask = backend.reply(backend.find(args.id).id, backend.caller("cli"), " ".join(args.text))
     if args.json:
         print_json(ask_document(ask))
     else:

@@ -16,7 +16,6 @@ from gatebell.cli.asks.output_answer import (
 from gatebell.cli.identity import read_text
 from gatebell.domain.asks.deadlines import parse_duration
 from gatebell.errors import StoreError
-from gatebell.services.asks.create_ask import find
 
 if TYPE_CHECKING:
     import argparse
@@ -40,13 +39,13 @@ def run(args: argparse.Namespace) -> int:
     seconds = None if args.timeout is None else parse_duration(args.timeout)
     token = read_text(args.token_file).strip() if args.token_file else ""
     try:
-        store = wiring.open_store()
+        backend = wiring.open_backend()
     except StoreError as problem:
         # Imported here: only a sandbox cannot reach the store.
         from gatebell.cli.asks import file_fallback
 
         file_fallback.wait(args.id, problem)
-    caller = wiring.caller(store, "cli")
-    ask = find(store, args.id)
+    caller = backend.caller("cli")
+    ask = backend.find(args.id)
     handing = build_handing(args, token, secret=bool(ask.token_digest))
-    return wait_and_hand_over(store, caller, ask.id, handing, seconds)
+    return wait_and_hand_over(backend, caller, ask.id, handing, seconds)

@@ -13,6 +13,7 @@ from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import print_json, short
 from gatebell.domain.asks.documents import token_document
 from gatebell.domain.people.logins import PERSONAL, SCOPES
+from gatebell.errors import UsageError
 from gatebell.services.people import manage_people
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=SCOPES,
         help="a permission of a new token; may be repeated (ask, answer and read)",
     )
+    parser.add_argument(
+        "--ask-only",
+        action="store_true",
+        help="a new token that may only ask, for an agent's machine",
+    )
     parser.add_argument("--label", default="", metavar="TEXT", help="the purpose of a new token")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
@@ -52,7 +58,9 @@ def run(args: argparse.Namespace) -> int:
     # With add and token, `--as` names the acting person, and NAME the person to add.
     who = caller(store, args)
     if args.verb in ("add", "token"):
-        scopes = args.scope or PERSONAL
+        if args.ask_only and args.scope:
+            raise UsageError("--ask-only is one scope of its own: leave out --scope")
+        scopes = ("ask",) if args.ask_only else args.scope or PERSONAL
         make = manage_people.add if args.verb == "add" else manage_people.token
         made = make(store, who, args.name, scopes, args.label)
         if args.json:
@@ -80,6 +88,8 @@ def run(args: argparse.Namespace) -> int:
 def _describe_use(name: str, scopes: Sequence[str]) -> str:
     if "answer" in scopes:
         return f"To answer with it: GATE_TOKEN=… gate answer ID --as {name}"
+    if tuple(scopes) == ("ask",):
+        return "On the agent's machine: gate login SERVER, or set GATE_SERVER and GATE_TOKEN"
     return f"Over HTTP it may {' and '.join(scopes)}: Authorization: Bearer …"
 
 

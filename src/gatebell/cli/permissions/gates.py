@@ -11,20 +11,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
 from gatebell.app.environment import project, project_key
-from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.identity import add_identity, open_backend
 from gatebell.cli.screen import print_json, short
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.rules import scope_words
 from gatebell.errors import UsageError
-from gatebell.services.permissions import manage_rules
 
 if TYPE_CHECKING:
     import argparse
 
     from gatebell.domain.permissions.rules import Rule
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
 
 _KINDS = {"add": RuleKind.ASK, "deny": RuleKind.DENY}
 
@@ -46,28 +44,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
+    backend, who = open_backend(args)
     if args.verb == "list":
-        return _list(store, args.json)
+        return _list(backend, args.json)
     if not args.what:
         raise UsageError(f"name a pattern or an id: gate gates {args.verb} WHAT")
-    who = caller(store, args)
     if args.verb == "remove":
-        rule = manage_rules.end_gate(store, who, args.what)
+        rule = backend.end_gate(who, args.what)
         print(f"Removed {short(rule.pattern)}. Run gate install again to update the hosts.")
         return 0
     if args.project is not None and not os.path.isdir(args.project):
         raise UsageError(f"{args.project} is not a folder; name one that exists")
     where = "" if args.project is None else project(os.path.abspath(args.project))
-    rule = manage_rules.add(store, who, _KINDS[args.verb], where, args.what, project_key(where))
+    rule = backend.add_gate(who, _KINDS[args.verb], where, args.what, project_key(where))
     print(f"Recorded as {rule.id}. Run gate install again to update the hosts.")
     return 0
 
 
-def _list(store: Store, as_json: bool) -> int:
-    rules = sorted(
-        manage_rules.gates(store), key=lambda rule: (rule.project, rule.kind, rule.pattern)
-    )
+def _list(backend: Backend, as_json: bool) -> int:
+    rules = sorted(backend.gates(), key=lambda rule: (rule.project, rule.kind, rule.pattern))
     if as_json:
         print_json([{"id": r.id, "kind": r.kind, **_describe_rule(r)} for r in rules])
         return 0

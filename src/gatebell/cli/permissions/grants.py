@@ -7,19 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
-from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.identity import add_identity, open_backend
 from gatebell.cli.screen import columns, print_json, short
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.permissions.rules import scope_words
 from gatebell.domain.text.display import frame
 from gatebell.errors import UsageError
-from gatebell.services.permissions import manage_rules
 
 if TYPE_CHECKING:
     import argparse
 
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,18 +34,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
+    backend, who = open_backend(args)
     if args.verb == "list":
-        return _list(store, args.json)
+        return _list(backend, args.json)
     if not args.id:
         raise UsageError("name a grant: gate grants revoke ID (gate grants lists them)")
-    rule = manage_rules.end_grant(store, caller(store, args), args.id)
+    rule = backend.end_grant(who, args.id)
     print(f"Revoked: {short(rule.pattern)} needs a person's answer again.")
     return 0
 
 
-def _list(store: Store, as_json: bool) -> int:
-    grants = manage_rules.grants(store)
+def _list(backend: Backend, as_json: bool) -> int:
+    grants = backend.grants()
     if as_json:
         print_json(
             [

@@ -8,9 +8,9 @@ from gatebell.terminal.left_runs import describe_next_step
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
 
 
-def tell_if_left(store: Store, ask: Ask) -> None:
-    if line := describe_next_step(store, ask):
+def tell_if_left(backend: Backend, ask: Ask) -> None:
+    if line := describe_next_step(backend, ask):
         print(line)

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
-from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.identity import add_identity, open_backend
 from gatebell.cli.runs import run_lines
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import describe_recorded, print_json
 from gatebell.domain.asks.documents import ask_document
-from gatebell.services.runs import manage_runs
 
 if TYPE_CHECKING:
     import argparse
@@ -33,11 +31,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    ask = manage_runs.signal(store, args.id, args.status, args.message, caller(store, args))
+    backend, who = open_backend(args)
+    ask = backend.signal_run(args.id, args.status, args.message, who)
     if args.json:
         print_json(ask_document(ask))
     else:
         print(describe_recorded(ask))
-        tell_if_left(store, ask)
+        tell_if_left(backend, ask)
     return 0

@@ -101,7 +101,8 @@ class TerminalAskVisit:
         store, ask = self._store, get(self._store, self._ask.id)
         proposal = ask_session.find_proposal(store, ask, self._host)
         proposed, quoted = proposal and proposal.value, quote_proposal(proposal)
-        done = prompts.prompt_for(store, self._who, ask, above=quoted, proposed=proposed)
+        backend = wiring.local_backend(store)
+        done = prompts.prompt_for(backend, self._who, ask, above=quoted, proposed=proposed)
         if not done and get(store, ask.id).pending:
             print(f"To open it again: gate continue {ask.id}   To answer: gate answer {ask.id}")
         return 0 if done else NotAnsweredError.exit_code

@@ -79,7 +79,8 @@ class TerminalRunVisit:
         done = False
         if not self._is_signalled:
             proposal = run_session.find_proposal(self._visit, self._left, wiring.hosts())
-            done = prompts.prompt_for(store, self._who, ask, above=quote_proposal(proposal))
+            backend, above = wiring.local_backend(store), quote_proposal(proposal)
+            done = prompts.prompt_for(backend, self._who, ask, above=above)
         if not done and create_ask.get(store, ask.id).pending:
             print(f"Run {self._visit.turn.run} still waits for your decision: gate answer {ask.id}")
         return 0 if done else NotAnsweredError.exit_code

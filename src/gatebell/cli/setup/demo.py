@@ -190,7 +190,7 @@ def _answer_here(store: Store, person: Caller) -> None:
         print()
         current = create_ask.get(store, ask.id)
         if current.pending:
-            prompt_for(store, person, current)
+            prompt_for(wiring.local_backend(store), person, current)
         else:
             print(f"{ask.id} was answered elsewhere, by {current.settled_by}.")
 

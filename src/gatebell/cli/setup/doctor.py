@@ -10,9 +10,9 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.app import daemon, environment, settings, wiring
+from gatebell.app import daemon, environment, server_access, settings, wiring
 from gatebell.cli.screen import add_colour, print_json
-from gatebell.domain.people.principals import TRUST, find_agent
+from gatebell.domain.people.principals import L1, TRUST, find_agent
 from gatebell.errors import GateError
 from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.audit import verify
@@ -40,9 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    findings = list(_run_checks())
+    findings, trust = list(_run_checks()), _trust()
     if args.json:
-        print_json({"trust": TRUST, "findings": [finding._asdict() for finding in findings]})
+        print_json({"trust": trust, "findings": [finding._asdict() for finding in findings]})
     else:
         marks = {
             True: add_colour("ok  ", "green"),
@@ -51,11 +51,16 @@ def run(args: argparse.Namespace) -> int:
         }
         for ok, what in findings:
             print(f"{marks[ok]} {what}")
-        print(f"\nTrust: {TRUST}")
+        print(f"\nTrust: {trust}")
     return 1 if any(finding.ok is False for finding in findings) else 0
 
 
 def _run_checks() -> Iterator[Finding]:
+    if server := settings.server(os.environ):
+        yield from _check_server(server)
+        yield _check_agents()
+        if not settings.names_store(os.environ):
+            return
     path = settings.store_path(os.environ)
     try:
         store = wiring.open_store()
@@ -81,6 +86,36 @@ def _run_checks() -> Iterator[Finding]:
     yield _check_dialogs()
     yield _check_agents()
     yield from _check_hosts()
+
+
+def _check_server(server: str) -> Iterator[Finding]:
+    """Check the server that keeps the asks, and what the token of this machine may do there."""
+    try:
+        found = server_access.describe_token()
+    except GateError as error:
+        yield Finding(False, str(error))
+        return
+    yield Finding(
+        True, f"the server {server} knows this token: it may {' and '.join(found.scopes)}"
+    )
+    if found.may_approve:
+        yield Finding(
+            None,
+            "this token may approve, and agents of your user can read it, so this machine is at "
+            "L0: on an agent's machine use a token that may only ask (gate person token --ask-only)",
+        )
+    else:
+        yield Finding(True, "this token may not approve, so agents here are at L1")
+
+
+def _trust() -> str:
+    """Return how far approvals can be trusted that agents of this machine ask for."""
+    if not settings.server(os.environ):
+        return TRUST
+    try:
+        return L1 if not server_access.describe_token().may_approve else TRUST
+    except GateError:
+        return TRUST
 
 
 def _check_other_hosts(store: Store) -> Iterator[Finding]:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.tasks.tasks import Task
+    from gatebell.ports.backend import Backend
     from gatebell.ports.store import Store
 
 _NOT_YET = 11
@@ -201,7 +202,8 @@ def _fill_template(store: Store, who: Caller, waiting: Waiting, args: argparse.N
 def _edit_answer(store: Store, who: Caller, waiting: Waiting, start: str) -> Any:
     from gatebell.cli.asks.editor import write_in_editor
 
-    value = write_in_editor(store, who, waiting.ask, start, title=waiting.title)
+    backend = wiring.local_backend(store)
+    value = write_in_editor(backend, who, waiting.ask, start, title=waiting.title)
     if value is None:
         raise InvalidAnswerError(_EMPTY)
     return value
@@ -215,7 +217,7 @@ def _record(store: Store, who: Caller, waiting: Waiting, given: Given, *, as_jso
         task = waiting.task and backlog.get(store, waiting.task.id)
         raise AlreadySettledError(_describe_not_awaiting(task, str(error))) from None
     if not as_json:
-        _report_recorded(store, after)
+        _report_recorded(wiring.local_backend(store), after)
         return 0
     task = backlog.get(store, waiting.task.id) if waiting.task else None
     worker = members.has_worker(store)
@@ -224,12 +226,14 @@ def _record(store: Store, who: Caller, waiting: Waiting, given: Given, *, as_jso
     return 0
 
 
-def _report_recorded(store: Store, ask: Ask) -> None:
+def _report_recorded(backend: Backend, ask: Ask) -> None:
     """Report that an answer is recorded, and the real next step."""
+    store = backend.store
+    assert store, "tasks are answered on the store of this machine"
     task = store.tasks.get(ask.origin.task) if ask.origin.task else None
     if task is None or ask.pending:
         print(describe_recorded(ask))
-        tell_if_left(store, ask)
+        tell_if_left(backend, ask)
         return
     print(add_colour(f"✓ Response recorded for task {task.id}", "green"))
     if pending_asks(store, task):
@@ -245,8 +249,9 @@ def _report_recorded(store: Store, ask: Ask) -> None:
 def _prompt(store: Store, who: Caller, waiting: Waiting) -> int:
     from gatebell.cli.asks.prompts import prompt_for
 
+    backend = wiring.local_backend(store)
     try:
-        return 0 if prompt_for(store, who, waiting.ask, tell=_report_recorded) else _NOT_YET
+        return 0 if prompt_for(backend, who, waiting.ask, tell=_report_recorded) else _NOT_YET
     except KeyboardInterrupt:
         return _NOT_YET
 
@@ -291,11 +296,12 @@ def _answer_one(store: Store, who: Caller, waiting: Waiting, *, edit: bool) -> b
     from gatebell.cli.asks.editor import write_in_editor
     from gatebell.cli.asks.prompts import prompt_for
 
+    backend = wiring.local_backend(store)
     if not edit or not _is_plain_text(waiting.ask):
-        return prompt_for(store, who, waiting.ask, leave=_STOP, tell=_report_recorded)
+        return prompt_for(backend, who, waiting.ask, leave=_STOP, tell=_report_recorded)
     before = draft(store, waiting.ask.id, who)
     try:
-        value = write_in_editor(store, who, waiting.ask, title=waiting.title)
+        value = write_in_editor(backend, who, waiting.ask, title=waiting.title)
     except InvalidAnswerError as error:
         print(f"gate: {error}", file=sys.stderr)
         value = None

@@ -49,6 +49,16 @@ def ask_document(ask: Ask) -> dict[str, Any]:
         "opened_at": iso(ask.opened_at),
         "expires_at": iso(clock.expires_at),
         "deadline": None if clock.expires_at is None else "hard" if clock.hard else "soft",
+        "timing": {
+            "hard": clock.hard,
+            "moved_seconds": clock.moved_seconds,
+            "remind_every_seconds": clock.remind_every_seconds,
+            "remind_at": iso(clock.remind_at),
+            "escalations": [list(step) for step in clock.escalations],
+            "escalated": clock.escalated,
+            "escalate_at": iso(clock.escalate_at),
+        },
+        "hidden": bool(ask.token_digest),
         "status": ask.status,
         "decision": ask.decision,
         "value": ask.value,
@@ -58,6 +68,10 @@ def ask_document(ask: Ask) -> dict[str, Any]:
         "settled_via": ask.settled_via,
         "delivered_at": iso(ask.delivered_at),
         "delivered_to": ask.delivered_to,
+        "asked_back": ask.asked_back,
+        "heard": ask.heard,
+        "version": ask.version,
+        "deferred": ask.deferred,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.asks import Change, Message, Notice, must_be_pending, wakes
+from gatebell.domain.asks.owners import run_of
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.enums import NoticeKind
 from gatebell.errors import UsageError
@@ -41,3 +42,8 @@ def _add_message(kind: EventKind, after: Ask, caller: Caller, text: str, now: da
     event = Event(kind, after.id, caller.actor, content)
     message = Message(after.id, caller.actor, kind == EventKind.ASK_REPLIED, text, now)
     return Change(after, (event,), message=message)
+
+
+def has_no_replier(ask: Ask) -> bool:
+    """Return whether a flow's own code asks: a gate, a question, or a step in doubt."""
+    return run_of(ask.origin.owner) is not None and not ask.origin.session

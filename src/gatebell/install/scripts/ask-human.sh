@@ -136,7 +136,11 @@ check_arguments() {
 
 through_gate() {
     # Returns if the question must go through the files.
-    [ -z "${GATE_ASK_FILES:-}" ] && command -v gate >/dev/null || return
+    [ -z "${GATE_ASK_FILES:-}" ] || return
+    if ! command -v gate >/dev/null; then
+        [ -z "${GATE_SERVER:-}" ] || say "ask-human: GATE_SERVER is set, but gate is not installed here, so the question is sent through files. Install it: pip install gatebell"
+        return
+    fi
     local words option code gate_folder gate_pid
     [ -z "$require_listener" ] || (find_project && check_listener) || exit
     identify

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks import messages
+from gatebell.domain.asks.messages import has_no_replier
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.text.display import storable
 from gatebell.errors import UsageError
@@ -32,11 +33,6 @@ def ask_back(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:
             "--note TEXT)"
         )
     return _say(store, ask_id, caller, text, messages.ask_back)
-
-
-def has_no_replier(ask: Ask) -> bool:
-    """Return whether a flow's own code asks: a gate, a question, or a step in doubt."""
-    return run_of(ask.origin.owner) is not None and not ask.origin.session
 
 
 def reply(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:

@@ -23,12 +23,11 @@ from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.owners import task_of
 from gatebell.domain.asks.questions import make_question
+from gatebell.domain.asks.requests import Opened as Opened, Request as Request  # noqa: PLC0414  exported
 from gatebell.domain.asks.requirements import ANY_PERSON, make_requirement
 from gatebell.domain.digests import token_digest
-from gatebell.domain.enums import AskKind, Priority
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.permissions.calls import Call
-from gatebell.domain.records import NamedTuple
 from gatebell.domain.sessions.visits import Terms
 from gatebell.domain.text.display import inert_line, plain, storable
 from gatebell.domain.text.suggestions import suggest
@@ -36,7 +35,6 @@ from gatebell.errors import NotFoundError, RefusedError, UsageError
 from gatebell.ports.results import Done
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Change
@@ -49,39 +47,6 @@ MAX_DIGITS = 18
 """Maximum digits of a run number that a person types."""
 _ASK, _TASK = "a-", "tm-"
 _MAX_SHOWN = 40
-
-
-class Request(NamedTuple):
-    """The fields of a new ask, before they are checked."""
-
-    prompt: str
-    kind: str = AskKind.TEXT
-    options: tuple[str, ...] = ()
-    multiple: bool = False
-    schema: dict[str, Any] | None = None
-    context: Any = None
-    activity: str = ""
-    priority: int | str = Priority.NORMAL
-    confidence: float | None = None
-    default: Any = None
-    secret: bool = False
-    requirement: Mapping[str, Any] | None = None
-    expires_seconds: float | None = None
-    hard: bool = False
-    remind_every_seconds: float | None = None
-    escalations: tuple[Escalation, ...] = ()
-    call: Call | None = None
-    deferred: bool = False
-    session: Terms | None = None
-
-
-class Opened(NamedTuple):
-    """The ask, and the token for its secret answer, if it has one."""
-
-    ask: Ask
-    token: str
-    attached: bool
-    """Whether the same session had already asked this, and the answer was not taken yet."""
 
 
 def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str = "") -> Opened:

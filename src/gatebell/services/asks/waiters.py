@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.asks.gone_askers import (
+    MARK,
+    WAITER_GONE as WAITER_GONE,  # noqa: PLC0414  exported
+    describe_kept_answer,
+)
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.enums import AskStatus, CallState
 
@@ -12,9 +17,6 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.ports.store import Store
-
-WAITER_GONE = "The process that waited for the answer has ended."
-_MARK = "[asker is gone] "
 
 
 def is_waiter_gone(store: Store, ask: Ask) -> bool:
@@ -33,15 +35,17 @@ def _has_waiting_run(store: Store, ask: Ask) -> bool:
 
 def mark_prompt(store: Store, ask: Ask) -> str:
     """The question as a list shows it, with a mark where its asker is gone."""
-    return f"{_MARK if is_waiter_gone(store, ask) else ''}{ask.question.prompt}"
+    return f"{MARK if is_waiter_gone(store, ask) else ''}{ask.question.prompt}"
 
 
 def make_ask_document(store: Store, ask: Ask) -> dict[str, Any]:
-    """An ask as JSON, with whether its asker is gone."""
+    """An ask as JSON, with whether its asker is gone, and how far its approval can be trusted."""
     # Imported here: most commands print lines, and must be fast.
     from gatebell.domain.asks.documents import ask_document
+    from gatebell.services.people.trust import describe_trust
 
-    return ask_document(ask) | {"asker_gone": is_waiter_gone(store, ask)}
+    trust = describe_trust(store, ask) if ask.question.gates else None
+    return ask_document(ask) | {"asker_gone": is_waiter_gone(store, ask), "trust": trust}
 
 
 def make_waiting_document(store: Store, asks: Sequence[Ask]) -> dict[str, list[str]]:
@@ -54,11 +58,4 @@ def describe_unheard(store: Store, ask: Ask) -> str:
     """Return what happens to an answer without a waiting process; empty if one waits."""
     if ask.pending or not is_waiter_gone(store, ask):
         return ""
-    if ask.question.call:
-        return f"{WAITER_GONE} The answer counts only if the agent makes the same call again."
-    if ask.token_digest:
-        return (
-            f"{WAITER_GONE} The secret is kept for 24 hours, for the holder of the ask's token: "
-            f"gate wait {ask.id} --token-file F. Without the token, ask again."
-        )
-    return f"{WAITER_GONE} The answer is kept: gate wait {ask.id}"
+    return describe_kept_answer(ask)

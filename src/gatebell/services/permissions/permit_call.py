@@ -7,15 +7,15 @@ just before it tells the host. So a second call never uses the approval of the f
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.asks import last_settler, make_id, settled_sentence
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.asks.questions import OTHER
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import canonical
 from gatebell.domain.enums import AskKind, AskStatus, Decision, RuleKind
 from gatebell.domain.permissions.calls import Call, headline
+from gatebell.domain.permissions.host_questions import QUESTIONS, build_requests
 from gatebell.domain.permissions.rules import (
     Rule,
     build_used_event,
@@ -24,72 +24,18 @@ from gatebell.domain.permissions.rules import (
     in_scope,
     leaves,
 )
-from gatebell.domain.records import NamedTuple
 from gatebell.errors import AlreadySettledError, UsageError
+from gatebell.ports.waiting_calls import Held as Held, Permission as Permission  # noqa: PLC0414  exported
 from gatebell.services.asks import create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.permissions.same_call import for_same_file, identify, is_for
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from gatebell.domain.asks.asks import Ask, Origin
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.store import Store
-    from gatebell.ports.waiting_calls import CallHost
 
-# The tool by which Claude Code lets an agent ask its person.
-_QUESTIONS = "AskUserQuestion"
-# The rest of the time limit is for passing the decision to the host.
-_SHARE_OF_PATIENCE = 0.9
 _MAX_HEADLINE_LENGTH = 10_000
-
-
-class Permission(NamedTuple):
-    """The decision for the host. `allow` is None if nothing was decided."""
-
-    allow: bool | None
-    message: str = ""
-    """Sent to the agent unchanged."""
-    input: dict[str, Any] | None = None
-    """Replaces the input of the call."""
-    to_take: tuple[Ask, ...] = ()
-    """Answers to record as taken after the decision was passed to the host."""
-    edited_by: str = ""
-    """The id of the ask in whose answer a person wrote that input."""
-
-
-class Held(NamedTuple):
-    """A call that waits for a decision."""
-
-    call: Call
-    origin: Origin
-    limit_seconds: float
-    """How long the host waits."""
-    host: CallHost
-    guess: str = ""
-    """The id that `host` found. It may belong to another call, so no answer is bound to it."""
-    project: str = ""
-    """The folder outside of which the host asks, if it is not the project of the origin."""
-    folders: tuple[str, ...] = ()
-    """Other folders of the session: gates of projects in them apply too."""
-    remind_every_seconds: float | None = None
-
-    @property
-    def user(self) -> str:
-        """Return the name that takes the answer: this call, and no other of its session."""
-        return f"agent:{self.origin.session}#{self.origin.tool_use_id}"
-
-    def identify(self) -> Held:
-        return self if self.origin.tool_use_id else self._replace(guess=self.host.find_call_id())
-
-    @property
-    def shown_origin(self) -> Origin:
-        """Return the origin with the guessed id, so that people and logs find the call."""
-        return self.origin._replace(tool_use_id=self.origin.tool_use_id or self.guess)
-
-    @property
-    def patience_seconds(self) -> float:
-        return self.limit_seconds * _SHARE_OF_PATIENCE
 
 
 def by_rule(
@@ -165,52 +111,33 @@ def decide(store: Store, held: Held, caller: Caller) -> Permission:
     if ruled := by_rule(store, held.call, held.origin, held.project, held.folders):
         return ruled
     until = store.monotonic() + held.patience_seconds
-    held = held.identify()
-    if held.call.tool == _QUESTIONS:
+    held = identify(held)
+    if held.call.tool == QUESTIONS:
         return _answer_questions(store, held, caller, until)
     while (left := until - store.monotonic()) > 0:
         ask = _open(store, held, caller, left)
         held.host.note_ask(ask.id)
-        if ask.pending or _is_for(ask, held, store.now()):
-            permission = _outcome(store, _wait(store, ask, held, caller, left), held)
+        if ask.pending or is_for(ask, held, store.now()):
+            permission = use(store, _wait(store, ask, held, caller, left), held)
             if permission:
-                return _for_same_file(permission, held.call)
+                return for_same_file(permission, held.call)
         else:
-            wait_for_ask.take(store, ask, _build_gone_key(held))
+            drop(store, ask, held)
     return Permission(allow=False, message="No person decided in time")
 
 
-def find_real_path(call: Call) -> str:
-    """Return the file of the call with all links resolved; empty if it has none."""
-    return call.path and os.path.realpath(os.path.join(call.cwd, os.path.expanduser(call.path)))
+def hold(store: Store, held: Held, caller: Caller, seconds: float | None) -> Permission | Ask:
+    """Decide by a rule, or open the ask about this call; without `seconds`, for a deferred call.
 
-
-def _for_same_file(permission: Permission, call: Call) -> Permission:
-    """Drop a yes if the path now leads to another file: a link may have changed during the wait."""
-    now = find_real_path(call)
-    if not permission.allow or not call.real_path or now == call.real_path:
-        return permission
-    moved = f"{call.path} led to {call.real_path} and now leads to {now}, so the yes is not used"
-    return Permission(
-        allow=False, message=f"{moved}. Make the call again: a person is asked again."
-    )
-
-
-def _is_for(ask: Ask, held: Held, now: datetime) -> bool:
-    """Return whether an untaken answer may be used for this call, made again after a crash.
-
-    It may not if the first call ended without it, for example by a no in the host's own dialog. It
-    may not after the time in which it would have counted.
+    For a host on another machine, which waits there and then calls `use`.
     """
-    first, clock = ask.origin.tool_use_id, ask.deadlines
-    if first and first == held.origin.tool_use_id:
-        return True
-    late = clock.expires_at is not None and clock.expires_at <= now
-    return not late and not (first and held.host.has_result(first))
+    ruled = by_rule(store, held.call, held.origin, held.project, held.folders)
+    return ruled or _open(store, held, caller, seconds)
 
 
-def _build_gone_key(held: Held) -> str:
-    return f"agent:{held.origin.session}#gone"
+def drop(store: Store, ask: Ask, held: Held) -> None:
+    """Record that the call ended without the answer to its ask, so that no other call uses it."""
+    wait_for_ask.take(store, ask, f"agent:{held.origin.session}#gone")
 
 
 def defer(store: Store, held: Held, caller: Caller) -> Permission | None:
@@ -230,14 +157,14 @@ def defer(store: Store, held: Held, caller: Caller) -> Permission | None:
             if not ask.pending:
                 # The host continues a deferred call before it makes another, so the old call is
                 # gone.
-                wait_for_ask.take(store, ask, _build_gone_key(held))
+                drop(store, ask, held)
                 continue
             held_up = f"held: {ask.id} is being decided; call this again afterwards"
             return Permission(allow=False, message=held_up)
         ask = wait_for_ask.wait(store, ask.id, 0)
         if ask.pending and ask.asked_back <= ask.heard:
             return None
-        if permission := _outcome(store, ask, held):
+        if permission := use(store, ask, held):
             return permission
 
 
@@ -249,9 +176,10 @@ def hand_over(store: Store, permission: Permission, held: Held) -> None:
 
 def _answer_questions(store: Store, held: Held, caller: Caller, until: float) -> Permission:
     """Ask the questions of the host's own question tool in the inbox, and return the answers."""
-    asks = [
-        create_ask.ask(store, request, held.shown_origin, caller).ask for request in _requests(held)
-    ]
+    requests = build_requests(
+        held.call, held.host.describe_activity(), held.patience_seconds, held.remind_every_seconds
+    )
+    asks = [create_ask.ask(store, request, held.shown_origin, caller).ask for request in requests]
     for ask in asks:
         held.host.note_ask(ask.id)
     asks = [_wait(store, ask, held, caller, until - store.monotonic()) for ask in asks]
@@ -264,28 +192,6 @@ def _answer_questions(store: Store, held: Held, caller: Caller, until: float) ->
         return Permission(allow=None)
     answers = {ask.question.prompt: answer_text(ask, ask.value).replace("\n", ", ") for ask in asks}
     return Permission(True, "", {**held.call.input, "answers": answers}, tuple(asks))
-
-
-def _requests(held: Held) -> list[Request]:
-    """Return the host's questions as asks; refuse an unknown form."""
-    questions, activity = held.call.input.get("questions"), held.host.describe_activity()
-    try:
-        return [
-            Request(
-                prompt=one["question"],
-                kind=AskKind.CHOICE,
-                options=(*(option["label"] for option in one["options"]), OTHER),
-                multiple=bool(one.get("multiSelect")),
-                context={o["label"]: o.get("description", "") for o in one["options"]},
-                activity=activity,
-                expires_seconds=held.patience_seconds,
-                hard=True,
-                remind_every_seconds=held.remind_every_seconds,
-            )
-            for one in questions or ()
-        ]
-    except (TypeError, KeyError, AttributeError):
-        raise UsageError("the host's questions have an unknown form") from None
 
 
 def _open(store: Store, held: Held, caller: Caller, seconds: float | None) -> Ask:
@@ -327,7 +233,7 @@ def retire(store: Store, ask: Ask, caller: Caller, reason: str) -> Ask:
         return create_ask.get(store, ask.id)
 
 
-def _outcome(store: Store, ask: Ask, held: Held) -> Permission | None:
+def use(store: Store, ask: Ask, held: Held) -> Permission | None:
     """Return the decision that the ask gives for this call; None: ask again."""
     if ask.pending and ask.asked_back > ask.heard:
         return _pass_on(store, ask)
@@ -337,11 +243,13 @@ def _outcome(store: Store, ask: Ask, held: Held) -> Permission | None:
         return Permission(
             allow=False, message=f"No person decided in time: {settled_sentence(ask)}"
         )
-    if not wait_for_ask.take(store, ask, held.user) and not _is_ours(store, ask, held):
+    is_first = wait_for_ask.take(store, ask, held.user)
+    if not is_first and not _is_ours(store, ask, held):
         return None
     if ask.decision == Decision.APPROVED:
         if ask.value:
-            return Permission(allow=True, input=ask.value["input"], edited_by=ask.id)
+            edited = ask.value["input"]
+            return Permission(allow=True, input=edited, edited_by=ask.id, again=not is_first)
         return Permission(allow=True)
     words = f": {ask.note}" if ask.note else ""
     return Permission(allow=False, message=f"A person said no to this{words}")

@@ -51,8 +51,15 @@ _MAX_STREAM_SECONDS = 900.0
 def list_asks(web_request: WebRequest) -> Response:
     sweep(web_request.store)
     limit, query = int(web_request.query.get("limit", 100)), web_request.query
-    if query.get("status", AskStatus.PENDING) == AskStatus.PENDING:
-        found = web_request.store.asks.pending(limit, query.get("project"))
+    if "session" in query:
+        own = web_request.session(query["session"])
+        found = web_request.store.asks.pending_of_session(own) if web_request.who.token_id else []
+    elif "read" not in web_request.who.scopes:
+        raise Problem(403, "this needs the scope read, or the session of your own asks")
+    elif query.get("status", AskStatus.PENDING) == AskStatus.PENDING:
+        found = web_request.store.asks.pending(
+            limit, query.get("project"), query.get("project_key", "")
+        )
     else:
         found = web_request.store.asks.list_settled(limit, query.get("search", ""))
     return JSONResponse([make_ask_document(web_request.store, ask) for ask in found])
@@ -71,10 +78,13 @@ def open_ask(web_request: WebRequest) -> Response:
     web_request.web_context.limits.count("session" if named else "unnamed session", session)
     origin = Origin(
         project=given.pop("project", ""),
+        project_key=given.pop("project_key", ""),
         cwd=given.pop("cwd", ""),
         agent=given.pop("agent", "") or web_request.who.person,
         session=session,
+        tool_use_id=given.pop("tool_use_id", ""),
         started_by=person(web_request.who.person),
+        owner=given.pop("owner", ""),
     )
     steps = tuple(Escalation(**step) for step in given.pop("escalations", ()))
     options = tuple(given.pop("options", ()))
@@ -107,9 +117,9 @@ def _key(web_request: WebRequest, kind: str = "") -> str:
 def find(web_request: WebRequest) -> Ask:
     """Return the ask of the path after its deadlines. A token that may only ask sees its own asks."""
     if {"read", "answer"} & set(web_request.who.scopes):
-        return fall_due(
-            web_request.store, create_ask.get(web_request.store, web_request.path["id"])
-        )
+        ways = {"name": create_ask.find, "beginning": create_ask.look_up}
+        way = ways.get(web_request.query.get("by", ""), create_ask.get)
+        return fall_due(web_request.store, way(web_request.store, web_request.path["id"]))
     ask = web_request.store.asks.get(web_request.path["id"].lower())
     if ask is None or not web_request.is_own_ask(ask):
         raise Problem(404, f"there is no ask {web_request.path['id']} of yours")
@@ -132,6 +142,9 @@ def take(web_request: WebRequest) -> Response:
     if not web_request.is_own_ask(ask):
         raise Problem(403, f"another client opened {ask.id}: only that client can take its answer")
     value = wait_for_ask.reveal(web_request.store, ask, web_request.body.get("token", ""))
+    if web_request.body.get("keep") and ask.token_digest:
+        # Its asker takes it again once it has it: a secret is erased when it is taken.
+        return JSONResponse(make_ask_document(web_request.store, ask) | {"value": value})
     done = BackgroundTask(wait_for_ask.take, web_request.store, ask, web_request.caller.actor)
     return JSONResponse(
         make_ask_document(web_request.store, ask) | {"value": value}, background=done

@@ -75,7 +75,10 @@ REQUEST = thing(
     agent={"type": "string", "maxLength": 200},
     session={"type": "string", "maxLength": 200, "pattern": "^[^/]*$"},
     project={"type": "string", "maxLength": 4000},
+    project_key={"type": "string", "maxLength": 4000},
     cwd={"type": "string", "maxLength": 4000},
+    tool_use_id={"type": "string", "maxLength": 200},
+    owner={"type": "string", "pattern": "^task:[A-Za-z0-9._-]{1,100}$"},
 )
 ANSWER = thing(
     {"value": ANYTHING},
@@ -93,7 +96,7 @@ ALIKE = thing(
 WORDS_ABOUT = thing({"text": {"type": "string", "pattern": r"\S", "maxLength": 200_000}})
 DRAFT = thing({"text": {"type": "string", "maxLength": 200_000}})
 REASON = thing({}, reason={"type": "string", "maxLength": 10_000})
-TAKING = thing({}, token=TEXT)
+TAKING = thing({}, token=TEXT, keep={"type": "boolean"})
 PERSON = thing(
     {"name": {"type": "string", "pattern": r"^[A-Za-z0-9._@-]{1,64}$"}},
     scopes=many({"enum": list(SCOPES)}, minItems=1, uniqueItems=True),

@@ -17,13 +17,14 @@ from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.asks.requirements import why_not
 from gatebell.domain.enums import AnswerOutcome, AskStatus, Priority
-from gatebell.domain.people.principals import TRUST, is_person
+from gatebell.domain.people.principals import is_person
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.joined_sessions import path_of
 from gatebell.domain.text.display import SHOWN_CHARACTERS, inert
 from gatebell.services.asks.apply_deadlines import apply_due
 from gatebell.services.asks.waiters import WAITER_GONE, describe_unheard, is_waiter_gone
+from gatebell.services.people.trust import describe_trust
 from gatebell.services.sessions import presence
 from gatebell.services.sessions.visits import list_visits
 from gatebell.web import markdown
@@ -153,7 +154,7 @@ def ask(web_request: WebRequest, one: Ask) -> dict[str, Any]:
         "barred": why_not(
             question.requirement, one.origin.started_by, one.origin.session, web_request.caller
         ),
-        "trust": TRUST,
+        "trust": describe_trust(store, one),
         "answering": _answering(store, web_request.caller, store.now()).get(one.id, []),
         "alike": alike(one, pending),
         "outcome": _outcome(one, answers),

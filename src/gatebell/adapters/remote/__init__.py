@@ -1,0 +1,1 @@
+"""The backend on a server, over HTTP."""

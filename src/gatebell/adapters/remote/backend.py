@@ -1,0 +1,380 @@
+"""The verbs of `ports/backend.py` on a server: each is one request, or a few."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from gatebell.adapters.remote.http import Http, Patience
+from gatebell.adapters.remote.wire_format import (
+    build_origin,
+    build_request,
+    quote,
+    read_rule,
+    session_name,
+)
+from gatebell.domain.asks.document_reader import read_ask, read_message
+from gatebell.domain.asks.requests import Opened
+from gatebell.domain.enums import AskStatus
+from gatebell.domain.people.principals import TRUST
+from gatebell.errors import (
+    AgentRefusedError,
+    AlreadySettledError,
+    RefusedError,
+    ServerError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gatebell.adapters.remote.drafts import Drafts
+    from gatebell.domain.asks.answers import Answer, Given
+    from gatebell.domain.asks.asks import Ask, Message, Origin
+    from gatebell.domain.asks.requests import Request
+    from gatebell.domain.audit.events import Entry
+    from gatebell.domain.enums import RuleKind
+    from gatebell.domain.notifications.notes import Note
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.permissions.calls import Call
+    from gatebell.domain.permissions.rules import Rule
+    from gatebell.ports.store import Store
+    from gatebell.ports.waiting_calls import Held, Permission
+
+_WAIT_SECONDS = 50
+_SLACK_SECONDS = 15.0
+_OPEN_SECONDS = 60.0
+_ANSWER_SECONDS = 10.0
+_OUTAGE_SECONDS = 600.0
+"""How long a wait without a limit goes on without a server."""
+
+
+class RemoteBackend:
+    """One server, one token, and a folder for answers that could not be sent."""
+
+    store: Store | None = None
+
+    def __init__(self, server: str, token: str, ca_file: str, folder: str) -> None:
+        self.name = server
+        self._http = Http(server, token, ca_file)
+        self._folder = folder
+        self._gone: dict[str, bool] = {}
+        self._trust: dict[str, str] = {}
+        self._tokens: dict[str, str] = {}
+        self._secret: set[str] = set()
+        self.has_token = bool(token)
+
+    @property
+    def _drafts(self) -> Drafts:
+        # Imported here: only people write drafts.
+        from gatebell.adapters.remote.drafts import Drafts
+
+        return Drafts(self._folder)
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def act_as(self, name: str) -> None:
+        """Name the person in every request; the server refuses those with another's token."""
+        self._http.name = name
+
+    def me(self) -> dict[str, Any]:
+        """Return the person and the scopes of the token."""
+        found: dict[str, Any] = self._http.send("GET", "/api/me")
+        return found
+
+    def ask(self, request: Request, origin: Origin, caller: Caller, key: str = "") -> Opened:
+        if request.session:
+            raise UsageError(
+                "a session is opened on the machine of the store: ask there, or without --session"
+            )
+        body, chosen = build_request(request, origin), key or os.urandom(16).hex()
+        patience = Patience(min(_OPEN_SECONDS, request.expires_seconds or _OPEN_SECONDS))
+        while True:
+            try:
+                found = self._http.send("POST", "/api/asks", body, key=chosen, via=caller.via)
+                break
+            except ServerError as error:
+                if not patience.pause():
+                    raise ServerError(f"{error}. No person was asked: run the same again") from None
+        return Opened(self.read(found["ask"]), found["token"], found["attached"])
+
+    def follow(
+        self, ask_id: str, seconds: float | None = None, hears: bool = True
+    ) -> Iterator[Ask]:
+        until = None if seconds is None else time.monotonic() + seconds
+        patience = Patience(_OUTAGE_SECONDS if seconds is None else seconds)
+        while True:
+            left = _WAIT_SECONDS if until is None else max(0.0, until - time.monotonic())
+            try:
+                ask = self.wait_once(ask_id, left, hears)
+            except ServerError:
+                if not patience.pause():
+                    raise
+                continue
+            patience = Patience(_OUTAGE_SECONDS) if until is None else patience
+            patience.begin_again()
+            yield ask
+            if not ask.pending or (hears and ask.asked_back > ask.heard) or left <= 0:
+                return
+
+    def wait_once(self, ask_id: str, seconds: float, hears: bool = True, host: Any = None) -> Ask:
+        """Wait in one request, for less than a minute; the host may end it earlier."""
+        whole = min(_WAIT_SECONDS, max(1, int(seconds)) if seconds > 0 else 0)
+        path = (
+            f"/api/asks/{quote(ask_id)}/wait?seconds={whole}&hears={'true' if hears else 'false'}"
+        )
+        found = self._http.send("GET", path, seconds=whole + _SLACK_SECONDS, host=host)
+        return self.read(found["ask"])
+
+    def is_ready(self, ask: Ask) -> bool:
+        return not ask.pending
+
+    def reveal(self, ask: Ask, token: str) -> tuple[Ask, Any]:
+        """Return the ask with its decision, and the value.
+
+        The asker sees both only by taking the answer. A plain answer can be taken again by the same
+        token, so nothing is lost if this process ends before it prints it. A secret is marked as
+        taken later, by `take`.
+        """
+        is_hidden = bool(ask.token_digest) or (ask.decision is None and ask.value is None)
+        if ask.status != AskStatus.ANSWERED or not is_hidden or ask.question.call:
+            return ask, ask.value
+        body: dict[str, Any] = {"token": token} if token else {}
+        if ask.token_digest:
+            self._tokens[ask.id] = token
+            body["keep"] = True
+        found = self._http.send("POST", f"/api/asks/{quote(ask.id)}/take", body)
+        return self.read(found), found["value"]
+
+    def take(self, ask: Ask, to: str) -> bool:
+        if ask.status != AskStatus.ANSWERED or ask.question.call:
+            return False
+        if token := self._tokens.pop(ask.id, ""):
+            self._http.send("POST", f"/api/asks/{quote(ask.id)}/take", {"token": token})
+        return True
+
+    def hear(self, ask: Ask) -> None:
+        path = f"/api/asks/{quote(ask.id)}/heard"
+        self._http.send("POST", path, {"messages": ask.asked_back})
+
+    def reply(self, ask_id: str, caller: Caller, text: str) -> Ask:
+        return self._say(ask_id, caller, text)
+
+    def ask_back(self, ask_id: str, caller: Caller, text: str) -> Ask:
+        self._must_be_a_person(caller)
+        return self._say(ask_id, caller, text)
+
+    def _say(self, ask_id: str, caller: Caller, text: str) -> Ask:
+        path = f"/api/asks/{quote(ask_id)}/messages"
+        try:
+            self._http.send("POST", path, {"text": text}, via=caller.via, again=False)
+        except ServerError as error:
+            raise self._drafts.keep(error, ask_id, text, "your message") from None
+        return self.get(ask_id)
+
+    def cancel(self, ask_id: str, caller: Caller, reason: str, *, failed: bool = False) -> Ask:
+        if failed:
+            raise UsageError("--failed is for sessions, which are open on the store's machine")
+        path = f"/api/asks/{quote(ask_id)}/cancel"
+        return self.read(self._http.send("POST", path, {"reason": reason}, via=caller.via))
+
+    def pending_of_session(self, origin: Origin) -> list[Ask]:
+        name = session_name(origin)
+        found = self._http.send("GET", f"/api/asks?session={quote(name)}") if name else []
+        return [self.read(one) for one in found]
+
+    def is_of_session(self, ask: Ask, origin: Origin) -> bool:
+        return ask.origin.session.partition("/")[2] == session_name(origin)
+
+    def get(self, ask_id: str) -> Ask:
+        return self.read(self._http.send("GET", f"/api/asks/{quote(ask_id)}"))
+
+    def find(self, named: str) -> Ask:
+        return self.read(self._http.send("GET", f"/api/asks/{quote(named)}?by=name"))
+
+    def look_up(self, abbreviation: str) -> Ask:
+        return self.read(self._http.send("GET", f"/api/asks/{quote(abbreviation)}?by=beginning"))
+
+    def pending(self, limit: int, project: str | None = None, key: str = "") -> list[Ask]:
+        where = "" if project is None else f"&project={quote(project)}"
+        where += f"&project_key={quote(key)}" if key else ""
+        found = self._http.send("GET", f"/api/asks?limit={min(limit, 1000)}{where}")
+        return [self.read(one) for one in found]
+
+    def settled(self, limit: int, search: str = "") -> list[Ask]:
+        path = f"/api/asks?status=settled&limit={min(limit, 1000)}&search={quote(search)}"
+        return [self.read(one) for one in self._http.send("GET", path)]
+
+    def messages(self, ask_id: str) -> list[Message]:
+        found = self._http.send("GET", f"/api/asks/{quote(ask_id)}/messages")
+        return [read_message(one) for one in found]
+
+    def answers(self, ask_id: str) -> list[Answer]:
+        # Imported here and below: only people who look at one ask need them.
+        from gatebell.domain.asks.document_reader import read_answer
+
+        return [read_answer(one) for one in self._list(f"/api/asks/{quote(ask_id)}/answers")]
+
+    def events(self, ask_id: str) -> list[Entry]:
+        from gatebell.domain.asks.document_reader import read_entry
+
+        return [read_entry(one) for one in self._list(f"/api/asks/{quote(ask_id)}/events")]
+
+    def _list(self, path: str) -> list[Any]:
+        """Return a list, which is empty for a token that may only ask."""
+        try:
+            found: list[Any] = self._http.send("GET", path)
+        except RefusedError:
+            return []
+        return found
+
+    def notes(self, limit: int) -> list[Note]:
+        from gatebell.domain.asks.document_reader import read_time
+        from gatebell.domain.notifications.notes import Note
+
+        found = self._http.send("GET", f"/api/notes?limit={limit}")
+        return [Note(**one | {"sent_at": read_time(one["sent_at"])}) for one in found]
+
+    def is_waiter_gone(self, ask: Ask) -> bool:
+        return self._gone.get(ask.id, False)
+
+    def describe_trust(self, ask: Ask) -> str:
+        return self._trust.get(ask.id, TRUST)
+
+    def answer(self, ask_id: str, caller: Caller, given: Given) -> Ask:
+        self._must_be_a_person(caller)
+        body = {"value": given.value, "note": given.note}
+        body |= {} if given.digest is None else {"digest": given.digest}
+        if given.scope:
+            body |= {"for": given.scope.word, "pattern": given.scope.pattern}
+        key, patience = given.key or os.urandom(16).hex(), Patience(_ANSWER_SECONDS)
+        path = f"/api/asks/{quote(ask_id)}/answers"
+        while True:
+            try:
+                after = self.read(self._http.send("POST", path, body, key=key, via=caller.via))
+                break
+            except ServerError as error:
+                if not patience.pause():
+                    raise self._keep_answer(error, ask_id, given) from None
+        self._drafts.drop(ask_id)
+        return after
+
+    def _keep_answer(self, error: ServerError, ask_id: str, given: Given) -> ServerError:
+        if ask_id in self._secret:
+            return ServerError(f"{error}. Your secret was not recorded, and is not kept: try again")
+        text = given.value if isinstance(given.value, str) else json.dumps(given.value)
+        words = "\n".join(filter(None, [text, given.note]))
+        return self._drafts.keep(error, ask_id, words, "your answer")
+
+    def _must_be_a_person(self, caller: Caller) -> None:
+        """Refuse an agent that found its person's token, as on a store of this machine."""
+        if caller.agent and not caller.verified:
+            raise AgentRefusedError(
+                f"only a person answers, and an agent seems to be at work here "
+                f"({caller.agent.because}). Answer in your own terminal, or name yourself: --as NAME"
+            )
+
+    def draft(self, ask_id: str, caller: Caller) -> str:
+        if kept := self._drafts.read(ask_id):
+            return kept
+        return str(self._http.send("GET", f"/api/asks/{quote(ask_id)}/draft")["text"])
+
+    def save_draft(self, ask_id: str, caller: Caller, text: str) -> None:
+        try:
+            self._http.send("PUT", f"/api/asks/{quote(ask_id)}/draft", {"text": text})
+        except ServerError:
+            self._drafts.write(ask_id, text)
+        else:
+            self._drafts.drop(ask_id)
+
+    def keep_typed(self, error: ServerError, ask_id: str, text: str) -> ServerError:
+        return self._drafts.keep(error, ask_id, text, "your answer") if text else error
+
+    def signal_run(self, run_id: int, status: str, message: str, caller: Caller) -> Ask:
+        self._must_be_a_person(caller)
+        body = {"status": status, "message": message}
+        path = f"/api/runs/{run_id}/signal"
+        return self.read(self._http.send("POST", path, body, via=caller.via, again=False))
+
+    def gates(self) -> list[Rule]:
+        return self._rules("gates")
+
+    def grants(self) -> list[Rule]:
+        return self._rules("grants")
+
+    def _rules(self, which: str) -> list[Rule]:
+        return [read_rule(one) for one in self._http.send("GET", f"/api/rules?which={which}")]
+
+    def add_gate(
+        self, caller: Caller, kind: RuleKind, project: str, pattern: str, key: str = ""
+    ) -> Rule:
+        body = {"kind": kind, "project": project, "pattern": pattern, "project_key": key}
+        return read_rule(self._http.send("POST", "/api/rules", body, via=caller.via, again=False))
+
+    def end_gate(self, caller: Caller, named: str) -> Rule:
+        path = f"/api/rules?which=gates&named={quote(named)}"
+        return read_rule(self._http.send("DELETE", path, via=caller.via, again=False))
+
+    def end_grant(self, caller: Caller, rule_id: str) -> Rule:
+        path = f"/api/rules?which=grants&named={quote(rule_id)}"
+        return read_rule(self._http.send("DELETE", path, via=caller.via, again=False))
+
+    def decide(self, held: Held, caller: Caller) -> Permission:
+        from gatebell.adapters.remote.permissions import decide
+
+        return decide(self, self._http, held, caller)
+
+    def defer(self, held: Held, caller: Caller) -> Permission | None:
+        from gatebell.adapters.remote.permissions import defer
+
+        return defer(self._http, held, caller)
+
+    def is_gated(self, call: Call, origin: Origin, folders: tuple[str, ...] = ()) -> bool:
+        from gatebell.adapters.remote.permissions import is_gated
+
+        return is_gated(self._http, call, origin, folders)
+
+    def must_have_gates(self) -> None:
+        if not self._http.send("GET", "/api/permissions")["had_gates"]:
+            raise ServerError(f"the server {self.name} never had a gate: make gates there first")
+
+    def instead(self, ask_id: str, held: Held, edited: Call) -> Permission:
+        raise UsageError("the server itself hands an edited input over as text")
+
+    def hand_over(self, permission: Permission, held: Held) -> None:
+        """Do nothing: the server has recorded the answers when they were read."""
+
+    def retire(self, ask: Ask, caller: Caller, reason: str) -> Ask:
+        try:
+            return self.cancel(ask.id, caller, reason)
+        except AlreadySettledError:
+            return self.get(ask.id)
+
+    def tell(self, origin: Origin, caller: Caller, text: str) -> None:
+        body = build_origin(origin) | {"text": text}
+        self._http.send("POST", "/api/notes", body, via=caller.via, again=False)
+
+    def signal(self, origin: Origin, caller: Caller, status: str, summary: str) -> None:
+        body = build_origin(origin) | {"status": status, "summary": summary}
+        self._http.send("POST", "/api/signals", body, via=caller.via, again=False)
+
+    def read(self, document: dict[str, Any]) -> Ask:
+        """Return the ask of a response."""
+        try:
+            ask = read_ask(document)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ServerError(
+                f"the server {self.name} has another version: an ask lacks {error}"
+            ) from None
+        self._gone[ask.id] = bool(document.get("asker_gone"))
+        self._trust[ask.id] = document.get("trust") or TRUST
+        if ask.token_digest:
+            self._secret.add(ask.id)
+        return ask
