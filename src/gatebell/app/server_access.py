@@ -38,15 +38,18 @@ def sign_in(address: str, token: str) -> SignedIn:
     server = servers.check_address(address)
     if not server:
         raise UsageError("name the server: gate login https://gate.example.org")
-    found = open_server(server, token).me()
+    found = _describe(server, token)
     servers.keep_login(os.environ, server, token)
-    return SignedIn(server, found["person"], tuple(found["scopes"]), found["may_approve"])
+    return found
 
 
 def describe_token() -> SignedIn:
     """Ask the server of the settings what the token of this machine may do."""
-    server = settings.server(os.environ)
-    found = open_server(server, "").me()
+    return _describe(settings.server(os.environ), "")
+
+
+def _describe(server: str, token: str) -> SignedIn:
+    found = open_server(server, token).me()
     return SignedIn(server, found["person"], tuple(found["scopes"]), found["may_approve"])
 
 

@@ -371,7 +371,8 @@ class RemoteBackend:
             ask = read_ask(document)
         except (KeyError, TypeError, ValueError) as error:
             raise ServerError(
-                f"the server {self.name} has another version: an ask lacks {error}"
+                f"the server {self.name} has another version (an ask lacks {error}): "
+                "install the same version here and there"
             ) from None
         self._gone[ask.id] = bool(document.get("asker_gone"))
         self._trust[ask.id] = document.get("trust") or TRUST

@@ -305,15 +305,15 @@ class _Reader:
 class Patience:
     """Pauses between attempts that grow, until a time is over."""
 
-    def __init__(self, seconds: float | None) -> None:
-        self._until = None if seconds is None else time.monotonic() + seconds
+    def __init__(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
         self._pause = _FIRST_PAUSE_SECONDS
 
     def pause(self) -> bool:
         """Pause before the next attempt; return False, at once, if the time is over."""
         # Not all clients come back in the same moment.
         seconds = self._pause * (0.5 + os.urandom(1)[0] / 255)
-        if self._until is not None and time.monotonic() + seconds > self._until:
+        if time.monotonic() + seconds > self._until:
             return False
         time.sleep(seconds)
         self._pause = min(self._pause * 2, _MAX_PAUSE_SECONDS)
