@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import pytest
 from tests.support.people import a_person
 from tests.support.server_world import server_world
 from tests.support.shells import Shell
 
+from gatebell.app.wiring import open_store
 from gatebell.domain.enums import RuleKind
+from gatebell.services.people import manage_people
 from gatebell.services.permissions import manage_rules
 
 __all__ = ["server_world"]
@@ -64,8 +67,10 @@ def test_agent_with_its_own_token_changes_no_hooks(server_world, laptop, tmp_pat
             ran = laptop.gate(*words, *named, **agent)
             assert ran.code == 7, (words, named, ran)
     assert "only a person changes the gates" in laptop.gate(*words, "--as", "ci", **agent).err
-    own = {"GATE_STORE": str(tmp_path / "own" / "gate.db")}
-    eve = laptop.gate("person", "add", "eve", "--json", **own)
-    token = {"GATE_TOKEN": json.loads(eve.out)["token"]} if eve.code == 0 else {}
-    assert laptop.gate("uninstall", "claude", "--as", "eve", **own, **agent, **token).code == 7
+    path = str(tmp_path / "own" / "gate.db")
+    with closing(open_store(path)) as store:
+        token = manage_people.add(store, a_person("root"), "eve")
+    own = {"GATE_SERVER": "", "GATE_STORE": path, "GATE_TOKEN": token}
+    ran = laptop.gate("uninstall", "claude", "--as", "eve", **own, **agent)
+    assert ran.code == 7 and "another store or server does not count" in ran.err
     assert read_rules(laptop) == rules
