@@ -31,7 +31,7 @@ def read_rules(laptop):
     return json.loads(settings.read_text())["permissions"]["ask"]
 
 
-@pytest.mark.proves("REMOTE-15")
+@pytest.mark.proves("REMOTE-41")
 def test_hooks_are_installed_without_a_store(server_world, laptop):
     before = [rule.pattern for rule in manage_rules.gates(server_world.store)]
     ada = {"GATE_TOKEN": server_world.tokens["ada"]}
@@ -44,7 +44,7 @@ def test_hooks_are_installed_without_a_store(server_world, laptop):
     assert not (laptop.folder / ".claude").exists()
 
 
-@pytest.mark.proves("REMOTE-15")
+@pytest.mark.proves("REMOTE-41")
 def test_token_that_may_read_brings_the_servers_gates(server_world, laptop):
     made = manage_rules.add(server_world.store, a_person("ada"), RuleKind.ASK, "", "Bash(fly *)")
     ada = {"GATE_TOKEN": server_world.tokens["ada"]}
@@ -53,7 +53,7 @@ def test_token_that_may_read_brings_the_servers_gates(server_world, laptop):
     manage_rules.end_gate(server_world.store, a_person("ada"), made.id)
 
 
-@pytest.mark.proves("REMOTE-15", "LAW-3")
+@pytest.mark.proves("REMOTE-41", "LAW-3")
 def test_agent_with_its_own_token_changes_no_hooks(server_world, laptop, tmp_path):
     ada = {"GATE_TOKEN": server_world.tokens["ada"]}
     assert laptop.gate("install", "claude", "--yes", "--as", "ada", **ada).code == 0

@@ -9,10 +9,12 @@ import os
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 from contextlib import closing
 
+import httpx
 import pytest
 
 from gatebell.app.wiring import open_postgres
@@ -93,6 +95,7 @@ class Hosts:
         self.server.must("store", "migrate")
         with closing(open_postgres(self.address)) as store:
             self.person_token = manage_people.add(store, a_person("root"), "ada")
+            self._metrics = manage_people.token(store, a_person("root"), "ada", ("metrics",))
             agent = manage_people.token(store, a_person("root"), "ada", ("ask",), "agent's host")
         self.serve()
         self.agent.sign_in(agent)
@@ -150,6 +153,17 @@ class Hosts:
         first = process.stderr.readline()
         assert re.search(f"serving {URL}$", first), first + process.communicate(timeout=30)[1]
         self.processes.append(process)
+
+    def count_waits(self):
+        """Return how many clients wait at the server, by its metrics."""
+        signed = {"authorization": f"Bearer {self._metrics}"}
+        known = ssl.create_default_context(cafile=self.ca)
+
+        def read():
+            return httpx.get(f"{URL}/metrics", headers=signed, verify=known).text
+
+        shown = self.person.network.inside(read)
+        return int(re.search(r"^gate_waits (\d+)$", shown, re.MULTILINE)[1])
 
     def kill_server(self):
         process = self.processes.pop()
