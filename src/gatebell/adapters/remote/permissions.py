@@ -81,12 +81,11 @@ def _wait(backend: RemoteBackend, ask: Ask, held: Held, caller: Caller, seconds:
         left = until - time.monotonic()
         if left <= 0 or ask.asked_back > ask.heard:
             return ask
-        due = time.monotonic() + min(left, longest)
+        whole = max(1, int(min(left, longest)))
+        due = time.monotonic() + whole
         try:
             # A server that hangs is noticed when this is over, so a short limit needs short waits.
-            ask = backend.wait_once(
-                ask.id, min(left, longest), host=held.host, slack_seconds=outage
-            )
+            ask = backend.wait_once(ask.id, whole, host=held.host, slack_seconds=outage)
             silent_since = None
         except StoppedError as stopped:
             reason = str(stopped)
