@@ -12,6 +12,7 @@ from gatebell.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from gatebell.app.remote_backend import ServerBackend
+    from gatebell.ports.backend import Backend
 
 
 def open_server(server: str, token: str) -> ServerBackend:
@@ -51,6 +52,14 @@ def describe_token() -> SignedIn:
 def _describe(server: str, token: str) -> SignedIn:
     found = open_server(server, token).me()
     return SignedIn(server, found["person"], tuple(found["scopes"]), found["may_approve"])
+
+
+def may_approve(backend: Backend) -> bool:
+    """Return whether the token of a server's backend may answer asks."""
+    # Imported here, as above.
+    from gatebell.app.remote_backend import ServerBackend
+
+    return isinstance(backend, ServerBackend) and bool(backend.me()["may_approve"])
 
 
 def sign_out(address: str = "") -> str:

@@ -68,7 +68,7 @@ def open_store(
 
 def _must_have_store() -> None:
     """Refuse to work on a store of this machine if the settings only name a server."""
-    if (server := settings.server(os.environ)) and not settings.names_store(os.environ):
+    if server := settings.server_alone(os.environ):
         raise UsageError(
             f"this works on a store of this machine, and your asks are kept by {server}: run it "
             "on the server, or name a store of your own: GATE_STORE=PATH"

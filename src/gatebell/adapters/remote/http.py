@@ -35,6 +35,7 @@ _LOOK_SECONDS = 1.0
 _MAX_IDLE_SECONDS = 3.0
 _MAX_HEAD_BYTES = 65_536
 _MAX_BODY_BYTES = 64_000_000
+_PROBES = (("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 2))
 _FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.1, 5.0
 
 _ERRORS: dict[int, type[GateError]] = {
@@ -167,6 +168,7 @@ class Http:
         left = min(_CONNECT_SECONDS, until - time.monotonic())
         stream = socket.create_connection((name, port), max(0.01, left))
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _look_for_dead_peer(stream)
         if not self._is_secure:
             return _Connection(stream, 0.0)
         # Imported here: a server on this machine needs no TLS.
@@ -225,6 +227,18 @@ class Http:
             raise _ERRORS[reply.status](detail)
         said = detail if isinstance(detail, str) else "this is not a server of gatebell"
         raise ServerError(f"the server {self.server} failed with {reply.status}: {said}")
+
+
+def _look_for_dead_peer(stream: socket.socket) -> None:
+    """Let the kernel notice within 15 seconds that the network or the server's host is gone.
+
+    While a request waits for its response, nothing else would.
+    """
+    stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    # macOS has no TCP_KEEPIDLE, and another name for the same option.
+    for name, value in (("TCP_KEEPIDLE", 5), ("TCP_KEEPALIVE", 5), *_PROBES):
+        if option := getattr(socket, name, None):
+            stream.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 class _Reader:

@@ -78,6 +78,11 @@ def choose_site(store: Store, args: argparse.Namespace) -> Site:
             "people on other machines sign in with a personal token, and no person has one; run: "
             "gate person add NAME"
         )
+    if not args.public_url and not args.host.strip("0.:"):
+        raise UsageError(
+            f"{args.host or 'no host'} is every address of this machine, and clients use one: name it with "
+            "--public-url https://gate.example.org, with the port if it is not 443"
+        )
     host = f"[{args.host}]" if ":" in args.host else args.host
     return public_site(args.public_url or f"https://{host}:{_free_port(args)}")
 

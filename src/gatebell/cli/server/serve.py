@@ -5,7 +5,7 @@ where the projects are. Everybody signs in with a personal token (gate person ad
 machines it needs TLS (--tls-cert and --tls-key) or a proxy with TLS (--public-url and --proxy).
 SIGTERM ends it: waiting agents are sent home, and come back to another server.
 
-Example: gate serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
+Example: gate serve --host 10.0.0.5 --tls-cert cert.pem --tls-key key.pem
 
 Example: gate serve --port 4284 --public-url https://gate.example.org
 """
