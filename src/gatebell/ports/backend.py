@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.permissions.rules import Rule
+    from gatebell.domain.runs.runs import Run
+    from gatebell.domain.runs.seen_runs import SeenRun
     from gatebell.errors import ServerError
     from gatebell.ports.store import Store
     from gatebell.ports.waiting_calls import Held, Permission
@@ -214,7 +216,23 @@ class Holding(Protocol):
         ...
 
 
-class Backend(Asking, Looking, Answering, Holding, Protocol):
+class Working(Protocol):
+    """The verbs for runs."""
+
+    def runs(self, limit: int, *, active: bool = False) -> list[SeenRun]:
+        """Return the newest runs, without their calls; `active`: only those that have not ended."""
+        ...
+
+    def run(self, number: int) -> SeenRun:
+        """Return a run with its calls."""
+        ...
+
+    def stop_run(self, number: int, caller: Caller, reason: str) -> Run:
+        """End a run, its agents and its asks."""
+        ...
+
+
+class Backend(Asking, Looking, Answering, Holding, Working, Protocol):
     """All verbs, the clock, and who calls."""
 
     name: str

@@ -16,12 +16,12 @@ from gatebell.adapters.remote.wire_format import (
     read_rule,
     session_name,
 )
+from gatebell.adapters.remote.work import RemoteWork, must_be_a_person
 from gatebell.domain.asks.document_reader import read_ask, read_message
 from gatebell.domain.asks.requests import Opened
 from gatebell.domain.enums import AskStatus
 from gatebell.domain.people.principals import TRUST
 from gatebell.errors import (
-    AgentRefusedError,
     AlreadySettledError,
     RefusedError,
     ServerError,
@@ -52,7 +52,7 @@ _OUTAGE_SECONDS = 600.0
 """How long a wait without a limit goes on without a server."""
 
 
-class RemoteBackend:
+class RemoteBackend(RemoteWork):
     """One server, one token, and a folder for answers that could not be sent."""
 
     store: Store | None = None
@@ -79,6 +79,9 @@ class RemoteBackend:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+    def close(self) -> None:
+        self._http.close()
 
     def act_as(self, name: str) -> None:
         """Name the person in every request; the server refuses those with another's token."""
@@ -168,7 +171,7 @@ class RemoteBackend:
         return self._say(ask_id, caller, text)
 
     def ask_back(self, ask_id: str, caller: Caller, text: str) -> Ask:
-        self._must_be_a_person(caller)
+        must_be_a_person(caller)
         return self._say(ask_id, caller, text)
 
     def _say(self, ask_id: str, caller: Caller, text: str) -> Ask:
@@ -249,7 +252,7 @@ class RemoteBackend:
         return self._trust.get(ask.id, TRUST)
 
     def answer(self, ask_id: str, caller: Caller, given: Given) -> Ask:
-        self._must_be_a_person(caller)
+        must_be_a_person(caller)
         body = {"value": given.value, "note": given.note}
         body |= {} if given.digest is None else {"digest": given.digest}
         if given.scope:
@@ -273,14 +276,6 @@ class RemoteBackend:
         words = "\n".join(filter(None, [text, given.note]))
         return self._drafts.keep(error, ask_id, words, "your answer")
 
-    def _must_be_a_person(self, caller: Caller) -> None:
-        """Refuse an agent that found its person's token, as on a store of this machine."""
-        if caller.agent and not caller.verified:
-            raise AgentRefusedError(
-                f"only a person answers, and an agent seems to be at work here "
-                f"({caller.agent.because}). Answer in your own terminal, or name yourself: --as NAME"
-            )
-
     def draft(self, ask_id: str, caller: Caller) -> str:
         if kept := self._drafts.read(ask_id):
             return kept
@@ -298,7 +293,7 @@ class RemoteBackend:
         return self._drafts.keep(error, ask_id, text, "your answer") if text else error
 
     def signal_run(self, run_id: int, status: str, message: str, caller: Caller) -> Ask:
-        self._must_be_a_person(caller)
+        must_be_a_person(caller)
         body = {"status": status, "message": message}
         path = f"/api/runs/{run_id}/signal"
         return self.read(self._http.send("POST", path, body, via=caller.via, again=False))

@@ -161,6 +161,11 @@ class Http:
                 found.stream.close()
         return None
 
+    def close(self) -> None:
+        """Close the idle connections; a later request opens a new one."""
+        while self._idle:
+            self._idle.pop().stream.close()
+
     def _connect(self, until: float) -> _Connection:
         name, port = split_address(self.server)
         name = name.strip("[]")
