@@ -48,6 +48,7 @@ _WAIT_SECONDS = 50
 _SLACK_SECONDS = 15.0
 _OPEN_SECONDS = 60.0
 _ANSWER_SECONDS = 10.0
+_TAKE_SECONDS = 3.0
 _OUTAGE_SECONDS = 600.0
 """How long a wait without a limit goes on without a server."""
 
@@ -63,7 +64,7 @@ class RemoteBackend(RemoteWork):
         self._folder = folder
         self._gone: dict[str, bool] = {}
         self._trust: dict[str, str] = {}
-        self._tokens: dict[str, str] = {}
+        self._revealed: dict[str, dict[str, str]] = {}
         self._secret: set[str] = set()
         self.has_token = bool(token)
 
@@ -142,25 +143,32 @@ class RemoteBackend(RemoteWork):
     def reveal(self, ask: Ask, token: str) -> tuple[Ask, Any]:
         """Return the ask with its decision, and the value.
 
-        The asker sees both only by taking the answer. A plain answer can be taken again by the same
-        token, so nothing is lost if this process ends before it prints it. A secret is marked as
-        taken later, by `take`.
+        The asker sees both only by asking for the answer. It is marked as taken later, by `take`,
+        so nothing is lost if this process ends before it prints it.
         """
         is_hidden = bool(ask.token_digest) or (ask.decision is None and ask.value is None)
         if ask.status != AskStatus.ANSWERED or not is_hidden or ask.question.call:
             return ask, ask.value
-        body: dict[str, Any] = {"token": token} if token else {}
-        if ask.token_digest:
-            self._tokens[ask.id] = token
-            body["keep"] = True
+        self._revealed[ask.id] = {"token": token} if token else {}
+        body = self._revealed[ask.id] | {"keep": True}
         found = self._http.send("POST", f"/api/asks/{quote(ask.id)}/take", body)
         return self.read(found), found["value"]
 
     def take(self, ask: Ask, to: str) -> bool:
         if ask.status != AskStatus.ANSWERED or ask.question.call:
             return False
-        if token := self._tokens.pop(ask.id, ""):
-            self._http.send("POST", f"/api/asks/{quote(ask.id)}/take", {"token": token})
+        body, patience = self._revealed.pop(ask.id, None), Patience(_TAKE_SECONDS)
+        while body is not None:
+            try:
+                self._http.send("POST", f"/api/asks/{quote(ask.id)}/take", body)
+                break
+            except ServerError:
+                if patience.pause():
+                    continue
+                if ask.token_digest:
+                    raise
+                # The asker has its answer: only the mark is missing, which harms nobody.
+                return False
         return True
 
     def hear(self, ask: Ask) -> None:

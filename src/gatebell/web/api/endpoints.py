@@ -142,8 +142,8 @@ def take(web_request: WebRequest) -> Response:
     if not web_request.is_own_ask(ask):
         raise Problem(403, f"another client opened {ask.id}: only that client can take its answer")
     value = wait_for_ask.reveal(web_request.store, ask, web_request.body.get("token", ""))
-    if web_request.body.get("keep") and ask.token_digest:
-        # Its asker takes it again once it has it: a secret is erased when it is taken.
+    if web_request.body.get("keep"):
+        # Its asker takes it again once it has handed it over; a secret is then erased.
         return JSONResponse(make_ask_document(web_request.store, ask) | {"value": value})
     done = BackgroundTask(wait_for_ask.take, web_request.store, ask, web_request.caller.actor)
     return JSONResponse(
