@@ -216,7 +216,7 @@ def http_page() -> str:
             "- Stopping a run ends its agents and withdraws its asks. For an ended run the reply is 409.",
             "- Resuming repeats only calls that failed or were not answered. It does nothing to a run that",
             "  has not ended; for a completed run the reply is 409. A worker or `gate up` then drives the run.",
-            "- Tasks are read only. Answer their questions, or use `gate task`. Without `project` the tasks",
+            "- People claim, release, close, defer and reopen tasks here. Without `project` the tasks",
             "  of all projects are listed. `questions` has the open ones.",
             "- `GET /api/tasks/{id}` adds `history`, `runs`, `waits_for`, `needed_by` and `parts`.",
             "",

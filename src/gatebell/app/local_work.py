@@ -1,4 +1,4 @@
-"""Runs in process: the verbs of `ports/backend.py` (`Working`) on the store of this machine."""
+"""Runs and tasks in process: the verbs of `ports/backend.py` (`Working`) on the store of this machine."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.runs.runs import Run
     from gatebell.domain.runs.seen_runs import SeenRun
+    from gatebell.domain.tasks.tasks import Task
     from gatebell.ports.store import Store
 
 # Imported inside the functions: commands that ask and answer need none of this.
 
 
 class LocalWork:
-    """The verbs for runs on one store."""
+    """The verbs for runs and tasks on one store."""
 
     _store: Store
 
@@ -37,3 +38,33 @@ class LocalWork:
         from gatebell.services.runs import manage_runs
 
         return manage_runs.stop(self._store, number, caller, reason)
+
+    def task(self, named: str) -> Task:
+        from gatebell.services.tasks import backlog
+
+        return backlog.get(self._store, named)
+
+    def claim_task(self, named: str, caller: Caller) -> Task:
+        from gatebell.services.tasks import backlog
+
+        return backlog.claim(self._store, named, caller)
+
+    def release_task(self, named: str, caller: Caller) -> Task:
+        from gatebell.services.tasks import backlog
+
+        return backlog.release(self._store, named, caller)
+
+    def close_task(self, named: str, caller: Caller, reason: str) -> Task:
+        from gatebell.services.tasks import backlog
+
+        return backlog.close(self._store, named, caller, reason)
+
+    def defer_task(self, named: str, caller: Caller, reason: str) -> Task:
+        from gatebell.services.tasks import backlog
+
+        return backlog.defer(self._store, named, caller, reason)
+
+    def reopen_task(self, named: str, caller: Caller, *, fresh: bool) -> Task:
+        from gatebell.services.tasks import backlog
+
+        return backlog.reopen(self._store, named, caller, fresh=fresh)

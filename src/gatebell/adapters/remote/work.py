@@ -1,9 +1,10 @@
-"""Runs on a server: the verbs of `ports/backend.py` (`Working`) as requests."""
+"""Runs and tasks on a server: the verbs of `ports/backend.py` (`Working`) as requests."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gatebell.adapters.remote.wire_format import quote
 from gatebell.errors import AgentRefusedError, ServerError
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.runs.runs import Run
     from gatebell.domain.runs.seen_runs import SeenRun
+    from gatebell.domain.tasks.tasks import Task
 
 _STOP_SECONDS = 60.0
 """The server ends the agents of a run before it responds."""
@@ -26,7 +28,7 @@ def must_be_a_person(caller: Caller) -> None:
 
 
 class RemoteWork:
-    """The verbs for runs on one server."""
+    """The verbs for runs and tasks on one server."""
 
     name: str
     _http: Http
@@ -56,4 +58,42 @@ class RemoteWork:
         except (KeyError, TypeError, ValueError) as error:
             raise ServerError(
                 f"the server {self.name} has another version: a run lacks {error}"
+            ) from None
+
+    def task(self, named: str) -> Task:
+        return self._read_task(self._http.send("GET", f"/api/tasks/{quote(named)}"))
+
+    def claim_task(self, named: str, caller: Caller) -> Task:
+        return self._change_task(named, "claim", caller)
+
+    def release_task(self, named: str, caller: Caller) -> Task:
+        return self._change_task(named, "release", caller)
+
+    def close_task(self, named: str, caller: Caller, reason: str) -> Task:
+        return self._change_task(named, "close", caller, {"reason": reason})
+
+    def defer_task(self, named: str, caller: Caller, reason: str) -> Task:
+        return self._change_task(named, "defer", caller, {"reason": reason})
+
+    def reopen_task(self, named: str, caller: Caller, *, fresh: bool) -> Task:
+        return self._change_task(named, "reopen", caller, {"fresh": fresh})
+
+    def _change_task(
+        self, named: str, verb: str, caller: Caller, body: dict[str, Any] | None = None
+    ) -> Task:
+        must_be_a_person(caller)
+        path = f"/api/tasks/{quote(named)}/{verb}"
+        found = self._http.send(
+            "POST", path, body, seconds=_STOP_SECONDS, via=caller.via, again=False
+        )
+        return self._read_task(found)
+
+    def _read_task(self, document: dict[str, Any]) -> Task:
+        from gatebell.domain.tasks.task_reader import read_task
+
+        try:
+            return read_task(document)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ServerError(
+                f"the server {self.name} has another version: a task lacks {error}"
             ) from None

@@ -57,6 +57,7 @@ RUN_SIGNAL = thing(
     message={"type": "string", "maxLength": 200_000},
 )
 HEARD = thing({"messages": {"type": "integer", "minimum": 0, "maximum": 1_000_000}})
+REOPENED = thing({}, fresh={"type": "boolean"})
 RULE = thing(
     {"kind": {"enum": [RuleKind.ASK.value, RuleKind.DENY.value]}, "pattern": WORDS},
     project=_PATH,
