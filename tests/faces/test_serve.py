@@ -131,6 +131,13 @@ def test_serve_for_other_machines_needs_tls(team):
         team.serve("--host=0.0.0.0")
 
 
+@pytest.mark.proves("SRV-41")
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_serve_on_every_address_needs_a_public_one(team, host):
+    with pytest.raises(AssertionError, match="clients use one: name it with --public-url"):
+        team.serve(f"--host={host}", "--tls-cert=c.pem", "--tls-key=k.pem")
+
+
 @pytest.mark.proves("SRV-3")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_ended_server_leaves_its_agents_to_another(team, number):

@@ -12,6 +12,7 @@ from gatebell.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from gatebell.app.remote_backend import ServerBackend
+    from gatebell.ports.backend import Backend
 
 
 def open_server(server: str, token: str) -> ServerBackend:
@@ -38,16 +39,27 @@ def sign_in(address: str, token: str) -> SignedIn:
     server = servers.check_address(address)
     if not server:
         raise UsageError("name the server: gate login https://gate.example.org")
-    found = open_server(server, token).me()
+    found = _describe(server, token)
     servers.keep_login(os.environ, server, token)
-    return SignedIn(server, found["person"], tuple(found["scopes"]), found["may_approve"])
+    return found
 
 
 def describe_token() -> SignedIn:
     """Ask the server of the settings what the token of this machine may do."""
-    server = settings.server(os.environ)
-    found = open_server(server, "").me()
+    return _describe(settings.server(os.environ), "")
+
+
+def _describe(server: str, token: str) -> SignedIn:
+    found = open_server(server, token).me()
     return SignedIn(server, found["person"], tuple(found["scopes"]), found["may_approve"])
+
+
+def may_approve(backend: Backend) -> bool:
+    """Return whether the token of a server's backend may answer asks."""
+    # Imported here, as above.
+    from gatebell.app.remote_backend import ServerBackend
+
+    return isinstance(backend, ServerBackend) and bool(backend.me()["may_approve"])
 
 
 def sign_out(address: str = "") -> str:

@@ -110,6 +110,11 @@ def server(environ: Mapping[str, str]) -> str:
     return check_address(named or read_settings(environ)["server"].text or read_login(environ))
 
 
+def server_alone(environ: Mapping[str, str]) -> str:
+    """Return the address of the server if this machine has no store of its own, else ""."""
+    return "" if names_store(environ) else server(environ)
+
+
 def names_store(environ: Mapping[str, str]) -> bool:
     """Return whether the environment itself names a store."""
     return bool(environ.get("GATE_STORE") or environ.get("GATE_STORE_FILE"))

@@ -68,7 +68,7 @@ def open_store(
 
 def _must_have_store() -> None:
     """Refuse to work on a store of this machine if the settings only name a server."""
-    if (server := settings.server(os.environ)) and not settings.names_store(os.environ):
+    if server := settings.server_alone(os.environ):
         raise UsageError(
             f"this works on a store of this machine, and your asks are kept by {server}: run it "
             "on the server, or name a store of your own: GATE_STORE=PATH"
@@ -96,7 +96,7 @@ def local_backend(store: Store) -> Backend:
     return LocalBackend(store)
 
 
-def must_have_postgres() -> None:
+def _must_have_postgres() -> None:
     """Raise StoreError if the extra `postgres` is not installed."""
     from importlib.util import find_spec
 
@@ -113,7 +113,7 @@ def open_postgres(address: str, clock: Clock | None = None) -> PostgresStore:
         StoreError: The extra `postgres` is missing, the server is out of reach, or the schema is
             not the one of this version.
     """
-    must_have_postgres()
+    _must_have_postgres()
     # Imported here: only servers and workers use such a store, and the library loads slowly.
     from gatebell.adapters.postgres.store import PostgresStore
 
@@ -124,7 +124,7 @@ def open_postgres(address: str, clock: Clock | None = None) -> PostgresStore:
 
 def migrate_store(address: str) -> list[str]:
     """Create or update the tables of a PostgreSQL store; return the names of the migrations."""
-    must_have_postgres()
+    _must_have_postgres()
     # Imported here and below: only `gate store` needs them.
     from gatebell.adapters.postgres import migrations
     from gatebell.adapters.postgres.connection import Connection
@@ -150,7 +150,9 @@ def copy_store(
         The number of copied rows, the copy, and the head of the chain that it must have.
     """
     if not os.path.isfile(path):
-        raise NotFoundError(f"there is no store at {storable(path)}")
+        raise NotFoundError(
+            f"there is no store at {storable(path)}: gate config store shows the path of yours"
+        )
     target = open_postgres(address)
     from gatebell.adapters.postgres.copying import copy_rows
     from gatebell.adapters.sqlite.store import SqliteStore

@@ -73,8 +73,9 @@ def read_installed(cli: str, place: Place) -> Installed | None:
 
 
 def store_of(place: Place) -> str:
-    """Return the real path of the store of the person who installs."""
-    return os.path.realpath(settings.store_path(place.environ))
+    """Return the server of the person who installs, or the real path of their store."""
+    server = settings.server_alone(place.environ)
+    return server or os.path.realpath(settings.store_path(place.environ))
 
 
 def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:

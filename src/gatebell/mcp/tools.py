@@ -14,12 +14,12 @@ from gatebell.domain.asks.elicitation import Quotation
 from gatebell.domain.asks.gone_askers import MARK, WAITER_GONE
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.requests import Request
-from gatebell.domain.enums import AgentCli, AskKind, AskStatus
+from gatebell.domain.enums import AskKind, AskStatus
 from gatebell.domain.runs.signals import parse_signal
-from gatebell.domain.text.display import storable
 from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import NotAnsweredError, UsageError
 from gatebell.mcp import decision_form
+from gatebell.mcp.clients import Client, add_session, describe_client
 from gatebell.mcp.heartbeat import heartbeat
 from gatebell.mcp.schemas import PROPERTIES
 from gatebell.ports.waiting_calls import Held
@@ -33,23 +33,12 @@ if TYPE_CHECKING:
     from gatebell.mcp.server import Progress
     from gatebell.ports.backend import Backend
 
-CLIENTS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.GEMINI, AgentCli.OPENCODE)
-"""The clients that are known, by a part of the name that they send."""
 _ASK_AGAIN = "Ask the same question again with ask_human to get its answer."
 _CALL_AGAIN = "Make the same call again: the decision counts for that one."
 # The reasons by which clients say that a call ran out of time, and was not stopped by a person.
 _OUT_OF_TIME = ("timed out", "timeout")
 
 Text = tuple[str, "Callable[[], object] | None"]
-
-
-class Client(NamedTuple):
-    """The agent at the other end, as far as it is known."""
-
-    cli: str = "mcp"
-    session: str = ""
-    shows_forms: bool = False
-    """It can show a form to its person."""
 
 
 class Work(NamedTuple):
@@ -78,10 +67,7 @@ class Tools:
 
     def meet(self, info: Any, capabilities: Any) -> None:
         """Keep the name and the abilities that the client sent."""
-        name = info.get("name") if isinstance(info, dict) else None
-        if isinstance(name, str) and name:
-            self._client = self._client._replace(cli=_cli(name))
-        self._client = self._client._replace(shows_forms=_shows_forms(capabilities))
+        self._client = describe_client(self._client, info, capabilities)
 
     def _backend(self) -> Backend:
         with self._lock:
@@ -93,7 +79,7 @@ class Tools:
         self, request: str | int, name: str, meta: dict[str, Any], progress: Progress
     ) -> Work | None:
         """Register a call before the work on it; None while its id is in use."""
-        work = Work(_identify(self._client, meta), meta, progress, [], [], name == "approve")
+        work = Work(add_session(self._client, meta), meta, progress, [], [], name == "approve")
         with self._lock:
             if request in self._working:
                 return None
@@ -345,35 +331,6 @@ def _suggest_kind(schema: Any, options: list[Any]) -> AskKind:
     if schema:
         return AskKind.FORM
     return AskKind.CHOICE if options else AskKind.TEXT
-
-
-def _cli(name: str) -> str:
-    """Return the name that gate uses for this client."""
-    for cli in CLIENTS:
-        if cli in name.lower():
-            return cli
-    return storable(name)[:40]
-
-
-def _identify(client: Client, meta: dict[str, Any]) -> Client:
-    """Add the session that the host names in the call or in our environment."""
-    if "io.modelcontextprotocol/clientCapabilities" in meta:
-        told = meta["io.modelcontextprotocol/clientCapabilities"]
-        client = client._replace(shows_forms=_shows_forms(told))
-    if isinstance(thread := meta.get("threadId"), str) and thread:
-        return client._replace(cli=AgentCli.CODEX, session=thread)
-    if session := os.environ.get("CLAUDE_CODE_SESSION_ID"):
-        return client._replace(cli=AgentCli.CLAUDE, session=session)
-    info = meta.get("io.modelcontextprotocol/clientInfo")
-    if isinstance(info, dict) and isinstance(info.get("name"), str):
-        return client._replace(cli=_cli(info["name"]))
-    return client
-
-
-def _shows_forms(capabilities: Any) -> bool:
-    told = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
-    # In older revisions an empty object meant forms.
-    return isinstance(told, dict) and (not told or "form" in told)
 
 
 def _text(given: Any) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from gatebell.adapters.tables.columns import TABLES
+from gatebell.adapters.tables.rows import read_pages
 from gatebell.domain.text.display import storable
 from gatebell.errors import RefusedError
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from gatebell.adapters.postgres.wire import Wire
     from gatebell.adapters.tables.databases import Connection
 
-_PAGE = 1_000
 # A row comes after the rows that it refers to.
 _ORDER = (
     *("traits", "people", "tokens", "group_members", "logins", "rules", "notes", "runs", "calls"),
@@ -77,7 +77,10 @@ def _copy_table(
 ) -> int:
     known = TABLES[table]
     names = [f'"{name}"' for name in (*known.fixed, *known.changing, *known.apart)]
-    pages = _read_pages(source, table, names)
+    width = len(known.key)
+    pages: Iterator[list[Any]] = (
+        [row[width:] for row in page] for page in read_pages(source, table, names)
+    )
     if table == "secrets":
         # All of them before the copy begins: during it, the server cannot be asked for its time.
         pages = iter([[_hide(target, names, row) for row in page] for page in pages])
@@ -90,17 +93,6 @@ def _copy_table(
             number += len(page)
             report(table, number)
     return number
-
-
-def _read_pages(source: Connection, table: str, names: list[str]) -> Iterator[list[Any]]:
-    keys = [f'"{name}"' for name in TABLES[table].key]
-    select = f"SELECT {', '.join(keys + names)} FROM {table}"  # noqa: S608  only our own names
-    order = f" ORDER BY {', '.join(keys)} LIMIT {_PAGE}"
-    page = source.rows(select + order)
-    while page:
-        yield [row[len(keys) :] for row in page]
-        after = f" WHERE ({', '.join(keys)}) > ({', '.join('?' * len(keys))})"
-        page = source.rows(select + after + order, page[-1][: len(keys)])
 
 
 def _hide(target: PostgresStore, names: list[str], row: Any) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,19 +13,12 @@ from gatebell.adapters.postgres.connection import Connection, Transaction
 from gatebell.adapters.tables.store import TableStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
     from gatebell.adapters.postgres.secrets import SecretKeys
     from gatebell.ports.clock import Clock
     from gatebell.ports.machine import Machine
     from gatebell.ports.store import Bell
-
-
-class _Thread(threading.local):
-    """Whether the transaction of this thread has written notices."""
-
-    has_news = False
 
 
 class PostgresStore(TableStore):
@@ -39,7 +31,6 @@ class PostgresStore(TableStore):
         dsn: str,
         path: str,
         clock: Clock | None = None,
-        on_notices: Callable[[], None] | None = None,
         key_file: str = "",
     ) -> None:
         """Connect to the store.
@@ -48,10 +39,8 @@ class PostgresStore(TableStore):
             dsn: The address, `postgresql://…`.
             path: Beside it, this machine keeps its own files of the store.
             clock: The time of everything that is recorded; without it, the time of the server.
-            on_notices: Called after each commit that put notices into the outbox.
             key_file: The file with the keys of secrets; without it, no secret is kept.
         """
-        self._mine = _Thread()
         self._key_file = key_file
         self.connection = Connection(dsn)
         try:
@@ -60,20 +49,12 @@ class PostgresStore(TableStore):
             self.connection.close()
             raise
         self.local_path = path
-        super().__init__(self.connection, clock or self._build_clock(), on_notices)
+        super().__init__(self.connection, clock or self._build_clock())
         self.audit = PostgresAudit(self.connection)
         self._ringer = bell.Ringer(partial(_ring_and_seal, self.connection, self.audit))
         self._listener = bell.Listener(dsn)
         # Commands end without closing their store, and their last commit must ring, too.
         self._end = weakref.finalize(self, _close, self._ringer, self._listener, self.connection)
-
-    @property
-    def _has_news(self) -> bool:
-        return self._mine.has_news
-
-    @_has_news.setter
-    def _has_news(self, value: bool) -> None:
-        self._mine.has_news = value
 
     def _build_clock(self) -> Clock:
         clock = ServerClock()
@@ -103,19 +84,11 @@ class PostgresStore(TableStore):
         return self._listener.listen()
 
     def transaction(self) -> Transaction:
-        self._has_news = False
-        return Transaction(self.connection, self._clock, self.audit, self._commit_loudly)
+        return Transaction(self.connection, self._clock, self.audit, self._ringer.ring)
 
     def quiet_transaction(self) -> Transaction:
-        self._has_news = False
-        return Transaction(self.connection, self._clock, self.audit, self._seal_soon)
-
-    def _commit_loudly(self) -> None:
-        self._ringer.ring()
-        self._tell()
-
-    def _seal_soon(self) -> None:
-        """Do nothing: the next ring, or the next reader of the trail, seals."""
+        # Not sealed here: the next ring, or the next reader of the trail, does that.
+        return Transaction(self.connection, self._clock, self.audit, lambda: None)
 
     def hide_secret(self, ask_id: str, text: str) -> str:
         return self._keys().hide(ask_id, text, self.now())

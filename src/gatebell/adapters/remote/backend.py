@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
     from gatebell.ports.waiting_calls import Held, Permission
 
-_WAIT_SECONDS = 50
+WAIT_SECONDS = 50
+"""How long one request waits at most."""
 _SLACK_SECONDS = 15.0
 _OPEN_SECONDS = 60.0
 _ANSWER_SECONDS = 10.0
@@ -115,7 +116,7 @@ class RemoteBackend(RemoteWork):
         until = None if seconds is None else time.monotonic() + seconds
         patience = Patience(_OUTAGE_SECONDS if seconds is None else seconds)
         while True:
-            left = _WAIT_SECONDS if until is None else max(0.0, until - time.monotonic())
+            left = WAIT_SECONDS if until is None else max(0.0, until - time.monotonic())
             try:
                 ask = self.wait_once(ask_id, left, hears)
             except ServerError:
@@ -128,13 +129,24 @@ class RemoteBackend(RemoteWork):
             if not ask.pending or (hears and ask.asked_back > ask.heard) or left <= 0:
                 return
 
-    def wait_once(self, ask_id: str, seconds: float, hears: bool = True, host: Any = None) -> Ask:
-        """Wait in one request, for less than a minute; the host may end it earlier."""
-        whole = min(_WAIT_SECONDS, max(1, int(seconds)) if seconds > 0 else 0)
+    def wait_once(
+        self,
+        ask_id: str,
+        seconds: float,
+        hears: bool = True,
+        host: Any = None,
+        slack_seconds: float = _SLACK_SECONDS,
+    ) -> Ask:
+        """Wait in one request, for less than a minute; the host may end it earlier.
+
+        Args:
+            slack_seconds: how much later the response may come
+        """
+        whole = min(WAIT_SECONDS, max(1, int(seconds)) if seconds > 0 else 0)
         path = (
             f"/api/asks/{quote(ask_id)}/wait?seconds={whole}&hears={'true' if hears else 'false'}"
         )
-        found = self._http.send("GET", path, seconds=whole + _SLACK_SECONDS, host=host)
+        found = self._http.send("GET", path, seconds=whole + slack_seconds, host=host)
         return self.read(found["ask"])
 
     def is_ready(self, ask: Ask) -> bool:
@@ -374,7 +386,8 @@ class RemoteBackend(RemoteWork):
             ask = read_ask(document)
         except (KeyError, TypeError, ValueError) as error:
             raise ServerError(
-                f"the server {self.name} has another version: an ask lacks {error}"
+                f"the server {self.name} has another version (an ask lacks {error}): "
+                "install the same version here and there"
             ) from None
         self._gone[ask.id] = bool(document.get("asker_gone"))
         self._trust[ask.id] = document.get("trust") or TRUST

@@ -35,6 +35,7 @@ _LOOK_SECONDS = 1.0
 _MAX_IDLE_SECONDS = 3.0
 _MAX_HEAD_BYTES = 65_536
 _MAX_BODY_BYTES = 64_000_000
+_PROBES = (("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 2))
 _FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.1, 5.0
 
 _ERRORS: dict[int, type[GateError]] = {
@@ -172,6 +173,7 @@ class Http:
         left = min(_CONNECT_SECONDS, until - time.monotonic())
         stream = socket.create_connection((name, port), max(0.01, left))
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _look_for_dead_peer(stream)
         if not self._is_secure:
             return _Connection(stream, 0.0)
         # Imported here: a server on this machine needs no TLS.
@@ -230,6 +232,18 @@ class Http:
             raise _ERRORS[reply.status](detail)
         said = detail if isinstance(detail, str) else "this is not a server of gatebell"
         raise ServerError(f"the server {self.server} failed with {reply.status}: {said}")
+
+
+def _look_for_dead_peer(stream: socket.socket) -> None:
+    """Let the kernel notice within 15 seconds that the network or the server's host is gone.
+
+    While a request waits for its response, nothing else would.
+    """
+    stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    # macOS has no TCP_KEEPIDLE, and another name for the same option.
+    for name, value in (("TCP_KEEPIDLE", 5), ("TCP_KEEPALIVE", 5), *_PROBES):
+        if option := getattr(socket, name, None):
+            stream.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 class _Reader:
@@ -310,15 +324,15 @@ class _Reader:
 class Patience:
     """Pauses between attempts that grow, until a time is over."""
 
-    def __init__(self, seconds: float | None) -> None:
-        self._until = None if seconds is None else time.monotonic() + seconds
+    def __init__(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
         self._pause = _FIRST_PAUSE_SECONDS
 
     def pause(self) -> bool:
         """Pause before the next attempt; return False, at once, if the time is over."""
         # Not all clients come back in the same moment.
         seconds = self._pause * (0.5 + os.urandom(1)[0] / 255)
-        if self._until is not None and time.monotonic() + seconds > self._until:
+        if time.monotonic() + seconds > self._until:
             return False
         time.sleep(seconds)
         self._pause = min(self._pause * 2, _MAX_PAUSE_SECONDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from gatebell.adapters.remote.backend import WAIT_SECONDS
 from gatebell.adapters.remote.http import StoppedError
 from gatebell.adapters.remote.wire_format import build_origin
 from gatebell.domain.asks.outcomes import answer_text
@@ -74,19 +75,25 @@ def _wait(backend: RemoteBackend, ask: Ask, held: Held, caller: Caller, seconds:
     until = time.monotonic() + seconds
     reason = held.host.find_reason_to_stop() if ask.pending else ""
     outage = min(_MAX_OUTAGE_SECONDS, held.limit_seconds * _SHARE_OF_OUTAGE)
+    longest = min(WAIT_SECONDS, held.limit_seconds * _SHARE_OF_LIMIT)
     silent_since = None
     while not reason and ask.pending:
         left = until - time.monotonic()
         if left <= 0 or ask.asked_back > ask.heard:
             return ask
+        whole = max(1, int(min(left, longest)))
+        due = time.monotonic() + whole
         try:
-            ask = backend.wait_once(ask.id, left, host=held.host)
+            # A server that hangs is noticed when this is over, so a short limit needs short waits.
+            ask = backend.wait_once(ask.id, whole, host=held.host, slack_seconds=outage)
             silent_since = None
         except StoppedError as stopped:
             reason = str(stopped)
         except ServerError:
-            silent_since = silent_since or time.monotonic()
-            if time.monotonic() - silent_since > outage:
+            now = time.monotonic()
+            # Until its response was due, a silent server was only waiting.
+            silent_since = silent_since or min(now, due)
+            if now - silent_since >= outage or now >= until:
                 raise
             time.sleep(_PAUSE_SECONDS)
             reason = held.host.find_reason_to_stop()

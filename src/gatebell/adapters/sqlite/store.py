@@ -11,8 +11,10 @@ from gatebell.adapters.sqlite.connection import Connection, Transaction
 from gatebell.adapters.tables.store import TableStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
+    from gatebell.domain.asks.asks import Notice
+    from gatebell.domain.audit.events import Event
     from gatebell.ports.clock import Clock
     from gatebell.ports.machine import Machine
     from gatebell.ports.store import Bell
@@ -45,7 +47,9 @@ class SqliteStore(TableStore):
         self._bell_path = f"{path}-bell" if path else ""
         self.connection = connection or Connection(path)
         self.connection.prepare(_SCHEMA, _migrations())
-        super().__init__(self.connection, clock, on_notices)
+        super().__init__(self.connection, clock)
+        self._on_notices = on_notices
+        self._has_news = False
         self.audit = SqliteAudit(self.connection)
 
     @property
@@ -76,6 +80,16 @@ class SqliteStore(TableStore):
 
     def quiet_transaction(self) -> Transaction:
         return Transaction(self.connection, self._clock, events=self.audit)
+
+    def record(self, at: str, events: Iterable[Event], notices: Sequence[Notice] = ()) -> None:
+        super().record(at, events, notices)
+        self._has_news = self._has_news or bool(notices)
+
+    def _tell(self) -> None:
+        if self._has_news and self._on_notices:
+            self._has_news = False
+            if not self.throwaway:
+                self._on_notices()
 
     def clear_traces(self) -> None:
         self.connection.checkpoint()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gatebell.adapters.tables.columns import TABLES
 from gatebell.adapters.tables.trail import join_key
 from gatebell.domain.audit.trails import Columns, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gatebell.adapters.tables.databases import Connection
 
@@ -20,18 +20,27 @@ def read_rows(connection: Connection, name: str) -> Iterator[Row]:
     """Yield all present rows of a table, in pages."""
     table = TABLES[name]
     width, fixed = len(table.key), len(table.fixed)
-    keys = ", ".join(f'"{column}"' for column in table.key)
-    columns = ", ".join(map(table.sealed_sql, (*table.fixed, *table.changing)))
-    select = f"SELECT {keys}, {table.subject}, {table.counts_sql}, {columns} FROM {name}"  # noqa: S608  only our own names
-    order = f" ORDER BY {keys} LIMIT {_PAGE}"
-    page = connection.rows(select + order)
-    while page:
+    columns = map(table.sealed_sql, (*table.fixed, *table.changing))
+    for page in read_pages(connection, name, [table.subject, table.counts_sql, *columns]):
         for values in page:
             subject, counts, *rest = values[width:]
             row_key = join_key(values[:width])
             yield Row(name, row_key, str(subject), bool(counts), rest[:fixed], rest[fixed:])
-        after = f" WHERE ({keys}) > ({', '.join('?' * width)})"
-        page = connection.rows(select + after + order, page[-1][:width])
+
+
+def read_pages(connection: Connection, name: str, columns: Iterable[str]) -> Iterator[list[Any]]:
+    """Yield pages of a table's rows in the order of their keys: the key, then the columns."""
+    key = TABLES[name].key
+    keys = ", ".join(f'"{column}"' for column in key)
+    select = f"SELECT {', '.join([keys, *columns])} FROM {name}"  # noqa: S608  only our own names
+    after, order = (
+        f" WHERE ({keys}) > ({', '.join('?' * len(key))})",
+        f" ORDER BY {keys} LIMIT {_PAGE}",
+    )
+    page = connection.rows(select + order)
+    while page:
+        yield page
+        page = connection.rows(select + after + order, page[-1][: len(key)])
 
 
 def list_compared_columns() -> dict[str, Columns]:

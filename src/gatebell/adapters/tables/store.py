@@ -10,7 +10,7 @@ from gatebell.adapters.tables.rules import StoredRules
 from gatebell.adapters.tables.statements import Statements
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -35,25 +35,12 @@ class TableStore:
 
     audit: StoredAudit
 
-    def __init__(
-        self, connection: Connection, clock: Clock, on_notices: Callable[[], None] | None
-    ) -> None:
+    def __init__(self, connection: Connection, clock: Clock) -> None:
         self._database = connection
         self._clock = clock
-        self._on_notices = on_notices
-        self._news = False
         self._db = self.statements("store")
         self.asks = StoredAsks(self)
         self.rules = StoredRules(self)
-
-    @property
-    def _has_news(self) -> bool:
-        """Whether the open transaction has written notices."""
-        return self._news
-
-    @_has_news.setter
-    def _has_news(self, value: bool) -> None:
-        self._news = value
 
     def statements(self, noun: str) -> Statements:
         """Return the named statements of a noun."""
@@ -141,13 +128,6 @@ class TableStore:
         self.audit.append(at, events)
         if notices:
             self.outbox.put(at, notices)
-            self._has_news = True
-
-    def _tell(self) -> None:
-        if self._has_news and self._on_notices:
-            self._has_news = False
-            if not self.throwaway:
-                self._on_notices()
 
     def hide_secret(self, ask_id: str, text: str) -> str:
         """Return the secret of an ask as the store keeps it."""

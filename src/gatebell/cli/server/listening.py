@@ -1,10 +1,12 @@
-"""Where a server listens: its options, and the address that clients use."""
+"""Where a server listens: its options, the address that clients use, and its notifications."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gatebell.app import wiring
 from gatebell.errors import UsageError
+from gatebell.services.notifications.send_notices import Sender
 
 if TYPE_CHECKING:
     import argparse
@@ -76,8 +78,19 @@ def choose_site(store: Store, args: argparse.Namespace) -> Site:
             "people on other machines sign in with a personal token, and no person has one; run: "
             "gate person add NAME"
         )
+    if not args.public_url and not args.host.strip("0.:"):
+        raise UsageError(
+            f"{args.host or 'no host'} is every address of this machine, and clients use one: name it with "
+            "--public-url https://gate.example.org, with the port if it is not 443"
+        )
     host = f"[{args.host}]" if ":" in args.host else args.host
     return public_site(args.public_url or f"https://{host}:{_free_port(args)}")
+
+
+def build_sender(store: Store, site: Site) -> Sender:
+    """Return the sender of a server's notifications; without a setting, they link to this site."""
+    post, source = wiring.post(store), wiring.post_source(store, site.url)
+    return Sender(store, post._replace(url=post.url or site.url), source)
 
 
 def _free_port(args: argparse.Namespace) -> int:

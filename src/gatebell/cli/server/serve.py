@@ -5,7 +5,7 @@ where the projects are. Everybody signs in with a personal token (gate person ad
 machines it needs TLS (--tls-cert and --tls-key) or a proxy with TLS (--public-url and --proxy).
 SIGTERM ends it: waiting agents are sent home, and come back to another server.
 
-Example: gate serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
+Example: gate serve --host 10.0.0.5 --tls-cert cert.pem --tls-key key.pem
 
 Example: gate serve --port 4284 --public-url https://gate.example.org
 """
@@ -17,10 +17,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.server.listening import add_listening, check_web_packages, choose_site
+from gatebell.cli.server.listening import (
+    add_listening,
+    build_sender,
+    check_web_packages,
+    choose_site,
+)
 from gatebell.domain.enums import MemberKind
 from gatebell.errors import UsageError
-from gatebell.services.notifications.send_notices import Sender
 
 if TYPE_CHECKING:
     import argparse
@@ -61,8 +65,7 @@ def run(args: argparse.Namespace) -> int:
     from gatebell.services.members import Membership
     from gatebell.web.server import serve
 
-    post, source = wiring.post(store), wiring.post_source(store, site.url)
-    sender = Sender(store, post._replace(url=post.url or site.url), source)
+    sender = build_sender(store, site)
     membership = Membership(store, MemberKind.SERVER, site.url)
     try:
         return serve(

@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import daemon, runtime, settings, wiring
 from gatebell.cli.server.leave import leave
-from gatebell.cli.server.listening import add_listening, check_web_packages, choose_site
+from gatebell.cli.server.listening import (
+    add_listening,
+    build_sender,
+    check_web_packages,
+    choose_site,
+)
 from gatebell.domain.enums import MemberKind
 from gatebell.domain.text.display import inert_line
 from gatebell.file_protocol.answers import HappeningKind
-from gatebell.services.notifications.send_notices import Sender
 from gatebell.services.people import manage_logins
 
 if TYPE_CHECKING:
@@ -62,8 +66,7 @@ def run(args: argparse.Namespace) -> int:
     lock = daemon.register(path, site.url, personal=site.personal)
     membership = Membership(store, MemberKind.SERVER, site.url)
     try:
-        post, source = wiring.post(store), wiring.post_source(store, site.url)
-        sender = Sender(store, post._replace(url=post.url or site.url), source)
+        sender = build_sender(store, site)
         worker = None if args.no_worker else runtime.BackgroundWorker(_SLOTS)
         end_listening = _listen(store)
         left: list[int] = []

@@ -11,8 +11,13 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from gatebell.app import environment, settings, wiring
-from gatebell.cli.identity import add_identity, caller, must_be_known_beyond
+from gatebell.app import environment, server_access, settings, wiring
+from gatebell.cli.identity import (
+    add_identity,
+    caller,
+    must_be_known_beyond,
+    open_backend,
+)
 from gatebell.cli.screen import add_colour, can_prompt, print_json
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.people.principals import must_be_a_person
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gatebell.domain.people.principals import Caller
+    from gatebell.domain.permissions.rules import Rule
     from gatebell.install.plans import Change, Plan
 
 
@@ -84,6 +90,9 @@ def run(args: argparse.Namespace) -> int:
     if os.environ.get("GATE_STORE"):
         note = "GATE_STORE is set here. Start the agent with it, too, or it uses another inbox."
         plan = plan._replace(notes=(*plan.notes, note))
+    if server := settings.server_alone(os.environ):
+        note = f"People at {server} decide. Its own gates stay as they are: gate gates."
+        plan = plan._replace(notes=(*plan.notes, note))
     if shutil.which("gate") != program:
         folder = os.path.dirname(program)
         note = f"Agents call gate by its name: put {folder} at the front of your PATH."
@@ -100,14 +109,15 @@ def build_place(args: argparse.Namespace) -> Place:
 def check_gatekeeper(args: argparse.Namespace, place: Place) -> None:
     """Refuse an agent, which could remove the gates that hold it.
 
-    The caller chooses GATE_STORE, so an agent's token counts only in the store of the gates.
+    The caller chooses the store or the server, so an agent's token counts only in that of the gates.
     """
-    who = check_person(args, "changes the gates")
+    check = _check_person_of_server if settings.server_alone(os.environ) else check_person
+    who = check(args, "changes the gates")
     past = plans.read_installed(args.cli, place)
     if who.agent and past and past.store not in ("", plans.store_of(place)):
         raise AgentRefusedError(
-            f"gate was installed for {args.cli} with the store {past.store}, so a token of another "
-            "store does not count. Set GATE_STORE to that store, or run this in your own terminal"
+            f"gate was installed for {args.cli} with {past.store}, so a token of another store or "
+            "server does not count. Use that one, or run this in your own terminal"
         )
 
 
@@ -116,6 +126,15 @@ def check_person(args: argparse.Namespace, deed: str) -> Caller:
         who = caller(store, args)
         must_be_a_person(who, deed)
         must_be_known_beyond(store, who, deed)
+    return who
+
+
+def _check_person_of_server(args: argparse.Namespace, deed: str) -> Caller:
+    """Refuse an agent whose token may not approve: also its own token bears a person's name."""
+    backend, who = open_backend(args)
+    if who.agent and who.verified:
+        who = who._replace(verified=server_access.may_approve(backend))
+    must_be_a_person(who, deed)
     return who
 
 
@@ -135,14 +154,28 @@ def list_gates_of_others(cli: str, place: Place) -> set[str]:
 
 
 def read_rules(place: Place) -> Rules:
-    """Return the rules in the store, without creating a store."""
+    """Return the rules of the server, or of the store, without creating a store."""
+    if settings.server_alone(os.environ):
+        return _sort_rules(_list_rules_of_server(), place)
     if not os.path.exists(settings.store_path(os.environ)):
         return Rules(())
     from gatebell.services.permissions import manage_rules
 
     store = wiring.open_store()
-    found = [rule for rule in manage_rules.gates(store) if rule.project == place.project]
+    rules = manage_rules.gates(store)
     store.close()
+    return _sort_rules(rules, place)
+
+
+def _list_rules_of_server() -> list[Rule]:
+    """Return the gates and denials of the server; none for a token that may not read them."""
+    if "read" not in server_access.describe_token().scopes:
+        return []
+    return wiring.open_backend().gates()
+
+
+def _sort_rules(rules: list[Rule], place: Place) -> Rules:
+    found = [rule for rule in rules if rule.project == place.project]
     gates = sorted(rule.pattern for rule in found if rule.kind == RuleKind.ASK)
     return Rules(
         tuple(gates), tuple(sorted(rule.pattern for rule in found if rule.kind == RuleKind.DENY))
@@ -161,6 +194,9 @@ def _ask_and_write(
 
 
 def set_gates(args: argparse.Namespace, place: Place, gates: Sequence[str]) -> None:
+    if settings.server_alone(os.environ):
+        # One machine does not change the gates of all others.
+        return
     from gatebell.services.permissions import manage_rules
 
     store = wiring.open_store()
