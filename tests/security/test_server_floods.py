@@ -67,7 +67,7 @@ def test_odd_ask_leaves_the_inbox_usable(shared, about):
 
 
 @pytest.mark.proves("SRV-21")
-def test_waits_on_all_connections_keep_nobody_out(world, monkeypatch):
+def test_waits_on_all_connections_keep_no_person_out(world, monkeypatch):
     monkeypatch.setattr(serving.LimitedConnection, "max_connections", 20)
     ask_id, port = world.ask("Deploy?", "--kind", "approval"), world.web.port
     request = (
