@@ -21,12 +21,12 @@ HERE = Path(__file__).parent
 # folder over its budget fails the run.
 CPU_BUDGET = {
     "agents": 220,
-    "contract": 40,
+    "contract": 60,
     "crash": 130,
     "domain": 40,
     "faces": 260,
     "journeys": 65,
-    "security": 140,
+    "security": 170,
     "service": 105,
 }
 # The same browser without windows takes a third of the time, if it is installed.

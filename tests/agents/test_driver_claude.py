@@ -28,7 +28,7 @@ from gatebell.ports.agents import Ended, Events, Order, Ruling
 MAKE = "perl -e 'open F, q(>), q(made)'"
 SLOW = "perl -e 'open F, q(>), q(slow); sleep 300'"
 ALLOW = Ruling(allow=True)
-LIMIT = 3
+LIMIT = 8
 NO_RUN = "this signal does not count"
 """The reply of the signal tool to a turn without a run: the tool works and knows its turn."""
 

@@ -16,7 +16,12 @@ from tests.support.postgres_proxy import Proxy
 from tests.support.stores import find_place
 from tests.support.waiting import eventually
 
-from gatebell.adapters.postgres import bell as bells, connection as connections, migrations
+from gatebell.adapters.postgres import (
+    bell as bells,
+    connection as connections,
+    migrations,
+    wire as wires,
+)
 from gatebell.adapters.postgres.connection import Connection
 from gatebell.adapters.postgres.names import name_store
 from gatebell.adapters.postgres.wire import Wire, number_parameters
@@ -213,6 +218,27 @@ def test_cut_before_the_commit_changes_nothing(dsn, proxy):
         with pytest.raises(StoreError, match="Nothing was confirmed"):
             answer_ask.answer(store, ask.id, a_person(), Given("so"))
         assert other.asks.get(ask.id).pending and audit.verify(other) == []
+
+
+@pytest.mark.proves("PG-17")
+def test_vanished_host_holds_no_rows(dsn, proxy, monkeypatch):
+    monkeypatch.setattr(wires, "_IDLE_SECONDS", 1)
+    with closing(open_store(proxy.dsn)) as lost, closing(open_store(dsn)) as other:
+        ask = open_ask(other)
+        with pytest.raises(StoreError), lost.transaction():  # noqa: PT012  it vanishes inside
+            lost.connection.rows("SELECT id FROM asks WHERE id = ? FOR UPDATE", (ask.id,))
+            frozen = proxy.freeze()
+            answer_ask.answer(other, ask.id, a_person(), Given("so"))
+            for link in frozen:
+                link.close()
+        assert other.asks.get(ask.id).status == "answered" and audit.verify(other) == []
+
+
+@pytest.mark.proves("PG-2", "PG-17")
+def test_snapshot_may_be_silent_for_long(store):
+    with store.audit.snapshot():
+        (shown,) = store.connection.rows("SHOW idle_in_transaction_session_timeout")
+    assert shown == ("0",)
 
 
 @pytest.mark.proves("PG-7")

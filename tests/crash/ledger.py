@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
-from points import faults, picture
+from points import picture
 
 from gatebell.app import wiring
 from gatebell.domain.asks.asks import Ask
 from gatebell.ports.store import Store
+from gatebell.services.audit import verify
 
 _SETTLING = ("ask.answered", "ask.cancelled", "ask.timed_out")
 
@@ -45,15 +46,36 @@ class Ledger:
         seen = picture(path)
         yield from seen["damage"]
         yield from map(str, seen["orphans"])
-        yield from faults(path)
-        yield from (f"a worker met {fact}" for fact in self._facts["error"])
+        # Here the store is always within reach.
+        yield from (f"a worker met {fact}" for fact in self._facts["outage"])
         with closing(wiring.open_store(path)) as store:
-            asks = {ask.id: ask for ask in _all_asks(store)}
-            yield from self._check_asked(asks)
-            yield from self._check_settled(asks)
-            yield from self._check_taken(asks)
-            for ask in asks.values():
-                yield from self._once(store, ask)
+            yield from self.compare_store(store)
+
+    def compare_store(self, store: Store) -> Iterator[str]:
+        """Return the contradictions, read through the store itself."""
+        yield from verify(store)
+        yield from (f"a worker met {fact}" for fact in self._facts["error"])
+        asks = {ask.id: ask for ask in _all_asks(store)}
+        # A run takes the answers to its own asks.
+        own = {ask_id: ask for ask_id, ask in asks.items() if not is_of_run(ask)}
+        yield from self._check_asked(own)
+        yield from self._check_settled(asks)
+        yield from self._check_taken(own)
+        for ask in asks.values():
+            yield from self._once(store, ask)
+        yield from self._check_runs(store, asks.values())
+
+    def _check_runs(self, store: Store, asks: Iterable[Ask]) -> Iterator[str]:
+        """Every run has ended with the answers to its own asks."""
+        answers = defaultdict(list)
+        for ask in sorted(filter(is_of_run, asks), key=lambda ask: ask.question.prompt):
+            answers[ask.origin.owner.partition("/")[0]].append(ask.value)
+        for (run_id,) in self._facts["started"]:
+            run = store.runs.get(run_id)
+            if run is None:
+                yield f"run {run_id} was confirmed and is lost"
+            elif (run.state, run.result) != ("completed", answers[f"run:{run_id}"]):
+                yield f"run {run_id} is {run.state} with {run.result}: {answers[f'run:{run_id}']}"
 
     def _check_asked(self, asks: dict[str, Ask]) -> Iterator[str]:
         prompts = Counter(ask.question.prompt for ask in asks.values())
@@ -103,6 +125,10 @@ class Ledger:
         outcomes = Counter(answer.outcome for answer in store.asks.answers(ask.id))
         if outcomes["settled"] != (ask.status == "answered"):
             yield f"{ask.id} ({ask.status}) has the answers {dict(outcomes)}"
+
+
+def is_of_run(ask: Ask) -> bool:
+    return ask.origin.owner.startswith("run:")
 
 
 def _answer(ask: Ask) -> tuple[str, Any, str]:

@@ -10,21 +10,25 @@ import json
 import os
 import random
 import select
+import threading
 import time
 from collections.abc import Callable
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from gatebell.app import wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.people.principals import Caller, person
-from gatebell.errors import AlreadySettledError, GateError
+from gatebell.errors import AlreadySettledError, GateError, StoreError
 from gatebell.ports.store import Store
 from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 
 _PAGE = 20
+_PAUSE_SECONDS = 0.05
+_PAUSE = threading.Event()
+_Result = TypeVar("_Result")
 
 
 def tell(word: str, *facts: Any) -> None:
@@ -40,18 +44,18 @@ def may_start() -> bool:
     return bool(os.read(0, 1))
 
 
-def _caller(name: str) -> Caller:
+def make_caller(name: str) -> Caller:
     return Caller(person(name), verified=False, via="cli", agent=None, evidence={})
 
 
-def _begin(path: str) -> Store:
+def begin(path: str) -> Store:
     store = wiring.open_store(path)
     os.write(1, b"READY\n")
     may_start()
     return store
 
 
-def _without_end(step: Callable[[int], None]) -> None:
+def repeat(step: Callable[[int], None]) -> None:
     for number in count():
         try:
             step(number)
@@ -59,26 +63,36 @@ def _without_end(step: Callable[[int], None]) -> None:
             tell("error", type(error).__name__, str(error))
 
 
+def insist(act: Callable[[], _Result]) -> _Result:
+    """Repeat an act, under the same key, until the store is within reach."""
+    while True:
+        try:
+            return act()
+        except StoreError as error:
+            tell("outage", str(error))
+            _PAUSE.wait(_PAUSE_SECONDS)
+
+
 def asker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
-    store, caller = _begin(path), _caller(name)
+    store, caller = begin(path), make_caller(name)
     origin = Origin(session=f"claude/{name}", started_by=caller.principal)
 
     def open_one(prompt: str) -> str:
         tell("try asked", prompt)
-        ask_id = create_ask.ask(store, Request(prompt), origin, caller).ask.id
+        ask_id = create_ask.ask(store, Request(prompt), origin, caller, prompt).ask.id
         tell("asked", prompt, ask_id)
         return ask_id
 
     def open_some(number: int) -> None:
-        ask_id = open_one(f"{name} asks {seed}.{number}")
+        ask_id = insist(lambda: open_one(f"{name} asks {seed}.{number}"))
         if number % 7 == 0:
-            _cancel(store, ask_id, caller)
+            insist(lambda: _cancel(store, ask_id, caller))
 
     if resume and resume[0] == "try asked":
         open_one(resume[1])
     elif resume:
         _cancel(store, resume[1], caller)
-    _without_end(open_some)
+    repeat(open_some)
 
 
 def _cancel(store: Store, ask_id: str, caller: Caller) -> None:
@@ -92,7 +106,7 @@ def _cancel(store: Store, ask_id: str, caller: Caller) -> None:
 
 
 def answerer(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
-    store, caller, dice = _begin(path), _caller(name), random.Random(seed)
+    store, caller, dice = begin(path), make_caller(name), random.Random(seed)
     bell = store.bell()
 
     def answer_one(ask_id: str, words: str) -> None:
@@ -105,18 +119,20 @@ def answerer(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
             tell("answered", ask_id, words, caller.principal)
 
     def answer_some(number: int) -> None:
-        if waiting_asks := store.asks.pending(_PAGE):
-            answer_one(dice.choice(waiting_asks).id, f"{name} says {seed}.{number}")
+        if waiting_asks := insist(lambda: store.asks.pending(_PAGE)):
+            ask_id = dice.choice(waiting_asks).id
+            insist(lambda: answer_one(ask_id, f"{name} says {seed}.{number}"))
         else:
+            tell("idle")
             bell.wait(1)
 
     if resume:
         answer_one(resume[1], resume[2])
-    _without_end(answer_some)
+    repeat(answer_some)
 
 
 def taker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
-    store, dice = _begin(path), random.Random(seed)
+    store, dice = begin(path), random.Random(seed)
     bell, who = store.bell(), f"agent:claude/{name}"
 
     def take_one(ask: Ask) -> None:
@@ -127,22 +143,24 @@ def taker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
     def take_some(_: int) -> None:
         ready = [
             a
-            for a in store.asks.list_settled(_PAGE)
-            if not a.delivered_at and a.status == "answered"
+            for a in insist(lambda: store.asks.list_settled(_PAGE))
+            if not a.delivered_at and a.status == "answered" and not a.origin.owner
         ]
         if ready:
-            take_one(dice.choice(ready))
+            ask = dice.choice(ready)
+            insist(lambda: take_one(ask))
         else:
+            tell("idle")
             bell.wait(1)
 
     if resume:
         take_one(create_ask.get(store, resume[1]))
-    _without_end(take_some)
+    repeat(take_some)
 
 
 def rival(path: str, name: str, asks: int) -> None:
     """Answers every ask, at the same moment as all the others."""
-    store, caller = wiring.open_store(path), _caller(name)
+    store, caller = wiring.open_store(path), make_caller(name)
     ids = [ask.id for ask in store.asks.pending(asks)]
     os.write(1, b"READY\n")
     may_start()

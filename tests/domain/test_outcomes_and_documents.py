@@ -122,7 +122,12 @@ def test_ask_document_has_every_field():
         "session": "claude/1", "started_by": "person:sue", "owner": "run:1", "task": "", "opened_at": AT,
         "expires_at": "2026-01-01T00:01:00.000000+00:00", "deadline": "soft", "status": "answered",
         "decision": None, "value": ["B"], "note": "n", "settled_at": AT, "settled_by": "person:ada",
-        "settled_via": "cli", "delivered_at": AT, "delivered_to": "agent:claude/1",
+        "settled_via": "cli", "delivered_at": AT, "delivered_to": "agent:claude/1", "project_key": "",
+        "timing": {
+            "hard": False, "moved_seconds": 0.0, "remind_every_seconds": None, "remind_at": None,
+            "escalations": [], "escalated": 0, "escalate_at": None,
+        },
+        "hidden": False, "asked_back": 0, "heard": 0, "version": 1, "deferred": False,
     }  # fmt: skip
     hard = ask_document(ask._replace(deadlines=start(NOW, 60, hard=True)))
     bare = ask_document(Ask("a-2", make_question("text", "Q"), Origin(), NOW, "d"))

@@ -136,7 +136,9 @@ def test_scopes_are_known_and_in_their_order():
     for wrong in ([], ["read", "write"], ["write"]):
         with pytest.raises(UsageError) as caught:
             check_scopes(wrong)
-        assert str(caught.value) == ("expected one or more of the scopes ask, answer, read, admin")
+        assert str(caught.value) == (
+            "expected one or more of the scopes ask, answer, read, admin, metrics"
+        )
 
 
 @pytest.mark.proves("WHO-7", "WEB-3")

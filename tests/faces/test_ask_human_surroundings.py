@@ -22,6 +22,7 @@ from tests.support.script_project import (
 )
 from tests.support.waiting import eventually
 
+from gatebell.app.local_backend import LocalBackend
 from gatebell.cli.asks import output_answer
 from gatebell.domain.asks.asks import Origin
 from gatebell.services.asks import create_ask, wait_for_ask
@@ -478,7 +479,7 @@ def catches_term(pid):
 def test_gate_reports_each_minute_for_the_script(monkeypatch, capsys, seconds, reports):
     store, waits = MemoryStore(), []
 
-    def follow(_store, _ask_id, patience):
+    def follow(_store, _ask_id, patience, *_):
         waits.append(patience)
         answered = len(waits) == 4
         store.clock.advance(0 if answered or patience is None else patience)
@@ -487,11 +488,11 @@ def test_gate_reports_each_minute_for_the_script(monkeypatch, capsys, seconds, r
     ask = create_ask.ask(store, Request("Why?"), Origin(), a_person()).ask
     monkeypatch.setattr(wait_for_ask, "follow", follow)
     monkeypatch.setenv("GATE_HIL_NAME", "Claude-one")
-    assert output_answer._wait(store, ask.id, seconds) == ask
+    assert output_answer._wait(LocalBackend(store), ask.id, seconds) == ask
     lines = [f"[HIL:Claude-one] Still waiting... ({60 * n}s elapsed)" for n in (1, 2, 3)]
     assert capsys.readouterr().err.splitlines() == lines[:reports]
     assert seconds is None or sum(waits) == seconds
     monkeypatch.delenv("GATE_HIL_NAME")
     waits.clear()
-    output_answer._wait(store, ask.id, seconds)
+    output_answer._wait(LocalBackend(store), ask.id, seconds)
     assert waits == [seconds]

@@ -13,6 +13,7 @@ from tests.support.sessions import FLOW, Desk
 from gatebell.app import project_files, runtime
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import manage_runs
@@ -98,7 +99,8 @@ def test_call_is_shown_with_everything_about_it(world, desk):
     out = world.plain.gate("show", str(run.id), "--call", "1").out
     for part in (
         f"Run {run.id}, call 1: run('coder')", "State       recorded", call.digest, first.id,
-        "Turn 1 of coder: the agent", f"command/{first.session}", first.process, "Turn 2 of coder",
+        "Turn 1 of coder: the agent", f"command/{first.session}", "Turn 2 of coder",
+        f"Process     {parse_identity(first.process).pid} on host ",
         "│ You are the coder.", '"status": "NEEDS_HUMAN"', f"{ask.id}  text", "Answered by person:ada",
         "│ left", "Result", '"summary": "all of it"',
     ):  # fmt: skip

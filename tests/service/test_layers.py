@@ -23,6 +23,7 @@ from tests.support.upward_calls import upward_calls
 import gatebell
 from gatebell import AsyncGate
 from gatebell.app import runtime, settings, wiring
+from gatebell.app.local_backend import LocalBackend
 from gatebell.cli.asks.output_answer import NOT_ANSWERED_YET, Handing, wait_and_hand_over
 from gatebell.cli.log_lines import show_log_lines
 from gatebell.cli.setup import audit as audit_command
@@ -288,7 +289,7 @@ def test_wait_for_visit_calls_no_higher_layer(machine, capsys):
     ask = create_ask.ask(store, request, Origin(), ada).ask
     ask_session.open_visit(store, ask.id, ada, "claude", "s1")
     with upward_calls() as found:
-        code = wait_and_hand_over(store, ada, ask.id, Handing(), 9)
+        code = wait_and_hand_over(LocalBackend(store), ada, ask.id, Handing(), 9)
     # The fakes replace adapters here.
     upward = [one for one in found if "-> gatebell.testing." not in one]
     assert (code, upward) == (NOT_ANSWERED_YET, [])

@@ -246,7 +246,7 @@ def test_agent_gets_no_way_into_the_store(tmp_path, watched, monkeypatch, store)
         monkeypatch.setenv("GATE_STORE", f"sqlite://{tmp_path}/gate.db")
     monkeypatch.setenv("GATE_SERVER", "https://gate.example.org")
     said = CommandDriver().run(order(tmp_path, "env"), watched.events()).words
-    assert "a-secret" not in said and "GATE_SERVER=https://gate.example.org" in said
+    assert "a-secret" not in said and "GATE_SERVER" not in said
     # With a store in a file, these belong to the user's project.
     assert ("of-the-database" in said) == ("PGHOST=" in said) == (not store)
     assert (f"GATE_STORE=sqlite://{tmp_path}/gate.db" in said) == (not store)

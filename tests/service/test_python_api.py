@@ -286,7 +286,17 @@ def read_parameters(work):
 @pytest.mark.parametrize(("one", "twin"), [(Gate, AsyncGate), (Human, AsyncHuman)])
 def test_async_twin_has_the_same_calls(one, twin):
     # These serve the twin itself, or a backlog, which has no async twin.
-    own = {"caller", "read", "send", "send_reply", "take", "new_messages", "tasks", "token"}
+    own = {
+        "caller",
+        "read",
+        "send",
+        "send_reply",
+        "take",
+        "new_messages",
+        "tasks",
+        "token",
+        "store",
+    }
     own |= {"expect", "open_here", "open_interactive"} | ({"open"} if one is Human else set())
     calls = {name for name in vars(one) if not name.startswith("_")} - own
     assert calls <= set(vars(twin))

@@ -1,68 +1,132 @@
-"""A proxy before PostgreSQL that stalls, or cuts a connection at a chosen statement."""
+"""A proxy before PostgreSQL: it stalls, cuts, freezes or refuses, at once or at a statement."""
 
 from __future__ import annotations
 
 import socket
-import tempfile
 import threading
 from contextlib import suppress
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 
+class _Link:
+    """One connection through the proxy."""
+
+    def __init__(self, client: socket.socket, server: socket.socket) -> None:
+        self.client, self.server = client, server
+        self.is_cut = threading.Event()
+        self.is_frozen = False
+        self.is_over = threading.Event()
+        self.pumps: list[threading.Thread] = []
+
+    def close(self) -> None:
+        self.is_over.set()
+        for end in (self.client, self.server):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def free(self) -> None:
+        """Close for good once nothing uses the sockets any more."""
+        for pump in self.pumps:
+            pump.join()
+        self.client.close()
+        self.server.close()
+
+
 class Proxy:
+    """Listens on a TCP port of this machine; needs no rights."""
+
     def __init__(self, dsn: str) -> None:
         parts = urlsplit(dsn)
         self._host = parse_qs(parts.query).get("host", [parts.hostname])[0]
         self._port = parts.port or 5432
-        self._folder = tempfile.TemporaryDirectory(prefix="gate-proxy-")
-        self._server = socket.socket(socket.AF_UNIX)
-        self._server.bind(str(Path(self._folder.name) / f".s.PGSQL.{self._port}"))
-        self._server.listen()
+        self._server = socket.create_server(("127.0.0.1", 0), backlog=100)
+        user = parts.netloc.rpartition("@")[0]
         self.dsn = parts._replace(
-            netloc=f"{parts.username}@", query=f"host={self._folder.name}&port={self._port}"
+            netloc=f"{user}@127.0.0.1:{self._server.getsockname()[1]}",
+            query="sslmode=disable&gssencmode=disable",
         ).geturl()
         self.flows = threading.Event()
         self.flows.set()
+        self.refuses = False
+        """Whether new connections end at once."""
         self.cut_after = b""
         """After a message with these bytes, the server's answer does not come back."""
-        self._open: list[socket.socket] = []
+        self._links: list[_Link] = []
+        self._lock = threading.Lock()
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
                 client, _ = self._server.accept()
-                server = self._connect()
-                self._open += [client, server]
-                is_cut = threading.Event()
-                for ways in ((client, server), (server, client)):
-                    threading.Thread(target=self._pump, args=(*ways, is_cut), daemon=True).start()
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._join(client)
+
+    def _join(self, client: socket.socket) -> None:
+        try:
+            if self.refuses:
+                raise ConnectionRefusedError
+            server = self._connect()
+        except OSError:
+            client.close()
+            return
+        link = _Link(client, server)
+        for ways in ((client, server), (server, client)):
+            link.pumps.append(threading.Thread(target=self._pump, args=(*ways, link), daemon=True))
+            link.pumps[-1].start()
+        with self._lock:
+            over = [one for one in self._links if one.is_over.is_set()]
+            self._links = [one for one in self._links if one not in over] + [link]
+        for one in over:
+            one.free()
 
     def _connect(self) -> socket.socket:
         if not self._host.startswith("/"):
             return socket.create_connection((self._host, self._port))
         server = socket.socket(socket.AF_UNIX)
-        server.connect(f"{self._host}/.s.PGSQL.{self._port}")
+        try:
+            server.connect(f"{self._host}/.s.PGSQL.{self._port}")
+        except OSError:
+            server.close()
+            raise
         return server
 
-    def _pump(self, source: socket.socket, target: socket.socket, is_cut: threading.Event) -> None:
+    def _pump(self, source: socket.socket, target: socket.socket, link: _Link) -> None:
         with suppress(OSError):
             while data := source.recv(65536):
                 self.flows.wait()
-                if is_cut.is_set():
+                if link.is_frozen or link.is_cut.is_set():
                     break
                 if self.cut_after and self.cut_after in data:
-                    is_cut.set()
+                    link.is_cut.set()
                 target.sendall(data)
-        for end in (source, target):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+        if link.is_frozen:
+            # Neither side hears that the other one has gone.
+            link.is_over.wait()
+        link.close()
+
+    def _list_links(self) -> list[_Link]:
+        with self._lock:
+            return list(self._links)
+
+    def cut(self) -> None:
+        """Close every connection that is not frozen."""
+        for link in self._list_links():
+            if not link.is_frozen:
+                link.close()
+
+    def freeze(self) -> list[_Link]:
+        """Let nothing through on the present connections any more; new ones work."""
+        found = self._list_links()
+        for link in found:
+            link.is_frozen = True
+        return found
 
     def close(self) -> None:
         self.flows.set()
-        for one in (self._server, *self._open):
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
-        self._folder.cleanup()
+        with suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        for link in self._list_links():
+            link.close()
+            link.free()

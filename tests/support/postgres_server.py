@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import pwd
+import select
 import shutil
 import signal
 import subprocess
@@ -25,6 +26,10 @@ from gatebell.adapters.postgres import migrations
 from gatebell.adapters.postgres.connection import Connection
 
 _UNSAFE = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=60")
+
+SAFE = ("fsync=on", "full_page_writes=on", "synchronous_commit=on", "max_connections=200",
+        "max_wal_size=64MB", "shared_buffers=16MB", "dynamic_shared_memory_type=mmap")  # fmt: skip
+"""All the protection of the disk that the product demands; for servers that are killed."""
 
 
 class Server:
@@ -81,6 +86,20 @@ class Server:
                 time.sleep(0.05)
         raise AssertionError((self.folder / "log").read_text())
 
+    def crash(self) -> None:
+        """Kill every process of the server at once, as the kernel does when memory is short."""
+        # A stopped server starts no process that the list would miss.
+        self.process.send_signal(signal.SIGSTOP)
+        parts = _list_children(self.process.pid)
+        handles = [os.pidfd_open(pid) for pid in parts]
+        for handle in handles:
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        self.process.kill()
+        self.process.wait(30)
+        for handle in handles:
+            select.select([handle], [], [], 30)
+            os.close(handle)
+
     def stop(self) -> None:
         self.process.send_signal(signal.SIGINT)
         self.process.wait(30)
@@ -88,6 +107,10 @@ class Server:
 
     def dsn(self, database: str) -> str:
         return f"postgresql://gate@/{database}?host={self.folder}"
+
+
+def _list_children(pid: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def _group(user: str) -> int:

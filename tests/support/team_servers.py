@@ -49,8 +49,8 @@ class Server:
 class Team:
     """One store, its servers, an asker and a person who answers."""
 
-    def __init__(self, folder):
-        self.path = str(folder / "gate.db")
+    def __init__(self, folder, place=""):
+        self.path = place or str(folder / "gate.db")
         self.store = open_store(self.path, starts_sender=False)
         self.asker = manage_people.add(self.store, a_person("root"), "asker", ["ask"])
         self.person = manage_people.add(self.store, a_person("root"), "ada", ["answer", "read"])

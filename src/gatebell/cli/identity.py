@@ -49,6 +49,13 @@ def open_backend(args: argparse.Namespace) -> tuple[Backend, Caller]:
     return backend, who
 
 
+def open_reader(args: argparse.Namespace) -> Backend:
+    """Return the side that keeps the asks, for a list: only a token that was given is checked."""
+    if args.as_name or args.token_file:
+        return open_backend(args)[0]
+    return wiring.open_backend()
+
+
 def _must_be_proven(who: Caller, args: argparse.Namespace) -> None:
     if (args.as_name or args.token_file) and not who.verified:
         raise RefusedError(_NOT_PROVEN)

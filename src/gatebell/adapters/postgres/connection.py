@@ -233,6 +233,13 @@ class Transaction:
             raise self._db.problem(failed) from failed
 
 
+# It locks no row, and a check of a long trail may think for long between two statements.
+_BEGIN_SNAPSHOT = (
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "
+    "SET LOCAL idle_in_transaction_session_timeout = 0"
+)
+
+
 class Snapshot:
     """While it is open, this thread sees no later writes of others."""
 
@@ -240,7 +247,7 @@ class Snapshot:
         self._db = connection
 
     def __enter__(self) -> None:
-        self._held = self._db.hold("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self._held = self._db.hold(_BEGIN_SNAPSHOT)
         try:
             self._held.__enter__()
         except psycopg.Error as error:

@@ -20,6 +20,9 @@ _DEADLINE_SECONDS = 8.0
 """A stalled network gives no error: without an answer for this long, the connection is given up."""
 _LOCK_SECONDS = 5
 """The server reports earlier than that why a statement waits."""
+_IDLE_SECONDS = 10
+"""The server ends a transaction whose client is silent for this long: its host may have vanished,
+and the locks of its rows would stay for hours."""
 # A peer that vanished is noticed while the connection is idle, too.
 LASTING: dict[str, Any] = {
     "connect_timeout": 5,
@@ -74,7 +77,9 @@ def connect(dsn: str) -> Wire:
             autocommit=True,
             cursor_factory=RawCursor,
             application_name="gatebell",
-            options=f"-c lock_timeout={_LOCK_SECONDS}s -c timezone=UTC -c client_min_messages=warning",
+            options=f"-c lock_timeout={_LOCK_SECONDS}s -c timezone=UTC "
+            f"-c idle_in_transaction_session_timeout={_IDLE_SECONDS}s "
+            "-c client_min_messages=warning",
             **LASTING,
         )
     except psycopg.ProgrammingError:

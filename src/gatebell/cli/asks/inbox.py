@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app.environment import project, project_key
 from gatebell.cli.asks.values import parse_count
-from gatebell.cli.identity import add_identity, open_backend
+from gatebell.cli.identity import add_identity, open_backend, open_reader
 from gatebell.cli.screen import add_colour, inbox_lines, make_document, print_json, short
 from gatebell.domain.text.display import age, cell, storable
 from gatebell.errors import UsageError
@@ -17,7 +17,6 @@ from gatebell.errors import UsageError
 if TYPE_CHECKING:
     import argparse
 
-    from gatebell.domain.people.principals import Caller
     from gatebell.ports.backend import Backend
 
 
@@ -40,8 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    # A wrong token is refused even though the list does not depend on it.
-    backend, who = open_backend(args)
+    backend = open_reader(args)
     where = None if args.project is None else _find_project(backend, args.project)
     key = project_key(where) if where else ""
     asks = backend.pending(args.limit + 1, where, key)
@@ -52,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         for ask in asks:
             print(ask.id)
     elif args.answer:
-        return _answer_all(backend, who, where, args)
+        return _answer_all(where, args)
     elif not asks:
         print(f"Nothing is waiting{f' in {where}' if where else ' for you'}.")
         print("Agents and scripts ask with: gate ask QUESTION")
@@ -91,14 +89,13 @@ def _print_notes(backend: Backend) -> None:
         print(f"{ago:>4}  {cell(note.author, 14)} {short(note.text)}")
 
 
-def _answer_all(
-    backend: Backend, who: Caller, project: str | None, args: argparse.Namespace
-) -> int:
+def _answer_all(project: str | None, args: argparse.Namespace) -> int:
     if not sys.stdin.isatty():
         raise UsageError("gate inbox --answer needs a terminal; in a script: gate answer ID VALUE")
     # Imported here: a list needs no prompts.
     from gatebell.cli.asks.prompts import prompt_for
 
+    backend, who = open_backend(args)
     seen: set[str] = set()
     try:
         key = project_key(project) if project else ""

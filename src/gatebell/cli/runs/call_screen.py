@@ -18,6 +18,7 @@ from gatebell.cli.screen import add_colour, ask_lines, columns, print_json
 from gatebell.domain.asks.documents import ask_document, call_document, turn_document
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.runs import journals
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.text.display import SHOWN_CHARACTERS, frame, inert_line
 from gatebell.domain.text.redaction import hide_secrets
 from gatebell.errors import NotFoundError
@@ -105,7 +106,7 @@ def _format_turn(turn: Turn, most: int | None) -> list[str]:
             ("Id", turn.id),
             ("Session", f"{turn.cli}/{turn.session}"),
             ("Forked from", turn.fork_of),
-            ("Process", turn.process),
+            ("Process", _format_process(turn.process)),
             ("Ask", turn.ask_id),
             ("Started", _format_time(turn.started_at)),
             ("Ended", _format_time(turn.ended_at) or "not yet"),
@@ -115,6 +116,13 @@ def _format_turn(turn: Turn, most: int | None) -> list[str]:
         if text:
             lines += [name, *frame(hide_secrets(text), columns(), most=most)]
     return lines + _format_json("Signal", turn.signal if turn.ended_at else turn.offered, most)
+
+
+def _format_process(process: str) -> str:
+    if not process:
+        return ""
+    found = parse_identity(process)
+    return f"{found.pid} on host {found.host}" if found.host else str(found.pid)
 
 
 def _format_table(rows: list[tuple[str, str]]) -> list[str]:

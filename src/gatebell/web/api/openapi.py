@@ -61,7 +61,7 @@ def _operation(row: Any) -> dict[str, Any]:
         | {str(code): _refusal(about) for code, about in _REFUSALS.items()},
         "security": [{"token": []}, {"login": []}] if row.needs else [],
     }
-    if row.path == "/api/asks" and row.changes:
+    if row.path in ("/api/asks", "/api/permissions") and row.changes:
         operation["responses"]["200"] = _response(row, gives)
     if row.body is not None:
         content = {"application/json": {"schema": row.body}}
