@@ -92,6 +92,8 @@ class RemoteBackend(RemoteWork):
     def me(self) -> dict[str, Any]:
         """Return the person and the scopes of the token."""
         found: dict[str, Any] = self._http.send("GET", "/api/me")
+        if not isinstance(found, dict) or not {"person", "scopes", "may_approve"} <= found.keys():
+            raise ServerError(f"the server {self.name} has another version: it does not know you")
         return found
 
     def ask(self, request: Request, origin: Origin, caller: Caller, key: str = "") -> Opened:
@@ -210,7 +212,7 @@ class RemoteBackend(RemoteWork):
 
     def pending_of_session(self, origin: Origin) -> list[Ask]:
         name = session_name(origin)
-        found = self._http.send("GET", f"/api/asks?session={quote(name)}") if name else []
+        found = self._get_list(f"/api/asks?session={quote(name)}") if name else []
         return [self.read(one) for one in found]
 
     def is_of_session(self, ask: Ask, origin: Origin) -> bool:
@@ -228,15 +230,15 @@ class RemoteBackend(RemoteWork):
     def pending(self, limit: int, project: str | None = None, key: str = "") -> list[Ask]:
         where = "" if project is None else f"&project={quote(project)}"
         where += f"&project_key={quote(key)}" if key else ""
-        found = self._http.send("GET", f"/api/asks?limit={min(limit, 1000)}{where}")
+        found = self._get_list(f"/api/asks?limit={min(limit, 1000)}{where}")
         return [self.read(one) for one in found]
 
     def settled(self, limit: int, search: str = "") -> list[Ask]:
         path = f"/api/asks?status=settled&limit={min(limit, 1000)}&search={quote(search)}"
-        return [self.read(one) for one in self._http.send("GET", path)]
+        return [self.read(one) for one in self._get_list(path)]
 
     def messages(self, ask_id: str) -> list[Message]:
-        found = self._http.send("GET", f"/api/asks/{quote(ask_id)}/messages")
+        found = self._get_list(f"/api/asks/{quote(ask_id)}/messages")
         return [read_message(one) for one in found]
 
     def answers(self, ask_id: str) -> list[Answer]:
@@ -253,16 +255,21 @@ class RemoteBackend(RemoteWork):
     def _list(self, path: str) -> list[Any]:
         """Return a list, which is empty for a token that may only ask."""
         try:
-            found: list[Any] = self._http.send("GET", path)
+            return self._get_list(path)
         except RefusedError:
             return []
+
+    def _get_list(self, path: str) -> list[Any]:
+        found = self._http.send("GET", path)
+        if not isinstance(found, list):
+            raise ServerError(f"the server {self.name} has another version: it sent no list")
         return found
 
     def notes(self, limit: int) -> list[Note]:
         from gatebell.domain.asks.document_reader import read_time
         from gatebell.domain.notifications.notes import Note
 
-        found = self._http.send("GET", f"/api/notes?limit={limit}")
+        found = self._get_list(f"/api/notes?limit={limit}")
         return [Note(**one | {"sent_at": read_time(one["sent_at"])}) for one in found]
 
     def is_waiter_gone(self, ask: Ask) -> bool:
@@ -325,7 +332,7 @@ class RemoteBackend(RemoteWork):
         return self._rules("grants")
 
     def _rules(self, which: str) -> list[Rule]:
-        return [read_rule(one) for one in self._http.send("GET", f"/api/rules?which={which}")]
+        return [read_rule(one) for one in self._get_list(f"/api/rules?which={which}")]
 
     def add_gate(
         self, caller: Caller, kind: RuleKind, project: str, pattern: str, key: str = ""

@@ -97,6 +97,8 @@ def open_ask(web_request: WebRequest) -> Response:
     if len(json.dumps(request.context)) > _LARGEST_CONTEXT:
         raise Problem(413, f"the context is too long: at most {_LARGEST_CONTEXT} characters here")
     opened = create_ask.ask(web_request.store, request, origin, caller, _key(web_request, "ask"))
+    if not web_request.is_own_ask(opened.ask) and "read" not in web_request.who.scopes:
+        raise Problem(403, "another client has asked this already: only that client sees it")
     document = {
         "ask": _shown(web_request, opened.ask),
         "token": opened.token,
