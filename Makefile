@@ -92,13 +92,11 @@ matrix: setup system
 	$(BIN)/python -m pytest -n 3 --dist loadfile -p no:cacheprovider -m matrix
 
 # Tests of faces a second time, with a server between the commands and the store. Left out are
-# those that name an agent as its own machine does, one about a shell without a token, and one about
-# answers that cannot be printed.
+# those that name an agent as its own machine does, and one about a shell without a token.
 server: setup system
 	GATE_TESTS_THROUGH=server $(BIN)/python -m pytest -p no:cacheprovider \
 		tests/faces/test_asking.py tests/faces/test_answering.py \
 		--deselect tests/faces/test_asking.py::test_wait_in_an_agents_shell_ends_and_continues_later \
-		--deselect tests/faces/test_asking.py::test_answer_that_could_not_be_printed_is_not_taken \
 		--deselect tests/faces/test_answering.py::test_agents_shell_cannot_approve_without_a_personal_token \
 		--deselect tests/faces/test_answering.py::test_tokens_are_proven_and_never_stored
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from tests.support.server_world import server_world
@@ -48,6 +51,22 @@ def test_person_asks_back_and_the_agent_replies(server_world):
     assert "the old one" in shown and "Which one?" in shown
     assert server_world.agent.gate("cancel", ask_id, "--reason", "found out").code == 0
     assert server_world.agent.gate("wait", ask_id).code == 4
+
+
+@pytest.mark.proves("REMOTE-16", "LAW-4")
+def test_answer_that_was_not_printed_is_not_taken(server_world):
+    ask_id = server_world.ask("Left or right?")
+    assert server_world.ada.gate("answer", ask_id, "left").code == 0
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "gatebell", "wait", ask_id]
+    ran = subprocess.run(
+        command, env=server_world.agent.environ, stdout=writer, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writer)
+    assert ran.returncode == 1 and not server_world.get(ask_id).delivered_at
+    assert server_world.agent.gate("wait", ask_id).out == "left\n"
+    assert eventually(lambda: server_world.get(ask_id).delivered_at)
 
 
 @pytest.mark.proves("REMOTE-1")

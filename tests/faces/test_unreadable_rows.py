@@ -10,6 +10,7 @@ from tests.support.run_records import add_run
 from tests.support.tui_play import Play
 from tests.support.web_inbox import inbox
 
+from gatebell.app.wiring import local_backend
 from gatebell.cli import main
 from gatebell.tui.app import GateApp
 
@@ -120,7 +121,7 @@ def test_web_inbox_names_the_unreadable_ask(inbox, spoil):
 def test_terminal_screen_names_the_unreadable_ask(inbox, spoil):
     ask = spoil("opened_at", "nonsense")
 
-    app = GateApp(inbox.store, a_person())
+    app = GateApp(local_backend(inbox.store), a_person())
 
     async def look():
         async with app.run_test(size=(80, 24)) as pilot:
@@ -129,7 +130,7 @@ def test_terminal_screen_names_the_unreadable_ask(inbox, spoil):
     try:
         asyncio.run(look())
     finally:
-        app.watcher.stop()
+        app.tui_context.view.stop()
         app.watching.join()
 
 

@@ -106,6 +106,40 @@ REQUESTS = (
     Attack("adds a slash to the path", "POST", "/api/asks/{own}/answers/", YES),
     Attack("doubles a slash in the path", "POST", "//api/asks/{own}/answers", YES),
     Attack("hides the path in dots", "POST", "/api/health/../asks/{own}/answers", YES),
+    Attack("writes the path in capitals", "POST", "/API/ASKS/{own}/ANSWERS", YES),
+    Attack("encodes the slashes of the path", "POST", "/api/asks%2f{own}%2fanswers", YES),
+    Attack("encodes the path twice", "POST", "/api/asks%252f{own}%252fanswers", YES),
+    Attack("names two tokens in one header", "POST", "/api/asks/{own}/answers", YES, {"authorization": "Bearer {token}, Bearer {token_id}"}),
+    Attack("writes the scheme in capitals", "POST", "/api/asks/{own}/answers", YES, {"authorization": "BEARER {token}"}),
+    Attack("forges the address of a proxy", "POST", "/api/asks/{own}/answers", YES, {"x-forwarded-for": "127.0.0.1", "x-forwarded-proto": "https", "x-forwarded-host": "127.0.0.1"}),
+    Attack("names another host for the proxy", "POST", "/api/asks/{own}/answers", YES, {"forwarded": "for=127.0.0.1;by=ada"}),
+    Attack("sends a token and a cookie", "POST", "/api/asks/{own}/answers", YES, {"cookie": "gatebell={token_id}"}),
+    Attack("reads the metrics", "GET", "/metrics"),
+    Attack("reads a person's draft", "GET", "/api/asks/{own}/draft"),
+    Attack("reads the notes of others", "GET", "/api/notes"),
+    Attack("reads runs", "GET", "/api/runs"),
+    Attack("reads tasks", "GET", "/api/tasks"),
+    Attack("reads counts", "GET", "/api/counts"),
+    Attack("reads the history page", "GET", "/history"),
+    Attack("reads another's messages", "GET", "/api/asks/{other}/messages"),
+    Attack("reads another's ask by waiting", "GET", "/api/asks/{other}/wait?seconds=0"),
+    Attack("reads another's ask by a wait that hears", "GET", "/api/asks/{other}/wait?seconds=0&hears=true"),
+    Attack("hears another's messages", "POST", "/api/asks/{other}/heard", {"messages": 1}),
+    Attack("stops a run", "POST", "/api/runs/1/stop", {}),
+    Attack("adds a denial for everybody", "POST", "/api/rules", {"kind": "deny", "pattern": "Bash"}),
+    Attack("asks for a task of others", "POST", "/api/asks", {"prompt": "Deploy?", "owner": "task:tm-1"}),
+    Attack("hides a run in the name of a task", "POST", "/api/asks", {"prompt": "Deploy?", "owner": "task:/run:1/1"}),
+    Attack("opens a session", "POST", "/api/asks", {"prompt": "Deploy?", "kind": "session"}),
+    Attack("asks with fewer than no one needed", "POST", "/api/asks", {"prompt": "Deploy?", "kind": "approval", "requirement": {"n": -1}}),
+    Attack("asks with a form that is fetched", "POST", "/api/asks", {"prompt": "Deploy?", "kind": "form", "schema": {"$ref": "http://127.0.0.1:1/"}}),
+    Attack("asks with a form that never ends", "POST", "/api/asks", {"prompt": "Deploy?", "kind": "form", "schema": {"$ref": "#"}}),
+    Attack("names its session like another token's", "POST", "/api/asks", {"prompt": "Deploy?", "session": "http-{token_id}/claude"}),
+    Attack("holds a call for years", "POST", "/api/permissions", {"call": CALL, "seconds": 1e8}),
+    Attack("hides the direction of a tool's name", "POST", "/api/permissions", {"call": {"tool": "Ba\u202esh", "input": {}}}),
+    Attack("hides a zero in a command", "POST", "/api/permissions", {"call": {"tool": "Bash", "input": {"command": "deploy\0 --force"}}}),
+    Attack("hides a zero in a folder", "POST", "/api/permissions/gated", {"call": CALL, "folders": ["/p\0"]}),
+    Attack("gives a call a field of its own", "POST", "/api/permissions", {"call": CALL | {"identity": "0"}}),
+    Attack("drops a used yes to use it again", "POST", "/api/permissions/{used}/use", {"call": CALL, "tool_use_id": "t1", "session": "claude:s1", "drop": True}),
 )  # fmt: skip
 
 
@@ -202,7 +236,7 @@ _HARMLESS = ("replies yes to its own ask", "takes an answer that is not there")
 _READS = ("reads", "watches", "names another's")
 
 
-@pytest.mark.proves("REMOTE-12", "LAW-3")
+@pytest.mark.proves("REMOTE-12", "REMOTE-23", "LAW-3")
 @pytest.mark.parametrize("attack", REQUESTS, ids=lambda attack: attack.about.replace(" ", "-"))
 def test_agents_request_approves_nothing(room, attack):
     before = room.state()

@@ -69,6 +69,11 @@ TABLE = {
     "POST /api/runs/{id}/resume": ("answer", 200),
     "GET /api/tasks": ("read", 200),
     "GET /api/tasks/{id}": ("read", 200),
+    "POST /api/tasks/{id}/claim": ("answer", 200),
+    "POST /api/tasks/{id}/release": ("answer", 200),
+    "POST /api/tasks/{id}/close": ("answer", 200),
+    "POST /api/tasks/{id}/defer": ("answer", 200),
+    "POST /api/tasks/{id}/reopen": ("answer", 200),
     "POST /api/runs/{id}/signal": ("answer", 404),
     "POST /api/permissions": ("ask", 201),
     "GET /api/permissions": ("ask", 200),
@@ -228,7 +233,9 @@ def target(house, path):
     if "/runs/{id}" in path:
         values["id"] = add_run(house.store, state="stuck" if "resume" in path else "ready").id
     elif "/tasks/{id}" in path:
-        values["id"] = backlog.create(house.store, "/p", a_person(), {"title": "Do it"}).id
+        task = backlog.create(house.store, "/p", a_person(), {"title": "Do it"})
+        before = {"release": backlog.claim, "reopen": backlog.defer}.get(path.rpartition("/")[2])
+        values["id"] = (before(house.store, task.id, a_person()) if before else task).id
     elif ("{id}" in path and "/tokens/" not in path) or path == "/api/answers":
         about = house.ask()
         values["id"] = about.id

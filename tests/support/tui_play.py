@@ -9,6 +9,8 @@ from datetime import timedelta
 from textual.events import Paste
 
 from gatebell.adapters.sqlite.bell import ring
+from gatebell.app.remote_backend import ServerBackend
+from gatebell.app.wiring import local_backend
 from gatebell.domain.asks.asks import Origin
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
@@ -47,20 +49,35 @@ class Play:
 
 def play(store, acts, size=(80, 24), who=None):
     """Open the TUI and act in it."""
-    app = GateApp(store, who or a_person())
+    app = GateApp(local_backend(store), who or a_person())
+    try:
+        _act(app, acts, size, "[q] Quit")
+    finally:
+        app.tui_context.view.stop()
+        ring(f"{store.path}-bell")
+        app.watching.join()
 
+
+def play_on_server(url, token, acts, folder, who=None):
+    """Open the TUI on a server and act in it."""
+    backend = ServerBackend(url, token, "", str(folder))
+    app = GateApp(backend, who or a_person()._replace(verified=True))
+    try:
+        _act(app, acts, (80, 24), "╭")
+    finally:
+        app.tui_context.view.stop()
+        app.watching.join()
+        backend.close()
+
+
+def _act(app, acts, size, first):
     async def go():
         async with app.run_test(size=size) as pilot:
             played = Play(app, pilot)
-            await played.until("[q] Quit")
+            await played.until(first)
             await acts(played)
 
-    try:
-        asyncio.run(go())
-    finally:
-        app.watcher.stop()
-        ring(f"{store.path}-bell")
-        app.watching.join()
+    asyncio.run(go())
 
 
 def waiting_run(store, prompt="OAuth or API keys?", kind="text", **more):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import wiring
+from gatebell.app.local_work import LocalWork
 from gatebell.errors import StoreError
 from gatebell.services.asks import (
     answer_ask,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 # Imported inside the functions: only hooks and MCP need the code for permissions and notes.
 
 
-class LocalBackend:
+class LocalBackend(LocalWork):
     """The verbs of `ports/backend.py` on one store."""
 
     def __init__(self, store: Store) -> None:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.permissions.rules import Rule
+    from gatebell.domain.runs.runs import Run
+    from gatebell.domain.runs.seen_runs import SeenRun
+    from gatebell.domain.tasks.tasks import Task
     from gatebell.errors import ServerError
     from gatebell.ports.store import Store
     from gatebell.ports.waiting_calls import Held, Permission
@@ -214,7 +217,47 @@ class Holding(Protocol):
         ...
 
 
-class Backend(Asking, Looking, Answering, Holding, Protocol):
+class Working(Protocol):
+    """The verbs for runs and tasks."""
+
+    def runs(self, limit: int, *, active: bool = False) -> list[SeenRun]:
+        """Return the newest runs, without their calls; `active`: only those that have not ended."""
+        ...
+
+    def run(self, number: int) -> SeenRun:
+        """Return a run with its calls."""
+        ...
+
+    def stop_run(self, number: int, caller: Caller, reason: str) -> Run:
+        """End a run, its agents and its asks."""
+        ...
+
+    def task(self, named: str) -> Task:
+        """Return the task with exactly this id."""
+        ...
+
+    def claim_task(self, named: str, caller: Caller) -> Task:
+        """Claim a task to work on it by hand; no worker takes it then."""
+        ...
+
+    def release_task(self, named: str, caller: Caller) -> Task:
+        """End a claim by hand."""
+        ...
+
+    def close_task(self, named: str, caller: Caller, reason: str) -> Task:
+        """Close a task as done or not needed; end a run that works on it."""
+        ...
+
+    def defer_task(self, named: str, caller: Caller, reason: str) -> Task:
+        """Defer a task until it is reopened; end a run that works on it."""
+        ...
+
+    def reopen_task(self, named: str, caller: Caller, *, fresh: bool) -> Task:
+        """Reopen a task; `fresh`: without the folder of its last run."""
+        ...
+
+
+class Backend(Asking, Looking, Answering, Holding, Working, Protocol):
     """All verbs, the clock, and who calls."""
 
     name: str

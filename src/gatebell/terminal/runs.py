@@ -77,7 +77,7 @@ def state_lines(
     if end and (run.state == RunState.COMPLETED or end.state != TaskState.FAILED):
         return _format_task_end(run, end, width)
     if run.state == RunState.COMPLETED:
-        return _format_result(run, width)
+        return label_lines("Result", format_result(run), width)
     lines = []
     ours = _read_own_error(run.reason) if run.state == RunState.FAILED else ""
     if run.reason:
@@ -225,11 +225,11 @@ def describe_idle_run(number: int) -> str:
     )
 
 
-def _format_result(run: Run, width: int) -> list[str]:
+def format_result(run: Run) -> str:
+    """Return the result of a completed run as text."""
     if run.result is None:
-        return ["Result: -"]
-    text = run.result if isinstance(run.result, str) else json.dumps(run.result, ensure_ascii=False)
-    return label_lines("Result", text, width)
+        return "-"
+    return run.result if isinstance(run.result, str) else json.dumps(run.result, ensure_ascii=False)
 
 
 def _format_task_end(run: Run, end: End, width: int) -> list[str]:

@@ -12,14 +12,12 @@ from textual.widgets import Input, OptionList, SelectionList, Static, TextArea
 from textual.widgets.option_list import Option
 from textual.widgets.selection_list import Selection
 
-from gatebell.app import wiring
 from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.questions import OTHER
 from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, InvalidAnswerError
-from gatebell.services.asks import answer_ask, create_ask
 from gatebell.terminal.asks import ask_lines, describe_recorded
 from gatebell.terminal.left_runs import describe_next_step
 from gatebell.tui.context import hand_over
@@ -67,8 +65,8 @@ class AnswerScreen(Following):
 
     def __init__(self, tui_context: TuiContext, ask_id: str) -> None:
         super().__init__(tui_context)
-        self._ask: Ask = create_ask.get(tui_context.store, ask_id)
-        self._saved = answer_ask.draft(tui_context.store, ask_id, tui_context.who)
+        self._ask: Ask = tui_context.backend.get(ask_id)
+        self._saved = tui_context.backend.draft(ask_id, tui_context.who)
         self._shown = ScrollableContainer(Static(id="asked", markup=False), id="ask")
         self._fields = Vertical(*self._build_fields(), id="answer")
         self._shown.border_title = f"{ask_id}: {self._ask.question.kind}"
@@ -111,12 +109,17 @@ class AnswerScreen(Following):
             field.focus()
             return
 
-    def look(self) -> None:
-        store = self.tui_context.store
-        self._ask = create_ask.get(store, self._ask.id)
-        lines = ask_lines(wiring.local_backend(store), self._ask, self.room, paint)
+    def look(self) -> tuple[Ask, list[str]]:
+        backend = self.tui_context.backend
+        ask = backend.get(self._ask.id)
+        return ask, ask_lines(backend, ask, self.room, paint)
+
+    def show(self, found: tuple[Ask, list[str]]) -> None:
+        self._ask, lines = found
         self.query_one("#asked", Static).update(paint_lines(lines))
         self._show_keys()
+        if not self._ask.pending:
+            self.show_problem(settled_sentence(self._ask))
 
     def on_descendant_focus(self) -> None:
         self._show_keys()
@@ -135,11 +138,6 @@ class AnswerScreen(Following):
             keys = [("Ctrl+S", "Send")]
         self.show_keys([*keys, ("PgUp PgDn", "Scroll"), *more, ("Esc", "Not yet")])
 
-    def look_again(self) -> None:
-        super().look_again()
-        if not self._ask.pending:
-            self.show_problem(settled_sentence(self._ask))
-
     def _read_words(self) -> str:
         for field in self._fields.query("#words"):
             if isinstance(field, Input):
@@ -152,9 +150,7 @@ class AnswerScreen(Following):
         """Save the typed text; an error of the store must not take it away."""
         if (words := self._read_words()) != self._saved and not needs_prompts(self._ask.question):
             with suppress(GateError):
-                answer_ask.save_draft(
-                    self.tui_context.store, self._ask.id, self.tui_context.who, words
-                )
+                self.tui_context.backend.save_draft(self._ask.id, self.tui_context.who, words)
                 self._saved = words
 
     def action_entered(self) -> None:
@@ -200,10 +196,10 @@ class AnswerScreen(Following):
 
     def _send(self, value: Any, note: str = "") -> None:
         self.keep()
-        store, given = self.tui_context.store, Given(value, note, self._ask.digest)
+        backend, given = self.tui_context.backend, Given(value, note, self._ask.digest)
         try:
-            _, after = answer_ask.answer(store, self._ask.id, self.tui_context.who, given)
-            left = describe_next_step(wiring.local_backend(store), after)
+            after = backend.answer(self._ask.id, self.tui_context.who, given)
+            left = describe_next_step(backend, after)
         except InvalidAnswerError as error:
             self._refuse(f"Refused, but kept: {error}")
         except GateError as error:

@@ -1,4 +1,4 @@
-"""The terminal UI: it follows the store, and keeps typed text when it ends."""
+"""The terminal UI: it follows the store or the server, and keeps typed text when it ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from textual.app import App
 from textual.binding import Binding
 from textual.message import Message
 
-from gatebell.services.watcher import Watcher
 from gatebell.tui.context import TuiContext, Word
 from gatebell.tui.list_screen import ListScreen
 from gatebell.tui.live_screen import Following, say
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
+    from gatebell.tui.view import View
 
 # To update durations; the store reports every other change.
 _TICK_SECONDS = 5.0
@@ -69,20 +69,21 @@ class GateApp(App[None]):
     .box, #picking { width: 80%; max-width: 78; height: auto; padding: 1 2; }
     """
 
-    def __init__(self, store: Store, who: Caller, identity: Sequence[str] = ()) -> None:
-        self.tui_context = TuiContext(store, who, tuple(identity), dict(os.environ), Word())
+    def __init__(self, backend: Backend, who: Caller, identity: Sequence[str] = ()) -> None:
+        self.tui_context = TuiContext(
+            backend, _open_view(backend), who, tuple(identity), dict(os.environ), Word()
+        )
         super().__init__()
 
     def on_mount(self) -> None:
         self.push_screen(ListScreen(self.tui_context))
-        self.watcher = Watcher(self.tui_context.store)
         self.watching = threading.Thread(target=self._follow, daemon=True)
         self.watching.start()
         self.set_interval(_TICK_SECONDS, self.on_changed)
 
     def _follow(self) -> None:
         try:
-            for _ in self.watcher.changes():
+            for _ in self.tui_context.view.changes():
                 self.post_message(Changed())
         except BaseException as error:
             self.call_from_thread(say, self, self.tui_context, str(error), problem=True)
@@ -103,11 +104,22 @@ class GateApp(App[None]):
         self.exit()
 
 
-def run(store: Store, who: Caller, identity: Sequence[str]) -> int:
+def _open_view(backend: Backend) -> View:
+    # Imported here: each side loads only its own code.
+    if backend.store is None:
+        from gatebell.tui.server_view import ServerView
+
+        return ServerView(backend)
+    from gatebell.tui.store_view import StoreView
+
+    return StoreView(backend.store)
+
+
+def run(backend: Backend, who: Caller, identity: Sequence[str]) -> int:
     """Show the TUI until the person leaves; return the exit code."""
     # Short commands run without it, but this may stay open for days.
     gc.enable()
-    app = GateApp(store, who, identity)
+    app = GateApp(backend, who, identity)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: app.call_later(app.action_leave))
     app.run()

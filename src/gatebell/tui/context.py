@@ -1,4 +1,4 @@
-"""Shared by all screens: the store, the person, and giving the terminal to a program."""
+"""Shared by all screens: the backend, the person, and giving the terminal to a program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
+    from gatebell.tui.view import View
 
 
 class Word:
@@ -25,9 +26,11 @@ class Word:
 
 
 class TuiContext(NamedTuple):
-    """The store, the person and the environment of the TUI."""
+    """The backend, the person and the environment of the TUI."""
 
-    store: Store
+    backend: Backend
+    view: View
+    """The runs and the list of asks."""
     who: Caller
     identity: tuple[str, ...]
     """The options that prove who they are, for commands that are started from here."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 from textual.widgets import DataTable, Static
 
+from gatebell.domain.asks.gone_askers import MARK
 from gatebell.domain.text.display import age, inert_line
-from gatebell.services.asks.waiters import mark_prompt
 from gatebell.tui import run_rows
 from gatebell.tui.live_screen import Following
 from gatebell.tui.run_screen import (
@@ -85,11 +85,16 @@ class ListScreen(Following):
         self._asks = Rows("asks", "Asks without a run")
 
     def build_body(self) -> Iterable[Widget]:
-        return [Static(_NO_RUNS, id="nothing", markup=False), self._runs, self._asks]
+        nothing = Static(_NO_RUNS, id="nothing", markup=False)
+        # Not before the first look, which may take a while.
+        nothing.display = False
+        return [nothing, self._runs, self._asks]
 
-    def look(self) -> None:
-        store = self.tui_context.store
-        runs, asks = run_rows.list_runs(store), run_rows.list_asks(store)
+    def look(self) -> tuple[list[Listed], list[Ask]]:
+        return self.tui_context.view.list_runs(), self.tui_context.view.list_asks()
+
+    def show(self, found: tuple[list[Listed], list[Ask]]) -> None:
+        runs, asks = found
         self._fill_runs(runs)
         self._fill_asks(asks)
         self._runs.display, self._asks.display = bool(runs), bool(asks)
@@ -118,8 +123,7 @@ class ListScreen(Following):
         self._runs.fill(columns, rows)
 
     def _fill_asks(self, asks: Sequence[Ask]) -> None:
-        store = self.tui_context.store
-        now = store.now()
+        now = self.tui_context.backend.now()
         ids = max([4, *(len(ask.id) for ask in asks)])
         room = max(8, self.size.width - _EDGES - ids - 4 - 14 - 8 - 5 * _PADDING)
         columns = {"ID": ids, "AGE": 4, "FROM": 14, "KIND": 8, "QUESTION": room}
@@ -129,12 +133,16 @@ class ListScreen(Following):
                 Text(age((now - ask.opened_at).total_seconds()), justify="right"),
                 Text(inert_line(ask.origin.agent, 14)),
                 Text(ask.question.kind),
-                Text(inert_line(mark_prompt(store, ask), room)),
+                Text(inert_line(self._mark_prompt(ask), room)),
             ]
             for ask in asks
         }
         self._asks.fill(columns, rows)
         self._asks.styles.height = len(rows) + _HEAD + _EDGES
+
+    def _mark_prompt(self, ask: Ask) -> str:
+        is_gone = self.tui_context.backend.is_waiter_gone(ask)
+        return f"{MARK if is_gone else ''}{ask.question.prompt}"
 
     def on_data_table_row_selected(self) -> None:
         """Handle a click."""

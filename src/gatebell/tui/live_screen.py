@@ -1,4 +1,4 @@
-"""A screen that shows the contents of the store and follows its changes."""
+"""A screen that shows runs or asks and follows their changes."""
 
 from __future__ import annotations
 
@@ -58,18 +58,23 @@ def say(app: App[Any], tui_context: TuiContext, text: str, *, problem: bool = Fa
 
 
 class Following(Screen[None]):
-    """A screen that shows the contents of the store, or the error if it cannot be read."""
+    """A screen that shows what it reads, or the error if that fails."""
 
     def __init__(self, tui_context: TuiContext) -> None:
         super().__init__()
         self.tui_context = tui_context
+        self._is_looking = self._must_look_again = False
 
     def build_body(self) -> Iterable[Widget]:
         """Return the widgets above the keys."""
         raise NotImplementedError
 
-    def look(self) -> None:
-        """Show the present contents of the store."""
+    def look(self) -> Any:
+        """Read what the screen shows; on a thread, if that is slow."""
+        raise NotImplementedError
+
+    def show(self, found: Any) -> None:
+        """Show what `look` has read."""
         raise NotImplementedError
 
     def keep(self) -> None:
@@ -89,12 +94,38 @@ class Following(Screen[None]):
         self.look_again()
 
     def look_again(self) -> None:
-        try:
-            self.look()
-        except GateError as error:
-            self.show_problem(str(error))
+        if not self.tui_context.view.is_slow:
+            self._show_found(*self._try_to_look())
+        elif self._is_looking:
+            # One after another: an older look must not be shown after a newer one.
+            self._must_look_again = True
         else:
-            self.show_problem("")
+            self._is_looking = True
+            # A server that hangs must not stop the keys.
+            self.run_worker(self._look_slowly, thread=True)
+
+    def _try_to_look(self) -> tuple[Any, str]:
+        """Return what was read, or a problem."""
+        try:
+            return self.look(), ""
+        except GateError as error:
+            return None, str(error)
+
+    def _look_slowly(self) -> None:
+        self.app.call_from_thread(self._end_look, *self._try_to_look())
+
+    def _end_look(self, found: Any, problem: str) -> None:
+        self._is_looking = False
+        if self.is_mounted:
+            self._show_found(found, problem)
+        if self._must_look_again:
+            self._must_look_again = False
+            self.look_again()
+
+    def _show_found(self, found: Any, problem: str) -> None:
+        self.show_problem(problem)
+        if not problem:
+            self.show(found)
         self.show_word()
 
     def show_word(self) -> None:

@@ -129,10 +129,11 @@ def call_lines(store: Store, calls: list[FlowCall], width: int) -> list[str]:
     """Return one line per call, `#1 architect ✓ 2m 15s`; only the newest calls if there are many."""
     shown = [call for call in calls if call.path != "0" or not call.over][-_MAX_CALLS:]
     now, ended = store.now(), terminal.find_ended_waits(store, shown)
-    return [_call_line(call, ended.get(call.path), now, width) for call in shown]
+    return [call_line(call, ended.get(call.path), now, width) for call in shown]
 
 
-def _call_line(call: FlowCall, ended: Ask | None, now: datetime, width: int) -> str:
+def call_line(call: FlowCall, ended: Ask | None, now: datetime, width: int) -> str:
+    """Return the line of a call; `ended`: the settled ask that no process has continued."""
     what = call.label if call.name == CallName.RUN else f"{call.name} {call.label}".rstrip()
     until = (ended.settled_at if ended else call.ended_at) or now
     seconds = (until - call.started_at).total_seconds()

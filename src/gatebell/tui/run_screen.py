@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
@@ -15,13 +14,8 @@ from textual.widgets.option_list import Option
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import GateError
-from gatebell.services import members
-from gatebell.services.asks import create_ask
-from gatebell.services.runs import manage_runs
 from gatebell.terminal import editors
-from gatebell.terminal.runs import folder_is_gone, label_lines, pending_asks
-from gatebell.terminal.task_runs import about
-from gatebell.tui import run_rows
+from gatebell.terminal.runs import label_lines
 from gatebell.tui.answer_screen import AnswerScreen
 from gatebell.tui.context import hand_over
 from gatebell.tui.live_screen import Following, paint_lines, say
@@ -34,9 +28,9 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from gatebell.domain.asks.asks import Ask
-    from gatebell.domain.runs.runs import Run
     from gatebell.tui.context import TuiContext
     from gatebell.tui.run_rows import Session
+    from gatebell.tui.view import RunDetails
 
 _BOX_COLUMNS = 72
 _MAX_REASON_LINES = 6
@@ -64,18 +58,16 @@ class RunScreen(Following):
     def build_body(self) -> Iterable[Widget]:
         return [self._state, self._calls]
 
-    def look(self) -> None:
-        store = self.tui_context.store
-        run, now = manage_runs.get(store, self._number), store.now()
-        driven = members.has_worker(store, run)
-        lines = run_rows.run_lines(store, run, now, self.room, driven=driven)
+    def look(self) -> RunDetails:
+        return self.tui_context.view.show_run(self._number, self.room)
+
+    def show(self, found: RunDetails) -> None:
         # As a Text: a str would be read as markup.
-        self._state.border_title = Text(f"Run {run.id}: {inert_line(about(store, run), 60)}")
-        self.query_one("#told", Static).update(paint_lines(lines))
-        calls = run_rows.call_lines(store, store.runs.calls(run.id), self.room)
-        self._calls.display = bool(calls)
-        self.query_one("#listed", Static).update(paint_lines(calls))
-        self.show_keys(_list_keys(self.tui_context, run))
+        self._state.border_title = Text(found.title)
+        self.query_one("#told", Static).update(paint_lines(found.lines))
+        self._calls.display = bool(found.calls)
+        self.query_one("#listed", Static).update(paint_lines(found.calls))
+        self.show_keys(found.keys)
 
     def action_continue(self) -> None:
         continue_run(self.app, self.tui_context, self._number)
@@ -85,13 +77,11 @@ class RunScreen(Following):
 
     def action_open_editor(self) -> None:
         try:
-            run, editor = manage_runs.get(self.tui_context.store, self._number), editors.find()
-            if not os.path.isdir(run.folder):
-                raise folder_is_gone(run)
+            editor, folder = editors.find(), self.tui_context.view.get_folder(self._number)
         except GateError as error:
             say(self.app, self.tui_context, str(error), problem=True)
             return
-        hand_over(self.app, self.tui_context, editors.build_command(editor, run.folder), run.folder)
+        hand_over(self.app, self.tui_context, editors.build_command(editor, folder), folder)
         self.look_again()
 
     def action_stop(self) -> None:
@@ -105,27 +95,12 @@ class RunScreen(Following):
     def _stop(self, reason: str) -> None:
         """Stop the run in a thread, because its agents may take a while to end."""
         try:
-            stopped = manage_runs.stop(
-                self.tui_context.store, self._number, self.tui_context.who, reason
-            )
+            stopped = self.tui_context.view.stop_run(self._number, self.tui_context.who, reason)
         except GateError as error:
             self.app.call_from_thread(say, self.app, self.tui_context, str(error), problem=True)
         else:
             text = f"Run {stopped.id} marked as stuck: {inert_line(stopped.reason, 200)}"
             self.app.call_from_thread(say, self.app, self.tui_context, text)
-
-
-def _list_keys(tui_context: TuiContext, run: Run) -> list[tuple[str, str]]:
-    """Return the keys that have an effect on this run now."""
-    asks = pending_asks(tui_context.store, run)
-    session = run_rows.find_session(tui_context.store, asks)
-    keys = [("c", f"Continue (open {session.program or 'session'})")] if session else []
-    if not run.has_ended:
-        keys.append(("s", "Stop"))
-    keys.append(("o", "Open editor"))
-    if asks:
-        keys.append(("a", "Answer"))
-    return [*keys, ("Esc", "Back")]
 
 
 def answer_run(app: App[Any], tui_context: TuiContext, number: int) -> None:
@@ -146,8 +121,8 @@ def continue_run(app: App[Any], tui_context: TuiContext, number: int) -> None:
 def continue_ask(app: App[Any], tui_context: TuiContext, ask_id: str) -> None:
     """Open the session of an ask, if it has one."""
     try:
-        ask = create_ask.get(tui_context.store, ask_id)
-        session = run_rows.get_session(tui_context.store, ask)
+        ask = tui_context.backend.get(ask_id)
+        session = tui_context.view.get_session(ask)
     except GateError as error:
         say(app, tui_context, str(error), problem=True)
     else:
@@ -159,7 +134,7 @@ def _pick_ask(
 ) -> None:
     """Call `then` with the pending ask of a run; of several, with the one that the person picks."""
     try:
-        asks = pending_asks(tui_context.store, manage_runs.get(tui_context.store, number))
+        asks = tui_context.view.asks_of_run(number)
     except GateError as error:
         say(app, tui_context, str(error), problem=True)
         return

@@ -26,10 +26,15 @@ async def admit(web_context: WebContext, row: Row, request: Request) -> WebReque
     secret, by_header = _secret(request)
     login = await _find_login(web_context, row, secret, by_header) if secret else None
     address = request.client.host if request.client else ""
-    whose = token_digest(secret)[:16] if login else address
-    if login or row.needs:
+    whose = limited_name(secret) if login else address
+    if row.waits and login:
+        # Ten thousand agents may share a token, and each waits for an ask of its own. A client that
+        # invents ids gets no new limit with each of them.
+        web_context.limits.check("missed wait", whose)
+        web_context.limits.count("wait", f"{whose} {request.path_params['id']}")
+    elif login or row.needs:
         # Sign-in counts only failures: a flood of them must not keep others out.
-        _count(web_context, row, whose, request)
+        web_context.limits.count(_kind(row), whose)
     csrf = text_digest(f"csrf {secret}") if login and not by_header else ""
     if row.needs:
         if login is None:
@@ -62,6 +67,11 @@ async def admit(web_context: WebContext, row: Row, request: Request) -> WebReque
     return await _read(row, request, web_request)
 
 
+def limited_name(secret: str) -> str:
+    """Return the name under which the requests of a token or login are counted."""
+    return token_digest(secret)[:16]
+
+
 def _check_query(row: Row, web_request: WebRequest) -> None:
     for name, schema, about in row.query:
         given: Any = web_request.query.get(name)
@@ -70,13 +80,6 @@ def _check_query(row: Row, web_request: WebRequest) -> None:
         if given is not None and faults(schema, given):
             words = f" ({' or '.join(schema['enum'])})" if "enum" in schema else ""
             raise Problem(400, f"{name}: {about}{words}; got {given!r}")
-
-
-def _count(web_context: WebContext, row: Row, whose: str, request: Request) -> None:
-    if row.waits:
-        # Ten thousand agents may share a token, and each waits for an ask of its own.
-        whose = f"{whose} {request.path_params['id']}"
-    web_context.limits.count(_kind(row), whose)
 
 
 def _kind(row: Row) -> str:

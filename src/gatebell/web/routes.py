@@ -13,7 +13,7 @@ from gatebell.web.context import Row
 from gatebell.web.operations import HEALTH, METRICS, READY
 from gatebell.web.people import login, people
 from gatebell.web.runs import run_pages
-from gatebell.web.tasks import task_pages
+from gatebell.web.tasks import task_changes, task_pages
 from gatebell.web.waits import parse_wait
 
 READ, ANSWER, ASK, ADMIN = ("read",), ("answer",), ("ask",), ("admin",)
@@ -114,6 +114,11 @@ API = (
         gives=(200, s.TASKS_GIVEN),
     ),
     Row("GET", "/api/tasks/{id}", task_pages.show_task, READ, "Show one task with its questions and answers", gives=(200, s.WHOLE_TASK_GIVEN)),
+    Row("POST", "/api/tasks/{id}/claim", task_changes.claim, ANSWER, "Claim a task to work on it yourself", gives=(200, s.TASK_GIVEN)),
+    Row("POST", "/api/tasks/{id}/release", task_changes.release, ANSWER, "Give back a task that you claimed", gives=(200, s.TASK_GIVEN)),
+    Row("POST", "/api/tasks/{id}/close", task_changes.close, ANSWER, "Close a task; a run that works on it ends", s.REASON, gives=(200, s.TASK_GIVEN)),
+    Row("POST", "/api/tasks/{id}/defer", task_changes.defer, ANSWER, "Put a task off until it is reopened", s.REASON, gives=(200, s.TASK_GIVEN)),
+    Row("POST", "/api/tasks/{id}/reopen", task_changes.reopen, ANSWER, "Open a task again", c.REOPENED, gives=(200, s.TASK_GIVEN)),
     Row("POST", "/api/runs/{id}/signal", clients.signal_run, ANSWER, "Send a signal that a run waits for", c.RUN_SIGNAL, gives=(200, s.ASK_GIVEN)),
     Row("POST", "/api/permissions", permissions.hold, ASK, "Hold a tool call: a rule decides, or a person is asked", c.HELD, gives=(201, c.HELD_GIVEN)),
     Row("GET", "/api/permissions", permissions.show_gating, ASK, "Show whether there was ever a gate", gives=(200, c.GATING_GIVEN)),

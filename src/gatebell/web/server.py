@@ -28,6 +28,8 @@ HEADERS_WITHIN_SECONDS = 10.0
 BODY_WITHIN_SECONDS = 60.0
 MAX_CONNECTIONS = 4_000
 _OTHER_FILES = 100
+# One wait of so many ends, and one more, to let a new connection in.
+_PART_OF_WAITS = 200
 # Long enough to tell ten thousand waiting agents to come back.
 _ENDS_WITHIN_SECONDS = 20
 _log = logging.getLogger("gatebell.serve")
@@ -37,7 +39,8 @@ class LimitedConnection(H11Protocol):
     """A connection that must complete its requests in time.
 
     When there are too many connections, the oldest incomplete requests are closed. Requests of
-    real clients are complete within milliseconds, so endless requests keep no client out.
+    real clients are complete within milliseconds, so endless requests keep no client out. If all
+    are complete, the oldest waits are closed: their agents come back.
     """
 
     max_connections = MAX_CONNECTIONS
@@ -83,13 +86,18 @@ class LimitedConnection(H11Protocol):
         self.transport.abort()
 
     def _make_room(self) -> bool:
-        others = (one for one in self.connections if isinstance(one, LimitedConnection))
-        waiting = [one for one in others if one is not self and one.is_incomplete()]
-        waiting.sort(key=lambda one: one.waits_since)
+        others = [one for one in self.connections if isinstance(one, LimitedConnection)]
+        ended = [one for one in others if one is not self and one.is_incomplete()]
         # Half of them at once, so that a flood does not cost a search per connection.
-        for one in waiting[: len(waiting) // 2 + 1]:
+        part = 2
+        if not ended:
+            # An agent that waits comes back. A person who cannot connect cannot answer.
+            ended = [one for one in others if one.on_lost]
+            part = _PART_OF_WAITS
+        ended.sort(key=lambda one: one.waits_since)
+        for one in ended[: len(ended) // part + 1]:
             one.transport.abort()
-        return bool(waiting)
+        return bool(ended)
 
     def is_incomplete(self) -> bool:
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)

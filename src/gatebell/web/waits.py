@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import random
 import re
 from contextlib import contextmanager
@@ -13,11 +14,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from gatebell.domain.enums import AskStatus
-from gatebell.errors import GateError
+from gatebell.errors import GateError, NotFoundError, StoreError
 from gatebell.services.asks import create_ask, wait_for_ask
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.asks.waiters import make_ask_document
-from gatebell.web.admission import admit, is_still_admitted
+from gatebell.web.admission import admit, is_still_admitted, limited_name
 from gatebell.web.problems import Problem, document, problem_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _SHORTEST_PART = 7 / 12
 _COME_BACK_WITHIN_SECONDS = 5
 _READ_AT_ONCE = 50
 _JSON = (b"content-type", b"application/json")
+_log = logging.getLogger("gatebell.web")
 _PATH = re.compile(r"/api/asks/([^/]+)/wait")
 
 
@@ -204,6 +206,10 @@ def _try_to_look(store: Store, ask_id: str) -> Look | GateError:
         return look(store, ask_id)
     except GateError as error:
         return error
+    except Exception:
+        # Many requests share a reading: without a result for each of them, all would hang.
+        _log.exception("an ask could not be read")
+        return StoreError(f"{ask_id!r} could not be read: the server's log has the error")
 
 
 def look(store: Store, ask_id: str) -> Look:
@@ -278,16 +284,16 @@ class WaitHandler:
         await reply.end(body, come_back=not hub.open and seen.ask.pending)
 
     async def _look(self, wanted: WaitRequest) -> Look:
-        hub = self._web_context.hub
+        hub, why = self._web_context.hub, f"there is no ask {wanted.named} of yours"
         try:
             seen = await hub.waits.look(wanted.ask_id)
-        except GateError:
-            if wanted.sees_all:
-                raise
-            seen = None
-        if seen is None or not (wanted.sees_all or wanted.owns(seen.ask)):
-            raise Problem(404, f"there is no ask {wanted.named} of yours")
-        return seen
+            if wanted.sees_all or wanted.owns(seen.ask):
+                return seen
+        except NotFoundError as error:
+            # Other errors are failures of the store: the client comes back.
+            why = str(error) if wanted.sees_all else why
+        self._web_context.limits.count("missed wait", limited_name(wanted.secret))
+        raise Problem(404, why)
 
 
 def _is_over(wanted: WaitRequest, seen: Look | GateError | None) -> bool:

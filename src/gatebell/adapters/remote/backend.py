@@ -16,12 +16,12 @@ from gatebell.adapters.remote.wire_format import (
     read_rule,
     session_name,
 )
+from gatebell.adapters.remote.work import RemoteWork, must_be_a_person
 from gatebell.domain.asks.document_reader import read_ask, read_message
 from gatebell.domain.asks.requests import Opened
 from gatebell.domain.enums import AskStatus
 from gatebell.domain.people.principals import TRUST
 from gatebell.errors import (
-    AgentRefusedError,
     AlreadySettledError,
     RefusedError,
     ServerError,
@@ -49,11 +49,12 @@ WAIT_SECONDS = 50
 _SLACK_SECONDS = 15.0
 _OPEN_SECONDS = 60.0
 _ANSWER_SECONDS = 10.0
+_TAKE_SECONDS = 3.0
 _OUTAGE_SECONDS = 600.0
 """How long a wait without a limit goes on without a server."""
 
 
-class RemoteBackend:
+class RemoteBackend(RemoteWork):
     """One server, one token, and a folder for answers that could not be sent."""
 
     store: Store | None = None
@@ -64,7 +65,7 @@ class RemoteBackend:
         self._folder = folder
         self._gone: dict[str, bool] = {}
         self._trust: dict[str, str] = {}
-        self._tokens: dict[str, str] = {}
+        self._revealed: dict[str, dict[str, str]] = {}
         self._secret: set[str] = set()
         self.has_token = bool(token)
 
@@ -81,6 +82,9 @@ class RemoteBackend:
     def monotonic(self) -> float:
         return time.monotonic()
 
+    def close(self) -> None:
+        self._http.close()
+
     def act_as(self, name: str) -> None:
         """Name the person in every request; the server refuses those with another's token."""
         self._http.name = name
@@ -88,6 +92,8 @@ class RemoteBackend:
     def me(self) -> dict[str, Any]:
         """Return the person and the scopes of the token."""
         found: dict[str, Any] = self._http.send("GET", "/api/me")
+        if not isinstance(found, dict) or not {"person", "scopes", "may_approve"} <= found.keys():
+            raise ServerError(f"the server {self.name} has another version: it does not know you")
         return found
 
     def ask(self, request: Request, origin: Origin, caller: Caller, key: str = "") -> Opened:
@@ -151,25 +157,32 @@ class RemoteBackend:
     def reveal(self, ask: Ask, token: str) -> tuple[Ask, Any]:
         """Return the ask with its decision, and the value.
 
-        The asker sees both only by taking the answer. A plain answer can be taken again by the same
-        token, so nothing is lost if this process ends before it prints it. A secret is marked as
-        taken later, by `take`.
+        The asker sees both only by asking for the answer. It is marked as taken later, by `take`,
+        so nothing is lost if this process ends before it prints it.
         """
         is_hidden = bool(ask.token_digest) or (ask.decision is None and ask.value is None)
         if ask.status != AskStatus.ANSWERED or not is_hidden or ask.question.call:
             return ask, ask.value
-        body: dict[str, Any] = {"token": token} if token else {}
-        if ask.token_digest:
-            self._tokens[ask.id] = token
-            body["keep"] = True
+        self._revealed[ask.id] = {"token": token} if token else {}
+        body = self._revealed[ask.id] | {"keep": True}
         found = self._http.send("POST", f"/api/asks/{quote(ask.id)}/take", body)
         return self.read(found), found["value"]
 
     def take(self, ask: Ask, to: str) -> bool:
         if ask.status != AskStatus.ANSWERED or ask.question.call:
             return False
-        if token := self._tokens.pop(ask.id, ""):
-            self._http.send("POST", f"/api/asks/{quote(ask.id)}/take", {"token": token})
+        body, patience = self._revealed.pop(ask.id, None), Patience(_TAKE_SECONDS)
+        while body is not None:
+            try:
+                self._http.send("POST", f"/api/asks/{quote(ask.id)}/take", body)
+                break
+            except ServerError:
+                if patience.pause():
+                    continue
+                if ask.token_digest:
+                    raise
+                # The asker has its answer: only the mark is missing, which harms nobody.
+                return False
         return True
 
     def hear(self, ask: Ask) -> None:
@@ -180,7 +193,7 @@ class RemoteBackend:
         return self._say(ask_id, caller, text)
 
     def ask_back(self, ask_id: str, caller: Caller, text: str) -> Ask:
-        self._must_be_a_person(caller)
+        must_be_a_person(caller)
         return self._say(ask_id, caller, text)
 
     def _say(self, ask_id: str, caller: Caller, text: str) -> Ask:
@@ -199,7 +212,7 @@ class RemoteBackend:
 
     def pending_of_session(self, origin: Origin) -> list[Ask]:
         name = session_name(origin)
-        found = self._http.send("GET", f"/api/asks?session={quote(name)}") if name else []
+        found = self._get_list(f"/api/asks?session={quote(name)}") if name else []
         return [self.read(one) for one in found]
 
     def is_of_session(self, ask: Ask, origin: Origin) -> bool:
@@ -217,15 +230,15 @@ class RemoteBackend:
     def pending(self, limit: int, project: str | None = None, key: str = "") -> list[Ask]:
         where = "" if project is None else f"&project={quote(project)}"
         where += f"&project_key={quote(key)}" if key else ""
-        found = self._http.send("GET", f"/api/asks?limit={min(limit, 1000)}{where}")
+        found = self._get_list(f"/api/asks?limit={min(limit, 1000)}{where}")
         return [self.read(one) for one in found]
 
     def settled(self, limit: int, search: str = "") -> list[Ask]:
         path = f"/api/asks?status=settled&limit={min(limit, 1000)}&search={quote(search)}"
-        return [self.read(one) for one in self._http.send("GET", path)]
+        return [self.read(one) for one in self._get_list(path)]
 
     def messages(self, ask_id: str) -> list[Message]:
-        found = self._http.send("GET", f"/api/asks/{quote(ask_id)}/messages")
+        found = self._get_list(f"/api/asks/{quote(ask_id)}/messages")
         return [read_message(one) for one in found]
 
     def answers(self, ask_id: str) -> list[Answer]:
@@ -242,16 +255,21 @@ class RemoteBackend:
     def _list(self, path: str) -> list[Any]:
         """Return a list, which is empty for a token that may only ask."""
         try:
-            found: list[Any] = self._http.send("GET", path)
+            return self._get_list(path)
         except RefusedError:
             return []
+
+    def _get_list(self, path: str) -> list[Any]:
+        found = self._http.send("GET", path)
+        if not isinstance(found, list):
+            raise ServerError(f"the server {self.name} has another version: it sent no list")
         return found
 
     def notes(self, limit: int) -> list[Note]:
         from gatebell.domain.asks.document_reader import read_time
         from gatebell.domain.notifications.notes import Note
 
-        found = self._http.send("GET", f"/api/notes?limit={limit}")
+        found = self._get_list(f"/api/notes?limit={limit}")
         return [Note(**one | {"sent_at": read_time(one["sent_at"])}) for one in found]
 
     def is_waiter_gone(self, ask: Ask) -> bool:
@@ -261,7 +279,7 @@ class RemoteBackend:
         return self._trust.get(ask.id, TRUST)
 
     def answer(self, ask_id: str, caller: Caller, given: Given) -> Ask:
-        self._must_be_a_person(caller)
+        must_be_a_person(caller)
         body = {"value": given.value, "note": given.note}
         body |= {} if given.digest is None else {"digest": given.digest}
         if given.scope:
@@ -285,14 +303,6 @@ class RemoteBackend:
         words = "\n".join(filter(None, [text, given.note]))
         return self._drafts.keep(error, ask_id, words, "your answer")
 
-    def _must_be_a_person(self, caller: Caller) -> None:
-        """Refuse an agent that found its person's token, as on a store of this machine."""
-        if caller.agent and not caller.verified:
-            raise AgentRefusedError(
-                f"only a person answers, and an agent seems to be at work here "
-                f"({caller.agent.because}). Answer in your own terminal, or name yourself: --as NAME"
-            )
-
     def draft(self, ask_id: str, caller: Caller) -> str:
         if kept := self._drafts.read(ask_id):
             return kept
@@ -310,7 +320,7 @@ class RemoteBackend:
         return self._drafts.keep(error, ask_id, text, "your answer") if text else error
 
     def signal_run(self, run_id: int, status: str, message: str, caller: Caller) -> Ask:
-        self._must_be_a_person(caller)
+        must_be_a_person(caller)
         body = {"status": status, "message": message}
         path = f"/api/runs/{run_id}/signal"
         return self.read(self._http.send("POST", path, body, via=caller.via, again=False))
@@ -322,7 +332,7 @@ class RemoteBackend:
         return self._rules("grants")
 
     def _rules(self, which: str) -> list[Rule]:
-        return [read_rule(one) for one in self._http.send("GET", f"/api/rules?which={which}")]
+        return [read_rule(one) for one in self._get_list(f"/api/rules?which={which}")]
 
     def add_gate(
         self, caller: Caller, kind: RuleKind, project: str, pattern: str, key: str = ""

@@ -162,6 +162,11 @@ class Http:
                 found.stream.close()
         return None
 
+    def close(self) -> None:
+        """Close the idle connections; a later request opens a new one."""
+        while self._idle:
+            self._idle.pop().stream.close()
+
     def _connect(self, until: float) -> _Connection:
         name, port = split_address(self.server)
         name = name.strip("[]")
@@ -218,7 +223,7 @@ class Http:
             return None
         try:
             found = json.loads(reply.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if 200 <= reply.status < 300 and found is not None:
             return found
@@ -262,7 +267,7 @@ class _Reader:
         if headers.get("transfer-encoding", "").lower() == "chunked":
             return Reply(int(status), headers, self._read_chunks())
         length = headers.get("content-length", "0")
-        if not (length.isascii() and length.isdecimal()) or int(length[:12]) > _MAX_BODY_BYTES:
+        if not (length.isascii() and length.isdecimal()) or int(length) > _MAX_BODY_BYTES:
             raise OSError("its response is too long")
         return Reply(int(status), headers, self._read_exactly(int(length)))
 
@@ -270,7 +275,7 @@ class _Reader:
         body = bytearray()
         while True:
             size = int(self._read_until(b"\r\n").partition(b";")[0], 16)
-            if len(body) + size > _MAX_BODY_BYTES:
+            if size < 0 or len(body) + size > _MAX_BODY_BYTES:
                 raise OSError("its response is too long")
             body += self._read_exactly(size)
             self._read_until(b"\r\n")

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.identity import add_identity, caller, repeat_identity
+from gatebell.cli.identity import add_identity, open_backend, repeat_identity
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,15 +27,14 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("the TUI needs textual; run: pip install 'gatebell[tui]'")
     if not _is_a_terminal():
         raise UsageError("the TUI needs a terminal; use gate list and gate inbox instead")
-    store = wiring.open_store()
-    who = caller(store, args)
+    backend, who = open_backend(args)
     # By name: one face must not import another.
-    return int(import_module("gatebell.tui.app").run(store, who, repeat_identity(args)))
+    return int(import_module("gatebell.tui.app").run(backend, who, repeat_identity(args)))
 
 
 def is_wanted() -> bool:
     """Return whether bare `gate` opens it: in a terminal, if installed, and if there are runs."""
-    return _is_a_terminal() and _is_installed() and bool(wiring.open_store().runs.newest(1))
+    return _is_a_terminal() and _is_installed() and bool(wiring.open_backend().runs(1))
 
 
 def _is_a_terminal() -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gatebell.app import daemon, environment, server_access, settings, wiring
 from gatebell.cli.screen import add_colour, print_json
 from gatebell.domain.people.principals import L1, TRUST, find_agent
+from gatebell.domain.text.display import inert
 from gatebell.errors import GateError
 from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.audit import verify
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
             False: add_colour("!!  ", "red"),
         }
         for ok, what in findings:
-            print(f"{marks[ok]} {what}")
+            print(f"{marks[ok]} {inert(what)}")
         print(f"\nTrust: {trust}")
     return 1 if any(finding.ok is False for finding in findings) else 0
 

@@ -14,6 +14,7 @@ from gatebell.app import environment, server_access
 from gatebell.cli.identity import read_text
 from gatebell.cli.screen import print_json
 from gatebell.domain.people.principals import find_agent
+from gatebell.domain.text.display import inert_line
 from gatebell.errors import AgentRefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -43,8 +44,10 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(signed_in._asdict() | {"scopes": list(signed_in.scopes)})
         return 0
-    scopes = " and ".join(signed_in.scopes)
-    print(f"Signed in to {signed_in.server} as {signed_in.person}: this token may {scopes}.")
+    scopes = " and ".join(map(str, signed_in.scopes))
+    who = f"Signed in to {signed_in.server} as {signed_in.person}: this token may {scopes}."
+    # The server may be any program, so its words are shown as inert text.
+    print(inert_line(who))
     if signed_in.may_approve:
         print(
             "Agents of your user could read it here. On an agent's machine, use a token that may "

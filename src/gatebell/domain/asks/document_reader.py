@@ -41,10 +41,10 @@ def read_ask(document: dict[str, Any]) -> Ask:
         decision=Decision(decision) if decision else None,
         value=document["value"],
         note=document["note"],
-        settled_at=_read_optional(document["settled_at"]),
+        settled_at=read_optional(document["settled_at"]),
         settled_by=document["settled_by"],
         settled_via=document["settled_via"],
-        delivered_at=_read_optional(document["delivered_at"]),
+        delivered_at=read_optional(document["delivered_at"]),
         delivered_to=document["delivered_to"],
         asked_back=document["asked_back"],
         heard=document["heard"],
@@ -89,18 +89,18 @@ def _read_terms(terms: dict[str, Any]) -> Any:
 def _read_deadlines(document: dict[str, Any]) -> Deadlines:
     timing = document["timing"]
     return Deadlines(
-        expires_at=_read_optional(document["expires_at"]),
+        expires_at=read_optional(document["expires_at"]),
         hard=timing["hard"],
         moved_seconds=timing["moved_seconds"],
         remind_every_seconds=timing["remind_every_seconds"],
-        remind_at=_read_optional(timing["remind_at"]),
+        remind_at=read_optional(timing["remind_at"]),
         escalations=tuple(Escalation(*step) for step in timing["escalations"]),
         escalated=timing["escalated"],
-        escalate_at=_read_optional(timing["escalate_at"]),
+        escalate_at=read_optional(timing["escalate_at"]),
     )
 
 
-def _read_optional(text: str | None) -> datetime | None:
+def read_optional(text: str | None) -> datetime | None:
     return None if text is None else read_time(text)
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 SCOPES = ("ask", "answer", "read", "admin", "metrics")
+_OVER_HTTP = "http-"
 PERSONAL = ("ask", "answer", "read")
 """The scopes of a personal token by default."""
 
@@ -23,7 +24,13 @@ def make_token_id(token_digest: str) -> str:
 
 def session_prefix(token_id: str) -> str:
     """Return the prefix of the session of every ask that was opened with this token."""
-    return f"http-{token_id}/"
+    return f"{_OVER_HTTP}{token_id}/"
+
+
+def client_of(session: str) -> str:
+    """Return the prefix of a session that a token opened; empty for a session of this machine."""
+    head, slash, _ = session.partition("/")
+    return f"{head}/" if slash and head.startswith(_OVER_HTTP) else ""
 
 
 class Token(NamedTuple):

@@ -264,8 +264,8 @@ def in_scope(rule: Rule, origin: Origin, call: Call) -> bool:
 
 
 def _is_same_key(rule: Rule, origin: Origin) -> bool:
-    # Older versions stored no keys.
-    return "" in (rule.project_key, origin.project_key) or rule.project_key == origin.project_key
+    # Older versions stored no keys. A client that leaves its key out must not get past it.
+    return rule.project_key in ("", origin.project_key)
 
 
 def build_grant(ask: Ask, call: Call, scope: Scope, by: str, now: datetime) -> Rule:

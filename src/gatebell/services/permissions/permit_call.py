@@ -14,6 +14,7 @@ from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import canonical
 from gatebell.domain.enums import AskKind, AskStatus, Decision, RuleKind
+from gatebell.domain.people.logins import client_of
 from gatebell.domain.permissions.calls import Call, headline
 from gatebell.domain.permissions.host_questions import QUESTIONS, build_requests
 from gatebell.domain.permissions.rules import (
@@ -59,12 +60,22 @@ def by_rule(
         if (
             rule.kind == RuleKind.GRANT
             and covers(rule, call)
+            and _is_same_client(store, rule, origin)
             and _passes(store, rule, gates, beyond)
         ):
             event = build_used_event(rule, call, f"agent:{origin.session}")
             if store.rules.use(rule.id, [event]):
                 return Permission(allow=True)
     return None
+
+
+def _is_same_client(store: Store, grant: Rule, origin: Origin) -> bool:
+    """Return whether a grant was made for this machine, or for the token of this machine.
+
+    The same path on another machine is another folder, and its agent only claims to work there.
+    """
+    asked = store.asks.get(grant.ask_id) if grant.ask_id else None
+    return client_of(asked.origin.session if asked else "") == client_of(origin.session)
 
 
 def _passes(store: Store, grant: Rule, gates: list[Rule], beyond: list[str]) -> bool:

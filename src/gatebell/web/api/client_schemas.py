@@ -8,7 +8,7 @@ from gatebell.domain.enums import RuleKind
 from gatebell.web.api.schemas import ASK_GIVEN, SECONDS, TEXT, WORDS, many, thing
 
 SESSION = {"type": "string", "maxLength": 200, "pattern": "^[^/]*$"}
-_PATH = {"type": "string", "maxLength": 4000}
+_PATH = {"type": "string", "maxLength": 4000, "pattern": "^[^\\x00]*$"}
 _PLACE = {
     "project": _PATH,
     "project_key": _PATH,
@@ -57,6 +57,7 @@ RUN_SIGNAL = thing(
     message={"type": "string", "maxLength": 200_000},
 )
 HEARD = thing({"messages": {"type": "integer", "minimum": 0, "maximum": 1_000_000}})
+REOPENED = thing({}, fresh={"type": "boolean"})
 RULE = thing(
     {"kind": {"enum": [RuleKind.ASK.value, RuleKind.DENY.value]}, "pattern": WORDS},
     project=_PATH,

@@ -97,6 +97,8 @@ def open_ask(web_request: WebRequest) -> Response:
     if len(json.dumps(request.context)) > _LARGEST_CONTEXT:
         raise Problem(413, f"the context is too long: at most {_LARGEST_CONTEXT} characters here")
     opened = create_ask.ask(web_request.store, request, origin, caller, _key(web_request, "ask"))
+    if not web_request.is_own_ask(opened.ask) and "read" not in web_request.who.scopes:
+        raise Problem(403, "another client has asked this already: only that client sees it")
     document = {
         "ask": _shown(web_request, opened.ask),
         "token": opened.token,
@@ -142,8 +144,8 @@ def take(web_request: WebRequest) -> Response:
     if not web_request.is_own_ask(ask):
         raise Problem(403, f"another client opened {ask.id}: only that client can take its answer")
     value = wait_for_ask.reveal(web_request.store, ask, web_request.body.get("token", ""))
-    if web_request.body.get("keep") and ask.token_digest:
-        # Its asker takes it again once it has it: a secret is erased when it is taken.
+    if web_request.body.get("keep"):
+        # Its asker takes it again once it has handed it over; a secret is then erased.
         return JSONResponse(make_ask_document(web_request.store, ask) | {"value": value})
     done = BackgroundTask(wait_for_ask.take, web_request.store, ask, web_request.caller.actor)
     return JSONResponse(

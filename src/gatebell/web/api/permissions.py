@@ -139,6 +139,8 @@ def build_origin(web_request: WebRequest) -> Origin:
 
 def _build_held(web_request: WebRequest) -> Held:
     body = web_request.body
+    # It refuses a call that a person would see in another form than the host would run it.
+    make_call(body["call"]["tool"], body["call"]["input"])
     return Held(
         Call(**body["call"]),
         build_origin(web_request),

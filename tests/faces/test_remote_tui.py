@@ -1,0 +1,76 @@
+"""`gate tui` on a server, without a terminal."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.server_world import server_world
+from tests.support.tui_play import lone_ask, play_on_server, waiting_run
+
+from gatebell.domain.enums import RunState
+
+__all__ = ["server_world"]
+
+
+@pytest.fixture
+def play(server_world, tmp_path, monkeypatch):
+    monkeypatch.setattr("gatebell.tui.server_view._LOOK_EVERY_SECONDS", 0.05)
+    monkeypatch.setenv("EDITOR", "true")
+
+    def act(acts, token="ada"):
+        play_on_server(server_world.web.url, server_world.tokens[token], acts, tmp_path)
+
+    return act
+
+
+@pytest.mark.proves("REMOTE-15")
+def test_ask_of_a_server_is_answered_on_screen(server_world, play):
+    store = server_world.store
+    ask = lone_ask(store, "Which database?")
+
+    async def act(played):
+        await played.until("Which database?", "There are no runs yet")
+        await played.press("enter")
+        await played.until(f"{ask.id}: text")
+        await played.type("SQLite")
+        await played.press("escape")
+        await played.until("Your text is kept as a draft.")
+        await played.press("enter")
+        await played.until("Your last draft is filled in.", "SQLite")
+        await played.press("ctrl+s")
+        await played.until("There are no runs yet", gone="Which database?")
+
+    play(act)
+    after = store.asks.get(ask.id)
+    assert (after.value, after.settled_by) == ("SQLite", "person:ada")
+
+
+@pytest.mark.proves("REMOTE-15")
+def test_run_of_a_server_is_shown_and_stopped(server_world, play):
+    store = server_world.store
+    run, ask = waiting_run(store)
+
+    async def act(played):
+        await played.until("⏸ waiting", "OAuth or API keys?")
+        await played.press("c")
+        await played.until(f"run gate continue {ask.id} there")
+        await played.press("enter")
+        await played.until(
+            "Run 1: feature", "Status: ⏸ Waiting", "Waiting for: OAuth", "#2 coder ⏸"
+        )
+        await played.press("o")
+        await played.until("the folder of run 1 is on")
+        await played.press("s")
+        await played.type("enough", "enter")
+        await played.until("Status: ■ Stuck", "Reason: enough", gone="[s] Stop")
+
+    play(act)
+    stopped = store.runs.get(run.id)
+    assert stopped.state == RunState.STUCK and not store.asks.get(ask.id).pending
+
+
+@pytest.mark.proves("REMOTE-15")
+def test_screen_shows_why_a_token_sees_nothing(play):
+    async def act(played):
+        await played.until("scope")
+
+    play(act, "agent")
