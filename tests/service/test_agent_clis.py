@@ -18,7 +18,7 @@ from gatebell.domain.runs.roles import Role
 from gatebell.errors import UsageError
 from gatebell.hooks import events
 from gatebell.install import checks, plans, rehearsal
-from gatebell.mcp import decision_form, tools
+from gatebell.mcp import clients, decision_form
 from gatebell.services.sessions import session_check
 from gatebell.terminal import runs
 
@@ -35,7 +35,7 @@ TABLES = {
     "plans.HOSTS": plans.HOSTS,
     "checks.LEFT_OPEN": checks.LEFT_OPEN,
     "rehearsal.PLAYS": rehearsal.PLAYS,
-    "tools.CLIENTS": tools.CLIENTS,
+    "clients.CLIENTS": clients.CLIENTS,
     "decision_form.ASK_PEOPLE": decision_form.ASK_PEOPLE,
     "runs.JOINABLE": runs.JOINABLE,
     "session_check.KEEPING_LOGS": session_check.KEEPING_LOGS,
@@ -45,7 +45,7 @@ GAPS = {
     **{table: {GEMINI, OPENCODE, COMMAND, PYTHON} for table in TABLES},
     "settings_file.SESSION_CLIS": {GEMINI, OPENCODE, PYTHON},
     "plans.HOSTS": {COMMAND, PYTHON},
-    "tools.CLIENTS": {COMMAND, PYTHON},
+    "clients.CLIENTS": {COMMAND, PYTHON},
 }
 
 
