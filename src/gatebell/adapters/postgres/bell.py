@@ -62,7 +62,9 @@ class Ringer:
         if self._thread:
             self._closed = True
             self._wanted.set()
-            self._thread.join(timeout=2)
+            # The garbage collector may end a store on any thread, also on this one.
+            if self._thread is not threading.current_thread():
+                self._thread.join(timeout=2)
 
 
 class Listener:

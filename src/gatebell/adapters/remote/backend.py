@@ -181,7 +181,7 @@ class RemoteBackend(RemoteWork):
                     continue
                 if ask.token_digest:
                     raise
-                # The asker has its answer: only the mark is missing, which harms nobody.
+                # The asker has its answer: only the mark is missing, which does no harm.
                 return False
         return True
 

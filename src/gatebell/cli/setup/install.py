@@ -117,7 +117,7 @@ def check_gatekeeper(args: argparse.Namespace, place: Place) -> None:
     if who.agent and past and past.store not in ("", plans.store_of(place)):
         raise AgentRefusedError(
             f"gate was installed for {args.cli} with {past.store}, so a token of another store or "
-            "server does not count. Use that one, or run this in your own terminal"
+            "server does not count. Use that one (GATE_STORE or GATE_SERVER), or run this in your own terminal"
         )
 
 
