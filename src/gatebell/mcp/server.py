@@ -31,6 +31,7 @@ _INSTRUCTIONS = (
     "A person answers through these tools. Ask with ask_human when only a person can know or "
     "decide; wait for the answer; take a no as final."
 )
+_ENDS_WITHIN_SECONDS = 2.0
 _MAX_LINE_LENGTH = 16_000_000
 _PARSE_ERROR, _INVALID, _NO_METHOD, _BAD_PARAMS = -32700, -32600, -32601, -32602
 
@@ -57,6 +58,7 @@ class Server:
         self._handing_over = threading.Lock()
         self._tools = Tools(limit_seconds)
         self._forms = Forms(self._send)
+        self._approvals: list[threading.Thread] = []
 
     def serve(self) -> None:
         try:
@@ -65,6 +67,9 @@ class Server:
                     self._receive(line)
         finally:
             self._tools.abandon()
+            # A call that has just opened its ask withdraws it itself.
+            for call in self._approvals:
+                call.join(_ENDS_WITHIN_SECONDS)
 
     def _receive(self, line: bytes) -> None:
         try:
@@ -132,7 +137,11 @@ class Server:
             self._fail(request, _INVALID, f"the id {request} is in use")
             return
         call = (request, work, name, given, params)
-        threading.Thread(target=self._call, args=call, daemon=True).start()
+        thread = threading.Thread(target=self._call, args=call, daemon=True)
+        if work.withdraw_always:
+            alive = [one for one in self._approvals if one.is_alive()]
+            self._approvals = [*alive, thread]
+        thread.start()
 
     def _call(
         self, request: str | int, work: Work, name: str, given: dict[str, Any], params: Any
