@@ -1,0 +1,60 @@
+"""Runs and tasks are read back from the JSON of a server; other domain words of remote faces."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from gatebell.domain.arguments import must_be_text
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.documents import call_document, run_document, task_document
+from gatebell.domain.asks.gone_askers import describe_kept_answer
+from gatebell.domain.asks.owners import name_of_run
+from gatebell.domain.asks.questions import make_question
+from gatebell.domain.permissions.calls import make_call
+from gatebell.domain.runs.runs import FlowCall, Run
+from gatebell.domain.runs.seen_runs import read_seen_run
+from gatebell.domain.tasks.task_reader import read_task
+from gatebell.domain.tasks.tasks import Task
+from gatebell.errors import UsageError
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.proves("REMOTE-15")
+def test_run_is_read_back_from_its_document():
+    run = Run(1, "f", "f.py", "d", "p", "/p", "person:ada", NOW, waiting_since=NOW)
+    call = FlowCall(1, "1", "run", "coder", "d", NOW)
+    sent = run_document(run) | {"waiting_for": ["a-1"], "calls": [call_document(call)]}
+    seen = read_seen_run(json.loads(json.dumps(sent)))
+    assert (seen.run.id, seen.run.state, seen.run.waiting_since) == (1, run.state, NOW)
+    assert seen.asks == ("a-1",) and [(one.name, one.started_at) for one in seen.calls] == [
+        ("run", NOW)
+    ]
+    assert run_document(seen.run) == run_document(run) and run.name == name_of_run(1)
+
+
+@pytest.mark.proves("REMOTE-17")
+def test_task_is_read_back_from_its_document():
+    task = Task("tm-1", "Login", "/p", created_by="person:ada", created_at=NOW, updated_at=NOW)
+    assert task_document(read_task(json.loads(json.dumps(task_document(task))))) == task_document(
+        task
+    )
+
+
+@pytest.mark.proves("FLT-21", "FLT-27")
+def test_kept_answer_says_how_it_is_used():
+    call = make_call("Bash", {"command": "ls"})
+    plain = Ask("a-1", make_question("text", "Q"), Origin(), NOW, "d")
+    held = plain._replace(question=make_question("approval", "Q", call=call))
+    assert "gate wait a-1" in describe_kept_answer(plain)
+    assert "same call again" in describe_kept_answer(held)
+    assert "--token-file" in describe_kept_answer(plain._replace(token_digest="t"))
+
+
+@pytest.mark.proves("PY-22")
+def test_class_in_place_of_a_text_is_named():
+    with pytest.raises(UsageError, match="prompt must be a text, got the class int"):
+        must_be_text(int, "prompt")
