@@ -101,7 +101,7 @@ async def call(port, token, method, path, body=None):
         head, _, rest = (await reader.read()).partition(b"\r\n\r\n")
     finally:
         writer.close()
-    if not head:
+    if not rest:
         raise ConnectionError("the server has gone")
     return int(head.split()[1]), json.loads(rest)
 

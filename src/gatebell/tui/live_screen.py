@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
+from textual._context import NoActiveAppError
 from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Static
@@ -112,7 +114,10 @@ class Following(Screen[None]):
             return None, str(error)
 
     def _look_slowly(self) -> None:
-        self.app.call_from_thread(self._end_look, *self._try_to_look())
+        found = self._try_to_look()
+        # The app may have ended while the look took its time.
+        with suppress(NoActiveAppError):
+            self.app.call_from_thread(self._end_look, *found)
 
     def _end_look(self, found: Any, problem: str) -> None:
         self._is_looking = False
