@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import apsw
-from bench import flows
 from bench.figures import table
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ SINGLE = (
     "files",
     "size",
 )
-NAMES = (*SINGLE, "server", "flows", "postgres")
+NAMES = (*SINGLE, "server", "flows", "engines", "postgres")
 
 _PAGE = os.path.join(os.path.dirname(__file__), "README.md")
 
@@ -41,17 +40,17 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--write", action="store_true", help="put the results into the README")
     parser.add_argument("--strict", action="store_true", help="fail when a figure is over a limit")
+    parser.add_argument("--sizes", type=_sizes, help="waiting runs of flows and engines: N,N …")
     parser.add_argument(
-        "--sizes", type=_sizes, default=flows.SIZES, help="waiting runs of flows: N,N …"
+        "--no-rivals", action="store_true", help="flows and engines without those of others"
     )
-    parser.add_argument("--no-rivals", action="store_true", help="flows without other engines")
     args = parser.parse_args()
     if unknown := set(args.names) - set(NAMES):
         parser.error(f"there is no {min(unknown)}; there are {', '.join(NAMES)}")
     wanted = args.names or NAMES
     single = [name for name in SINGLE if name in wanted]
     if args.write and single and len(single) < len(SINGLE):
-        parser.error("--write replaces whole tables: name nothing, or server, flows or postgres")
+        parser.error("--write replaces whole tables: name nothing, or one of the last four")
     figures: list[Figure] = []
     for name in single:
         print(f"measuring {name} …", file=sys.stderr)
@@ -63,11 +62,14 @@ def main() -> int:
         served = list(import_module("bench.server").measure())
         tell("server", table(served), write=args.write)
         figures += served
-    if "flows" in wanted:
-        print("measuring flows …", file=sys.stderr)
-        ours, beside = flows.measure(args.sizes, with_rivals=not args.no_rivals)
-        tell("flows", [*table(ours), "", *beside], write=args.write)
-        figures += ours
+    for name in ("flows", "engines"):
+        if name in wanted:
+            print(f"measuring {name} …", file=sys.stderr)
+            module = import_module(f"bench.{name}")
+            sizes = args.sizes or module.SIZES
+            ours, beside = module.measure(sizes, with_rivals=not args.no_rivals)
+            tell(name, [*table(ours), "", *beside], write=args.write)
+            figures += ours
     if "postgres" in wanted:
         print("measuring postgres …", file=sys.stderr)
         ours = list(import_module("bench.postgres").measure())

@@ -33,6 +33,14 @@ class Contestant(NamedTuple):
     answers_itself: bool = False
     """Whether an answer must be given to the process that resumes the run."""
 
+    store: str = ""
+    """`postgres`, if it keeps its runs there."""
+    engine: str = ""
+    """The engine to which our store hands its runs."""
+    uses_temporal: bool = False
+    keeps_its_runs: bool = False
+    """Whether a run belongs to the process that began it, also while it waits."""
+
     def command(self, verb: str, folder: str, *numbers: int) -> list[str]:
         if verb == "serve" and self.worker:
             return [self.python, *self.worker]
@@ -58,6 +66,32 @@ def rivals() -> list[Contestant]:
     return found
 
 
+def our_engines() -> list[Contestant]:
+    """Return our engines, each on a store that it is made for; the default of a team comes first."""
+    base = ours()
+    postgres = base._replace(store="postgres")
+    return [
+        postgres._replace(name="gatebell, procrastinate", engine="procrastinate"),
+        postgres._replace(name="gatebell, temporal", engine="temporal", uses_temporal=True),
+        postgres._replace(name="gatebell, local on PostgreSQL"),
+        base._replace(name="gatebell, local on SQLite"),
+    ]
+
+
+def other_engines() -> list[Contestant]:
+    """Return the engines for several hosts that could be installed."""
+    found = []
+    if made := environment("dbos", ("dbos",)):
+        program = (os.path.join(_RIVALS, "dbos_flow.py"),)
+        side = Contestant("DBOS on PostgreSQL", made.versions, made.python, program)
+        found.append(side._replace(store="postgres", keeps_its_runs=True))
+    if made := environment("temporal", ("temporalio",)):
+        program = (os.path.join(_RIVALS, "temporal_flow.py"),)
+        side = Contestant("Temporal workflows", made.versions, made.python, program)
+        found.append(side._replace(uses_temporal=True))
+    return found
+
+
 class NotReachedError(Exception):
     """A process did not reach a point; the message says why, in a few words for a table."""
 
@@ -78,6 +112,10 @@ class Child(NamedTuple):
         """Return its first line of output."""
         return self._find(self.said, "", seconds)
 
+    def confirm(self, number: int, seconds: float) -> None:
+        """Wait until it has answered this run."""
+        self._find(self.said, f"answered {number}\n", seconds)
+
     def resumed_at(self, number: int, seconds: float) -> float:
         """Return the moment at which the second step of a run began."""
         return float(self._find(self.ledger, f"second {number} ", seconds).split()[-1])
@@ -96,10 +134,15 @@ class Child(NamedTuple):
 
 
 @contextmanager
-def start_side(side: Contestant, folder: str, verb: str, *numbers: int) -> Iterator[Child]:
-    """Start a process of this side; it ends by kill −9."""
-    said = os.path.join(folder, f"{verb}.said")
-    environ = stores.environment(os.path.join(folder, "gate.db"))
+def start_side(
+    side: Contestant, folder: str, verb: str, *numbers: int, name: str = "", **more: str
+) -> Iterator[Child]:
+    """Start a process of this side, with more variables; it ends by kill −9.
+
+    Processes of the same verb that run at the same time need names.
+    """
+    said = os.path.join(folder, f"{name or verb}.said")
+    environ = stores.environment(os.path.join(folder, "gate.db")) | more
     path = filter(None, [os.path.dirname(_HERE), environ.get("PYTHONPATH")])
     with open(said, "wb") as file, open(f"{said}.errors", "wb") as errors:
         process = subprocess.Popen(

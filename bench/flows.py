@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 import time
 from contextlib import ExitStack
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bench import measured, stores
+from bench.comparison import IDLE_SECONDS, Since, cells, cpu, gather, p99
 from bench.contestants import Contestant, NotReachedError, ours, rivals, start_side
 from bench.figures import Figure, align
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from bench.contestants import Child
 
 SIZES = (1_000, 10_000, 100_000)
 ANSWERS = 200
-IDLE_SECONDS = 10.0
 STEPS = (1_000, 10_000)
 REPLAYED = 1_000
 WITHIN_SECONDS = 600.0
@@ -52,6 +51,7 @@ class Held(NamedTuple):
     others_percent: float | None = None
     """The share of the whole machine that other processes used during the measurement."""
     answers: int | None = None
+    wanted_answers: int = ANSWERS
     shortfall: str = ""
     """The note about the first limit that was not reached in time."""
 
@@ -77,40 +77,30 @@ def measure(sizes: tuple[int, ...], *, with_rivals: bool) -> tuple[list[Figure],
 
 def _pace(side: Contestant) -> Pace:
     print(f"  {side.name}: steps one after another …", file=sys.stderr)
-    return _gather(Pace(side.name), lambda: _paces(side))
+    return gather(Pace(side.name), _paces(side))
 
 
 def _hold(side: Contestant, size: int) -> Held:
     print(f"  {side.name}: {size:,} waiting …", file=sys.stderr)
     with stores.folder() as folder:
-        found: Held = _gather(Held(side.name, size), lambda: _holds(side, size, folder))
+        found: Held = gather(Held(side.name, size), _holds(side, size, folder))
     print(f"    {found}", file=sys.stderr)
     return found
 
 
-def _gather(found: Any, findings: Callable[[], Iterator[tuple[str, float]]]) -> Any:
-    """Fill in the results, until one is not reached."""
-    try:
-        for name, value in findings():
-            found = found._replace(**{name: value})
-    except NotReachedError as error:
-        found = found._replace(shortfall=str(error))
-    return found
-
-
 def _paces(side: Contestant) -> Iterator[tuple[str, float]]:
-    since, own = _Since(), 0.0
+    since, own = Since(), 0.0
     for name, calls in zip(("short_steps", "long_steps"), STEPS, strict=True):
         with stores.folder() as folder:
             with start_side(side, folder, "steps", calls) as child:
                 yield name, calls / float(child.hear(WITHIN_SECONDS))
-                own += _cpu(child)
+                own += cpu(child)
             if calls == REPLAYED:
                 with start_side(side, folder, "replay", calls) as child:
                     # An engine that replays nothing differs only by chance, in both directions.
                     longer = max(0.0, float(child.hear(WITHIN_SECONDS)))
                     yield "replayed", longer / calls * 1e6
-                    own += _cpu(child)
+                    own += cpu(child)
     yield "others_percent", since.others_percent(own)
 
 
@@ -122,7 +112,7 @@ def _holds(side: Contestant, size: int, folder: str) -> Iterator[tuple[str, floa
         if not side.answers_itself:
             teller = stack.enter_context(start_side(side, folder, "answer"))
             teller.hear(WITHIN_SECONDS)
-        since, began = _Since(), time.monotonic()
+        since, began = Since(), time.monotonic()
         server = stack.enter_context(start_side(side, folder, "serve", size))
         teller = teller or server
         # One from the middle: if runs are resumed one by one, half of them come before it.
@@ -134,29 +124,11 @@ def _holds(side: Contestant, size: int, folder: str) -> Iterator[tuple[str, floa
         yield "megabytes", measured.megabytes(server.process.pid)
         yield "threads", measured.threads(server.process.pid)
         yield "idle_percent", _idle_percent(server.process.pid)
-        late = sorted(_latencies(server, teller, size))
+        late = _latencies(server, teller, size)
         yield "answers", len(late)
         yield "p50", median(late)
-        yield "p99", late[max(0, int(len(late) * 0.99) - 1)]
-        yield "others_percent", since.others_percent(sum(map(_cpu, {server, teller})))
-
-
-class _Since:
-    """A moment, and the processor time of the machine until then."""
-
-    def __init__(self) -> None:
-        self._at, self._own = time.monotonic(), time.process_time()
-        self._busy = measured.busy_seconds()
-
-    def others_percent(self, measured_seconds: float) -> float:
-        """Return the share of the machine that neither this process nor the measured ones used."""
-        own = measured_seconds + time.process_time() - self._own
-        busy = measured.busy_seconds() - self._busy - own
-        return max(0.0, busy) / (time.monotonic() - self._at) / (os.cpu_count() or 1) * 100
-
-
-def _cpu(child: Child) -> float:
-    return measured.cpu_seconds(child.process.pid)
+        yield "p99", p99(late)
+        yield "others_percent", since.others_percent(sum(map(cpu, {server, teller})))
 
 
 def _idle_percent(pid: int) -> float:
@@ -216,33 +188,11 @@ def _lines(sides: list[Contestant], held: list[Held], paces: list[Pace]) -> list
     for found in held:
         base = next(one for one in held if one.size == found.size)
         units = ("MB", "", "%", "s", "ms", "ms", "%")
-        rows.append((found.who, f"{found.size:,}", *_cells(found, base, Held._fields[2:9], units)))
+        rows.append((found.who, f"{found.size:,}", *cells(found, base, Held._fields[2:9], units)))
     counts = tuple(f"{calls:,} steps one after another" for calls in STEPS)
     pace_rows = [("engine", *counts, f"replay per call, of {REPLAYED:,}", "others")]
     for pace in paces:
         units = ("/s", "/s", "µs", "%")
-        pace_rows.append((pace.who, *_cells(pace, paces[0], Pace._fields[1:5], units)))
+        pace_rows.append((pace.who, *cells(pace, paces[0], Pace._fields[1:5], units)))
     versions = [f"{side.name}: {side.versions}." for side in sides if side.versions]
     return [*align(rows), "", *align(pace_rows), *([""] if versions else []), *versions]
-
-
-def _cells(found: Any, base: Any, names: tuple[str, ...], units: tuple[str, ...]) -> list[str]:
-    """Show each value, for the others also as a multiple of ours, and the missing ones."""
-    cells, shortfall = [], found.shortfall
-    for name, unit in zip(names, units, strict=True):
-        value, ours_is = getattr(found, name), getattr(base, name)
-        if value is None:
-            cells.append(shortfall or "–")
-            shortfall = ""
-            continue
-        cell = f"{_number(value)} {unit}".strip()
-        if name == "p50" and found.answers < ANSWERS:
-            cell += f" of {found.answers} answers"
-        if found is not base and ours_is and name != "others_percent":
-            cell += f" ({_number(value / ours_is)} ×)"
-        cells.append(cell)
-    return cells
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.2g}"

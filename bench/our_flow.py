@@ -42,30 +42,49 @@ def check_parked(run: Run) -> Run:
     return run
 
 
-def give(store: Store, run: int) -> None:
-    """Answer the question that a run waits for."""
-    answer_ask.answer(store, manage_runs.only_ask(store, run).id, CALLER, Given("yes"))
+def find_ask(store: Store, run: int) -> str:
+    """Return the question that a run waits for."""
+    return manage_runs.only_ask(store, run).id
 
 
-def fill(number: int) -> None:
+def give(store: Store, ask_id: str) -> None:
+    answer_ask.answer(store, ask_id, CALLER, Given("yes"))
+
+
+def fill(number: int, first: int = 0) -> None:
     """Bring this many runs to the point where they wait."""
     store = wiring.open_store()
-    # Making them is not measured, and every engine does it like this.
-    store.connection.rows("PRAGMA synchronous = OFF")
+    if not store.dispatches:
+        # Making them is not measured, and every engine on SQLite does it like this.
+        store.connection.rows("PRAGMA synchronous = OFF")
     driver = runtime.build_driver(store)
-    for index in range(number):
+    for index in range(first, first + number):
         check_parked(driver.drive(begin(store, "wait", index)))
     print("waiting", flush=True)
     threading.Event().wait()
 
 
-def answer() -> None:
-    """Answer the runs whose numbers arrive line by line."""
+def answer(number: int = 0) -> None:
+    """Answer the runs whose numbers arrive line by line.
+
+    People answer an ask by its id, so those of the first runs are looked up before.
+    """
     store = wiring.open_store()
+    # Runs are numbered from 1.
+    asks = {index: find_ask(store, index + 1) for index in range(number)}
     print("ready", flush=True)
     for line in sys.stdin:
-        # Runs are numbered from 1.
-        give(store, int(line) + 1)
+        give(store, asks.get(int(line)) or find_ask(store, int(line) + 1))
+        print(f"answered {int(line)}", flush=True)
+
+
+def block(number: int) -> None:
+    """Make this many runs whose step blocks the process that runs it first."""
+    store = wiring.open_store()
+    for index in range(number):
+        begin(store, "block", index)
+    print("ready", flush=True)
+    threading.Event().wait()
 
 
 def steps(number: int) -> None:
@@ -86,7 +105,7 @@ def replay(number: int) -> None:
         taken = []
         for _ in range(_REPEATED):
             run = check_parked(driver.drive(begin(store, "many", calls)))
-            give(store, run.id)
+            give(store, find_ask(store, run.id))
             began = time.monotonic()
             driver.drive(manage_runs.get(store, run.id))
             taken.append(time.monotonic() - began)
@@ -96,5 +115,5 @@ def replay(number: int) -> None:
 
 
 if __name__ == "__main__":
-    verbs = {"fill": fill, "answer": answer, "steps": steps, "replay": replay}
+    verbs = {"fill": fill, "answer": answer, "block": block, "steps": steps, "replay": replay}
     verbs[sys.argv[1]](*map(int, sys.argv[3:]))

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Tables with a handful of rows for the whole life of the store.
-TINY_TABLES = ("people", "tokens", "logins", "group_members", "traits", "members")
+TINY_TABLES = (
+    "people",
+    "tokens",
+    "logins",
+    "group_members",
+    "traits",
+    "members",
+    "devices",
+    "sqlite_sequence",
+)
 # Not tables: the list of a parameter, and the steps from one entry of an index to the next.
 NO_TABLES = ("json_each", "found")
 # Queries that begin at one end, in the order of the result, and stop after a row or a page.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 from bench import stores
+from bench.copies import ASK_ID, copy_rows, count_waiting
 from bench.figures import Figure
 from tests.support.postgres_server import Server
 
@@ -38,14 +39,14 @@ CASE WHEN n <= 10 THEN '{QUIET}' WHEN n % 3 = 0 THEN '{BUSY}' ELSE '/p/' || 1 + 
 _AT = "to_char(timestamp '2026-01-01' + n * interval '1 second', 'YYYY-MM-DD\"T\"HH24:MI:SS.US+00:00')"
 _CHANGED = {
     "asks": {
-        "id": "'a-' || lpad(to_hex((n * 2654435761) & 4294967295), 8, '0')",
+        "id": ASK_ID,
         "project": _PROJECT,
         "priority": "n % 5",
         "opened_at": _AT,
         "session": "'claude/' || n",
         "activity": "repeat(md5(n::text), 47)",
     },
-    "events": {"subject": "'a-' || lpad(to_hex((n * 2654435761) & 4294967295), 8, '0')"},
+    "events": {"subject": ASK_ID, "seq": "1000 + n"},
 }
 
 
@@ -76,31 +77,8 @@ def _fill(dsn: str, store: Store) -> None:
     store.audit.seal()
     with psycopg.connect(dsn, autocommit=True) as raw:
         for table, changed in _CHANGED.items():
-            names = [
-                name
-                for (name,) in raw.execute(
-                    "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 "
-                    "AND attname NOT IN ('seq', 'xid') AND NOT (attname = 'id' AND %s = 'events')",
-                    (table, table),
-                )
-            ]
-            values = ", ".join(changed.get(name, f'one."{name}"') for name in names)
-            columns = ", ".join(f'"{name}"' for name in names)
-            numbers = f"generate_series(1, {WAITING}) AS n"
-            more = (", seq", ", 1000 + n") if table == "events" else ("", "")
-            raw.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
-            raw.execute(
-                f"INSERT INTO {table} ({columns}{more[0]}) SELECT {values}{more[1]} FROM "
-                f"{numbers}, (SELECT * FROM {table} LIMIT 1) AS one"
-            )
-            raw.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
-        raw.execute("DELETE FROM waiting")
-        raw.execute("DELETE FROM waiting_changes")
-        raw.execute(
-            "INSERT INTO waiting (project, project_key, number) "
-            "SELECT project, project_key, count(*) FROM asks WHERE status = 'pending' GROUP BY 1, 2"
-        )
-        raw.execute("VACUUM ANALYZE")
+            copy_rows(raw, table, WAITING, changed, f"ctid = (SELECT min(ctid) FROM {table})")
+        count_waiting(raw)
 
 
 def _measure_verbs(store: Store) -> Iterator[Figure]:

@@ -6,6 +6,7 @@ import compileall
 import os
 import subprocess
 import sys
+import time
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,10 @@ from bench.web import run_up
 
 import gatebell
 from gatebell.app.wiring import open_throwaway_store
+from gatebell.domain.asks.answers import Given
 from gatebell.domain.people.principals import Caller, person
-from gatebell.domain.permissions.rules import Rule
+from gatebell.domain.permissions.rules import Scope
+from gatebell.services.asks import answer_ask
 from gatebell.services.people import manage_people
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 LIMIT = 5.0
+_GRANTED = "gate hook claude (granted call)"
 _GATE = os.path.join(os.path.dirname(sys.executable), "gate")
 _CERTIFICATE = (
     "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=127.0.0.1 "
@@ -42,8 +46,6 @@ def measure() -> Iterator[Figure]:
             caller = Caller(person("bench"), verified=False, via="cli", agent=None, evidence={})
             agent = manage_people.add(store, caller, "asker", ["ask"])
             token = manage_people.add(store, caller, "ada")
-            grant = Rule("g-222222", "grant", "Bash(git *)", "person:ada", store.now())
-            store.rules.add([grant], [])
             for tls in (False, True):
                 with _serve(folder, path, tls=tls) as environ:
                     yield from _measure(store, environ, agent, token, folder, tls=tls)
@@ -70,6 +72,7 @@ def _measure(
     asker = base | server | {"GATE_TOKEN": agent, "HOME": folder}
     person_ = base | server | {"GATE_TOKEN": token, "HOME": folder}
     commands = _commands(store, asker, person_, folder)
+    _grant(store, commands[_GRANTED])
     best = dict.fromkeys(commands, float("inf"))
     for _ in range(hot.ROUNDS):
         for name, command in commands.items():
@@ -79,6 +82,23 @@ def _measure(
     for name, seconds in best.items():
         detail = f"{seconds * 1e3:.1f} ms against {bare * 1e3:.1f} ms"
         yield Figure(f"{name}, server, {way}", seconds / bare, "×", LIMIT, detail)
+
+
+def _grant(store: Store, hook: Command) -> None:
+    """Let a person grant the call once it is asked: a grant is for the token that asked."""
+    caller = Caller(person("ada"), verified=True, via="web", agent=None, evidence={})
+    with (
+        open(hook.stdin, encoding="utf-8") as event,
+        subprocess.Popen(
+            hook.words(), env=hook.environ, stdin=event, stdout=subprocess.DEVNULL
+        ) as asking,
+    ):
+        # It ends by itself if an earlier grant covers the call.
+        while asking.poll() is None:
+            for one in store.asks.pending(100):
+                if one.question.call:
+                    answer_ask.answer(store, one.id, caller, Given("yes", scope=Scope("hour")))
+            time.sleep(0.05)
 
 
 def _commands(
@@ -106,9 +126,7 @@ def _commands(
         "gate answer ID VALUE": hot.Command(
             lambda: [_GATE, "answer", open_own(answered=False), "eu-central-1"], person_
         ),
-        "gate hook claude (granted call)": hot.Command(
-            lambda: [_GATE, "hook", "claude"], asker, event
-        ),
+        _GRANTED: hot.Command(lambda: [_GATE, "hook", "claude"], asker, event),
         "gate hook claude (end of a turn)": hot.Command(
             lambda: [_GATE, "hook", "claude"], asker, stop
         ),

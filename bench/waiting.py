@@ -12,6 +12,16 @@ def append(word: str, number: int) -> int:
     return number
 
 
+def block_once(number: int) -> int:
+    """Block for ever; if a process has begun this before, only append a line."""
+    try:
+        open(f"begun-{number}", "x", encoding="utf-8").close()
+    except FileExistsError:
+        return append("second", number)
+    time.sleep(3600)
+    return number
+
+
 def count(number: int) -> int:
     return number
 
@@ -23,6 +33,11 @@ def wait(prompt: str) -> bool:
     answer = pause("Go on?")
     step(append, "second", number)
     return bool(answer)
+
+
+@flow
+def block(prompt: str) -> int:
+    return step(block_once, int(prompt))
 
 
 @flow

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,9 @@ from gatebell.services.notifications import notes
 from gatebell.services.people import manage_people
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page, Playwright
 
     from gatebell.ports.store import Store
 
@@ -109,22 +112,27 @@ def main() -> None:
         shown = _present(store, clock) | {"run": _run(store, clock)}
         store.close()
         environ = {"PATH": os.environ["PATH"], "HOME": folder, "GATE_STORE": path}
-        server = subprocess.Popen(
-            [sys.executable, "-m", "gatebell", "up", "--port", "0"],
-            env=environ | {"GATE_TOKEN": token}, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        try:
-            assert server.stdout
-            link = next(filter(None, (re.search(r"http\S+", line) for line in server.stdout)))[0]
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(
-                    executable_path=CHROMIUM,
-                    args=["--no-sandbox", "--disable-background-networking"],
-                )
-                _take(browser, link, link.partition("/link/")[0], shown)
-        finally:
-            server.terminate()
-            server.wait(10)
+        with serve(environ | {"GATE_TOKEN": token}) as link, sync_playwright() as playwright:
+            _take(open_browser(playwright), link, link.partition("/link/")[0], shown)
+
+
+@contextmanager
+def serve(environ: dict[str, str]) -> Iterator[str]:
+    """Run `gate up` with these variables; yield the link that it prints."""
+    command = [sys.executable, "-m", "gatebell", "up", "--port", "0"]
+    server = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout
+        yield next(filter(None, (re.search(r"http\S+", line) for line in server.stdout)))[0]
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def open_browser(playwright: Playwright) -> Browser:
+    return playwright.chromium.launch(
+        executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
+    )
 
 
 def _ask(store: Store, agent: str, prompt: str, project: str = SHOP, **more: object) -> str:

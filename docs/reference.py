@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatebell.app.settings import MODEL_WORDS, MODELS, SETTINGS
-from gatebell.cli.main import COMMANDS, parser_of
+from gatebell.cli.commands import COMMANDS
+from gatebell.cli.help_pages import EXIT_CODES, split_description
+from gatebell.cli.main import parser_of
 from gatebell.domain.notifications.routes import KEYS
 from gatebell.web.api.schemas import ANSWER, REQUEST
 from gatebell.web.routes import API
@@ -18,23 +20,6 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 # By its path: this folder is not a package.
 wrap_page = runpy.run_path(str(HERE / "wrap.py"))["wrap_page"]
-
-EXIT_CODES = {
-    0: "answered; an approval: approved; a run: completed",
-    1: "unexpected failure; never a decision",
-    2: "usage: the command line itself is wrong",
-    3: "timed out; a declared default is on stdout",
-    4: "cancelled",
-    5: "not found",
-    6: "already answered, or otherwise settled",
-    7: "refused: not allowed, or the answer does not fit",
-    8: "the store cannot be read or written",
-    10: "rejected",
-    11: "not answered yet; the ask stays pending",
-    12: "the run failed: an exception of its flow",
-    13: "the run is stuck",
-    130: "interrupted (Ctrl+C); a wait that is interrupted ends with 11 instead",
-}
 
 
 def wrap_prose(write: Callable[[], str]) -> Callable[[], str]:
@@ -57,8 +42,14 @@ def cli_page() -> str:
     ]
     for name, about in COMMANDS.items():
         parts += [f"## gate {name}", "", f"{about[0].upper()}{about[1:]}.", ""]
-        parts += _arguments(name, parser_of(name))
+        parser = parser_of(name)
+        parts += [*_examples(parser), *_arguments(name, parser)]
     return "\n".join(parts)
+
+
+def _examples(parser) -> list[str]:  # noqa: ANN001 - of argparse
+    """The examples of a command, a line each."""
+    return [*(f"- `{one}`" for one in split_description(parser.description).examples), ""]
 
 
 def _arguments(name: str, parser) -> list[str]:  # noqa: ANN001 - of argparse
@@ -73,7 +64,8 @@ def _arguments(name: str, parser) -> list[str]:  # noqa: ANN001 - of argparse
     rows = [_row(one.option_strings, one) for one in actions if not isinstance(one.choices, dict)]
     parts = ["| argument | meaning |", "|---|---|", *rows, ""] if rows or not verbs else []
     for verb, inner in verbs.items():
-        parts += [f"### gate {name} {verb}", "", inner.description, ""]
+        summary = split_description(inner.description).summary
+        parts += [f"### gate {name} {verb}", "", summary, "", *_examples(inner)]
         parts += _arguments(f"{name} {verb}", inner)
     return parts
 
@@ -164,7 +156,7 @@ def http_page() -> str:
             "| scope of the token | allows |",
             "|---|---|",
             "| `ask` | open asks; see, wait for, take and withdraw them |",
-            "| `answer` | answer asks; stop and resume runs |",
+            "| `answer` | answer asks; create and change tasks; stop and resume runs |",
             "| `read` | read asks, runs, tasks and events |",
             "| `admin` | manage people and tokens |",
             "| `metrics` | see the figures of the server ([operating.md](operating.md)) |",
@@ -186,6 +178,18 @@ def http_page() -> str:
             "- `token`: for a secret; present it to `take`",
             "",
             "If a session asks the same thing again before it took the answer, it gets its first ask.",
+            "",
+            "With `?wait=N`, up to 55, the reply comes when the ask is settled, when a person asked back,",
+            "or after N seconds: one request is enough for a quick answer. Then call `wait` if the ask is",
+            "still `pending`, and `take` if it is `answered`. Send an `Idempotency-Key`, so that the same",
+            "request finds the same ask after a lost connection. An ask for a secret returns at once,",
+            "because its `token` would be lost with the connection. The commands of gatebell do not use",
+            "this: they show or record the ask's id before they wait.",
+            "",
+            "An ask of the kind `session` has `terms` ([sessions.md](sessions.md)): `answer` (`approval`,",
+            "`choice`, `text` or `form`), `system_prompt`, `model`, `cwd`, `session_seconds`,",
+            "`capture_transcript` and `max_attempts`. `host` names the machine that has the folder; without",
+            "it, that is the address of the client.",
             "",
             "## Answering",
             "",
@@ -212,13 +216,26 @@ def http_page() -> str:
             "",
             "## Runs and tasks",
             "",
+            "- `POST /api/runs` starts a run without a folder, for a worker that has a checkout of the",
+            "  project ([server.md](server.md)). `flow` is the name of a flow there, not a path.",
+            "  `source_digest` is the SHA-256 of your copy of its file; if it differs from the worker's, the",
+            "  audit trail says so. `has_worker` tells whether such a worker lives. The same request again",
+            "  starts a second run.",
             "- `GET /api/runs/{id}` adds the journal: `calls` and `turns`.",
             "- Stopping a run ends its agents and withdraws its asks. For an ended run the reply is 409.",
             "- Resuming repeats only calls that failed or were not answered. It does nothing to a run that",
-            "  has not ended; for a completed run the reply is 409. A worker or `gate up` then drives the run.",
-            "- People claim, release, close, defer and reopen tasks here. Without `project` the tasks",
-            "  of all projects are listed. `questions` has the open ones.",
+            "  has not ended; for a completed run the reply is 409. The worker of its host then drives the run.",
+            "  `accept` is the path of a call whose record is kept as it is.",
+            "- People create and change tasks here. Without `project` the tasks of all projects are listed.",
+            "  `questions` has the open ones. A new task needs `title` and `project`, the folder of your project.",
+            "  Send its `project_key` too: by it, workers and clones on other machines find the task.",
             "- `GET /api/tasks/{id}` adds `history`, `runs`, `waits_for`, `needed_by` and `parts`.",
+            "- `GET /api/task-events` returns `events` and `head`. Ask again with `after` = `head`.",
+            "",
+            "## Rules",
+            "",
+            "`GET /api/rules` has an `ETag` of its content. Send it as `If-None-Match`: if nothing has",
+            "changed, the reply is 304, without a body.",
             "",
             "## Events",
             "",

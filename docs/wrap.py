@@ -22,7 +22,11 @@ _BEGINS_SOMETHING = re.compile(r"([-*+>|]|#+|\d+[.)])$|[|>#`]{3}")
 def pages() -> list[Path]:
     """Return the pages for users and contributors; decisions and the changelog tell how it was."""
     top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "AGENTS.md")]
-    return [*top, *sorted((ROOT / "docs").glob("*.md"))]
+    return [
+        *top,
+        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs").glob("guides/*.md")),
+    ]
 
 
 def wrap_page(text: str) -> str:

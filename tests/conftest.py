@@ -24,10 +24,10 @@ CPU_BUDGET = {
     "contract": 60,
     "crash": 130,
     "domain": 40,
-    "faces": 300,
-    "journeys": 65,
+    "faces": 330,
+    "journeys": 95,
     "security": 200,
-    "service": 105,
+    "service": 115,
 }
 # The same browser without windows takes a third of the time, if it is installed.
 CHROMIUM = next(filter(os.path.exists, ["/usr/bin/chromium-headless-shell"]), "/usr/bin/chromium")

@@ -56,11 +56,23 @@ class Count(NamedTuple):
         return 100 * len(self.participles) / max(self.functions, 1)
 
 
-def read_prose(source: str) -> list[str]:
+def list_statements(source: str) -> list[ast.AST]:
+    """Return the statements of a file at every depth. Expressions are left out: they are many."""
+    found: list[ast.AST] = [ast.parse(source)]
+    for node in found:
+        for part in ("body", "handlers", "cases", "orelse", "finalbody"):
+            inner = getattr(node, part, None)
+            # The body of a lambda is an expression, not a list.
+            if isinstance(inner, list):
+                found += inner
+    return found
+
+
+def read_prose(source: str, statements: list[ast.AST]) -> list[str]:
     """Return the docstrings of a file, those of attributes too, and its comments."""
     docstrings = [
         node.value.value
-        for node in ast.walk(ast.parse(source))
+        for node in statements
         if isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
@@ -89,17 +101,16 @@ def is_bare_participle(name: str) -> bool:
     return "_" not in bare and bool(PARTICIPLE.fullmatch(bare))
 
 
-def find_functions(source: str) -> list[str]:
+def find_functions(statements: list[ast.AST]) -> list[str]:
     return [
-        node.name
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        node.name for node in statements if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
 
 
 def count_source(source: str) -> Count:
-    prose = read_prose(source)
-    functions = find_functions(source)
+    statements = list_statements(source)
+    prose = read_prose(source, statements)
+    functions = find_functions(statements)
     return Count(
         words=sum(len(_WORD.findall(text)) for text in prose),
         dialect=sum(len(DIALECT.findall(text)) for text in prose),
@@ -125,7 +136,11 @@ def count_page(text: str) -> Count:
 
 def count_pages() -> dict[str, Count]:
     """Return the figures of each page for users and contributors. Decisions tell how it was."""
-    paths = [*(ROOT / name for name in PAGES), *sorted((ROOT / "docs").glob("*.md"))]
+    paths = [
+        *(ROOT / name for name in PAGES),
+        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs").glob("guides/*.md")),
+    ]
     return {
         path.relative_to(ROOT).as_posix(): count_page(path.read_text(encoding="utf-8"))
         for path in paths

@@ -14,7 +14,12 @@ TOPS = (ROOT, ROOT / "src" / "gatebell")
 # Decisions and the changelog describe the past.
 PAGES = [
     page
-    for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("src/**/*.md"))
+    for page in (
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("docs/guides/*.md"),
+        *ROOT.glob("src/**/*.md"),
+    )
     if page.name != "CHANGELOG.md"
 ]
 _FILE = r"`((?:[.\w-]+/)+[\w.-]+\.(?:py|sql|md|txt|html|yml|sh|toml|lock))`"

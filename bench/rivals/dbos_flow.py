@@ -17,7 +17,7 @@ _AT_ONCE = 50
 
 _folder = sys.argv[2]
 _path = os.path.join(_folder, "dbos.sqlite")
-_url = f"sqlite:///{_path}"
+_url = os.environ.get("BENCH_DATABASE") or f"sqlite:///{_path}"
 _expected = int(sys.argv[3]) if len(sys.argv) > 3 else 0
 _reached = itertools.count(1)
 _all_wait = threading.Event()
@@ -51,6 +51,29 @@ async def wait(number: int) -> str:
     return str(answer)
 
 
+def is_first(number: int) -> bool:
+    try:
+        open(os.path.join(_folder, f"begun-{number}"), "x", encoding="utf-8").close()
+    except FileExistsError:
+        return False
+    return True
+
+
+@DBOS.step()
+async def block_once(number: int) -> int:
+    """Block for ever; if a process has begun this before, only append a line."""
+    if not is_first(number):
+        append(f"second {number}")
+        return number
+    await asyncio.sleep(3600)
+    return number
+
+
+@DBOS.workflow()
+async def block_run(number: int) -> int:
+    return await block_once(number)
+
+
 @DBOS.step()
 def count(number: int) -> int:
     return number
@@ -66,13 +89,13 @@ def many(calls: int) -> str:
     return str(DBOS.recv("answer", timeout_seconds=_FOREVER_SECONDS))
 
 
-def fill(number: int) -> None:
+def fill(number: int, first: int = 0) -> None:
     """Start this many runs and stay until the end; print a line when all of them wait."""
-
-    # Making them is not measured, and every engine does it like this.
-    @event.listens_for(Engine, "connect")
-    def hurry(connection: Any, _: Any) -> None:
-        connection.execute("PRAGMA synchronous = OFF")
+    if _url.startswith("sqlite"):
+        # Making them is not measured, and every engine on SQLite does it like this.
+        @event.listens_for(Engine, "connect")
+        def hurry(connection: Any, _: Any) -> None:
+            connection.execute("PRAGMA synchronous = OFF")
 
     _launch()
 
@@ -84,7 +107,7 @@ def fill(number: int) -> None:
                 with SetWorkflowID(f"run-{index}"):
                     await DBOS.start_workflow_async(wait, index)
 
-        await asyncio.gather(*map(start, range(number)))
+        await asyncio.gather(*map(start, range(first, first + number)))
         await asyncio.to_thread(_all_wait.wait)
         # The last ones still have to record that they wait.
         await asyncio.sleep(1)
@@ -102,13 +125,26 @@ def serve(number: int) -> None:
     threading.Event().wait()
 
 
-def answer() -> None:
+def answer(_: int = 0) -> None:
     """Answer the runs whose numbers arrive line by line."""
     client = DBOSClient(system_database_url=_url)
     client.list_workflows(limit=1)
     print("ready", flush=True)
     for line in sys.stdin:
         client.send(f"run-{int(line)}", "yes", topic="answer")
+        print(f"answered {int(line)}", flush=True)
+
+
+def block(number: int) -> None:
+    """Start this many runs whose step blocks this process."""
+    _launch()
+
+    async def start_all() -> None:
+        for index in range(number):
+            await DBOS.start_workflow_async(block_run, index)
+        await asyncio.Event().wait()
+
+    asyncio.run(start_all())
 
 
 def steps(number: int) -> None:
@@ -125,8 +161,9 @@ def replay(number: int) -> None:
 
 
 def _launch() -> None:
-    # The mode stays with the file. Without it, steps and starts took half as long again.
-    sqlite3.connect(_path).execute("PRAGMA journal_mode = WAL").connection.close()
+    if _url.startswith("sqlite"):
+        # The mode stays with the file. Without it, steps and starts took half as long again.
+        sqlite3.connect(_path).execute("PRAGMA journal_mode = WAL").connection.close()
     DBOS(
         config={
             "name": "bench-flow",
@@ -139,6 +176,5 @@ def _launch() -> None:
 
 
 if __name__ == "__main__":
-    {"fill": fill, "serve": serve, "answer": answer, "steps": steps, "replay": replay}[sys.argv[1]](
-        *map(int, sys.argv[3:])
-    )
+    verbs = {"fill": fill, "serve": serve, "answer": answer, "block": block, "steps": steps}
+    (verbs | {"replay": replay})[sys.argv[1]](*map(int, sys.argv[3:]))

@@ -10,7 +10,8 @@ GateError                     1   something unexpected
 ├── AlreadySettledError       6   another answer settled the ask first
 ├── RefusedError              7   this caller may not do this
 │   ├── InvalidAnswerError    7   the answer does not fit the question
-│   └── AgentRefusedError     7   an agent tried what only a person may do
+│   ├── AgentRefusedError     7   an agent tried what only a person may do
+│   └── FrozenError           7   a person has frozen everything
 ├── DeliveryError             1   a notification could not be sent
 ├── MissingAgentError         1   an agent's program is not there
 ├── StepFailedError           1   a call of a flow failed
@@ -104,6 +105,10 @@ class AgentRefusedError(RefusedError):
     """Only a person may do this, and an agent seems to be at work here."""
 
 
+class FrozenError(RefusedError):
+    """A person has frozen everything; `gate unfreeze` lifts it."""
+
+
 class StepFailedError(GateError):
     """A call of the flow failed; the flow sees this the first time and at every replay."""
 
@@ -160,6 +165,10 @@ class NoWorktreeError(UsageError):
     """The project has no state in git from which a worktree could start."""
 
 
+class ChangedRemoteError(GateError):
+    """The remote has something else than what was sent to it."""
+
+
 class UnfinishedError(GateError):
     """A workflow came to no result: its run is stuck or failed."""
 
@@ -182,6 +191,15 @@ class ServerError(StoreError):
 
 class DeliveryError(GateError):
     """A notification could not be sent; `gate notify` shows by which route."""
+
+    def __init__(
+        self, message: str | None = None, *, is_gone: bool = False, wait_seconds: float = 0.0
+    ) -> None:
+        super().__init__(message)
+        self.is_gone = is_gone
+        """The receiver does not exist any more."""
+        self.wait_seconds = wait_seconds
+        """How long the service wants to be left alone."""
 
 
 class MissingAgentError(GateError):

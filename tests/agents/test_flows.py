@@ -140,7 +140,15 @@ def alone(prompt):
 @pytest.mark.parametrize(
     ("name", "answers", "state", "outcome"),
     [
-        ("linear", [], "completed", ["architect is done", "coder is done", "reviewer is done"]),
+        pytest.param(
+            *(
+                "linear",
+                [],
+                "completed",
+                ["architect is done", "coder is done", "reviewer is done"],
+            ),
+            marks=pytest.mark.matrix,
+        ),
         pytest.param(*("gated", [["yes"], ["yes"]], "completed", "DONE"), marks=pytest.mark.matrix),
         ("gated", [["yes"], ["no", "--note", "not today"]], "stuck", "not today"),
         ("alone", [], "stuck", "Unexpected: which way?"),

@@ -58,7 +58,10 @@ def leave(terminal, until):
 
 
 @pytest.mark.proves("S2-2", "S2-4", "S2-14", "S2-15", "S2-18", "S2-43", "S2-60", "S2-B21")
-@pytest.mark.parametrize("trusted", [True, False], ids=["known", "new"])
+@pytest.mark.parametrize(
+    "trusted",
+    [pytest.param(True, id="known", marks=pytest.mark.matrix), pytest.param(False, id="new")],
+)
 def test_question_is_discussed_in_claudes_own_screen(project, terminal, trusted):
     if not trusted:
         known = project.house.home / ".claude.json"

@@ -161,10 +161,17 @@ def test_older_store_gains_the_columns_and_keeps_its_rows(store, path):
     with closing(apsw.Connection(str(path))) as raw:
         # The state of the version before sessions.
         raw.execute(
+            "DROP TABLE devices;"
+            "DROP TABLE presence; DROP INDEX deliveries_of_ask; DROP INDEX deliveries_of_message; DROP INDEX deliveries_told;"
+            "ALTER TABLE deliveries DROP COLUMN message; ALTER TABLE deliveries DROP COLUMN receipt;"
+            "DROP TABLE attachments; DROP TABLE uploads; ALTER TABLE asks DROP COLUMN attachments;"
+            "ALTER TABLE asks DROP COLUMN answer_attachments; ALTER TABLE answers DROP COLUMN attachments;"
+            "DROP TABLE freezes; DROP INDEX asks_settled_of_agent; DROP INDEX asks_settled_of_project;"
+            "DROP INDEX asks_settled_by; DROP INDEX asks_settled_by_several;"
             "DROP TABLE members; DROP INDEX runs_changed; DROP INDEX runs_driven; DROP INDEX runs_leased;"
             "CREATE INDEX runs_running ON runs (id) WHERE state = 'running';"
             "ALTER TABLE asks DROP COLUMN project_key; ALTER TABLE runs DROP COLUMN project_key;"
-            "ALTER TABLE runs DROP COLUMN changed_at; ALTER TABLE runs DROP COLUMN host; ALTER TABLE rules DROP COLUMN project_key;"
+            "ALTER TABLE runs DROP COLUMN changed_at; ALTER TABLE runs DROP COLUMN host; ALTER TABLE runs DROP COLUMN pool; ALTER TABLE rules DROP COLUMN project_key;"
             "DROP TABLE task_needs; DROP TABLE tasks; DROP INDEX asks_of_task; ALTER TABLE asks DROP COLUMN task;"
             "DROP INDEX runs_of_task; DROP INDEX runs_ready; ALTER TABLE runs DROP COLUMN task;"
             "ALTER TABLE runs DROP COLUMN priority;"

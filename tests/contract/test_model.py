@@ -255,7 +255,7 @@ class PostgresModel(Model):
 
 
 @pytest.mark.proves("STORE-1", "LAW-1", "LAW-2", "LAW-3", "LAW-4", "LAW-9")
-@pytest.mark.parametrize(("model", "examples"), [(Model, 40), (PostgresModel, 4)])
+@pytest.mark.parametrize(("model", "examples"), [(Model, 25), (PostgresModel, 4)])
 def test_every_store_lives_the_same_life(whole, model, examples):
     run_state_machine_as_test(
         model,

@@ -225,7 +225,8 @@ def test_news_follows_the_commit_and_never_a_throwaway_store(tmp_path, monkeypat
     seen = []
     path = str(tmp_path / "gate.db")
 
-    def close_other():
+    def close_other(has_devices):
+        assert not has_devices
         other = open_store(path)
         seen.append(len(other.outbox.waiting(99)))
         other.close()
@@ -244,3 +245,65 @@ def test_news_follows_the_commit_and_never_a_throwaway_store(tmp_path, monkeypat
     open_throwaway_store(thrown).close()
     create_ask.ask(open_store(thrown), Request("Why?"), Origin(), a_person())
     assert seen == [1, 1]
+
+
+@pytest.mark.proves("NTF-40", "STORE-1")
+def test_due_asks_are_claimed_for_one_message(store):
+    later = a_delivery(store, "d4")._replace(due_at=store.now() + timedelta(seconds=5))
+    spread(
+        store,
+        *(a_delivery(store, f"d{number}") for number in (1, 2, 3)),
+        later,
+        a_delivery(store, "d5")._replace(kind="note", written_at=later.due_at),
+        a_delivery(store, "d6", "other"),
+    )
+    first = store.outbox.claim("desktop")
+    store.clock.advance(1)
+    gathered = store.outbox.gather(first, 99)
+    assert gathered[0].id == first.id
+    assert {one.id for one in gathered} == {"d1", "d2", "d3"}
+    assert {(one.message, one.attempts, one.claimed_until) for one in gathered} == {
+        (first.id, 1, store.now() + timedelta(seconds=60))
+    }
+    assert store.outbox.gather(first._replace(attempts=9), 99) == [], "it is claimed again"
+    store.outbox.sent(*gathered, receipt="r")
+    assert store.outbox.last_told("desktop") == store.now()
+    assert store.outbox.last_told("other") is None
+    assert {one.receipt for one in store.outbox.list_in_message(first.id)} == {"r"}
+    assert store.outbox.list_in_message("") == []
+    about = store.outbox.list_about("a-222")
+    assert {one.id for one in about} == {one.id for one in gathered}
+
+
+@pytest.mark.proves("NTF-40", "STORE-1")
+def test_message_of_a_dead_sender_is_claimed_whole(store):
+    spread(store, a_delivery(store), a_delivery(store, "d2"))
+    dead = store.outbox.gather(store.outbox.claim("desktop"), 99)
+    assert len(dead) == 2 and store.outbox.claim("desktop") is None
+    store.clock.advance(60)
+    spread(store, a_delivery(store, "d3"))
+    claimed = store.outbox.claim("desktop")
+    again = store.outbox.gather(claimed, 99)
+    assert {(one.id, one.message, one.attempts) for one in again} == {
+        (one.id, dead[0].id, 2) for one in dead
+    }
+    failed, other = again
+    store.outbox.record_failure(failed, "t", store.now(), [other])
+    assert len(store.outbox.problems(9)) == 2
+    merged = store.outbox.gather(store.outbox.claim("desktop"), 1)
+    assert len(merged) == 3, "one that is known to have failed takes others"
+    store.outbox.put_off(merged[2], store.now())
+    store.outbox.sent(*merged[:2])
+    assert store.outbox.claim("desktop").message == "", "it goes out by itself"
+
+
+@pytest.mark.proves("NTF-37", "STORE-1")
+def test_people_are_seen_at_a_time(store):
+    assert store.presence.last_seen("ada") is None
+    store.presence.see(["bob", "ada", "ada"])
+    first = store.now()
+    store.clock.advance(5)
+    store.presence.see(["ada"])
+    assert store.presence.last_seen("ada") == store.now()
+    assert store.presence.last_seen("bob") == first
+    assert not list(store.audit.entries())

@@ -220,6 +220,25 @@ def test_cut_before_the_commit_changes_nothing(dsn, proxy):
         assert other.asks.get(ask.id).pending and audit.verify(other) == []
 
 
+@pytest.mark.proves("PG-6")
+def test_error_of_sealing_is_a_store_error(store, monkeypatch):
+    # Without a ring, so that no thread seals it first.
+    with store.quiet_transaction() as at:
+        store.record(at, [audit_event("run:1")])
+    monkeypatch.setattr(Wire, "execute", _raise_at("COMMIT", Wire.execute))
+    with pytest.raises(StoreError, match="Nothing was confirmed"):
+        store.audit.of_subject("run:1")
+
+
+def _raise_at(statement, execute):
+    def failing(wire, query, *words, **named):
+        if query == statement:
+            raise psycopg.OperationalError("the server is gone")
+        return execute(wire, query, *words, **named)
+
+    return failing
+
+
 @pytest.mark.proves("PG-17")
 def test_vanished_host_holds_no_rows(dsn, proxy, monkeypatch):
     monkeypatch.setattr(wires, "_IDLE_SECONDS", 1)

@@ -10,6 +10,8 @@ from tests.support.run_claims import NOW, an_ask, claim, settle
 
 from gatebell.domain.asks.answers import Given, answer
 from gatebell.domain.audit.events import Event
+from gatebell.domain.enums import MemberKind
+from gatebell.domain.members import Member, lose_host
 from gatebell.domain.runs import journals, runs
 from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
@@ -380,3 +382,56 @@ def test_kept_runs_are_listed_apart(store):
     let_go = runs.let_go(kept[0])
     assert store.runs.change(let_go, kept[0]) and store.runs.list_kept() == kept[1:]
     assert (let_go.run.owner, let_go.run.claim) == ("", kept[0].claim + 1)
+
+
+@pytest.mark.proves("RUN-572")
+def test_unplaced_runs_are_found_by_project_key(store):
+    def want(key, **more):
+        more = {"pool": "default"} | more
+        new = Run(0, "hello", "", "", "", "", "person:ada", NOW, project_key=key, **more)
+        return store.runs.add(new, (), Carried())
+
+    first, second, other = want("name:shop"), want("name:shop"), want("name:other")
+    want("name:shop", host="elsewhere")
+    later = want("name:shop", ready_at=store.now() + timedelta(seconds=5))
+    assert store.runs.ready(9) == []
+    assert store.runs.list_unplaced("name:shop", 9) == [first, second]
+    assert store.runs.list_unplaced("name:shop", 1) == [first]
+    assert store.runs.list_unplaced("name:other", 9) == [other]
+    here = first._replace(host=store.machine.host)
+    assert store.runs.change(RunChange(here), first)
+    assert store.runs.list_unplaced("name:shop", 9) == [here, second]
+    placed = here._replace(folder="/w/run-1")
+    assert store.runs.change(RunChange(placed), here)
+    assert store.runs.list_unplaced("name:shop", 9) == [second]
+    assert store.runs.ready(9) == [first.id]
+    store.clock.advance(5)
+    assert store.runs.list_unplaced("name:shop", 9) == [second, later]
+    assert store.runs.ready(9) == [first.id]
+
+
+@pytest.mark.proves("HOST-50")
+def test_runs_at_home_on_a_host_are_listed(store):
+    there = add_run(store, host="ci-7")
+    add_run(store, host="laptop")
+    add_run(store, host="ci-7", state="completed", ended_at=NOW)
+    waiting = add_run(store, host="ci-7", state="waiting_human")
+    assert store.runs.list_of_host("ci-7") == [there, waiting]
+
+
+@pytest.mark.proves("HOST-50", "HOST-53")
+def test_lost_host_replaces_its_members_and_stays(store):
+    now = store.now()
+    silent = Member(MemberKind.WORKER, "ci-7/boot/1/1", "", now, now)
+    other = Member(MemberKind.WORKER, "ci-8/boot/1/1", "", now, now)
+    store.members.beat(silent)
+    lost = lose_host("ci-7", now)
+    store.members.lose(lost, [silent], [EVENT._replace(subject="host:ci-7")])
+    assert store.members.all() == [lost] and lost.host == "ci-7"
+    assert len(list(store.audit.of_subject("host:ci-7"))) == 1
+    store.clock.advance(86_400 * 30)
+    store.members.join(other)
+    assert [one.id for one in store.members.all()] == [lost.id, other.id]
+    again = lose_host("ci-7", store.now())
+    store.members.lose(again, [lost], [])
+    assert again in store.members.all() and lost not in store.members.all()

@@ -10,6 +10,7 @@ from tests.support.people import a_person
 from gatebell.domain.asks import asks, deadlines, messages
 from gatebell.domain.asks.answers import Given, answer
 from gatebell.domain.asks.asks import Ask, Change, Origin, question_digest
+from gatebell.domain.asks.history_filters import HistoryFilter
 from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import Requirement
 from gatebell.domain.audit.events import Event, Head, verify
@@ -269,8 +270,8 @@ def test_history_is_newest_first_and_can_be_searched(store):
         store.clock.advance(1)
     open_ask(store, "a-444", prompt="Blue still waiting")
     assert [ask.id for ask in store.asks.list_settled(9)] == ["a-333", "a-222"]
-    assert [ask.id for ask in store.asks.list_settled(9, "bLUE")] == ["a-222"]
-    assert [ask.id for ask in store.asks.list_settled(9, "note A-3")] == ["a-333"]
+    assert [ask.id for ask in store.asks.list_settled(9, HistoryFilter("bLUE"))] == ["a-222"]
+    assert [ask.id for ask in store.asks.list_settled(9, HistoryFilter("note A-3"))] == ["a-333"]
     assert len(store.asks.list_settled(1)) == 1
 
 

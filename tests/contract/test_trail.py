@@ -270,9 +270,13 @@ def test_verify_sees_one_moment_of_a_busy_store(filled, tmp_path):
 
 def age(path):
     """Turn a store into one of an older version: its events seal no rows."""
+    # Older versions had no devices.
+    write(path, "DELETE FROM devices")
     with closing(apsw.Connection(path)) as raw:
         events = raw.execute("SELECT * FROM events ORDER BY seq").fetchall()
         raw.execute("DELETE FROM events")
+        # Older versions could not freeze.
+        raw.execute("DELETE FROM freezes")
         seq, previous = 0, GENESIS
         for _, at, kind, subject, actor, content, *_ in events:
             told = json.loads(content)

@@ -25,7 +25,7 @@ def work_off(path: str, project: str, point: tuple[int, str, str], slots: int) -
         needs = flow_jobs._struck_dependencies(store, striker)
         striker.around_write(store.tasks, "take_up")
         striker.around(repositories, "run_git")
-        flow_jobs._ready()
+        flow_jobs.get_ready()
         driver = Driver(store, needs)
         worker = runtime.build_worker(store, driver, slots, [project])
         threading.Thread(target=worker.work, daemon=True).start()

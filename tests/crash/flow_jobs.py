@@ -87,27 +87,35 @@ def _describe_point(name: str, subject: Any) -> str:
     return f"{name} {', '.join(parts)}"
 
 
-def _lease(seconds: float) -> None:
+def shorten_lease(seconds: float) -> None:
     """Shorten leases so that they expire while a test waits."""
     claims.LEASE = run_journal.LEASE = timedelta(seconds=seconds)
     claims._BEAT_SECONDS = seconds / 3
     claims._GRACE_SECONDS = seconds / 4
+    claims._PAUSE = timedelta(seconds=seconds / 10)
 
 
-def _ready() -> None:
+def get_ready() -> None:
     # The server that forked this ignores its children; a process that runs agents must not.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.write(1, b"READY\n")
     workers.may_start()
 
 
+def untie_agents() -> None:
+    """Let agents outlive their worker, as where the kernel cannot end them with it."""
+    agent_process.shutil = SimpleNamespace(
+        which=lambda word, **more: None if word == "setpriv" else shutil.which(word, **more)
+    )
+
+
 def drive(path: str, run_id: int, point: tuple[int, str, str], lease: float) -> None:
     """Drive one run to its end; report when it waits for people, and continue at the next byte."""
     if lease:
-        _lease(lease)
+        shorten_lease(lease)
     striker = Striker(*point)
     with closing(wiring.open_store(path)) as store:
-        _ready()
+        get_ready()
         driver = Driver(store, _struck_dependencies(store, striker))
         while not striker.struck:
             run = store.runs.get(run_id)
@@ -143,15 +151,13 @@ def _struck_dependencies(store: Store, striker: Striker) -> RunDependencies:
 def work(path: str, lease: float = 0, slow: str = "", tied: bool = True) -> None:
     """Work until killed; the kernel ends an agent with its worker only where that is `tied`."""
     if lease:
-        _lease(lease)
+        shorten_lease(lease)
     if slow:
         os.environ["CHAOS_SLOW"] = slow
     if not tied:
-        agent_process.shutil = SimpleNamespace(
-            which=lambda word, **more: None if word == "setpriv" else shutil.which(word, **more)
-        )
+        untie_agents()
     with closing(wiring.open_store(path)) as store:
-        _ready()
+        get_ready()
         runtime.build_worker(store, runtime.build_driver(store), 3).work()
 
 

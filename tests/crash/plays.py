@@ -37,8 +37,11 @@ from gatebell.services.runs.manage_runs import RunRequest
 
 STAGE = Path(__file__).parent / "stage"
 KILL, STOP = "SIGKILL", "SIGSTOP"
-BEGINS, WORKS, WAITS = "begins", "works", "waits"
-"""What the successor does when a stopped process wakes up; it works while its agent does."""
+BEGINS, WORKS, WAITS, STANDS = "begins", "works", "waits", "stands"
+"""What the successor does when a stopped process wakes up.
+
+It works while its agent does. It stands if it was stopped at a point of its own.
+"""
 MOST = 0.9
 """The part of the points that must be struck, see `find_unstruck`."""
 DANGEROUS = "deploy"
@@ -133,6 +136,10 @@ class Stage:
     def starts(self) -> list[list[str]]:
         """Return the lines of the agents: start or signalled, their task, their session."""
         return [line.split() for line in self._lines("starts")]
+
+    def hosts(self) -> set[str]:
+        """Return the hosts on which steps and agents worked, as they wrote themselves."""
+        return {line.partition(" ")[0] for line in self._lines("hosts")}
 
     def violations(self) -> list[str]:
         return self._lines("violations")
@@ -249,12 +256,21 @@ class Play:
                 self.struck += told
                 if point.fault == STOP:
                     _until_stopped(child.pid)
-                    self._overtaken.append(child)
-                    child = None
+                    child = self._leave_stopped(store, left, child, wakes)
             else:
                 assert word == "gone" and self.struck, "it broke down by itself"
                 child.close()
                 child = None
+
+    def _leave_stopped(self, store: Store, left: Run, child: Child, wakes: str) -> Child | None:
+        """Leave a stopped process to its successor; that one goes on after it."""
+        if self._overtaken and wakes == STANDS:
+            self._let_overtaken_go_on(store, left)
+            self._await_overtaken()
+            child.send(signal.SIGCONT)
+            return child
+        self._overtaken.append(child)
+        return None
 
     def _start(self, run_id: int, point: Point, lease: float) -> Child:
         child = self._nursery.start(

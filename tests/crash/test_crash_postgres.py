@@ -6,6 +6,7 @@ import os
 import random
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -26,7 +27,8 @@ ROLES = {
 SPEAKERS = [name for name, role in ROLES.items() if role != "run_worker"]
 FEW = Counter(cut=4, stall=1, freeze=1, refuse=1, kill=3)
 MANY = Counter(cut=200, stall=30, freeze=30, refuse=30, kill=1000)
-LONGEST_SECONDS = 420.0
+LONGEST_SECONDS = 1800.0
+REPORT_SECONDS = 60.0
 BEFORE_SECONDS = (0.1, 0.6)
 LENGTH_SECONDS = (0.1, 2.5)
 DOWN_SECONDS = (0.0, 0.3)
@@ -42,14 +44,21 @@ class Storm:
         self.counts: Counter[str] = Counter()
         self.restart_seconds = 0.0
 
-    def rage(self, faults: Counter[str]) -> None:
-        """Make these faults in any order, or as many of them as there is time for."""
+    def rage(self, faults: Counter[str]) -> Iterator[str]:
+        """Make these faults in any order, or as many of them as there is time for.
+
+        Yields the counts so far, once a minute.
+        """
         order = list(faults.elements())
         self._dice.shuffle(order)
-        until = time.monotonic() + LONGEST_SECONDS
+        began = told = time.monotonic()
         for fault in order:
-            if time.monotonic() > until:
+            now = time.monotonic()
+            if now > began + LONGEST_SECONDS:
                 return
+            if now > told + REPORT_SECONDS:
+                told = now
+                yield f"after {(now - began) / 60:.0f} min: {dict(self.counts)}"
             self._crew.listen(self._dice.uniform(*BEFORE_SECONDS))
             getattr(self, f"_{fault}")()
             self.counts[fault] += 1
@@ -118,10 +127,12 @@ def test_confirmed_changes_outlive_faults_of_postgres(whole, tmp_path, server, p
     faults = MANY if whole else FEW
     starter = str(tmp_path / "starter")
     began = time.monotonic()
+    tell(capsys, f"CRASH_SEED={seed}: {dict(faults)} are wanted")
     with Nursery("outage_jobs.py") as nursery:
         crew = Crew(nursery, proxy.dsn, dice, ROLES | {starter: "starter"})
         storm = Storm(server, proxy, crew, dice)
-        storm.rage(faults)
+        for progress in storm.rage(faults):
+            tell(capsys, progress)
         # Nobody hangs at a connection that has died. Workers of runs say nothing.
         silent = crew.wait_for_everybody([*SPEAKERS, starter], SILENT_SECONDS)
         for name in ("asker-1", "asker-2", starter):

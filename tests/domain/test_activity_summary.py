@@ -68,7 +68,7 @@ def test_explanation_is_ordered_and_bounded():
         Step("prompt", "p" * 2000),
         *(Step("words", word) for word in ("nought", "one", "two")),
         Step("call", "", "Bash", {"command": "ls"}),
-        Step("call", "", "Use", {"x": "x" * 386}),
+        Step("call", "", "Use", {"x": "x" * 393}),
     ]
     text = explain(steps, "diff\n" + "d\n" * 300_000)
     order = [text.index(part) for part in ("It works on:", "It last said:", "Bash: ls", "Changes:")]

@@ -79,13 +79,13 @@ def test_only_approvals_are_decided_by_more_than_one_person(kind, in_a_session, 
 @pytest.mark.proves("ASK-9")
 def test_bare_ask_has_only_its_question():
     question = make_question("text", "Q")
-    nothing = (None, (), False, False, None, None, False, Requirement(), None, None)
+    nothing = (None, (), False, False, None, None, False, Requirement(), None, None, ())
     assert question == ("text", "Q", *nothing)
     assert Question("text", "Q") == question
     assert Origin() == ("",) * 9
     ask = Ask("a-2", question, Origin(), NOW, "d")
     assert ask[5:10] == (2, None, "", "", deadlines.NO_DEADLINES)
-    assert ask[10:] == ("pending", None, None, "", None, "", "", None, "", 0, 0, 1, False)
+    assert ask[10:] == ("pending", None, None, "", None, "", "", None, "", 0, 0, 1, False, ())
 
 
 @pytest.mark.proves("LAW-10")

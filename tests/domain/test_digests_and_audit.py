@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gatebell.domain import digests
-from gatebell.domain.audit.events import Entry, Event, EventKind, Head, verify
+from gatebell.domain.audit.events import Entry, Event, EventKind, Head, parse_head, verify
 from gatebell.domain.digests import (
     GENESIS,
     canonical,
@@ -44,10 +44,12 @@ KINDS = """
     ask.timed_out ask.cancelled ask.taken answer.refused ask.made ask.ended deny.made deny.ended
     grant.made grant.used grant.ended person.added person.removed group.set token.made token.revoked
     link.made login.made login.ended note.sent agent.signalled file.foreign session.opened
-    session.left session.joined session.closed run.started run.source_changed run.parked run.stopped
-    run.resumed run.completed run.stuck run.failed run.deleted call.recorded call.failed turn.began
+    session.left session.joined session.closed run.started run.placed run.source_changed run.parked
+    run.stopped run.resumed run.completed run.stuck run.failed run.deleted run.left run.arrived
+    run.released host.forgotten call.recorded call.failed turn.began
     task.created task.changed task.open task.in_progress task.awaiting_input task.blocked
-    task.deferred task.failed task.closed
+    task.deferred task.failed task.closed store.fenced freeze.begun freeze.lifted
+    device.added device.removed
 """
 
 
@@ -61,6 +63,16 @@ def test_stored_events_keep_their_words_and_links():
         event = Event(kind, "a-2", "gate", {})
         entries.append(Entry(seq, "2026", event, nothing, previous, erased=False))
     assert list(verify(entries)) == []
+
+
+@pytest.mark.proves("FENCE-7", "STORE-7")
+@pytest.mark.parametrize(
+    "text", ["", "12", "12:", f"x:{'0' * 64}", f"1:{'0' * 63}", f"{'9' * 19}:{'0' * 64}"]
+)
+def test_head_that_was_kept_is_read(text):
+    head = Head(12, "0" * 64)
+    assert parse_head(f" {head}\n") == head
+    assert parse_head(text) is None
 
 
 @pytest.mark.parametrize("provider", ["_sha2", "_sha256", "hashlib"])

@@ -15,6 +15,7 @@ from gatebell.domain.text.display import (
     inert,
     inert_line,
     plain,
+    span,
     storable,
 )
 from gatebell.errors import UsageError
@@ -119,6 +120,13 @@ def test_ages_are_short():
         "23h",
         "1d",
     ]
+
+
+@pytest.mark.proves("WEB-109")
+def test_spans_have_their_two_largest_units():
+    found = {0: "0 s", -9: "0 s", 59.9: "59 s", 61: "1 min 1 s", 3600: "1 h", 3605: "1 h"}
+    found |= {7199: "1 h 59 min", 86400: "1 d", 90061: "1 d 1 h", 172_799: "1 d 23 h"}
+    assert {seconds: span(seconds) for seconds in found} == found
 
 
 @pytest.mark.proves("LAW-6", "ASK-5")

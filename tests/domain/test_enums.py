@@ -158,6 +158,8 @@ KEPT = {
     enums.ProcessState: "alive gone unknown",
     enums.VisitEnd: "left time failed lost stopped",
     enums.ChannelKind: "desktop apprise command webhook",
+    enums.TunnelKind: "tailscale cloudflared",
+    enums.TunnelState: "missing off ready serving",
     enums.SignalStatus: ("DONE APPROVED CHANGES_REQUESTED BLOCKED NEEDS_REVIEW NEEDS_HUMAN ERROR"),
 }
 

@@ -12,7 +12,7 @@ from gatebell.domain.asks.asks import Ask, Notice, Origin
 from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import ANY_PERSON, Requirement
 from gatebell.domain.enums import Priority
-from gatebell.domain.notifications import messages, routes
+from gatebell.domain.notifications import messages, routes, timing
 from gatebell.domain.notifications.messages import Delivery, compose
 from gatebell.domain.notifications.notes import Note
 from gatebell.domain.notifications.routes import Route, parse_route
@@ -175,14 +175,14 @@ def test_outdated_notices_are_recognized():
     assert [
         kind
         for kind in ("opened", "reminder", "escalated", "replied", "settled", "note")
-        if routes.is_moot(kind, over)
+        if timing.is_moot(kind, over)
     ] == ["opened", "reminder", "escalated", "replied"]
-    assert not routes.is_moot("opened", an_ask())
-    assert routes.is_moot("settled", None) and routes.is_moot("note", None) is False
+    assert not timing.is_moot("opened", an_ask())
+    assert timing.is_moot("settled", None) and timing.is_moot("note", None) is False
     day = timedelta(days=1)
-    assert not routes.is_stale("settled", NOW - day, NOW)
-    assert routes.is_stale("settled", NOW - day - timedelta(seconds=1), NOW)
-    assert not routes.is_stale("opened", NOW - 9 * day, NOW)
+    assert not timing.is_stale("settled", NOW - day, NOW)
+    assert timing.is_stale("settled", NOW - day - timedelta(seconds=1), NOW)
+    assert not timing.is_stale("opened", NOW - 9 * day, NOW)
 
 
 def quiet(hours):
@@ -213,10 +213,10 @@ def local(day, hour, minute=0, fold=0):
     ],
 )
 def test_quiet_hours_delay_notices_that_are_not_urgent(hours, at, until):
-    assert routes.send_at(quiet(hours), an_ask(), at, BERLIN) == (until or at)
-    assert routes.send_at(quiet(hours), None, at, BERLIN) == (until or at)
-    assert routes.send_at(quiet(hours), an_ask(priority=Priority.URGENT), at, BERLIN) == at
-    assert routes.send_at(DESKTOP, an_ask(), at, BERLIN) == at
+    assert timing.send_at(quiet(hours), an_ask(), at, BERLIN) == (until or at)
+    assert timing.send_at(quiet(hours), None, at, BERLIN) == (until or at)
+    assert timing.send_at(quiet(hours), an_ask(priority=Priority.URGENT), at, BERLIN) == at
+    assert timing.send_at(DESKTOP, an_ask(), at, BERLIN) == at
 
 
 @pytest.mark.proves("NTF-5")
@@ -224,16 +224,16 @@ def test_quiet_hours_without_a_zone_use_local_time(monkeypatch):
     at = datetime(2026, 7, 1, 10, tzinfo=UTC)
     here = at.astimezone()
     hours = f"{here:%H}:00-{here:%H}:30"
-    assert routes.send_at(quiet(hours), None, at) == at + timedelta(minutes=30)
+    assert timing.send_at(quiet(hours), None, at) == at + timedelta(minutes=30)
 
 
 @pytest.mark.proves("NTF-6")
 def test_retries_come_later_and_later_and_end():
-    waits = [routes.retry_at(attempts, NOW) for attempts in range(1, 8)]
+    waits = [timing.retry_at(attempts, NOW) for attempts in range(1, 8)]
     assert [wait and (wait - NOW).total_seconds() for wait in waits] == [
         10, 60, 300, 1800, 7200, None, None,
     ]  # fmt: skip
-    assert [routes.is_exhausted(attempts) for attempts in (1, 6, 7)] == [False, False, True]
+    assert [timing.is_exhausted(attempts) for attempts in (1, 6, 7)] == [False, False, True]
 
 
 @pytest.mark.proves("NTF-7")
@@ -331,11 +331,11 @@ def test_program_gets_all_of_a_note():
 @pytest.mark.proves("NTF-7")
 def test_letter_of_a_test_is_whole():
     delivery = Delivery("i", "test", "", "", "x", NOW, NOW)
-    assert delivery[7:] == (0, None, None, None, "")
+    assert delivery[7:] == (0, None, None, None, "", "", "")
     assert messages.compose_test(delivery, "https://gate.example.org") == (
         "i", "test", "Test from gate", "This route works: you will get a message here when something waits for you.",
         "https://gate.example.org/", Priority.NORMAL, "",
-        {"type": "gate.tested", "timestamp": WHEN, "data": {}},
+        {"type": "gate.tested", "timestamp": WHEN, "data": {}}, (), (),
     )  # fmt: skip
 
 

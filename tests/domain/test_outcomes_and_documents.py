@@ -117,6 +117,7 @@ def test_ask_document_has_every_field():
         "id": "a-222", "kind": "choice", "prompt": "Q", "context": {"c": 1}, "activity": "much",
         "options": ["A", "B", "Other…"], "multiple": True, "schema": None, "default": ["A"], "secret": False,
         "answered_as": "choice", "terms": None, "call": None, "tool_use_id": "t1",
+        "attachments": [], "answer_attachments": [],
         "requirement": {"n": 1, "of": (), "veto": (), "not_author": False, "reject": 1},
         "priority": 1, "confidence": 0.5, "digest": "d" * 64, "project": "/p", "cwd": "/p/x", "agent": "coder",
         "session": "claude/1", "started_by": "person:sue", "owner": "run:1", "task": "", "opened_at": AT,
@@ -184,6 +185,7 @@ def test_answers_messages_and_events_have_their_fields():
     assert answer_document(answer) == {
         "ask_id": "a-222", "principal": "person:ada", "verified": True, "via": "cli", "value": "A",
         "decision": None, "note": "n", "given_at": AT, "outcome": "settled", "reason": "",
+        "attachments": [],
     }  # fmt: skip
     message = message_document(Message("a-222", "person:ada", True, "hi", NOW))
     assert message == {

@@ -7,7 +7,13 @@ from datetime import UTC, datetime
 import pytest
 from tests.support.people import a_person
 
-from gatebell.domain.people.logins import Login, Token, check_scopes, make_token_id
+from gatebell.domain.people.logins import (
+    Login,
+    Token,
+    check_scopes,
+    describe_scopes,
+    make_token_id,
+)
 from gatebell.domain.people.principals import (
     GONE,
     OF_ANOTHER_USER,
@@ -127,6 +133,13 @@ def test_turn_without_session_may_be_any_of_its_program():
     assert names == ("codex/", "turn/t-1")
     seen = find_agent({"GATE_TURN": "t-1"}, [])._replace(names=names)
     assert seen.may_be("codex/x") and not seen.may_be("claude/x")
+
+
+@pytest.mark.proves("WEB-3")
+def test_scopes_are_described_as_a_list():
+    assert describe_scopes(("ask",)) == "ask"
+    assert describe_scopes(("ask", "answer", "read")) == "ask, answer and read"
+    assert describe_scopes(()) == "do nothing"
 
 
 @pytest.mark.proves("WEB-3")

@@ -8,14 +8,36 @@ from datetime import UTC, datetime
 import pytest
 
 from gatebell.domain.arguments import must_be_text
+from gatebell.domain.asks.answers import Answer
 from gatebell.domain.asks.asks import Ask, Origin
-from gatebell.domain.asks.documents import call_document, run_document, task_document
+from gatebell.domain.asks.documents import (
+    call_document,
+    run_document,
+    task_document,
+    turn_document,
+)
 from gatebell.domain.asks.gone_askers import describe_kept_answer
 from gatebell.domain.asks.owners import name_of_run
 from gatebell.domain.asks.questions import make_question
+from gatebell.domain.audit.events import Entry, Event
+from gatebell.domain.enums import AnswerOutcome, AskStatus, TaskState
 from gatebell.domain.permissions.calls import make_call
-from gatebell.domain.runs.runs import FlowCall, Run
-from gatebell.domain.runs.seen_runs import read_seen_run
+from gatebell.domain.runs.runs import FlowCall, Run, Turn
+from gatebell.domain.runs.seen_runs import SeenRun, TaskEnd, read_seen_run, seen_run_document
+from gatebell.domain.tasks.seen_tasks import (
+    Exchange,
+    OpenQuestion,
+    RelatedTask,
+    SeenTask,
+    TaskEvent,
+    TaskEvents,
+    TaskRun,
+    WholeTask,
+    events_document,
+    read_task_events,
+    read_whole_task,
+    whole_document,
+)
 from gatebell.domain.tasks.task_reader import read_task
 from gatebell.domain.tasks.tasks import Task
 from gatebell.errors import UsageError
@@ -27,8 +49,13 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 def test_run_is_read_back_from_its_document():
     run = Run(1, "f", "f.py", "d", "p", "/p", "person:ada", NOW, waiting_since=NOW)
     call = FlowCall(1, "1", "run", "coder", "d", NOW)
-    sent = run_document(run) | {"waiting_for": ["a-1"], "calls": [call_document(call)]}
-    seen = read_seen_run(json.loads(json.dumps(sent)))
+    turn = Turn("t-1", 1, "1", 1, "coder", "claude", "s1", "Do it", NOW)
+    end = TaskEnd(TaskState.DEFERRED, "not now", "person:ada")
+    told = SeenRun(run, ("a-1",), ("Which?",), ("a-1",), "Login", end)
+    journal = {"calls": [call_document(call)], "turns": [turn_document(turn)]}
+    seen = read_seen_run(json.loads(json.dumps(seen_run_document(told) | journal)))
+    assert seen_run_document(seen) == seen_run_document(told) and seen.turns == (turn,)
+    assert (seen.name, seen.end.description) == (": Login", "by person:ada: not now")
     assert (seen.run.id, seen.run.state, seen.run.waiting_since) == (1, run.state, NOW)
     assert seen.asks == ("a-1",) and [(one.name, one.started_at) for one in seen.calls] == [
         ("run", NOW)
@@ -42,6 +69,32 @@ def test_task_is_read_back_from_its_document():
     assert task_document(read_task(json.loads(json.dumps(task_document(task))))) == task_document(
         task
     )
+
+
+@pytest.mark.proves("REMOTE-61")
+def test_whole_task_is_read_back_from_its_document():
+    task = Task("tm-1", "Login", "/p", created_by="person:ada", created_at=NOW, updated_at=NOW)
+    asked = OpenQuestion("a-1", "Which?", {"a": 1}, NOW, ("x", "y"))
+    seen = SeenTask(task, (asked,), (RelatedTask("tm-2", TaskState.OPEN, "Other"),))
+    answer = Answer(
+        "a-1", "person:ada", True, "cli", "x", None, "", NOW, AnswerOutcome.SETTLED, "", "", ""
+    )
+    exchange = Exchange("a-1", 1, NOW, "Which?", None, AskStatus.ANSWERED, "x", "", "me", NOW)
+    run = TaskRun(1, "closed", "task/tm-1", "/w", completed=True)
+    history = ((exchange, (answer,)), (exchange._replace(answered_at=None), ()))
+    whole = WholeTask(seen, "agent:x", history, (run,), ("tm-2",), ("tm-3",), ("tm-4",))
+    back = read_whole_task(json.loads(json.dumps(whole_document(whole))))
+    assert back == whole and back.task == task
+    events = TaskEvents(
+        7,
+        [
+            TaskEvent(
+                Entry(7, "t", Event("task.closed", "tm-1", "me", {}), "d", "h", erased=False),
+                "done",
+            )
+        ],
+    )
+    assert read_task_events(json.loads(json.dumps(events_document(events)))) == events
 
 
 @pytest.mark.proves("FLT-21", "FLT-27")

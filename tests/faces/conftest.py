@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.block_shell import AGENT, BlockShell
 from tests.support.shells import World, world
+
+from gatebell.app import environment
 
 __all__ = ["world"]
 
@@ -14,3 +17,27 @@ def kept_world(tmp_path):
     made = World(tmp_path, kept=True)
     yield made
     made.store.close()
+
+
+@pytest.fixture
+def inbox(tmp_path, monkeypatch):
+    """Return the store that `Gate()` finds, in a project of its own."""
+    path = str(tmp_path / "gate.db")
+    (tmp_path / "project" / ".gate").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("GATE_STORE", path)
+    monkeypatch.setattr(environment, "ancestors", list)
+    return path
+
+
+@pytest.fixture
+def shell(world):
+    made = BlockShell(world)
+    yield made
+    made.kill()
+
+
+@pytest.fixture
+def flow_shell(shell):
+    shell.write_project(dict.fromkeys(("architect", "coder", "reviewer", "deployer"), AGENT))
+    return shell

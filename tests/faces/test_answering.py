@@ -125,7 +125,8 @@ def test_answer_comes_from_a_file_or_standard_input(world):
     ]
     assert world.ada.gate("answer", first, "x", "--file", "-").code == 2
     assert world.ada.gate("answer", first, "--file", "/none").code == 2
-    assert world.ada.gate("answer", world.ask("4?"), "two", "words").code == 2
+    choice = world.ask("4?", "--option", "two", "--option", "words")
+    assert world.ada.gate("answer", choice, "two", "words").code == 2
 
 
 @pytest.mark.proves("ASK-5", "ASK-6", "LAW-6")

@@ -171,7 +171,7 @@ def _count_seconds():
 
 @pytest.mark.proves("S4-B12", "S4-B13", "FILE-5")
 def test_only_the_whole_answer_to_this_question_is_printed(each_way):
-    asking = each_way.start("Which?", "--timeout", "20")
+    asking = each_way.start("Which?", "--timeout", "120")
     question = each_way.question()
     whole = {"id": question["id"], "type": "answer", "status": "answered", "content": "no"}
     text = json.dumps(whole)
@@ -238,7 +238,7 @@ def test_answer_needs_exactly_five_fields(each_way):
 
 @pytest.mark.proves("FILE-193", "FILE-5")
 def test_our_own_answer_counts_before_the_original_one(each_way):
-    asking = each_way.start("Which?", "--timeout", "20")
+    asking = each_way.start("Which?", "--timeout", "120")
     question = each_way.question()
     original = each_way.answer_path(question | {"timestamp": "T"})
     original = original.with_name(original.name.replace("_T_", "_"))

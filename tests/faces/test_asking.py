@@ -162,11 +162,12 @@ def test_interrupting_a_wait_leaves_the_ask_waiting(world):
     assert world.plain.gate("wait", ask_id, "--timeout", "0.05").code == 11
 
 
-@pytest.mark.proves("CLI-7", "ASK-21")
+@pytest.mark.proves("CLI-7", "ASK-21", "CLI-34")
 def test_person_asks_back_and_the_asker_replies(world):
     asking = world.plain.start("ask", "Deploy?", "--kind", "approval")
     (ask_id,) = when_asked(world)
-    assert "still waiting" in world.ada.gate("ask-back", ask_id, "which build?").out
+    told = world.ada.gate("ask-back", ask_id, "which build?").out
+    assert "still waiting" in told and f"If no reply comes: gate answer {ask_id}" in told
     out, _ = asking.communicate(timeout=30)
     assert (asking.returncode, out) == (11, f"which build?\nreply: gate reply {ask_id} TEXT\n")
     assert world.get(ask_id).pending
@@ -285,7 +286,7 @@ def test_answer_that_could_not_be_printed_is_not_taken(world):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["ask"], "question"),
+        (["ask"], "gate ask needs QUESTION"),
         (["ask", "Q", "--kind", "poll"], "poll"),
         (["ask", "Q", "--kind", "choice"], "needs options"),
         (["ask", "Q", "--schema", "{no"], "not valid JSON"),
@@ -301,7 +302,7 @@ def test_answer_that_could_not_be_printed_is_not_taken(world):
         (["ask", "Q", "--default", "x"], "give it a timeout"),
         (["inbox", "--limit", "0"], "expected a number from 1 to"),
         (["wait", "a-zzz", "--timeout", "x"], "300, 90s"),
-        (["answer"], "id"),
+        (["answer"], "gate answer ID VALUE"),
         (["flarp"], "gate --help"),
     ],
 )

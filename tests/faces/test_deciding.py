@@ -10,10 +10,8 @@ import subprocess
 import sys
 
 import pytest
-from mcp.types.methods import SERVER_RESULTS
-from pydantic import TypeAdapter
 from tests.support.decision_room import AFTERWARDS, APPROVE, FORMS, room, wait_for_line
-from tests.support.mcp_client import DISCOVERY
+from tests.support.mcp_client import DISCOVERY, check_result
 
 from gatebell.adapters.system import processes
 from gatebell.domain.asks.answers import Given
@@ -79,7 +77,7 @@ def test_newest_revision_calls_again_with_the_reply(room):
     client = room.open().client(capabilities={})
     call = {"name": "decide", "arguments": {"id": room.ask.id, "proposal": "yes"}, "_meta": NEWEST}
     result = client.result(client.ask("tools/call", **call))["result"]
-    TypeAdapter(SERVER_RESULTS["tools/call", "2026-07-28"]).validate_python(result, strict=False)
+    check_result(result, "tools/call", "2026-07-28")
     ((name, form),) = result["inputRequests"].items()
     assert (result["resultType"], form["method"]) == ("input_required", "elicitation/create")
     reply = {"inputResponses": {name: APPROVE}, "requestState": result["requestState"]}

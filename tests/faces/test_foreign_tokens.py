@@ -71,7 +71,7 @@ def test_token_of_the_installed_store_counts(kept_world, home):
     record = home / ".local" / "share" / "gatebell" / "installed" / "claude-user.json"
     older = record.read_text(encoding="utf-8").replace(kept_world.path, "")
     record.write_text(older, encoding="utf-8")
-    assert kept_world.claude.gate("uninstall", "claude", "--as", "ada", **mine).code == 0
+    assert kept_world.claude.gate("uninstall", "claude", "--yes", "--as", "ada", **mine).code == 0
     assert not record.exists()
 
 

@@ -156,7 +156,7 @@ def test_the_tui_marks_killed_askers(tmp_path):
         assert "[asker is gone] OAuth?" in seen
         assert "[asker is gone] Which database?" in seen
         assert "[asker is gone] Which colour?" not in seen
-        await played.press("enter")
+        await played.press("tab", "enter")
         await played.until("[asker is gone] OAuth?", "Run 1: feature")
 
     play(store, look, (100, 24))

@@ -12,7 +12,13 @@ from gatebell.install.default_gates import SPELLINGS_NOTE
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
-    path for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")] if path.stem != "held"
+    path
+    for path in [
+        ROOT / "README.md",
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs").glob("guides/*.md"),
+    ]
+    if path.stem != "held"
 ]
 SOURCES = [*(ROOT / "src" / "gatebell" / "cli").glob("*.py"),
            *(ROOT / "src" / "gatebell" / "integrations").glob("*.py")]  # fmt: skip

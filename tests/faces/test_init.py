@@ -8,6 +8,8 @@ import tomllib
 
 import pytest
 
+from gatebell.cli.main import main
+
 TEXTS = sorted(
     [".gate/agents/_preamble.md", ".gate/backlog.toml"]
     + [f".gate/agents/{n}.md" for n in ("code", "design", "docs", "pm", "review", "test")]
@@ -29,7 +31,7 @@ def project(world):
 
 
 def init(world, *words, code=0, **environ):
-    ran = world.ada.gate("init", *words, "--as", "ada", **environ)
+    ran = world.ada.gate("init", *words, "--yes", "--as", "ada", **environ)
     assert ran.code == code, ran
     return ran
 
@@ -100,6 +102,36 @@ def test_dry_run_shows_everything_and_writes_nothing(world, project):
     assert files(project) == {} and not (project / ".gate").exists() and record(world) == []
     told = json.loads(world.plain.gate("init", "--dry-run", "--json").out)
     assert {one["change"] for one in told["files"]} == {"made"}
+
+
+@pytest.mark.proves("CLI-29")
+def test_init_writes_only_the_chosen_parts(world, project):
+    told = json.loads(init(world, "--backlog", "--json").out)
+    assert sorted(files(project)) == [".gate/backlog.toml"] and told["folders"] == []
+    init(world, "--roles")
+    assert sorted(files(project)) == TEXTS
+    init(world, "--files")
+    assert sorted(files(project)) == sorted([*FILES, WAY, ".helpers/.gitignore"])
+    assert init(world, "--undo", "--roles", code=2).err.startswith("gate: --undo takes everything")
+    init(world, "--undo")
+    assert files(project) == {}
+
+
+@pytest.mark.proves("CLI-29", "CLI-5")
+def test_init_writes_nothing_without_a_yes(world, project, monkeypatch, capsys):
+    ran = world.ada.gate("init", "--as", "ada")
+    assert ran.code == 2 and "add --yes" in ran.err and files(project) == {}
+    monkeypatch.setattr("os.environ", world.ada.environ)
+    monkeypatch.chdir(project)
+    monkeypatch.setattr("gatebell.cli.setup.init.can_prompt", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda _: "")
+    assert main(["init", "--as", "ada"]) == 4 and files(project) == {}
+    about = capsys.readouterr().out.partition("\n\n")[0].splitlines()
+    assert len(about) == 5 and about[-1].endswith("gate init --undo takes everything back.")
+    monkeypatch.setattr("builtins.input", lambda _: "y")
+    assert main(["init", "--as", "ada"]) == 0 and ".gate/backlog.toml" in files(project)
+    monkeypatch.setattr("builtins.input", lambda _: "n")
+    assert main(["init", "--undo", "--as", "ada"]) == 4 and ".gate/backlog.toml" in files(project)
 
 
 @pytest.mark.proves("TASK-49")

@@ -46,7 +46,7 @@ def place(tmp_path, monkeypatch):
 
 
 def init(world, *words, code=0):
-    ran = world.ada.gate("init", *words, "--as", "ada")
+    ran = world.ada.gate("init", *words, "--yes", "--as", "ada")
     assert ran.code == code, ran
     return ran
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from gatebell.cli.main import main
 from gatebell.cli.setup import doctor
 from gatebell.cli.setup.rehearsal import ScriptedPerson
 from gatebell.domain.permissions.rules import OUTSIDE
@@ -46,8 +47,7 @@ def home(world, monkeypatch):
 
 
 def install(world, *words, code=0, verb="install", **environ):
-    yes = ("--yes",) if verb == "install" else ()
-    ran = world.ada.gate(verb, *words, *yes, "--as", "ada", **environ)
+    ran = world.ada.gate(verb, *words, "--yes", "--as", "ada", **environ)
     assert ran.code == code, ran
     return ran
 
@@ -315,6 +315,21 @@ def test_modes_and_links_stay_and_the_backup_is_private(world, home):
     uninstall(world, "claude")
     assert real.read_text() == SETTINGS
     assert not backup.exists()
+
+
+@pytest.mark.proves("CLI-30", "CLI-5")
+def test_uninstall_asks_before_it_removes(world, home, monkeypatch, capsys):
+    install(world, "claude")
+    before = tree(home)
+    ran = world.ada.gate("uninstall", "claude", "--as", "ada")
+    assert ran.code == 2 and "add --yes" in ran.err
+    monkeypatch.setattr("os.environ", world.ada.environ)
+    monkeypatch.setattr("gatebell.cli.setup.uninstall.can_prompt", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda _: "")
+    assert main(["uninstall", "claude", "--as", "ada"]) == 4 and tree(home) == before
+    assert "--- " in capsys.readouterr().out
+    monkeypatch.setattr("builtins.input", lambda _: "yes")
+    assert main(["uninstall", "claude", "--as", "ada"]) == 0 and tree(home) != before
 
 
 @pytest.mark.proves("AGT-46")
@@ -776,7 +791,7 @@ def test_denial_reaches_the_hosts_and_outlives_every_install(world, home):
     rules = (home / ".codex" / "rules" / "gatebell.rules").read_text(encoding="utf-8")
     assert '["rm", "-rf"], decision = "forbidden"' in rules
     for cli in ("claude", "codex"):
-        assert world.ada.gate("uninstall", cli, "--as", "ada").code == 0
+        assert world.ada.gate("uninstall", cli, "--yes", "--as", "ada").code == 0
     assert "deny  Bash(rm -rf *)" in world.plain.gate("gates").out
 
 
@@ -788,9 +803,9 @@ def test_persons_own_gates_are_kept_beside_the_defaults(world, home):
     asked = settings(home)["permissions"]["ask"]
     assert own in asked and "Bash(git push:*)" in asked
     install(world, "codex")
-    assert world.ada.gate("uninstall", "claude", "--as", "ada").code == 0
+    assert world.ada.gate("uninstall", "claude", "--yes", "--as", "ada").code == 0
     assert len(manage_rules.gates(world.store)) == len(DEFAULT_GATES) + 1, "codex still holds them"
-    assert world.ada.gate("uninstall", "codex", "--as", "ada").code == 0
+    assert world.ada.gate("uninstall", "codex", "--yes", "--as", "ada").code == 0
     assert [rule.pattern for rule in manage_rules.gates(world.store)] == [own]
 
 

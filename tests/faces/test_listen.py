@@ -162,7 +162,7 @@ def test_as_json_every_happening_is_an_object(world, listen):
 
 
 def init(world, folder):
-    ran = Shell(folder, world.ada.environ, "ada").gate("init", "--as", "ada")
+    ran = Shell(folder, world.ada.environ, "ada").gate("init", "--yes", "--as", "ada")
     assert ran.code == 0, ran.err
 
 

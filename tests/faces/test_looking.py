@@ -9,16 +9,19 @@ import re
 import runpy
 import subprocess
 import sys
+from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 from pathlib import Path
 
 import apsw
 import pytest
 from bench.hot import SLOW_MODULES
+from tests.support.code_blocks import split_gate_commands
 from tests.support.people import a_person
 
 from gatebell import errors
-from gatebell.cli.main import COMMANDS, main, parser_of
+from gatebell.cli.commands import COMMANDS, GROUPS
+from gatebell.cli.main import main, parse_words, parser_of
 from gatebell.domain import records
 from gatebell.domain.asks.answers import Given
 from gatebell.services.asks import answer_ask
@@ -61,7 +64,7 @@ def test_show_has_everything_about_an_ask(world):
     )  # fmt: skip
     out = world.ada.gate("show", ask_id).out
     for part in (f"{ask_id}  approval", "by claude, high, the asker is 80% sure", "session claude/s1",
-                 "│ Deploy?", "Context", "Times out in 59m", "Trust: L0", f"gate answer {ask_id}"):  # fmt: skip
+                 "│ Deploy?", "Context", "Times out in 59 min", "Trust: L0", f"gate answer {ask_id}"):  # fmt: skip
         assert part in out
     assert "ask.opened" in world.ada.gate("show", ask_id, "--audit").out
     world.ada.gate("answer", ask_id, "no", "--note", "too late")
@@ -106,11 +109,29 @@ def test_history_is_searched(world):
         world.ada.gate("answer", ask_id, f"answer to {ask_id}")
     world.ada.gate("cancel", world.ask("Gone?"), "--reason", "x")
     out = world.ada.gate("history").out
+    east = world.ada.gate("show", ids[0], TZ="Asia/Tokyo").out
+    assert re.search(r"Answered by .* at 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d JST", east)
     assert "cancelled" in out and all(ask_id in out for ask_id in ids)
     assert [
         ask["id"] for ask in json.loads(world.ada.gate("history", "question 1", "--json").out)
     ] == [ids[1]]
     assert "No settled ask contains zebra" in world.ada.gate("history", "zebra").out
+
+
+@pytest.mark.proves("CLI-33")
+def test_times_are_in_the_zone_of_the_reader(world):
+    ask_id = world.ask("Which?")
+    world.ada.gate("answer", ask_id, "left")
+    entry = world.store.audit.newest(1)[0]
+    east = datetime.fromisoformat(entry.at).astimezone(timezone(timedelta(hours=14)))
+    zone = {"TZ": "EAST-14"}
+    for words in (["audit", "log"], ["show", ask_id, "--audit"]):
+        assert f"  {east:%Y-%m-%d %H:%M:%S}  ask." in world.ada.gate(*words, **zone).out
+    assert json.loads(world.ada.gate("audit", "log", "--json").out)[0]["at"].endswith("+00:00")
+    day, before = f"{east:%Y-%m-%d}", f"{east - timedelta(days=1):%Y-%m-%d}"
+    found = world.ada.gate("history", "--since", day, "--until", day, **zone)
+    assert ask_id in found.out
+    assert ask_id not in world.ada.gate("history", "--until", before, **zone).out
 
 
 @pytest.mark.proves("STORE-6", "STORE-7", "STORE-8", "CLI-2")
@@ -245,15 +266,94 @@ def test_default_store_is_private_and_in_the_data_folder(world):
 
 @pytest.mark.proves("CLI-12", "LAW-10")
 def test_every_command_explains_itself(world):
-    overview = world.plain.gate("--help").out
+    everything = world.plain.gate("help", "all", COLUMNS="120").out
     for name, about in COMMANDS.items():
-        assert name in overview and about in overview
+        assert re.search(rf"^  {name} +{re.escape(about)}$", everything, re.MULTILINE)
         parser = parser_of(name)
         assert parser.description
         for action in parser._actions:
             assert action.help or not action.option_strings or action.metavar, (name, action)
-    assert "exit codes" in world.plain.gate("ask", "--help").out
+    assert "gate help exit-codes" in world.plain.gate("ask", "--help").out
     assert world.plain.gate("--version").out.startswith("gate 0.")
+
+
+@pytest.mark.proves("CLI-22")
+def test_overview_shows_groups_and_hides_plumbing(world):
+    overview = world.plain.gate("--help", COLUMNS="80").out
+    assert world.plain.gate("help", COLUMNS="80").out == overview
+    assert max(map(len, overview.splitlines())) <= 80
+    for group, names in GROUPS.items():
+        under = overview.partition(f"\n{group}\n")[2].partition("\n\n")[0]
+        assert [line.split()[0] for line in under.splitlines()] == list(names)
+    assert 20 <= sum(map(len, GROUPS.values())) <= 28
+    for hidden in ("hook", "mcp", "signal", "plan", "kill", "respond", "status"):
+        assert f"\n  {hidden} " not in overview
+    codes = world.plain.gate("help", "exit-codes").out
+    assert re.search(r"^  11 +not answered yet", codes, re.MULTILINE)
+    assert world.plain.gate("help", "answer").out == world.plain.gate("answer", "--help").out
+
+
+def list_parsers(name, parser):
+    yield name, parser
+    for action in parser._actions:
+        if isinstance(action.choices, dict):
+            yield from ((f"{name} {verb}", inner) for verb, inner in action.choices.items())
+
+
+@pytest.mark.proves("CLI-23")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_page_starts_with_two_valid_examples(command):
+    for name, parser in list_parsers(command, parser_of(command)):
+        parts = parser.format_help().split("\n\n")
+        heading, *examples = parts[1].splitlines()
+        assert heading == "Examples" and len(examples) == 2, name
+        for example in examples:
+            for words in split_gate_commands(example.strip()):
+                assert not words or parse_words(words[0], words[1:]), example
+
+
+@pytest.mark.proves("CLI-24", "LAW-10")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("anwser", "gate has no command 'anwser'; did you mean 'answer'?"),
+        ("approve a-7k2", "use: gate answer ID yes"),
+        ("answer a-7k2 --nte x", "gate answer has no option --nte; did you mean '--note'?"),
+        ("show", "gate show needs ID; for example: gate show a-7k2"),
+        ("show a b", "unexpected word 'b'; gate show takes ID"),
+        ("list --limit", "--limit needs a value: --limit N"),
+        ("ask Q? --kind aproval", "approval, choice, text, form, got 'aproval'; did you mean"),
+        ("ask Q? --confidence x", "--confidence: expected a number, got 'x'"),
+        ("install claude --user --project", "use --user or --project, not both"),
+        ("task creat", "got 'creat'; did you mean 'create'?"),
+        ("task list --redy", "gate task list has no option --redy; did you mean '--ready'?"),
+        ("help exitcodes", "did you mean 'exit-codes'?"),
+    ],
+)
+def test_wrong_words_get_one_line_and_a_suggestion(world, words, told):
+    ran = world.plain.gate(*words.split())
+    assert ran.code == 2 and told in ran.err
+    assert ran.out == "" and len(ran.err.splitlines()) == 1 and ran.err.startswith("gate: ")
+
+
+@pytest.mark.proves("CLI-24", "CLI-3")
+def test_wrong_option_is_reported_as_json(world):
+    ran = world.plain.gate("inbox", "--json", "--lmit", "3")
+    assert json.loads(ran.out)["exit_code"] == 2
+
+
+@pytest.mark.proves("CLI-25")
+def test_options_may_come_among_the_words():
+    for words in (
+        "a-7k2 yes --note n --json",
+        "--note n a-7k2 --json yes",
+        "a-7k2 --note=n --json yes",
+    ):
+        found = parse_words("answer", words.split())
+        assert (found.id, found.value, found.note, found.json) == ("a-7k2", ["yes"], "n", True)
+    found = parse_words("task", ["close", "tm-1", "--reason", "x", "tm-2"])
+    assert (found.ids, found.reason) == (["tm-1", "tm-2"], "x")
+    assert parse_words("ask-back", ["a-7k2", "--json", "--", "--note", "x"]).text == ["--note", "x"]
 
 
 @pytest.mark.proves("CLI-12")
@@ -305,7 +405,7 @@ try gate ask --kind a; try gate ask --context ''; try gate answer a-222 ''
 def test_help_text_is_laid_out_once(world, name):
     def paragraphs(columns):
         out = world.plain.gate(name, "--help", COLUMNS=columns).out
-        told = out.partition("\n\n")[2].partition("\n\nPositional")[0]
+        told = out.partition("\n\nUsage:")[2].partition("\n\n")[2].partition("\n\nArguments")[0]
         return [one.splitlines() for one in told.split("\n\n")]
 
     narrow, wide = paragraphs("60"), paragraphs("200")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -11,6 +12,7 @@ from tests.support.people import a_person
 from tests.support.sessions import FLOW, Desk
 
 from gatebell.app import project_files, runtime
+from gatebell.cli.main import main
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.runs.identities import parse_identity
@@ -40,12 +42,16 @@ def open_ask(desk, run):
     return ask
 
 
-@pytest.mark.proves("RUN-360")
+@pytest.mark.proves("RUN-360", "CLI-28")
 def test_run_number_means_its_only_ask(world, desk):
     run = desk.run(NEEDS, DONE)
     ask = open_ask(desk, run)
     number = str(run.id)
-    assert world.plain.gate("show", number).out.startswith(f"{ask.id}  text, asked")
+    shown, status = world.plain.gate("show", number).out, world.plain.gate("status", number).out
+    assert shown.startswith(f"{ask.id}  text, asked")
+    assert status.partition("\n\nUse")[0] in shown
+    document = json.loads(world.plain.gate("show", number, "--json").out)["run"]
+    assert document == json.loads(world.plain.gate("status", number, "--json").out)
     assert world.ada.gate("ask-back", number, "Why?").code == 0
     assert world.plain.gate("reply", number, "Because.").code == 0
     assert [one.text for one in desk.store.asks.messages(ask.id)] == ["Why?", "Because."]
@@ -68,10 +74,12 @@ def test_several_asks_of_a_run_are_listed_and_refused(world, desk):
     run = desk.run(flow=TWO)
     # The branches ask in parallel, so either may be the first.
     one, two = sorted(desk.store.asks.pending_of_run(run.id), key=lambda ask: ask.question.prompt)
-    for words in (["answer", str(run.id), "yes"], ["cancel", str(run.id)], ["show", str(run.id)]):
+    for words in (["answer", str(run.id), "yes"], ["cancel", str(run.id)]):
         told = world.ada.gate(*words)
         assert told.code == 2 and "waits for several answers" in told.err
         assert f"{one.id} (One?)" in told.err and f"{two.id} (Two?)" in told.err
+    shown = world.ada.gate("show", str(run.id))
+    assert shown.code == 0 and one.id in shown.out and two.id in shown.out
     assert world.ada.gate("cancel", one.id).code == 0
     assert world.ada.gate("cancel", str(run.id)).out == f"Cancelled {two.id}\n"
 
@@ -204,3 +212,19 @@ def test_roles_are_listed_with_their_faults(world, desk):
         *("code", "coder", "design", "docs", "pm", "review", "reviewer", "test")
     ]
     assert len(told["problems"]) == 1
+
+
+@pytest.mark.proves("CLI-35")
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_lists_fit_the_terminal(world, desk, monkeypatch, capsys, width):
+    run = desk.run(NEEDS, DONE)
+    open_ask(desk, run)
+    ask_id = world.ask("Which way do you mean? " * 20)
+    world.ada.gate("answer", ask_id, "left, and then on and on " * 20)
+    world.ask("And then? " * 50)
+    monkeypatch.setattr("os.environ", world.ada.environ)
+    monkeypatch.setattr("os.get_terminal_size", lambda *_: os.terminal_size((width, 40)))
+    for command in ("list", "inbox", "history"):
+        assert main([command]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines and max(map(len, lines)) <= width, command

@@ -12,11 +12,7 @@ import time
 from queue import SimpleQueue
 
 import pytest
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp.types.methods import SERVER_RESULTS
-from pydantic import TypeAdapter
-from tests.support.mcp_client import DISCOVERY, Client
+from tests.support.mcp_client import DISCOVERY, Client, check_result
 from tests.support.people import a_person
 from tests.support.waiting import eventually
 
@@ -76,7 +72,7 @@ def test_every_result_fits_the_schema_of_its_revision(client, world):
         methods |= {"server/discover": {}} if more else {"initialize": opening, "ping": {}}
         for method, params in methods.items():
             result = client.result(client.ask(method, **params, **more))["result"]
-            TypeAdapter(SERVER_RESULTS[method, version]).validate_python(result, strict=False)
+            check_result(result, method, version)
     tools = client.result(client.ask("tools/list"))["result"]["tools"]
     assert [tool["name"] for tool in tools] == [
         "ask_human", "approve", "signal", "decide", "notify_human", "inbox_status"
@@ -101,7 +97,7 @@ def test_no_line_stops_the_server(client):
     assert client.text(client.call("ask_human", questions=[]))[1]
     told, failed = client.text(client.call("ask_human", question="Q", option=["A"]))
     assert failed and told.startswith(
-        "ask_human has no parameter option; did you mean 'options'? It takes context, default"
+        "ask_human has no parameter option; did you mean 'options'? It takes attachments, context, default"
     )
     assert client.text(client.call("ask_human", question="Q", kind="poem"))[1]
     assert client.text(client.call("inbox_status", id=7))[1]
@@ -213,7 +209,7 @@ def test_reply_about_a_call_does_not_use_its_answer(world, client):
 
     number = approve_call("t1")
     (ask,) = pending(world)
-    world.plain.gate("ask-back", ask.id, "why?")
+    assert "script" not in world.plain.gate("ask-back", ask.id, "why?").out
     assert "why?" in json.loads(client.text(number)[0])["message"]
     replied = client.text(client.call("ask_human", reply_to=ask.id, reply="to see"))
     assert "Make the same call again" in replied[0] and not replied[1]
@@ -510,6 +506,10 @@ def test_sessions_are_distinguished(world):
 @pytest.mark.proves("AGT-19", "AGT-20")
 def test_protocols_own_client_asks_and_is_answered(world):
     """The protocol's client also gets the progress while it waits."""
+    # Imported here: every worker of a run imports this file, and one runs it.
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "gatebell", "mcp"], env=world.plain.environ,
         cwd=str(world.plain.folder),

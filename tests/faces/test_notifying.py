@@ -21,7 +21,6 @@ import threading
 import time
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.request import build_opener
 
@@ -31,22 +30,21 @@ from bench.hot import SLOW_MODULES
 from standardwebhooks.webhooks import Webhook
 from tests.support.locks import look_at
 from tests.support.messages import a_letter
+from tests.support.notified_home import PATIENCE_SECONDS, Home, Server
 from tests.support.people import a_person
 from tests.support.programs import find_program
 from tests.support.waiting import eventually
 
-from gatebell.adapters.channels import webhook
 from gatebell.adapters.channels.apprise import AppriseChannel
 from gatebell.adapters.channels.command import CommandChannel
 from gatebell.adapters.channels.desktop import DesktopChannel
 from gatebell.adapters.channels.webhook import WebhookChannel
-from gatebell.adapters.system import file_locks, notifier_process
-from gatebell.app import locks, settings, wiring
+from gatebell.adapters.system import file_locks, notifier_process, short_requests
+from gatebell.app import locks, wiring
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.enums import Priority
 from gatebell.domain.notifications.routes import Route
 from gatebell.errors import DeliveryError
-from gatebell.ports.channels import Post
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.notifications import send_notices
@@ -57,61 +55,12 @@ from gatebell.testing import FakeClock
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated")
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-PATIENCE_SECONDS = 30
 HOSTILE = [
     "Why?\r\nBcc: thief@example.org\r\n\r\n<script>",
     "--help",
     "-e 'do shell script'",
     "<b>&amp;</b> \x1b[2J\x00 \u202e $(touch /tmp/x) `id`",
 ]
-
-
-class Server:
-    """Take every request, answer as configured, or leave one without an answer."""
-
-    def __init__(self):
-        self.requests = []
-        self.answers = []
-        self.arrived = threading.Semaphore(0)
-        self.hold = threading.Event()
-        self.hold.set()
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["content-length"] or 0))
-                headers = {name.lower(): text for name, text in self.headers.items()}
-                outer.requests.append((self.path, headers, body))
-                outer.arrived.release()
-                outer.hold.wait(PATIENCE_SECONDS)
-                status = outer.answers.pop(0) if outer.answers else 200
-                try:
-                    self.send_response(status)
-                    self.send_header("location", f"{outer.url}/elsewhere")
-                    self.end_headers()
-                    self.wfile.write(b"{}")
-                except OSError:
-                    pass  # the client was killed, or has given up
-
-            def log_message(self, *_):
-                """Log nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.port = self._server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self._thread.start()
-
-    def take(self):
-        assert self.arrived.acquire(timeout=PATIENCE_SECONDS), "no request came"
-        return self.requests[-1]
-
-    def close(self):
-        self.hold.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
 
 @pytest.fixture
@@ -124,41 +73,6 @@ def server():
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-
-
-class Home:
-    """A person's own store, with routes in the settings file."""
-
-    def __init__(self, world):
-        self.world = world
-        self.path = str(world.folder / "own" / "gate.db")
-        self.file = Path(world.plain.environ["HOME"]) / ".config" / "gatebell" / "config.toml"
-        self.file.parent.mkdir(parents=True)
-        environ = world.plain.environ | {"GATE_STORE": self.path}
-        self.shell = type(world.plain)(world.plain.folder, environ)
-        self.gate, self.start = self.shell.gate, self.shell.start
-
-    def write(self, *routes, first=""):
-        tables = [
-            "\n".join(
-                ["[[notify]]", *(f"{key} = {json.dumps(text)}" for key, text in route.items())]
-            )
-            for route in routes
-        ]
-        self.file.write_text("\n".join([first, *tables]))
-
-    def ask(self, *words, **environ):
-        ran = self.gate("ask", "--no-wait", *words, **environ)
-        assert ran.code == 0, ran.err
-        return ran.out.strip()
-
-    def post(self, store):
-        environ = {"XDG_CONFIG_HOME": str(self.file.parent.parent)}
-        made = wiring.post(store)
-        return Post(settings.routes(environ), made.channels, settings.inbox_url(environ))
-
-    def wait_for_sender(self):
-        eventually(lambda: not locks.is_held(locks.lock_path(self.path)))
 
 
 @pytest.fixture
@@ -285,7 +199,7 @@ def test_endless_webhook_is_cut_off(dripping):
 @pytest.mark.proves("NTF-24")
 @pytest.mark.parametrize("dripping", [ENDLESS_HANDSHAKE], indirect=True)
 def test_connection_behind_tls_can_be_cut_off(dripping):
-    line = webhook._Line()
+    line = short_requests.Line()
 
     def listen():
         with suppress(OSError):
@@ -320,7 +234,7 @@ def test_endless_route_keeps_no_process_from_ending(tmp_path, dripping, scheme):
     # Apprise loads all its plugins at the first address, which may take seconds.
     code = (
         "import sys, apprise; apprise.Apprise().add('json://127.0.0.1'); from gatebell.app import wiring; from gatebell.domain.notifications.routes import parse_route; "
-        "from gatebell.services.notifications import send_notices as notifying; notifying._SENDS_WITHIN_SECONDS = 3; store = "
+        "from gatebell.services.notifications import send_notices as notifying, use_channel as using; using._SENDS_WITHIN_SECONDS = 3; store = "
         "wiring.open_throwaway_store(sys.argv[1]); road = parse_route({'to': sys.argv[2]}, ''); "
         "print(notifying.send_test(store, wiring.post(store), [road])[0].problem)"
     )

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 # Files that handle the old name, describe it, or are texts from that time.
 DEALS_WITH_IT = {
     "CHANGELOG.md",
-    "README.md",
+    "docs/index.md",
     "docs/install.md",
     "src/gatebell/adapters/system/folders.py",
     "src/gatebell/domain/text/secret_formats.py",
@@ -41,7 +41,7 @@ DEALS_WITH_IT = {
     "tests/service/test_old_imports.py",
 }
 _PLACES = (".ci", "bench", "docs", "examples", "src", "tests")
-_BINARY = {".pyc", ".gz", ".png"}
+_BINARY = {".gif", ".gz", ".png", ".pyc"}
 CLIS = ("claude", "codex", "gemini", "opencode")
 GATE = str(Path(sys.executable).parent / "gate")
 KEPT = "has the old name and is used as before"
@@ -65,7 +65,7 @@ def install(home, cli, *words):
 
 
 def uninstall(home, cli):
-    return gate(home, "uninstall", cli, "--as", "ada")
+    return gate(home, "uninstall", cli, "--yes", "--as", "ada")
 
 
 def ids(home):
@@ -290,12 +290,12 @@ def test_doctor_names_an_old_install(old):
 @pytest.mark.proves("NAME-7")
 def test_init_rewrites_its_old_lines(old):
     (old.project / ".gate" / "agents" / "pm.md").write_text("You are mine.\n")
-    gate(old, "init", "--as", "ada")
+    gate(old, "init", "--yes", "--as", "ada")
     for name in ("AGENTS.md", ".worktreeinclude"):
         text = (old.project / name).read_text(encoding="utf-8")
         assert "humangate" not in text
         assert text.count("gatebell") == 2
-    assert "nothing was changed" in gate(old, "init", "--as", "ada").out
+    assert "nothing was changed" in gate(old, "init", "--yes", "--as", "ada").out
 
 
 @pytest.mark.proves("NAME-4")
@@ -384,7 +384,7 @@ def test_login_under_the_old_name_signs_in_again(tmp_path):
     browser.cookies.set("humangate", browser.cookies[COOKIE])
     browser.cookies.delete(COOKIE)
     assert browser.get("/").status_code == 401
-    assert "gate link" in browser.get("/").text
+    assert "gate link" in browser.get("/?tried=1").text
 
 
 @pytest.mark.proves("NAME-10", "RED-1")

@@ -129,8 +129,6 @@ def test_agent_with_its_persons_token_must_name_them(server_world):
 
 @pytest.mark.proves("REMOTE-4")
 def test_command_that_needs_a_store_says_so(server_world):
-    for words in (["run", "x"], ["list"], ["worker"], ["respond", "x"]):
+    for words in (["worker"], ["task", "export"], ["task", "import", "-"]):
         ran = server_world.ada.gate(*words)
         assert ran.code == 2 and "works on a store of this machine" in ran.err, (words, ran)
-    session = server_world.ada.gate("ask", "Talk?", "--session", "--no-wait")
-    assert session.code == 2 and "on the machine of the store" in session.err

@@ -40,7 +40,7 @@ def test_hooks_are_installed_without_a_store(server_world, laptop):
     assert GATE in read_rules(laptop) and "Bash(git push:*)" in read_rules(laptop)
     assert [rule.pattern for rule in manage_rules.gates(server_world.store)] == before
     assert not list(laptop.folder.rglob("gate.db"))
-    assert laptop.gate("uninstall", "claude", "--as", "ada", **ada).code == 0
+    assert laptop.gate("uninstall", "claude", "--yes", "--as", "ada", **ada).code == 0
     assert not (laptop.folder / ".claude").exists()
 
 

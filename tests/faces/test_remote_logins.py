@@ -94,7 +94,7 @@ def test_ask_waits_for_a_server_that_comes_back(tmp_path):
     assert world.ada.gate("answer", ask.id, "this").code == 0
     out, err = waiting.communicate(timeout=60)
     assert (waiting.returncode, out) == (0, "this\n"), err
-    assert len(world.store.asks.list_settled(9, "")) == 1
+    assert len(world.store.asks.list_settled(9)) == 1
     world.close()
 
 

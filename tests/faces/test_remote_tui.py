@@ -28,7 +28,7 @@ def test_ask_of_a_server_is_answered_on_screen(server_world, play):
     ask = lone_ask(store, "Which database?")
 
     async def act(played):
-        await played.until("Which database?", "There are no runs yet")
+        await played.until("Waiting for you (1)", "│ Which database?")
         await played.press("enter")
         await played.until(f"{ask.id}: text")
         await played.type("SQLite")
@@ -37,7 +37,9 @@ def test_ask_of_a_server_is_answered_on_screen(server_world, play):
         await played.press("enter")
         await played.until("Your last draft is filled in.", "SQLite")
         await played.press("ctrl+s")
-        await played.until("There are no runs yet", gone="Which database?")
+        await played.until("Nothing is waiting for you", gone="Which database?")
+        await played.press("left")
+        await played.until("╭─ History ─", "answered", "Which database?", "│ SQLite")
 
     play(act)
     after = store.asks.get(ask.id)
@@ -50,15 +52,22 @@ def test_run_of_a_server_is_shown_and_stopped(server_world, play):
     run, ask = waiting_run(store)
 
     async def act(played):
-        await played.until("⏸ waiting", "OAuth or API keys?")
+        await played.until("OAuth or API keys?", "feature: Add login")
+        await played.press("tab")
+        await played.until("‖ waiting", "OAuth or API keys?")
         await played.press("c")
         await played.until(f"run gate continue {ask.id} there")
         await played.press("enter")
         await played.until(
-            "Run 1: feature", "Status: ⏸ Waiting", "Waiting for: OAuth", "#2 coder ⏸"
+            "Run 1: feature", "Status: ‖ Waiting", "Waiting for: OAuth", "#2 coder ‖"
         )
-        await played.press("o")
-        await played.until("the folder of run 1 is on")
+        for key, sentence in (("o", "the folder of"), ("d", "the folder of"), ("l", "the log of")):
+            await played.press(key)
+            await played.until(f"{sentence} run 1 is on")
+            await played.press(*["escape"] * (key != "o"))
+        await played.press("down", "enter")
+        await played.until("Run 1, call 2", "│ You are coder.")
+        await played.press("escape")
         await played.press("s")
         await played.type("enough", "enter")
         await played.until("Status: ■ Stuck", "Reason: enough", gone="[s] Stop")

@@ -58,15 +58,17 @@ def test_flow_runs_here_and_shows_its_events(world, project):
     assert (shown["id"], shown["waiting_for"], shown["started_by"]) == (2, [], "person:ada")
 
 
-@pytest.mark.proves("RUN-301", "S2-36", "S2-45", "S2-46", "S2-47", "S2-52", "S2-78", "S2-B10")
+@pytest.mark.proves(
+    "RUN-301", "S2-36", "S2-45", "S2-46", "S2-47", "S2-52", "S2-78", "S2-B10", "ACT-5"
+)
 def test_waiting_run_says_so_and_continues_by_itself(world, project, started):
     process = started("run", "gated", "Add login")
     ask = project.ask(1)
     run = project.is_in(1, "waiting_human")
-    assert world.ada.gate("list").out.splitlines() == [
-        "ID  FLOW   STATUS         AGENT  WAITING FOR",
-        " 1  gated  waiting_human  asker  Which ␛[1mway?",
-    ]
+    head, row = world.ada.gate("list").out.splitlines()
+    assert head == "ID  FLOW              STATUS         AGENT   AGE  WAITING FOR"
+    age = row.split()[6]
+    assert row == f" 1  gated: Add login  waiting_human  asker  {age:>4}  Which ␛[1mway?"
     session = world.store.runs.turns(1)[0].session
     lines = world.ada.gate("status", "1").out.splitlines()
     assert lines[:4] == [
@@ -77,14 +79,16 @@ def test_waiting_run_says_so_and_continues_by_itself(world, project, started):
     ]
     assert re.fullmatch(r"Waiting since: (just now|\d+ seconds? ago)", lines[4])
     driver = f"Driven by: process {process.pid} here"
-    assert lines[5:8] == [driver, "", f"Use 'gate answer {ask.id} TEXT' to answer it."]
+    assert lines[5:7] == [driver, "Flow: gated: Add login"]
+    assert re.fullmatch(r"Started: (just now|\d+ seconds? ago)", lines[7])
+    assert lines[8:10] == ["", f"Use 'gate answer {ask.id} TEXT' to answer it."]
     assert run.waiting_since == ask.opened_at
     shown = seen(process, f"⏸ {ask.id}")
     world.ada.gate("answer", ask.id, "left")
     eventually(lambda: project.ask(1).id != ask.id)
     gate = project.ask(1)
     project.is_in(1, "waiting_human")
-    assert world.ada.gate("list").out.splitlines()[1].split(None, 4)[3:] == ["-", "Deploy?"]
+    assert world.ada.gate("list").out.splitlines()[1].split()[5::2] == ["-", "Deploy?"]
     lines = world.ada.gate("status", "1").out.splitlines()
     assert lines[1:3] == ["Agent: -", "Reason: Deploy?"]
     assert f"Use 'gate answer {gate.id} yes|no' to answer it." in lines
@@ -481,13 +485,14 @@ def test_permission_requests_of_working_agents_are_waited_for(world, project, st
     request = Request("Allow Bash?", "approval", call=call)
     ask = create_ask.ask(world.store, request, Origin(owner="run:1/2"), a_person()).ask
     row = world.ada.gate("list").out.splitlines()[1]
-    assert row.split(None, 4)[2:] == ["running", "slow", "Allow Bash?"]
+    assert row.split(None, 5)[2:4] == ["running", "slow"] and row.endswith("s  Allow Bash?")
     lines = world.ada.gate("status", "1").out.splitlines()
     assert lines[:2] == ["Run 1: running", "Agent: slow"]
     assert lines[2] == f"Session: {world.store.runs.turns(1)[-1].session}"
     assert lines[3].endswith(" (call 2)")
     assert lines[4:6] == [f"Driven by: process {process.pid} here", "Waiting for: Allow Bash?"]
-    assert lines[6:8] == ["", f"Use 'gate answer {ask.id} yes|no' to answer it."]
+    assert lines[6] == "Flow: slow" and lines[7].startswith("Started: ")
+    assert lines[8:10] == ["", f"Use 'gate answer {ask.id} yes|no' to answer it."]
     assert f"⏸ {ask.id}  Allow Bash?" in seen(process, f"⏸ {ask.id}")
     world.ada.gate("answer", ask.id, "no")
     project.go()
@@ -508,12 +513,13 @@ def test_joining_an_agent_is_offered_first(world, project):
     )
     assert world.store.runs.change(RunChange(waiting, turns=(turn,)), made)
     lines = world.ada.gate("status", "1").out.splitlines()
-    assert lines.pop(4).startswith("Waiting since: ")
+    assert lines.pop(4).startswith("Waiting since: ") and lines.pop(5).startswith("Started: ")
     assert lines == [
         "Run 1: waiting_human",
         "Agent: coder",
         "Session: abc-123-def",
         "Reason: Which way?",
+        "Flow: gated",
         "",
         "Use 'gate continue 1' to open the Claude session.",
         f"Use 'gate answer {ask.id} TEXT' to answer it.",

@@ -142,7 +142,7 @@ def test_calls_of_a_run_are_listed(world, more):
     shown = world.ada.gate("show", "1")
     lines = shown.out.splitlines()
     assert shown.code == 0 and lines[0] == "Run 1: completed"
-    assert lines[2].startswith("Folder: ") and lines[-1] == "One call: gate show 1 --call 2"
+    assert lines[2] == "Flow: simple" and lines[-1] == "One call: gate show 1 --call 2"
     calls = lines[lines.index("Calls") + 1 : -2]
     assert [line.split()[:3] for line in calls] == [
         ["✓", "0", "setup"], ["✓", "1", "run"], ["✓", "2", "log"]

@@ -213,6 +213,7 @@ def test_asks_of_runs_never_hide_other_asks(world):
     lone_ask(world.store, "And what about me?")
 
     async def look(played):
+        await played.press("G")
         await played.until("And what about me?")
 
     play(world.store, look)

@@ -112,8 +112,9 @@ def test_run_shows_its_own_state_when_its_task_left(world):
     stopped = run._replace(state="stuck")
     assert task_runs.end_of(world.store, stopped) is None
     assert task_runs.end_of(world.store, run._replace(state="completed")).word == "✓ closed"
-    flow = run._replace(task="", flow="feature")
-    assert task_runs.about(world.store, flow) == "feature"
+    flow = run._replace(task="", flow="feature", prompt="\nAdd login \nby OAuth")
+    assert task_runs.about(world.store, flow) == "feature: Add login"
+    assert flow._replace(prompt=" ").title == "feature"
 
 
 @pytest.mark.proves("TASK-280")
@@ -122,6 +123,7 @@ def test_tui_names_a_runs_task_and_result(tmp_path):
     failed, *_ = every_end(store)
 
     async def acts(screen):
+        await screen.press("tab")
         seen = await screen.until(f"{failed.task}: Pull the feed", "✗ failed", "there is no")
         assert "completed" not in seen and "by person:ada: not needed" in seen
         await screen.press(*["down"] * 4, "enter")

@@ -1,39 +1,31 @@
-"""`gate tui` on a real store without a terminal; journeys/test_tui_terminal.py has one."""
+"""The lists and runs of `gate tui` without a terminal; journeys/test_tui_terminal.py has one."""
 
 from __future__ import annotations
 
-import time
+import asyncio
+import os
+from functools import partial
 
 import pytest
-from tests.support.people import a_person, an_agent
-from tests.support.run_records import add_run, answer, ask_of, call
-from tests.support.tui_play import lone_ask, play, waiting_run
-from textual.widgets import Input, OptionList
+from rich.color import ColorType
+from rich.text import Text
+from tests.support.people import a_person
+from tests.support.run_records import DIFF, add_run, answer, ask_of, call
+from tests.support.tui_play import lone_ask, play, store, waiting_run
+from textual.app import App
 
-from gatebell.app.wiring import open_throwaway_store
+from gatebell.app import runtime
 from gatebell.cli.main import main
 from gatebell.domain.enums import RunState
-from gatebell.domain.sessions.visits import Terms
-from gatebell.errors import StoreError
-from gatebell.services.asks import answer_ask
-from gatebell.services.people import manage_people
 from gatebell.services.runs import manage_runs
-from gatebell.tui import answer_screen as answering_screen, run_rows, run_screen
+from gatebell.services.tasks import backlog
+from gatebell.tui import run_rows, work_screen
+from gatebell.tui.row_list import Row, RowList
+from gatebell.tui.tab_line import TabLine
+
+__all__ = ["store"]
 
 EVIL = "[red]\x1b[31mOdd[/red] \u202eway?"
-
-
-@pytest.fixture
-def store(tmp_path):
-    made = open_throwaway_store(str(tmp_path / "gate.db"))
-    yield made
-    made.close()
-
-
-@pytest.fixture(autouse=True)
-def no_tick(monkeypatch):
-    """Every change on the screen must come from the store or the terminal."""
-    monkeypatch.setattr("gatebell.tui.app._TICK_SECONDS", 1000.0)
 
 
 @pytest.mark.proves("S2-54", "S2-55", "S2-56", "S2-B23", "RUN-540")
@@ -43,45 +35,218 @@ def test_list_shows_every_run_and_its_question(store, size):
     for state in ("completed", "stuck", "failed", "running", "ready"):
         add_run(store, state=state)
     waiting_run(store)
-    lone_ask(store, "Which database?")
 
     async def look(played):
-        seen = await played.until("Which database?")
-        lines = seen.splitlines()
-        assert lines[0].startswith("╭─ Runs ─") and len(lines[0]) == size[0]
-        assert lines[1].split() == ["│", "ID", "FLOW", "STATUS", "WAITING", "FOR", "│"]
-        words = [" ".join(line.strip("│ ").split()) for line in lines[2:8]]
+        await played.press("tab")
+        seen = await played.until("╭─ Runs ─", "Run 6: feature", "#2 coder ‖ waiting")
+        words = [" ".join(line.split("│")[1].split()) for line in seen.splitlines()[2:9]]
         assert words == [
-            "6 feature ⏸ waiting OAuth or API keys?",
-            "5 feature ○ ready -",
-            "4 feature ● running -",
-            "3 feature ✗ failed -",
-            "2 feature ■ stuck -",
-            "1 feature ✓ completed -",
+            "ID FLOW STATUS AGE WAITING FOR",
+            "6 feature: Add login ‖ waiting 0s OAuth or API keys?",
+            "5 feature: Add login ○ ready 0s -",
+            "4 feature: Add login ● running 0s -",
+            "3 feature: Add login ✗ failed 0s -",
+            "2 feature: Add login ■ stuck 0s -",
+            "1 feature: Add login ✓ completed 0s -",
         ]
-        for part in (
-            "Asks without a run",
-            "migrator",
-            "[↑↓] Navigate  [Enter] Details  [c] Continue",
-        ):
-            assert part in seen
+        assert "[↑↓] Navigate  [Enter] Details  [c] Continue  [a] Answer" in seen
+        lines = seen.splitlines()
         assert lines[-1].rstrip().endswith("[q] Quit") and len(lines) == size[1]
         await played.press("down", "enter")
         await played.until("Run 5: feature", "Status: ○ Ready", "No process drives runs now")
         await played.press("escape")
         await played.pilot.resize_terminal(45, 20)
-        await played.until("⏸ waiting    OAuth or API k… │")
+        await played.until("feature: Ad…  ‖ waiting", "OAuth")
         await played.press("q")
         assert not played.app.is_running or played.app._exit
 
     play(store, look, size)
 
 
-@pytest.mark.proves("RUN-540")
-def test_empty_list_says_how_to_start_a_run(store):
+@pytest.mark.proves("TUI-1", "S0-P7")
+def test_waiting_asks_are_grouped_by_project(store):
+    waiting_run(store)
+    lone_ask(store, "Deploy?", "approval", project="/projects/shop", expires_seconds=240.0)
+    lone_ask(store, "Which file?", project="/projects/shop")
+
     async def look(played):
+        await played.until("Waiting for you (3)", "╭─ Waiting for you ─", "│ OAuth or API keys?")
+        assert played.lines()[2:8] == [
+            "AGE DUE FROM KIND QUESTION",
+            "p (1)",
+            "0s - feature: Add login text OAuth or API keys?",
+            "shop (2)",
+            "0s 3m migrator approval Deploy?",
+            "0s - migrator text Which file?",
+        ]
+        await played.press("j")
+        await played.until("Times out in")
+        await played.press("G")
+        await played.until("│ Which file?")
+        await played.press("k", "g")
+        await played.until("│ OAuth or API keys?")
+
+    play(store, look)
+
+
+@pytest.mark.proves("TUI-3")
+@pytest.mark.parametrize("size", [(40, 12), (60, 15), (80, 24), (120, 30), (200, 50)])
+def test_every_size_shows_the_asks_without_cut_lines(store, size):
+    ask = lone_ask(store, "Which database?", context="word " * 200)
+    for number in range(60):
+        lone_ask(store, f"Question {number} " + "is long " * 20)
+
+    async def look(played):
+        await played.until("Which database?", "[Enter] Answer", "[q] Quit")
+        for key in ("tab", "tab", "tab", "tab", "G", "enter"):
+            await played.press(key)
+            lines = played.seen().splitlines()
+            assert len(lines) <= size[1] and max(map(len, lines)) <= size[0]
+            bars = [one.show_horizontal_scrollbar for one in played.app.screen.query("*")]
+            assert not any(bars)
+        await played.press("escape", "g")
+        shown = await played.until("Which database?")
+        has_preview = f"╭─ {ask.id} ─" in shown
+        assert has_preview == (size[1] > 16)
+        is_beside = any("╮╭" in line for line in shown.splitlines())
+        assert is_beside == (size[0] == 200)
+
+    play(store, look, size)
+
+
+@pytest.mark.proves("TUI-14")
+def test_colours_are_those_of_the_terminal(store):
+    waiting_run(store, context=DIFF)
+    lone_ask(store, "Deploy?", "approval", expires_seconds=60.0)
+
+    def find_colours(played):
+        strips = played.app.screen._compositor.render_strips()
+        styles = [part.style for strip in strips for part in strip if part.style]
+        return {one for style in styles for one in (style.color, style.bgcolor) if one}
+
+    async def look(played):
+        await played.until("+import pkce")
+        for keys in (("tab",), ("enter",), ("a",), ("escape", "s")):
+            assert {one.type for one in find_colours(played)} <= {
+                ColorType.DEFAULT,
+                ColorType.STANDARD,
+            }
+            await played.press(*keys)
+
+    play(store, look, (80, 40))
+
+
+@pytest.mark.proves("TUI-8")
+def test_filter_shows_only_rows_with_a_text(store):
+    for name in ("red", "Green", "[blue"):
+        lone_ask(store, f"Is it {name}?")
+
+    async def act(played):
+        await played.until("Is it red?")
+        await played.press("slash")
+        await played.type("GREEN")
+        await played.until("Is it Green?", "1 row with GREEN", gone="Is it red?")
+        await played.press("enter", "enter")
+        await played.until("│ Is it Green?", "Your answer")
+        await played.press("escape", "escape")
+        await played.until("Is it red?", gone="1 row with")
+        await played.press("slash", *"blue?/")
+        await played.until("0 rows with blue?/")
+        await played.press("backspace")
+        await played.until("1 row with blue?")
+        await played.press("escape")
+        await played.until("Is it red?")
+        await played.press("slash")
+        await played.type("nothing like it")
+        await played.until("0 rows with nothing like it", gone="Is it red?")
+        await played.press("enter", "enter", "y", "a", "c", "o", "tab", "shift+tab")
+        assert len(played.app.screen_stack) == 2, "without a row, keys do nothing"
+
+    play(store, act)
+
+
+@pytest.mark.proves("TUI-9")
+def test_tasks_and_history_have_lists_of_their_own(store):
+    task = backlog.create(store, "/p", a_person(), {"title": "Add login", "description": "PKCE"})
+    old = lone_ask(store, "Which way?")
+    answer(store, old, "left")
+
+    async def act(played):
+        await played.until("Nothing is waiting for you")
+        await played.press("tab", "tab")
+        await played.until(f"{task.id}", "P2  ○ open", "Add login", "│ PKCE")
+        await played.press("enter")
+        await played.until(f"╭─ {task.id} ─", "[Esc] Back", "│ PKCE")
+        await played.press("l")
+        await played.until(f"{task.id} does not belong to a run")
+        await played.press("o")
+        await played.until(f"no run has worked on {task.id} yet")
+        await played.press("escape", "right")
+        await played.until("answered", "Which way?", "│ left")
+        await played.press("enter")
+        await played.until(f"╭─ {old.id} ─", "Answered by person:ada")
+        await played.press("a")
+        await played.until(f"{old.id} was already answered by person:ada")
+
+    play(store, act)
+
+
+@pytest.mark.proves("TUI-6")
+def test_mouse_opens_tabs_rows_and_presses_keys(store):
+    run, ask = waiting_run(store)
+    second = lone_ask(store, "Which database?")
+
+    async def act(played):
+        await played.until("Which database?")
+        await played.pilot.click("#waiting", offset=(5, 4))
+        await played.until(f"╭─ {second.id} ─")
+        await played.pilot.click("#waiting", offset=(5, 4), times=2)
+        await played.until(f"{second.id}: text")
+        line = played.seen().splitlines()[-1]
+        await played.pilot.click(offset=(line.index("[Esc]") + 2, 23))
+        await played.until("Not answered")
+        await played.pilot.click(TabLine, offset=(26, 0))
+        await played.until("╭─ Runs ─", f"Run {run.id}: feature")
+        assert store.asks.get(ask.id).pending
+
+    play(store, act)
+
+
+@pytest.mark.proves("TUI-10")
+def test_ten_thousand_rows_are_drawn_only_where_visible():
+    drawn = []
+
+    def draw(number, width):
+        drawn.append(number)
+        return Text(f"{number:>{width}}")
+
+    class Long(App):
+        def compose(self):
+            yield RowList("rows")
+
+    async def act():
+        app = Long()
+        async with app.run_test(size=(80, 24)) as pilot:
+            rows = app.query_one(RowList)
+            rows.fill([Row(str(n), partial(draw, n)) for n in range(10_000)])
+            rows.focus()
+            await pilot.press("G", *["k"] * 20, "ctrl+u")
+            assert rows.chosen == str(10_000 - 1 - 20 - 23)
+            rows.fill([Row(str(n), partial(draw, n)) for n in range(5_000, 10_000)])
+            assert rows.chosen == str(10_000 - 1 - 20 - 23), "it keeps the chosen row"
+            await pilot.pause()
+
+    asyncio.run(act())
+    assert len(set(drawn)) < 200
+
+
+@pytest.mark.proves("RUN-540")
+def test_empty_lists_say_what_to_do(store):
+    async def look(played):
+        await played.until("Nothing is waiting for you", "gate ask")
+        await played.press("tab")
         await played.until("There are no runs yet. To start one: gate run FLOW PROMPT")
-        await played.press("enter", "c", "a")
+        await played.press("enter", "c", "a", "y", "1", "slash", "s", "shift+tab")
         lone_ask(store, "Which database?")
         await played.until("Which database?")
         await played.press("c")
@@ -95,213 +260,71 @@ def test_detail_tells_why_a_run_waits_and_its_progress(store):
     waiting_run(store)
 
     async def look(played):
-        await played.press("enter")
-        seen = await played.until("Run 1: feature")
+        await played.press("tab", "enter")
+        seen = await played.until("Run 1: feature", "╭─ Calls ─")
         for line in (
-            "Status: ⏸ Waiting for human",
+            "Status: ‖ Waiting for human",
             "Agent: coder",
             "Reason: OAuth or API keys?",
             "Waiting: 10 minutes",
             "#1 architect ✓ 2m 15s",
-            "#2 coder ⏸ waiting (12m)",
+            "#2 coder ‖ waiting (12m)",
             "[c] Continue (open Claude)  [s] Stop  [o] Open editor  [a] Answer",
         ):
             assert line in seen
         assert "setup" not in seen
         manage_runs.stop(store, 1, a_person(), "enough")
-        await played.until("Status: ■ Stuck", "Reason: enough", gone="[s] Stop")
+        await played.until("Status: ■ Stuck", "Reason: enough", "[r] Resume", gone="[s] Stop")
 
     play(store, look)
 
 
-@pytest.mark.proves("RUN-541", "LAW-6")
-def test_text_is_answered_in_place_or_kept_unsent(store):
-    _, ask = waiting_run(store)
-
-    async def act(played):
-        await played.press("a")
-        await played.until(f"{ask.id}: text", "│ OAuth or API keys?", "[Ctrl+S] Send")
-        await played.press("ctrl+s")
-        await played.until("The answer is empty")
-        await played.type("OAuth", "escape")
-        await played.until(
-            f"Not answered; {ask.id} is still waiting. Your text is kept as a draft."
-        )
-        assert answer_ask.draft(store, ask.id, a_person()) == "OAuth"
-        await played.press("a")
-        await played.until("Your last draft is filled in.")
-        await played.press("enter")
-        await played.type("[b]PKCE", "ctrl+s")
-        await played.until(
-            f"Recorded: {ask.id} is answered", "No process drives runs now", "○ ready"
-        )
-
-    play(store, act)
-    settled = store.asks.get(ask.id)
-    assert (settled.value, settled.settled_by) == ("OAuth\n[b]PKCE", "person:ada")
-    assert store.runs.get(1).state == "ready"
-
-
-@pytest.mark.proves("RUN-541", "LAW-6")
-def test_typed_text_is_saved_while_typing_and_on_exit(store):
-    _, ask = waiting_run(store)
-    saved = []
-
-    async def act(played):
-        await played.press("a")
-        await played.type("OAu")
-        until = time.monotonic() + 10
-        while not saved and time.monotonic() < until:
-            saved.extend(filter(None, [answer_ask.draft(store, ask.id, a_person())]))
-            await played.pilot.pause(0.05)
-        await played.type("th", "ctrl+c")
-
-    play(store, act)
-    assert saved == ["OAu"] and answer_ask.draft(store, ask.id, a_person()) == "OAuth"
-
-
-@pytest.mark.proves("RUN-542", "LAW-3")
-def test_approval_is_typed_and_enter_means_not_yet(store):
-    _, ask = waiting_run(store, "Deploy?", "approval")
-    pending = lambda: store.asks.get(ask.id).pending  # noqa: E731 - read twice
-
-    async def act(played):
-        await played.press("a")
-        await played.until("approve or reject", "Trust: L0")
-        await played.press("enter")
-        await played.until("still waiting", "Runs")
-        await played.press("a", "ctrl+s")
-        await played.until("Type approve or reject in full")
-        await played.type("sure, go on", "enter", "ctrl+s")
-        assert pending()
-        played.app.screen.query_one("#decision", Input).value = ""
-        await played.press("tab")
-        await played.type("looks good", "enter")
-        assert pending(), "a note alone decides nothing"
-        await played.press("shift+tab")
-        await played.type("Approve", "enter")
-        assert pending() and played.app.focused.id == "words"
-        await played.press("enter")
-        await played.until(f"Recorded: {ask.id} is approved")
-
-    play(store, act)
-    settled = store.asks.get(ask.id)
-    assert (settled.decision, settled.note) == ("approved", "looks good")
-
-
-@pytest.mark.proves("RUN-543", "LAW-3")
-def test_approval_from_an_agents_environment_is_refused(store):
-    _, ask = waiting_run(store, "Deploy?", "approval")
-
-    async def act(played):
-        await played.press("a")
-        await played.type("approve", "enter", "enter")
-        await played.until("only a person decides", "CLAUDECODE")
-
-    play(store, act, who=an_agent())
-    assert store.asks.get(ask.id).pending
-
-
-@pytest.mark.proves("RUN-544")
-def test_choice_is_picked_and_nothing_is_picked_beforehand(store):
-    options = ("PostgreSQL", "[b]SQLite", "Other…")
-    first, second, third = (
-        lone_ask(store, f"Which database {n}?", "choice", options=options, multiple=n == 3)
-        for n in (1, 2, 3)
+@pytest.mark.proves("TUI-11")
+def test_calls_log_and_diff_of_a_run_open(store, monkeypatch):
+    run, ask = waiting_run(store, activity=DIFF)
+    path = runtime.run_log_path(store, run)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as log:
+        log.write("2026-11-18T10:00:00Z 1 architect  A plan\n")
+        log.write("2026-11-18T10:01:00Z 2 coder  \x1b[31mLooking\n")
+    monkeypatch.setattr(
+        runtime, "workspace", lambda _: type("Work", (), {"diff": lambda *_: DIFF})()
     )
+    monkeypatch.setattr("os.path.isdir", lambda _: True)
+    monkeypatch.setattr(manage_runs, "must_be_here", lambda *_: None)
 
     async def act(played):
-        await played.press("enter")
-        await played.until(f"{first.id}: choice")
-        await played.press("enter")
-        assert store.asks.get(first.id).pending, "Enter alone chooses nothing"
-        assert played.app.screen.query_one(OptionList).highlighted is None
-        await played.press("down", "down", "enter")
-        await played.until(f"Recorded: {first.id} is answered: [b]SQLite")
-        await played.press("enter")
-        await played.until(f"{second.id}: choice")
-        await played.press("up", "enter")
-        await played.type("MariaDB", "enter")
-        await played.until(f"Recorded: {second.id} is answered: MariaDB")
-        await played.press("enter")
-        await played.until(f"{third.id}: choice", "[Ctrl+S] Send")
-        await played.press("space", "down", "space", "tab")
-        await played.type("DuckDB", "ctrl+s")
-        await played.until(f"Recorded: {third.id} is answered")
+        await played.press("l")
+        await played.until("Log of run 1", "10:00:00 1 architect  A plan", "␛[31mLooking")
+        await played.press("escape", "d")
+        await played.until("Changes of run 1", "+import pkce")
+        await played.press("escape", "tab", "enter", "down", "enter")
+        await played.until("Run 1, call 2", "Turn 1 of coder", "│ You are coder.", ask.id)
+        await played.press("l")
+        await played.until("Log of run 1, call 2", "Looking", gone="A plan")
+        await played.press("escape", "d")
+        await played.until("Changes of run 1")
+        await played.press("escape", "a")
+        await played.until(f"{ask.id}: text")
 
     play(store, act)
-    values = [store.asks.get(one.id).value for one in (first, second, third)]
-    several = ["PostgreSQL", "[b]SQLite", {"other": "DuckDB"}]
-    assert values == ["[b]SQLite", {"other": "MariaDB"}, several]
 
 
-@pytest.mark.proves("RUN-545")
-def test_ask_that_needs_more_than_fields_opens_gate_answer(store, monkeypatch):
-    manage_people.add(store, a_person("root"), "ada")
-    manage_people.add(store, a_person("root"), "bob")
-    both = {"all": ["ada", "bob"]}
-    asks = [
-        lone_ask(store, "Token?", secret=True),
-        lone_ask(store, "Fields?", "form", schema={"properties": {"n": {"type": "integer"}}}),
-        lone_ask(store, "Both?", "approval", requirement=both),
-    ]
-    handed = []
-    monkeypatch.setattr(answering_screen, "hand_over", lambda _, __, words: handed.append(words))
+@pytest.mark.proves("TUI-12")
+def test_ended_run_is_resumed(store):
+    add_run(store, state="completed")
+    run, _ = waiting_run(store)
 
     async def act(played):
-        for ask in asks:
-            await played.press("enter")
-            await played.until(f"{ask.id}: {ask.question.kind}", "run gate answer")
-            await played.press("enter")
-            await played.until("Asks without a run")
-            await played.press("down")
-        await played.press("enter", "ctrl+t")
+        await played.press("tab", "r")
+        await played.until(f"run {run.id} has not ended: there is nothing to resume")
+        manage_runs.stop(store, run.id, a_person(), "enough")
+        await played.until("■ stuck")
+        await played.press("r")
+        await played.until("no process drives runs now: start gate up", "○ ready")
 
     play(store, act)
-    assert [words[1:] for words in handed[:3]] == [
-        ["-P", "-m", "gatebell", "answer", ask.id] for ask in asks
-    ]
-
-
-@pytest.mark.proves("RUN-557")
-def test_enter_opens_a_session_and_ctrl_t_answers(store, monkeypatch):
-    ask = lone_ask(store, "Is it ready?", "session", session=Terms("approval"))
-    handed = []
-    monkeypatch.setattr(answering_screen, "hand_over", lambda _, __, words: handed.append(words))
-
-    async def act(played):
-        for key in ("enter", "ctrl+t"):
-            await played.press("enter")
-            await played.until("[Enter] gate continue", "[Ctrl+T] gate answer")
-            await played.press(key)
-            await played.until("Asks without a run")
-
-    play(store, act)
-    assert [words[-2:] for words in handed] == [["continue", ask.id], ["answer", ask.id]]
-
-
-@pytest.mark.proves("RUN-546")
-def test_screen_follows_the_store(store):
-    run, ask = waiting_run(store)
-    other = lone_ask(store, "Which database?")
-
-    async def act(played):
-        answer(store, other, "SQLite")
-        await played.until("⏸ waiting", gone="Which database?")
-        await played.press("a")
-        await played.type("API keys")
-        answer(store, ask, "OAuth", who="bob")
-        await played.until(f"{ask.id} was already answered by person:bob")
-        await played.press("ctrl+s")
-        await played.until(f"{ask.id} was already answered by person:bob")
-        await played.press("escape")
-        await played.until("○ ready")
-        manage_runs.delete(store, manage_runs.stop(store, run.id, a_person(), "x").id, a_person())
-        await played.until("There are no runs yet")
-
-    play(store, act)
-    late = [one for one in store.asks.answers(ask.id) if one.outcome == "late"]
-    assert [one.value for one in late] == ["API keys"], "and it is kept"
+    assert store.runs.get(run.id).state == RunState.READY
 
 
 @pytest.mark.proves("RUN-547", "S2-50")
@@ -309,7 +332,7 @@ def test_run_is_stopped_for_a_typed_reason_only(store):
     run, ask = waiting_run(store)
 
     async def act(played):
-        await played.press("enter", "s")
+        await played.press("tab", "enter", "s")
         await played.until("Stop Run 1", "This ends its agents and cancels its asks")
         await played.press("enter")
         await played.until("Type a reason to stop the run")
@@ -329,28 +352,28 @@ def test_run_is_stopped_for_a_typed_reason_only(store):
 def test_editor_key_opens_the_runs_folder_once(store, monkeypatch, tmp_path):
     folder = tmp_path / "a folder"
     folder.mkdir()
-    waiting_run(store)
     add_run(store, state="completed", folder=str(folder))
     opened = []
     monkeypatch.setattr(
-        run_screen, "hand_over", lambda _, __, words, cwd: opened.append((words, cwd))
+        work_screen, "hand_over", lambda _, __, words, cwd: opened.append((words, cwd))
     )
     monkeypatch.setenv("VISUAL", "code --wait")
 
     async def act(played):
         await played.press("o")
         assert opened == []
-        await played.press("down", "enter", "o")
-        await played.until("Run 2: feature")
+        await played.press("tab", "enter", "o")
+        await played.until("Run 1: feature")
         assert opened == [(["/bin/sh", "-c", 'code --wait "$1"', "gate", str(folder)], str(folder))]
+        monkeypatch.delenv("VISUAL")
+        monkeypatch.delenv("EDITOR", raising=False)
+        with monkeypatch.context() as away:
+            away.setenv("PATH", "/nowhere")
+            await played.press("o")
+            await played.until("set $VISUAL or $EDITOR")
         folder.rmdir()
         await played.press("o")
-        await played.until("the folder of run 2 was removed")
-        monkeypatch.delenv("VISUAL")
-        monkeypatch.setenv("PATH", "/nowhere")
-        monkeypatch.delenv("EDITOR", raising=False)
-        await played.press("o")
-        await played.until("set $VISUAL or $EDITOR")
+        await played.until("the folder of run 1 was removed")
         assert len(opened) == 1
 
     play(store, act)
@@ -360,90 +383,24 @@ def test_editor_key_opens_the_runs_folder_once(store, monkeypatch, tmp_path):
 def test_text_of_agents_is_neither_markup_nor_a_command(store):
     _, ask = waiting_run(store, EVIL, activity=EVIL, context=EVIL)
     add_run(store, flow="[link]\x1b]0;x", state="failed", reason=EVIL, error=EVIL)
-    lone_ask(store, EVIL, "choice", options=(EVIL, "b"))
+    choice = lone_ask(store, EVIL, "choice", options=(EVIL, "b"))
     inert = "[red]␛[31mOdd[/red] ‹U+202E›way?"
 
     async def act(played):
-        seen = await played.until(inert, "[link]␛]0;x")
-        assert seen.count(inert) == 2
-        await played.press("enter")
-        await played.until(f"Reason: {inert}")
+        seen = await played.until(inert, "Activity")
+        assert seen.count(inert) == 5, "two rows; the question, context and activity"
         await played.press("a")
         seen = await played.until(f"{ask.id}: text")
         assert seen.count(f"│ {inert}") == 3
-        await played.press("escape", "escape", "tab", "enter")
-        await played.until("choice", f"1. {inert}")
-        assert played.seen().count(inert) == 3
-        await played.press("escape", "shift+tab", "down", "enter")
+        await played.press("escape", "down", "1")
+        await played.until(f"{choice.id}: choice", f"1. {inert}", f"Enter: {inert[:20]}")
+        await played.press("escape", "tab", "enter")
+        await played.until(f"Reason: {inert}")
+        await played.press("escape", "down", "enter")
         seen = await played.until("Run 2: [link]␛]0;x", f"Reason: {inert}")
         assert "\x1b" not in seen and "\u202e" not in seen
 
-    play(store, act)
-
-
-@pytest.mark.proves("RUN-556", "LAW-4")
-def test_ask_wider_than_the_screen_hides_nothing(store):
-    letters = "".join(chr(ord("A") + number % 26) for number in range(26 * 8))
-    lone_ask(store, "Deploy?", "approval", context="\n" * 30 + letters)
-
-    async def act(played):
-        await played.press("enter")
-        await played.until("Deploy?")
-        for _ in range(4):
-            await played.press("pagedown")
-        seen = await played.until(letters[-20:])
-        shown = "".join(part for part in seen if part in letters)
-        assert letters in shown
-
-    play(store, act)
-
-
-@pytest.mark.proves("RUN-549", "LAW-10")
-def test_store_error_is_shown_until_the_store_works_again(store, monkeypatch):
-    _, ask = waiting_run(store)
-
-    async def act(played):
-        def problem(*_, **__):
-            raise StoreError("the store has a problem: look at the disk")
-
-        with monkeypatch.context() as away:
-            for name in ("newest", "get"):
-                away.setattr(store.runs, name, problem)
-            played.app.on_changed()
-            await played.until("the store has a problem: look at the disk", "OAuth or API keys?")
-            await played.press("c", "a", "enter")
-            await played.until("the store has a problem")
-        await played.press("escape")
-        played.app.on_changed()
-        await played.until("[q] Quit")
-        await played.press("a")
-        await played.type("OAuth")
-        with monkeypatch.context() as away:
-            away.setattr(store.asks, "change", problem)
-            away.setattr(store.asks, "save_draft", problem)
-            await played.press("ctrl+s")
-            await played.until("the store has a problem", "OAuth")
-        await played.press("ctrl+s")
-        await played.until(f"Recorded: {ask.id}")
-
-    play(store, act)
-
-
-@pytest.mark.proves("RUN-550")
-def test_person_picks_one_of_several_asks_of_a_run(store):
-    run, first = waiting_run(store)
-    second = ask_of(store, run.id, "2", "Which colour?")
-
-    async def act(played):
-        await played.press("a")
-        await played.until("Run 1 waits for several answers")
-        await played.press("escape", "a", "down", "enter")
-        await played.until(f"{second.id}: text")
-        await played.type("blue", "ctrl+s")
-        await played.until(f"Recorded: {second.id}", "OAuth or API keys?")
-
-    play(store, act)
-    assert store.asks.get(first.id).pending and store.asks.get(second.id).value == "blue"
+    play(store, act, (120, 40))
 
 
 @pytest.mark.proves("RUN-551")
@@ -452,10 +409,10 @@ def test_run_without_a_session_says_so(store):
         store, [call(store, "1", "pause", "Ship?", state="waiting")], state="waiting_human"
     )
     ask_of(store, run.id, "1", "Ship?", "approval")
-    add_run(store, state="running")
+    add_run(store, state="running", owner="boot/1/1")
 
     async def act(played):
-        await played.press("c")
+        await played.press("tab", "c")
         await played.until("Run 2 has no open question.")
         await played.press("down", "c")
         await played.until("there is no session to open in run 1")
@@ -465,14 +422,21 @@ def test_run_without_a_session_says_so(store):
     play(store, act)
 
 
+@pytest.mark.proves("TUI-13")
+def test_help_names_every_key(store):
+    async def act(played):
+        await played.press("question_mark")
+        await played.until("╭─ Keys ─", "mark yes or no; Enter sends it")
+        await played.press("escape")
+        await played.until("Nothing is waiting for you", gone="╭─ Keys ─")
+
+    play(store, act)
+
+
 @pytest.mark.proves("RUN-552", "LAW-10")
-def test_tui_names_a_missing_terminal_or_textual(world, monkeypatch, capsys):
+def test_tui_names_a_missing_terminal(world):
     ran = world.plain.gate("tui")
     assert ran.code == 2 and "needs a terminal; use gate list and gate inbox" in ran.err
-    monkeypatch.setenv("GATE_STORE", world.path)
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    assert main(["tui"]) == 2
-    assert "pip install 'gatebell[tui]'" in capsys.readouterr().err
 
 
 @pytest.mark.proves("RUN-553", "S2-P1")
@@ -483,9 +447,6 @@ def test_bare_gate_is_the_inbox_without_a_full_terminal(world, monkeypatch, caps
     monkeypatch.setenv("TERM", "xterm")
     for stream in ("stdin", "stdout"):
         monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True)
-    with monkeypatch.context() as without:
-        without.setattr("importlib.util.find_spec", lambda _: None)
-        assert main([]) == 0 and "Nothing is waiting" in capsys.readouterr().out
     monkeypatch.setenv("TERM", "dumb")
     assert main([]) == 0 and "Nothing is waiting" in capsys.readouterr().out
 

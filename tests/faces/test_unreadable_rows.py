@@ -114,7 +114,7 @@ def test_web_inbox_names_the_unreadable_ask(inbox, spoil):
     ask = spoil("opened_at", "nonsense")
     for path in ("/", f"/asks/{ask.id}"):
         shown = client.get(path)
-        assert shown.status_code == 503 and f"ask {ask.id} cannot be read" in shown.text, path
+        assert shown.status_code == 503 and f"Ask {ask.id} cannot be read" in shown.text, path
 
 
 @pytest.mark.proves("STORE-21")

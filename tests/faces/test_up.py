@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import plistlib
 import re
 import signal
 import socket
@@ -21,6 +22,7 @@ from tests.support.programs import find_program
 
 from gatebell.app import daemon, locks
 from gatebell.app.wiring import open_store
+from gatebell.install import login_service
 from gatebell.services.people import manage_logins, manage_people
 
 
@@ -70,6 +72,66 @@ def up(tmp_path):
     yield made
     made.end()
     daemon.end(made.path)
+
+
+SYSTEMCTL = """#!/bin/sh
+echo "$*" >> "{folder}/calls"
+if [ -e "{folder}/refuses" ]; then echo "Failed to connect to bus" >&2; exit 1; fi
+"""
+
+
+def write_systemctl(folder):
+    """Write a systemctl that only records its calls; return a PATH that begins with it."""
+    if sys.platform == "darwin":
+        pytest.skip("macOS has launchd: a real one would start gate up")
+    programs = folder / "bin"
+    programs.mkdir()
+    for name, text in (("systemctl", SYSTEMCTL.format(folder=folder)), ("gate", "#!/bin/sh\n")):
+        (programs / name).write_text(text, encoding="utf-8")
+        (programs / name).chmod(0o755)
+    return f"{programs}:{os.environ['PATH']}"
+
+
+@pytest.mark.proves("SETUP-15")
+def test_up_is_installed_as_a_service_and_removed(up, tmp_path):
+    up.environ |= {"PATH": write_systemctl(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "conf ig")}
+    unit = tmp_path / "conf ig" / "systemd" / "user" / login_service.UNIT
+    assert up.gate("up", "--install", "--port=0", CLAUDECODE="1").returncode == 7
+    installed = up.gate("up", "--install", "--port=0")
+    assert installed.returncode == 0 and f"Wrote {unit}" in installed.stdout, installed.stderr
+    assert "daemon-reload\n--user enable --now" in (tmp_path / "calls").read_text()
+    text = unit.read_text(encoding="utf-8")
+    assert unit.stat().st_mode & 0o777 == 0o600
+    assert "StandardOutput=null" in text and f'"GATE_STORE={up.path}"' in text
+    verify = find_program("systemd-analyze", "the unit of gate up was not checked by it")
+    command = [verify, "--user", "verify", unit]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "gatebell" not in done.stdout + done.stderr
+    removed = up.gate("down", "--uninstall")
+    assert removed.returncode == 0 and not unit.exists(), removed.stderr
+    assert up.gate("down", "--uninstall").returncode == 5
+
+
+@pytest.mark.proves("SETUP-15", "LAW-10")
+def test_refusal_of_systemctl_says_how_to_undo(up, tmp_path):
+    up.environ |= {"PATH": write_systemctl(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    (tmp_path / "refuses").touch()
+    refused = up.gate("up", "--install", "--port=0")
+    assert refused.returncode == 1 and "Failed to connect to bus" in refused.stderr
+    assert "gate down --uninstall" in refused.stderr
+    up.environ |= {"PATH": str(tmp_path / "none")}
+    assert "gate up --detach" in up.gate("up", "--install", "--port=0").stderr
+
+
+@pytest.mark.proves("SETUP-15")
+def test_launchd_gets_a_file_of_its_format(tmp_path):
+    environ = {"HOME": str(tmp_path), "PATH": "/bin", "SECRET": "x"}
+    command = ["/opt/gate", "up", "--port=4283"]
+    service = login_service.plan_service(command, "/x.log", environ, platform="darwin")
+    assert service.path == str(tmp_path / "Library" / "LaunchAgents" / "gatebell.up.plist")
+    wanted = plistlib.loads(service.text.encode())
+    assert wanted["ProgramArguments"] == command and wanted["StandardOutPath"] == os.devnull
+    assert wanted["EnvironmentVariables"] == {"PATH": "/bin"}
 
 
 def fetch(url):
@@ -180,7 +242,6 @@ def test_gate_link_makes_a_login_but_not_for_agents(up):
     made = up.gate("link")
     assert made.returncode == 0 and made.stdout.startswith(f"{url}/link/")
     assert up.gate("link", "--json").stdout.startswith(f'{{"url": "{url}/link/')
-    assert "█" in up.gate("link", "--qr").stdout
     for words in (("link",), ("up", "--port=0")):
         refused = up.gate(*words, CLAUDECODE="1")
         assert refused.returncode == 7 and "only a person opens the web inbox" in refused.stderr

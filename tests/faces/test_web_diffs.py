@@ -12,12 +12,22 @@ from tests.support.markup import read, text_of
 from tests.support.payloads import PAYLOADS
 
 from gatebell.adapters.git import changes
+from gatebell.domain.permissions.call_changes import relative
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.text.display import inert
 from gatebell.web.asks import diffs
-from gatebell.web.asks.diffs import find, of_call, render
+from gatebell.web.asks.call_diff import of_call
+from gatebell.web.asks.diffs import find, render
 
 SMALL = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ def f():\n same\n-old <b>\n+new\n"
+
+
+def html_text(html):
+    return "".join(read(html).text)
+
+
+def strip_spans(html):
+    return re.sub(r"</?span[^>]*>", "", html)
 
 
 def rows(html):
@@ -27,7 +37,13 @@ def rows(html):
         name = line.split('"')[1]
         if name != "hunk":
             found.append(
-                (name, *[part.split("</td>")[0].split(">", 1)[1] for part in line.split("<td")[1:]])
+                (
+                    name,
+                    *[
+                        strip_spans(part.split("</td>")[0].split(">", 1)[1])
+                        for part in line.split("<td")[1:]
+                    ],
+                )
             )
     return found  # fmt: skip
 
@@ -279,3 +295,98 @@ def test_long_edits_are_not_compared_line_by_line():
 )  # fmt: skip
 def test_call_that_is_not_an_edit_has_no_diff(tool, given):
     assert of_call(make_call(tool, given)) is None
+
+
+FILE = "".join(f"line {number}\n" for number in range(1, 21))
+
+
+@pytest.mark.proves("WEB-67")
+def test_edit_of_a_known_file_has_numbers_and_context():
+    call = make_call("Edit", {"file_path": "/p/a.txt", "old_string": "e 10", "new_string": "e ten"})
+    html = of_call(call, ["/p"], FILE)
+    assert ">a.txt</code>" in html
+    assert rows(html) == [
+        *[("ctx", str(n), str(n), "", f"line {n}") for n in (7, 8, 9)],
+        *[("del", "10", "", "-", "line 10"), ("add", "", "10", "+", "line ten")],
+        *[("ctx", str(n), str(n), "", f"line {n}") for n in (11, 12, 13)],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "first", "last"),
+    [("line 1\n", 1, 4), ("line 20", 17, 20), ("line 20\n", 17, 20), (FILE, 1, 20)],
+)
+@pytest.mark.proves("WEB-67")
+def test_edit_at_an_end_of_its_file_is_numbered(old, first, last):
+    new = old.replace("line", "new", 1)
+    call = make_call("Edit", {"file_path": "/p/a", "old_string": old, "new_string": new})
+    numbers = [int(row[1]) for row in rows(of_call(call, [], FILE)) if row[1]]
+    assert numbers == list(range(first, (last if old != FILE else 4) + 1))
+
+
+@pytest.mark.proves("WEB-67")
+def test_text_that_is_not_in_the_file_is_reported():
+    edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "b", "new_string": "c"}]
+    call = make_call("MultiEdit", {"file_path": "/p/x", "edits": edits})
+    assert "not in the file" not in of_call(call, [], "a\n")
+    assert "edit 2 of 2, this text is not in the file now" in of_call(call, [], "x\n")
+
+
+@pytest.mark.proves("WEB-67")
+def test_written_file_is_compared_with_the_file_there():
+    call = make_call("Write", {"file_path": "/p/a", "content": FILE.replace("line 10", "ten")})
+    assert [row[3] for row in rows(of_call(call, [], FILE))] == [
+        *["", "", ""],
+        "-",
+        "+",
+        *["", "", ""],
+    ]
+
+
+@pytest.mark.proves("WEB-67", "LAW-8")
+def test_secret_beside_an_edit_is_hidden():
+    content = "a = 1\nPASSWORD=hunter2hunter2\n"
+    call = make_call("Edit", {"file_path": "/p/.env", "old_string": "a = 1", "new_string": "a = 2"})
+    assert "hunter2" not in of_call(call, [], content)
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        *(("/p/a/b.py", "a/b.py"), ("/p/../x", "/p/../x"), ("/q/c", "c"), ("/pp/d", "/pp/d")),
+        *(("e", "e"), ("/p/", "/p/")),
+    ],
+)
+@pytest.mark.proves("WEB-67")
+def test_file_is_named_below_its_project(path, shown):
+    assert relative(path, ["/p", "", "/q/"]) in (shown, "")
+
+
+@pytest.mark.proves("WEB-101")
+def test_changed_words_are_marked_and_code_has_colours():
+    html = render(
+        "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-total = sum(items)  # <b>\n+total = max(items)  # <b>\n"
+    )
+    assert '<span class="t-f w">sum</span>' in html and '<span class="t-f w">max</span>' in html
+    assert html.count('<span class="t-c"># &lt;b&gt;</span>') == 2
+    assert read(html).faults == []
+
+
+@pytest.mark.proves("WEB-101")
+def test_lines_without_common_words_are_not_marked():
+    html = render("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one two three\n+vier fünf\n")
+    assert "<span" not in html.partition("<table")[2]
+
+
+@pytest.mark.proves("WEB-101", "WEB-64")
+@pytest.mark.parametrize(
+    "line", ['"' * 400, "/*" * 200, "a(" * 200, "\\" * 400, "'\\\"" * 130, "0." * 200]
+)
+@pytest.mark.parametrize("ending", ["py", "js", "sql", "html", "json", "sh"])
+def test_no_text_makes_colouring_slow_or_loses_a_character(line, ending):
+    changed = "".join(f"-{line}\n+{line}x\n" for _ in range(50))
+    text = f"--- a/x.{ending}\n+++ b/x.{ending}\n@@ -1,50 +1,50 @@\n{changed}"
+    started = time.process_time()
+    html = render(text)
+    assert time.process_time() - started < 3
+    assert [html_text(row[4]) for row in rows(html)[:2]] == [line, f"{line}x"]

@@ -31,8 +31,8 @@ HOSTILE = (
 )
 
 
-def render(*given):
-    return web_forms.render(*given).html
+def render(*given, **more):
+    return web_forms.render(*given, **more).html
 
 
 class Browser(HTMLParser):
@@ -379,7 +379,7 @@ def test_form_can_be_one_field():
 
 
 @pytest.mark.proves("WEB-70")
-def test_nothing_is_selected_and_a_default_is_only_shown():
+def test_defaults_fill_only_a_new_form():
     schema = form(
         ["yes"],
         yes={"type": "boolean", "default": True},
@@ -393,11 +393,58 @@ def test_nothing_is_selected_and_a_default_is_only_shown():
     html = render({**schema, "default": {"text": "typed", "one": "a"}})
     assert "checked" not in html and "selected" not in html
     assert {*post(html).values()} == {""} and read(schema, post(html)) == {}
-    assert "default: true" in html and "default: typed" in html and "default: 3" in html
+    assert "default: yes" in html and "default: typed" in html and "default: 3" in html
     assert "hush" not in html
     # Only an optional value can be removed again.
     radios = [one["value"] for one in elements(html, "input") if one["name"] == "v/yes"]
     assert radios == ["true", "false"] and str(html).count("no answer") == 2
+    fresh = render(schema, is_new=True)
+    filled = {"yes": True, "one": "a", "only": "x", "many": 3, "several": ["a"], "text": "typed"}
+    assert read(schema, post(fresh)) == filled and "hush" not in fresh
+    assert read(schema, post(render(form([], text={"type": "string"}), is_new=True))) == {}
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"type": "integer", "minimum": 1, "maximum": 9}, "from 1 to 9"),
+        (
+            {"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5},
+            "more than 0, a multiple of 0.5",
+        ),
+        ({"type": "number", "maximum": 9}, "at most 9"),
+        ({"type": "string", "minLength": 3}, "at least 3 characters"),
+        ({"type": "string", "minLength": 8, "maxLength": 8}, "exactly 8 characters"),
+        ({"type": "string", "pattern": "^v<b>"}, "it must match ^v&lt;b&gt;"),
+        (
+            {"type": "array", "items": {"type": "string"}, "maxItems": 3},
+            "one per line, at most 3 entries",
+        ),
+        ({"type": "string", "minLength": 0}, None),
+    ],
+)
+@pytest.mark.proves("WEB-70")
+def test_limits_of_a_field_are_shown(schema, words):
+    html = render(form([], field=schema))
+    if words is None:
+        assert 'class="hint"' not in html
+    else:
+        assert f">{words}</p>" in html
+
+
+@pytest.mark.proves("WEB-71")
+def test_summary_of_errors_names_each_field():
+    schema = form(["port"], host={"type": "string", "title": "Host"}, port={"type": "integer"})
+    shown = web_forms.render(schema, {"host": 1}, faults(schema, {"host": 1}))
+    assert [words.partition(":")[0] for _, words in shown.wrong] == ["Host", "port"]
+
+
+@pytest.mark.proves("WEB-110")
+def test_description_of_an_option_is_under_it():
+    options = [{"const": "a", "title": "A", "description": "the <first>"}, {"const": "b"}]
+    html = render(form([], one={"oneOf": options}))
+    assert '>A<span class="meaning">the &lt;first&gt;</span></label>' in html
+    assert str(html).count("meaning") == 1
 
 
 @pytest.mark.proves("WEB-71")

@@ -140,11 +140,19 @@ print(json.dumps(seconds))
 
 
 @pytest.mark.proves("WEB-64")
-def test_no_text_takes_long():
-    pieces = [
-        *("[", "*", ">", "`", "> ", "- ", "1. ", "![", "[a](", "<", "&", "~", "*a_b", "][", "a**b"),
-        *("a\n", "- a\n", "> a\n", "# a\n", "-\n", "[a\n", "|a", "a|b\n-|-\n", "\u202e", "_a *b "),
-    ]
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ("[", "*", ">", "`", "- ", "[a](", "*a_b", "][", "> a\n", "a|b\n-|-\n"),
+        pytest.param(
+            ("> ", "1. ", "![", "<", "&", "~", "a**b", "a\n", "- a\n", "# a\n", "-\n", "[a\n", "|a",
+             "\u202e", "_a *b "),
+            marks=pytest.mark.matrix,
+        ),
+    ],
+    ids=["usual", "more"],
+)  # fmt: skip
+def test_no_text_takes_long(pieces):
     ran = subprocess.run(
         [sys.executable, "-c", MEASURE, json.dumps(pieces)],
         check=True, capture_output=True, encoding="utf-8", timeout=120,
@@ -171,3 +179,36 @@ def test_text_too_complex_for_markdown_is_shown_as_typed(monkeypatch):
 def test_no_page_gets_deeper_than_a_browser_goes():
     assert render("*" * 400 + "a" + "*" * 400).startswith('<pre class="plain">')
     assert render("*" * 20 + "a" + "*" * 20).startswith("<p><strong><strong>")
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("see https://a.example/x?y=1.", "https://a.example/x?y=1"),
+        ("(http://127.0.0.1:80/)", "http://127.0.0.1:80/"),
+        ("**https://a.example/b**", "https://a.example/b"),
+    ],
+)
+@pytest.mark.proves("WEB-102", "WEB-62")
+def test_address_in_text_is_a_link_that_shows_it(text, address):
+    for html in (render(text), markdown.link_addresses(text)):
+        assert links(html) == [address] and f">{address}</a>" in html
+        assert 'rel="noopener noreferrer nofollow"' in html and 'target="_blank"' in html
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("https://good.example@evil.example/", "ahttps://a.example", "javascript://a.example"),
+        *("https://\u0430.example", "https://1", "`https://a.example`"),
+    ],
+)
+@pytest.mark.proves("WEB-102", "WEB-61")
+def test_ambiguous_address_is_only_text(text):
+    assert links(render(text)) == []
+
+
+@pytest.mark.proves("WEB-102", "WEB-62")
+def test_address_inside_a_link_adds_nothing():
+    html = render("[https://good.example](https://evil.example/)")
+    assert links(html) == ["https://evil.example/"] and "evil.example" in text_of(html)

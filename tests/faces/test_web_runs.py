@@ -107,10 +107,12 @@ def test_list_has_active_runs_first_with_their_waits(inbox):
     add_run(store, flow="nightly", state="completed", **over)
     add_run(store, flow="docs", state="running", agent="writer")
     words = shown(inbox, "/runs")
-    in_order(words, "Active", "4 docs running writer", "started 0s ago")
-    in_order(words, "1 feature waiting for a person coder", "waits 1m", "Add login")
-    in_order(words, "choice: Cookie or storage?", "Ended", "3 nightly completed", "took 0s")
-    in_order(words, "2 release failed", "disk full")
+    in_order(words, "Active", "4 docs: Add login running writer", "started 0s ago")
+    in_order(words, "1 feature: Add login waiting for a person coder", "waits 1m")
+    in_order(
+        words, "choice: Cookie or storage?", "Ended", "3 nightly: Add login completed", "took 0s"
+    )
+    in_order(words, "2 release: Add login failed", "disk full")
     assert "ghost" not in words
     page = inbox.client("read").get("/runs").text
     assert 'id="waiting" class="count" data-live>1<' in page and "<title>(1) Runs" in page
@@ -322,7 +324,7 @@ def test_changes_of_a_runs_agents_are_shown_on_request(inbox, project):  # noqa:
     assert "pkce" not in page and f'href="/runs/{run.id}?changes=shown#changes"' in page
     seen = inbox.client("read").get(f"/runs/{run.id}?changes=shown").text
     details = seen.partition("What its agents have changed")[2]
-    assert '<td class="line">import &lt;b&gt;pkce</td>' in details and "login.py" in details
+    assert "import</span> &lt;b&gt;pkce</td>" in details and "login.py" in details
     assert f'data-page="/runs/{run.id}"' in seen
     git(place.folder, "add", "-A")
     git(place.folder, "commit", "-qm", "login")

@@ -212,7 +212,7 @@ def test_ask_and_run_name_their_task_on_every_page(inbox):
     task, ask = awaiting(inbox.store, "Sign in")
     other = inbox.ask("Of no task?")
     link = f'href="/tasks/{task.id}">{task.id}: Sign in</a>'
-    assert page_of(inbox, "/").count(link) == 1
+    assert page_of(inbox, "/?list").count(link) == 1
     assert page_of(inbox, f"/asks/{ask.id}").partition("<main")[2].count(link) == 2
     assert f"/tasks/{task.id}" in links(inbox, "/runs/1")
     main = page_of(inbox, f"/asks/{other.id}").partition("<main")[2]
@@ -260,7 +260,7 @@ def test_tasks_over_http_are_listed_and_shown_with_history(inbox):
 
 
 @pytest.mark.proves("TASK-126", "WEB-21")
-def test_tasks_over_http_cannot_be_changed(inbox):
+def test_wrong_requests_about_tasks_are_refused(inbox):
     task = add_task(inbox.store)
     client = inbox.client("read", "answer", "ask", "admin")
     for name in ("tm-none", "x", "%00", "tm-", "٣", "9" * 300):
@@ -268,6 +268,11 @@ def test_tasks_over_http_cannot_be_changed(inbox):
             assert client.get(path).status_code == 404, path
     assert client.get("/api/tasks?which=some").status_code == 400
     assert client.get("/api/tasks?limit=0").status_code == 400
-    for path in ("/api/tasks", f"/api/tasks/{task.id}", f"/tasks/{task.id}"):
+    assert client.post("/tasks", json={}).status_code == 404, "without a project"
+    for path in (f"/api/tasks/{task.id}", f"/tasks/{task.id}"):
         assert client.post(path, json={}).status_code == 405, path
+    for send, path in ((client.post, "/api/tasks"), (client.patch, f"/api/tasks/{task.id}")):
+        assert send(path, json={}).status_code == 400, path
+        assert send(path, json={"title": "x", "state": "closed"}).status_code == 400, path
+    assert inbox.store.tasks.get(task.id) == task
     assert inbox.client("ask").get("/api/tasks").status_code == 403

@@ -101,11 +101,39 @@ def test_empty_change_is_not_an_approval(call, written, why):
         answer_fields.read_given(asked, FormData([("value", "edited"), ("edited", written)]))
 
 
-@pytest.mark.proves("WEB-54")
-def test_pattern_without_a_time_is_refused():
-    form = FormData([("value", "yes"), ("pattern", "Bash(git push *)")])
-    with pytest.raises(UsageError, match="how long"):
-        answer_fields.read_given(ask("approval", call=SHOWN), form)
+PUSH = make_call("Bash", {"command": "git push origin main"})
+PATTERN = ("pattern", "Bash(git push *)")
+
+
+@pytest.mark.parametrize(
+    ("fields", "scope"),
+    [
+        ([("value", "yes"), PATTERN], None),
+        ([("value", "yes:hour"), PATTERN], ("hour", "")),
+        ([("value", "yes:hour"), PATTERN, ("calls", "like")], ("hour", "Bash(git push *)")),
+        ([("value", "yes:times"), PATTERN, ("times", " 3 ")], ("3", "")),
+        ([("value", "no:hour"), PATTERN], None),
+    ],
+)
+@pytest.mark.proves("WEB-54", "LAW-3")
+def test_button_says_how_far_a_yes_reaches(fields, scope):
+    form = FormData([*fields, ("proposed", "Bash(git push *)")])
+    given = answer_fields.read_given(ask("approval", call=PUSH), form)
+    assert (given.value, given.scope) == (fields[0][1].partition(":")[0], scope)
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ([("value", "yes"), PATTERN, ("calls", "like")], "how long"),
+        ([("value", "yes"), PATTERN], "you wrote a pattern"),
+        ([("value", "yes:hour"), ("calls", "like")], "the pattern is empty"),
+    ],
+)
+@pytest.mark.proves("WEB-54", "LAW-6")
+def test_unclear_reach_of_a_yes_is_refused(fields, why):
+    with pytest.raises(UsageError, match=why):
+        answer_fields.read_given(ask("approval", call=PUSH), FormData(fields))
 
 
 @pytest.mark.proves("WEB-32", "LAW-6")

@@ -55,7 +55,7 @@ def test_leaving_a_run_at_work_ends_its_agent(world, project, terminal):
     terminal.run("run", "slow")
     pid = eventually(project.pids)[0]
     terminal.until("▸ 2 slow")
-    terminal.until("… slow works, ")
+    terminal.until(" slow works, ")
     terminal.type("", "C-c")
     seen = terminal.until("exit code 130")
     assert "Run 1: stuck: interrupted. Continue with: gate resume 1" in seen
@@ -65,3 +65,20 @@ def test_leaving_a_run_at_work_ends_its_agent(world, project, terminal):
     terminal.run("resume", "1")
     terminal.until("Run 1: completed")
     terminal.until("exit code 0")
+
+
+@pytest.mark.proves("CLI-31")
+def test_followed_agents_show_time_and_last_line(world, project, terminal):
+    process = world.ada.start("run", "slow")
+    eventually(project.pids)
+    terminal.run("logs", "1", "-f")
+    # The colour of the agent's words is inert.
+    terminal.until("s: slow has begun ␛[31m")
+    terminal.kill()
+    terminal.run("watch", "1")
+    seen = terminal.until("s: slow has begun ␛[31m")
+    assert any(mark in seen for mark in "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+    project.go()
+    assert "slow works, " not in terminal.until("exit code 0")
+    process.communicate(timeout=60)
+    assert process.returncode == 0

@@ -23,10 +23,10 @@ def test_answering_one_after_the_other_with_skip(world, terminal):
         '{"type":"object","properties":{"age":{"type":"integer"},"ok":{"type":"boolean"},"name":{"type":"string"}},"required":["age"]}',
     )  # fmt: skip
     terminal.run("inbox", "--answer")
-    terminal.until("Your answer (Enter: not yet):")
+    terminal.until("Your answer (Enter: not yet; q: stop):")
     terminal.type("", "Enter")
     terminal.until(f"{skipped} is still waiting")
-    terminal.until("yes or no (Enter: not yet):")
+    terminal.until("yes or no (Enter: not yet; q: stop):")
     terminal.type("maybe", "Enter")
     terminal.until("Refused, but kept: expected yes or no")
     terminal.type("no", "Enter")
@@ -92,12 +92,12 @@ def test_pasted_lines_are_one_answer_and_approve_nothing(world, terminal):
     text = world.ask("What first?", "--priority", "urgent")
     approval = world.ask("Delete production?", "--kind", "approval")
     terminal.run("inbox", "--answer")
-    terminal.until("Your answer (Enter: not yet):")
+    terminal.until("Your answer (Enter: not yet; q: stop):")
     terminal.tmux("set-buffer", "Start with a question:\nyes\n\n")
     terminal.tmux("paste-buffer", "-p")
     terminal.type("", "Enter")
     terminal.until(f"Recorded: {text} is answered")
-    terminal.until("yes or no (Enter: not yet):")
+    terminal.until("yes or no (Enter: not yet; q: stop):")
     assert world.get(approval).pending and world.store.asks.answers(approval) == []
     assert world.get(text).value.startswith("Start with a question:\nyes")
 
@@ -107,10 +107,10 @@ def test_input_typed_ahead_approves_nothing(world, terminal):
     text = world.ask("What first?", "--priority", "urgent")
     approval = world.ask("Delete production?", "--kind", "approval")
     terminal.run("inbox", "--answer")
-    terminal.until("Your answer (Enter: not yet):")
+    terminal.until("Your answer (Enter: not yet; q: stop):")
     terminal.type("words\ryes\r\r")
     terminal.until(f"Recorded: {text} is answered")
-    terminal.until("yes or no (Enter: not yet):")
+    terminal.until("yes or no (Enter: not yet; q: stop):")
     assert world.get(approval).pending and world.store.asks.answers(approval) == []
 
 
@@ -119,10 +119,10 @@ def test_ctrl_c_stops_going_through_the_inbox(world, terminal):
     ids = [world.ask(f"{number}?") for number in range(3)]
     terminal.run("inbox", "--answer")
     terminal.until("1 of 3")
-    terminal.until("Your answer (Enter: not yet):")
+    terminal.until("Your answer (Enter: not yet; q: stop):")
     # Ctrl+C drops unread input in the terminal itself.
     terminal.type("half")
-    terminal.until("(Enter: not yet): half")
+    terminal.until("(Enter: not yet; q: stop): half")
     terminal.type("", "C-c")
     terminal.until("Your text is kept as a draft.")
     terminal.until("Stopped.")
@@ -175,9 +175,16 @@ def test_secret_is_not_shown_while_it_is_typed(world, terminal):
 
 
 @pytest.mark.proves("CLI-15", "CLI-13")
-def test_demo_runs_in_a_terminal(terminal):
+def test_demo_runs_in_a_terminal(terminal, tmp_path):
+    opener = tmp_path / "bin" / "xdg-open"
+    opener.parent.mkdir()
+    opener.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n', encoding="utf-8")
+    opener.chmod(0o755)
+    path = f"{opener.parent}:{terminal.environ['PATH']}"
+    terminal.environ = terminal.environ | {"PATH": path, "DISPLAY": ":99"}
     terminal.run("demo")
-    terminal.until("Answer there, or press Enter to answer here.")
+    terminal.until("deployer   runs the tests: 12 passed")
+    terminal.until("or press Enter to answer here.")
     terminal.type("", "Enter")
     for answered in range(3):
         # The agents start at the same time, so any of the three may ask first.
@@ -188,6 +195,10 @@ def test_demo_runs_in_a_terminal(terminal):
             terminal.type("SQLite" if "choice" in last else "Nova", "Enter")
     for made in ("deployed.txt", "database.txt", "release.txt"):
         terminal.until(f"went on and wrote {made}")
+    terminal.until("What next:")
+    assert "/link/" in (tmp_path / "opened").read_text(encoding="utf-8")
+    terminal.until("Enter ends the demo.")
+    terminal.type("", "Enter")
     terminal.until("exit code 0")
 
 
@@ -203,7 +214,7 @@ def a_call(world, command):
 def test_call_is_edited_or_allowed_for_longer(world, terminal):
     edited, _, kept = (a_call(world, f"git push {name}") for name in ("one", "two", "three"))
     terminal.run("inbox", "--answer")
-    terminal.until("yes or no (Enter: not yet):")
+    terminal.until("yes or no (Enter: not yet; q: stop):")
     terminal.type("edit", "Enter")
     terminal.until("Run this instead: git push one")
     terminal.type(" -n", "Enter")

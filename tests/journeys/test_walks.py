@@ -119,7 +119,7 @@ def walk_task(walker):
 
 
 def walk_file(walker):
-    assert walker.world.ada.gate("init").code == 0
+    assert walker.world.ada.gate("init", "--yes").code == 0
     listener = walker.start("listen", "--no-prompt")
     environ = walker.environ | {"PATH": "/usr/bin:/bin"}
     script = subprocess.Popen(

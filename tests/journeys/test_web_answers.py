@@ -79,12 +79,18 @@ def test_nothing_is_preselected_and_enter_decides_nothing(web, tab):
     choice = web.ask("Which?", kind="choice", options=("a", "b"))
     form = web.ask("Where to?", kind="form", schema=FORM)
     page = tab(f"/asks/{asked.id}")
-    page.get_by_text("Approve more than this once").click()
-    page.get_by_label("For which calls").press("Enter")
+    page.locator(".split summary").click()
+    page.get_by_label("Pattern", exact=True).press("Enter")
     expect(page).to_have_url(f"{web.url}/asks/{asked.id}")
     page.goto(f"{web.url}/asks/{choice.id}")
     assert page.locator("input:checked").count() == 0
+    page.get_by_label("a", exact=True).check()
     page.get_by_label("a", exact=True).press("Enter")
+    plain = tab(f"/asks/{choice.id}", java_script_enabled=False)
+    plain.get_by_label("a", exact=True).check()
+    plain.get_by_label("a", exact=True).press("Enter")
+    expect(plain).to_have_url(f"{web.url}/asks/{choice.id}/answer")
+    expect(plain.get_by_label("a", exact=True)).to_be_checked()
     page.goto(f"{web.url}/asks/{form.id}")
     assert page.locator("input:checked").count() == 0
     page.get_by_label("Host").fill("example")
@@ -204,8 +210,12 @@ def test_ask_settled_elsewhere_cannot_be_sent_and_keeps_words(web, tab):
 def test_same_answer_goes_to_ticked_asks_with_results(web, tab):
     asks = [web.ask("Update it?", f"t{n}", kind="choice", options=("Yes", "No")) for n in range(4)]
     page = tab(f"/asks/{asks[0].id}")
-    boxes = page.get_by_role("group", name="The same answer to others").get_by_role("checkbox")
+    group = page.get_by_role("group", name="The same answer to others")
+    boxes = group.locator("[name=also]")
     expect(boxes).to_have_count(3)
+    group.get_by_label("All 3 of them").check()
+    assert all(box.is_checked() for box in boxes.all())
+    group.get_by_label("All 3 of them").uncheck()
     assert not any(box.is_checked() for box in boxes.all())
     page.get_by_label(asks[1].id).check()
     page.get_by_label(asks[2].id).check()
@@ -214,7 +224,7 @@ def test_same_answer_goes_to_ticked_asks_with_results(web, tab):
     answer_ask.answer(web.store, asks[2].id, a_person("bob"), Given("No"))
     web.start()
     button(page, "Answer").click()
-    said = page.locator("main [role=status]")
+    said = page.locator(".done")
     for line in (f"{asks[0].id} is answered", f"{asks[1].id} is answered", "by person:bob"):
         expect(said).to_contain_text(line)
     assert [web.get(one.id).value for one in asks] == ["Yes", "Yes", "No", None]
@@ -227,7 +237,7 @@ def test_approvals_that_look_different_are_never_answered_together(web, tab):
     page = tab(f"/asks/{first.id}")
     expect(page.get_by_role("group", name="The same answer")).to_have_count(0)
     page.evaluate(
-        """pair => document.getElementById("answer-field").insertAdjacentHTML("beforeend",
+        """pair => document.getElementById("decide").insertAdjacentHTML("beforeend",
         `<input name="also" value="${pair}">`)""",
         f"{second.id}:{second.digest}",
     )
@@ -240,18 +250,20 @@ def test_approvals_that_look_different_are_never_answered_together(web, tab):
 def test_approval_can_last_longer_or_change_the_input(web, tab):
     first, second = push(web), push(web, owner="task-7")
     page = tab(f"/asks/{first.id}")
-    page.get_by_text("Approve more than this once").click()
-    page.get_by_label("For how long").select_option(label="for a number of times")
-    button(page, "Approve").click()
+    page.locator(".split summary").click()
+    expect(page.get_by_label("Pattern", exact=True)).to_have_value("Bash(git push *)")
+    expect(page.get_by_label("Exactly this one")).to_be_checked()
+    button(page, "Approve so often").click()
     expect(page.get_by_role("alert")).to_contain_text("a number from 2 to 1000")
     page.get_by_label("Number of times").fill("3")
-    page.get_by_label("For which calls").fill("Bash(git push *)")
-    button(page, "Approve").click()
+    page.get_by_label("Pattern", exact=True).fill("Bash(git push o*)")
+    expect(page.get_by_label("All that fit this pattern")).to_be_checked()
+    button(page, "Approve so often").click()
     expect(page.locator(".banner.good")).to_contain_text("is approved")
     (grant,) = web.store.rules.in_force()
-    assert (grant.pattern, grant.uses_left) == ("Bash(git push *)", 2)
+    assert (grant.pattern, grant.uses_left) == ("Bash(git push o*)", 2)
     page.goto(f"{web.url}/asks/{second.id}")
-    page.get_by_text("Change it first").click()
+    page.get_by_text("Change first").click()
     button(page, "Approve as edited").click()
     expect(page.get_by_role("alert")).to_contain_text("the input is unchanged")
     page.get_by_label("The command that runs instead").fill("git push origin dev")
@@ -276,7 +288,7 @@ def test_error_is_shown_beside_its_field_and_input_stays(web, tab, size):
     alert = page.get_by_role("alert")
     expect(alert).to_be_focused()
     expect(alert.get_by_role("link")).to_have_text(
-        ['"x" is shorter than 3 characters', '"replicas" is a required property']
+        ['Host: "x" is shorter than 3 characters', 'replicas: "replicas" is a required property']
     )
     expect(page.get_by_label("Host")).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("Host")).to_have_value("x")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 from tests.support.people import a_person
+from tests.support.waiting import eventually
 from tests.support.web_server import FORM, PHONE, WIDE, button, must_suit_everybody, push
 
 from gatebell.domain.asks.answers import Given
@@ -30,17 +29,24 @@ def test_list_shows_asker_question_place_age_and_blocked_run(web, tab, size):
         web.ask("Update the lock file?", f"tester-{number}", project="/srv/site")
     scout = Origin("/srv/site", agent="scout")
     notes.tell(web.store, scout, a_person("root"), "the tests are green again")
-    page = tab(size=size)
+    page = tab("/?list", size=size)
     expect(page).to_have_title("(4) gatebell")
     shop, site = page.get_by_role("region", name="/projects/shop"), page.locator("section").nth(1)
     expect(shop.get_by_role("link")).to_contain_text("claude")
-    for words in ("urgent", "Run this command?", "approval", "blocks claude/s1", "times out in 14"):
+    for words in (
+        "urgent",
+        "Run this command?",
+        "approval",
+        "blocks claude/s1",
+        "times out in 14 min",
+    ):
         expect(shop.get_by_role("link")).to_contain_text(words)
     expect(site).to_contain_text("3 alike")
     expect(site).to_contain_text("tester-1, tester-2, tester-3")
     expect(page.get_by_role("region", name="Notes")).to_contain_text("the tests are green again")
     shop.get_by_role("link").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("git push origin main"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Run this command?")
+    expect(page).to_have_title("(4) Run this command? git push origin main · gatebell")
     expect(page.locator("nav.list")).to_be_visible(visible=size == WIDE)
     if size == PHONE:
         page.get_by_role("link", name="Waiting for you").click()
@@ -54,7 +60,7 @@ def test_empty_inbox_says_how_an_agent_asks(web, tab):
     expect(page.locator("main")).to_contain_text("gate ask")
     expect(page.locator("#live")).to_have_text("live")
     web.ask("And now?")
-    expect(page.get_by_role("heading", level=1)).to_have_text("1 waiting for you")
+    expect(page.get_by_role("heading", level=1)).to_have_text("And now?")
 
 
 @pytest.mark.proves("WEB-52", "WEB-54")
@@ -62,12 +68,15 @@ def test_ask_shows_call_changes_context_terms_and_trail(web, tab):
     asked = push(web, context="## Why\nIt is **late**.", confidence=0.8, expires_seconds=900)
     page = tab(f"/asks/{asked.id}")
     main = page.locator("main")
+    expect(main).not_to_contain_text("You answer as")
+    web.token("bob")
+    page.reload()
     for words in (
-        *("ask opened by", "soft: it waits", "the asker is 80 % sure", "claude/s1", "It works on:"),
-        *("return round(sum(items), 2)", "L0, one OS user", "You answer as ada, as claimed"),
+        *("ask opened by", "it moves while you write", "the asker is 80 % sure", "claude/s1"),
+        *("It works on", "return round(sum(items), 2)", "L0, one OS user", "You answer as ada."),
     ):
         expect(main).to_contain_text(words)
-    for words in ("command: git push origin main", "in /projects/shop on the branch main"):
+    for words in ("git push origin main", "in /projects/shop on the branch main"):
         expect(main.locator(".call")).to_contain_text(words)
     expect(main.locator("tr.add .sign")).to_have_text("+")
     expect(main.locator(".context strong")).to_have_text("late")
@@ -76,7 +85,7 @@ def test_ask_shows_call_changes_context_terms_and_trail(web, tab):
 @pytest.mark.proves("WEB-33")
 def test_list_is_live_and_survives_a_server_restart(web, tab):
     first = web.ask("First?")
-    page = tab()
+    page = tab("/?list")
     expect(page.locator("#live")).to_have_text("live")
     second = web.ask("Second?", agent="newcomer")
     expect(page.locator(f"#go-{second.id}")).to_be_visible()
@@ -101,7 +110,7 @@ def test_event_between_page_and_stream_is_not_missed(web, tab):
         route.continue_()
 
     page.route("**/api/events/stream", late)
-    page.goto(web.url)
+    page.goto(f"{web.url}/?list")
     expect(page.locator(".entry")).to_have_count(1)
 
 
@@ -115,7 +124,7 @@ def test_all_tabs_share_one_stream_so_the_seventh_loads(web, tab):
     for one in tabs:
         expect(one.locator(f"#go-{asked.id}")).to_be_visible()
         expect(one.locator("#live")).to_have_text("live")
-    assert web.streams() == 1
+    eventually(lambda: web.streams() == 1)
     page.close()
     again = web.ask("And when the one that listened is gone?")
     expect(tabs[-1].locator(f"#go-{again.id}")).to_be_visible()
@@ -143,7 +152,7 @@ def test_people_ask_back_see_the_reply_and_withdraw(web, tab, size):
 @pytest.mark.proves("WEB-43")
 def test_keys_move_open_and_focus_but_decide_nothing(web, tab):
     first, second = web.ask("Deploy?", kind="approval"), web.ask("Which name?")
-    page = tab()
+    page = tab("/?list")
     expect(page.locator("#live")).to_have_text("live")
     press = page.keyboard.press
     press("j"), press("j"), press("k")
@@ -168,7 +177,7 @@ def test_keys_move_open_and_focus_but_decide_nothing(web, tab):
     expect(page.get_by_label("Note (optional)")).to_have_value("jkoar/?u")
     page.get_by_label("Note (optional)").blur()
     press("Control+a"), press("u")
-    expect(page).to_have_url(f"{web.url}/")
+    expect(page).to_have_url(f"{web.url}/?list")
     expect(page.locator("#live")).to_have_text("live")
     press("/")
     expect(page.get_by_role("searchbox")).to_be_focused()
@@ -176,7 +185,7 @@ def test_keys_move_open_and_focus_but_decide_nothing(web, tab):
     expect(page.locator("#live")).to_have_text("live")
     press("a")
     expect(page.get_by_label("In your words")).to_be_focused()
-    page.locator("#decide button").focus()
+    button(page, "Answer").focus()
     press("r")
     expect(page.get_by_label("A message to the asker")).to_be_focused()
     assert web.get(first.id).pending and web.get(second.id).pending
@@ -255,7 +264,7 @@ def test_people_log_in_by_link_or_token_and_leave(web, tab, size):
     page.get_by_label("personal token").fill(token)
     button(page, "Sign in").click()
     expect(page).to_have_url(f"{web.url}/asks/{asked.id}")
-    expect(page.locator("#answer")).not_to_contain_text("as claimed")
+    expect(page.locator("#answer")).not_to_contain_text("You answer as")
     button(page, "Sign out").click()
     heading = page.get_by_role("heading", level=1)
     expect(heading).to_have_text("Sign in")  # continuing at once would abort the request
@@ -297,14 +306,14 @@ def test_login_sends_no_person_to_another_site(web, chromium, away):
 def test_reader_without_rights_is_offered_nothing_else(web, tab, chromium):
     asked = web.ask("Deploy?", kind="approval")
     secret = manage_logins.enter_by_token(web.store, web.token("cy", ["read"]), {})
-    page = tab(who="")
+    page = tab("/login", who="")
     page.context.add_cookies([{"name": "gatebell", "value": secret, "url": web.url}])
     page.goto(f"{web.url}/asks/{asked.id}")
     expect(page.locator("main")).to_contain_text("You may look at this, but not answer it.")
     assert page.locator("main button").count() == 0
     expect(page.get_by_role("link", name="People")).to_have_count(0)
     page.goto(f"{web.url}/people")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Forbidden")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Not allowed")
 
 
 @pytest.mark.proves("WEB-48", "LAW-8")
@@ -328,7 +337,7 @@ def test_hostile_texts_are_shown_and_nothing_of_them_runs(web, tab):
         page.goto(f"{web.url}/asks/{one.id}")
         expect(page.locator("article")).to_contain_text("onerror=alert(1)")
         expect(page.locator("article")).to_contain_text("‹U+202E›")
-        assert page.locator("article img, article script").count() == 0
+        assert page.locator('article img, article script:not([src^="/static/"])').count() == 0
         assert "\u202e" not in page.locator("body").inner_text()
     assert all(url.startswith(web.url) for url in asked_for)
 
@@ -357,7 +366,12 @@ def test_axe_finds_nothing_and_pages_fit_the_screen(web, tab, size, scheme):
     answer_ask.save_draft(web.store, twin.id, a_person("bob"), "typing")
     web.token("bob")
     page = tab(size=size, color_scheme=scheme)
-    paths = ["/", *(f"/asks/{one.id}" for one in [*asks, twin, done]), f"/?done={done.id}"]
+    paths = [
+        "/",
+        "/?list",
+        *(f"/asks/{one.id}" for one in [*asks, twin, done]),
+        f"/?done={done.id}",
+    ]
     for path in [*paths, "/history?q=build", "/numbers", "/people", "/asks/none", "/login"]:
         page.goto(web.url + path)
         must_suit_everybody(page, path, size)

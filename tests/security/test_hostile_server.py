@@ -29,6 +29,7 @@ def _say(text, status=b"200 OK"):
 REPLIES = {
     "an object of its own": _say("{}"),
     "a number": _say("1"),
+    "a list of numbers": _say("[1]"),
     "lists in one another": _say("[" * 100_000),
     "an error of lists in one another": _say("[" * 100_000, b"403 No"),
     "a length that begins with zeros": HEAD + b"content-length: 000000000000999999999999\r\n\r\n",
@@ -69,7 +70,13 @@ def impostor():
 @pytest.mark.parametrize("about", REPLIES, ids=lambda about: about.replace(" ", "-"))
 def test_odd_reply_is_an_error(impostor, tmp_path, about):
     backend = RemoteBackend(impostor(REPLIES[about]), "gate_x", "", str(tmp_path))
-    for verb in (backend.me, lambda: backend.pending(9), lambda: backend.get("a-1")):
+    for verb in (
+        *(backend.me, lambda: backend.pending(9), lambda: backend.get("a-1")),
+        *(lambda: backend.runs(9), lambda: backend.run(1), backend.has_worker),
+        *(lambda: backend.task("tm-1"), lambda: backend.look_up_task("tm-1")),
+        *(lambda: backend.tasks("/p", "all", 9), lambda: backend.asks_of_task("tm-1")),
+        lambda: backend.task_events("", "/p", "", None, 9),
+    ):
         with pytest.raises(GateError):
             verb()
 

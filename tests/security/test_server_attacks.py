@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import pytest
+from tests.support.asking_tasks import let_ask
 from tests.support.hook_session import Session
 from tests.support.mcp_client import Client
 from tests.support.people import a_person
@@ -24,6 +25,7 @@ from gatebell.domain.enums import Decision
 from gatebell.domain.permissions.rules import Scope
 from gatebell.services.asks import answer_ask
 from gatebell.services.permissions import manage_rules
+from gatebell.services.tasks import backlog
 
 __all__ = ["server_world"]
 
@@ -128,6 +130,12 @@ REQUESTS = (
     Attack("stops a run", "POST", "/api/runs/1/stop", {}),
     Attack("adds a denial for everybody", "POST", "/api/rules", {"kind": "deny", "pattern": "Bash"}),
     Attack("asks for a task of others", "POST", "/api/asks", {"prompt": "Deploy?", "owner": "task:tm-1"}),
+    Attack("asks for a run of others", "POST", "/api/asks", {"prompt": "Deploy?", "owner": "run:1/1"}),
+    Attack("creates a task", "POST", "/api/tasks", {"title": "Deploy", "project": "/p"}),
+    Attack("reads the projects", "GET", "/api/projects"),
+    Attack("reads the events of tasks", "GET", "/api/task-events"),
+    Attack("reads the asks of a run", "GET", "/api/asks?run=1"),
+    Attack("reads the asks of a task", "GET", "/api/asks?task=tm-1"),
     Attack("hides a run in the name of a task", "POST", "/api/asks", {"prompt": "Deploy?", "owner": "task:/run:1/1"}),
     Attack("opens a session", "POST", "/api/asks", {"prompt": "Deploy?", "kind": "session"}),
     Attack("asks with fewer than no one needed", "POST", "/api/asks", {"prompt": "Deploy?", "kind": "approval", "requirement": {"n": -1}}),
@@ -247,6 +255,39 @@ def test_agents_request_approves_nothing(room, attack):
     assert is_refused or attack.about in _HARMLESS, (status, said)
     if attack.about.startswith(_READS):
         assert "Deploy there?" not in said and "gate_" not in said
+
+
+@pytest.mark.proves("REMOTE-65", "REMOTE-12")
+def test_client_asks_for_no_run_and_no_foreign_task(room):
+    """The owner of an ask decides which run or task its answer wakes."""
+    store = room.store
+    claimed = backlog.create(store, "/p", a_person("ada"), {"title": "Deploy"})
+    backlog.claim(store, claimed.id, a_person("ada"))
+    waiting, run = waiting_task(store)
+    tasks = {one: store.tasks.get(one) for one in (claimed.id, waiting.id)}
+    person = {"authorization": f"Bearer {room.world.tokens['bob']}"}
+    before, said = store.asks.count(), set()
+    for owner in (
+        *(f"task:{claimed.id}", f"task:{waiting.id}", "task:tm-zzzz"),
+        *(f"run:{run}/1", f"run:{run}", "run:1/1", "", "job:1", f"task:{waiting.id}/run:{run}"),
+    ):
+        for headers in ({}, person):
+            body = {"prompt": "Deploy?", "kind": "approval", "owner": owner}
+            status, text = room.send(Attack("", "POST", "/api/asks", body, headers))
+            assert status in (400, 403, 404), (owner, text)
+            if not headers and owner.startswith("task:tm-") and "/" not in owner:
+                # The same words for every task: it does not learn which tasks exist.
+                said.add((status, text))
+    assert len(said) == 1 and store.asks.count() == before
+    assert {one: store.tasks.get(one) for one in tasks} == tasks
+    assert store.runs.get(run).state == "waiting_human"
+
+
+def waiting_task(store):
+    """Return a task whose run waits for a person, and the number of the run."""
+    backlog.create(store, "/q", a_person("ada"), {"title": "Release"})
+    task, _ = let_ask(store, "/q", "Which?")
+    return task, task.run
 
 
 COMMANDS = (

@@ -111,6 +111,13 @@ def test_link_with_a_token_opens_the_public_inbox(public, page):
     assert page.locator(".who").text_content() == "ada"
 
 
+@pytest.mark.proves("REMOTE-24", "LAW-10")
+def test_unknown_certificate_error_names_the_setting(public):
+    refused = public.gate("inbox", GATE_SERVER=public.url, GATE_TOKEN=public.token)
+    assert refused.returncode == 8 and not refused.stdout, refused
+    assert "is not trusted (self-signed certificate): set GATE_CA" in refused.stderr
+
+
 @pytest.mark.proves("WEB-93")
 def test_claimed_link_at_a_public_address_is_refused(public, page):
     secret = manage_logins.make_link(public.store, a_person("root"))

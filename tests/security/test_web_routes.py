@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from typing import NamedTuple
 
 import pytest
@@ -14,6 +15,8 @@ from tests.support.web_inbox import URL, Inbox
 from gatebell.adapters.sqlite.store import SqliteStore
 from gatebell.domain.digests import text_digest, token_digest
 from gatebell.domain.people.logins import SCOPES
+from gatebell.services import freezes
+from gatebell.services.asks import attachments
 from gatebell.services.people import manage_logins, manage_people
 from gatebell.services.tasks import backlog
 from gatebell.web.app import make_app, make_web_context
@@ -25,15 +28,20 @@ from gatebell.web.routes import ROWS
 TABLE = {
     "GET /": ("read", 200),
     "GET /asks/{id}": ("read", 200),
+    "GET /asks/{id}/attachments/{digest}": ("read", 200),
     "POST /asks/{id}/answer": ("answer", 303),
-    "POST /asks/{id}/message": ("answer", 303),
     "POST /asks/{id}/draft": ("answer", 204),
-    "POST /asks/{id}/cancel": ("answer", 303),
     "GET /runs": ("read", 200),
+    "GET /runs/new": ("answer", 200),
+    "POST /runs": ("answer", 404),
     "GET /runs/{id}": ("read", 200),
     "POST /runs/{id}/stop": ("answer", 303),
     "POST /runs/{id}/resume": ("answer", 303),
+    "POST /freeze": ("answer", 303),
+    "POST /unfreeze": ("answer", 303),
     "GET /tasks": ("read", 200),
+    "GET /tasks/new": ("answer", 200),
+    "POST /tasks": ("answer", 404),
     "GET /tasks/{id}": ("read", 200),
     "GET /history": ("read", 200),
     "GET /numbers": ("read", 200),
@@ -42,6 +50,14 @@ TABLE = {
     "POST /people/{name}/tokens": ("admin", 200),
     "POST /people/{name}/remove": ("admin", 303),
     "POST /tokens/{id}/revoke": ("admin", 303),
+    # A device needs the seal of its browser, and a button its own token: test_web_push_attacks.py.
+    "POST /devices": ("answer", 403),
+    "POST /devices/{id}/test": ("answer", 404),
+    "POST /devices/{id}/remove": ("answer admin", 404),
+    "POST /push/answer": ("answer", 403),
+    "GET /sw.js": ("", 200),
+    "GET /manifest.webmanifest": ("", 200),
+    "GET /offline": ("", 200),
     "GET /login": ("", 200),
     "POST /login": ("", 303),
     "GET /link/{secret}": ("", 200),
@@ -57,6 +73,8 @@ TABLE = {
     "GET /api/asks/{id}/answers": ("read", 200),
     "POST /api/asks/{id}/answers": ("answer", 201),
     "POST /api/answers": ("answer", 200),
+    "POST /api/attachments": ("answer ask", 201),
+    "GET /api/asks/{id}/attachments/{digest}": ("read ask", 200, 404),
     "GET /api/asks/{id}/messages": ("read ask", 200, 404),
     "POST /api/asks/{id}/messages": ("answer ask", 200, 404),
     "GET /api/asks/{id}/draft": ("answer", 200),
@@ -64,17 +82,24 @@ TABLE = {
     "POST /api/asks/{id}/cancel": ("answer ask", 200, 404),
     "GET /api/asks/{id}/events": ("read", 200),
     "GET /api/runs": ("read", 200),
+    "POST /api/runs": ("answer", 201),
     "GET /api/runs/{id}": ("read", 200),
     "POST /api/runs/{id}/stop": ("answer", 200),
     "POST /api/runs/{id}/resume": ("answer", 200),
     "GET /api/tasks": ("read", 200),
+    "POST /api/tasks": ("answer", 201),
+    "GET /api/projects": ("read", 200),
+    "GET /api/task-events": ("read", 200),
     "GET /api/tasks/{id}": ("read", 200),
+    "PATCH /api/tasks/{id}": ("answer", 200),
+    "POST /api/tasks/{id}/needs": ("answer", 200),
     "POST /api/tasks/{id}/claim": ("answer", 200),
     "POST /api/tasks/{id}/release": ("answer", 200),
     "POST /api/tasks/{id}/close": ("answer", 200),
     "POST /api/tasks/{id}/defer": ("answer", 200),
     "POST /api/tasks/{id}/reopen": ("answer", 200),
     "POST /api/runs/{id}/signal": ("answer", 404),
+    "GET /api/worker": ("read", 200),
     "POST /api/permissions": ("ask", 201),
     "GET /api/permissions": ("ask", 200),
     "POST /api/permissions/gated": ("ask", 200),
@@ -85,6 +110,9 @@ TABLE = {
     "GET /api/rules": ("read", 200),
     "POST /api/rules": ("answer", 201),
     "DELETE /api/rules": ("answer", 404),
+    "GET /api/freeze": ("read ask", 200),
+    "POST /api/freeze": ("answer", 200),
+    "DELETE /api/freeze": ("answer", 200),
     "GET /api/me": ("ask answer read admin metrics", 200),
     "GET /api/counts": ("read", 200),
     "GET /api/events": ("read", 200),
@@ -217,6 +245,8 @@ def changes(method, path, who):
     """Return whether the store may, and must, change."""
     if path == "/logout" and "authorization" in who.headers:
         return False  # a token has no login that could end
+    if (method, path) == ("DELETE", "/api/freeze"):
+        return False  # nothing is frozen when it comes
     if path == "/api/permissions/gated":
         return False  # it only asks, about a call that is too long for an address
     return expect_status(method, path, who) < 400 and method not in READING
@@ -230,15 +260,19 @@ def list_methods(path):
 def target(house, path):
     """Return a path with a real id in it, and a valid body."""
     values, about = {}, {}
+    freezes.lift(house.store, a_person())
+    if path == "/unfreeze":
+        freezes.begin(house.store, a_person())
     if "/runs/{id}" in path:
         values["id"] = add_run(house.store, state="stuck" if "resume" in path else "ready").id
     elif "/tasks/{id}" in path:
-        task = backlog.create(house.store, "/p", a_person(), {"title": "Do it"})
+        task = add_task(house)
         before = {"release": backlog.claim, "reopen": backlog.defer}.get(path.rpartition("/")[2])
         values["id"] = (before(house.store, task.id, a_person()) if before else task).id
     elif ("{id}" in path and "/tokens/" not in path) or path == "/api/answers":
-        about = house.ask()
-        values["id"] = about.id
+        file = attachments.attach(house.store, "a.txt", b"a")
+        about = house.ask(attachments=(file,) if "{digest}" in path else ())
+        values |= {"id": about.id, "digest": file.digest}
     if "{name}" in path or "/tokens/{id}" in path:
         name = f"zoe{len(house.store.people.all())}"
         secret = house.token("read", name=name)
@@ -248,13 +282,15 @@ def target(house, path):
     return path.format(**values), body(house, path, about)
 
 
+def add_task(house):
+    return backlog.create(house.store, "/p", a_person(), {"title": "Do it"})
+
+
 def body(house, path, ask):
     new, rules = f"new{len(house.store.people.all())}", house.store.rules.in_force()
     return {
         "/asks/{id}/answer": lambda: {"text": "so", "value": "given", "digest": ask.digest},
-        "/asks/{id}/message": lambda: {"text": "which?"},
         "/asks/{id}/draft": lambda: {"text": "perh"},
-        "/asks/{id}/cancel": lambda: {"reason": "no need"},
         "/runs/{id}/stop": lambda: {"reason": "no need"},
         "/people": lambda: {"name": new, "scopes": "read"},
         "/people/{name}/tokens": lambda: {"scopes": "read"},
@@ -268,6 +304,10 @@ def body(house, path, ask):
         "/api/asks/{id}/draft": lambda: {"text": "perh"},
         "/api/people": lambda: {"name": new},
         "/api/asks/{id}/heard": lambda: {"messages": 0},
+        "/api/runs": lambda: {"project_key": "name:shop", "flow": "hello"},
+        "/api/tasks": lambda: {"title": "Do it", "project": "/p"},
+        "/api/tasks/{id}": lambda: {"status": f"half {os.urandom(4).hex()}"},
+        "/api/tasks/{id}/needs": lambda: {"needed": [add_task(house).id]},
         "/api/runs/{id}/signal": lambda: {"status": "DONE"},
         "/api/permissions": lambda: {"call": CALL},
         "/api/permissions/gated": lambda: {"call": CALL},
@@ -285,9 +325,11 @@ def send(house, method, path, visitor, given):
     house.desk.hub.open = not path.endswith("/stream")
     address = f"{path}?seconds=0" if path.endswith("/wait") else path
     how = {"json": given} if path.startswith("/api/") else {"data": given}
-    return house.server.request(
-        method, address, headers=visitor.headers, follow_redirects=False, **how
-    )
+    headers = visitor.headers
+    if path == "/api/attachments":
+        address, how = f"{path}?name=a", {"content": os.urandom(4)}
+        headers = headers | {"content-type": "application/octet-stream"}
+    return house.server.request(method, address, headers=headers, follow_redirects=False, **how)
 
 
 @pytest.mark.proves("WEB-5")
@@ -340,8 +382,9 @@ def test_agent_reaches_its_own_question_and_no_other(house):
         ask = send(house, "POST", "/api/asks", own, {"prompt": row}).json()["ask"]
         if path.endswith("/take"):
             house.answer(house.store.asks.get(ask["id"]), "so")
-        if path.endswith(("/use", "/heard")):
-            # These need an ask about a call, or a message: test_server_attacks.py.
+        if path.endswith(("/use", "/heard", "/{digest}")):
+            # These need an ask about a call, a message (test_server_attacks.py) or a file
+            # (test_attachment_attacks.py).
             continue
         filled, given = path.format(**ask), body(house, path, None)
         before = house.fingerprint.take()

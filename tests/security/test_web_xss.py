@@ -59,11 +59,12 @@ CENSUS = """([tags, home]) => {
     }
   }
   const scripts = [...document.scripts].map(one => one.src || "inline");
-  if (scripts.some(one => ![home + "/static/gate.js", home + "/static/seal.js"].includes(one)) || scripts.length > 2) faults.push("scripts " + scripts);
+  if (scripts.some(one => !["gate", "seal", "attach", "device"].some(name => one === home + "/static/" + name + ".js")) || new Set(scripts).size < scripts.length) faults.push("scripts " + scripts);
   if ([...document.images].some(one => one.getAttribute("src") !== "/static/icon.svg")) faults.push("a picture");
   if (document.querySelectorAll("link[rel=stylesheet], style").length > 1) faults.push("a style");
   if (document.querySelectorAll("meta[http-equiv], base").length) faults.push("a meta");
-  if (/OWNED/.test(document.title) || window.__pwned) faults.push("it ran");
+  // A question may have this word in it. A script that writes a title replaces all of it.
+  if ((/OWNED/.test(document.title) && !document.title.endsWith(" · gatebell")) || window.__pwned) faults.push("it ran");
   return faults;
 }"""
 
@@ -336,7 +337,7 @@ def test_typed_text_comes_back_harmless_with_the_error(real, watched):
     watched.page.locator('[name="v/n"]').evaluate("one => { one.type = 'text' }")
     for name in ("v/n", "v/t"):
         watched.page.locator(f'[name="{name}"]').fill(text)
-    watched.page.locator("#decide button").click()
+    watched.page.locator("#decide > button").click()
     watched.page.get_by_role("alert").wait_for()
     assert watched.look() == [] and real.get(ask).pending
     watched.open("/people")

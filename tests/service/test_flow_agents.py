@@ -24,6 +24,7 @@ from gatebell.services.asks import answer_ask, ask_messages, create_ask, wait_fo
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.agent_call.turn import Agent
+from gatebell.services.runs.run_journal import Drive
 from gatebell.testing import ScriptedAgent, ScriptedPerson
 
 __all__ = ["house"]
@@ -587,15 +588,15 @@ def test_gate_answer_is_recorded_as_taken_after_a_crash(house, monkeypatch):
     house.go(lambda _: bool(pause("Go?")))
     asked = house.ask().id
     house.answer("yes")
-    take = wait_for_ask.take
+    record = Drive.record
 
     def dying(*_):
         raise Crash
 
-    monkeypatch.setattr(wait_for_ask, "take", dying)
+    monkeypatch.setattr(Drive, "record", dying)
     house.crash()
-    monkeypatch.setattr(wait_for_ask, "take", take)
     assert house.store.asks.get(asked).delivered_at is None
+    monkeypatch.setattr(Drive, "record", record)
     assert house.drive().result is True
     assert house.store.asks.get(asked).delivered_to == f"run:{house.run_id}/1"
 

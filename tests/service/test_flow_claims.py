@@ -17,13 +17,15 @@ from tests.support.people import a_person
 from tests.support.waiting import eventually
 
 from gatebell import flow, pause, run
-from gatebell.adapters.engines.local import Worker
+from gatebell.adapters.engines.drives import Drives
+from gatebell.adapters.engines.local import LocalEngine
 from gatebell.adapters.system import processes
 from gatebell.api.flows import parallel, sleep, step
 from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import StoreError
 from gatebell.services.asks import apply_deadlines
 from gatebell.services.runs import claims, manage_runs
+from gatebell.services.runs.checkouts import Checkouts
 from gatebell.services.runs.claims import Abandoned, Heartbeat
 from gatebell.services.tasks.scheduler import TaskScheduler
 
@@ -398,7 +400,9 @@ def test_ctrl_c_among_branches_begins_nothing_more(house):
 
 def a_worker(house, slots=2, driver=None):
     scheduler = TaskScheduler(house.store, SimpleNamespace(), "digest")
-    return Worker(house.store, driver or house.driver, scheduler, slots)
+    return LocalEngine(
+        Drives(house.store, driver or house.driver, scheduler, Checkouts(None, ()), slots)
+    )
 
 
 class Claiming:
@@ -409,8 +413,11 @@ class Claiming:
     def __init__(self, drive):
         self.drive_claimed = drive
 
-    def claim(self, run):
+    def claim(self, run, checkout=""):
         return run
+
+    def put_off_interrupted(self):
+        pass
 
 
 @contextmanager
@@ -500,10 +507,23 @@ def test_worker_survives_an_error_of_one_run(house, caplog):
     for _ in range(3):
         house.start(lambda _: 1)
     made = a_worker(house, 1, Claiming(drive))
-    made._start_ready()
+    assert made._drives.begin()
     eventually(lambda: len(driven) == 3)
     assert made.wait_idle(PATIENCE_SECONDS)
     assert "run 1: the disk is full" in caplog.text
+
+
+@pytest.mark.proves("RUN-560")
+def test_worker_puts_off_a_run_that_lost_the_store(house):
+    def fail():
+        raise StoreError("the store is gone")
+
+    house.start(lambda _: step(fail))
+    made = a_worker(house, 1)
+    assert made._drives.begin()
+    assert made.wait_idle(PATIENCE_SECONDS) and house.run().state == "running"
+    made._drives.look()
+    assert (house.run().state, house.run().reason) == ("ready", "the store is gone")
 
 
 @pytest.mark.proves("RUN-454", "RUN-458")
@@ -533,7 +553,7 @@ def test_worker_without_free_slots_does_not_spin(house):
     assert made._patience() == 0.5
     house.clock.advance(5)
     assert made._patience() == 0.005
-    made._busy.add(99)
+    made._drives._busy.add(99)
     assert made._patience() == 1.0
 
 
@@ -551,15 +571,15 @@ def test_busy_worker_takes_over_nothing(house):
         return run_now
 
     made = a_worker(house, 1, Claiming(drive))
-    made._start_ready()
+    assert made._drives.begin()
     assert begun.wait(PATIENCE_SECONDS)
-    made._take_over(house.run())
-    made._take_over(house.run()._replace(id=99))
+    assert not made._drives.begin(house.run())
+    assert not made._drives.begin(house.run()._replace(id=99))
     assert not made.wait_idle(0)
     go.set()
     eventually(lambda: made.wait_idle(1))
     assert driven == [1]
-    made._take_over(house.run()._replace(id=99))
+    assert made._drives.begin(house.run()._replace(id=99))
     eventually(lambda: driven == [1, 99])
 
 

@@ -169,7 +169,7 @@ def test_signal_survives_killed_gate_continue(desk, way, who):
     kill_holder(desk, joined)
     if who == "worker":
         made = runtime.build_worker(desk.store, desk.driver, 1)
-        made._look()
+        made._drives.look()
         assert desk.store.runs.get(run.id).state == "ready"
     elif who == "continue":
         with pytest.raises(AlreadySettledError, match="answered by person:ada"):

@@ -15,7 +15,8 @@ from tests.support.people import a_person
 from tests.support.waiting import eventually
 
 from gatebell import HumanInput, Phase, Workflow, pause
-from gatebell.adapters.engines.local import Worker
+from gatebell.adapters.engines.drives import Drives
+from gatebell.adapters.engines.local import LocalEngine
 from gatebell.adapters.system import processes, run_locks
 from gatebell.api.flows import sleep
 from gatebell.app.wiring import open_store
@@ -25,6 +26,7 @@ from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import StoreError
 from gatebell.services.asks import answer_ask
 from gatebell.services.runs import claims, manage_runs
+from gatebell.services.runs.checkouts import Checkouts
 from gatebell.services.runs.claims import Abandoned, Keeper
 from gatebell.services.tasks.scheduler import TaskScheduler
 
@@ -62,8 +64,14 @@ def a_worker(store, driven):
         driven.append(run.state)
         return run
 
-    driver = SimpleNamespace(claim=lambda run: run, drive_claimed=drive, driven=())
-    return Worker(store, driver, TaskScheduler(store, SimpleNamespace(), "digest"), 1)
+    driver = SimpleNamespace(
+        claim=lambda run, **_: run,
+        drive_claimed=drive,
+        driven=(),
+        put_off_interrupted=lambda: None,
+    )
+    scheduler = TaskScheduler(store, SimpleNamespace(), "digest")
+    return LocalEngine(Drives(store, driver, scheduler, Checkouts(None, ()), 1))
 
 
 @pytest.fixture
@@ -89,9 +97,9 @@ def test_no_claim_succeeds_at_any_write(path):
             tries.append(now.state)
             assert claims.claim(beside, now) is None
             assert Keeper(beside).keep(now) is None
-            worker._look()
-            worker._looked_at = -1.0
-            assert worker._next() is None
+            worker._drives.look()
+            worker._drives._looked_at = -1.0
+            assert not worker._drives.begin()
         return done
 
     store.runs.change = changing
@@ -112,7 +120,7 @@ def test_answered_run_is_not_claimed_while_handler_thinks(path):
         (ask,) = beside.asks.pending_of_run(1)
         answer_ask.answer(beside, ask.id, a_person("bob"), Given("yes"))
         assert beside.runs.get(1).state == "ready"
-        assert worker._next() is None and claims.claim(beside, beside.runs.get(1)) is None
+        assert not worker._drives.begin() and claims.claim(beside, beside.runs.get(1)) is None
         assert worker._patience() == 1.0
 
     handler = Asked(answered_elsewhere)

@@ -22,6 +22,7 @@ from tests.support.upward_calls import upward_calls
 
 import gatebell
 from gatebell import AsyncGate
+from gatebell.adapters.engines.local import LocalEngine
 from gatebell.app import runtime, settings, wiring
 from gatebell.app.local_backend import LocalBackend
 from gatebell.cli.asks.output_answer import NOT_ANSWERED_YET, Handing, wait_and_hand_over
@@ -152,13 +153,13 @@ def test_worker_shows_log_lines(capsys):
 def test_run_calls_no_higher_layer(desk):
     """Drive a run by a worker from its first turn through an answer to its end."""
     reports = SimpleQueue()
-    worker = runtime.build_worker(desk.store, desk.driver, 1, reports=reports)
+    worker = LocalEngine(runtime.build_drives(desk.store, desk.driver, 1, reports=reports))
     with upward_calls() as found:
         run = desk.run(NEEDS, DONE)
         (ask,) = desk.store.asks.pending_of_run(run.id)
         answer_ask.answer(desk.store, ask.id, desk.caller(), Given("left"))
-        worker._look()
-        worker._drive(desk.store.runs.get(run.id))
+        worker._drives.look()
+        worker._drives._drive(desk.store.runs.get(run.id))
     assert [reports.get_nowait().run.state for _ in range(2)] == ["running", "completed"]
     assert sorted(found) == []
 

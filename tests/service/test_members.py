@@ -87,9 +87,11 @@ def test_member_of_other_host_counts_while_it_beats():
     store = MemoryStore()
     member = on_other_host(store)
     assert members.has_worker(store)
-    run = SimpleNamespace(host="ci-7")
+    run = SimpleNamespace(host="ci-7", is_unplaced=False)
     assert members.has_worker(store, run)
-    assert not members.has_worker(store, SimpleNamespace(host="laptop")), "its folder is elsewhere"
+    assert not members.has_worker(store, SimpleNamespace(host="laptop", is_unplaced=False)), (
+        "its folder is elsewhere"
+    )
     store.clock.advance(29)
     assert members.has_worker(store)
     store.clock.advance(1)

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import threading
 from contextlib import closing
-from datetime import UTC, timedelta
+from datetime import timedelta
 from functools import partial
 
 import pytest
 from tests.support.people import a_person, an_agent
+from tests.support.recorded_channels import (
+    HOOK,
+    ROAD,
+    Channels,
+    Recorder,
+    fail,
+    open_ask,
+    post_to,
+    send_all,
+)
+from tests.support.run_records import add_run, ask_of
 from tests.support.waiting import eventually
 
 from gatebell.app.wiring import open_throwaway_store
@@ -16,70 +27,22 @@ from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Notice, Origin
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.notifications.routes import Route, parse_route
-from gatebell.domain.permissions.calls import make_call
-from gatebell.errors import DeliveryError, StoreError
+from gatebell.errors import StoreError
 from gatebell.ports.channels import Post
 from gatebell.services import watcher
 from gatebell.services.asks import answer_ask, apply_deadlines, ask_messages, create_ask
-from gatebell.services.asks.create_ask import Request
 from gatebell.services.notifications import notes, send_notices
 from gatebell.services.notifications.send_notices import Sender
 from gatebell.services.watcher import Watcher
 from gatebell.testing import MemoryStore
 
-ROAD = Route("desktop", "")
-HOOK = Route("webhook", "https://x")
+HOOK2 = Route("webhook", "https://y")
 PATIENCE_SECONDS = 20
-
-
-class Recorder:
-    """A channel of any route: it records messages and follows a script first."""
-
-    def __init__(self, *deeds):
-        self.sent = []
-        self.deeds = list(deeds)
-        self.arrived = threading.Semaphore(0)
-
-    def send(self, letter):
-        if self.deeds:
-            self.deeds.pop(0)(letter)
-        self.sent.append(letter)
-        self.arrived.release()
-
-
-def fail(_):
-    raise DeliveryError("no such luck")
 
 
 @pytest.fixture
 def store():
     return MemoryStore()
-
-
-class Channels:
-    """Open one channel for every route, or the one with the name of the route."""
-
-    def __init__(self, channel=None, named=None):
-        self._channel = channel
-        self._named = named or {}
-
-    def open(self, route):
-        return self._named.get(route.name, self._channel)
-
-
-def post_to(channel, *routes, **more):
-    return Post(routes or (ROAD,), Channels(channel), zone=UTC, **more)
-
-
-def open_ask(store, prompt="Why?", **more):
-    return create_ask.ask(store, Request(prompt, **more), Origin(agent="coder"), a_person()).ask
-
-
-def send_all(store, post):
-    send_notices.spread(store, post)
-    for route in post.routes:
-        while send_notices.send_next(store, post, route):
-            pass
 
 
 @pytest.mark.proves("NTF-14")
@@ -93,6 +56,23 @@ def test_ask_is_sent_once(store):
     (letter,) = channel.sent
     assert (letter.ask_id, letter.link) == (ask.id, f"https://g/asks/{ask.id}")
     assert send_notices.due_in(store, post, otherwise=7) == 7
+
+
+@pytest.mark.proves("ACT-5", "LAW-8")
+def test_message_names_the_prompt_and_age_of_a_run(store):
+    run = add_run(
+        store, prompt="Add \x1b[31mlogin with password=hunter2secret\nmore", state="running"
+    )
+    store.clock.advance(300)
+    ask_of(store, run.id, "1")
+    channel = Recorder()
+    send_all(store, post_to(channel))
+    (letter,) = channel.sent
+    assert f"Run {run.id}, feature: Add ␛[31mlogin" in letter.body
+    assert "started 5m before" in letter.body and "more" not in letter.body
+    assert "hunter2secret" not in letter.body
+    data = letter.document["data"]
+    assert data["run"] == run.id and data["run_title"].startswith("feature: Add ␛")
 
 
 @pytest.mark.proves("NTF-6", "NTF-14")
@@ -113,6 +93,7 @@ def test_failure_is_retried_and_then_given_up(store):
     assert [letter.id for letter in channel.sent] == [problem.id]
     assert store.outbox.problems(9) == []
     channel.deeds = [fail] * 9
+    store.clock.advance(30)
     open_ask(store, "Again?")
     for seconds in (0, 10, 60, 300, 1800, 7200):
         store.clock.advance(seconds)
@@ -314,8 +295,8 @@ def real(tmp_path):
 def test_slow_route_does_not_delay_another(real):
     let_go, slow, fast = threading.Event(), Recorder(), Recorder()
     slow.deeds = [lambda _: let_go.wait(PATIENCE_SECONDS)]
-    ways = {ROAD.name: slow, HOOK.name: fast}
-    sender = Sender(real, Post((ROAD, HOOK), Channels(named=ways)))
+    ways = {HOOK2.name: slow, HOOK.name: fast}
+    sender = Sender(real, Post((HOOK2, HOOK), Channels(named=ways)))
     sender.start()
     open_ask(real)
     open_ask(real, "And why?")
@@ -334,7 +315,7 @@ def test_two_senders_at_once_send_everything_once(real):
     channel = Recorder()
     for number in range(20):
         open_ask(real, f"Question {number}?")
-    senders = [Sender(real, post_to(channel, ROAD, HOOK)) for _ in range(2)]
+    senders = [Sender(real, post_to(channel, HOOK2, HOOK)) for _ in range(2)]
     for sender in senders:
         sender.start()
     for _ in range(40):
@@ -409,8 +390,8 @@ def test_store_error_during_a_slow_route_stops_no_other(real, monkeypatch):
     monkeypatch.setattr(send_notices, "_LOOK_AROUND_SECONDS", 0.01)
     let_go, at_it, slow, fast = threading.Event(), threading.Event(), Recorder(), Recorder()
     slow.deeds = [lambda _: at_it.set() or let_go.wait(PATIENCE_SECONDS)]
-    ways = {ROAD.name: slow, HOOK.name: fast}
-    sender = Sender(real, Post((ROAD, HOOK), Channels(named=ways)))
+    ways = {HOOK2.name: slow, HOOK.name: fast}
+    sender = Sender(real, Post((HOOK2, HOOK), Channels(named=ways)))
     sender.start()
     open_ask(real)
     assert at_it.wait(PATIENCE_SECONDS) and fast.arrived.acquire(timeout=PATIENCE_SECONDS)
@@ -455,7 +436,7 @@ def test_whatever_goes_wrong_is_logged_and_sending_goes_on(real, monkeypatch, ca
 def test_thread_that_cannot_start_blocks_no_route(real, monkeypatch, caplog):
     monkeypatch.setattr(send_notices, "_LOOK_AROUND_SECONDS", 0.01)
     channel = Recorder()
-    sender = Sender(real, post_to(channel))
+    sender = Sender(real, post_to(channel, HOOK))
     open_ask(real)
     sender.start()
     assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
@@ -510,36 +491,3 @@ def test_watcher_goes_on_until_all_due_asks_fell_due(real, monkeypatch):
     monkeypatch.setattr(watcher, "sweep", partial(apply_deadlines.sweep, most=2))
     with closing(Watcher(real).changes()) as changes:
         assert any(not real.asks.pending(1) for _ in changes)
-
-
-@pytest.mark.proves("NTF-34")
-def test_host_dialog_has_ten_seconds_before_people_are_notified(store):
-    channel = Recorder()
-    post = post_to(channel, ROAD, HOOK)
-    request = Request("Run it?", "approval", call=make_call("Bash", {"command": "ls"}, "/p"))
-    asks = [create_ask.ask(store, request, Origin(agent="coder"), a_person()).ask for _ in "ab"]
-    send_all(store, post)
-    assert [letter.kind for letter in channel.sent] == ["opened", "opened"]
-    answer_ask.answer(store, asks[0].id, a_person(), Given("yes"))
-    store.clock.advance(9)
-    send_all(store, post)
-    assert [letter.kind for letter in channel.sent[2:]] == ["settled"]
-    store.clock.advance(1)
-    send_all(store, post)
-    assert [letter.ask_id for letter in channel.sent[3:]] == [asks[1].id]
-
-
-@pytest.mark.proves("NTF-35")
-def test_new_route_tells_the_newest_of_old_asks(store):
-    channel, hook = Recorder(), Recorder()
-    asks = []
-    for number in range(4):
-        asks.append(open_ask(store, f"Why {number}?"))
-        store.clock.advance(1)
-    store.clock.advance(60)
-    fresh = open_ask(store)
-    post = Post((ROAD, HOOK), Channels(None, {ROAD.name: channel, HOOK.name: hook}), zone=UTC)
-    send_all(store, post)
-    assert [letter.ask_id for letter in channel.sent] == [asks[-1].id, fresh.id]
-    assert channel.sent[0].body.endswith("\n4 more wait")
-    assert [letter.ask_id for letter in hook.sent] == [ask.id for ask in (*asks, fresh)]

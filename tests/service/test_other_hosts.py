@@ -23,7 +23,7 @@ from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import RefusedError, UsageError
 from gatebell.services.asks import apply_deadlines, waiters
-from gatebell.services.runs import claims
+from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Keeper
 from gatebell.services.sessions import ask_session, run_session
 from gatebell.terminal import left_runs
@@ -38,7 +38,7 @@ PATIENCE_SECONDS = 20
 _CLAIM = """
 import sys
 from gatebell.app.wiring import open_store
-from gatebell.services.runs import claims
+from gatebell.services.runs import claims, manage_runs
 store = open_store(sys.argv[1])
 print(bool(claims.claim(store, store.runs.get(1))), len(claims.Abandoned(store).find()), flush=True)
 """
@@ -176,13 +176,27 @@ def test_ready_run_is_driven_where_its_folder_is(house, on_host):
         assert ready.host == THERE and house.store.runs.ready(9) == [ready.id]
     assert house.store.runs.ready(9) == [] and claims.claim(house.store, ready) is None
     assert Keeper(house.store).keep(ready) is None
-    with pytest.raises(RefusedError, match=f"run {ready.id} is driven on host {THERE}"):
+    with pytest.raises(RefusedError, match=f"run {ready.id} is on host {THERE}: run there: gate"):
         house.resume()
     shown = "\n".join(status_lines(house.store, ready, house.store.now(), is_worked_at=False))
     assert f"It goes on on host {THERE}" in shown and "gate resume" not in shown
     house.stop("its host is lost")
     moved = house.resume()
     assert (moved.host, moved.result) == (HERE, "there")
+
+
+@pytest.mark.proves("HOST-17", "REMOTE-63")
+def test_run_resumed_by_a_server_stays_with_its_host(house, on_host):
+    with on_host():
+        started = house.start(lambda _: "there")
+    # It has not ended, so there is nothing to resume.
+    assert manage_runs.resume(house.store, started.id, ADA, moves=False) == house.run()
+    house.stop("not now")
+    resumed = manage_runs.resume(house.store, started.id, ADA, moves=False)
+    assert (resumed.host, resumed.state) == (THERE, RunState.READY)
+    assert house.store.runs.ready(9) == []
+    with on_host():
+        assert house.store.runs.ready(9) == [resumed.id]
 
 
 @pytest.mark.proves("HOST-17")
@@ -235,15 +249,16 @@ def test_visit_of_other_host_stays_open(tmp_path, on_host):
 
 @pytest.mark.proves("HOST-5")
 def test_joined_session_of_other_host_stays_open(desk, on_host):
-    driven = desk.run({"status": "NEEDS_HUMAN", "question": "Which way?"}, {"status": "DONE"})
-    (ask,) = desk.store.asks.pending_of_run(driven.id)
     needs_of_run = runtime.build_dependencies(desk.store)
     with on_host():
+        driven = desk.run({"status": "NEEDS_HUMAN", "question": "Which way?"}, {"status": "DONE"})
+        (ask,) = desk.store.asks.pending_of_run(driven.id)
         turn = run_session.open_visit(desk.store, needs_of_run, ask.id, ADA).turn
     desk.store.machine.leave_visit(turn.id)
     apply_deadlines.sweep(desk.store)
     assert [one.id for one in desk.store.runs.list_joined_turns()] == [turn.id]
-    with pytest.raises(RefusedError, match=f"on host {THERE}"):
+    there = f"on host {THERE}: run there: gate continue {driven.id}"
+    with pytest.raises(RefusedError, match=there):
         run_session.open_visit(desk.store, needs_of_run, ask.id, BOB)
 
 
@@ -268,7 +283,7 @@ def test_status_names_host_of_the_driver(house, stranger):
     assert "silent" not in shown and "has ended" not in shown
     house.clock.advance(120)
     later = "\n".join(status_lines(house.store, taken, house.store.now(), is_worked_at=False))
-    assert "silent since its lease ended" in later and f"gate stop {taken.id}" in later
+    assert "silent since its lease ended" in later and f"gate host forget {THERE}" in later
 
 
 @pytest.mark.proves("HOST-7")

@@ -9,16 +9,17 @@ from types import SimpleNamespace
 import pytest
 from tests.support.task_records import add_task, asks, taken_up
 
-from gatebell.adapters.engines.local import Worker
+from gatebell.adapters.engines.drives import Drives
 from gatebell.cli.runs import worker
 from gatebell.install import records
 from gatebell.install.records import Installed
+from gatebell.services.runs.checkouts import Checkouts
 from gatebell.services.tasks.scheduler import TaskScheduler
 from gatebell.testing import MemoryStore
 
 
 def projects(**wish):
-    given = {"no_tasks": False, "everywhere": False, **wish}
+    given = {"no_tasks": False, "everywhere": False, "project": [], **wish}
     return worker._list_projects(argparse.Namespace(**given))
 
 
@@ -44,10 +45,12 @@ def test_worker_learns_of_new_projects(monkeypatch):
     monkeypatch.setattr(worker, "_POLL_SECONDS", 0.01)
     monkeypatch.setattr(worker, "_list_projects", lambda _: ["/bank"])
 
-    def set_projects(found):
+    def set_projects(found, checkouts):
         given.append(found)
+        assert checkouts == found
         reports.put(None)
 
+    monkeypatch.setattr(worker, "_list_checkouts", lambda _: ["/bank"])
     args = argparse.Namespace(everywhere=True)
     worker._show_reports(args, SimpleNamespace(set_projects=set_projects), reports, "")
     assert given == [["/bank"]]
@@ -81,8 +84,11 @@ def test_report_on_task_is_printed_at_once(tmp_path, capsys):
 
 
 def a_worker(store, claimed, reports):
-    driver = SimpleNamespace(claim=lambda _: claimed, drive_claimed=lambda run: run, driven=())
-    return Worker(store, driver, TaskScheduler(store, SimpleNamespace(), "digest"), 1, reports)
+    driver = SimpleNamespace(
+        claim=lambda _, **_more: claimed, drive_claimed=lambda run: run, driven=()
+    )
+    scheduler = TaskScheduler(store, SimpleNamespace(), "digest")
+    return Drives(store, driver, scheduler, Checkouts(None, ()), 1, reports)
 
 
 @pytest.mark.proves("TASK-317", "S3-49")

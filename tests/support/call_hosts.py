@@ -8,6 +8,7 @@ class PlannedHost:
 
     def __init__(self, *, activity="", reasons=(), over=(), found="", on_ask=lambda _: None):
         self.asks = []
+        self.waits = 0
         self._activity = activity
         self._reasons = iter(reasons)
         self._over = over
@@ -26,6 +27,9 @@ class PlannedHost:
     def note_ask(self, ask_id):
         self.asks.append(ask_id)
         self._on_ask(ask_id)
+
+    def note_wait(self):
+        self.waits += 1
 
     def find_call_id(self):
         return self._found

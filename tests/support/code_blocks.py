@@ -52,7 +52,11 @@ class Block(NamedTuple):
 
 def read_pages() -> dict[str, str]:
     """Return the text of each page for users and contributors; decisions describe the past."""
-    paths = [*(ROOT / page for page in PAGES), *sorted((ROOT / "docs").glob("*.md"))]
+    paths = [
+        *(ROOT / page for page in PAGES),
+        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs").glob("guides/*.md")),
+    ]
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 

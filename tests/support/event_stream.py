@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import socket
 
+from gatebell.web.context import COOKIE
 from tests.support.waiting import eventually
 
 
 class Stream:
     """A client of the event stream, as a program would write one."""
 
-    def __init__(self, server, token, last=""):
+    def __init__(self, server, token="", last="", cookie=""):
         # Earlier events are not sent to this stream.
         eventually(lambda: server._hub.seq == server.store.audit.head().seq)
         self.connection = socket.create_connection(("127.0.0.1", server.port), 10)
         again = f"Last-Event-ID: {last}\r\n" if last else ""
+        login = f"Cookie: {COOKIE}={cookie}" if cookie else f"Authorization: Bearer {token}"
         head = (
             f"GET /api/events/stream HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
-            f"Authorization: Bearer {token}\r\nConnection: close\r\n{again}\r\n"
+            f"{login}\r\nConnection: close\r\n{again}\r\n"
         )
         self.connection.sendall(head.encode())
         self.lines = self.connection.makefile("r", encoding="utf-8")

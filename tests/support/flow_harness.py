@@ -115,6 +115,9 @@ class Folders:
         self.checks.append((command, key))
         return self.failures.pop(0) if self.failures else ""
 
+    def find_project(self, place: Place) -> str:
+        return ""
+
     def find_snapshot(self, place: Place, run_id: int, path: str) -> str:
         return f"snapshot-{run_id}-{path}" if f"{run_id}:{path}" in self.snapshots else ""
 

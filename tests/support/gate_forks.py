@@ -6,6 +6,7 @@ Each fork is a process of its own, with the given folder, environment and stream
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import selectors
@@ -18,9 +19,12 @@ import threading
 import time
 from contextlib import ExitStack, suppress
 from importlib import import_module
+from pkgutil import walk_packages
 
 _FILE_DESCRIPTORS = 3
 _MAX_REQUEST = 1 << 20
+_LOADED = ("adapters.files", "adapters.git", "adapters.sqlite", "adapters.system",
+           "adapters.tables", "app", "cli", "domain", "services", "terminal")  # fmt: skip
 _ENVIRON = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "LC_ALL", "PYTHONPATH")}
 
 
@@ -136,10 +140,18 @@ def serve(path):
 
 
 def _load():
-    from gatebell.cli.main import _COMMANDS
+    from gatebell.cli.commands import MODULES
 
-    for module, _ in _COMMANDS.values():
+    for module, _ in MODULES.values():
         import_module(f"gatebell.{module}")
+    # Commands import most of these only when they need them: each fork would load them again.
+    for folder in _LOADED:
+        package = import_module(f"gatebell.{folder}")
+        for module in walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
+    # A collection in a fork would look at, and so copy, all that is loaded.
+    gc.collect()
+    gc.freeze()
 
 
 def _fork(connection, running):

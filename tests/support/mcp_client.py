@@ -49,3 +49,12 @@ class Client:
     def close(self):
         self.server.communicate(timeout=20)
         return self.server.returncode
+
+
+def check_result(result, method, version):
+    """Check a result by the schema of its revision."""
+    # Imported here: every worker of a run would load them, and most need none.
+    from mcp.types.methods import SERVER_RESULTS
+    from pydantic import TypeAdapter
+
+    TypeAdapter(SERVER_RESULTS[method, version]).validate_python(result, strict=False)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from contextlib import suppress
 from urllib.parse import parse_qs, urlsplit
+
+_FROZEN_SECONDS = 60.0
+"""Both sides have given a frozen connection up long before. Then its sockets are closed: a long run
+would use up all numbers of files."""
 
 
 class _Link:
@@ -15,6 +20,7 @@ class _Link:
         self.client, self.server = client, server
         self.is_cut = threading.Event()
         self.is_frozen = False
+        self.frozen_at = 0.0
         self.is_over = threading.Event()
         self.pumps: list[threading.Thread] = []
 
@@ -41,8 +47,9 @@ class Proxy:
         self._port = parts.port or 5432
         self._server = socket.create_server(("127.0.0.1", 0), backlog=100)
         user = parts.netloc.rpartition("@")[0]
+        self.address = f"127.0.0.1:{self._server.getsockname()[1]}"
         self.dsn = parts._replace(
-            netloc=f"{user}@127.0.0.1:{self._server.getsockname()[1]}",
+            netloc=f"{user}@{self.address}",
             query="sslmode=disable&gssencmode=disable",
         ).geturl()
         self.flows = threading.Event()
@@ -117,9 +124,12 @@ class Proxy:
 
     def freeze(self) -> list[_Link]:
         """Let nothing through on the present connections any more; new ones work."""
-        found = self._list_links()
+        found, now = self._list_links(), time.monotonic()
         for link in found:
-            link.is_frozen = True
+            if link.is_frozen and now - link.frozen_at > _FROZEN_SECONDS:
+                link.close()
+            elif not link.is_frozen:
+                link.is_frozen, link.frozen_at = True, now
         return found
 
     def close(self) -> None:

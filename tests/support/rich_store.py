@@ -17,15 +17,17 @@ from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.runs.signals import Signal
 from gatebell.domain.sessions.visits import Terms
 from gatebell.ports.channels import Post
+from gatebell.services import freezes
 from gatebell.services.asks import (
     answer_ask,
     apply_deadlines,
     ask_messages,
+    attachments,
     create_ask,
     wait_for_ask,
 )
 from gatebell.services.asks.create_ask import Request
-from gatebell.services.notifications import notes, send_notices
+from gatebell.services.notifications import notes, push_devices, send_notices
 from gatebell.services.people import manage_logins, manage_people
 from gatebell.services.permissions import manage_rules, permit_call
 from gatebell.services.permissions.permit_call import Held
@@ -34,6 +36,7 @@ from gatebell.services.sessions import ask_session
 from gatebell.services.tasks import backlog
 from gatebell.testing import FakeClock
 from tests.support.call_hosts import PlannedHost
+from tests.support.devices import add_device
 from tests.support.flow_harness import Harness
 from tests.support.people import a_person, an_agent
 
@@ -46,7 +49,7 @@ def fill(path: str, folder: Any) -> None:
     clock = FakeClock()
     store = open_throwaway_store(path, clock)
     store.clock = clock
-    for act in (_people, _asks, _talk, _rules, _session, _tasks):
+    for act in (_people, _asks, _files, _talk, _rules, _session, _tasks):
         act(store)
     _runs(store, folder)
     _post(store)
@@ -76,6 +79,9 @@ def _people(store: Any) -> None:
     store.clock.advance(16 * 60)
     manage_logins.enter_by_link(store, manage_logins.make_link(store, a_person()), {}, "seal")
     manage_logins.make_link(store, ADA)
+    for endpoint in ("https://fcm.googleapis.com/one", "https://fcm.googleapis.com/two"):
+        add_device(store, endpoint=endpoint)
+    push_devices.remove(store, ADA, add_device(store, endpoint="https://fcm.googleapis.com/x").id)
 
 
 def _asks(store: Any) -> None:
@@ -103,6 +109,13 @@ def _asks(store: Any) -> None:
     assert create_ask.get(store, held.id).deadlines.moved_seconds
 
 
+def _files(store: Any) -> None:
+    shown = attachments.attach(store, "screen.txt", b"shown", "token-1")
+    asked = open_ask(store, "Is this right?", attachments=(shown,)).ask
+    given = attachments.attach(store, "better.txt", b"better")
+    answer(store, asked.id, "so", attachments=(given,))
+
+
 def _talk(store: Any) -> None:
     talked = open_ask(store, "Talk?").ask
     ask_messages.ask_back(store, talked.id, ADA, "what do you mean?")
@@ -110,7 +123,10 @@ def _talk(store: Any) -> None:
     wait_for_ask.hear(store, create_ask.get(store, talked.id))
     notes.tell(store, ORIGIN, an_agent(), "all is well")
     now = store.now()
+    freezes.begin(store, ADA, "broken")
+    freezes.lift(store, ADA)
     store.members.join(Member(MemberKind.SERVER, "boot/7/1", "http://127.0.0.1:1", now, now))
+    store.presence.see(["ada"])
 
 
 def _rules(store: Any) -> None:

@@ -70,10 +70,10 @@ class World:
     It is a throwaway one unless it is `kept`, which tests of effects outside the store need.
     """
 
-    def __init__(self, folder, *, kept=False):
+    def __init__(self, folder, *, kept=False, place=""):
         self.folder = folder
-        self.path = str(folder / "store" / "gate.db")
-        os.makedirs(os.path.dirname(self.path), mode=0o700)
+        self.path = place or str(folder / "store" / "gate.db")
+        os.makedirs(folder / "store", mode=0o700)
         self.store = (open_store if kept else open_throwaway_store)(self.path)
         self.tokens = {
             name: manage_people.add(self.store, a_person("root"), name) for name in ("ada", "bob")

@@ -57,7 +57,7 @@ class Terminal:
         while True:
             lines = [line for line in self.screen().splitlines() if line.strip()]
             recorded = sum(line.startswith("Recorded") for line in lines)
-            if recorded == after and lines and "not yet)" in lines[-1]:
+            if recorded == after and lines and "(Enter: not yet" in lines[-1]:
                 return lines[-1]
             assert time.monotonic() < until, "\n".join(lines)
             pause.wait(0.05)

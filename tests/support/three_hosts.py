@@ -21,6 +21,7 @@ from gatebell.app.wiring import open_postgres
 from gatebell.services.people import manage_people
 from tests.support.agent_house import GATED, House
 from tests.support.agent_programs import Network
+from tests.support.certificates import make_certificates
 from tests.support.people import a_person
 from tests.support.postgres_server import add_database
 from tests.support.programs import find_program
@@ -29,7 +30,6 @@ from tests.support.shells import Ran
 ADDRESS, PORT = "10.77.0.1", 4283
 URL = f"https://{ADDRESS}:{PORT}"
 _UNTRIED = "no agent on another host was tried"
-_CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
 
 
 class Machine:
@@ -82,7 +82,7 @@ class Hosts:
         find_program("ip", _UNTRIED)
         find_program("openssl", _UNTRIED)
         self.address = add_database(f"gate_hosts_{os.getpid()}")
-        self._make_certificates(folder)
+        self.ca, self.cert, self.key = make_certificates(folder, f"IP:{ADDRESS}")
         (folder / "store").write_text(self.address, encoding="utf-8")
         store, keys = str(folder / "store"), str(folder / "keys.json")
         self.server = Machine(folder, "server", GATE_STORE_FILE=store, GATE_KEY_FILE=keys)
@@ -100,28 +100,6 @@ class Hosts:
         self.serve()
         self.agent.sign_in(agent)
         self.person.sign_in(self.person_token)
-
-    def _make_certificates(self, folder):
-        """Make an authority, and a certificate of the server's address by it."""
-        authority, key, wanted = (str(folder / name) for name in ("ca.key", "key.pem", "want.pem"))
-        self.ca, self.cert, self.key = str(folder / "ca.pem"), str(folder / "cert.pem"), key
-        signs = ("-addext", "keyUsage=critical,keyCertSign")
-        new = ("openssl", "req", *_CURVE)
-        _run(
-            *new,
-            "-x509",
-            *signs,
-            "-subj",
-            "/CN=an authority",
-            "-keyout",
-            authority,
-            "-out",
-            self.ca,
-        )
-        named = ("-subj", "/CN=gate", "-addext", f"subjectAltName=IP:{ADDRESS}")
-        _run(*new, *named, "-keyout", key, "-out", wanted)
-        _run("openssl", "x509", "-req", "-in", wanted, "-CA", self.ca, "-CAkey", authority,
-             "-CAcreateserial", "-days", "2", "-copy_extensions", "copy", "-out", self.cert)  # fmt: skip
 
     def _join(self):
         self.server.ip("address", "add", f"{ADDRESS}/32", "dev", "lo")

@@ -6,17 +6,27 @@ import asyncio
 import time
 from datetime import timedelta
 
+import pytest
 from textual.events import Paste
 
 from gatebell.adapters.sqlite.bell import ring
 from gatebell.app.remote_backend import ServerBackend
-from gatebell.app.wiring import local_backend
+from gatebell.app.wiring import local_backend, open_throwaway_store
 from gatebell.domain.asks.asks import Origin
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.tui.app import GateApp
 from tests.support.people import a_person
 from tests.support.run_records import add_run, ask_of, call, turn
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """Return a store; every change on the screen must come from it or from the terminal."""
+    monkeypatch.setattr("gatebell.tui.app._TICK_SECONDS", 1000.0)
+    made = open_throwaway_store(str(tmp_path / "gate.db"))
+    yield made
+    made.close()
 
 
 class Play:
@@ -36,6 +46,10 @@ class Play:
             assert time.monotonic() < until, f"{texts!r} never appeared on:\n{self.seen()}"
             await self.pilot.pause(0.02)
         return self.seen()
+
+    def lines(self):
+        """Return the lines of the screen as words, without borders."""
+        return [" ".join(line.strip("│ ▁▂▃▄▅▆▇█").split()) for line in self.seen().splitlines()]
 
     async def press(self, *keys):
         await self.pilot.press(*keys)
@@ -96,6 +110,6 @@ def waiting_run(store, prompt="OAuth or API keys?", kind="text", **more):
     return run, ask_of(store, run.id, "2", prompt, kind, **more)
 
 
-def lone_ask(store, prompt, kind="text", **more):
-    origin = Origin("/p", "/p", "migrator")
+def lone_ask(store, prompt, kind="text", project="/p", **more):
+    origin = Origin(project, project, "migrator")
     return create_ask.ask(store, Request(prompt, kind, **more), origin, a_person("x")).ask

@@ -148,5 +148,5 @@ def must_suit_everybody(page, path, size):
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0], path
     found = Axe().run(page).response["violations"]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], path
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], (path, found)
     assert page.locator("h1").count() == 1, path

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from gatebell.domain.enums import ChannelKind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from gatebell.domain.notifications.routes import Route
     from gatebell.ports.channels import Channel
     from gatebell.ports.clock import Clock
@@ -15,8 +17,14 @@ if TYPE_CHECKING:
 class NotificationChannels:
     """Loads a channel only when a route needs it: some load many modules."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(
+        self, clock: Clock, push_key: Callable[[], bytes], services: Sequence[str], contact: str
+    ) -> None:
+        """Take what web push needs: the store's secret, the allowed services, and an address."""
         self._clock = clock
+        self._push_key = push_key
+        self._services = services
+        self._contact = contact
 
     def open(self, route: Route) -> Channel:
         # A match, so that the type checker reports a missing kind.
@@ -34,6 +42,24 @@ class NotificationChannels:
 
                 return WebhookChannel(route.target, route.secret, self._clock.now)
             case ChannelKind.APPRISE:
-                from gatebell.adapters.channels.apprise import AppriseChannel
+                return _open_address(route.target)
 
-                return AppriseChannel(route.target)
+            case ChannelKind.WEBPUSH:
+                from gatebell.adapters.channels.webpush import WebPushChannel
+
+                return WebPushChannel(
+                    route, self._push_key, self._services, self._contact, self._clock.now
+                )
+
+
+def _open_address(address: str) -> Channel:
+    """Return the channel of an Apprise address. Apprise cannot take messages back from ntfy."""
+    from gatebell.domain.notifications.ntfy_topics import parse_topic
+
+    if topic := parse_topic(address):
+        from gatebell.adapters.channels.ntfy import NtfyChannel
+
+        return NtfyChannel(topic)
+    from gatebell.adapters.channels.apprise import AppriseChannel
+
+    return AppriseChannel(address)

@@ -1,24 +1,21 @@
-"""`AsyncGate`: the async twin of `Gate`. One thread watches for all waits."""
+"""`AsyncGate`: the async twin of `Gate`. Its waits occupy no thread each."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
-from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
+from gatebell.api.asked_back import list_new_messages, send_reply
 from gatebell.api.gate import Gate
 from gatebell.api.gate_arguments import must_be_function, read_timeout
 from gatebell.api.human import Human, convert_session
 from gatebell.api.keywords import suggest_options
 from gatebell.api.replay_check import must_be_recorded
+from gatebell.api.server_waits import ServerWaits
+from gatebell.api.store_waits import StoreWaits
 from gatebell.api.unawaited import refuse_unawaited
 from gatebell.domain.enums import AskKind
-from gatebell.errors import UsageError
-from gatebell.services.asks import wait_for_ask
-from gatebell.services.sessions.lost_visits import is_visited
-from gatebell.services.watcher import Watcher
 
 if TYPE_CHECKING:
     import os
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
     """Gets the message of a person who asks back; returns the reply, or awaits it."""
 
 _T = TypeVar("_T")
-_POLL_SECONDS = 1.0
 
 
 @refuse_unawaited("gate")
@@ -47,7 +43,8 @@ class AsyncGate:
     """Ask people, and answer asks, from an async program; the twin of `Gate`.
 
     Args:
-        store: a store, or the path of one; without it, the inbox of the user
+        store: a store, or the path of one; without it, the inbox of the user, or the server that
+            GATE_SERVER names
         agent: the name that people see as the asker
         token: the personal token to answer with
 
@@ -65,10 +62,8 @@ class AsyncGate:
         token: str = "",
     ) -> None:
         self.gate = Gate(store, agent=agent, token=token)
-        self._waiters: dict[str, set[asyncio.Event]] = {}
-        self._watcher: Watcher | None = None
-        self._thread: threading.Thread | None = None
-        self._failure: BaseException | None = None
+        requests = self.gate.backend.waiting_requests()
+        self._waits = ServerWaits(requests) if requests else StoreWaits(self.gate.store)
         self._taking: set[asyncio.Future[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -78,44 +73,9 @@ class AsyncGate:
         await self.close()
 
     async def close(self) -> None:
-        """Stop watching; calls that still wait raise a UsageError."""
+        """End all waits; calls that still wait raise a UsageError."""
         await asyncio.gather(*self._taking)
-        if self._watcher and self._thread:
-            self._watcher.stop()
-            await asyncio.to_thread(self._thread.join)
-        self._fail(UsageError("this AsyncGate is closed"))
-
-    def _watch(self) -> None:
-        """Start the one thread that watches for every wait."""
-        if self._failure:
-            raise self._failure
-        if self._watcher:
-            return
-        self._watcher = Watcher(self.gate.store)
-        watched = (self._watcher, asyncio.get_running_loop())
-        self._thread = threading.Thread(
-            target=self._follow, args=watched, name="gatebell-watcher", daemon=True
-        )
-        self._thread.start()
-
-    def _follow(self, watcher: Watcher, loop: asyncio.AbstractEventLoop) -> None:
-        # All waits ended with the loop, if that was closed.
-        with suppress(RuntimeError):
-            try:
-                for ids in watcher.changes():
-                    loop.call_soon_threadsafe(self._wake, ids)
-            except BaseException as error:
-                # All waits must end, because nothing wakes them any more.
-                loop.call_soon_threadsafe(self._fail, error)
-
-    def _wake(self, ids: frozenset[str]) -> None:
-        for ask_id in ids & self._waiters.keys():
-            for changed in self._waiters[ask_id]:
-                changed.set()
-
-    def _fail(self, error: BaseException) -> None:
-        self._failure = self._failure or error
-        self._wake(frozenset(self._waiters))
+        await self._waits.close()
 
     async def approve(
         self, prompt: str, *, reply: AsyncReply | None = None, **options: Unpack[AskOptions]
@@ -248,49 +208,21 @@ class AsyncGate:
         must_be_function(reply)
         loop = asyncio.get_running_loop()
         until = None if timeout is None else loop.time() + read_timeout(timeout)
-        self._watch()
-        changed = asyncio.Event()
-        waiters = self._waiters.setdefault(ask_id, set())
-        waiters.add(changed)
-        try:
-            while True:
-                changed.clear()
-                if self._failure:
-                    raise self._failure
-                ask = await asyncio.to_thread(
-                    wait_for_ask.wait, self.gate.store, ask_id, 0, hears=False
-                )
-                if reply and ask.pending and ask.asked_back > ask.heard:
-                    await self._reply(ask, reply)
-                    continue
-                is_over = until is not None and loop.time() >= until
-                if is_over or (
-                    not ask.pending
-                    and await asyncio.to_thread(wait_for_ask.is_ready, self.gate.store, ask)
-                ):
-                    return await self._hand_over(ask, returns)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(changed.wait(), await self._patience(ask, until))
-        finally:
-            waiters.discard(changed)
-            if not waiters:
-                self._waiters.pop(ask_id, None)
-
-    async def _patience(self, ask: Ask, until: float | None) -> float | None:
-        """Return for how long only an event can change something."""
-        # A harness that was killed in its visit writes no event.
-        has_events = ask.pending and not await asyncio.to_thread(is_visited, self.gate.store, ask)
-        left = None if until is None else max(0.0, until - asyncio.get_running_loop().time())
-        if has_events:
-            return left
-        return _POLL_SECONDS if left is None else min(left, _POLL_SECONDS)
+        while True:
+            left = None if until is None else max(0.0, until - loop.time())
+            ask = await self._waits.wait(ask_id, left, hears=reply is not None)
+            if reply and ask.pending and ask.asked_back > ask.heard:
+                await self._reply(ask, reply)
+                continue
+            return await self._hand_over(ask, returns)
 
     async def _reply(self, ask: Ask, reply: AsyncReply) -> None:
-        for message in await asyncio.to_thread(self.gate.new_messages, ask):
+        backend, caller = self.gate.backend, await asyncio.to_thread(self.gate.caller)
+        for message in await asyncio.to_thread(list_new_messages, backend, ask):
             words = reply(message.text)
             text = words if isinstance(words, str) else await words
-            await asyncio.to_thread(self.gate.send_reply, ask, text)
-        await asyncio.to_thread(wait_for_ask.hear, self.gate.store, ask)
+            await asyncio.to_thread(send_reply, backend, caller, ask, text)
+        await asyncio.to_thread(backend.hear, ask)
 
     async def _hand_over(self, ask: Ask, returns: object) -> Outcome:
         outcome = await asyncio.to_thread(self.gate.read, ask, returns)
@@ -306,11 +238,24 @@ class AsyncGate:
         return AsyncHuman(self)
 
     async def answer(
-        self, ask_id: str, value: Any, *, note: str = "", key: str = "", digest: str | None = None
+        self,
+        ask_id: str,
+        value: Any,
+        *,
+        note: str = "",
+        key: str = "",
+        digest: str | None = None,
+        attachments: Sequence[str | os.PathLike[str]] = (),
     ) -> Ask:
         """Answer an ask, as the person who runs this program; as `Gate.answer`."""
         return await asyncio.to_thread(
-            self.gate.answer, ask_id, value, note=note, key=key, digest=digest
+            self.gate.answer,
+            ask_id,
+            value,
+            note=note,
+            key=key,
+            digest=digest,
+            attachments=attachments,
         )
 
     async def cancel(self, ask_id: str, reason: str = "") -> Ask:

@@ -17,9 +17,9 @@ from gatebell.services.tasks import backlog
 
 if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
+    from gatebell.domain.tasks.seen_tasks import Exchange
     from gatebell.domain.tasks.tasks import Task
     from gatebell.ports.store import Store
-    from gatebell.services.tasks.backlog import Exchange
 
 
 class Asker(Protocol):

@@ -151,6 +151,8 @@ def _read_options(call: str, given: AskOptions, *beside: str) -> dict[str, Any]:
     """Return the options of an ask in a form that is the same when the journal is read."""
     if "owner" in given:
         raise UsageError("an ask of a flow is owned by its run: leave owner= out")
+    if given.get("attachments"):
+        raise UsageError("an ask of a flow takes no attachments: name the file in its context")
     fields = read_options(call, given, *beside)
     if "context" in fields:
         try:

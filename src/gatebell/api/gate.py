@@ -5,17 +5,20 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
-from gatebell.api.gate_arguments import must_be_function, open_given_store, read_timeout
+from gatebell.api.asked_back import list_new_messages, send_reply
+from gatebell.api.gate_arguments import (
+    build_request,
+    must_be_function,
+    open_given_store,
+    read_timeout,
+)
 from gatebell.api.keywords import suggest_options
 from gatebell.api.replay_check import must_be_recorded
 from gatebell.app import environment, wiring
 from gatebell.domain.arguments import must_be_count, must_be_text
 from gatebell.domain.asks.answers import Given
-from gatebell.domain.asks.ask_options import read_options
 from gatebell.domain.asks.outcomes import outcome as outcome_of
-from gatebell.domain.asks.requests import Request
-from gatebell.domain.enums import AskKind
-from gatebell.domain.lists import as_list
+from gatebell.domain.enums import AskKind, AskStatus
 from gatebell.errors import UsageError
 from gatebell.services.asks import wait_for_ask
 
@@ -27,8 +30,10 @@ if TYPE_CHECKING:
     from gatebell.api.backlog import Backlog
     from gatebell.api.human import Human
     from gatebell.domain.asks.ask_options import AskOptions
-    from gatebell.domain.asks.asks import Ask, Message
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.attachments import Attachment
     from gatebell.domain.asks.outcomes import Approval, Choice, Form, Outcome, Text
+    from gatebell.domain.asks.requests import Request
     from gatebell.domain.asks.times import Seconds
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.backend import Backend
@@ -68,11 +73,11 @@ class Gate:
         self._agent = agent
         self.token = token
         self._tokens: dict[str, str] = {}
-        self._backend: Backend
+        self.backend: Backend
         if store is None:
-            self._backend = wiring.open_backend(token)
+            self.backend = wiring.open_backend(token)
         else:
-            self._backend = wiring.local_backend(open_given_store(store))
+            self.backend = wiring.local_backend(open_given_store(store))
 
     @property
     def store(self) -> Store:
@@ -81,10 +86,10 @@ class Gate:
         Raises:
             UsageError: A server keeps the asks; sessions, tasks and runs need a store.
         """
-        found = self._backend.store
+        found = self.backend.store
         if found is None:
             raise UsageError(
-                f"this needs a store on this machine, and {self._backend.name} keeps your asks: "
+                f"this needs a store on this machine, and {self.backend.name} keeps your asks: "
                 "name a store, as in Gate('PATH')"
             )
         return found
@@ -278,26 +283,20 @@ class Gate:
         )
 
     def _open(
-        self,
-        call: str,
-        prompt: str,
-        kind: str,
-        given: AskOptions,
-        *beside: str,
-        options: Sequence[str] = (),
-        multiple: bool = False,
-        returns: object = None,
+        self, call: str, prompt: str, kind: str, given: AskOptions, *beside: str, **more: Any
     ) -> str:
-        fields = read_options(call, given, *beside)
-        owner = fields.pop("owner", "")
-        must_be_text(owner, "owner")
-        offered = as_list(options, "options")
-        if returns is not None and returns is not str:
-            # Imported here: most asks are for a text or a yes.
-            from gatebell.api.schemas import build_schema
+        request, owner = build_request(call, prompt, kind, given, beside, **more)
+        must_be_recorded(request.kind)
+        files = self._attach(given.get("attachments", ()))
+        return self.send(request._replace(attachments=files), owner)
 
-            fields["schema"] = build_schema(returns)
-        return self.send(Request(prompt, kind, offered, multiple, **fields), owner)
+    def _attach(self, paths: Sequence[str | os.PathLike[str]]) -> tuple[Attachment, ...]:
+        if not paths:
+            return ()
+        # Imported here and below: most asks have no files.
+        from gatebell.app.attached_files import attach
+
+        return attach(self.backend, paths)
 
     def send(self, request: Request, owner: str = "") -> str:
         """Open an ask from a request; return its id."""
@@ -309,7 +308,7 @@ class Gate:
             from gatebell.services.sessions.session_check import check_terms
 
             check_terms(request.session, origin.cwd, wiring.hosts())
-        opened = self._backend.ask(request, origin, caller)
+        opened = self.backend.ask(request, origin, caller)
         if opened.token:
             self._tokens[opened.ask.id] = opened.token
         return opened.ask.id
@@ -338,7 +337,7 @@ class Gate:
         """
         must_be_recorded()
         must_be_function(reply)
-        backend = self._backend
+        backend = self.backend
         until = None if timeout is None else backend.monotonic() + read_timeout(timeout)
         while True:
             left = None if until is None else until - backend.monotonic()
@@ -353,11 +352,15 @@ class Gate:
 
     def read(self, ask: Ask, returns: object = None) -> Outcome:
         """Return the outcome of an ask, without recording that it was handed over."""
-        ask, value = self._backend.reveal(ask, self._tokens.get(ask.id, ""))
-        if self._backend.store is None:
+        ask, value = self.backend.reveal(ask, self._tokens.get(ask.id, ""))
+        if self.backend.store is None:
             outcome = outcome_of(ask, value)
         else:
             outcome = wait_for_ask.outcome(self.store, ask, value, wiring.hosts())
+        if ask.answer_attachments and ask.status == AskStatus.ANSWERED:
+            from gatebell.app.attached_files import receive
+
+            outcome.attachments = receive(self.backend, ask)
         if returns is not None and ask.question.kind == AskKind.FORM:
             from gatebell.api.schemas import expect_form
 
@@ -366,25 +369,22 @@ class Gate:
 
     def take(self, ask: Ask) -> None:
         """Record that the answer was handed over."""
-        self._backend.take(ask, self.caller().actor)
+        self.backend.take(ask, self.caller().actor)
 
     def _reply(self, ask: Ask, reply: Reply) -> None:
-        for message in self.new_messages(ask):
-            self.send_reply(ask, reply(message.text))
-        self._backend.hear(ask)
-
-    def new_messages(self, ask: Ask) -> list[Message]:
-        """Return the messages of people that the asker has not received."""
-        messages = [m for m in self._backend.messages(ask.id) if not m.by_asker]
-        return messages[ask.heard : ask.asked_back]
-
-    def send_reply(self, ask: Ask, text: str) -> None:
-        """Send the asker's reply to people who asked back."""
-        must_be_text(text, "the result of reply=", "return the words for the person")
-        self._backend.reply(ask.id, self.caller(), text)
+        for message in list_new_messages(self.backend, ask):
+            send_reply(self.backend, self.caller(), ask, reply(message.text))
+        self.backend.hear(ask)
 
     def answer(
-        self, ask_id: str, value: Any, *, note: str = "", key: str = "", digest: str | None = None
+        self,
+        ask_id: str,
+        value: Any,
+        *,
+        note: str = "",
+        key: str = "",
+        digest: str | None = None,
+        attachments: Sequence[str | os.PathLike[str]] = (),
     ) -> Ask:
         """Answer an ask, as the person who runs this program.
 
@@ -394,6 +394,7 @@ class Gate:
             note: a reason beside the answer
             key: a name for this attempt; the same answer under the same key counts once
             digest: the digest of the question that the person saw
+            attachments: paths of files that belong to the answer
 
         Returns:
             The ask after the answer: settled, or still short of votes.
@@ -403,19 +404,19 @@ class Gate:
             InvalidAnswerError: The value does not fit the question.
             RefusedError: This caller may not answer it.
         """
-        given = Given(value, note, digest, key)
-        return self._backend.answer(ask_id, self.caller(), given)
+        given = Given(value, note, digest, key, attachments=self._attach(attachments))
+        return self.backend.answer(ask_id, self.caller(), given)
 
     def cancel(self, ask_id: str, reason: str = "") -> Ask:
         """Cancel an ask that is pending, and return it."""
-        return self._backend.cancel(ask_id, self.caller(), reason)
+        return self.backend.cancel(ask_id, self.caller(), reason)
 
     def pending(self, project: str | None = None, limit: int = 100) -> list[Ask]:
         """Return the pending asks: most urgent first, then oldest."""
         must_be_count(limit, "limit")
         key = environment.project_key(project) if project else ""
-        return self._backend.pending(limit, project, key)
+        return self.backend.pending(limit, project, key)
 
     def caller(self) -> Caller:
         """Return who runs this program."""
-        return self._backend.caller("python", self.token)
+        return self.backend.caller("python", self.token)

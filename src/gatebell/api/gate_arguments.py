@@ -6,12 +6,17 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import wiring
+from gatebell.domain.arguments import must_be_text
+from gatebell.domain.asks.ask_options import read_options
+from gatebell.domain.asks.requests import Request
 from gatebell.domain.asks.times import as_seconds
+from gatebell.domain.lists import as_list
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from gatebell.domain.asks.ask_options import AskOptions
     from gatebell.domain.asks.times import Seconds
     from gatebell.ports.store import Store
 
@@ -31,6 +36,35 @@ def open_given_store(store: Store | str | os.PathLike[str] | None) -> Store:
             f"a Gate takes the path of a store, or a store, not {store!r}: Gate() is your own inbox"
         )
     return store
+
+
+def build_request(
+    call: str,
+    prompt: str,
+    kind: str,
+    given: AskOptions,
+    beside: Sequence[str],
+    *,
+    options: Sequence[str] = (),
+    multiple: bool = False,
+    returns: object = None,
+) -> tuple[Request, str]:
+    """Return the request of an ask and its owner; `beside`: the other arguments of the call.
+
+    Raises:
+        UnknownOptionError: An option does not exist.
+        UsageError: An option has a value that it cannot have.
+    """
+    fields = read_options(call, given, *beside)
+    owner = fields.pop("owner", "")
+    must_be_text(owner, "owner")
+    offered = as_list(options, "options")
+    if returns is not None and returns is not str:
+        # Imported here: most asks are for a text or a yes.
+        from gatebell.api.schemas import build_schema
+
+        fields["schema"] = build_schema(returns)
+    return Request(prompt, kind, offered, multiple, **fields), owner
 
 
 def must_be_function(reply: Callable[..., Any] | None) -> None:

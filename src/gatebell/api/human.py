@@ -20,7 +20,7 @@ from gatebell.domain.text.display import plain
 from gatebell.domain.text.redaction import redact
 from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import AlreadySettledError, InvalidAnswerError, UsageError
-from gatebell.services.asks import answer_ask, apply_deadlines, create_ask
+from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.sessions import ask_session
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.outcomes import Outcome, Session
     from gatebell.domain.people.principals import Caller
+    from gatebell.ports.backend import Backend
     from gatebell.ports.store import Store
     from gatebell.services.asks.create_ask import Request
     from gatebell.services.sessions.ask_session import AskVisit
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         @property
         def store(self) -> Store: ...
 
+        backend: Backend
         token: str
 
         def open(
@@ -101,8 +103,7 @@ class Human:
             return HandleStatus.PENDING
         if self._ask_id is None:
             return HandleStatus.IDLE
-        last = create_ask.get(self._inbox.store, self._ask_id)
-        is_pending = apply_deadlines.fall_due(self._inbox.store, last).pending
+        is_pending = self._inbox.backend.get(self._ask_id).pending
         return HandleStatus.PENDING if is_pending else HandleStatus.RESOLVED
 
     @property
@@ -166,7 +167,7 @@ class Human:
         with self._lock:
             if self._ask_id is None or self.status != HandleStatus.PENDING:
                 raise UsageError("this handle has no pending ask to cancel")
-            return create_ask.cancel(self._inbox.store, self._ask_id, self._inbox.caller(), reason)
+            return self._inbox.backend.cancel(self._ask_id, self._inbox.caller(), reason)
 
     def open(self, prompt: str, options: Sequence[str] = (), **more: Unpack[AskOptions]) -> str:
         """Ask without waiting; return the ask's id."""
@@ -197,7 +198,7 @@ class Human:
 
     def expect(self, ask_id: str, returns: object) -> ExpectedAnswer:
         """Return the expected answer of a session that was asked for before."""
-        if create_ask.get(self._inbox.store, ask_id).question.kind != AskKind.SESSION:
+        if self._inbox.backend.get(ask_id).question.kind != AskKind.SESSION:
             raise UsageError(f"{ask_id} is not a session: gate wait {ask_id}")
         return expect_answer(returns)
 
@@ -228,8 +229,10 @@ class Human:
             raise KeyboardInterrupt
 
     def _is_attended(self) -> bool:
-        at_terminal = wiring.terminal().is_attended()
-        return bool(at_terminal and self._inbox.store.local_path and not self._inbox.caller().agent)
+        at_terminal, store = wiring.terminal().is_attended(), self._inbox.backend.store
+        # Without a store of this machine, no session opens here: gate continue says where.
+        has_store = store is not None and store.local_path
+        return bool(at_terminal and has_store and not self._inbox.caller().agent)
 
     def request_interactive(self, prompt: str, config: InteractiveOptions | None = None) -> str:
         """Ask for a session without waiting, beside the other asks of this handle.
@@ -252,8 +255,7 @@ class Human:
         if kind not in (None, *AskKind):
             near = suggest(str(kind), AskKind) or f"; there are {', '.join(AskKind)}"
             raise UsageError(f"{kind!r} is not a kind of ask{near}")
-        apply_deadlines.sweep(self._inbox.store)
-        found = self._inbox.store.asks.pending(_MAX_LISTED)
+        found = self._inbox.backend.pending(_MAX_LISTED)
         return [ask for ask in found if kind in (None, ask.question.kind)]
 
     def claim(self, ask_id: str, cli: str = "", session: str = "") -> AskVisit:

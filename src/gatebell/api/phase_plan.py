@@ -10,7 +10,7 @@ from gatebell.domain.asks.forms import faults
 from gatebell.domain.phases.phases import OURS, State, accepts, describe_phase, route
 from gatebell.domain.phases.records import as_json
 from gatebell.domain.text.display import plain
-from gatebell.errors import GateError, UsageError
+from gatebell.errors import GateError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -89,7 +89,7 @@ def call_user(what: str, work: Callable[..., Any], *given: Any) -> Any:
     """Call a function of the user; its error says which one it is."""
     try:
         return work(*given)
-    except UsageError:
+    except (UsageError, StoreError):
         raise
     except Exception as error:
         raise UsageError(f"{what} raised {type(error).__name__}: {error}") from error

@@ -32,6 +32,7 @@ from gatebell.errors import (
     UsageError,
 )
 from gatebell.ports.flows import LoadedFlow
+from gatebell.services import freezes
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.runs import manage_runs
@@ -303,7 +304,7 @@ class WorkflowRun:
 
     def _patience(self, run: Run) -> float:
         """Return the seconds for which only a ring of the bell can change something."""
-        if not self._keeper.has(run):
+        if not self._keeper.has(run) or freezes.find(self.store):
             return _POLL_SECONDS
         asks = self._asks(run)
         due = [at for at in (*(ask.deadlines.due_at for ask in asks), run.ready_at) if at]

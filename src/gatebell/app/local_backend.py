@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import wiring
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.answers import Answer, Given
     from gatebell.domain.asks.asks import Ask, Message, Origin
+    from gatebell.domain.asks.attachments import Attachment
+    from gatebell.domain.asks.history_filters import HistoryFilter
     from gatebell.domain.asks.requests import Opened, Request
     from gatebell.domain.audit.events import Entry
     from gatebell.domain.enums import RuleKind
+    from gatebell.domain.freezes import Freeze
     from gatebell.domain.notifications.notes import Note
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
@@ -47,8 +51,15 @@ class LocalBackend(LocalWork):
     def store(self) -> Store:
         return self._store
 
+    @property
+    def folder(self) -> str:
+        return os.path.dirname(os.path.abspath(self._store.local_path))
+
     def caller(self, via: str, token: str = "", name: str = "") -> Caller:
         return wiring.caller(self._store, via, token, name)
+
+    def name_of(self, caller: Caller) -> str:
+        return caller.name
 
     def now(self) -> datetime:
         return self._store.now()
@@ -63,6 +74,9 @@ class LocalBackend(LocalWork):
         self, ask_id: str, seconds: float | None = None, hears: bool = True
     ) -> Iterator[Ask]:
         return wait_for_ask.follow(self._store, ask_id, seconds, hears)
+
+    def waiting_requests(self) -> None:
+        return None
 
     def is_ready(self, ask: Ask) -> bool:
         return wait_for_ask.is_ready(self._store, ask)
@@ -106,9 +120,9 @@ class LocalBackend(LocalWork):
         apply_deadlines.sweep(self._store)
         return self._store.asks.pending(limit, project, key)
 
-    def settled(self, limit: int, search: str = "") -> list[Ask]:
+    def settled(self, limit: int, wanted: HistoryFilter) -> list[Ask]:
         apply_deadlines.sweep(self._store)
-        return self._store.asks.list_settled(limit, search)
+        return self._store.asks.list_settled(limit, wanted)
 
     def messages(self, ask_id: str) -> list[Message]:
         return list(self._store.asks.messages(ask_id))
@@ -118,6 +132,9 @@ class LocalBackend(LocalWork):
 
     def events(self, ask_id: str) -> list[Entry]:
         return list(self._store.audit.of_subject(ask_id))
+
+    def find_freeze(self) -> Freeze | None:
+        return self._store.freezes.find()
 
     def notes(self, limit: int) -> list[Note]:
         return list(self._store.notes.newest(limit))
@@ -130,6 +147,17 @@ class LocalBackend(LocalWork):
         from gatebell.services.people.trust import describe_trust
 
         return describe_trust(self._store, ask)
+
+    def attach(self, name: str, content: bytes) -> Attachment:
+        # Imported here and below: most asks have no files.
+        from gatebell.services.asks import attachments
+
+        return attachments.attach(self._store, name, content)
+
+    def read_attachment(self, ask_id: str, attachment: Attachment) -> bytes:
+        from gatebell.services.asks import attachments
+
+        return attachments.read(self._store, attachment)
 
     def answer(self, ask_id: str, caller: Caller, given: Given) -> Ask:
         return answer_ask.answer(self._store, ask_id, caller, given)[1]
@@ -150,6 +178,16 @@ class LocalBackend(LocalWork):
         from gatebell.services.runs import manage_runs
 
         return manage_runs.signal(self._store, run_id, status, message, caller)
+
+    def freeze(self, caller: Caller, reason: str) -> tuple[Freeze, bool]:
+        from gatebell.services import freezes
+
+        return freezes.begin(self._store, caller, reason)
+
+    def lift_freeze(self, caller: Caller) -> Freeze | None:
+        from gatebell.services import freezes
+
+        return freezes.lift(self._store, caller)
 
     def gates(self) -> list[Rule]:
         from gatebell.services.permissions import manage_rules

@@ -56,6 +56,21 @@ def flows(project: str) -> list[Listed]:
     return flow_listing.list_flows(project)
 
 
+def find_listed_flow(project: str, file: str, flow: str) -> tuple[str, str]:
+    """Return the file and the digest of a flow that `flows` lists, without running its code.
+
+    Raises:
+        NotFoundError: There is no such flow, or its file cannot be read.
+    """
+    from gatebell.adapters.files import flow_files
+    from gatebell.errors import NotFoundError
+
+    if not any(one.name == file and flow in one.flows for one in flows(project)):
+        raise NotFoundError(f"{project} has no flow {file}:{flow}: gate flows lists them")
+    path = flow_files.find(project, file)
+    return path, flow_files.read(path)[1]
+
+
 def load_flow(project: str, named: str) -> Any:
     """Load the flow with this name or path."""
     from gatebell.adapters.files import flow_files
@@ -77,6 +92,17 @@ def read_flow_digest(path: str) -> str:
     from gatebell.adapters.files import flow_files
 
     return flow_files.read(path)[1]
+
+
+def find_flow_digest(project: str, named: str) -> str:
+    """Return the digest of the flow with this name; empty if this checkout does not have it."""
+    from gatebell.adapters.files import flow_files
+    from gatebell.errors import NotFoundError
+
+    try:
+        return flow_files.read(flow_files.find(project, named))[1]
+    except NotFoundError:
+        return ""
 
 
 def read_flow_source(project: str, named: str) -> tuple[str, str]:
@@ -130,14 +156,20 @@ def template_path(project: str, name: str) -> str:
     return template_files.build_path(project, name)
 
 
-def first_texts(project: str) -> dict[str, str]:
-    """Return the text files of a new project, by path; people may change them."""
-    from gatebell.adapters.files import backlog_settings, role_files
-    from gatebell.domain.tasks.backlog_settings import first_file
+def first_roles(project: str) -> dict[str, str]:
+    """Return the roles of a new project, by path; people may change them."""
+    from gatebell.adapters.files import role_files
 
     folder = os.path.join(project, ".gate", "agents")
-    found = {os.path.join(folder, name): text for name, text in role_files.read_built_in().items()}
-    return found | {backlog_settings.build_path(project): first_file()}
+    return {os.path.join(folder, name): text for name, text in role_files.read_built_in().items()}
+
+
+def first_backlog(project: str) -> dict[str, str]:
+    """Return the backlog settings of a new project, by path; people may change them."""
+    from gatebell.adapters.files import backlog_settings
+    from gatebell.domain.tasks.backlog_settings import first_file
+
+    return {backlog_settings.build_path(project): first_file()}
 
 
 def first_programs(project: str) -> dict[str, str]:

@@ -42,6 +42,7 @@ __all__ = [
     "inbox_url",
     "local_path",
     "models",
+    "pool",
     "read_settings",
     "routes",
     "server",
@@ -52,6 +53,8 @@ __all__ = [
     "store_path",
     "store_place",
     "templates",
+    "temporal",
+    "travel",
 ]
 
 
@@ -211,6 +214,27 @@ def dialog(environ: Mapping[str, str]) -> str:
     if value.text not in DIALOGS:
         raise _build_error("dialog", value, f"one of {', '.join(DIALOGS)}")
     return value.text
+
+
+def pool(environ: Mapping[str, str]) -> str:
+    value = read_settings(environ)["pool"]
+    # Imported here: only workers have a pool.
+    from gatebell.adapters.system.hosts import is_name
+
+    if not is_name(value.text):
+        raise _build_error("pool", value, "at most 64 letters, digits, dots, '-' and '_'")
+    return value.text
+
+
+def travel(environ: Mapping[str, str]) -> Value:
+    """Return where waiting runs go: `origin`, an address, or an empty text."""
+    return read_settings(environ)["travel"]
+
+
+def temporal(environ: Mapping[str, str]) -> tuple[str, str]:
+    """Return the address of the Temporal server, and the namespace."""
+    values = read_settings(environ)
+    return values["temporal"].text, values["temporal_namespace"].text
 
 
 def templates(environ: Mapping[str, str]) -> dict[str, str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gatebell.ports.channels import Post, PostSource
     from gatebell.ports.clock import Clock
     from gatebell.ports.dialogs import Dialog, Found
+    from gatebell.ports.phone import Probe, Tunnels
     from gatebell.ports.store import Store
     from gatebell.ports.terminal import Terminal
     from gatebell.ports.waiting_calls import CallHost
@@ -123,17 +124,19 @@ def open_postgres(address: str, clock: Clock | None = None) -> PostgresStore:
 
 
 def migrate_store(address: str) -> list[str]:
-    """Create or update the tables of a PostgreSQL store; return the names of the migrations."""
+    """Create or update the tables of a PostgreSQL store and of its engine; return what ran."""
     _must_have_postgres()
     # Imported here and below: only `gate store` needs them.
     from gatebell.adapters.postgres import migrations
     from gatebell.adapters.postgres.connection import Connection
+    from gatebell.app.engines import install_tables
 
     connection = Connection(address)
     try:
-        return migrations.migrate(connection)
+        done = migrations.migrate(connection)
     finally:
         connection.close()
+    return [*done, *install_tables(address)]
 
 
 def copy_store(
@@ -154,12 +157,14 @@ def copy_store(
             f"there is no store at {storable(path)}: gate config store shows the path of yours"
         )
     target = open_postgres(address)
-    from gatebell.adapters.postgres.copying import copy_rows
+    from gatebell.adapters.postgres.copying import copy_attachments, copy_rows
     from gatebell.adapters.sqlite.store import SqliteStore
     from gatebell.adapters.system.clock import SystemClock
 
     source = SqliteStore(path, SystemClock())
     with source.audit.snapshot():
+        # The bytes first: a copy that is interrupted can begin again.
+        copy_attachments(source.attachments, target, report)
         rows = copy_rows(source.connection, target, report)
         head = source.audit.head()
     source.close()
@@ -191,14 +196,29 @@ def post(store: Store) -> Post:
     # Imported here and below: only senders need them.
     from gatebell.adapters.files.post_settings import read_post
 
-    return read_post(store)
+    return read_post(store, environment.user_name())
 
 
 def post_source(store: Store, url: str) -> PostSource:
     """Return a source that reads the settings file again after each change; `url`: of the inbox."""
     from gatebell.adapters.files.post_settings import ChangedPost
 
-    return ChangedPost(store, url)
+    return ChangedPost(store, url, environment.user_name())
+
+
+def tunnels() -> Tunnels:
+    """Return the programs that give the web inbox an address for phones."""
+    # Imported here and below: only the setup of a phone needs them.
+    from gatebell.adapters.system.tunnels import ProgramTunnels
+
+    return ProgramTunnels(f"{settings.local_path(os.environ)}-tunnel.log")
+
+
+def probe() -> Probe:
+    """Return how this machine opens an address of the web inbox."""
+    from gatebell.adapters.remote.probe import InboxProbe
+
+    return InboxProbe(settings.ca_file(os.environ))
 
 
 def dialog_tool() -> str:

@@ -105,3 +105,13 @@ def read_text(path: str) -> str:
     if "\0" in text:
         raise UsageError(f"{path} is not UTF-8 text; convert it first")
     return text
+
+
+def add_attach(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--attach",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="attach a file of at most 10 MB; repeat it for more, up to 10",
+    )

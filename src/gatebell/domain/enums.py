@@ -177,6 +177,8 @@ class NoticeKind(StrEnum):
     SETTLED = "settled"
     NOTE = "note"
     TEST = "test"
+    BUNDLE = "bundle"
+    WITHDRAWN = "withdrawn"
 
 
 class CallName(StrEnum):
@@ -203,6 +205,8 @@ class MemberKind(StrEnum):
     SERVER = "server"
     WORKER = "worker"
     SENDER = "sender"
+    LOST = "lost"
+    """Not a process: a host of which nothing is heard any more, with runs at home there."""
 
 
 class ProcessState(StrEnum):
@@ -230,6 +234,23 @@ class ChannelKind(StrEnum):
     APPRISE = "apprise"
     COMMAND = "command"
     WEBHOOK = "webhook"
+    WEBPUSH = "webpush"
+
+
+class TunnelKind(StrEnum):
+    """Programs that give a server of this machine an https:// address."""
+
+    TAILSCALE = "tailscale"
+    CLOUDFLARED = "cloudflared"
+
+
+class TunnelState(StrEnum):
+    """How far such a program is set up."""
+
+    MISSING = "missing"
+    OFF = "off"
+    READY = "ready"
+    SERVING = "serving"
 
 
 class SignalStatus(StrEnum):

@@ -2,6 +2,9 @@
 
 `gate install` sets it up. Without a decision it prints nothing. The host then asks in its own
 dialog, or denies the call where no person is present.
+
+Example: gate install claude
+Example: gate install codex
 """
 
 from __future__ import annotations

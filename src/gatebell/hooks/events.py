@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import environment, wiring
@@ -12,6 +13,7 @@ from gatebell.domain.permissions.calls import ATTENDED, WRITERS, explain_end
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.runs.session_log import Step, has_result
+from gatebell.errors import GateError
 from gatebell.hooks import replies
 from gatebell.ports.waiting_calls import Held
 
@@ -111,9 +113,27 @@ def _project(hook: Hook) -> str:
     return "" if found in ("/", os.path.expanduser("~")) else found
 
 
+def prompt_submitted(hook: Hook) -> Reply:
+    """Note that a person typed here, and that the turn before has ended."""
+    backend = wiring.open_backend()
+    reply = _retire_calls(hook, backend)
+    turn_id = os.environ.get("GATE_TURN")
+    # A flow writes the prompts of its turns, and a script those of claude -p.
+    is_typed = not turn_id or _is_joined(backend, turn_id)
+    if backend.store and is_typed and os.environ.get(ATTENDED) != "0":
+        # Without it, a notice comes earlier: no reason to fail.
+        with suppress(GateError):
+            backend.store.presence.see([environment.user_name()])
+    return reply
+
+
 def turn_ended(hook: Hook) -> Reply:
     """Remove the asks from the inbox for which this session no longer waits."""
-    backend, caller = wiring.open_backend(), hook.caller
+    return _retire_calls(hook, wiring.open_backend())
+
+
+def _retire_calls(hook: Hook, backend: Backend) -> Reply:
+    caller = hook.caller
     pending = backend.pending_of_session(Origin(session=f"{hook.cli}/{hook.text('session_id')}"))
     held = [ask for ask in pending if ask.question.call and not ask.deferred]
     steps = hook.steps() if held else []
@@ -128,7 +148,7 @@ HANDLERS: dict[str, Callable[[Hook], Reply]] = {
     "PermissionRequest": permission_request,
     "PreToolUse": pre_tool_use,
     "Stop": turn_ended,
-    "UserPromptSubmit": turn_ended,
+    "UserPromptSubmit": prompt_submitted,
     "SessionEnd": turn_ended,
 }
 

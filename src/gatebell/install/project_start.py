@@ -35,16 +35,37 @@ class First(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def first_files(project: str) -> First:
+class Parts(NamedTuple):
+    """The parts of the first files that a person chose."""
+
+    backlog: bool = True
+    files: bool = True
+    roles: bool = True
+
+
+ALL_PARTS = Parts()
+
+
+def first_files(project: str, parts: Parts = ALL_PARTS) -> First:
     """Return the first files of a project: its texts, and the setup for questions by files."""
-    texts, programs = project_files.first_texts(project), project_files.first_programs(project)
+    texts = project_files.first_roles(project) if parts.roles else {}
+    if parts.backlog:
+        texts |= project_files.first_backlog(project)
+    for path in texts:
+        project_files.refuse_outside(path, project)
+    return _add_asking(project, texts) if parts.files else First(texts, {}, {})
+
+
+def _add_asking(project: str, texts: Mapping[str, str]) -> First:
+    """Add the script that asks by files, and our lines in files of the project."""
+    programs = project_files.first_programs(project)
     lines = dict.fromkeys(instructions.files_of(project), instructions.FROM_A_SHELL)
     if not project_files.is_ignored(os.path.join(project, ".helpers", "questions")):
         lines[os.path.join(project, ".gitignore")] = text_blocks.line(".helpers/")
     lines[os.path.join(project, ".worktreeinclude")] = text_blocks.patterns(
         ".helpers/project", ".helpers/.gitignore"
     )
-    for path in (*texts, *programs):
+    for path in programs:
         project_files.refuse_outside(path, project)
     outside = [path for path in lines if not project_files.is_inside(path, project)]
     notes = tuple(f"{path} leads out of {project}: it stays as it is" for path in outside)

@@ -1,6 +1,9 @@
 """The tools by which agents ask, as an MCP server on stdin and stdout.
 
 `gate install` adds it to the agents' settings. It ends when its standard input ends.
+
+Example: gate mcp
+Example: gate mcp --limit 3600
 """
 
 from __future__ import annotations

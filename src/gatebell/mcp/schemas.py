@@ -31,6 +31,12 @@ _QUESTION: dict[str, Any] = {
         "description": "The facts that the person needs to decide: text or JSON. Your last "
         "messages and actions, and the diff, are added automatically.",
     },
+    "attachments": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Paths of files of this project that the person should see, such as a "
+        "screenshot. At most 10 files of 10 MB.",
+    },
     "default": {
         "description": "The answer that counts if no person answers in time. Not for an approval.",
     },

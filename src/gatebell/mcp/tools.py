@@ -19,6 +19,7 @@ from gatebell.domain.runs.signals import parse_signal
 from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import NotAnsweredError, UsageError
 from gatebell.mcp import decision_form
+from gatebell.mcp.attachments import attach_files, save_files
 from gatebell.mcp.clients import Client, add_session, describe_client
 from gatebell.mcp.heartbeat import heartbeat
 from gatebell.mcp.schemas import PROPERTIES
@@ -165,6 +166,10 @@ class Tools:
         requests = [_request(one, more) for one in (several or [given])]
         where = wiring.move_to_project(origin)
         backend = self._backend()
+        requests = [
+            attach_files(backend, request, one.get("attachments"), origin)
+            for request, one in zip(requests, several or [given], strict=True)
+        ]
         asks = [backend.ask(request, where, caller).ask for request in requests]
         for ask in asks:
             self._note_opened(work, ask.id)
@@ -205,7 +210,7 @@ class Tools:
         if open_ones := [ask for ask in asks if ask.pending]:
             return _asked_back(backend, open_ones[0]), lambda: backend.hear(open_ones[0])
         asks = [backend.reveal(ask, "")[0] for ask in asks]
-        texts = [_describe_answer(ask) for ask in asks]
+        texts = [_describe_answer(ask) + save_files(backend, ask) for ask in asks]
         if len(asks) > 1:
             texts = [
                 f"{ask.question.prompt}\n{text}" for ask, text in zip(asks, texts, strict=True)

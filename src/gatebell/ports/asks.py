@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gatebell.domain.asks.history_filters import EVERYTHING
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from gatebell.domain.asks.answers import Answer
     from gatebell.domain.asks.asks import Ask, Change, Message
+    from gatebell.domain.asks.history_filters import HistoryFilter
     from gatebell.domain.audit.events import Event
     from gatebell.domain.sessions.visits import Visit
     from gatebell.ports.results import Result
@@ -74,8 +77,8 @@ class Asks(Protocol):
         """Return every ask of a run's calls, oldest first."""
         ...
 
-    def list_settled(self, limit: int, search: str = "") -> list[Ask]:
-        """Return the newest settled asks; with a search, those whose prompt or note contains it."""
+    def list_settled(self, limit: int, wanted: HistoryFilter = EVERYTHING) -> list[Ask]:
+        """Return the newest settled asks that fit the filter."""
         ...
 
     def due(self, now: datetime, limit: int) -> list[Ask]:
@@ -171,6 +174,10 @@ class Asks(Protocol):
 
     def holder(self, cli: str, session: str) -> Visit | None:
         """Return the open visit in a conversation, for any ask, or None."""
+        ...
+
+    def to_fence(self) -> Iterator[Ask]:
+        """Yield untaken approvals and the pending asks about calls, oldest first, in pages."""
         ...
 
     def woken(self) -> list[str]:

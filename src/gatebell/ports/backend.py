@@ -8,25 +8,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gatebell.ports.backend_work import RunVerbs, TaskVerbs
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
     from gatebell.domain.asks.answers import Answer, Given
     from gatebell.domain.asks.asks import Ask, Message, Origin
+    from gatebell.domain.asks.attachments import Attachment
+    from gatebell.domain.asks.history_filters import HistoryFilter
     from gatebell.domain.asks.requests import Opened, Request
     from gatebell.domain.audit.events import Entry
     from gatebell.domain.enums import RuleKind
+    from gatebell.domain.freezes import Freeze
     from gatebell.domain.notifications.notes import Note
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.permissions.rules import Rule
-    from gatebell.domain.runs.runs import Run
-    from gatebell.domain.runs.seen_runs import SeenRun
-    from gatebell.domain.tasks.tasks import Task
     from gatebell.errors import ServerError
     from gatebell.ports.store import Store
     from gatebell.ports.waiting_calls import Held, Permission
+    from gatebell.ports.waiting_requests import WaitingRequests
 
 
 class Asking(Protocol):
@@ -44,6 +47,10 @@ class Asking(Protocol):
         It ends when the ask is settled, when a person asks back and `hears` is true, or after
         `seconds`.
         """
+        ...
+
+    def waiting_requests(self) -> WaitingRequests | None:
+        """Return the requests by which an async program waits; None: on a store it needs none."""
         ...
 
     def is_ready(self, ask: Ask) -> bool:
@@ -98,8 +105,8 @@ class Looking(Protocol):
         """Return the pending asks: most urgent first, then oldest; `key`: that of the project."""
         ...
 
-    def settled(self, limit: int, search: str = "") -> list[Ask]:
-        """Return the settled asks with a text in the question, note or id, newest first."""
+    def settled(self, limit: int, wanted: HistoryFilter) -> list[Ask]:
+        """Return the settled asks that fit the filter, newest first."""
         ...
 
     def messages(self, ask_id: str) -> list[Message]:
@@ -114,6 +121,10 @@ class Looking(Protocol):
         """Return the audit events of an ask."""
         ...
 
+    def find_freeze(self) -> Freeze | None:
+        """Return the freeze that lasts now."""
+        ...
+
     def notes(self, limit: int) -> list[Note]:
         """Return the newest notes of agents."""
         ...
@@ -124,6 +135,18 @@ class Looking(Protocol):
 
     def describe_trust(self, ask: Ask) -> str:
         """Return how far an approval of this ask can be trusted."""
+        ...
+
+
+class Attaching(Protocol):
+    """The verbs for files."""
+
+    def attach(self, name: str, content: bytes) -> Attachment:
+        """Keep the bytes of a file durably, for an ask or answer that names them next."""
+        ...
+
+    def read_attachment(self, ask_id: str, attachment: Attachment) -> bytes:
+        """Return the bytes of a file of an ask, or of one of its answers."""
         ...
 
 
@@ -152,6 +175,14 @@ class Answering(Protocol):
 
     def signal_run(self, run_id: int, status: str, message: str, caller: Caller) -> Ask:
         """Give a run the signal that it waits for."""
+        ...
+
+    def freeze(self, caller: Caller, reason: str) -> tuple[Freeze, bool]:
+        """Freeze everything; return the freeze that lasts now, and whether it is new."""
+        ...
+
+    def lift_freeze(self, caller: Caller) -> Freeze | None:
+        """Lift the freeze; return it, or None if nothing was frozen."""
         ...
 
     def gates(self) -> list[Rule]:
@@ -217,51 +248,16 @@ class Holding(Protocol):
         ...
 
 
-class Working(Protocol):
-    """The verbs for runs and tasks."""
-
-    def runs(self, limit: int, *, active: bool = False) -> list[SeenRun]:
-        """Return the newest runs, without their calls; `active`: only those that have not ended."""
-        ...
-
-    def run(self, number: int) -> SeenRun:
-        """Return a run with its calls."""
-        ...
-
-    def stop_run(self, number: int, caller: Caller, reason: str) -> Run:
-        """End a run, its agents and its asks."""
-        ...
-
-    def task(self, named: str) -> Task:
-        """Return the task with exactly this id."""
-        ...
-
-    def claim_task(self, named: str, caller: Caller) -> Task:
-        """Claim a task to work on it by hand; no worker takes it then."""
-        ...
-
-    def release_task(self, named: str, caller: Caller) -> Task:
-        """End a claim by hand."""
-        ...
-
-    def close_task(self, named: str, caller: Caller, reason: str) -> Task:
-        """Close a task as done or not needed; end a run that works on it."""
-        ...
-
-    def defer_task(self, named: str, caller: Caller, reason: str) -> Task:
-        """Defer a task until it is reopened; end a run that works on it."""
-        ...
-
-    def reopen_task(self, named: str, caller: Caller, *, fresh: bool) -> Task:
-        """Reopen a task; `fresh`: without the folder of its last run."""
-        ...
-
-
-class Backend(Asking, Looking, Answering, Holding, Working, Protocol):
+class Backend(Asking, Looking, Attaching, Answering, Holding, RunVerbs, TaskVerbs, Protocol):
     """All verbs, the clock, and who calls."""
 
     name: str
     """The path of the store or the address of the server, for sentences."""
+
+    @property
+    def folder(self) -> str:
+        """A folder of this user for texts that could not be recorded."""
+        ...
 
     @property
     def store(self) -> Store | None:
@@ -270,6 +266,10 @@ class Backend(Asking, Looking, Answering, Holding, Working, Protocol):
 
     def caller(self, via: str, token: str = "", name: str = "") -> Caller:
         """Return the caller: the OS user, not verified, or the person of the token."""
+        ...
+
+    def name_of(self, caller: Caller) -> str:
+        """Return the name of the person who calls; a server knows it by the token."""
         ...
 
     def now(self) -> datetime:

@@ -14,11 +14,37 @@ if TYPE_CHECKING:
 class Channel(Protocol):
     """Sends a message by one route."""
 
-    def send(self, message: NotificationMessage) -> None:
+    def send(self, message: NotificationMessage) -> str | None:
         """Deliver a message; return once it is delivered, in less than a minute.
+
+        Returns:
+            A receipt by which `withdraw` finds the message, if the channel needs one.
 
         Raises:
             DeliveryError: It was not delivered. The text has no password and no address.
+        """
+        ...
+
+
+class Withdrawal(NamedTuple):
+    """A message that was sent, of which an ask is settled now."""
+
+    message_id: str
+    receipt: str
+    news: NotificationMessage
+    """Which ask is settled, for channels that run a program."""
+    rest: NotificationMessage | None
+    """The same message about the asks that still wait; None if none does."""
+
+
+class WithdrawingChannel(Channel, Protocol):
+    """A channel that can take back or change what it sent (`routes.can_withdraw`)."""
+
+    def withdraw(self, withdrawal: Withdrawal) -> None:
+        """Take a message back, or change it to the rest; a message that is gone is no error.
+
+        Raises:
+            DeliveryError: It may still be shown.
         """
         ...
 
@@ -40,6 +66,8 @@ class Post(NamedTuple):
     """The address of the web inbox; messages link to it."""
     zone: tzinfo | None = None
     """The time zone of the quiet hours; None means that of this machine."""
+    person: str = ""
+    """Whose settings these are: on a store without people, the routes of everybody are theirs."""
 
 
 class PostSource(Protocol):

@@ -34,6 +34,9 @@ class LoadedFlow(NamedTuple):
     terms: FlowTerms
     digest: str
     """The digest of its source, as runs record it."""
+    name: str = ""
+    source: str = ""
+    """The file in which a flow was found that the run only names."""
 
 
 class Flows(Protocol):

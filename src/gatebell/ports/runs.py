@@ -41,6 +41,10 @@ class Runs(Protocol):
         """Return runs that any driver of this host should drive now, longest waits first."""
         ...
 
+    def list_unplaced(self, key: str, limit: int) -> list[Run]:
+        """Return ready runs of the project with this key that have no folder yet, oldest first."""
+        ...
+
     def list_kept(self) -> list[Run]:
         """Return runs that should be driven now by the process that keeps each of them."""
         ...
@@ -63,6 +67,10 @@ class Runs(Protocol):
 
     def list_driven_by(self, owner: str) -> list[Run]:
         """Return the runs that this process drives."""
+        ...
+
+    def list_of_host(self, host: str) -> list[Run]:
+        """Return the runs that have not ended and are at home on a host, oldest first."""
         ...
 
     def changed_since(self, at: datetime) -> dict[int, tuple[str, str, int]]:
@@ -90,6 +98,14 @@ class Runs(Protocol):
         Returns:
             The runs whose claims still hold; the other claims were lost.
         """
+        ...
+
+    def raise_claims(self, by: int) -> int:
+        """Raise the claim of every run, so that no driver of before writes; return how many runs."""
+        ...
+
+    def skip_numbers(self, count: int, events: Sequence[Event]) -> None:
+        """Leave out so many numbers before the next new run."""
         ...
 
     def calls(self, run_id: int) -> list[FlowCall]:

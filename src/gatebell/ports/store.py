@@ -10,20 +10,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Notice
     from gatebell.domain.audit.events import Entry, Event, Head
     from gatebell.domain.audit.trails import Columns, Row
+    from gatebell.domain.freezes import Freeze
     from gatebell.domain.members import Member
+    from gatebell.domain.notifications.devices import Device
     from gatebell.domain.notifications.messages import Delivery, Posted
     from gatebell.domain.notifications.notes import Note
     from gatebell.domain.people.logins import Login, Token
     from gatebell.domain.people.principals import Person
     from gatebell.domain.permissions.rules import Rule
     from gatebell.ports.asks import Asks
+    from gatebell.ports.attachments import Attachments
+    from gatebell.ports.engines import Dispatches
     from gatebell.ports.machine import Machine
     from gatebell.ports.runs import Runs
     from gatebell.ports.tasks import Tasks
@@ -102,6 +106,34 @@ class Logins(Protocol):
         """End a login."""
         ...
 
+    def end_all(self, events: Sequence[Event]) -> int:
+        """End every login and every link; return how many there were."""
+        ...
+
+
+class Devices(Protocol):
+    """Browsers that get notifications.
+
+    A device ends with its token, its person, and the login of its browser. When another person
+    signs in to the same browser, it ends, too.
+    """
+
+    def add(self, device: Device, events: Sequence[Event]) -> bool:
+        """Add a device, or replace the one of this id; False if the token of its login is gone."""
+        ...
+
+    def remove(self, device_id: str, events: Sequence[Event]) -> bool:
+        """Remove a device; False if there is none of this id."""
+        ...
+
+    def get(self, device_id: str) -> Device | None:
+        """Return a device, or None."""
+        ...
+
+    def all(self) -> list[Device]:
+        """Return all devices."""
+        ...
+
 
 class Rules(Protocol):
     """Rules about tool calls: gates, denials and grants."""
@@ -119,7 +151,7 @@ class Rules(Protocol):
         ...
 
     def use(self, rule_id: str, events: Sequence[Event]) -> bool:
-        """Count one use of a grant; False if it has ended."""
+        """Count one use of a grant; False if it has ended, or if everything is frozen."""
         ...
 
     def end(self, rule_id: str, events: Sequence[Event]) -> bool:
@@ -168,18 +200,47 @@ class Outbox(Protocol):
         """
         ...
 
-    def sent(self, delivery: Delivery) -> None:
-        """Record that a delivery was sent."""
+    def gather(self, claimed: Delivery, most: int) -> list[Delivery]:
+        """Claim the other asks that are due on the route of a claimed one, for one message.
+
+        A message that may have arrived before its sender died keeps its asks: no other joins it.
+
+        Returns:
+            The claimed delivery first, then the others. Empty if another process has claimed it.
+        """
         ...
 
-    def record_failure(self, delivery: Delivery, problem: str, again_at: datetime | None) -> None:
+    def sent(self, *deliveries: Delivery, receipt: str = "") -> None:
+        """Record that deliveries were sent, in one message; by the receipt its channel finds it."""
+        ...
+
+    def record_failure(
+        self,
+        delivery: Delivery,
+        problem: str,
+        again_at: datetime | None,
+        others: Iterable[Delivery] = (),
+    ) -> None:
         """Record that a delivery failed; nothing happens if another process has claimed it.
 
         Args:
             delivery: the delivery
             problem: why it failed
             again_at: when it is tried again; None gives it up
+            others: deliveries of the same message
         """
+        ...
+
+    def last_told(self, route: str) -> datetime | None:
+        """Return when a route last sent asks or reminders; None if never."""
+        ...
+
+    def list_about(self, ask_id: str) -> list[Delivery]:
+        """Return the deliveries about an ask that were tried, given up ones and events left out."""
+        ...
+
+    def list_in_message(self, message: str) -> list[Delivery]:
+        """Return the deliveries that went out in one message with others."""
         ...
 
     def put_off(self, delivery: Delivery, until: datetime) -> None:
@@ -265,6 +326,25 @@ class Audit(Protocol):
         ...
 
 
+class Freezes(Protocol):
+    """The times in which a person has frozen everything; at most one lasts."""
+
+    def find(self) -> Freeze | None:
+        """Return the freeze that lasts now."""
+        ...
+
+    def begin(self, freeze: Freeze, events: Sequence[Event]) -> bool:
+        """Freeze everything; False if a freeze lasts.
+
+        It waits for transactions that may not happen in a freeze and have begun before.
+        """
+        ...
+
+    def lift(self, by: str, events: Sequence[Event]) -> bool:
+        """Lift the freeze; False if none lasts."""
+        ...
+
+
 class Members(Protocol):
     """The processes that serve the store, on any host. Their reports have no audit events."""
 
@@ -280,8 +360,24 @@ class Members(Protocol):
         """Remove a member that ends."""
         ...
 
+    def lose(self, lost: Member, others: Sequence[Member], events: Sequence[Event]) -> None:
+        """Record that a host is lost, instead of its members."""
+        ...
+
     def all(self) -> list[Member]:
         """Return all members, dead ones included, in the order in which they joined."""
+        ...
+
+
+class Presence(Protocol):
+    """When each person was last seen at a screen of gate or of an agent. It has no audit events."""
+
+    def see(self, people: Iterable[str]) -> None:
+        """Record that these people are here now, in one write."""
+        ...
+
+    def last_seen(self, person: str) -> datetime | None:
+        """Return when a person was last seen; None if never."""
         ...
 
 
@@ -306,6 +402,11 @@ class Store(Protocol):
         ...
 
     @property
+    def attachments(self) -> Attachments:
+        """The port to the bytes of attachments."""
+        ...
+
+    @property
     def runs(self) -> Runs:
         """The port to runs of flows."""
         ...
@@ -316,6 +417,11 @@ class Store(Protocol):
         ...
 
     @property
+    def freezes(self) -> Freezes:
+        """The port to freezes."""
+        ...
+
+    @property
     def people(self) -> People:
         """The port to people, tokens and groups."""
         ...
@@ -323,6 +429,11 @@ class Store(Protocol):
     @property
     def logins(self) -> Logins:
         """The port to links and logins of the web inbox."""
+        ...
+
+    @property
+    def devices(self) -> Devices:
+        """The port to browsers that get notifications."""
         ...
 
     @property
@@ -348,6 +459,11 @@ class Store(Protocol):
     @property
     def members(self) -> Members:
         """The port to the processes that serve the store."""
+        ...
+
+    @property
+    def presence(self) -> Presence:
+        """The port to who is here."""
         ...
 
     @property
@@ -378,6 +494,11 @@ class Store(Protocol):
         ...
 
     @property
+    def dispatches(self) -> Dispatches | None:
+        """How ready runs are handed to an engine; None in a store of one machine."""
+        ...
+
+    @property
     def machine(self) -> Machine:
         """The machine on which this process uses the store."""
         ...
@@ -392,6 +513,18 @@ class Store(Protocol):
 
     def problems(self) -> list[str]:
         """Return faults of the store itself, as sentences."""
+        ...
+
+    def push_key(self) -> bytes:
+        """Return the secret of this store's web push: 32 bytes, made once, in no table.
+
+        Raises:
+            StoreError: There is no place for it.
+        """
+        ...
+
+    def standbys(self) -> str | None:
+        """Return the standbys that get each write before it is confirmed; None without a server."""
         ...
 
     def close(self) -> None:

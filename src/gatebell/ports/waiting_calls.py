@@ -36,6 +36,10 @@ class CallHost(Protocol):
         """Take note of an ask that this call waits for."""
         ...
 
+    def note_wait(self) -> None:
+        """Take note that the call waits from now on, within the time limit of the host."""
+        ...
+
     def find_call_id(self) -> str:
         """Find the id of this call where the host did not give it; empty: not found.
 

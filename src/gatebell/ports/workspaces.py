@@ -127,6 +127,10 @@ class Workspace(Protocol):
         """
         ...
 
+    def find_project(self, place: Place) -> str:
+        """Return this host's folder of the project that a place was made from, or an empty text."""
+        ...
+
     def find_snapshot(self, place: Place, run_id: int, path: str) -> str:
         """Return the commit of the snapshot for a call, or an empty text."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gatebell.domain.asks.asks import iso, question_digest, record_digest
+from gatebell.domain.asks.asks import FENCED, iso, question_digest, record_digest
 from gatebell.domain.audit.events import Chain, EventKind
 from gatebell.domain.audit.trails import RecordedRows
 from gatebell.domain.enums import AskStatus
@@ -107,7 +107,8 @@ def _contradictions(store: Store, entry: Entry) -> Iterator[str]:
     elif kind == EventKind.ASK_TAKEN:
         if (iso(ask.delivered_at), ask.delivered_to) != (content["at"], actor):
             yield f"{ask_id} was taken differently than event {entry.seq} says"
-    else:
+    elif kind != EventKind.ASK_ANSWERED or ask.settled_via != FENCED:
+        # The answer of a fenced ask stays in its event; the row has the cancelling after it.
         yield from _settled_otherwise(ask, entry)
 
 
@@ -131,6 +132,8 @@ def _settled_otherwise(ask: Ask, entry: Entry) -> Iterator[str]:
         return
     recorded = [event.content.get(word) for word in ("decision", "value", "note", "via", "at")]
     here = [ask.decision, ask.value, ask.note or None, ask.settled_via, iso(ask.settled_at)]
+    recorded.append(event.content.get("attachments"))
+    here.append([one.digest for one in ask.answer_attachments])
     if [part or None for part in recorded] != [part or None for part in here]:
         yield f"{ask.id} has a different answer than event {entry.seq}"
 

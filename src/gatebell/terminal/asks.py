@@ -15,7 +15,8 @@ from gatebell.domain.people.principals import is_person
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.visits import FAILED
-from gatebell.domain.text.display import SHOWN_CHARACTERS, age, frame, inert_line
+from gatebell.domain.text.display import SHOWN_CHARACTERS, age, frame, inert_line, span
+from gatebell.terminal.local_times import format_local
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gatebell.ports.backend import Backend
 
     Paint = Callable[[str, str], str]
+    ShowCall = Callable[..., list[str]]
 
 _COLOURS: dict[str, str] = {
     Decision.APPROVED: "green",
@@ -34,9 +36,26 @@ _COLOURS: dict[str, str] = {
 
 
 def ask_lines(
-    backend: Backend, ask: Ask, width: int, paint: Paint, *, whole: bool = False
+    backend: Backend,
+    ask: Ask,
+    width: int,
+    paint: Paint,
+    *,
+    whole: bool = False,
+    show_call: ShowCall | None = None,
+    with_answers: bool = True,
 ) -> list[str]:
-    """Return the lines of an ask with everything that a person needs to decide."""
+    """Return the lines of an ask with everything that a person needs to decide.
+
+    Args:
+        backend: where the ask is kept
+        ask: the ask
+        width: columns of the terminal
+        paint: adds colours
+        whole: whether long texts are not cut
+        show_call: returns the lines of its tool call, in the place of `format_call`
+        with_answers: whether the possible answers are listed
+    """
     question, now = ask.question, backend.now()
     most = None if whole else SHOWN_CHARACTERS
     waited = age((now - ask.opened_at).total_seconds())
@@ -48,11 +67,16 @@ def ask_lines(
     lines = [paint(head, "bold"), *_format_places(ask, width, paint)]
     lines += [paint(WAITER_GONE, "yellow")] if backend.is_waiter_gone(ask) else []
     lines += ["", *frame(question.prompt, width)]
-    lines += answer_lines(ask, width) + _format_call(ask, width, paint)
+    lines += answer_lines(ask, width) if with_answers else []
+    if show_call:
+        lines += show_call(ask, width, paint, on_this_machine=backend.store is not None)
+    else:
+        lines += format_call(ask, width, paint)
     lines += _format_session(backend, ask, width, paint, most)
     if question.context is not None:
         text = context_text(question.context)
         lines += ["", paint("Context", "bold"), *frame(text, width, most=most)]
+    lines += _format_attachments(ask, width, paint)
     lines += _format_activity(ask, width, paint, most)
     lines += _format_messages(backend, ask, width, paint)
     lines += _format_terms(backend, ask, now, width, paint)
@@ -77,6 +101,28 @@ def _format_activity(ask: Ask, width: int, paint: Paint, most: int | None) -> li
     return ["", paint("Activity", "bold"), *frame(ask.activity, width, most=most)]
 
 
+def _format_attachments(ask: Ask, width: int, paint: Paint) -> list[str]:
+    """Return a line for each file of the question and of the answer, and how to get them."""
+    parts = (("Attached", ask.question.attachments), ("With the answer", ask.answer_attachments))
+    lines: list[str] = []
+    for title, files in parts:
+        if files:
+            lines += ["", paint(title, "bold")]
+        for one in files:
+            about = f"{one.media_type}, {_describe_size(one.size)}"
+            lines.append(f"  {inert_line(one.name, max(20, width - len(about) - 5))} ({about})")
+    if lines:
+        lines.append(f"Save them: gate show {ask.id} --save-attachments DIR")
+    return lines
+
+
+def _describe_size(size: int) -> str:
+    # Imported here: most asks have no files, and commands that list asks load this module.
+    from gatebell.domain.asks.attachments import describe_size
+
+    return describe_size(size)
+
+
 def _format_places(ask: Ask, width: int, paint: Paint) -> list[str]:
     origin = ask.origin
     owner = describe_owner(origin.owner)
@@ -87,7 +133,7 @@ def _format_places(ask: Ask, width: int, paint: Paint) -> list[str]:
     return [paint(inert_line(one, width), "dim") for one in places]
 
 
-def _format_call(ask: Ask, width: int, paint: Paint) -> list[str]:
+def format_call(ask: Ask, width: int, paint: Paint) -> list[str]:
     """Return the lines of a tool call; they are never cut, because a yes allows all of them."""
     call = ask.question.call
     if call is None:
@@ -183,7 +229,7 @@ def _format_terms(backend: Backend, ask: Ask, now: datetime, width: int, paint: 
             f"  {who}: {v.decision} {inert_line(v.note)}".rstrip() for who, v in votes.items()
         ]
     if ask.pending and clock.expires_at:
-        left = age((clock.expires_at - now).total_seconds())
+        left = span((clock.expires_at - now).total_seconds())
         firm = "; the asker's host enforces it" if clock.hard else ""
         lines.append(f"Times out in {left}{firm}")
         if question.default is not None:
@@ -212,7 +258,7 @@ def _format_settlement(backend: Backend, ask: Ask, width: int, paint: Paint) -> 
     settling = [one for one in backend.answers(ask.id) if one.outcome == AnswerOutcome.SETTLED]
     if settling and is_person(ask.settled_by) and not settling[0].verified:
         by += " (claimed)"
-    at = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else ""
+    at = format_local(ask.settled_at) if ask.settled_at else ""
     word = settled_word(ask)
     colour = _COLOURS.get(word, "yellow")
     via = f" via {ask.settled_via}" if by else ""

@@ -29,7 +29,7 @@ def describe_next_step(backend: Backend, ask: Ask) -> str:
     # Imported here: most asks do not belong to a run.
     from gatebell.terminal.runs import describe_idle_run
 
-    return describe_idle_run(run.id)
+    return describe_idle_run(run)
 
 
 def is_driven(store: Store, run: Run) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gatebell import errors
 from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.asks.gone_askers import MARK
 from gatebell.domain.audit.events import EventKind
 from gatebell.domain.enums import (
     AgentCli,
@@ -24,6 +25,7 @@ from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import RefusedError
 from gatebell.services.asks.waiters import mark_prompt
 from gatebell.terminal import task_runs
+from gatebell.terminal.local_times import format_local
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.identities import Identity
     from gatebell.domain.runs.runs import FlowCall, Run, Turn
+    from gatebell.domain.runs.seen_runs import SeenRun
     from gatebell.ports.store import Store
     from gatebell.terminal.task_runs import End
 
@@ -45,8 +48,9 @@ COLOURS = {
 }
 # Agent programs whose sessions a person can always open.
 JOINABLE: dict[str, str] = {AgentCli.CLAUDE: "Claude", AgentCli.CODEX: "Codex"}
-_MAX_TRACEBACK_LINES = 12
+MAX_TRACEBACK = 12
 _MAX_OPTION_LENGTH = 30
+_MAX_TITLE = 200
 
 
 def pending_asks(store: Store, run: Run) -> list[Ask]:
@@ -65,6 +69,12 @@ def waiting_for(store: Store, run: Run) -> str:
     return "; ".join(mark_prompt(store, ask) for ask in pending_asks(store, run))
 
 
+def join_prompts(seen: SeenRun) -> str:
+    """Return the questions that a run waits for, with a mark where the asker is gone."""
+    asked = zip(seen.asks, seen.prompts, strict=True)
+    return "; ".join(f"{MARK if ask in seen.gone else ''}{prompt}" for ask, prompt in asked)
+
+
 def state_lines(
     store: Store, run: Run, now: datetime, width: int, *, is_worked_at: bool
 ) -> list[str]:
@@ -75,7 +85,7 @@ def state_lines(
         return _format_ready(store, run, now, is_worked_at=is_worked_at)
     end = task_runs.end_of(store, run)
     if end and (run.state == RunState.COMPLETED or end.state != TaskState.FAILED):
-        return _format_task_end(run, end, width)
+        return task_end_lines(run, end, width)
     if run.state == RunState.COMPLETED:
         return label_lines("Result", format_result(run), width)
     lines = []
@@ -83,7 +93,7 @@ def state_lines(
     if run.reason:
         lines += label_lines("Reason", ours or run.reason, width)
     if run.error and not ours:
-        last = run.error.rstrip().splitlines()[-_MAX_TRACEBACK_LINES:]
+        last = run.error.rstrip().splitlines()[-MAX_TRACEBACK:]
         lines += frame("\n".join(last), width)
     way_on = _suggest_next(store, run)
     return [*lines, "", way_on] if way_on else lines
@@ -127,6 +137,12 @@ def _find_last_asked(store: Store, run: Run) -> str:
     calls = [call for call in store.runs.calls(run.id) if int(call.path.partition(".")[0])]
     asked = [call for call in calls if call.name in (CallName.PAUSE, CallName.ASK)] or calls
     return asked[-1].path.partition(".")[0] if asked else ""
+
+
+def title_lines(run: Run, now: datetime, width: int) -> list[str]:
+    """Return `Flow: feature: Add login` and since when it runs."""
+    ago = format_ago((now - run.created_at).total_seconds())
+    return [*label_lines("Flow", run.title[:_MAX_TITLE], width), f"Started: {ago}"]
 
 
 def label_lines(name: str, text: str, width: int) -> list[str]:
@@ -174,7 +190,7 @@ def _format_other_host(store: Store, run: Run, now: datetime) -> list[str]:
         silent = format_ago((now - run.lease_until).total_seconds())
         lines.append(
             f"That host has been silent since its lease ended, {silent}. A worker there takes the "
-            f"run again. If the host is lost: gate stop {run.id}, then gate resume {run.id}"
+            f"run again. If the host is lost: gate host forget {owner.host}"
         )
     return lines
 
@@ -200,14 +216,16 @@ def _find_keeper(store: Store, run: Run) -> Identity | None:
 
 def _format_ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) -> list[str]:
     if run.ready_at and run.ready_at > now:
-        lines = [f"Sleeps until: {run.ready_at:%Y-%m-%d %H:%M:%S} UTC"]
+        lines = [f"Sleeps until: {format_local(run.ready_at)}"]
     else:
         lines = [*_list_expired(store, run), "The run is ready to go on."]
     if driver := driver_lines(store, run):
         return [*lines, *driver]
     if run.host not in ("", store.machine.host):
         return [*lines, f"It goes on on host {run.host}, which has its folder."]
-    return lines if is_worked_at else [*lines, "", describe_idle_run(run.id)]
+    if not run.host and run.pool and not run.is_unplaced:
+        return [*lines, f"It goes on on a host of pool {run.pool}, which then makes its folder."]
+    return lines if is_worked_at else [*lines, "", describe_idle_run(run)]
 
 
 def _list_expired(store: Store, run: Run) -> list[str]:
@@ -218,9 +236,15 @@ def _list_expired(store: Store, run: Run) -> list[str]:
     return [settled_sentence(ask) for ask in asks if ask.status == AskStatus.TIMED_OUT]
 
 
-def describe_idle_run(number: int) -> str:
+def describe_idle_run(run: Run) -> str:
+    """Return how a run goes on that no process drives."""
+    if run.is_unplaced:
+        return (
+            f"No living worker has a checkout of {inert_line(run.project_key)}. Run 'gate worker' in "
+            "such a checkout: it makes the folder of the run, and drives it."
+        )
     return (
-        f"No process drives runs now. Use 'gate resume {number}' to drive it here, or 'gate up' or "
+        f"No process drives runs now. Use 'gate resume {run.id}' to drive it here, or 'gate up' or "
         "'gate worker' to drive all runs that are ready."
     )
 
@@ -232,7 +256,7 @@ def format_result(run: Run) -> str:
     return run.result if isinstance(run.result, str) else json.dumps(run.result, ensure_ascii=False)
 
 
-def _format_task_end(run: Run, end: End, width: int) -> list[str]:
+def task_end_lines(run: Run, end: End, width: int) -> list[str]:
     """Return the lines of a task's result, without the JSON of its run."""
     result = run.result if isinstance(run.result, dict) else {}
     facts = ("Ended by", end.by), ("Reason", end.why), ("Summary", str(result.get("summary") or ""))

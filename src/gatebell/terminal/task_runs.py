@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from gatebell.domain.enums import RunState, TaskState
-from gatebell.domain.people.principals import is_person
+from gatebell.domain.enums import TaskState
+from gatebell.domain.runs.seen_runs import TaskEnd
+from gatebell.services.runs.see_runs import find_end
 
 if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Run
@@ -30,16 +31,10 @@ COLOURS = {
     TaskState.FAILED: "red",
     TaskState.CLOSED: "green",
 }
-_ENDS = (TaskState.CLOSED, TaskState.FAILED, TaskState.BLOCKED, TaskState.DEFERRED)
 
 
-class End(NamedTuple):
-    """The result of a task after one of its runs."""
-
-    state: TaskState
-    why: str = ""
-    by: str = ""
-    """The person who ended the run; empty if it ended by itself."""
+class End(TaskEnd):
+    """The result of a task, with how it is shown."""
 
     @property
     def word(self) -> str:
@@ -50,12 +45,6 @@ class End(NamedTuple):
     def colour(self) -> str:
         return COLOURS[self.state]
 
-    @property
-    def description(self) -> str:
-        """`by person:ada: not needed`; empty for a task that was done."""
-        by = f"by {self.by}" if self.by else ""
-        return ": ".join(filter(None, [by, self.why]))
-
 
 def task_of(store: Store, run: Run) -> Task | None:
     """Return the task that a run works on."""
@@ -63,31 +52,15 @@ def task_of(store: Store, run: Run) -> Task | None:
 
 
 def about(store: Store, run: Run) -> str:
-    """Return `tm-abc: its title`, or the name of the flow for a run without a task."""
+    """Return `tm-abc: its title`, or the title of a run without a task."""
     task = task_of(store, run)
-    return f"{task.id}: {task.title}" if task else run.flow
+    return f"{task.id}: {task.title}" if task else run.title
 
 
 def end_of(store: Store, run: Run) -> End | None:
-    """Return the result of the run's task.
-
-    None: the run has not ended, or has no task, or its task ended by another run.
-    """
-    if not run.task or not run.has_ended:
-        return None
-    if run.state == RunState.COMPLETED:
-        return _read_end(run.result if isinstance(run.result, dict) else {})
-    # A person who closes or defers a task ends its run as stuck; only the task's trail has that.
-    for entry in reversed(store.audit.of_subject(run.task)):
-        event = entry.event
-        state = next((one for one in _ENDS if event.kind == f"task.{one}"), None)
-        if event.content.get("run") == run.id and state:
-            return End(state, run.reason, event.actor if is_person(event.actor) else "")
-    return None
+    """Return the result of the run's task; None if this run did not end it."""
+    return shown_end(find_end(store, run))
 
 
-def _read_end(result: dict[str, Any]) -> End:
-    state = next((one for one in _ENDS if one == result.get("state")), TaskState.CLOSED)
-    if state == TaskState.CLOSED:
-        return End(state, str(result.get("status") or ""))
-    return End(state, str(result.get("status") or result.get("summary") or ""))
+def shown_end(end: TaskEnd | None) -> End | None:
+    return End(*end) if end else None

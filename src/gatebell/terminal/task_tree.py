@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.enums import TaskState
 from gatebell.domain.text.display import inert_line
-from gatebell.terminal.tasks import format_task, pending_asks
+from gatebell.terminal.tasks import format_task
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from gatebell.domain.tasks.seen_tasks import OpenQuestion
     from gatebell.domain.tasks.tasks import Task
-    from gatebell.ports.store import Store
 
     _Way = tuple[Task, tuple[bool, ...], int]
 
@@ -70,8 +70,16 @@ def _find_shown(tasks: Sequence[Task], there: dict[str, Task]) -> set[str]:
     return shown
 
 
-def tree_lines(store: Store, found: Sequence[Branch], width: int) -> list[str]:
-    """Return lines `ID [STATE] ICON TITLE`, with the question below each waiting task."""
+def tree_lines(
+    found: Sequence[Branch], questions: Mapping[str, Sequence[OpenQuestion]], width: int
+) -> list[str]:
+    """Return lines `ID [STATE] ICON TITLE`, with the question below each waiting task.
+
+    Args:
+        found: the tasks from the roots down
+        questions: the open questions, by the id of the task
+        width: columns of the terminal
+    """
     lines = []
     for branch in found:
         stems = branch.above[-max(1, width // 8) :]
@@ -79,14 +87,11 @@ def tree_lines(store: Store, found: Sequence[Branch], width: int) -> list[str]:
         twig = ("└── " if stems[-1] else "├── ") if stems else ""
         lines.append(f"{under}{twig}{format_task(branch.task, width - len(under) - len(twig))}")
         side = under + (("    " if stems[-1] else "│   ") if stems else "")
-        asks = (
-            pending_asks(store, branch.task)
-            if branch.task.state == TaskState.AWAITING_INPUT
-            else []
-        )
-        for number, ask in enumerate(asks, 1):
-            is_last = number == len(asks) and not branch.has_parts
+        is_waiting = branch.task.state == TaskState.AWAITING_INPUT
+        asked = questions.get(branch.task.id, ()) if is_waiting else ()
+        for number, one in enumerate(asked, 1):
+            is_last = number == len(asked) and not branch.has_parts
             corner = "└── " if is_last else "├── "
             room = max(20, width - len(side) - 14)
-            lines.append(f"{side}{corner}Question: {inert_line(ask.question.prompt, room)}")
+            lines.append(f"{side}{corner}Question: {inert_line(one.question, room)}")
     return lines

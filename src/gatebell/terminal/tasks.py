@@ -6,30 +6,30 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.audit.events import EventKind
-from gatebell.domain.enums import AnswerOutcome, AskStatus, RunState, TaskState
+from gatebell.domain.enums import AnswerOutcome, AskStatus, TaskState
 from gatebell.domain.tasks.task_forms import format_wait
 from gatebell.domain.text.display import SHOWN_CHARACTERS, cell, frame, inert_line
 from gatebell.services.tasks import backlog
 from gatebell.terminal import task_runs
 from gatebell.terminal.asks import activity_lines, answer_lines
+from gatebell.terminal.local_times import format_local
 from gatebell.terminal.runs import format_ago, label_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from gatebell.domain.asks.answers import Answer
     from gatebell.domain.asks.asks import Ask
-    from gatebell.domain.runs.runs import Run
+    from gatebell.domain.tasks.seen_tasks import Exchange, RelatedTask, SeenTask, WholeTask
     from gatebell.domain.tasks.tasks import Task
     from gatebell.ports.store import Store
-    from gatebell.services.tasks.backlog import Exchange
 
     Paint = Callable[[str, str], str]
 
 ICONS, COLOURS = task_runs.ICONS, task_runs.COLOURS
 AWAITING = "Awaiting Human Input:"
-_HOLDS = {TaskState.AWAITING_INPUT: "awaiting your answer"}
+_HOLDS: dict[str, str] = {TaskState.AWAITING_INPUT: "awaiting your answer"}
 _SIZE_COLUMNS = 6
 _LEAST_TITLE = 16
 
@@ -39,16 +39,14 @@ def pending_asks(store: Store, task: Task) -> list[Ask]:
     return backlog.pending(store, task) if task.worked_on else []
 
 
-def list_lines(
-    store: Store, tasks: Sequence[Task], now: datetime, width: int, paint: Paint
-) -> list[str]:
+def list_lines(tasks: Sequence[SeenTask], now: datetime, width: int, paint: Paint) -> list[str]:
     """Return lines `ICON ID  P2  SIZE  TITLE`, with the open question or needs below each."""
-    ids = max((len(task.id) for task in tasks), default=0)
+    ids = max((len(seen.task.id) for seen in tasks), default=0)
     lines: list[str] = []
-    for task in tasks:
-        below = _format_below(store, task, now, ids + 5, width)
-        lines += [_format_line(task, ids, width, paint), *below]
-        if below and task.state == TaskState.AWAITING_INPUT:
+    for seen in tasks:
+        below = _format_below(seen, now, ids + 5, width)
+        lines += [_format_line(seen.task, ids, width, paint), *below]
+        if below and seen.task.state == TaskState.AWAITING_INPUT:
             lines.append("")
     return lines[:-1] if lines and not lines[-1] else lines
 
@@ -72,80 +70,91 @@ def _list_words(task: Task) -> list[str]:
     return [inert_line(word, 30) for word in (state, who, task.role) if word]
 
 
-def _format_below(store: Store, task: Task, now: datetime, indent: int, width: int) -> list[str]:
-    room = max(20, width - indent)
+def _format_below(seen: SeenTask, now: datetime, indent: int, width: int) -> list[str]:
+    task, room = seen.task, max(20, width - indent)
     lines = []
-    for ask in pending_asks(store, task):
-        lines.append(f"❓ {inert_line(ask.question.prompt, room - 3)}")
-        if options := " | ".join(ask.question.options):
+    for asked in seen.questions:
+        lines.append(f"❓ {inert_line(asked.question, room - 3)}")
+        if options := " | ".join(asked.options):
             lines.append(f"Options: {inert_line(options, room - 9)}")
-        if context := context_text(ask.question.context):
+        if context := context_text(asked.context):
             lines.append(f"Context: {inert_line(' '.join(context.split()), room - 9)}")
-        lines.append(f"Asked: {format_ago((now - ask.opened_at).total_seconds())}")
+        lines.append(f"Asked: {format_ago((now - asked.asked_at).total_seconds())}")
     if task.state == TaskState.OPEN and task.unmet:
-        lines.append(inert_line(describe_needs(store, task), room))
+        lines.append(inert_line(describe_needs(seen), room))
     if task.state in (TaskState.BLOCKED, TaskState.DEFERRED, TaskState.FAILED) and task.status:
         lines.append(inert_line(task.status, room))
     return [f"{'':{indent}}{line}" for line in lines]
 
 
-def describe_needs(store: Store, task: Task) -> str:
+def describe_needs(seen: SeenTask) -> str:
     """Return `waits for tm-x (awaiting your answer)`."""
-    there = {one.id: one.state for one in backlog.waiting_for(store, task)}
-    gone = [one for one in task.needs if one not in there and store.tasks.get(one) is None]
-    known = [f"{name} ({_HOLDS.get(state, state)})" for name, state in there.items()]
-    return f"waits for {', '.join([*known, *(f'{name} (deleted)' for name in gone)])}"
+    there = {one.id: one.state for one in seen.related}
+    states = {name: there.get(name, "deleted") for name in seen.task.needs}
+    # Those that were deleted come last.
+    names = sorted(states, key=lambda name: name not in there)
+    known = [
+        f"{name} ({_HOLDS.get(states[name], states[name])})"
+        for name in names
+        if states[name] != TaskState.CLOSED
+    ]
+    return f"waits for {', '.join(known)}"
 
 
-def show_lines(store: Store, task: Task, now: datetime, width: int, paint: Paint) -> list[str]:
-    """Return the lines of a task with its questions and answers."""
+def show_lines(
+    whole: WholeTask, asks: Sequence[Ask], now: datetime, width: int, paint: Paint
+) -> list[str]:
+    """Return the lines of a task with its questions and answers; `asks`: all of them."""
+    task = whole.task
     first, *more = frame(task.title, width - len(task.id) - 2, bar="")
     head = [f"{task.id}  {first}", *(f"{'':{len(task.id)}}  {line}" for line in more)]
     state = paint(f"{ICONS[task.state]} {task.state}", COLOURS[task.state])
     kind = f"P{task.priority}  {task.size}  {task.type}"
     role = f"  role {inert_line(task.role, 40)}" if task.role else ""
     lines = [paint(line, "bold") for line in head]
-    lines += [f"{state}  {kind}{role}", *_format_facts(store, task, now, width)]
+    lines += [f"{state}  {kind}{role}", *_format_facts(whole, now, width)]
     for name in ("description", "summary", "details"):
         if text := getattr(task, name):
             lines += ["", paint(name.capitalize(), "bold")]
             lines += frame(text, width, most=SHOWN_CHARACTERS)
-    return lines + history_lines(store, task, now, width, paint)
+    return lines + _history_lines(whole, {ask.id: ask for ask in asks}, now, width, paint)
 
 
-def _format_facts(store: Store, task: Task, now: datetime, width: int) -> list[str]:
-    made = f"{task.created_at:%Y-%m-%d %H:%M} UTC by {describe_creator(store, task)}"
+def _format_facts(whole: WholeTask, now: datetime, width: int) -> list[str]:
+    task = whole.task
+    made = f"{format_local(task.created_at)} by {_describe_creator(whole)}"
     changed = format_ago((now - task.updated_at).total_seconds())
     lines = [*label_lines("Created", made, width), f"Changed: {changed}"]
-    for name, text in _list_facts(store, task):
+    for name, text in _list_facts(whole):
         lines += label_lines(name, text, width) if text else []
+    there = {one.id: one for one in whole.seen.related}
     kin = (
-        ("Part of", [found] if (found := store.tasks.get(task.parent)) else []),
-        ("Parts", store.tasks.beneath(task.id)),
-        ("Needs", [one for name in task.needs if (one := store.tasks.get(name))]),
-        ("Needed by", store.tasks.needing(task.id)),
+        ("Part of", [task.parent]),
+        ("Parts", whole.parts),
+        ("Needs", task.needs),
+        ("Needed by", whole.needed_by),
     )
-    for name, others in kin:
+    for name, ids in kin:
+        others = [there[one] for one in ids if one in there]
         lines += [f"{name}:"] if others else []
         lines += [f"  {format_task(one, width - 2)}" for one in others]
     if task.state == TaskState.OPEN and task.unmet:
-        lines.append(inert_line(f"It {describe_needs(store, task)}", width))
+        lines.append(inert_line(f"It {describe_needs(whole.seen)}", width))
     return lines
 
 
-def describe_creator(store: Store, task: Task) -> str:
+def _describe_creator(whole: WholeTask) -> str:
     """Return `person:ada, by agent:claude/s1` if an agent created it for her."""
-    trail = store.audit.of_subject(task.id)
-    actor = next((one.event.actor for one in trail if one.event.kind == EventKind.TASK_CREATED), "")
-    by_agent = actor.startswith("agent:")
-    return f"{task.created_by}, by {actor}" if by_agent else task.created_by
+    by_agent, person = whole.made_by.startswith("agent:"), whole.task.created_by
+    return f"{person}, by {whole.made_by}" if by_agent else person
 
 
-def _list_facts(store: Store, task: Task) -> list[tuple[str, str]]:
-    runs = store.runs.of_task(task.id)
-    last = runs[-1] if runs else None
+def _list_facts(whole: WholeTask) -> list[tuple[str, str]]:
+    task = whole.task
+    last = whole.runs[-1] if whole.runs else None
     sure = "" if task.confidence is None else f"{task.confidence:.0%}"
-    is_done = task.state == TaskState.CLOSED and last and last.state == RunState.COMPLETED
+    is_done = task.state == TaskState.CLOSED and last and last.completed
+    runs = (f"{run.id} {run.state} (gate show {run.id})" for run in whole.runs)
     return [
         ("Project", task.project),
         ("Status", task.status),
@@ -154,61 +163,54 @@ def _list_facts(store: Store, task: Task) -> list[tuple[str, str]]:
         ("Test", f"{task.test_command} (from {task.test_from})" if task.test_command else ""),
         ("Answer within", format_wait(task)),
         ("On timeout", task.on_timeout),
-        ("Runs", ", ".join(_describe_run(store, run) for run in runs)),
+        ("Runs", ", ".join(runs)),
         ("Branch", task.branch or (last.branch if last and not is_done else "")),
         ("Folder", last.folder if last else ""),
     ]
 
 
-def _describe_run(store: Store, run: Run) -> str:
-    end = task_runs.end_of(store, run)
-    return f"{run.id} {end.state if end else run.state} (gate show {run.id})"
-
-
-def format_task(task: Task, width: int) -> str:
+def format_task(task: Task | RelatedTask, width: int) -> str:
     """Return `ID [STATE] ICON TITLE`, as in the tree; an open task has no icon."""
     icon = "" if task.state == TaskState.OPEN else f"{ICONS[task.state]} "
     head = f"{task.id} [{task.state}] {icon}"
     return f"{head}{inert_line(task.title, max(_LEAST_TITLE, width - len(head) - 1))}"
 
 
-def history_lines(store: Store, task: Task, now: datetime, width: int, paint: Paint) -> list[str]:
+def _history_lines(
+    whole: WholeTask, asks: Mapping[str, Ask], now: datetime, width: int, paint: Paint
+) -> list[str]:
     """Return the questions of a task with the answers of people and agents."""
     lines: list[str] = []
-    for number, asked in enumerate(backlog.history(store, task), 1):
+    for number, (asked, answers) in enumerate(whole.history, 1):
         age = format_ago((now - asked.asked_at).total_seconds())
         of = f", run {asked.run}" if asked.run else ""
         head = f"Question {number}, asked {age} ({asked.ask_id}{of})"
         lines += ["", paint(head, "bold"), *frame(asked.question, width)]
         if context := context_text(asked.context):
             lines += ["Context:", *frame(context, width, most=SHOWN_CHARACTERS)]
-        lines += _pending_lines(store, asked, width, paint)
-        lines += _format_answer(asked, width) + refused_lines(store, asked.ask_id, width)
+        ask = asks.get(asked.ask_id)
+        if ask and asked.status == AskStatus.PENDING:
+            lines += answer_lines(ask, width) + activity_lines(ask, width, paint)
+        lines += _format_answer(asked, width)
+        lines += _refused_lines(ask, answers, width) if ask else []
     return lines
-
-
-def _pending_lines(store: Store, asked: Exchange, width: int, paint: Paint) -> list[str]:
-    """Return the options and the activity of a question that is still pending."""
-    ask = store.asks.get(asked.ask_id) if asked.status == AskStatus.PENDING else None
-    return answer_lines(ask, width) + activity_lines(ask, width, paint) if ask else []
 
 
 def _format_answer(asked: Exchange, width: int) -> list[str]:
     if asked.status == AskStatus.PENDING:
         return ["Not answered yet."]
-    at = f" at {asked.answered_at:%Y-%m-%d %H:%M:%S} UTC" if asked.answered_at else ""
+    at = f" at {format_local(asked.answered_at)}" if asked.answered_at else ""
     by = f" by {inert_line(asked.who, 60)}" if asked.who else ""
     lines = [f"{asked.status.replace('_', ' ').capitalize()}{by}{at}:"]
     said = "\n".join(text for text in (asked.answer, asked.note) if text)
     return lines + frame(said, width) if said else [lines[0].removesuffix(":")]
 
 
-def refused_lines(store: Store, ask_id: str, width: int) -> list[str]:
+def _refused_lines(ask: Ask, answers: Sequence[Answer], width: int) -> list[str]:
     """Return the answers to an ask that did not count: agents' proposals, late answers."""
-    ask = store.asks.get(ask_id)
     lines: list[str] = []
-    for one in store.asks.answers(ask_id) if ask else []:
-        if ask and one.outcome in (AnswerOutcome.REFUSED, AnswerOutcome.LATE):
+    for one in answers:
+        if one.outcome in (AnswerOutcome.REFUSED, AnswerOutcome.LATE):
             kind = "Proposed" if one.principal.startswith("agent:") else "Not counted"
             said = f"{answer_text(ask, one.value)}\n{one.note}".rstrip()
             lines.append(f"{kind}, from {inert_line(one.principal, max(20, width - 20))}:")

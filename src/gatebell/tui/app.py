@@ -44,36 +44,51 @@ class GateApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c,ctrl+q", "leave", "Quit", priority=True)
     ]
+    # Only the colours of the terminal, so that light and dark ones are readable.
     CSS = """
-    DataTable, #state, #calls, #ask, #answer, .box, #picking {
-        border: round $primary; background: $background; padding: 0 1;
+    #tabs { height: 1; padding: 0 1; }
+    #panes { height: 1fr; }
+    #panes.wide { layout: horizontal; }
+    RowList, #preview, #state, #ask, #whole, #answer, .box, #picking {
+        border: round ansi_blue; padding: 0;
     }
-    DataTable { padding: 0; }
-    DataTable:focus { border: round $accent; }
-    #runs { height: 1fr; }
-    #asks { max-height: 40%; }
+    #preview, #state, #ask, #whole, #answer { padding: 0 1; }
+    RowList:focus { border: round ansi_green; }
+    RowList, #preview, #ask, #whole { height: 1fr; }
+    #panes.wide RowList { width: 9fr; }
+    #panes.wide #preview { width: 11fr; }
+    LineView {
+        overflow-x: hidden; overflow-y: auto;
+        scrollbar-size-vertical: 1; scrollbar-gutter: stable;
+        scrollbar-color: ansi_blue; scrollbar-background: ansi_default;
+    }
+    #frozen { padding: 0 2; height: auto; color: ansi_red; text-style: bold reverse; }
     #nothing { padding: 1 2; height: auto; }
-    #state { height: auto; max-height: 60%; }
-    #calls, #ask { height: 1fr; }
-    #state, #calls, #ask { scrollbar-size-vertical: 1; }
-    #told, #listed, #asked { width: auto; min-width: 100%; }
-    #answer { height: auto; max-height: 50%; }
-    #answer TextArea { height: 6; }
-    #answer OptionList, #answer SelectionList { height: auto; max-height: 10; }
-    #answer Input { margin-bottom: 0; }
+    #filter { border: none; height: 1; padding: 0 2; }
+    #answer { height: auto; max-height: 60%; }
+    #answer TextArea { border: none; padding: 0; }
+    #answer Choices { border: none; }
     #foot { height: auto; dock: bottom; padding: 0 1; }
-    #problem, .problem { color: $error; }
+    #problem, .problem { color: ansi_red; }
     #problem, #said { height: auto; max-height: 4; }
-    #keys { height: auto; color: $text-muted; }
-    StopScreen, ContinueScreen, PickScreen { align: center middle; }
-    .box, #picking { width: 80%; max-width: 78; height: auto; padding: 1 2; }
+    #keys {
+        height: 1; text-style: dim;
+        link-color: ansi_default; link-background: ansi_default; link-style: dim;
+        link-color-hover: ansi_default; link-background-hover: ansi_default;
+        link-style-hover: reverse;
+    }
+    ModalScreen { align: center middle; }
+    .box, #picking { width: 90%; max-width: 78; height: auto; max-height: 100%; padding: 1 2; }
+    #help { padding: 0 2; }
     """
 
     def __init__(self, backend: Backend, who: Caller, identity: Sequence[str] = ()) -> None:
         self.tui_context = TuiContext(
             backend, _open_view(backend), who, tuple(identity), dict(os.environ), Word()
         )
-        super().__init__()
+        super().__init__(ansi_color=True)
+        self.theme = "ansi-dark"
+        self.animation_level = "none"
 
     def on_mount(self) -> None:
         self.push_screen(ListScreen(self.tui_context))
@@ -89,9 +104,12 @@ class GateApp(App[None]):
             self.call_from_thread(say, self, self.tui_context, str(error), problem=True)
 
     def on_changed(self) -> None:
-        for screen in self.screen_stack:
+        # A screen that is covered looks again when it comes back.
+        for screen in reversed(self.screen_stack):
             if isinstance(screen, Following) and screen.is_mounted:
                 screen.look_again()
+            if not screen.is_modal:
+                break
 
     def action_leave(self) -> None:
         # In the queue of the focused field, so that it first gets the earlier keys.
@@ -112,7 +130,7 @@ def _open_view(backend: Backend) -> View:
         return ServerView(backend)
     from gatebell.tui.store_view import StoreView
 
-    return StoreView(backend.store)
+    return StoreView(backend, backend.store)
 
 
 def run(backend: Backend, who: Caller, identity: Sequence[str]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from rich.style import Style
 from rich.text import Text
 from textual._context import NoActiveAppError
 from textual.containers import Vertical
@@ -22,19 +23,19 @@ if TYPE_CHECKING:
 
     from gatebell.tui.context import TuiContext
 
-_COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 # A border and a blank on each side, and the scroll bar.
 _EDGES = 5
 _SAID_SECONDS = 15.0
-
-
-def paint(text: str, colour: str) -> str:
-    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
-
-
-def paint_lines(lines: Iterable[str]) -> Text:
-    """Return lines of inert text; only our own colours are interpreted."""
-    return Text.from_ansi("\n".join(lines))
+_CLICKED = {
+    "enter": "enter",
+    "escape": "escape",
+    "tab": "tab",
+    "ctrl+s": "ctrl+s",
+    "ctrl+t": "ctrl+t",
+    "?": "question_mark",
+    "/": "slash",
+}
+"""The names of keys that a click on the key line presses."""
 
 
 def say(app: App[Any], tui_context: TuiContext, text: str, *, problem: bool = False) -> None:
@@ -95,8 +96,13 @@ class Following(Screen[None]):
     def on_resize(self) -> None:
         self.look_again()
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether a look may take a while, and is done on a thread."""
+        return self.tui_context.view.is_slow
+
     def look_again(self) -> None:
-        if not self.tui_context.view.is_slow:
+        if not self.is_slow:
             self._show_found(*self._try_to_look())
         elif self._is_looking:
             # One after another: an older look must not be shown after a newer one.
@@ -114,9 +120,9 @@ class Following(Screen[None]):
             return None, str(error)
 
     def _look_slowly(self) -> None:
-        found = self._try_to_look()
-        # The app may have ended while the look took its time.
+        # The screen or the app may end before the look does, or before it begins.
         with suppress(NoActiveAppError):
+            found = self._try_to_look()
             self.app.call_from_thread(self._end_look, *found)
 
     def _end_look(self, found: Any, problem: str) -> None:
@@ -144,9 +150,24 @@ class Following(Screen[None]):
         line.update(Text(inert(sentence)))
         line.display = bool(sentence)
 
-    def show_keys(self, keys: Sequence[tuple[str, str]]) -> None:
-        words = "  ".join(f"[{key}] {does}" for key, does in keys)
-        self.query_one("#keys", Static).update(Text(words))
+    def show_keys(self, keys: Sequence[tuple[str, str]], *, last: int = 2) -> None:
+        """Show as many keys as fit on one line; a click presses them.
+
+        Args:
+            keys: each key, and what it does
+            last: how many keys at the end stay as long as possible
+        """
+        left, room = list(keys), self.size.width - 2
+        while len(left) > 2 and sum(len(key) + len(does) + 5 for key, does in left) - 2 > room:
+            del left[-min(last + 1, len(left) - 1)]
+        line = Text(no_wrap=True)
+        for number, (key, does) in enumerate(left):
+            pressed = key.lower().replace("esc", "escape")
+            can_click = len(key) == 1 or pressed in _CLICKED
+            meta = {"@click": f"app.simulate_key('{_CLICKED.get(pressed, pressed)}')"}
+            line.append("  " if number else "")
+            line.append(f"[{key}] {does}", Style(meta=meta) if can_click else "")
+        self.query_one("#keys", Static).update(line)
 
     @property
     def room(self) -> int:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache, partial
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.asks import settled_word
-from gatebell.domain.asks.owners import run_of
 from gatebell.domain.enums import AskKind, CallName, CallState, RunState, SignalStatus
 from gatebell.domain.sessions import joined_sessions
 from gatebell.domain.text.display import age, inert_line
 from gatebell.errors import GateError
 from gatebell.terminal import runs as terminal, task_runs
-from gatebell.tui.live_screen import paint
+from gatebell.tui.columns import Column, draw_cells, draw_titles
+from gatebell.tui.glyphs import choose_common
+from gatebell.tui.paint import paint
+from gatebell.tui.row_list import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
+
+    from rich.text import Text
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import FlowCall, Run
@@ -27,16 +32,17 @@ if TYPE_CHECKING:
 STATES = {
     RunState.READY: "○ ready",
     RunState.RUNNING: "● running",
-    RunState.WAITING_HUMAN: "⏸ waiting",
+    RunState.WAITING_HUMAN: "‖ waiting",
     RunState.COMPLETED: "✓ completed",
     RunState.STUCK: "■ stuck",
     RunState.FAILED: "✗ failed",
 }
 _AT_WORK = {CallState.OPEN: "at work", CallState.HELD: "held by a person"}
-_MAX_RUNS = 200
-_MAX_ASKS = 100
-_MAX_WAITING = 2_000
+_MAX_RUNS = 10_000
 _MAX_CALLS = 500
+_STATUS_COLUMNS = max(map(len, STATES.values()))
+_NARROW = 70
+"""With fewer columns, the age of runs is left out."""
 
 
 class Listed(NamedTuple):
@@ -51,12 +57,53 @@ class Listed(NamedTuple):
     """The open questions, or the reason of the end."""
 
 
-def list_runs(store: Store) -> list[Listed]:
+def list_runs(store: Store) -> list[Row]:
     """Return active runs, then ended runs, newest first."""
     active = store.runs.newest(_MAX_RUNS, active=True)
     ended = [run for run in store.runs.newest(_MAX_RUNS) if run.has_ended]
-    shown = [*active, *ended][:_MAX_RUNS]
-    return [_build_listed(store, run) for run in shown]
+    return build_rows([*active, *ended][:_MAX_RUNS], partial(_build_listed, store), store.now())
+
+
+def build_rows(runs: Sequence[Run], build: Callable[[Run], Listed], now: datetime) -> list[Row]:
+    """Return a row for each run; what it waits for is read while the row is visible."""
+    # A run has values that cannot be hashed.
+    by_number = {run.id: run for run in runs}
+    listed = cache(lambda number: build(by_number[number]))
+    return [
+        Row(str(run.id), partial(_draw, listed, run.id, now), partial(_list_words, listed, run.id))
+        for run in runs
+    ]
+
+
+def _list_words(listed: Callable[[int], Listed], number: int) -> str:
+    one = listed(number)
+    return "\n".join((str(number), one.about, one.word, one.run.project, one.waiting_for))
+
+
+def list_columns(width: int) -> list[Column]:
+    """Return the columns of runs that fit a width."""
+    is_narrow = width < _NARROW
+    flow = Column("FLOW", 12 if is_narrow else max(20, width // 3))
+    age_column = [] if is_narrow else [Column("AGE", 4, to_right=True)]
+    columns = [Column("ID", 4, to_right=True), flow, Column("STATUS", _STATUS_COLUMNS)]
+    return [*columns, *age_column, Column("WAITING FOR", 0)]
+
+
+def draw_head(width: int) -> Text:
+    return draw_titles(list_columns(width), width)
+
+
+def _draw(listed: Callable[[int], Listed], number: int, now: datetime, width: int) -> Text:
+    one, columns = listed(number), list_columns(width)
+    shown = {
+        "ID": (str(number), ""),
+        "FLOW": (one.about, ""),
+        "STATUS": (one.word, one.colour),
+        "AGE": (age((now - one.run.created_at).total_seconds()), "dim"),
+        "WAITING FOR": (one.waiting_for, ""),
+    }
+    found = [shown[column.title] for column in columns]
+    return draw_cells(columns, [text for text, _ in found], width, [colour for _, colour in found])
 
 
 def _build_listed(store: Store, run: Run) -> Listed:
@@ -68,12 +115,6 @@ def _build_listed(store: Store, run: Run) -> Listed:
 def _describe_state(run: Run, end: End | None) -> tuple[str, str]:
     """Return the state of a run as a word and its colour."""
     return (end.word, end.colour) if end else (STATES[run.state], terminal.COLOURS[run.state])
-
-
-def list_asks(store: Store) -> list[Ask]:
-    """Return the pending asks without a run, even if many asks of runs are more urgent."""
-    waits = store.asks.pending(_MAX_WAITING)
-    return [ask for ask in waits if run_of(ask.origin.owner) is None][:_MAX_ASKS]
 
 
 class Session(NamedTuple):
@@ -109,7 +150,7 @@ def run_lines(store: Store, run: Run, now: datetime, width: int, *, driven: bool
         lines = terminal.state_lines(store, run, now, width, is_worked_at=driven)
         whole = [part for line in lines for part in wrap(line, width) or [""]]
         return [f"Status: {state}", *whole, *_format_folder(run, width)]
-    lines = [f"Status: {paint('⏸ Waiting for human', 'yellow')}"]
+    lines = [f"Status: {paint('‖ Waiting for human', 'yellow')}"]
     lines.append(f"Agent: {inert_line(terminal.agent_of(run), 60)}")
     lines += terminal.label_lines(
         "Reason", terminal.waiting_for(store, run) or run.reason or "-", width
@@ -125,11 +166,16 @@ def _format_folder(run: Run, width: int) -> list[str]:
     return terminal.label_lines("Folder", run.folder, width) if run.folder else []
 
 
-def call_lines(store: Store, calls: list[FlowCall], width: int) -> list[str]:
-    """Return one line per call, `#1 architect ✓ 2m 15s`; only the newest calls if there are many."""
-    shown = [call for call in calls if call.path != "0" or not call.over][-_MAX_CALLS:]
+def list_calls(store: Store, calls: Sequence[FlowCall], width: int) -> list[tuple[str, str]]:
+    """Return the path and the line of each call; only the newest calls if there are many."""
+    shown = pick_calls(calls)
     now, ended = store.now(), terminal.find_ended_waits(store, shown)
-    return [call_line(call, ended.get(call.path), now, width) for call in shown]
+    return [(call.path, call_line(call, ended.get(call.path), now, width)) for call in shown]
+
+
+def pick_calls(calls: Sequence[FlowCall]) -> list[FlowCall]:
+    """Return the calls that a screen lists: not a finished setup, and not too many."""
+    return [call for call in calls if call.path != "0" or not call.over][-_MAX_CALLS:]
 
 
 def call_line(call: FlowCall, ended: Ask | None, now: datetime, width: int) -> str:
@@ -138,7 +184,7 @@ def call_line(call: FlowCall, ended: Ask | None, now: datetime, width: int) -> s
     until = (ended.settled_at if ended else call.ended_at) or now
     seconds = (until - call.started_at).total_seconds()
     shape, colour = terminal.choose_glyph(call)
-    mark = paint(shape, colour)
+    mark = paint(choose_common(shape), colour)
     if call.over:
         status = terminal.describe_report(call) or call.state
         is_plain = status in (SignalStatus.DONE, CallState.RECORDED)

@@ -5,80 +5,79 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from gatebell.domain.asks.gone_askers import MARK
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.enums import RunState
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 from gatebell.terminal import runs as terminal
+from gatebell.terminal.server_runs import describe_host
 from gatebell.tui import run_rows
-from gatebell.tui.live_screen import paint
+from gatebell.tui.paint import paint
 from gatebell.tui.run_rows import Listed
-from gatebell.tui.view import RunDetails
+from gatebell.tui.view import BackendView, RunDetails
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.runs.runs import Run
     from gatebell.domain.runs.seen_runs import SeenRun
     from gatebell.ports.backend import Backend
+    from gatebell.tui.row_list import Row
     from gatebell.tui.run_rows import Session
 
 _LOOK_EVERY_SECONDS = 2.0
 _MAX_RUNS = 100
-_MAX_ASKS = 100
-_MAX_WAITING = 1_000
-_MAX_CALLS = 500
 
 
-class ServerView:
+class ServerView(BackendView):
     """The view (`tui/view.py`) on a server: it looks again every two seconds."""
 
     is_slow = True
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._stopped = threading.Event()
+        self._names: dict[int, str] = {}
 
-    def list_runs(self) -> list[Listed]:
+    def name_asker(self, ask: Ask) -> str:
+        return self._names.get(run_of(ask.origin.owner) or 0) or ask.origin.agent
+
+    def list_waiting(self) -> list[Row]:
+        active = self._backend.runs(_MAX_RUNS, active=True)
+        self._names = {seen.run.id: seen.name for seen in active}
+        return super().list_waiting()
+
+    def list_runs(self) -> list[Row]:
         active = self._backend.runs(_MAX_RUNS, active=True)
         ended = [seen for seen in self._backend.runs(_MAX_RUNS) if seen.run.has_ended]
-        prompts = self._find_prompts() if any(seen.asks for seen in active) else {}
-        return [_build_listed(seen, prompts) for seen in [*active, *ended][:_MAX_RUNS]]
-
-    def _find_prompts(self) -> dict[str, str]:
-        asks = self._backend.pending(_MAX_WAITING)
-        return {ask.id: self._mark_prompt(ask) for ask in asks}
-
-    def _mark_prompt(self, ask: Ask) -> str:
-        return f"{MARK if self._backend.is_waiter_gone(ask) else ''}{ask.question.prompt}"
-
-    def list_asks(self) -> list[Ask]:
-        waits = self._backend.pending(_MAX_WAITING)
-        return [ask for ask in waits if run_of(ask.origin.owner) is None][:_MAX_ASKS]
+        shown = {seen.run.id: seen for seen in [*active, *ended][:_MAX_RUNS]}
+        runs = [seen.run for seen in shown.values()]
+        return run_rows.build_rows(
+            runs, lambda run: _build_listed(shown[run.id]), self._backend.now()
+        )
 
     def show_run(self, number: int, width: int) -> RunDetails:
         seen = self._backend.run(number)
         run, now = seen.run, self._backend.now()
-        prompts = [self._mark_prompt(self._backend.get(one)) for one in seen.asks]
+        waits = terminal.join_prompts(seen)
         word, colour = run_rows.STATES[run.state], terminal.COLOURS[run.state]
         lines = [f"Status: {paint(word.title(), colour)}"]
         lines.append(f"Agent: {inert_line(terminal.agent_of(run), 60)}")
         for name, text in (
-            ("Waiting for", "; ".join(prompts)),
-            ("Reason", "" if prompts else run.reason),
+            ("Waiting for", waits),
+            ("Reason", "" if waits else run.reason),
             ("Result", terminal.format_result(run) if run.state == RunState.COMPLETED else ""),
             ("Folder", run.folder),
         ):
             lines += terminal.label_lines(name, text, width) if text else []
-        lines.append(f"Its folder and sessions are on {_describe_host(run)}.")
-        calls = [call for call in seen.calls if call.path != "0" or not call.over][-_MAX_CALLS:]
+        lines.append(f"Its folder and sessions are on {describe_host(run)}.")
+        calls = run_rows.pick_calls(seen.calls)
         return RunDetails(
-            f"Run {run.id}: {inert_line(_describe_work(run), 60)}",
+            f"Run {run.id}: {inert_line(seen.name, 60)}",
             lines,
-            [run_rows.call_line(call, None, now, width) for call in calls],
+            [(call.path, run_rows.call_line(call, None, now, width)) for call in calls],
             _list_keys(seen),
         )
 
@@ -92,8 +91,19 @@ class ServerView:
         )
 
     def get_folder(self, number: int) -> str:
-        host = _describe_host(self._backend.run(number).run)
+        host = describe_host(self._backend.run(number).run)
         raise UsageError(f"the folder of run {number} is on {host}: open it there")
+
+    def get_folder_of_ask(self, ask: Ask) -> str:
+        raise UsageError(f"the folder of {ask.id} is on the machine of its asker: open it there")
+
+    def read_log(self, number: int, path: str, width: int) -> list[str]:
+        host = describe_host(self._backend.run(number).run)
+        raise UsageError(f"the log of run {number} is on {host}: run gate logs {number} there")
+
+    def read_diff(self, number: int, width: int) -> list[str]:
+        host = describe_host(self._backend.run(number).run)
+        raise UsageError(f"the folder of run {number} is on {host}: run gate diff {number} there")
 
     def stop_run(self, number: int, who: Caller, reason: str) -> Run:
         return self._backend.stop_run(number, who, reason)
@@ -106,21 +116,12 @@ class ServerView:
         self._stopped.set()
 
 
-def _build_listed(seen: SeenRun, prompts: Mapping[str, str]) -> Listed:
-    run = seen.run
-    waits = "; ".join(prompts.get(one, one) for one in seen.asks)
+def _build_listed(seen: SeenRun) -> Listed:
+    run, waits = seen.run, terminal.join_prompts(seen)
     word, colour = run_rows.STATES[run.state], terminal.COLOURS[run.state]
-    return Listed(run, _describe_work(run), word, colour, waits or run.reason or "-")
-
-
-def _describe_work(run: Run) -> str:
-    return f"{run.task}: {run.flow}" if run.task else run.flow
-
-
-def _describe_host(run: Run) -> str:
-    return f"host {inert_line(run.host, 60)}" if run.host else "the machine of the store"
+    return Listed(run, seen.name, word, colour, waits or run.reason or "-")
 
 
 def _list_keys(seen: SeenRun) -> list[tuple[str, str]]:
-    keys = [] if seen.run.has_ended else [("s", "Stop")]
+    keys = [("r", "Resume") if seen.run.has_ended else ("s", "Stop")]
     return [*keys, *([("a", "Answer")] if seen.asks else []), ("Esc", "Back")]

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 
+from gatebell.domain.asks.attachments import MAX_FILES
 from gatebell.domain.digests import text_digest, token_digest
 from gatebell.domain.people.logins import Login
 from gatebell.services.people import manage_logins
-from gatebell.web.api.schemas import faults
+from gatebell.web.api.schemas import BYTES, faults
 from gatebell.web.context import COOKIE, WebRequest
 from gatebell.web.problems import Problem
 
@@ -133,10 +134,15 @@ async def _read(row: Row, request: Request, web_request: WebRequest) -> WebReque
             body=_check_body(row, await request.body(), web_request.headers)
         )
     else:
-        form = await request.form(max_files=0, max_fields=10_000)
+        # One file more than is possible: the page then says so, and keeps what was typed.
+        files = MAX_FILES + 1 if row.takes_files else 0
+        form = await request.form(max_files=files, max_fields=10_000)
         given = str(form.get("csrf", "")) or web_request.headers.get("x-csrf-token", "")
         seal = str(form.get("seal", "")) or seal
         web_request = web_request._replace(form=form)
+    if row.by_button:
+        # A service worker has no page, so it knows neither. Its token is checked by the route.
+        return web_request
     if web_request.csrf and not hmac.compare_digest(given.encode(), web_request.csrf.encode()):
         raise Problem(403, "this page is older than your sign-in: reload it and send it again")
     if web_request.csrf and web_request.who.seal and token_digest(seal) != web_request.who.seal:
@@ -148,9 +154,13 @@ async def _read(row: Row, request: Request, web_request: WebRequest) -> WebReque
 def _check_body(row: Row, raw: bytes, headers: Any) -> Any:
     if row.body is None:
         return None
-    if not raw and not row.body["required"]:
+    if not raw and not row.body.get("required", True):
         return {}
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if row.body is BYTES:
+        if media_type != "application/octet-stream":
+            raise Problem(415, "send the bytes: content-type application/octet-stream")
+        return raw
     if media_type != "application/json":
         raise Problem(415, "send JSON: content-type application/json")
     try:

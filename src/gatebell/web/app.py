@@ -23,7 +23,7 @@ from gatebell.web.context import COOKIE, Row, WebContext
 from gatebell.web.limits import Guards
 from gatebell.web.live import Hub
 from gatebell.web.metrics import Requests
-from gatebell.web.people.login import problem_page
+from gatebell.web.people.login import find_retry, problem_page
 from gatebell.web.problems import Problem, document, problem_of
 from gatebell.web.rate_limits import Limits
 from gatebell.web.routes import ROWS
@@ -100,6 +100,9 @@ def _route(web_context: WebContext, row: Row) -> Route:
             _log.exception("%s %s failed", row.method, row.path)
             failure = Problem(500, "the server failed: its log has the error; try again")
             return _refuse(web_context, row, failure, request)
+        finally:
+            # Closes the files of a form.
+            await request.close()
 
     return Route(row.path, endpoint, methods=[row.method])
 
@@ -114,4 +117,7 @@ def _refuse(web_context: WebContext, row: Row, problem: Problem, request: Reques
         return document(problem)
     has_cookie = COOKIE in request.cookies
     personal = web_context.site.personal
-    return problem_page(problem, request.url.path, personal=personal, has_cookie=has_cookie)
+    retry = find_retry(request)
+    return problem_page(
+        problem, request.url.path, personal=personal, has_cookie=has_cookie, retry=retry
+    )

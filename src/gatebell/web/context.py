@@ -148,8 +148,12 @@ class Row(NamedTuple):
     """JSON Schema of the body."""
     query: tuple[tuple[str, dict[str, Any], str], ...] = ()
     gives: tuple[int, dict[str, Any] | None] = (200, None)
+    takes_files: bool = False
+    """Its form may have files."""
     waits: bool = False
     """It is held until its ask changes: `act` only says what it waits for (`waits.py`)."""
+    by_button: bool = False
+    """A notification's button sends it, with a token instead of the proofs of a page."""
 
     @property
     def api(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from gatebell.domain.asks.attachments import MAX_FILE_BYTES, MAX_TOTAL_BYTES
 from gatebell.web.operations import HEALTH, METRICS, READY
 from gatebell.web.problems import Problem, document
 
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from gatebell.web.metrics import Requests
 
 MAX_BYTES = 8_000_000
+UPLOADS = "/api/attachments"
+# Forms with files: the answer to an ask.
+_ANSWER = re.compile(r"/asks/[^/]+/answer")
 # Probes call each server by its address. These paths show no asks, and change nothing.
 NAMELESS = frozenset([HEALTH, READY, METRICS])
 POLICY = (
@@ -63,7 +68,7 @@ class Guards:
         except Problem as problem:
             await document(problem)(scope, receive, send_guarded)
             return
-        await self._app(scope, _limit_body(receive), send_guarded)
+        await self._app(scope, _limit_body(receive, _find_limit(scope["path"])), send_guarded)
 
     def _check(self, scope: Scope) -> None:
         values: dict[bytes, list[bytes]] = {}
@@ -78,8 +83,16 @@ class Guards:
                     403, "another site sent this request, so nothing was done: open the inbox"
                 )
         length = values.get(b"content-length", [b"0"])[0]
-        if not length.isdigit() or int(length[:20]) > MAX_BYTES:
-            raise Problem(413, f"the body is too large: at most {MAX_BYTES} bytes")
+        most = _find_limit(scope["path"])
+        if not length.isdigit() or int(length[:20]) > most:
+            raise Problem(413, f"the body is too large: at most {most} bytes")
+
+
+def _find_limit(path: str) -> int:
+    """Return how long a body may be; a login is checked before it is read."""
+    if path == UPLOADS:
+        return MAX_FILE_BYTES
+    return MAX_BYTES + MAX_TOTAL_BYTES if _ANSWER.fullmatch(path) else MAX_BYTES
 
 
 def _add_headers(message: MutableMapping[str, Any], secure: bool) -> None:
@@ -90,15 +103,15 @@ def _add_headers(message: MutableMapping[str, Any], secure: bool) -> None:
             message["headers"].append((name.encode(), value.encode()))
 
 
-def _limit_body(receive: Receive) -> Receive:
+def _limit_body(receive: Receive, most: int) -> Receive:
     taken = 0
 
     async def receive_limited() -> Message:
         nonlocal taken
         message = await receive()
         taken += len(message.get("body", b""))
-        if taken > MAX_BYTES:
-            raise Problem(413, f"the body is too large: at most {MAX_BYTES} bytes")
+        if taken > most:
+            raise Problem(413, f"the body is too large: at most {most} bytes")
         return message
 
     return receive_limited

@@ -13,6 +13,7 @@ from gatebell.domain.asks.owners import run_of
 from gatebell.domain.audit.events import EventKind
 from gatebell.errors import StoreError
 from gatebell.services.watcher import Watcher
+from gatebell.web.attendance import Attendance
 from gatebell.web.token_cache import TokenCache
 from gatebell.web.waits import Waits
 
@@ -51,6 +52,7 @@ class Hub:
         self.seq = 0
         """The newest event that was sent to streams."""
         self.open = False
+        self.attendance = Attendance(store)
 
     def start(self) -> None:
         """Start inside the loop of streams and waits."""
@@ -60,6 +62,7 @@ class Hub:
         watched = (self._watcher, asyncio.get_running_loop())
         self._thread = threading.Thread(target=self._follow, args=watched, daemon=True)
         self._thread.start()
+        self.attendance.start()
 
     def _follow(self, watcher: Watcher, loop: asyncio.AbstractEventLoop) -> None:
         # The loop may be closed by then.
@@ -137,6 +140,7 @@ class Hub:
         if self._watcher and self._thread:
             self._watcher.stop()
             self._thread.join()
+            self.attendance.stop()
 
 
 def event_data(entry: Entry) -> str:

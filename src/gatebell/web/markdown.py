@@ -32,6 +32,11 @@ _DEEPEST_EMPHASIS = 50
 _BYTE = r"(?:0|[1-9]\d{0,2})"
 _HOST = rf"(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*|{_BYTE}(?:\.{_BYTE}){{3}}|\[[0-9a-f:.]+\]"
 _WEB = re.compile(rf"https?://({_HOST})(:\d+)?([/?#][!-~]*)?", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<![\w/@.-])https?://[!-~]+", re.IGNORECASE)
+# Marks at the end of an address belong to the sentence.
+_AFTER_ADDRESS = ".,;:!?)]}>'\"*_`"
+_LINK = Markup('<a href="{}" target="_blank" rel="noopener noreferrer nofollow">{}</a>')
+_IN_LINK = "in a link"
 _MAIL = re.compile(r"mailto:[!-~]+@[a-z0-9.-]+(\?[!-~]*)?", re.IGNORECASE)
 
 _TAGS = {
@@ -71,6 +76,8 @@ def _format(words: str) -> Markup:
     _check_rows(tokens, words.split("\n"))
     if any(one.level > _DEEPEST_EMPHASIS for token in tokens for one in token.children or ()):
         raise _TooIntricateError
+    _lower_headings(tokens)
+    _mark_links(tokens)
     html = nh3.clean(
         parser.renderer.render(tokens, parser.options, {}),
         tags=_TAGS,
@@ -80,6 +87,24 @@ def _format(words: str) -> Markup:
         set_tag_attribute_values={"a": {"target": "_blank"}},
     )
     return Markup(html)  # noqa: S704 - nh3 has cleaned it
+
+
+def _lower_headings(tokens: Sequence[Token]) -> None:
+    """Begin with the third level: the page uses the first two itself."""
+    headings = [token for token in tokens if token.type in ("heading_open", "heading_close")]
+    first = min((int(token.tag[1]) for token in headings), default=1)
+    for token in headings:
+        token.tag = f"h{min(6, int(token.tag[1]) - first + 3)}"
+
+
+def _mark_links(tokens: Sequence[Token]) -> None:
+    """Mark the text of links: an address in it must not become a second link."""
+    for token in tokens:
+        inside = False
+        for one in token.children or ():
+            inside = one.type == "link_open" or (inside and one.type != "link_close")
+            if inside:
+                one.meta[_IN_LINK] = True
 
 
 def _check_rows(tokens: Sequence[Token], lines: Sequence[str]) -> None:
@@ -143,7 +168,19 @@ class _Parser(MarkdownIt):
 
 def _text(tokens: Sequence[Token], at: int) -> str:
     # Once more: an entity may have become an invisible character.
-    return escape(inert(tokens[at].content))
+    text = inert(tokens[at].content)
+    return escape(text) if _IN_LINK in tokens[at].meta else link_addresses(text)
+
+
+def link_addresses(text: str) -> Markup:
+    """Return a text in which each web address is a link; the link shows the whole address."""
+    text, parts, end = inert(text), list[str](), 0
+    for found in _ADDRESS.finditer(text):
+        address = found[0].rstrip(_AFTER_ADDRESS)
+        if _WEB.fullmatch(address):
+            parts += [escape(text[end : found.start()]), _LINK.format(address, address)]
+            end = found.start() + len(address)
+    return Markup().join([*parts, escape(text[end:])])
 
 
 def _image(tokens: Sequence[Token], at: int) -> str:
@@ -160,16 +197,11 @@ def _fence(tokens: Sequence[Token], at: int) -> str:
 
 
 def _heading_open(tokens: Sequence[Token], at: int) -> str:
-    return f"<{_heading(tokens[at])}>"
+    return f"<{tokens[at].tag}>"
 
 
 def _heading_close(tokens: Sequence[Token], at: int) -> str:
-    return f"</{_heading(tokens[at])}>\n"
-
-
-def _heading(token: Token) -> str:
-    """Return the heading's tag; the page uses the first two levels itself."""
-    return f"h{min(6, int(token.tag[1]) + 2)}"
+    return f"</{tokens[at].tag}>\n"
 
 
 def _link_open(tokens: Sequence[Token], at: int) -> str:

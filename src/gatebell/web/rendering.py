@@ -11,8 +11,9 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from gatebell.domain.asks.asks import iso
+from gatebell.domain.asks.attachments import describe_size
 from gatebell.domain.asks.owners import describe_owner
-from gatebell.domain.text.display import age, inert, inert_line
+from gatebell.domain.text.display import age, inert, inert_line, span
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -26,8 +27,19 @@ def page(
     web_request: WebRequest, template: str, title: str, status: int = 200, **data: Any
 ) -> HTMLResponse:
     """Render a page for a signed-in person."""
+    text = _templates().get_template(template).render(_build_frame(web_request, title) | data)
+    return HTMLResponse(text, status)
+
+
+def render_part(web_request: WebRequest, template: str, **data: Any) -> Markup:
+    """Render a part of a page, for a template that has other names for its own data."""
+    frame = _build_frame(web_request, "")
+    return Markup(_templates().get_template(template).render(frame | data))  # noqa: S704  a template
+
+
+def _build_frame(web_request: WebRequest, title: str) -> dict[str, Any]:
     waiting = sum(number for _, number in web_request.store.asks.waiting_counts())
-    frame = {
+    return {
         "login": web_request.login,
         "scopes": web_request.login.scopes if web_request.login else (),
         "csrf": web_request.csrf,
@@ -35,10 +47,10 @@ def page(
         "waiting": waiting,
         "title": f"({waiting}) {title}" if waiting else title,
         "search": "",
+        "freeze": web_request.store.freezes.find(),
         # Nothing, unless the page was read before the store changed: then it reloads by itself.
         "seq": 0,
     }
-    return HTMLResponse(_templates().get_template(template).render(frame | data), status)
 
 
 def bare_page(
@@ -62,7 +74,9 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"typed": _keep_typed, "line": inert_line, "iso": iso, "clock": _clock}
+    made.filters |= {"until": _until, "sentence": _sentence}
     made.filters |= {"ago": _ago, "principal": _principal, "owner": describe_owner}
+    made.filters |= {"size": describe_size}
     return made
 
 
@@ -81,6 +95,16 @@ def _clock(at: datetime) -> str:
 
 def _ago(at: datetime, now: datetime) -> str:
     return age((now - at).total_seconds())
+
+
+def _until(now: datetime, at: datetime) -> str:
+    return span((at - now).total_seconds())
+
+
+def _sentence(text: str) -> str:
+    """Show an error as a sentence on a page."""
+    whole = text[:1].upper() + text[1:]
+    return whole if whole.endswith((".", "!", "?")) else f"{whole}."
 
 
 def _principal(who: str) -> str:

@@ -66,7 +66,7 @@ def hide_untaken(ask: Ask, shown: dict[str, Any]) -> dict[str, Any]:
     Otherwise one yes could be read again and again, for every similar request.
     """
     if ask.status == AskStatus.ANSWERED and not ask.delivered_at:
-        return shown | {"decision": None, "value": None, "note": ""}
+        return shown | {"decision": None, "value": None, "note": "", "answer_attachments": []}
     return shown
 
 

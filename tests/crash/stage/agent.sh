@@ -14,6 +14,7 @@ make-a-plan | first-answer) signal='{"status": "NEEDS_HUMAN", "question": "Which
 *) signal='{"status": "DONE", "summary": "'$task' is done"}' ;;
 esac
 echo "start $task $GATE_SESSION" >>../starts
+echo "$GATE_HOST agent" >>../hosts
 [ ! -e ../held ] || flock ../held true
 [ -z "$CHAOS_SLOW" ] || sleep "$CHAOS_SLOW"
 # What it did before it was interrupted, an agent sees from what is there.

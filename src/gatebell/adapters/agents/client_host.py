@@ -41,5 +41,8 @@ class ClientHost:
     def note_ask(self, ask_id: str) -> None:
         self._asks.append(ask_id)
 
+    def note_wait(self) -> None:
+        pass
+
     def find_call_id(self) -> str:
         return ""

@@ -85,6 +85,9 @@ class HookHost:
         return has_result(self._steps(), call_id)
 
     def note_ask(self, ask_id: str) -> None:
+        self.note_wait()
+
+    def note_wait(self) -> None:
         # The wait has its own time limit; the alarm was for the time before it.
         signal.setitimer(signal.ITIMER_REAL, 0)
 

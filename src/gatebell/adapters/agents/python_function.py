@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from gatebell.domain.enums import SignalStatus
-from gatebell.errors import UsageError
+from gatebell.errors import StoreError, UsageError
 from gatebell.ports.agents import Ended
 from gatebell.services.runs.error_lines import describe
 
@@ -41,7 +41,10 @@ class PythonDriver:
                 given = json.dumps(
                     signal or {"status": SignalStatus.DONE, "value": given}, allow_nan=False
                 )
-        except Exception as error:  # the flow decides about any error
+        except StoreError:
+            # That says nothing about the function: it is called again, as after a crash.
+            raise
+        except Exception as error:  # the flow decides about any other error
             return Ended(ok=False, words="", problem=describe(error))
         return Ended(ok=True, words=given)
 

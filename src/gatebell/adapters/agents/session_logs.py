@@ -30,12 +30,19 @@ def find(cli: str, session: str, environ: Mapping[str, str], ending: str = ".jso
     if not session[:1].isalnum() or not all(c.isalnum() or c in "-_" for c in session):
         return ""
     if cli == AgentCli.CLAUDE:
-        base = environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+        base = find_base(cli, environ)
         return _find_newest(os.path.join(base, "projects"), f"{session}{ending}", 1)
     if cli == AgentCli.CODEX:
-        base = environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+        base = find_base(cli, environ)
         return _find_newest(os.path.join(base, "sessions"), f"-{session}{ending}", 3)
     return ""
+
+
+def find_base(cli: str, environ: Mapping[str, str]) -> str:
+    """Return the folder in which claude or codex keeps its own files."""
+    if cli == AgentCli.CLAUDE:
+        return environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+    return environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
 
 
 def is_kept(cli: str, session: str, environ: Mapping[str, str]) -> bool:
@@ -69,7 +76,7 @@ def list_codex_logs(environ: Mapping[str, str], most: int) -> list[str]:
     # Imported here: hooks often read one log, and never list all of them.
     import glob
 
-    base = glob.escape(environ.get("CODEX_HOME") or os.path.expanduser("~/.codex"))
+    base = glob.escape(find_base(AgentCli.CODEX, environ))
     found = glob.glob(os.path.join(base, "sessions", "*", "*", "*", "rollout-*.jsonl"))
     return sorted(found, reverse=True)[:most]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from gatebell.domain.enums import Priority
 from gatebell.errors import DeliveryError
@@ -30,7 +31,7 @@ class AppriseChannel:
         # Its own time limit leaves a thread behind that keeps this process from ending.
         asset = apprise.AppriseAsset(async_mode=False, secure_logging=True, service_timeout=0)
         sender = apprise.Apprise(asset=asset)
-        if not sender.add(self._url):
+        if not sender.add(_add_click(self._url, message.link)):
             raise DeliveryError(
                 "Apprise does not understand this address: compare it with Apprise's page about "
                 "that service"
@@ -43,6 +44,13 @@ class AppriseChannel:
         )
         if not result:
             raise DeliveryError(_describe_problem(result))
+
+
+def _add_click(url: str, link: str) -> str:
+    """Let a tap on a notification of ntfy open the ask, unless the address names another page."""
+    if not link or not re.match(r"ntfys?://", url, re.IGNORECASE) or "click=" in url:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}click={quote(link, safe='')}"
 
 
 def _describe_problem(result: Any) -> str:

@@ -14,6 +14,7 @@ from gatebell.errors import DeliveryError
 
 if TYPE_CHECKING:
     from gatebell.domain.notifications.messages import NotificationMessage
+    from gatebell.ports.channels import Withdrawal
 
 _LIMIT_SECONDS = 30.0
 
@@ -22,6 +23,9 @@ class CommandChannel:
     def __init__(self, command: str, limit_seconds: float = _LIMIT_SECONDS) -> None:
         self._command = command
         self._limit_seconds = limit_seconds
+
+    def withdraw(self, withdrawal: Withdrawal) -> None:
+        self.send(withdrawal.news)
 
     def send(self, message: NotificationMessage) -> None:
         environ = remove_secrets(os.environ)
@@ -60,4 +64,5 @@ def _build_variables(message: NotificationMessage) -> dict[str, str]:
         "GATE_LINK": message.link,
         "GATE_PRIORITY": message.priority.word,
         "GATE_ASK_ID": message.ask_id,
+        "GATE_ASK_IDS": " ".join(message.ask_ids),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.files import backlog_settings, flow_files
+from gatebell.adapters.files.flow_files import split_flow_name
 from gatebell.domain.tasks.backlog_settings import BacklogTerms
 from gatebell.errors import GateError
 from gatebell.ports.flows import LoadedFlow
@@ -24,9 +25,13 @@ class FlowLoader:
     def load(self, run: Run) -> LoadedFlow:
         if run.task:
             return self._load_task_flow(run)
-        source, digest = flow_files.read(run.source)
-        _, found = flow_files.choose(flow_files.load(run.source, source, digest), run.flow)
-        return LoadedFlow(found.work, found.terms, digest)
+        path, name = run.source, run.flow
+        if not path:
+            # It was started from another machine, which knows only the flow's name.
+            path, name = flow_files.find(run.project, run.flow), split_flow_name(run.flow)[1]
+        source, digest = flow_files.read(path)
+        name, found = flow_files.choose(flow_files.load(path, source, digest), name)
+        return LoadedFlow(found.work, found.terms, digest, name, path)
 
     def _load_task_flow(self, run: Run) -> LoadedFlow:
         try:

@@ -10,32 +10,39 @@ from gatebell.adapters.open_channels import NotificationChannels
 from gatebell.adapters.system import folders
 from gatebell.errors import UsageError
 from gatebell.ports.channels import Post
+from gatebell.services.notifications import push_devices
 
 if TYPE_CHECKING:
+    from gatebell.domain.notifications.routes import Route
     from gatebell.ports.store import Store
 
 
-def read_post(store: Store) -> Post:
-    """Read the routes and find their channels."""
+def read_post(store: Store, person: str) -> Post:
+    """Read the routes of a person and of people's devices, and find their channels."""
     routes, url = settings_file.routes(os.environ), settings_file.inbox_url(os.environ)
-    return Post(routes, NotificationChannels(store), url)
+    services = settings_file.push_services(os.environ)
+    channels = NotificationChannels(store, store.push_key, services, url)
+    return Post((*routes, *push_devices.list_routes(store)), channels, url, person=person)
 
 
 class ChangedPost:
-    """Reads the settings again whenever the file has changed; ignores unreadable ones."""
+    """Reads the settings again whenever the file or a device has changed; ignores unreadable ones."""
 
-    def __init__(self, store: Store, url: str) -> None:
+    def __init__(self, store: Store, url: str, person: str) -> None:
         """`url` is the address of the inbox, if the settings name none."""
-        self._store, self._url = store, url
+        self._store, self._url, self._person = store, url, person
         self._path = folders.settings_file(os.environ)
-        self._seen = _read_change_time(self._path)
+        self._seen = self._look()
+
+    def _look(self) -> tuple[int, tuple[Route, ...]]:
+        return _read_change_time(self._path), push_devices.list_routes(self._store)
 
     def renew(self) -> Post | None:
-        if (now := _read_change_time(self._path)) == self._seen:
+        if (now := self._look()) == self._seen:
             return None
         self._seen = now
         try:
-            made = read_post(self._store)
+            made = read_post(self._store, self._person)
         except UsageError:
             return None
         return made._replace(url=made.url or self._url)

@@ -67,6 +67,13 @@ SETTINGS = (
         "A command to run when an ask waits (notifications.md).",
     ),
     Setting(
+        "push_services",
+        "GATE_PUSH_SERVICES",
+        "",
+        "Further push services that may be called for people's devices, as hosts with commas "
+        "between them: push.example.org (notifications.md).",
+    ),
+    Setting(
         "session_cli",
         "GATE_SESSION_CLI",
         AgentCli.CLAUDE,
@@ -98,6 +105,32 @@ SETTINGS = (
         "GATE_KEY_FILE",
         "",
         "The file with the keys of secrets in a PostgreSQL store; its servers share it.",
+    ),
+    Setting(
+        "pool",
+        "GATE_POOL",
+        "default",
+        "The pool of this host's workers; they drive the runs of their pool that have no host "
+        "(engines.md).",
+    ),
+    Setting(
+        "travel",
+        "GATE_TRAVEL",
+        "",
+        "Where the waiting runs of this host's workers go, so that any host of the pool continues "
+        "them: origin, or the address of a git repository (hosts.md). By default they stay.",
+    ),
+    Setting(
+        "temporal",
+        "GATE_TEMPORAL",
+        "127.0.0.1:7233",
+        "The address of the Temporal server, for the engine temporal (engines.md).",
+    ),
+    Setting(
+        "temporal_namespace",
+        "GATE_TEMPORAL_NAMESPACE",
+        "default",
+        "The namespace on the Temporal server.",
     ),
 )
 SESSION_CLIS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.COMMAND)
@@ -215,6 +248,22 @@ def inbox_url(environ: Mapping[str, str]) -> str:
             f"url ({value.source}): expected https://HOST or http://HOST:PORT, without user@ and ?"
         )
     return value.text.rstrip("/")
+
+
+def push_services(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the hosts of the push services that may be called."""
+    # Imported here: only servers and senders need it.
+    from gatebell.domain.notifications.devices import PUSH_SERVICES
+
+    value = read_settings(environ)["push_services"]
+    named = [one.strip().lower() for one in value.text.split(",") if one.strip()]
+    for one in named:
+        if not set(one) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-:"):
+            raise UsageError(
+                f"push_services ({value.source}): expected hosts such as push.example.org, "
+                f"got {one!r}"
+            )
+    return (*PUSH_SERVICES, *named)
 
 
 def routes(environ: Mapping[str, str]) -> tuple[Route, ...]:

@@ -22,14 +22,15 @@ _INTERPRETER = 3
 _HEADER_BYTES = 65536
 
 
-def call(work: Callable[[], T], program: str) -> T:
-    """Call a function that may start this program and no other; return its result.
+def call(work: Callable[[], T], *programs: str) -> T:
+    """Call a function that may start these programs and no other; return its result.
 
-    If the kernel has no such ban, or the program is a script, the function is called without a ban.
+    If the kernel has no such ban, or a program is a script, the function is called without a ban.
     """
-    allowed = _list_executed_files(program)
-    if not allowed:
+    files = [_list_executed_files(program) for program in programs]
+    if not all(files):
         return work()
+    allowed = [path for found in files for path in found]
     # Not `threading`: agents' hooks call this, and that module takes longer to load than the ban.
     import _thread
 

@@ -23,12 +23,12 @@ def find_key(folder: str) -> str:
         return ""
     if name := parse_name(_read(os.path.join(folder, _NAME_FILE), _MAX_NAME_BYTES)):
         return name
-    if remote := normalise_remote(_find_origin(folder)):
+    if remote := normalise_remote(find_origin(folder)):
         return remote
     return f"{this_host()}:{folder}"
 
 
-def _find_origin(folder: str) -> str:
+def find_origin(folder: str) -> str:
     """Return the address of `origin` as git's own file has it; no program is started."""
     text = _read(os.path.join(_find_git_folder(folder), "config"), _MAX_CONFIG_BYTES)
     inside, found = False, ""

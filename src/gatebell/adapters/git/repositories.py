@@ -56,6 +56,8 @@ class Repository(NamedTuple):
     users: UsersPrograms = UsersPrograms()
     runs_programs: bool = False
     """Commands may start the user's programs."""
+    helpers: tuple[str, ...] = ()
+    """Programs that commands may start besides git itself, to reach a remote."""
 
     @property
     def git_dir(self) -> str:
@@ -147,6 +149,7 @@ class Repository(NamedTuple):
             code, output, errors = run_git(
                 *(self.folders, {**environ, **_COMMITTER, **(variables or {})}, words, given),
                 *(self.held, self.runs_programs),
+                helpers=self.helpers,
             )
         return code, output, shadow.name_repository(errors, path, self.folders)
 
@@ -229,6 +232,7 @@ def _start_git(
     held: int | None = None,
     is_free: bool = False,
     errors: IO[bytes] | int = subprocess.PIPE,
+    helpers: tuple[str, ...] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a git command; `is_free`: it may start the programs that its settings name."""
     git = shadow.find_git()
@@ -244,7 +248,7 @@ def _start_git(
             pass_fds=() if held is None else (held,),
         )
 
-    return start() if is_free else execution_ban.call(start, git)
+    return start() if is_free else execution_ban.call(start, git, *helpers)
 
 
 def run_git(
@@ -255,13 +259,14 @@ def run_git(
     held: int | None = None,
     is_free: bool = False,
     patience: float | None = None,
+    helpers: tuple[str, ...] = (),
 ) -> tuple[int, bytes, str]:
     """Run a git command; return exit code, output and errors. For `is_free` see `_start_git`."""
     # From a file: input that does not fit into a pipe would have to be sent during the wait.
     with tempfile.TemporaryFile() as file:
         file.write(given)
         file.seek(0)
-        process = _start_git(folders, environ, words, file, held, is_free)
+        process = _start_git(folders, environ, words, file, held, is_free, helpers=helpers)
         for seconds in _plan_waits(process, folders, patience):
             with suppress(subprocess.TimeoutExpired):
                 output, errors = process.communicate(timeout=seconds)

@@ -50,6 +50,8 @@ class Record(NamedTuple):
     """The commit that contains that one; empty: the branch was not removed."""
     settings: Mapping[str, str] = {}
     """Git's settings before any agent of this run could change them; empty: unknown."""
+    left: str = ""
+    """The commit by which its run last left this host; empty: never."""
 
     @property
     def place(self) -> Place:

@@ -51,13 +51,13 @@ class GitWorkspace:
     def __init__(self, data_folder: str) -> None:
         self._folder = os.path.realpath(os.path.join(data_folder, "worktrees"))
 
-    def _ready(self, repository: Repository, lock: int) -> Repository:
+    def make_ready(self, repository: Repository, lock: int) -> Repository:
         """Return the repository for commits and merges: locked, with the user's own filters."""
         return repository._replace(
             held=lock, users=users_programs.read(os.path.dirname(self._folder))
         )
 
-    def _record(self, run_id: int) -> str:
+    def record_path(self, run_id: int) -> str:
         return os.path.join(self._folder, f"run-{run_id}.json")
 
     def make(
@@ -76,7 +76,7 @@ class GitWorkspace:
     ) -> Place:
         request = _Request(with_changes, snapshot, branch, base, onto, instead or {}, markers)
         project = os.path.realpath(project)
-        path = self._record(run_id)
+        path = self.record_path(run_id)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         with worktree_records.lock_worktree(path) as lock:
             known = worktree_records.read(path)
@@ -89,7 +89,7 @@ class GitWorkspace:
             if record and record.ready:
                 record.repository()
                 return record.place
-            source = self._ready(find(project), lock)
+            source = self.make_ready(find(project), lock)
             if not record:
                 record = self._plan(source, project, run_id, request)
                 record = record._replace(token=token)
@@ -110,7 +110,7 @@ class GitWorkspace:
         left_out = os.path.normpath(os.path.join(inner, ".agents"))
         begin, merged = _plan_start(source, left_out, request)
         wanted = request.branch or f"gate/run-{run_id}"
-        branch = _find_free_branch(source, wanted)
+        branch = find_free_branch(source, wanted)
         if branch != wanted:
             merged.remarks.append(f"The branch {wanted} exists already: this run uses {branch}.")
         name = "".join(sign if sign.isprintable() else "-" for sign in os.path.basename(top))
@@ -164,13 +164,13 @@ class GitWorkspace:
     def commit(self, place: Place, words: str, key: str) -> str:
         with worktree_records.lock_worktree(worktree_records.build_path(place.root)) as lock:
             record = _require_record(place)
-            worktree = self._ready(record.repository(), lock)
+            worktree = self.make_ready(record.repository(), lock)
             return commits.commit(worktree, record, words, key)
 
     def merge(self, place: Place, base: str, words: str, key: str, *, squash: bool = False) -> str:
         with worktree_records.lock_worktree(worktree_records.build_path(place.root)) as lock:
             record = _require_record(place)
-            source = self._ready(_open_source(record), lock)
+            source = self.make_ready(_open_source(record), lock)
             if record.landed and not removal.read_tip(source, record):
                 return record.landed
             return merges.merge_branch(source, record, base, words, key, squash=squash)
@@ -179,7 +179,7 @@ class GitWorkspace:
         path = worktree_records.build_path(place.root)
         with worktree_records.lock_worktree(path) as lock:
             record = _require_record(place)
-            source = self._ready(_open_source(record), lock)
+            source = self.make_ready(_open_source(record), lock)
             worktree, tip = record.repository(), removal.read_tip(source, record)
             if not tip:
                 return bool(record.landed)
@@ -191,24 +191,28 @@ class GitWorkspace:
             removal.drop_branch(worktree, record, tip)
             return True
 
+    def find_project(self, place: Place) -> str:
+        record = worktree_records.read(worktree_records.build_path(place.root))
+        return record.project if record else ""
+
     def find_snapshot(self, place: Place, run_id: int, path: str) -> str:
         if not place.branch:
             return ""
         record = _require_record(place)
-        return restoration.find_snapshot(_open_whole(record), record, path)
+        return restoration.find_snapshot(open_whole(record), record, path)
 
     def restore(self, place: Place, run_id: int, path: str) -> list[str]:
         if not place.branch:
             return []
         with worktree_records.lock_worktree(worktree_records.build_path(place.root)) as lock:
             record = _require_record(place)
-            repository = self._ready(_open_whole(record), lock)
+            repository = self.make_ready(open_whole(record), lock)
             return restoration.restore(repository, record, path)
 
     def remove(
         self, place: Place, run_id: int, *, dry_run: bool = False, force: bool = False
     ) -> str:
-        path = self._record(run_id)
+        path = self.record_path(run_id)
         if not place.branch or not os.path.isdir(self._folder):
             return ""
         with worktree_records.lock_worktree(path) as lock:
@@ -218,12 +222,13 @@ class GitWorkspace:
             if not os.path.isdir(record.common):
                 return f"{record.common}, the repository of {record.root}, is missing: restore it."
             # From the repository: the worktree may be gone already.
-            repository = _open_whole(record)._replace(held=lock)
+            repository = open_whole(record)._replace(held=lock)
             if record.ready and not force and (reason := removal.find_loss(repository, record)):
                 return reason
-            return "" if dry_run else self._remove(repository, record, path)
+            return "" if dry_run else self.drop_record(repository, record, path)
 
-    def _remove(self, repository: Repository, record: Record, path: str) -> str:
+    def drop_record(self, repository: Repository, record: Record, path: str) -> str:
+        """Remove the worktree of a record, with its branch and snapshots, and then the record."""
         removal.clear(record)
         restoration.clear(record)
         if where := linked_worktrees.find_holder(repository, record.branch):
@@ -253,7 +258,7 @@ def _open_source(record: Record) -> Repository:
     return found._replace(settings=record.settings) if record.settings else found
 
 
-def _open_whole(record: Record) -> Repository:
+def open_whole(record: Record) -> Repository:
     """Open the repository without the worktree, which may be gone."""
     return record.open(record.common, record.common)
 
@@ -307,7 +312,8 @@ def _read_branch_name(source: Repository) -> str:
     return source.line("rev-parse", "--abbrev-ref", "HEAD")
 
 
-def _find_free_branch(source: Repository, wanted: str) -> str:
+def find_free_branch(source: Repository, wanted: str) -> str:
+    """Return the name of a branch that does not exist yet, this one or with a number."""
     above = os.path.dirname(wanted)
     if source.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{above}"):
         raise UsageError(

@@ -38,6 +38,8 @@ class PostgresAudit(StoredAudit):
         self._postgres = connection
         self._mine = _Thread()
         self._notes = Trail(connection)
+        self._has_events = False
+        """Whether the store was seen with an event: then it has some for ever."""
 
     @property
     def _waiting(self) -> list[tuple[str, Event]]:
@@ -48,7 +50,9 @@ class PostgresAudit(StoredAudit):
         return self._notes
 
     def needs_traits(self) -> bool:
-        return not self._db.rows("any_event")
+        # Asked for each transaction, so it is remembered: every query is a round trip.
+        self._has_events = self._has_events or bool(self._db.rows("any_event"))
+        return not self._has_events
 
     def write(self, events: list[Prepared]) -> None:
         for at, event, content, content_digest in events:

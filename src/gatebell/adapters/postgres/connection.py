@@ -106,16 +106,23 @@ class Connection:
 
     @contextmanager
     def hold(self, begin: str) -> Iterator[Wire]:
-        """Begin a transaction of this thread; undo it at the end unless it was committed."""
-        with self._begin(begin) as held:
-            self._mine.wire = held
-            try:
-                yield held
-            finally:
-                self._mine.wire = None
-                with suppress(psycopg.Error):
-                    if held.pgconn.transaction_status and not held.closed:
-                        held.execute("ROLLBACK")
+        """Begin a transaction of this thread; undo it at the end unless it was committed.
+
+        Raises:
+            StoreError: PostgreSQL failed.
+        """
+        try:
+            with self._begin(begin) as held:
+                self._mine.wire = held
+                try:
+                    yield held
+                finally:
+                    self._mine.wire = None
+                    with suppress(psycopg.Error):
+                        if held.pgconn.transaction_status and not held.closed:
+                            held.execute("ROLLBACK")
+        except psycopg.Error as error:
+            raise self.problem(error) from error
 
     @contextmanager
     def _begin(self, begin: str) -> Iterator[Wire]:
@@ -192,10 +199,7 @@ class Transaction:
 
     def __enter__(self) -> str:
         self._held = self._db.hold("BEGIN")
-        try:
-            self._wire = self._held.__enter__()
-        except psycopg.Error as error:
-            raise self._db.problem(error) from error
+        self._wire = self._held.__enter__()
         try:
             self._audit.begin()
             self._at = self._clock.now().isoformat(timespec="microseconds")
@@ -248,10 +252,7 @@ class Snapshot:
 
     def __enter__(self) -> None:
         self._held = self._db.hold(_BEGIN_SNAPSHOT)
-        try:
-            self._held.__enter__()
-        except psycopg.Error as error:
-            raise self._db.problem(error) from error
+        self._held.__enter__()
 
     def __exit__(self, *_: object) -> None:
         self._held.__exit__(None, None, None)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import psycopg
-
 from gatebell.adapters.tables.columns import TABLES
 from gatebell.adapters.tables.rows import read_pages
 from gatebell.domain.text.display import storable
@@ -17,16 +15,18 @@ if TYPE_CHECKING:
     from gatebell.adapters.postgres.store import PostgresStore
     from gatebell.adapters.postgres.wire import Wire
     from gatebell.adapters.tables.databases import Connection
+    from gatebell.ports.attachments import Attachments
 
 # A row comes after the rows that it refers to.
 _ORDER = (
     *("traits", "people", "tokens", "group_members", "logins", "rules", "notes", "runs", "calls"),
     *("turns", "tasks", "task_needs", "asks", "ask_keys", "answers", "messages", "drafts"),
-    *("secrets", "wakes", "outbox", "deliveries", "visits", "events"),
+    *("secrets", "wakes", "outbox", "deliveries", "visits", "attachments", "uploads", "freezes"),
+    *("devices", "events"),
 )
 _NUMBERED = (
     *("asks.seq", "answers.seq", "messages.seq", "wakes.seq", "outbox.seq", "notes.seq"),
-    *("tasks.seq", "runs.id"),
+    *("tasks.seq", "runs.id", "freezes.seq"),
 )
 _COUNT_WAITING = """
 INSERT INTO waiting (project, project_key, number)
@@ -45,27 +45,41 @@ def copy_rows(source: Connection, target: PostgresStore, report: Callable[[str, 
     Raises:
         RefusedError: The target has rows.
     """
+    _must_be_empty(target)
+    total = 0
+    with target.connection.hold("BEGIN") as held:
+        for table in _ORDER:
+            # The rows have their events already: nothing is to be noted or counted.
+            held.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+        for table in _ORDER:
+            total += _copy_table(source, target, held, table, report)
+        for place in _NUMBERED:
+            held.execute(_set_next(*place.split(".")))
+        held.execute(_COUNT_WAITING)
+        for table in _ORDER:
+            held.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+        held.execute("COMMIT")
+    return total
+
+
+def copy_attachments(
+    source: Attachments, target: PostgresStore, report: Callable[[str, int], None]
+) -> None:
+    """Copy the bytes of attachments; their rows are copied with all others."""
+    _must_be_empty(target)
+    contents = target.build_contents()
+    for number, digest in enumerate(source.used(), 1):
+        # Missing bytes are found by the check after the copy.
+        if (content := source.read(digest)) is not None:
+            contents.write(digest, content)
+        report("attachments", number)
+
+
+def _must_be_empty(target: PostgresStore) -> None:
     if target.connection.rows("SELECT 1 FROM events LIMIT 1"):
         raise RefusedError(
             f"the store {target.name} is in use: copy into one that is new (gate store migrate)"
         )
-    total = 0
-    try:
-        with target.connection.hold("BEGIN") as held:
-            for table in _ORDER:
-                # The rows have their events already: nothing is to be noted or counted.
-                held.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
-            for table in _ORDER:
-                total += _copy_table(source, target, held, table, report)
-            for place in _NUMBERED:
-                held.execute(_set_next(*place.split(".")))
-            held.execute(_COUNT_WAITING)
-            for table in _ORDER:
-                held.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
-            held.execute("COMMIT")
-    except psycopg.Error as error:
-        raise target.connection.problem(error) from error
-    return total
 
 
 def _copy_table(

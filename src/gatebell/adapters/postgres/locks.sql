@@ -2,6 +2,12 @@
 -- A task that does not exist yet has no row to lock, but another one may already need it.
 SELECT pg_advisory_xact_lock(720221);
 
+-- name: lock_freezes_off
+SELECT pg_advisory_xact_lock_shared(720223);
+
+-- name: lock_freezing
+SELECT pg_advisory_xact_lock(720223);
+
 -- name: lock_tasks
 -- These tasks, and the tasks that need them: their number of open needs may change.
 SELECT id FROM tasks

@@ -22,3 +22,9 @@ WHERE id = :id AND state = 'waiting_human' AND EXISTS (
         AND strpos(' ' || runs.stopped_at || ' ', ' ' || calls.path || ' ') > 0
         AND (asks.status <> 'pending' OR (asks.asked_back > asks.heard AND calls.name = 'run'))
 );
+
+-- name: skip_run_numbers
+SELECT setval(
+    pg_get_serial_sequence('runs', 'id'),
+    nextval(pg_get_serial_sequence('runs', 'id')) + CAST(:count AS bigint)
+);

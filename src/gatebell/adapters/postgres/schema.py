@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from gatebell.adapters.postgres import migrations, wire
-from gatebell.adapters.tables.rows import compare_schemas
+from gatebell.adapters.tables.rows import compare_schemas, list_missing_columns
 
 if TYPE_CHECKING:
     from gatebell.adapters.postgres.connection import Connection
     from gatebell.adapters.postgres.wire import Wire
 
 _FRESH = "gate_fresh_schema"
+_ENGINE = ("procrastinate_", "idx_procrastinate_")
+"""The tables, indexes and functions of the engine; a trigger is named after its table."""
 # Everything that decides what a write does: columns, constraints, indexes, triggers, functions, views.
 _PARTS = """
 SELECT 'column', c.relname || '.' || a.attname,
@@ -50,7 +52,15 @@ _new_schemas: dict[int, dict[tuple[str, str], str]] = {}
 
 
 def find_schema_faults(connection: Connection) -> list[str]:
-    """Return the differences from the schema of a new store: triggers also decide."""
+    """Return the differences from the schema of a new store: triggers also decide.
+
+    A newer program may have changed its own parts of the tables. Of those, this one only looks for
+    the columns that it uses.
+
+    Raises:
+        StoreError: The tables do not fit this program.
+    """
+    migrations.check_version(connection)
     try:
         # Another connection: this thread may be in a snapshot, which writes nothing.
         with connection.lend() as other:
@@ -61,7 +71,10 @@ def find_schema_faults(connection: Connection) -> list[str]:
                 _new_schemas[server] = _read_new_schema(other)
     except psycopg.Error as error:
         raise connection.problem(error) from error
-    return compare_schemas(_new_schemas[server], found)
+    wanted = _new_schemas[server]
+    if migrations.read_version(connection)[0] > len(migrations.list_migrations()):
+        return list_missing_columns(wanted, found)
+    return compare_schemas(wanted, found)
 
 
 def _read_new_schema(other: Wire) -> dict[tuple[str, str], str]:
@@ -78,4 +91,8 @@ def _read_new_schema(other: Wire) -> dict[tuple[str, str], str]:
 
 def _read_parts(other: Wire, schema: str) -> dict[tuple[str, str], str]:
     rows = wire.run(other, _PARTS, (schema,)).fetchall()
-    return {(kind, name): text.replace(f"{schema}.", "") for kind, name, text in rows}
+    return {
+        (kind, name): text.replace(f"{schema}.", "")
+        for kind, name, text in rows
+        if not name.startswith(_ENGINE)
+    }

@@ -34,7 +34,7 @@ class SecretKeys:
     def __init__(self, path: str) -> None:
         if not path:
             raise StoreError(
-                "a PostgreSQL store keeps secrets only with a key file outside of the database: "
+                "a PostgreSQL store keeps secrets and keys only with a key file outside of the database: "
                 "set GATE_KEY_FILE for its servers"
             )
         self._path = path
@@ -63,6 +63,14 @@ class SecretKeys:
         except InvalidTag:
             return None
         return shown.decode()
+
+    def get_lasting(self, name: str, now: datetime) -> bytes:
+        """Return a key that is never destroyed, and make it the first time.
+
+        Its name comes after every hour, so that older versions keep it, too.
+        """
+        with self._open_keys(now) as keys:
+            return bytes.fromhex(keys.setdefault(name, secrets.token_hex(32)))
 
     def destroy_old(self, now: datetime) -> None:
         """Destroy the keys that are older than a day."""

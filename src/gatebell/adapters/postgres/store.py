@@ -15,6 +15,8 @@ from gatebell.adapters.tables.store import TableStore
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from gatebell.adapters.postgres.attachment_parts import AttachmentParts
+    from gatebell.adapters.postgres.dispatches import StoredDispatches
     from gatebell.adapters.postgres.secrets import SecretKeys
     from gatebell.ports.clock import Clock
     from gatebell.ports.machine import Machine
@@ -80,6 +82,19 @@ class PostgresStore(TableStore):
 
         return LocalMachine(self.local_path)
 
+    def build_contents(self) -> AttachmentParts:
+        # Imported here: most asks have no files.
+        from gatebell.adapters.postgres.attachment_parts import AttachmentParts
+
+        return AttachmentParts(self)
+
+    @property
+    def dispatches(self) -> StoredDispatches:
+        # Imported here: only workers and `gate engine` need it.
+        from gatebell.adapters.postgres.dispatches import StoredDispatches
+
+        return StoredDispatches(self)
+
     def bell(self) -> Bell:
         return self._listener.listen()
 
@@ -101,6 +116,9 @@ class PostgresStore(TableStore):
         if self._key_file:
             self._keys().destroy_old(self.now())
 
+    def push_key(self) -> bytes:
+        return self._keys().get_lasting("push", self.now())
+
     def _keys(self) -> SecretKeys:
         # Imported here: only secrets need the library for encryption.
         from gatebell.adapters.postgres.secrets import SecretKeys
@@ -109,6 +127,9 @@ class PostgresStore(TableStore):
 
     def problems(self) -> list[str]:
         return migrations.list_problems(self.connection)
+
+    def standbys(self) -> str:
+        return migrations.find_standbys(self.connection)
 
     def close(self) -> None:
         self._end()

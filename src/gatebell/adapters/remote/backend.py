@@ -2,79 +2,54 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.remote.http import Http, Patience
+from gatebell.adapters.remote.answering import RemoteAnswering
+from gatebell.adapters.remote.connection import must_be_a_person
+from gatebell.adapters.remote.http import Patience
 from gatebell.adapters.remote.wire_format import (
+    OUTAGE_SECONDS,
+    WAIT_SECONDS,
     build_origin,
     build_request,
+    build_wait,
     quote,
-    read_rule,
     session_name,
 )
-from gatebell.adapters.remote.work import RemoteWork, must_be_a_person
-from gatebell.domain.asks.document_reader import read_ask, read_message
+from gatebell.adapters.remote.work import RemoteWork
+from gatebell.domain.asks.asks import iso
+from gatebell.domain.asks.document_reader import read_message
 from gatebell.domain.asks.requests import Opened
 from gatebell.domain.enums import AskStatus
 from gatebell.domain.people.principals import TRUST
-from gatebell.errors import (
-    AlreadySettledError,
-    RefusedError,
-    ServerError,
-    UsageError,
-)
+from gatebell.errors import AlreadySettledError, RefusedError, ServerError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gatebell.adapters.remote.drafts import Drafts
-    from gatebell.domain.asks.answers import Answer, Given
+    from gatebell.domain.asks.answers import Answer
     from gatebell.domain.asks.asks import Ask, Message, Origin
+    from gatebell.domain.asks.attachments import Attachment
+    from gatebell.domain.asks.history_filters import HistoryFilter
     from gatebell.domain.asks.requests import Request
     from gatebell.domain.audit.events import Entry
-    from gatebell.domain.enums import RuleKind
+    from gatebell.domain.freezes import Freeze
     from gatebell.domain.notifications.notes import Note
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
-    from gatebell.domain.permissions.rules import Rule
-    from gatebell.ports.store import Store
     from gatebell.ports.waiting_calls import Held, Permission
+    from gatebell.ports.waiting_requests import WaitingRequests
 
-WAIT_SECONDS = 50
-"""How long one request waits at most."""
 _SLACK_SECONDS = 15.0
 _OPEN_SECONDS = 60.0
-_ANSWER_SECONDS = 10.0
 _TAKE_SECONDS = 3.0
-_OUTAGE_SECONDS = 600.0
-"""How long a wait without a limit goes on without a server."""
 
 
-class RemoteBackend(RemoteWork):
-    """One server, one token, and a folder for answers that could not be sent."""
-
-    store: Store | None = None
-
-    def __init__(self, server: str, token: str, ca_file: str, folder: str) -> None:
-        self.name = server
-        self._http = Http(server, token, ca_file)
-        self._folder = folder
-        self._gone: dict[str, bool] = {}
-        self._trust: dict[str, str] = {}
-        self._revealed: dict[str, dict[str, str]] = {}
-        self._secret: set[str] = set()
-        self.has_token = bool(token)
-
-    @property
-    def _drafts(self) -> Drafts:
-        # Imported here: only people write drafts.
-        from gatebell.adapters.remote.drafts import Drafts
-
-        return Drafts(self._folder)
+class RemoteBackend(RemoteAnswering, RemoteWork):
+    """All verbs on one server."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -96,11 +71,10 @@ class RemoteBackend(RemoteWork):
             raise ServerError(f"the server {self.name} has another version: it does not know you")
         return found
 
+    def name_of(self, caller: Caller) -> str:
+        return str(self.me()["person"])
+
     def ask(self, request: Request, origin: Origin, caller: Caller, key: str = "") -> Opened:
-        if request.session:
-            raise UsageError(
-                "a session is opened on the machine of the store: ask there, or without --session"
-            )
         body, chosen = build_request(request, origin), key or os.urandom(16).hex()
         patience = Patience(min(_OPEN_SECONDS, request.expires_seconds or _OPEN_SECONDS))
         while True:
@@ -116,7 +90,7 @@ class RemoteBackend(RemoteWork):
         self, ask_id: str, seconds: float | None = None, hears: bool = True
     ) -> Iterator[Ask]:
         until = None if seconds is None else time.monotonic() + seconds
-        patience = Patience(_OUTAGE_SECONDS if seconds is None else seconds)
+        patience = Patience(OUTAGE_SECONDS if seconds is None else seconds)
         while True:
             left = WAIT_SECONDS if until is None else max(0.0, until - time.monotonic())
             try:
@@ -125,11 +99,17 @@ class RemoteBackend(RemoteWork):
                 if not patience.pause():
                     raise
                 continue
-            patience = Patience(_OUTAGE_SECONDS) if until is None else patience
+            patience = Patience(OUTAGE_SECONDS) if until is None else patience
             patience.begin_again()
             yield ask
             if not ask.pending or (hears and ask.asked_back > ask.heard) or left <= 0:
                 return
+
+    def waiting_requests(self) -> WaitingRequests:
+        # Imported here: only async programs need it.
+        from gatebell.adapters.remote.waiting_requests import RemoteWaits
+
+        return RemoteWaits(self._http, self.read)
 
     def wait_once(
         self,
@@ -144,10 +124,7 @@ class RemoteBackend(RemoteWork):
         Args:
             slack_seconds: how much later the response may come
         """
-        whole = min(WAIT_SECONDS, max(1, int(seconds)) if seconds > 0 else 0)
-        path = (
-            f"/api/asks/{quote(ask_id)}/wait?seconds={whole}&hears={'true' if hears else 'false'}"
-        )
+        path, whole = build_wait(ask_id, seconds, hears)
         found = self._http.send("GET", path, seconds=whole + slack_seconds, host=host)
         return self.read(found["ask"])
 
@@ -233,8 +210,11 @@ class RemoteBackend(RemoteWork):
         found = self._get_list(f"/api/asks?limit={min(limit, 1000)}{where}")
         return [self.read(one) for one in found]
 
-    def settled(self, limit: int, search: str = "") -> list[Ask]:
-        path = f"/api/asks?status=settled&limit={min(limit, 1000)}&search={quote(search)}"
+    def settled(self, limit: int, wanted: HistoryFilter) -> list[Ask]:
+        times = {"since": iso(wanted.since), "until": iso(wanted.until)}
+        given = {name: text for name, text in (wanted._asdict() | times).items() if text}
+        where = "".join(f"&{name}={quote(text)}" for name, text in given.items())
+        path = f"/api/asks?status=settled&limit={min(limit, 1000)}{where}"
         return [self.read(one) for one in self._get_list(path)]
 
     def messages(self, ask_id: str) -> list[Message]:
@@ -259,11 +239,10 @@ class RemoteBackend(RemoteWork):
         except RefusedError:
             return []
 
-    def _get_list(self, path: str) -> list[Any]:
-        found = self._http.send("GET", path)
-        if not isinstance(found, list):
-            raise ServerError(f"the server {self.name} has another version: it sent no list")
-        return found
+    def find_freeze(self) -> Freeze | None:
+        from gatebell.domain.freezes import read_freeze
+
+        return self._read_as(read_freeze, self._http.send("GET", "/api/freeze"), "a freeze")
 
     def notes(self, limit: int) -> list[Note]:
         from gatebell.domain.asks.document_reader import read_time
@@ -272,81 +251,21 @@ class RemoteBackend(RemoteWork):
         found = self._get_list(f"/api/notes?limit={limit}")
         return [Note(**one | {"sent_at": read_time(one["sent_at"])}) for one in found]
 
+    def attach(self, name: str, content: bytes) -> Attachment:
+        from gatebell.adapters.remote import attachments
+
+        return attachments.attach(self._http, name, content)
+
+    def read_attachment(self, ask_id: str, attachment: Attachment) -> bytes:
+        from gatebell.adapters.remote import attachments
+
+        return attachments.read_attachment(self._http, ask_id, attachment)
+
     def is_waiter_gone(self, ask: Ask) -> bool:
         return self._gone.get(ask.id, False)
 
     def describe_trust(self, ask: Ask) -> str:
         return self._trust.get(ask.id, TRUST)
-
-    def answer(self, ask_id: str, caller: Caller, given: Given) -> Ask:
-        must_be_a_person(caller)
-        body = {"value": given.value, "note": given.note}
-        body |= {} if given.digest is None else {"digest": given.digest}
-        if given.scope:
-            body |= {"for": given.scope.word, "pattern": given.scope.pattern}
-        key, patience = given.key or os.urandom(16).hex(), Patience(_ANSWER_SECONDS)
-        path = f"/api/asks/{quote(ask_id)}/answers"
-        while True:
-            try:
-                after = self.read(self._http.send("POST", path, body, key=key, via=caller.via))
-                break
-            except ServerError as error:
-                if not patience.pause():
-                    raise self._keep_answer(error, ask_id, given) from None
-        self._drafts.drop(ask_id)
-        return after
-
-    def _keep_answer(self, error: ServerError, ask_id: str, given: Given) -> ServerError:
-        if ask_id in self._secret:
-            return ServerError(f"{error}. Your secret was not recorded, and is not kept: try again")
-        text = given.value if isinstance(given.value, str) else json.dumps(given.value)
-        words = "\n".join(filter(None, [text, given.note]))
-        return self._drafts.keep(error, ask_id, words, "your answer")
-
-    def draft(self, ask_id: str, caller: Caller) -> str:
-        if kept := self._drafts.read(ask_id):
-            return kept
-        return str(self._http.send("GET", f"/api/asks/{quote(ask_id)}/draft")["text"])
-
-    def save_draft(self, ask_id: str, caller: Caller, text: str) -> None:
-        try:
-            self._http.send("PUT", f"/api/asks/{quote(ask_id)}/draft", {"text": text})
-        except ServerError:
-            self._drafts.write(ask_id, text)
-        else:
-            self._drafts.drop(ask_id)
-
-    def keep_typed(self, error: ServerError, ask_id: str, text: str) -> ServerError:
-        return self._drafts.keep(error, ask_id, text, "your answer") if text else error
-
-    def signal_run(self, run_id: int, status: str, message: str, caller: Caller) -> Ask:
-        must_be_a_person(caller)
-        body = {"status": status, "message": message}
-        path = f"/api/runs/{run_id}/signal"
-        return self.read(self._http.send("POST", path, body, via=caller.via, again=False))
-
-    def gates(self) -> list[Rule]:
-        return self._rules("gates")
-
-    def grants(self) -> list[Rule]:
-        return self._rules("grants")
-
-    def _rules(self, which: str) -> list[Rule]:
-        return [read_rule(one) for one in self._get_list(f"/api/rules?which={which}")]
-
-    def add_gate(
-        self, caller: Caller, kind: RuleKind, project: str, pattern: str, key: str = ""
-    ) -> Rule:
-        body = {"kind": kind, "project": project, "pattern": pattern, "project_key": key}
-        return read_rule(self._http.send("POST", "/api/rules", body, via=caller.via, again=False))
-
-    def end_gate(self, caller: Caller, named: str) -> Rule:
-        path = f"/api/rules?which=gates&named={quote(named)}"
-        return read_rule(self._http.send("DELETE", path, via=caller.via, again=False))
-
-    def end_grant(self, caller: Caller, rule_id: str) -> Rule:
-        path = f"/api/rules?which=grants&named={quote(rule_id)}"
-        return read_rule(self._http.send("DELETE", path, via=caller.via, again=False))
 
     def decide(self, held: Held, caller: Caller) -> Permission:
         from gatebell.adapters.remote.permissions import decide
@@ -386,18 +305,3 @@ class RemoteBackend(RemoteWork):
     def signal(self, origin: Origin, caller: Caller, status: str, summary: str) -> None:
         body = build_origin(origin) | {"status": status, "summary": summary}
         self._http.send("POST", "/api/signals", body, via=caller.via, again=False)
-
-    def read(self, document: dict[str, Any]) -> Ask:
-        """Return the ask of a response."""
-        try:
-            ask = read_ask(document)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ServerError(
-                f"the server {self.name} has another version (an ask lacks {error}): "
-                "install the same version here and there"
-            ) from None
-        self._gone[ask.id] = bool(document.get("asker_gone"))
-        self._trust[ask.id] = document.get("trust") or TRUST
-        if ask.token_digest:
-            self._secret.add(ask.id)
-        return ask

@@ -25,6 +25,8 @@ from gatebell.errors import (
 )
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from gatebell.ports.waiting_calls import CallHost
 
 REQUEST_SECONDS = 20.0
@@ -33,9 +35,10 @@ _CONNECT_SECONDS = 10.0
 _LOOK_SECONDS = 1.0
 # A server closes a connection that is idle for some seconds.
 _MAX_IDLE_SECONDS = 3.0
-_MAX_HEAD_BYTES = 65_536
+MAX_HEAD_BYTES = 65_536
 _MAX_BODY_BYTES = 64_000_000
 _PROBES = (("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 2))
+_OK = 200
 _FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.1, 5.0
 
 _ERRORS: dict[int, type[GateError]] = {
@@ -67,6 +70,18 @@ class Reply(NamedTuple):
     headers: dict[str, str]
     body: bytes
 
+    @property
+    def is_chunked(self) -> bool:
+        return self.headers.get("transfer-encoding", "").lower() == "chunked"
+
+    @property
+    def length(self) -> int:
+        """The length of the body, if it is not in chunks."""
+        given = self.headers.get("content-length", "0")
+        if not (given.isascii() and given.isdecimal()) or int(given) > _MAX_BODY_BYTES:
+            raise OSError("its response is too long")
+        return int(given)
+
 
 class _Connection(NamedTuple):
     stream: socket.socket
@@ -95,6 +110,7 @@ class Http:
         via: str = "",
         again: bool = True,
         host: CallHost | None = None,
+        is_raw: bool = False,
     ) -> Any:
         """Send a request and return the JSON of its response.
 
@@ -104,18 +120,14 @@ class Http:
             via: the face that sends it
             again: send it a second time if the server had closed an idle connection
             host: asked about every second whether it still needs the response
+            is_raw: return the bytes of the response
 
         Raises:
             ServerError: The server cannot be reached, does not respond in time, or fails.
             StoppedError: The host gave a reason to stop.
         """
-        if not self._token:
-            raise RefusedError(
-                f"there is no token for {self.server}: gate login {self.server}, or set GATE_TOKEN"
-            )
         until = time.monotonic() + seconds
-        text = None if body is None else json.dumps(body).encode()
-        request = self._build(method, path, text, key, via)
+        request = self.build(method, path, body, key, via)
         kept = self._take_idle() if again else None
         try:
             try:
@@ -125,10 +137,21 @@ class Http:
                     raise
                 reply = self._exchange(self._connect(until), request, until, host)
         except (OSError, ValueError) as error:
-            raise self._fail(error) from None
-        return self._read_reply(reply)
+            raise self.describe_failure(error) from None
+        if is_raw and reply.status == _OK:
+            return reply.body
+        return self.read_reply(reply)
 
-    def _build(self, method: str, path: str, text: bytes | None, key: str, via: str) -> bytes:
+    def build(
+        self, method: str, path: str, body: object = None, key: str = "", via: str = ""
+    ) -> bytes:
+        """Return a request as it is sent."""
+        if not self._token:
+            raise RefusedError(
+                f"there is no token for {self.server}: gate login {self.server}, or set GATE_TOKEN"
+            )
+        is_file = isinstance(body, bytes)
+        text = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         address = self.server.partition("://")[2]
         lines = [
             f"{method} {path} HTTP/1.1",
@@ -142,7 +165,8 @@ class Http:
         lines += [f"idempotency-key: {key}"] if key else []
         lines += [f"x-gate-via: {via}"] if via else []
         if text is not None:
-            lines += ["content-type: application/json", f"content-length: {len(text)}"]
+            media_type = "application/octet-stream" if is_file else "application/json"
+            lines += [f"content-type: {media_type}", f"content-length: {len(text)}"]
         elif method != "GET":
             lines.append("content-length: 0")
         if any("\r" in line or "\n" in line for line in lines):
@@ -174,21 +198,28 @@ class Http:
         stream = socket.create_connection((name, port), max(0.01, left))
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         _look_for_dead_peer(stream)
-        if not self._is_secure:
-            return _Connection(stream, 0.0)
-        # Imported here: a server on this machine needs no TLS.
-        import ssl
-
         try:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            if self._ca_file:
-                context.load_verify_locations(self._ca_file)
-            else:
-                context.load_default_certs()
+            context = self.make_context()
+            if context is None:
+                return _Connection(stream, 0.0)
             return _Connection(context.wrap_socket(stream, server_hostname=name), 0.0)
         except BaseException:
             stream.close()
             raise
+
+    def make_context(self) -> SSLContext | None:
+        """Return how the server's certificate is checked; None: there is no TLS."""
+        if not self._is_secure:
+            return None
+        # Imported here: a server on this machine needs no TLS.
+        import ssl
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        if self._ca_file:
+            context.load_verify_locations(self._ca_file)
+        else:
+            context.load_default_certs()
+        return context
 
     def _exchange(
         self, connection: _Connection, request: bytes, until: float, host: CallHost | None
@@ -211,14 +242,21 @@ class Http:
             self._idle.append(_Connection(stream, time.monotonic()))
         return reply
 
-    def _fail(self, error: OSError | ValueError) -> ServerError:
+    def describe_failure(self, error: Exception) -> ServerError:
+        """Return the error for a request that got no response."""
+        if untrusted := getattr(error, "verify_message", ""):
+            return ServerError(
+                f"the certificate of {self.server} is not trusted ({untrusted}): set GATE_CA to "
+                "the file with the certificate of its authority"
+            )
         if isinstance(error, TimeoutError):
             why = "it does not respond"
         else:
             why = getattr(error, "strerror", "") or str(error) or type(error).__name__
         return ServerError(f"the server {self.server} cannot be reached ({why})")
 
-    def _read_reply(self, reply: Reply) -> Any:
+    def read_reply(self, reply: Reply) -> Any:
+        """Return the JSON of a response, or raise its error."""
         if reply.status == 304 or (not reply.body and reply.status < 300):
             return None
         try:
@@ -246,6 +284,25 @@ def _look_for_dead_peer(stream: socket.socket) -> None:
             stream.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
+def parse_head(head: bytes) -> Reply:
+    """Return a response without its body."""
+    first, *lines = head.decode("latin-1").split("\r\n")
+    version, _, rest = first.partition(" ")
+    status = rest[:3]
+    if not version.startswith("HTTP/1.") or not (status.isascii() and status.isdecimal()):
+        raise OSError("it does not speak HTTP")
+    pairs = (line.partition(":")[::2] for line in lines)
+    return Reply(int(status), {name.strip().lower(): value.strip() for name, value in pairs}, b"")
+
+
+def parse_chunk_size(line: bytes, read: int) -> int:
+    """Return how long the next chunk is; `read`: how long those before it were."""
+    size = int(line.partition(b";")[0], 16)
+    if size < 0 or read + size > _MAX_BODY_BYTES:
+        raise OSError("its response is too long")
+    return size
+
+
 class _Reader:
     """Reads one response."""
 
@@ -256,27 +313,15 @@ class _Reader:
         self._buffer = bytearray()
 
     def read_reply(self) -> Reply:
-        head = self._read_until(b"\r\n\r\n")
-        first, *lines = head.decode("latin-1").split("\r\n")
-        version, _, rest = first.partition(" ")
-        status = rest[:3]
-        if not version.startswith("HTTP/1.") or not (status.isascii() and status.isdecimal()):
-            raise OSError("it does not speak HTTP")
-        pairs = (line.partition(":")[::2] for line in lines)
-        headers = {name.strip().lower(): value.strip() for name, value in pairs}
-        if headers.get("transfer-encoding", "").lower() == "chunked":
-            return Reply(int(status), headers, self._read_chunks())
-        length = headers.get("content-length", "0")
-        if not (length.isascii() and length.isdecimal()) or int(length) > _MAX_BODY_BYTES:
-            raise OSError("its response is too long")
-        return Reply(int(status), headers, self._read_exactly(int(length)))
+        head = parse_head(self._read_until(b"\r\n\r\n"))
+        if head.is_chunked:
+            return head._replace(body=self._read_chunks())
+        return head._replace(body=self._read_exactly(head.length))
 
     def _read_chunks(self) -> bytes:
         body = bytearray()
         while True:
-            size = int(self._read_until(b"\r\n").partition(b";")[0], 16)
-            if size < 0 or len(body) + size > _MAX_BODY_BYTES:
-                raise OSError("its response is too long")
+            size = parse_chunk_size(self._read_until(b"\r\n"), len(body))
             body += self._read_exactly(size)
             self._read_until(b"\r\n")
             if not size:
@@ -284,7 +329,7 @@ class _Reader:
 
     def _read_until(self, mark: bytes) -> bytes:
         while (end := self._buffer.find(mark)) < 0:
-            if len(self._buffer) > _MAX_HEAD_BYTES:
+            if len(self._buffer) > MAX_HEAD_BYTES:
                 raise OSError("its response has too many headers")
             self._receive()
         found = bytes(self._buffer[:end])
@@ -330,13 +375,20 @@ class Patience:
 
     def pause(self) -> bool:
         """Pause before the next attempt; return False, at once, if the time is over."""
+        seconds = self.choose_pause()
+        if seconds is None:
+            return False
+        time.sleep(seconds)
+        return True
+
+    def choose_pause(self) -> float | None:
+        """Return the seconds before the next attempt; None if the time is over."""
         # Not all clients come back in the same moment.
         seconds = self._pause * (0.5 + os.urandom(1)[0] / 255)
         if time.monotonic() + seconds > self._until:
-            return False
-        time.sleep(seconds)
+            return None
         self._pause = min(self._pause * 2, _MAX_PAUSE_SECONDS)
-        return True
+        return seconds
 
     def begin_again(self) -> None:
         """Forget earlier failures after a success."""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.remote.backend import WAIT_SECONDS
 from gatebell.adapters.remote.http import StoppedError
-from gatebell.adapters.remote.wire_format import build_origin
+from gatebell.adapters.remote.wire_format import WAIT_SECONDS, build_origin
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AgentCli, AskStatus
 from gatebell.domain.permissions.host_questions import QUESTIONS, build_requests
-from gatebell.errors import GateError, ServerError
+from gatebell.errors import FrozenError, GateError, ServerError
 from gatebell.ports.waiting_calls import Permission
 from gatebell.services.permissions.same_call import for_same_file, identify, is_for
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gatebell.adapters.remote.backend import RemoteBackend
     from gatebell.adapters.remote.http import Http
     from gatebell.domain.asks.asks import Ask, Origin
@@ -30,6 +32,7 @@ _SHARE_OF_OUTAGE = 0.1
 _MAX_OUTAGE_SECONDS = 10.0
 _PAUSE_SECONDS = 0.25
 _ATTEMPTS = 3
+_LOOK_SECONDS = 1.0
 
 
 def decide(backend: RemoteBackend, http: Http, held: Held, caller: Caller) -> Permission:
@@ -37,6 +40,8 @@ def decide(backend: RemoteBackend, http: Http, held: Held, caller: Caller) -> Pe
     until = time.monotonic() + held.patience_seconds
     try:
         return _decide(backend, http, held, caller, until)
+    except FrozenError as error:
+        return Permission(allow=False, message=str(error))
     except GateError as error:
         return Permission(
             allow=False, message=f"No person could be asked, so this is a no: {error}"
@@ -47,7 +52,9 @@ def _decide(
     backend: RemoteBackend, http: Http, held: Held, caller: Caller, until: float
 ) -> Permission:
     """Ask the rules first, because the id and the activity of a call take a moment to find."""
-    ruled = _post(http, "/api/permissions", held, caller, {"only_rules": True})
+    ruled = _post_once_lifted(
+        held, until, partial(_post, http, "/api/permissions", held, caller, {"only_rules": True})
+    )
     if ruled["permission"]:
         return _read_permission(ruled["permission"])
     held = identify(held)
@@ -56,7 +63,9 @@ def _decide(
     activity = held.host.describe_activity()
     while (left := until - time.monotonic()) > 0:
         more = {"activity": activity, "seconds": left}
-        found = _post(http, "/api/permissions", held, caller, more)
+        found = _post_once_lifted(
+            held, until, partial(_post, http, "/api/permissions", held, caller, more)
+        )
         if found["permission"]:
             return _read_permission(found["permission"])
         ask = backend.read(found["ask"])
@@ -65,10 +74,22 @@ def _decide(
             _post(http, f"/api/permissions/{ask.id}/use", held, caller, {"drop": True})
             continue
         ask = _wait(backend, ask, held, caller, left)
-        used = _use(http, ask, held, caller)
+        used = _post_once_lifted(held, until, partial(_use, http, ask, held, caller))
         if used["permission"]:
             return for_same_file(_read_permission(used["permission"]), held.call)
     return Permission(allow=False, message="No person decided in time")
+
+
+def _post_once_lifted(held: Held, until: float, post: Callable[[], Any]) -> Any:
+    """Send a request again until the server no longer says that everything is frozen."""
+    while words := (found := post()).get("frozen"):
+        held.host.note_wait()
+        if held.host.find_reason_to_stop():
+            return {"permission": {"allow": None, "message": "", "input": None}}
+        if time.monotonic() >= until:
+            raise FrozenError(words)
+        time.sleep(_LOOK_SECONDS)
+    return found
 
 
 def _wait(backend: RemoteBackend, ask: Ask, held: Held, caller: Caller, seconds: float) -> Ask:

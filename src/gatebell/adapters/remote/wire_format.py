@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gatebell.errors import UsageError
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gatebell.domain.asks.asks import Origin
+    from gatebell.domain.asks.attachments import Attachment
     from gatebell.domain.asks.requests import Request
     from gatebell.domain.permissions.rules import Rule
+    from gatebell.domain.sessions.visits import Terms
+
+WAIT_SECONDS = 50
+"""How long one request waits at most."""
+OUTAGE_SECONDS = 600.0
+"""How long a wait without a limit goes on without a server."""
 
 
 def session_name(origin: Origin) -> str:
@@ -32,9 +43,39 @@ def build_request(request: Request, origin: Origin) -> dict[str, Any]:
     }
     if request.escalations:
         body["escalations"] = [step._asdict() for step in request.escalations]
+    if request.attachments:
+        body["attachments"] = name_uploads(request.attachments)
+    if request.session:
+        body |= _build_terms(request.session)
     if origin.owner:
         body["owner"] = origin.owner
     return body | build_origin(origin)
+
+
+def name_uploads(attachments: Iterable[Attachment]) -> list[dict[str, str]]:
+    """Return how a request names files that were uploaded before."""
+    return [{"name": one.name, "digest": one.digest} for one in attachments]
+
+
+def _build_terms(terms: Terms) -> dict[str, Any]:
+    """Return the fields of a session, and the host that has its folder."""
+    from gatebell.adapters.system.hosts import this_host
+
+    if terms.mcp_config or terms.resume_session:
+        raise UsageError(
+            "mcp_config and resume_session name a file and a conversation of this machine, which a "
+            "server cannot check: leave them out, or ask on a store of this machine"
+        )
+    given = terms._asdict().items()
+    chosen = {name: value for name, value in given if value != terms._field_defaults[name]}
+    return {"terms": chosen, "host": this_host()}
+
+
+def build_wait(ask_id: str, seconds: float, hears: bool) -> tuple[str, int]:
+    """Return the path of a request that waits for an ask, and how long it waits."""
+    whole = min(WAIT_SECONDS, max(1, int(seconds)) if seconds > 0 else 0)
+    words = "true" if hears else "false"
+    return f"/api/asks/{quote(ask_id)}/wait?seconds={whole}&hears={words}", whole
 
 
 def read_rule(document: dict[str, Any]) -> Rule:

@@ -16,3 +16,6 @@ WHERE state = 'running' AND (id, claim) IN (
     SELECT value ->> 0, value ->> 1 FROM json_each(:held)
 )
 RETURNING id;
+
+-- name: skip_run_numbers
+UPDATE sqlite_sequence SET seq = seq + :count WHERE name = 'runs';

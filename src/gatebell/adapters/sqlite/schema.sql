@@ -46,7 +46,7 @@ CREATE TABLE asks (
     delivered_to TEXT NOT NULL,
     asked_back INTEGER NOT NULL,
     heard INTEGER NOT NULL,
-    version INTEGER NOT NULL, call TEXT, deferred INTEGER NOT NULL DEFAULT 0, terms TEXT, task TEXT NOT NULL DEFAULT '', project_key TEXT NOT NULL DEFAULT '',
+    version INTEGER NOT NULL, call TEXT, deferred INTEGER NOT NULL DEFAULT 0, terms TEXT, task TEXT NOT NULL DEFAULT '', project_key TEXT NOT NULL DEFAULT '', attachments TEXT, answer_attachments TEXT,
     CHECK (decision IS NULL OR status = 'answered')
 ) STRICT;
 
@@ -64,7 +64,7 @@ CREATE TABLE answers (
     reason TEXT NOT NULL,
     key TEXT NOT NULL,
     fingerprint TEXT NOT NULL
-) STRICT;
+, attachments TEXT) STRICT;
 
 CREATE TABLE messages (
     seq INTEGER PRIMARY KEY,
@@ -191,7 +191,7 @@ CREATE TABLE deliveries (
     sent_at TEXT,
     given_up_at TEXT,
     problem TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
+, message TEXT NOT NULL DEFAULT '', receipt TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 CREATE TABLE runs (
     -- Numbers of deleted runs are not given again: the audit trail still names them.
@@ -224,7 +224,7 @@ CREATE TABLE runs (
     owner TEXT NOT NULL,
     lease_until TEXT,
     crash_count INTEGER NOT NULL
-, task TEXT NOT NULL DEFAULT '', priority INTEGER NOT NULL DEFAULT 2, project_key TEXT NOT NULL DEFAULT '', host TEXT NOT NULL DEFAULT '', changed_at TEXT NOT NULL DEFAULT '') STRICT;
+, task TEXT NOT NULL DEFAULT '', priority INTEGER NOT NULL DEFAULT 2, project_key TEXT NOT NULL DEFAULT '', host TEXT NOT NULL DEFAULT '', changed_at TEXT NOT NULL DEFAULT '', pool TEXT NOT NULL DEFAULT '') STRICT;
 
 CREATE TABLE calls (
     run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
@@ -393,6 +393,48 @@ CREATE TABLE members (
     beat_at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE presence (
+    person TEXT PRIMARY KEY,
+    seen_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE attachments (
+    digest TEXT PRIMARY KEY,
+    size INTEGER NOT NULL,
+    media_type TEXT NOT NULL,
+    kept_at TEXT NOT NULL,
+    used INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE uploads (
+    whose TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    kept_at TEXT NOT NULL,
+    PRIMARY KEY (whose, digest)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE freezes (
+    seq INTEGER PRIMARY KEY,
+    made_by TEXT NOT NULL,
+    made_at TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    lifted_at TEXT,
+    lifted_by TEXT NOT NULL DEFAULT ''
+) STRICT;
+
+CREATE TABLE devices (
+    id TEXT PRIMARY KEY,
+    person TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    p256dh TEXT NOT NULL,
+    auth TEXT NOT NULL,
+    -- Of the login that signed it up: it tells one browser from another.
+    seal TEXT NOT NULL,
+    token_id TEXT NOT NULL,
+    label TEXT NOT NULL,
+    added_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE INDEX asks_pending ON asks (priority, opened_at, seq) WHERE status = 'pending';
 
 CREATE INDEX asks_due ON asks (due_at) WHERE status = 'pending' AND due_at IS NOT NULL;
@@ -490,3 +532,27 @@ CREATE INDEX runs_changed ON runs (changed_at) WHERE changed_at <> '';
 CREATE INDEX runs_driven ON runs (owner) WHERE state = 'running';
 
 CREATE INDEX runs_leased ON runs (lease_until) WHERE state = 'running';
+
+CREATE INDEX deliveries_of_ask ON deliveries (ask_id);
+
+CREATE INDEX deliveries_of_message ON deliveries (message) WHERE message <> '';
+
+CREATE INDEX deliveries_told ON deliveries (route, sent_at)
+    WHERE sent_at IS NOT NULL AND kind IN ('opened', 'reminder');
+
+CREATE INDEX attachments_unused ON attachments (kept_at) WHERE used = 0;
+
+CREATE INDEX uploads_by_age ON uploads (kept_at);
+
+CREATE UNIQUE INDEX freezes_lasting ON freezes (lifted_by) WHERE lifted_at IS NULL;
+
+CREATE INDEX asks_settled_of_agent ON asks (agent, settled_at) WHERE settled_at IS NOT NULL;
+
+CREATE INDEX asks_settled_of_project ON asks (project, settled_at) WHERE settled_at IS NOT NULL;
+
+CREATE INDEX asks_settled_by ON asks (settled_by, settled_at) WHERE settled_at IS NOT NULL;
+
+CREATE INDEX asks_settled_by_several ON asks (settled_at)
+    WHERE settled_at IS NOT NULL AND requirement IS NOT NULL;
+
+CREATE INDEX devices_of_people ON devices (person, added_at);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.sqlite.audit import SqliteAudit
@@ -13,6 +14,7 @@ from gatebell.adapters.tables.store import TableStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from gatebell.adapters.sqlite.attachment_files import AttachmentFiles, AttachmentMemory
     from gatebell.domain.asks.asks import Notice
     from gatebell.domain.audit.events import Event
     from gatebell.ports.clock import Clock
@@ -32,7 +34,7 @@ class SqliteStore(TableStore):
         self,
         path: str,
         clock: Clock,
-        on_notices: Callable[[], None] | None = None,
+        on_notices: Callable[[bool], None] | None = None,
         connection: Connection | None = None,
     ) -> None:
         """Open the store, and create it if it is missing.
@@ -40,7 +42,8 @@ class SqliteStore(TableStore):
         Args:
             path: The file. Empty: the store is in memory, for this process alone.
             clock: The time of everything that is recorded.
-            on_notices: Called after each commit that put notices into the outbox.
+            on_notices: Called after each commit that put notices into the outbox, with whether
+                devices wait for them.
             connection: An open connection.
         """
         self.path = path
@@ -72,6 +75,14 @@ class SqliteStore(TableStore):
 
         return LocalMachine(self.path)
 
+    def build_contents(self) -> AttachmentFiles | AttachmentMemory:
+        # Imported here: most asks have no files.
+        from gatebell.adapters.sqlite.attachment_files import AttachmentFiles, AttachmentMemory
+
+        if not self.path:
+            return AttachmentMemory()
+        return AttachmentFiles(f"{os.path.abspath(self.path)}-attachments")
+
     def bell(self) -> Bell:
         return listen(self._bell_path)
 
@@ -89,7 +100,17 @@ class SqliteStore(TableStore):
         if self._has_news and self._on_notices:
             self._has_news = False
             if not self.throwaway:
-                self._on_notices()
+                self._on_notices(bool(self._db.rows("has_devices")))
+
+    def push_key(self) -> bytes:
+        # Imported here: only servers and senders need it.
+        from gatebell.adapters.system.push_key_file import read_or_make
+
+        return read_or_make(f"{self.path}-push-key") if self.path else self._memory_key
+
+    @cached_property
+    def _memory_key(self) -> bytes:
+        return os.urandom(32)
 
     def clear_traces(self) -> None:
         self.connection.checkpoint()

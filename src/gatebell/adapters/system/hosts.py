@@ -21,7 +21,7 @@ def this_host() -> str:
     name = os.environ.get("GATE_HOST", "")
     if not name:
         return _read_machine_id()
-    if not _is_name(name):
+    if not is_name(name):
         raise UsageError(
             f"GATE_HOST: expected at most 64 letters, digits, dots, '-' and '_', got {name[:80]!r}"
         )
@@ -32,7 +32,7 @@ def this_host() -> str:
 def _read_machine_id() -> str:
     for path in _MACHINE_ID:
         with suppress(OSError, ValueError), open(path, encoding="ascii") as file:
-            if _is_name(found := file.read(100).strip()):
+            if is_name(found := file.read(100).strip()):
                 return found
     return _read_platform_id() or _make_name(os.uname().nodename)
 
@@ -54,7 +54,8 @@ def _read_platform_id() -> str:
     return found[1] if found else ""
 
 
-def _is_name(text: str) -> bool:
+def is_name(text: str) -> bool:
+    """Return whether a text can name a host or a pool."""
     # The identity of a process has its host before a slash.
     return len(text) <= _MAX_CHARACTERS and bool(text) and all(map(_is_allowed, text))
 

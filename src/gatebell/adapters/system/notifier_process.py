@@ -16,10 +16,10 @@ class Starter:
         self._path = store_path
         self._children: list[int] = []
 
-    def __call__(self) -> None:
+    def __call__(self, has_devices: bool = False) -> None:
         # The notices are safe in the store: after an error here, the next sender finds them.
         with suppress(OSError):
-            if not _has_routes():
+            if not has_devices and not _has_routes():
                 return
             # Imported here: it is not needed without routes.
             from gatebell.adapters.system.file_locks import is_held, lock_path, up_lock_path

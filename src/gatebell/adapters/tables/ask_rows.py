@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gatebell.adapters.tables.values import (
     as_json,
@@ -22,6 +22,9 @@ from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, P
 from gatebell.domain.permissions.calls import Call
 from gatebell.domain.sessions.visits import Terms, Visit
 
+if TYPE_CHECKING:
+    from gatebell.domain.asks.attachments import Attachment
+
 
 def ask_row(ask: Ask) -> dict[str, Any]:
     question, clock = ask.question, ask.deadlines
@@ -39,6 +42,7 @@ def ask_row(ask: Ask) -> dict[str, Any]:
         "requirement": json.dumps(requirement) if requirement.personal else None,
         "call": json.dumps(question.call) if question.call else None,
         "terms": json.dumps(question.session) if question.session else None,
+        "attachments": json.dumps(question.attachments) if question.attachments else None,
         **ask.origin._asdict(),
         "opened_at": iso(ask.opened_at),
         "digest": ask.digest,
@@ -78,6 +82,7 @@ def state_row(ask: Ask, expected_version: int = 0) -> dict[str, Any]:
         "asked_back": ask.asked_back,
         "heard": ask.heard,
         "version": ask.version,
+        "answer_attachments": json.dumps(given) if (given := ask.answer_attachments) else None,
     }
 
 
@@ -95,7 +100,15 @@ def _to_question(row: Any) -> Question:
         requirement=_to_requirement(row[11]),
         call=Call(*json.loads(row[46])) if row[46] else None,
         session=_to_terms(row[48]) if row[48] else None,
+        attachments=_to_attachments(row[51]) if row[51] else (),
     )
+
+
+def _to_attachments(text: str) -> tuple[Attachment, ...]:
+    # Imported here: most asks have no files.
+    from gatebell.domain.asks.attachments import read_attachments
+
+    return read_attachments(json.loads(text))
 
 
 def _to_terms(text: str) -> Terms:
@@ -142,6 +155,7 @@ def read_ask(row: Any) -> Ask:
         heard=row[44],
         version=row[45],
         deferred=bool(row[47]),
+        answer_attachments=_to_attachments(row[52]) if row[52] else (),
     )
 
 
@@ -170,17 +184,20 @@ def _to_requirement(text: str | None) -> Requirement:
 
 
 def answer_row(answer: Answer) -> dict[str, Any]:
-    given = {"value": as_json(answer.value), "given_at": iso(answer.given_at)}
+    files = json.dumps(answer.attachments) if answer.attachments else None
+    given = {"value": as_json(answer.value), "given_at": iso(answer.given_at), "attachments": files}
     return answer._asdict() | given
 
 
 @names_unreadable("an answer to ask", 1)
 def read_answer(row: Any) -> Answer:
-    _, ask_id, principal, verified, via, value, decided, note, given_at, outcome, *rest = row
+    _, ask_id, principal, verified, via, value, decided, note, given_at, outcome, *more = row
+    reason, key, fingerprint, files = more
     decision, at = _to_decision(decided), read_time(given_at)
     return Answer(
         ask_id, principal, bool(verified), via, from_json(value), decision, note, at,
-        as_member(AnswerOutcome, outcome), *rest,
+        as_member(AnswerOutcome, outcome), reason, key, fingerprint,
+        _to_attachments(files) if files else (),
     )  # fmt: skip
 
 

@@ -19,18 +19,22 @@ from gatebell.adapters.tables.ask_rows import (
 from gatebell.adapters.tables.statements import ConstraintError, OvertakenError
 from gatebell.adapters.tables.values import from_json
 from gatebell.domain.asks.asks import Ask, Change, Message, iso
+from gatebell.domain.asks.history_filters import EVERYTHING
 from gatebell.domain.asks.owners import run_of, task_of
 from gatebell.errors import RefusedError
 from gatebell.ports.results import Conflict, Done, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from gatebell.adapters.tables.store import TableStore
     from gatebell.domain.asks.answers import Answer
+    from gatebell.domain.asks.history_filters import HistoryFilter
     from gatebell.domain.audit.events import Event
     from gatebell.domain.sessions.visits import Visit
+
+_PAGE = 10_000
 
 
 class StoredAsks:
@@ -45,6 +49,8 @@ class StoredAsks:
                 task = task_of(ask.origin.owner)
                 if task:
                     self._store.locks.hold_tasks(task)
+                if ask.question.attachments:
+                    self._store.attachments.use(ask.question.attachments)
                 self._db.write("insert_ask", ask_row(ask))
                 if task:
                     self._store.tasks.record_ask(task, at)
@@ -95,8 +101,23 @@ class StoredAsks:
     def of_run(self, run_id: int) -> list[Ask]:
         return self._asks("asks_of_run", f"run:{run_id}/", f"run:{run_id}0")
 
-    def list_settled(self, limit: int, search: str = "") -> list[Ask]:
-        return self._asks("settled_asks", search.lower(), limit)
+    def list_settled(self, limit: int, wanted: HistoryFilter = EVERYTHING) -> list[Ask]:
+        given = wanted._asdict() | {
+            "search": wanted.search.lower(),
+            "since": iso(wanted.since) or "",
+            # After every time.
+            "until": iso(wanted.until) or "~",
+            "limit": limit,
+        }
+        if not wanted.person:
+            name = "agent" if wanted.agent else "project" if wanted.project else ""
+            query = f"settled_asks_of_{name}" if name else "settled_asks"
+            return [read_ask(row) for row in self._db.rows(query, given)]
+        found: dict[str, Ask] = {}
+        for query in ("settled_asks_by", "settled_asks_by_several"):
+            found |= {ask.id: ask for ask in map(read_ask, self._db.rows(query, given))}
+        newest = sorted(found.values(), key=lambda ask: iso(ask.settled_at) or "", reverse=True)
+        return newest[:limit]
 
     def due(self, now: datetime, limit: int) -> list[Ask]:
         return self._asks("due_asks", iso(now), limit)
@@ -114,10 +135,12 @@ class StoredAsks:
         ask = change.ask
         try:
             with self._store.transaction() as at:
+                if change.unless_frozen:
+                    self._store.freezes.refuse()
                 self._lock_owners(change)
                 self._write_state(ask, expected_version)
                 if answer:
-                    self._db.write("insert_answer", answer_row(answer))
+                    self._write_answer(answer)
                     whose = {"ask_id": ask.id, "principal": answer.principal}
                     self._db.write("drop_draft", whose)
                 if secret is not None:
@@ -150,6 +173,11 @@ class StoredAsks:
             self._store.clear_traces()
         return Done()
 
+    def _write_answer(self, answer: Answer) -> None:
+        if answer.attachments:
+            self._store.attachments.use(answer.attachments)
+        self._db.write("insert_answer", answer_row(answer))
+
     def _lock_owners(self, change: Change) -> None:
         """Lock the tasks and runs that the change wakes, before its ask."""
         runs = {run for owner in change.wakes if (run := run_of(owner))}
@@ -162,8 +190,8 @@ class StoredAsks:
         for run in sorted(runs):
             self._store.locks.hold_run(run)
 
-    def withdraw(self, change: Change, at: str) -> None:
-        """Withdraw an ask in the transaction that ends a run, unless it is settled already."""
+    def try_change(self, change: Change, at: str) -> None:
+        """Change an ask in the transaction of its run, unless the ask has just changed."""
         if self._db.write("change_ask", state_row(change.ask, change.ask.version - 1)):
             self._store.record(at, change.events, change.notices)
 
@@ -184,7 +212,7 @@ class StoredAsks:
     def keep_answer(self, answer: Answer, events: Sequence[Event]) -> Result:
         try:
             with self._store.transaction() as at:
-                self._db.write("insert_answer", answer_row(answer))
+                self._write_answer(answer)
                 self._store.record(at, events)
         except ConstraintError as error:
             return self._key_conflict(answer, error)
@@ -258,6 +286,11 @@ class StoredAsks:
     def holder(self, cli: str, session: str) -> Visit | None:
         rows = self._db.rows("open_visit", (cli, session))
         return read_visit(rows[0]) if rows else None
+
+    def to_fence(self) -> Iterator[Ask]:
+        # By row numbers, not by a limit: each statement reads only so many rows.
+        for after in range(0, self.count(), _PAGE):
+            yield from self._asks("asks_to_fence", after, after + _PAGE)
 
     def woken(self) -> list[str]:
         return [owner for (owner,) in self._db.rows("woken")]

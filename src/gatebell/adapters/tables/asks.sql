@@ -6,7 +6,7 @@ INSERT INTO asks (
     priority, confidence, activity, token_digest, hard, remind_every_seconds, escalations,
     expires_at, moved_seconds, remind_at, escalated, escalate_at, due_at, status, decision, value,
     note, settled_at, settled_by, settled_via, delivered_at, delivered_to, asked_back, heard,
-    version, call, deferred, terms, task, project_key
+    version, call, deferred, terms, task, project_key, attachments, answer_attachments
 ) VALUES (
     :id, :kind, :prompt, :context, :options, :multiple, :other, :schema, :default_value, :secret,
     :requirement, :project, :cwd, :agent, :session, :tool_use_id, :started_by, :owner, :opened_at,
@@ -14,7 +14,7 @@ INSERT INTO asks (
     :escalations, :expires_at, :moved_seconds, :remind_at, :escalated, :escalate_at, :due_at,
     :status, :decision, :value, :note, :settled_at, :settled_by, :settled_via, :delivered_at,
     :delivered_to, :asked_back, :heard, :version, :call, :deferred, :terms, :task,
-    :project_key
+    :project_key, :attachments, :answer_attachments
 );
 
 -- name: insert_ask_key
@@ -30,7 +30,8 @@ UPDATE asks SET
     escalated = :escalated, escalate_at = :escalate_at, due_at = :due_at, status = :status,
     decision = :decision, value = :value, note = :note, settled_at = :settled_at,
     settled_by = :settled_by, settled_via = :settled_via, delivered_at = :delivered_at,
-    delivered_to = :delivered_to, asked_back = :asked_back, heard = :heard, version = :version
+    delivered_to = :delivered_to, asked_back = :asked_back, heard = :heard, version = :version,
+    answer_attachments = :answer_attachments
 WHERE id = :id AND version = :expected_version;
 
 -- name: get_ask
@@ -75,6 +76,69 @@ SELECT * FROM asks WHERE task = ? AND task <> '' ORDER BY seq;
 -- In the transaction that settles its ask.
 UPDATE runs SET state = 'ready', ready_at = NULL WHERE id = :id AND state = 'waiting_human';
 
+-- name: settled_asks
+-- Newest first; other conditions follow the index, and it stops at the limit.
+SELECT * FROM asks
+WHERE settled_at IS NOT NULL
+    AND settled_at >= :since AND settled_at < :until
+    AND (:outcome = '' OR decision = :outcome OR (decision IS NULL AND status = :outcome))
+    AND (:agent = '' OR agent = :agent) AND (:project = '' OR project = :project)
+    -- In both databases, a text without its part is another text.
+    AND (:search = '' OR replace(lower(prompt), :search, '') <> lower(prompt)
+        OR replace(lower(note), :search, '') <> lower(note)
+        OR replace(id, :search, '') <> id)
+ORDER BY settled_at DESC LIMIT :limit;
+
+-- name: settled_asks_of_agent
+SELECT * FROM asks
+WHERE settled_at IS NOT NULL AND agent = :agent
+    AND settled_at >= :since AND settled_at < :until
+    AND (:outcome = '' OR decision = :outcome OR (decision IS NULL AND status = :outcome))
+    AND (:project = '' OR project = :project)
+    -- In both databases, a text without its part is another text.
+    AND (:search = '' OR replace(lower(prompt), :search, '') <> lower(prompt)
+        OR replace(lower(note), :search, '') <> lower(note)
+        OR replace(id, :search, '') <> id)
+ORDER BY settled_at DESC LIMIT :limit;
+
+-- name: settled_asks_of_project
+SELECT * FROM asks
+WHERE settled_at IS NOT NULL AND project = :project
+    AND settled_at >= :since AND settled_at < :until
+    AND (:outcome = '' OR decision = :outcome OR (decision IS NULL AND status = :outcome))
+    AND (:agent = '' OR agent = :agent)
+    -- In both databases, a text without its part is another text.
+    AND (:search = '' OR replace(lower(prompt), :search, '') <> lower(prompt)
+        OR replace(lower(note), :search, '') <> lower(note)
+        OR replace(id, :search, '') <> id)
+ORDER BY settled_at DESC LIMIT :limit;
+
+-- name: settled_asks_by
+SELECT * FROM asks
+WHERE settled_at IS NOT NULL AND settled_by = :person
+    AND settled_at >= :since AND settled_at < :until
+    AND (:outcome = '' OR decision = :outcome OR (decision IS NULL AND status = :outcome))
+    AND (:agent = '' OR agent = :agent) AND (:project = '' OR project = :project)
+    -- In both databases, a text without its part is another text.
+    AND (:search = '' OR replace(lower(prompt), :search, '') <> lower(prompt)
+        OR replace(lower(note), :search, '') <> lower(note)
+        OR replace(id, :search, '') <> id)
+ORDER BY settled_at DESC LIMIT :limit;
+
+-- name: settled_asks_by_several
+-- Several people may have to answer; then all their names are there.
+SELECT * FROM asks
+WHERE settled_at IS NOT NULL AND requirement IS NOT NULL
+    AND replace(', ' || settled_by || ', ', ', ' || :person || ', ', '') <> ', ' || settled_by || ', '
+    AND settled_at >= :since AND settled_at < :until
+    AND (:outcome = '' OR decision = :outcome OR (decision IS NULL AND status = :outcome))
+    AND (:agent = '' OR agent = :agent) AND (:project = '' OR project = :project)
+    -- In both databases, a text without its part is another text.
+    AND (:search = '' OR replace(lower(prompt), :search, '') <> lower(prompt)
+        OR replace(lower(note), :search, '') <> lower(note)
+        OR replace(id, :search, '') <> id)
+ORDER BY settled_at DESC LIMIT :limit;
+
 -- name: due_asks
 SELECT * FROM asks
 WHERE status = 'pending' AND due_at IS NOT NULL AND due_at <= ? ORDER BY due_at LIMIT ?;
@@ -95,13 +159,20 @@ WHERE id > '' AND (
 )
 ORDER BY id;
 
+-- name: asks_to_fence
+-- The approvals that a call could still use, and the calls that wait for one.
+SELECT * FROM asks
+WHERE seq > ? AND seq <= ? AND delivered_at IS NULL
+    AND (decision = 'approved' OR (status = 'pending' AND call IS NOT NULL))
+ORDER BY seq;
+
 -- name: insert_answer
 INSERT INTO answers (
     ask_id, principal, verified, via, value, decision, note, given_at, outcome, reason, key,
-    fingerprint
+    fingerprint, attachments
 ) VALUES (
     :ask_id, :principal, :verified, :via, :value, :decision, :note, :given_at, :outcome, :reason,
-    :key, :fingerprint
+    :key, :fingerprint, :attachments
 );
 
 -- name: answers_of_ask

@@ -17,10 +17,13 @@ _LEASE = "the driver and lease of a run change without an event"
 _ATTEMPT = "the attempts to send a notice have no event"
 _COUNTER = "counts writes, so that two writers notice each other"
 _BEAT = "the beat of a living process decides nothing"
+_PRESENCE = "who is here decides only when a notice is sent"
 _DRAFT = "a draft decides nothing"
 _ERASED = "a secret could be guessed from its digest, and secrets are erased"
 _CHAIN = "the chain of hashes proves the events themselves"
 _MOVES = "until a run has ended, it changes without an event"
+_BYTES = "the bytes are compared with their digest, which asks and answers have"
+_UPLOAD = "an upload decides nothing until an ask or answer names it"
 _NEXT = "only decides when a run is checked next, or is shown while it waits"
 
 
@@ -103,11 +106,12 @@ TABLES = {
             "seq id kind prompt context options multiple other schema default_value secret "
             "requirement project cwd agent session tool_use_id started_by owner opened_at digest "
             "priority confidence activity token_digest hard remind_every_seconds escalations "
-            "call deferred terms task project_key"
+            "call deferred terms task project_key attachments"
         ),
         changing=(
             "expires_at moved_seconds remind_at escalated escalate_at due_at status decision value "
-            "note settled_at settled_by settled_via delivered_at delivered_to asked_back"
+            "note settled_at settled_by settled_via delivered_at delivered_to asked_back "
+            "answer_attachments"
         ),
         apart={
             "heard": "the number of messages that the asker has read has no event",
@@ -119,7 +123,7 @@ TABLES = {
         key="seq",
         fixed=(
             "seq ask_id principal verified via value decision note given_at outcome reason key "
-            "fingerprint"
+            "fingerprint attachments"
         ),
         subject="ask_id",
     ),
@@ -174,7 +178,8 @@ TABLES = {
         fixed="id kind ask_id recipient route written_at",
         apart=dict.fromkeys(
             ("due_at", "attempts", "claimed_until", "sent_at", "given_up_at", "problem"), _ATTEMPT
-        ),
+        )
+        | dict.fromkeys(("message", "receipt"), _ATTEMPT),
         subject="ask_id",
     ),
     "runs": Table(
@@ -188,7 +193,7 @@ TABLES = {
             "priority"
         ),
         apart=dict.fromkeys(("agent", "ready_at", "waiting_since", "changed_at"), _NEXT)
-        | dict.fromkeys(("claim", "owner", "lease_until", "crash_count", "host"), _LEASE),
+        | dict.fromkeys(("claim", "owner", "lease_until", "crash_count", "host", "pool"), _LEASE),
         subject="'run:' || id",
         partly=dict.fromkeys(("state", "reason", "stopped_at"), _MOVES),
         partly_when=Among("state", RunState.COMPLETED, RunState.STUCK, RunState.FAILED),
@@ -231,7 +236,26 @@ TABLES = {
         key="id",
         apart=dict.fromkeys(("id", "kind", "process", "url", "joined_at", "beat_at"), _BEAT),
     ),
+    "attachments": Table(
+        key="digest",
+        apart=dict.fromkeys(("digest", "size", "media_type", "kept_at", "used"), _BYTES),
+    ),
+    "uploads": Table(
+        key="whose digest", apart=dict.fromkeys(("whose", "digest", "kept_at"), _UPLOAD)
+    ),
+    "freezes": Table(
+        key="seq",
+        fixed="seq made_by made_at reason",
+        changing="lifted_at lifted_by",
+    ),
+    "devices": Table(
+        key="id",
+        fixed="id",
+        changing="person endpoint p256dh auth seal token_id label added_at",
+        subject="person",
+    ),
     "task_needs": Table(key="task needed", fixed="task needed", subject="task"),
+    "presence": Table(key="person", apart=dict.fromkeys(("person", "seen_at"), _PRESENCE)),
 }
 
 

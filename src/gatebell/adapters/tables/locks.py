@@ -1,7 +1,8 @@
 """Lock rows until the end of a transaction, in a database that has several writers at once.
 
 In SQLite only one transaction writes at a time, so these statements do not exist there. Every
-transaction takes its locks in the same order: task, run, ask, rule. So no two wait for each other.
+transaction takes its locks in the same order: freeze, task, run, ask, rule. So no two wait for each
+other.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ class Locks:
 
     def hold_task_of_run(self, run_id: int) -> None:
         """Lock the task of a run, and the tasks that need it."""
-        self._db.lock("lock_task_of_run", {"run": run_id})
-        self._db.lock("lock_task_of_run", {"run": run_id})
+        run = {"run": run_id}
+        # Again, as above. The task of a run never changes, so one without a task stays so.
+        if self._db.lock("lock_task_of_run", run):
+            self._db.lock("lock_task_of_run", run)
 
     def hold_run(self, run_id: int) -> None:
         """Lock a run: a run that parks looks at its asks, and an answer looks at the run."""
@@ -41,6 +44,14 @@ class Locks:
         """Keep the run of a turn and the question of its person as they are."""
         self._db.lock("lock_run_of_turn", {"id": turn_id})
         self._db.lock("lock_ask_of_turn", {"id": turn_id})
+
+    def hold_freezes_off(self) -> None:
+        """Let no freeze begin until this transaction has ended."""
+        self._db.lock("lock_freezes_off", {})
+
+    def hold_freezing(self) -> None:
+        """Wait for the transactions that hold freezes off."""
+        self._db.lock("lock_freezing", {})
 
     def hold_login_maker(self, person: str, token_id: str) -> None:
         """Keep a person and a token, so that their end also ends the login that is being made."""

@@ -39,8 +39,17 @@ class StoredLogins:
 
     def end(self, digest: str, events: Sequence[Event]) -> None:
         with self._store.transaction() as at:
+            # Before the login: it names the browser.
+            self._store.devices.remove_of_login(digest)
             if self._db.write("end_login", {"digest": digest}):
                 self._store.record(at, events)
+
+    def end_all(self, events: Sequence[Event]) -> int:
+        with self._store.transaction() as at:
+            ended = self._db.write("end_all_logins")
+            if ended:
+                self._store.record(at, events)
+            return ended
 
     def end_of_token(self, token_id: str) -> None:
         """End its logins, in the transaction that removes the token."""
@@ -67,6 +76,8 @@ class StoredLogins:
             return False
         # In a transaction with an event, which records that they are gone.
         self._db.write("drop_old_logins", {"now": at})
+        if login.seal:
+            self._store.devices.remove_of_others(login.seal, login.person)
         self._store.record(at, events)
         return True
 

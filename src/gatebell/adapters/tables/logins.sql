@@ -20,3 +20,6 @@ DELETE FROM logins WHERE token_id = :token_id;
 -- name: end_logins_of_person
 -- Those that proved to be this person; a login of the OS user is not one of them.
 DELETE FROM logins WHERE person = :person AND verified = 1;
+
+-- name: end_all_logins
+DELETE FROM logins;

@@ -11,7 +11,10 @@ from gatebell.domain.enums import MemberKind
 from gatebell.domain.members import Member
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gatebell.adapters.tables.store import TableStore
+    from gatebell.domain.audit.events import Event
 
 _FORGOTTEN_AFTER = timedelta(days=7)
 
@@ -36,6 +39,14 @@ class StoredMembers:
     def leave(self, member: Member) -> None:
         with self._store.quiet_transaction():
             self._db.write("forget_member", {"id": member.id})
+
+    def lose(self, lost: Member, others: Sequence[Member], events: Sequence[Event]) -> None:
+        times = {"joined_at": iso(lost.joined_at), "beat_at": iso(lost.beat_at)}
+        with self._store.transaction() as at:
+            for other in (lost, *others):
+                self._db.write("forget_member", {"id": other.id})
+            self._db.write("beat_member", lost._asdict() | times | {"id": lost.id})
+            self._store.record(at, events)
 
     def all(self) -> list[Member]:
         return [_to_member(row) for row in self._db.rows("all_members")]

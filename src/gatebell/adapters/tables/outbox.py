@@ -52,20 +52,51 @@ class StoredOutbox:
             rows = self._db.rows("claim_delivery", claim)
             return _delivery(rows[0]) if rows else None
 
-    def sent(self, delivery: Delivery) -> None:
+    def gather(self, claimed: Delivery, most: int) -> list[Delivery]:
+        message = claimed.message or claimed.id
         with self._store.quiet_transaction() as at:
-            self._db.write("delivery_sent", {"sent_at": at, "id": delivery.id})
+            until = iso(datetime.fromisoformat(at) + _CLAIM)
+            claim = {"id": claimed.id, "message": message, "until": until}
+            rows = self._db.rows("lead_message", claim | {"attempts": claimed.attempts})
+            if rows:
+                rows += self._db.rows("gather_again", claim | {"now": at})
+            if rows and not claimed.may_have_arrived:
+                due = {"message": message, "until": until, "now": at}
+                rows += self._db.rows("gather_due", due | {"route": claimed.route, "most": most})
+        return [_delivery(row) for row in rows]
 
-    def record_failure(self, delivery: Delivery, problem: str, again_at: datetime | None) -> None:
+    def sent(self, *deliveries: Delivery, receipt: str = "") -> None:
         with self._store.quiet_transaction() as at:
-            row = {
-                "problem": problem,
-                "again_at": iso(again_at),
-                "given_up_at": None if again_at else at,
-                "id": delivery.id,
-                "attempts": delivery.attempts,
-            }
-            self._db.write("delivery_failed", row)
+            for delivery in deliveries:
+                row = {"sent_at": at, "id": delivery.id, "receipt": receipt}
+                self._db.write("delivery_sent", row)
+
+    def record_failure(
+        self,
+        delivery: Delivery,
+        problem: str,
+        again_at: datetime | None,
+        others: Iterable[Delivery] = (),
+    ) -> None:
+        with self._store.quiet_transaction() as at:
+            for one in (delivery, *others):
+                row = {
+                    "problem": problem,
+                    "again_at": iso(again_at),
+                    "given_up_at": None if again_at else at,
+                    "id": one.id,
+                    "attempts": one.attempts,
+                }
+                self._db.write("delivery_failed", row)
+
+    def last_told(self, route: str) -> datetime | None:
+        return as_time(self._db.rows("last_told", (route,))[0][0])
+
+    def list_about(self, ask_id: str) -> list[Delivery]:
+        return [_delivery(row) for row in self._db.rows("deliveries_about", (ask_id,))]
+
+    def list_in_message(self, message: str) -> list[Delivery]:
+        return [_delivery(row) for row in self._db.rows("deliveries_in_message", (message,))]
 
     def put_off(self, delivery: Delivery, until: datetime) -> None:
         with self._store.quiet_transaction():
@@ -121,7 +152,7 @@ def _to_posted(row: Any) -> Posted:
 def _delivery(row: Any) -> Delivery:
     from gatebell.domain.notifications.messages import Delivery
 
-    delivery_id, kind, ask_id, to, route, written_at, due_at, attempts, *times, problem = row
+    delivery_id, kind, ask_id, to, route, written_at, due_at, attempts, *times = row[:11]
     claimed_until, sent_at, given_up_at = map(as_time, times)
     return Delivery(
         delivery_id,
@@ -135,5 +166,5 @@ def _delivery(row: Any) -> Delivery:
         claimed_until,
         sent_at,
         given_up_at,
-        problem,
+        *row[11:],
     )

@@ -29,6 +29,7 @@ class StoredPeople:
             removed = self._write_with_events(at, "remove_person", {"name": name}, events)
             # Afterwards: a login that is being made keeps the person until it is there.
             self._store.logins.end_of_person(name)
+            self._store.devices.remove_of_person(name)
             return removed
 
     def all(self) -> list[Person]:
@@ -57,6 +58,7 @@ class StoredPeople:
         with self._store.transaction() as at:
             removed = self._write_with_events(at, "remove_token", {"id": token_id}, events)
             self._store.logins.end_of_token(token_id)
+            self._store.devices.remove_of_token(token_id)
             return removed
 
     def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gatebell.adapters.tables.databases import Connection
 
 _PAGE = 500
+_COLUMNS = ("column",)
 
 
 def read_rows(connection: Connection, name: str) -> Iterator[Row]:
@@ -63,3 +64,11 @@ def compare_schemas(
     both = wanted.keys() & found
     changed = [part for part in both if wanted[part] != found[part]]
     return sorted([*added, *gone, *(f"the {kind} {name} was changed" for kind, name in changed)])
+
+
+def list_missing_columns(
+    wanted: Mapping[tuple[str, str], str], found: Mapping[tuple[str, str], str]
+) -> list[str]:
+    """Return the columns of the first schema that the second one lacks."""
+    gone = wanted.keys() - found
+    return sorted(f"the column {name} is missing" for kind, name in gone if kind in _COLUMNS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gatebell.adapters.tables.statements import OvertakenError
 from gatebell.adapters.tables.values import as_member, as_time, names_unreadable, read_time
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.enums import RuleKind
@@ -40,8 +41,12 @@ class StoredRules:
         return bool(self._db.rows("any_gate"))
 
     def use(self, rule_id: str, events: Sequence[Event]) -> bool:
-        with self._store.transaction() as at:
-            return self._write_with_events(at, "use_rule", rule_id, events)
+        try:
+            with self._store.transaction() as at:
+                self._store.freezes.refuse()
+                return self._write_with_events(at, "use_rule", rule_id, events)
+        except OvertakenError:
+            return False
 
     def end(self, rule_id: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from gatebell.domain.audit.events import Event
 
 _Record = TypeVar("_Record", Run, FlowCall, Turn)
+_PAGE = 5_000
 # As JSON, any text can be kept.
 _JSON = ("result", "value", "signal", "offered")
+_POOL = Run._fields.index("pool")
 _TIMES_OF_RUN = ("created_at", "ready_at", "waiting_since", "ended_at", "lease_until")
 
 
@@ -70,6 +72,9 @@ class StoredRuns:
         rows = self._db.rows("ready_runs", (iso(self._store.now()), limit, self._host))
         return [number for number, *_ in rows]
 
+    def list_unplaced(self, key: str, limit: int) -> list[Run]:
+        return self._runs("unplaced_runs", self._host, key, limit, iso(self._store.now()))
+
     @property
     def _host(self) -> str:
         return self._store.machine.host
@@ -89,6 +94,9 @@ class StoredRuns:
     def list_driven_by(self, owner: str) -> list[Run]:
         return self._runs("runs_of_owner", owner)
 
+    def list_of_host(self, host: str) -> list[Run]:
+        return self._runs("runs_of_host", host)
+
     def changed_since(self, at: datetime) -> dict[int, tuple[str, str, int]]:
         rows = self._db.rows("changed_runs", (iso(at),))
         return {number: (changed_at, state, claim) for number, changed_at, state, claim in rows}
@@ -96,25 +104,26 @@ class StoredRuns:
     def change(self, change: RunChange, expected: Run) -> bool:
         run = change.run
         # Steps for which no process waits ring no bell: a flow may record thousands per second.
-        quiet = run.state == expected.state and not change.turns
+        is_step = run.state == expected.state and not change.turns
+        quiet = is_step and not change.asks
         begin = self._store.quiet_transaction if quiet else self._store.transaction
         try:
             with begin() as at:
-                if run.task and not quiet:
+                if change.unless_frozen:
+                    self._store.freezes.refuse()
+                if run.task and not is_step:
                     self._store.locks.hold_task_of_run(run.id)
-                self._write_run(run, expected)
+                self._write_run(run, expected, None if is_step else at)
                 for call in change.calls:
                     self._db.write("put_call", _call_row(call))
                 for turn in change.turns:
                     self.write_turn(turn)
-                for withdrawn in sorted(change.withdrawn, key=lambda one: one.ask.id):
-                    self._store.asks.withdraw(withdrawn, at)
+                for one in sorted(change.asks, key=lambda one: one.ask.id):
+                    self._store.asks.try_change(one, at)
                 if run.state == RunState.WAITING_HUMAN:
                     self._db.write("ready_if_answered", {"id": run.id})
                 self._store.record(at, change.events)
-                if not quiet:
-                    self._db.write("touch_run", {"id": run.id, "at": at})
-                if run.task and not quiet:
+                if run.task and not is_step:
                     self.move_task(run.id, at, change.task_state, change.actor)
         except OvertakenError:
             return False
@@ -139,14 +148,16 @@ class StoredRuns:
         """Set the priority as part of a transaction."""
         self._db.write("set_priority", {"priority": priority, "id": run_id})
 
-    def _write_run(self, run: Run, expected: Run) -> None:
+    def _write_run(self, run: Run, expected: Run, touched_at: str | None) -> None:
         proof = {
-            "id": run.id, "expected_claim": expected.claim, "expected_state": expected.state
+            "id": run.id, "expected_claim": expected.claim, "expected_state": expected.state,
+            "touched_at": touched_at,
         }  # fmt: skip
         if run == expected:
             written = self._db.write("prove_run", proof)
         elif run._replace(lease_until=None) == expected._replace(lease_until=None):
-            written = self._db.write("extend_lease", _lease(run, run.lease_until))
+            lease = {"lease_until": iso(run.lease_until), "id": run.id, "claim": run.claim}
+            written = self._db.write("extend_lease", lease | {"touched_at": touched_at})
         else:
             written = self._db.write("change_run", _to_row(run) | proof)
         if not written:
@@ -157,6 +168,21 @@ class StoredRuns:
         with self._store.quiet_transaction():
             extended = {"lease_until": iso(until), "held": claims}
             return {number for (number,) in self._db.rows("extend_leases", extended)}
+
+    def raise_claims(self, by: int) -> int:
+        raised = 0
+        [(last,)] = self._db.rows("last_run")
+        # In pages: one statement over all runs could take longer than a statement may.
+        for after in range(0, last, _PAGE):
+            with self._store.quiet_transaction():
+                page = {"by": by, "after": after, "until": after + _PAGE}
+                raised += self._db.write("raise_claims", page)
+        return raised
+
+    def skip_numbers(self, count: int, events: Sequence[Event]) -> None:
+        with self._store.transaction() as at:
+            self._db.write("skip_run_numbers", {"count": count})
+            self._store.record(at, events)
 
     def calls(self, run_id: int) -> list[FlowCall]:
         found = [_to_call(row) for row in self._db.rows("calls_of_run", (run_id,))]
@@ -193,10 +219,6 @@ class StoredRuns:
         return [_to_run(row) for row in self._db.rows(query, parameters)]
 
 
-def _lease(run: Run, until: datetime | None) -> dict[str, Any]:
-    return {"lease_until": iso(until), "id": run.id, "claim": run.claim}
-
-
 def _make_storable(record: _Record) -> _Record:
     """Return the record with texts that every database can keep."""
     texts: dict[str, Any] = {
@@ -222,8 +244,8 @@ def _to_run(row: Any) -> Run:
     for place in (18, 19, 20, 25):
         values[place] = as_time(row[place])
     values[28] = as_member(Priority, row[28])
-    # The last column is only for `changed_since`.
-    return Run(*values[:-1])
+    # The column before the pool is no field of a run; later versions may add columns.
+    return Run(*values[:_POOL], *values[_POOL + 1 : _POOL + 2])
 
 
 def _call_row(call: FlowCall) -> dict[str, Any]:

@@ -3,12 +3,12 @@ INSERT INTO runs (
     flow, source, source_digest, prompt, project, started_by, created_at, folder, root, branch, base,
     state, reason, error, result, agent, stopped_at, ready_at, waiting_since, ended_at, parent,
     parent_path, claim, owner, lease_until, crash_count, task, priority, project_key, host,
-    changed_at
+    changed_at, pool
 ) VALUES (
     :flow, :source, :source_digest, :prompt, :project, :started_by, :created_at, :folder, :root,
     :branch, :base, :state, :reason, :error, :result, :agent, :stopped_at, :ready_at, :waiting_since,
     :ended_at, :parent, :parent_path, :claim, :owner, :lease_until, :crash_count, :task, :priority,
-    :project_key, :host, :changed_at
+    :project_key, :host, :changed_at, :pool
 ) RETURNING id;
 
 -- name: change_run
@@ -18,18 +18,26 @@ UPDATE runs SET
     base = :base, state = :state, reason = :reason, error = :error, result = :result,
     agent = :agent, stopped_at = :stopped_at, ready_at = :ready_at, waiting_since = :waiting_since,
     ended_at = :ended_at, claim = :claim, owner = :owner, lease_until = :lease_until,
-    crash_count = :crash_count, host = :host
+    crash_count = :crash_count, host = :host, pool = :pool,
+    changed_at = coalesce(CAST(:touched_at AS text), changed_at)
 WHERE id = :id AND claim = :expected_claim AND state = :expected_state;
 
 -- name: extend_lease
 -- The same condition, for a step that changes nothing else of the run.
-UPDATE runs SET lease_until = :lease_until
+UPDATE runs SET
+    lease_until = :lease_until, changed_at = coalesce(CAST(:touched_at AS text), changed_at)
 WHERE id = :id AND claim = :claim AND state = 'running';
 
 -- name: prove_run
 -- Only the condition, for people who write beside the driver: they have no lease to extend.
-UPDATE runs SET claim = claim
+UPDATE runs SET changed_at = coalesce(CAST(:touched_at AS text), changed_at)
 WHERE id = :id AND claim = :expected_claim AND state = :expected_state;
+
+-- name: last_run
+SELECT coalesce(max(id), 0) FROM runs;
+
+-- name: raise_claims
+UPDATE runs SET claim = claim + :by WHERE id > :after AND id <= :until;
 
 -- name: get_run
 SELECT * FROM runs WHERE id = ?;
@@ -41,17 +49,31 @@ SELECT * FROM runs ORDER BY id DESC LIMIT ?;
 SELECT * FROM runs WHERE state IN ('ready', 'running', 'waiting_human') ORDER BY id DESC LIMIT ?;
 
 -- name: ready_runs
--- Runs without a time come first. A run may also wait for people and for a time at once.
+-- Runs without a time come first. A run may also wait for people and for a time at once. A run of a
+-- pool is left to the engine that knows which projects its workers have. Without project and folder,
+-- it needs a worker that has its project: `unplaced_runs`.
 SELECT id, ready_at, priority FROM runs
-WHERE state = 'ready' AND ready_at IS NULL AND owner = '' AND host IN ('', ?3)
+WHERE state = 'ready' AND ready_at IS NULL AND owner = '' AND (host = ?3 OR host || pool = '')
+    AND (project <> '' OR folder <> '')
 UNION ALL
 SELECT id, ready_at, priority FROM runs
-WHERE state = 'ready' AND ready_at <= ?1 AND owner = '' AND host IN ('', ?3)
+WHERE state = 'ready' AND ready_at <= ?1 AND owner = '' AND (host = ?3 OR host || pool = '')
+    AND (project <> '' OR folder <> '')
 UNION ALL
 SELECT id, ready_at, priority FROM runs
 WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1 AND owner = ''
-    AND host IN ('', ?3)
+    AND (host = ?3 OR host || pool = '')
 ORDER BY ready_at NULLS FIRST, priority, id LIMIT ?2;
+
+-- name: unplaced_runs
+SELECT * FROM runs
+WHERE state = 'ready' AND ready_at IS NULL AND owner = '' AND host IN ('', ?1)
+    AND project = '' AND folder = '' AND task = '' AND project_key = ?2
+UNION ALL
+SELECT * FROM runs
+WHERE state = 'ready' AND ready_at <= ?4 AND owner = '' AND host IN ('', ?1)
+    AND project = '' AND folder = '' AND task = '' AND project_key = ?2
+ORDER BY priority, id LIMIT ?3;
 
 -- name: kept_runs
 -- Without an order: to order by id, SQLite would read the whole table.
@@ -65,10 +87,10 @@ WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1 AND ow
 -- name: next_ready_at
 SELECT min(at) FROM (
     SELECT min(ready_at) AS at FROM runs
-    WHERE state = 'ready' AND ready_at IS NOT NULL AND owner = '' AND host IN ('', ?1)
+    WHERE state = 'ready' AND ready_at IS NOT NULL AND owner = '' AND (host = ?1 OR host || pool = '')
     UNION ALL
     SELECT min(ready_at) FROM runs
-    WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND owner = '' AND host IN ('', ?1)
+    WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND owner = '' AND (host = ?1 OR host || pool = '')
 ) AS found;
 
 -- name: late_runs
@@ -90,8 +112,10 @@ SELECT owner FROM found WHERE owner IS NOT NULL;
 -- name: runs_of_owner
 SELECT * FROM runs WHERE state = 'running' AND owner = ?;
 
--- name: touch_run
-UPDATE runs SET changed_at = :at WHERE id = :id;
+-- name: runs_of_host
+-- Along the index of the runs that have not ended: it is only asked while a host is lost.
+SELECT * FROM runs
+WHERE state IN ('ready', 'running', 'waiting_human') AND host = ? AND id > 0 ORDER BY id;
 
 -- name: changed_runs
 SELECT id, changed_at, state, claim FROM runs WHERE changed_at <> '' AND changed_at >= ?;

@@ -14,19 +14,24 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from gatebell.adapters.tables.attachments import Contents, StoredAttachments
     from gatebell.adapters.tables.audit import StoredAudit
     from gatebell.adapters.tables.databases import Connection
+    from gatebell.adapters.tables.devices import StoredDevices
+    from gatebell.adapters.tables.freezes import StoredFreezes
     from gatebell.adapters.tables.locks import Locks
     from gatebell.adapters.tables.logins import StoredLogins
     from gatebell.adapters.tables.members import StoredMembers
     from gatebell.adapters.tables.notes import StoredNotes
     from gatebell.adapters.tables.outbox import StoredOutbox
     from gatebell.adapters.tables.people import StoredPeople
+    from gatebell.adapters.tables.presence import StoredPresence
     from gatebell.adapters.tables.runs import StoredRuns
     from gatebell.adapters.tables.tasks import StoredTasks
     from gatebell.domain.asks.asks import Notice
     from gatebell.domain.audit.events import Event
     from gatebell.ports.clock import Clock
+    from gatebell.ports.engines import Dispatches
     from gatebell.ports.machine import Machine
 
 
@@ -61,6 +66,12 @@ class TableStore:
         return StoredLogins(self)
 
     @cached_property
+    def devices(self) -> StoredDevices:
+        from gatebell.adapters.tables.devices import StoredDevices
+
+        return StoredDevices(self)
+
+    @cached_property
     def outbox(self) -> StoredOutbox:
         from gatebell.adapters.tables.outbox import StoredOutbox
 
@@ -71,6 +82,16 @@ class TableStore:
         from gatebell.adapters.tables.notes import StoredNotes
 
         return StoredNotes(self)
+
+    @cached_property
+    def attachments(self) -> StoredAttachments:
+        from gatebell.adapters.tables.attachments import StoredAttachments
+
+        return StoredAttachments(self, self.build_contents())
+
+    def build_contents(self) -> Contents:
+        """Return where this database keeps the bytes of attachments."""
+        raise NotImplementedError
 
     @cached_property
     def runs(self) -> StoredRuns:
@@ -85,10 +106,26 @@ class TableStore:
         return StoredTasks(self)
 
     @cached_property
+    def freezes(self) -> StoredFreezes:
+        from gatebell.adapters.tables.freezes import StoredFreezes
+
+        return StoredFreezes(self)
+
+    @cached_property
     def members(self) -> StoredMembers:
         from gatebell.adapters.tables.members import StoredMembers
 
         return StoredMembers(self)
+
+    @cached_property
+    def presence(self) -> StoredPresence:
+        from gatebell.adapters.tables.presence import StoredPresence
+
+        return StoredPresence(self)
+
+    @property
+    def dispatches(self) -> Dispatches | None:
+        return None
 
     @cached_property
     def locks(self) -> Locks:
@@ -136,6 +173,14 @@ class TableStore:
     def show_secret(self, ask_id: str, kept: str) -> str | None:
         """Return the secret that was kept; None if it cannot be read any more."""
         return kept
+
+    def push_key(self) -> bytes:
+        """Return the secret of this store's web push, and make it if it is missing."""
+        raise NotImplementedError
+
+    def standbys(self) -> str | None:
+        """Return the standbys that get each write before it is confirmed; None without a server."""
+        return None
 
     def clear_traces(self) -> None:
         """Remove what is left of erased values outside of the tables."""

@@ -4,3 +4,6 @@ SELECT value FROM traits WHERE name = ?;
 -- name: mark_throwaway
 -- Only while it has no events.
 INSERT INTO traits SELECT 'throwaway', 'yes' WHERE NOT EXISTS (SELECT 1 FROM events);
+
+-- name: has_devices
+SELECT 1 FROM devices LIMIT 1;

@@ -4,7 +4,9 @@ The answer goes to stdout: `approved` or `rejected` (and the person's note on a 
 the option, the text, or JSON for a form (and a note to stderr). Exit code 11 means: no answer
 yet, and stdout has the next command. The ask is durable: even if this process ends,
 `gate wait ID` gets the same answer.
+
 Example: gate ask "Which database?" --option SQLite --option PostgreSQL
+Example: gate ask "Deploy now?" --kind approval --timeout 30m
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from gatebell.cli.asks.output_answer import (
     read_script_prefix,
     wait_and_hand_over,
 )
-from gatebell.cli.identity import read_text
+from gatebell.cli.identity import add_attach, read_text
 from gatebell.cli.screen import print_json
 from gatebell.domain.asks.deadlines import parse_duration, parse_escalation
 from gatebell.domain.asks.documents import ask_document
@@ -33,6 +35,8 @@ from gatebell.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     import argparse
+
+    from gatebell.ports.backend import Backend
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--multiple", action="store_true", help="several options may be chosen")
     add("--schema", metavar="F", help="JSON Schema of a form: a file, - or the JSON itself")
     add("--context", metavar="F", help="a file (or -) that is shown with the question")
+    add_attach(parser)
     add("--timeout", metavar="TIME", help="expire after this time: 300, 90s, 5m, 2h, 1d")
     add("--default", metavar="V", help="the value if the ask times out (not for an approval)")
     add("--priority", default="normal", help="urgent, high, normal, low, backlog or 0 to 4")
@@ -121,9 +126,11 @@ def run(args: argparse.Namespace) -> int:
         origin = wiring.move_to_project(wiring.origin(caller, args.asker, _find_owner(args.task)))
         if caller.agent:
             request = request._replace(activity=wiring.summarise_activity(origin))
+        if args.attach:
+            request = _attach(backend, request, args.attach)
         opened = backend.ask(request, origin, caller)
     except StoreError as problem:
-        if args.task or args.no_wait or args.json or handing.routes:
+        if args.task or args.no_wait or args.json or handing.routes or args.attach:
             raise
         # Imported here: only a sandbox cannot reach the store.
         from gatebell.cli.asks import file_fallback
@@ -146,6 +153,15 @@ def run(args: argparse.Namespace) -> int:
     print(f"{sent}Waiting for a person: gate {way} {ask_id}", file=sys.stderr, flush=True)
     handing = handing._replace(token=opened.token)
     return wait_and_hand_over(backend, caller, ask_id, handing)
+
+
+def _attach(backend: Backend, request: Request, paths: list[str]) -> Request:
+    # Imported here: most asks have no files.
+    from gatebell.app.attached_files import attach
+
+    if request.secret or has_hidden(request.schema):
+        raise UsageError("a secret ask takes no attachments, because they are not erased")
+    return request._replace(attachments=attach(backend, paths))
 
 
 def _build_request(args: argparse.Namespace) -> Request:

@@ -1,6 +1,7 @@
 """Send the asker a message; the ask stays pending and shows the reply.
 
 Example: gate ask-back a-7k2 "Which database do you mean?"
+Example: gate ask-back 3 "Why not the old one?"
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 from gatebell.cli.identity import add_identity, open_backend
 from gatebell.cli.screen import print_json, short
 from gatebell.domain.asks.documents import ask_document
+from gatebell.domain.asks.gone_askers import WAITER_GONE
+from gatebell.domain.asks.messages import warn_of_silence
 
 if TYPE_CHECKING:
     import argparse
@@ -29,4 +32,8 @@ def run(args: argparse.Namespace) -> int:
         print_json(ask_document(ask))
     else:
         print(f"Sent to {short(ask.origin.agent)}; {ask.id} is still waiting for an answer")
+        if backend.is_waiter_gone(ask):
+            print(WAITER_GONE)
+        if warning := warn_of_silence(ask):
+            print(warning)
     return 0

@@ -11,6 +11,7 @@ from gatebell.cli.asks.listen import AT_PROMPT
 from gatebell.cli.asks.prompts import prompt_for
 from gatebell.cli.screen import columns
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.attachments import describe_files
 from gatebell.domain.asks.questions import OTHER
 from gatebell.domain.enums import AskKind
 from gatebell.domain.permissions.calls import shown
@@ -259,7 +260,9 @@ def _fits_window(ask: Ask) -> bool:
 
 def _describe_context(ask: Ask) -> str:
     context, call = ask.question.context, ask.question.call
-    parts = [f"The call: {call.tool}\n{shown(call.input)}"] if call else []
+    # First: a small window cuts a long context.
+    parts = [describe_files(ask)] if ask.question.attachments else []
+    parts += [f"The call: {call.tool}\n{shown(call.input)}"] if call else []
     if context is not None:
         is_text = isinstance(context, str)
         parts.append(context if is_text else json.dumps(context, indent=2, ensure_ascii=False))

@@ -1,5 +1,6 @@
 """Withdraw an ask; its asker learns who did it and why.
 
+Example: gate cancel a-7k2
 Example: gate cancel a-7k2 --reason "not needed any more"
 """
 

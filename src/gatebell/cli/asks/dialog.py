@@ -1,6 +1,7 @@
 """List the programs that can show a question in a window here, or test one (docs/dialogs.md).
 
-Example: `gate dialog test` shows a sample question and prints your answer.
+Example: gate dialog
+Example: gate dialog test
 """
 
 from __future__ import annotations

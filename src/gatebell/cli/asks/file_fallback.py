@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # A file cannot carry these. Without them, other people could answer, or see something else.
 NOT_BY_FILES = (
     *("secret", "multiple", "schema", "session", "requirement", "context", "default"),
-    *("remind_every_seconds", "escalations"),
+    *("remind_every_seconds", "escalations", "attachments"),
 )
 
 

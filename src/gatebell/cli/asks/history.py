@@ -1,27 +1,45 @@
-"""List settled asks, newest first."""
+"""List settled asks, newest first.
+
+Example: gate history deploy
+Example: gate history --outcome rejected --person ada --since 7d
+"""
 
 from __future__ import annotations
 
+import os
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
+from gatebell.app.environment import project
 from gatebell.cli.asks.values import parse_count
 from gatebell.cli.screen import add_colour, columns, make_document, print_json
 from gatebell.domain.asks.asks import settled_word
+from gatebell.domain.asks.history_filters import OUTCOMES, HistoryFilter, parse_filter
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AskStatus
-from gatebell.domain.text.display import cell, inert_line
+from gatebell.domain.text.display import cell, inert_line, storable
 
 if TYPE_CHECKING:
     import argparse
 
     from gatebell.domain.asks.asks import Ask
 
+# A narrower terminal has no room for the name of the person.
+_WIDE = 80
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "search", nargs="?", default="", help="only asks with this text in question, note or id"
     )
+    add = parser.add_argument
+    add("--outcome", choices=OUTCOMES, default="", help="only asks that were settled so")
+    add("--agent", default="", metavar="NAME", help="only asks of this asker")
+    add("--project", metavar="DIR", help="only asks of the project that contains this folder")
+    add("--person", default="", metavar="NAME", help="only asks that this person settled")
+    add("--since", default="", metavar="WHEN", help="a day, a time, or so long ago: 7d")
+    add("--until", default="", metavar="WHEN", help="the same; a day counts as a whole")
     parser.add_argument(
         "--limit", type=parse_count, default=50, metavar="N", help="list at most N (50)"
     )
@@ -30,16 +48,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     backend = wiring.open_backend()
-    asks = backend.settled(args.limit + 1, args.search)
+    where = "" if args.project is None else _find_project(args.project)
+    wanted = parse_filter(vars(args) | {"project": where}, backend.now(), datetime.astimezone)
+    asks = backend.settled(args.limit + 1, wanted)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
         print_json([make_document(backend, ask) for ask in asks])
     elif not asks:
-        print(
-            f"No settled ask contains {inert_line(args.search, 100)}."
-            if args.search
-            else "No ask is settled yet."
-        )
+        print(_describe_nothing(wanted))
     else:
         print("\n".join(map(_format_line, asks)))
         if more:
@@ -47,14 +63,29 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _find_project(given: str) -> str:
+    # Asks store the path as text, even if it is not valid UTF-8. A removed folder may have asks.
+    return storable(project(os.path.abspath(os.path.expanduser(given))))
+
+
+def _describe_nothing(wanted: HistoryFilter) -> str:
+    if wanted.search and wanted == HistoryFilter(search=wanted.search):
+        return f"No settled ask contains {inert_line(wanted.search, 100)}."
+    return "No settled ask fits this." if any(wanted) else "No ask is settled yet."
+
+
 def _format_line(ask: Ask) -> str:
     how = ask.decision or ("" if ask.status == AskStatus.ANSWERED else settled_word(ask))
     if ask.value is not None:
         how = f"{how} {answer_text(ask, ask.value)}".strip()
-    when = f"{ask.settled_at:%m-%d %H:%M}" if ask.settled_at else ""
+    when = f"{ask.settled_at.astimezone():%m-%d %H:%M}" if ask.settled_at else ""
+    head = f"{add_colour(f'{ask.id:8}', 'cyan')} {when:11}  "
+    if columns() < _WIDE:
+        room = (columns() - 24) // 2
+        return f"{head}{cell(ask.question.prompt, room)}  {inert_line(how, room)}".rstrip()
     by = ", ".join(one.partition(":")[2] for one in ask.settled_by.split(", "))
-    room = max(20, (columns() - 50) // 2)
+    room = (columns() - 46) // 2
     return (
-        f"{add_colour(f'{ask.id:8}', 'cyan')} {when:11}  {cell(ask.question.prompt, room)}  "
-        f"{cell(how, room)}  {add_colour(inert_line(by, 20), 'dim')}".rstrip()
+        f"{head}{cell(ask.question.prompt, room)}  {cell(how, room)}  "
+        f"{add_colour(inert_line(by, 20), 'dim')}".rstrip()
     )

@@ -1,4 +1,8 @@
-"""List the asks that wait, most urgent first; with --answer, answer them one by one."""
+"""List the asks that wait, most urgent first; with --answer, answer them one by one.
+
+Example: gate inbox
+Example: gate inbox --answer
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app.environment import project, project_key
 from gatebell.cli.asks.values import parse_count
+from gatebell.cli.freeze_line import print_freeze
 from gatebell.cli.identity import add_identity, open_backend, open_reader
 from gatebell.cli.screen import add_colour, inbox_lines, make_document, print_json, short
 from gatebell.domain.text.display import age, cell, storable
@@ -40,17 +45,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     backend = open_reader(args)
-    where = None if args.project is None else _find_project(backend, args.project)
+    where = None if args.project is None else find_asks_project(backend, args.project)
     key = project_key(where) if where else ""
     asks = backend.pending(args.limit + 1, where, key)
     more, asks = len(asks) > args.limit, asks[: args.limit]
+    if not args.json and not args.ids:
+        print_freeze(backend)
     if args.json:
         print_json([make_document(backend, ask) for ask in asks])
     elif args.ids:
         for ask in asks:
             print(ask.id)
     elif args.answer:
-        return _answer_all(where, args)
+        args.edit = False
+        return answer_all(where, args)
     elif not asks:
         print(f"Nothing is waiting{f' in {where}' if where else ' for you'}.")
         print("Agents and scripts ask with: gate ask QUESTION")
@@ -68,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _find_project(backend: Backend, given: str) -> str:
+def find_asks_project(backend: Backend, given: str) -> str:
     """Return the project of a folder; a removed folder may still have asks."""
     path = os.path.abspath(os.path.expanduser(given))
     # Asks store the path as text, even if it is not valid UTF-8.
@@ -89,11 +97,14 @@ def _print_notes(backend: Backend) -> None:
         print(f"{ago:>4}  {cell(note.author, 14)} {short(note.text)}")
 
 
-def _answer_all(project: str | None, args: argparse.Namespace) -> int:
+def answer_all(project: str | None, args: argparse.Namespace) -> int:
+    """Show the asks that wait, one by one, and prompt for each."""
     if not sys.stdin.isatty():
         raise UsageError("gate inbox --answer needs a terminal; in a script: gate answer ID VALUE")
     # Imported here: a list needs no prompts.
+    from gatebell.cli.asks.answer import report_recorded
     from gatebell.cli.asks.prompts import prompt_for
+    from gatebell.cli.tasks.respond import STOP, Waiting, edit_one, find_task, is_plain_text
 
     backend, who = open_backend(args)
     seen: set[str] = set()
@@ -104,7 +115,10 @@ def _answer_all(project: str | None, args: argparse.Namespace) -> int:
         ]:
             seen.add(left[0].id)
             print(f"\n{add_colour(f'{len(seen)} of {len(seen) + len(left) - 1}', 'dim')}")
-            prompt_for(backend, who, left[0])
+            if args.edit and is_plain_text(left[0]):
+                edit_one(backend, who, Waiting(left[0], find_task(backend, left[0])))
+            else:
+                prompt_for(backend, who, left[0], leave=STOP, tell=report_recorded)
     except KeyboardInterrupt:
         print("Stopped.")
         return 0

@@ -2,6 +2,9 @@
 
 It also asks you the other pending asks of this project. Asks that you skip stay in the inbox.
 Run one listener per project. gate up collects files in all projects, but shows no prompts.
+
+Example: gate listen
+Example: gate listen --all-projects
 """
 
 from __future__ import annotations

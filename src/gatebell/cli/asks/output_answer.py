@@ -231,6 +231,11 @@ def _hand_over(ask: Ask, value: Any, handing: Handing) -> int:
 
 
 def _print_answer(ask: Ask, value: Any) -> None:
+    if ask.answer_attachments:
+        # Not to stdout: a script that captures stdout must get only the value.
+        number = len(ask.answer_attachments)
+        how = f"gate show {ask.id} --save-attachments DIR"
+        print(f"attached files: {number}; to save them: {how}", file=sys.stderr)
     if ask.decision:
         print(ask.decision)
     elif value is not None:

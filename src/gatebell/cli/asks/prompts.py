@@ -22,6 +22,7 @@ from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, InvalidAnswerError, UsageError
 from gatebell.terminal.asks import describe_field_kind
+from gatebell.terminal.form_fields import is_flat, parse_draft, parse_field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -188,8 +189,7 @@ def _parse_option(ask: Ask, word: str) -> Any:
 def _ask_form(backend: Backend, caller: Caller, ask: Ask, proposed: Any) -> Any:
     """Ask for a flat form field by field, and for others as JSON in the editor."""
     schema = ask.question.schema or {}
-    fields = schema.get("properties", {})
-    flat = all(isinstance(f, dict) and _is_plain(f) for f in fields.values()) and fields
+    flat = is_flat(schema)
     if flat:
         value: Any = _ask_fields(backend, caller, ask, proposed)
     else:
@@ -203,14 +203,14 @@ def _ask_form(backend: Backend, caller: Caller, ask: Ask, proposed: Any) -> Any:
 
 def _ask_fields(backend: Backend, caller: Caller, ask: Ask, proposed: Any) -> dict[str, Any]:
     schema = ask.question.schema or {}
-    draft = _parse_draft(backend.draft(ask.id, caller))
+    draft = parse_draft(backend.draft(ask.id, caller))
     value, begin = dict(draft), draft or _list_proposed(proposed)
     _drop_typed_ahead()
     for name, field in schema["properties"].items():
         typed = _ask_field(name, field, name in schema.get("required", []), begin.get(name, ""))
         value.pop(name, None)
         if typed:
-            value[name] = _parse_field(typed, field)
+            value[name] = parse_field(typed, field)
         # A value that is only proposed is not a draft.
         if draft or not value.items() <= begin.items():
             backend.save_draft(ask.id, caller, json.dumps(value))
@@ -242,19 +242,6 @@ def _confirm_proposal() -> bool:
     return DECISIONS.get(word.strip().lower()) == Decision.APPROVED
 
 
-def _parse_draft(draft: str) -> dict[str, Any]:
-    """Return the fields that a draft has."""
-    try:
-        begun = json.loads(draft)
-    except ValueError:
-        return {}
-    return begun if isinstance(begun, dict) else {}
-
-
-def _is_plain(field: dict[str, Any]) -> bool:
-    return field.get("type") in ("string", "number", "integer", "boolean") or "enum" in field
-
-
 def _ask_field(name: str, field: dict[str, Any], required: bool, begin: Any) -> str:
     about = field.get("description") or field.get("title") or ""
     need = "" if required else ", optional"
@@ -264,17 +251,6 @@ def _ask_field(name: str, field: dict[str, Any], required: bool, begin: Any) -> 
 
         return getpass(label)
     return _read_line(label, begin if isinstance(begin, str) else json.dumps(begin))
-
-
-def _parse_field(typed: str, field: dict[str, Any]) -> Any:
-    if field.get("type") == "string":
-        return typed
-    if field.get("type") == "boolean" and typed.lower() in ("yes", "y", "no", "n"):
-        return typed.lower() in ("yes", "y")
-    try:
-        return json.loads(typed)
-    except ValueError:
-        return typed
 
 
 def _ask_line(backend: Backend, caller: Caller, ask: Ask, label: str, leave: str) -> str:

@@ -1,6 +1,7 @@
 """Reply to a person's message about your ask; they see the reply below your question.
 
 Example: gate reply a-7k2 "The one in staging"
+Example: gate reply a-7k2 "It needs an hour" --json
 """
 
 from __future__ import annotations

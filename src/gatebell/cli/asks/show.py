@@ -1,7 +1,11 @@
-"""Show one ask: context, messages, votes, answer and audit trail.
+"""Show an ask, a run or a task with everything about it.
 
-The number of a run means the only ask that the run waits for. A run without a pending ask is shown
-with its calls, as with --calls. With --call, one call is shown.
+An ask has its context, messages, votes, answer and audit trail. The number of a run shows the only
+ask that it waits for, and the state of the run; else the run with its calls, as --calls does. A
+task shows the ask that it waits for, else the task itself.
+
+Example: gate show a-7k2
+Example: gate show 3 --calls
 """
 
 from __future__ import annotations
@@ -19,14 +23,16 @@ from gatebell.domain.asks.documents import (
 from gatebell.domain.asks.messages import has_no_replier
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AnswerOutcome
-from gatebell.domain.text.display import frame
+from gatebell.domain.text.display import frame, inert_line
+from gatebell.errors import NotFoundError
+from gatebell.terminal.local_times import format_stamp
 
 if TYPE_CHECKING:
     import argparse
 
     from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.seen_runs import SeenRun
     from gatebell.ports.backend import Backend
-    from gatebell.ports.store import Store
 
 
 _MAX_DIGITS = 18
@@ -38,40 +44,60 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--calls", action="store_true", help="show all calls of a run instead")
     parser.add_argument("--all", action="store_true", help="show long texts in full")
     parser.add_argument("--audit", action="store_true", help="add the audit trail of this ask")
+    parser.add_argument(
+        "--save-attachments",
+        metavar="DIR",
+        help="save the files of the question and its answers into this folder; none is overwritten",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     backend = wiring.open_backend()
-    if args.call is not None or args.calls or (backend.store and _is_number(args.id)):
-        # The journal of a run is on the machine that drives it.
-        store = backend.store or wiring.open_store()
+    seen: SeenRun | None = None
+    if args.call is not None or args.calls or _is_number(args.id):
         # Imported here: an ask is shown without the code for runs.
-        from gatebell.cli.runs.call_screen import show_call, show_calls
-        from gatebell.services.asks.apply_deadlines import sweep
+        from gatebell.cli.runs.call_screen import describe_run, show_call, show_calls
+        from gatebell.domain.runs.seen_runs import seen_run_document
 
-        # A run whose only ask has expired does not wait.
-        sweep(store)
         if args.call is not None:
-            return show_call(store, args)
-        if args.calls or _has_no_waiter(store, args.id):
-            return show_calls(store, args)
-    ask = backend.look_up(args.id)
+            return show_call(backend, args)
+        seen = _find_run(backend, args.id)
+        if args.calls or (seen and len(seen.asks) != 1):
+            return show_calls(backend, args)
+    try:
+        ask = backend.look_up(args.id)
+    except NotFoundError:
+        if not _is_task(backend, args.id):
+            raise
+        # Imported here: an ask is shown without the code for tasks.
+        from gatebell.cli.tasks.task_views import show_
+
+        return show_(args)
+    saved = _save(backend, ask, args.save_attachments) if args.save_attachments else None
     if args.json:
-        print_json(_build_document(backend, ask))
+        more: dict[str, object] = {} if saved is None else {"saved": saved}
+        more |= {"run": seen_run_document(seen)} if seen else {}
+        print_json(_build_document(backend, ask) | more)
+        return 0
+    if saved is not None:
+        print("\n".join(inert_line(path, 4000) for path in saved) or f"{ask.id} has no attachments")
         return 0
     print("\n".join(ask_lines(backend, ask, whole=args.all)))
     for answer in backend.answers(ask.id):
         if answer.outcome in (AnswerOutcome.LATE, AnswerOutcome.REFUSED):
-            said = f"{answer_text(ask, answer.value)}\n{answer.note}".rstrip()
+            files = "".join(f"\nattached: {one.name}" for one in answer.attachments)
+            said = f"{answer_text(ask, answer.value)}\n{answer.note}".rstrip() + files
             print(f"Not counted, from {short(answer.principal)}:")
             print("\n".join(frame(f"{said}\n({answer.reason})", columns())))
     if args.audit:
         print()
         for entry in backend.events(ask.id):
             print(
-                f"{entry.seq:6}  {entry.at[:19]}  {entry.event.kind:16} {short(entry.event.actor)}"
+                f"{entry.seq:6}  {format_stamp(entry.at)}  {entry.event.kind:16} {short(entry.event.actor)}"
             )
+    if seen:
+        print("\n" + "\n".join(describe_run(backend, seen)[0]))
     if ask.pending:
         back = "" if has_no_replier(ask) else f"   Ask back: gate ask-back {ask.id} TEXT"
         inside = f"   With an agent: gate continue {ask.id}" if ask.question.session else ""
@@ -79,10 +105,30 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _has_no_waiter(store: Store, named: str) -> bool:
-    """Return whether this is the number of a run without a pending ask."""
-    run = store.runs.get(int(named)) if _is_number(named) else None
-    return run is not None and not store.asks.pending_of_run(run.id)
+def _save(backend: Backend, ask: Ask, folder: str) -> list[str]:
+    """Save all files of an ask; return their paths."""
+    # Imported here: most asks have no files.
+    from gatebell.app.attached_files import save
+
+    answers = [one for answer in backend.answers(ask.id) for one in answer.attachments]
+    # A token that may only ask sees the settled ask, and no list of answers.
+    files = [*ask.question.attachments, *ask.answer_attachments, *answers]
+    return save(backend, ask, list(dict.fromkeys(files)), folder)
+
+
+def _find_run(backend: Backend, named: str) -> SeenRun | None:
+    """Return the run with this number, if there is one."""
+    try:
+        return backend.run(int(named)) if _is_number(named) else None
+    except NotFoundError:
+        return None
+
+
+def _is_task(backend: Backend, named: str) -> bool:
+    try:
+        return not named.lower().startswith("a-") and bool(backend.task(named))
+    except NotFoundError:
+        return False
 
 
 def _is_number(named: str) -> bool:

@@ -2,7 +2,9 @@
 
 {{title}}, {{id}}, {{question}}, {{context}}, {{role}}, {{person}} and {{date}} are filled in from
 the ask. Give any other {{name}} with --set name=value when you answer.
+
 Example: gate template set later "Not now, {{title}} comes after the release"
+Example: gate answer tm-4f2 --template later
 """
 
 from __future__ import annotations

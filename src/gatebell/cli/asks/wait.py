@@ -1,5 +1,6 @@
 """Wait for the answer to an earlier ask, and print it as gate ask does.
 
+Example: gate wait a-7k2
 Example: gate wait a-7k2 --timeout 5m
 """
 

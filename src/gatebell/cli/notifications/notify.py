@@ -3,6 +3,9 @@
 `gate notify` lists the routes and the messages that could not be sent. `gate notify test` sends a
 test message by each route. `gate notify send` sends the messages that are due. You need it only
 after a failure: opening an ask starts the sending, and so does `gate up`.
+
+Example: gate notify
+Example: gate notify test
 """
 
 from __future__ import annotations
@@ -12,7 +15,9 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import locks, settings, wiring
 from gatebell.cli.screen import print_json, short
+from gatebell.cli.status_line import show_progress
 from gatebell.domain.asks.asks import iso
+from gatebell.domain.asks.deadlines import duration_text
 from gatebell.domain.enums import MemberKind, Priority
 from gatebell.errors import NotFoundError, UsageError
 from gatebell.services.notifications import send_notices
@@ -93,14 +98,24 @@ def _describe_limits(route: Route) -> str:
         limits.append(f"{route.priority.word} and above")
     if route.quiet:
         limits.append(f"quiet from {route.quiet.begin:%H:%M} to {route.quiet.end:%H:%M}")
+    if route.after is not None:
+        limits.append(f"after {_format_after(route.after)}")
     return f"  ({'; '.join(limits)})" if limits else ""
+
+
+def _format_after(seconds: float) -> str:
+    return duration_text(seconds) if seconds else "0"
 
 
 def route_document(route: Route) -> dict[str, str | None]:
     quiet = f"{route.quiet.begin:%H:%M}-{route.quiet.end:%H:%M}" if route.quiet else None
     return {
-        "name": route.name, "person": route.person, "priority": route.priority.word, "quiet": quiet
-    }  # fmt: skip
+        "name": route.name,
+        "person": route.person,
+        "priority": route.priority.word,
+        "quiet": quiet,
+        "after": None if route.after is None else _format_after(route.after),
+    }
 
 
 def problem_document(delivery: Delivery) -> dict[str, str | int | None]:
@@ -119,7 +134,9 @@ def problem_document(delivery: Delivery) -> dict[str, str | int | None]:
 def problem_line(delivery: Delivery) -> str:
     what = f"{delivery.kind} {delivery.ask_id}".strip()
     tries = f"{delivery.attempts} time{'' if delivery.attempts == 1 else 's'}"
-    then = "given up" if delivery.given_up_at else f"again at {delivery.due_at:%H:%M:%S} UTC"
+    then = (
+        "given up" if delivery.given_up_at else f"again at {delivery.due_at.astimezone():%H:%M:%S}"
+    )
     return f"{what} by {short(delivery.route)}: {short(delivery.problem)} (tried {tries}, {then})"
 
 
@@ -132,7 +149,8 @@ def _send_test(store: Store, word: str, as_json: bool) -> int:
             if post.routes
             else "no route is set up yet: gate notify shows how"
         )
-    tried = send_notices.send_test(store, post, chosen)
+    with show_progress("Sending"):
+        tried = send_notices.send_test(store, post, chosen)
     if as_json:
         print_json([one._asdict() for one in tried])
     else:
@@ -144,7 +162,8 @@ def _send_test(store: Store, word: str, as_json: bool) -> int:
 def _send(store: Store, again: bool, as_json: bool) -> int:
     retried = store.outbox.try_again() if again else 0
     post = wiring.post(store)
-    worked = _send_due(store, post, locks.lock_path(settings.local_path(os.environ)))
+    with show_progress("Sending"):
+        worked = _send_due(store, post, locks.lock_path(settings.local_path(os.environ)))
     if as_json:
         print_json({"worked": worked, "retried": retried})
     elif worked:

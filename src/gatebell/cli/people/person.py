@@ -1,6 +1,7 @@
 """Manage people who answer under their own names, their personal tokens and their groups.
 
 Example: gate person add ada
+Example: gate person list
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import print_json, short
+from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.documents import token_document
 from gatebell.domain.people.logins import PERSONAL, SCOPES
 from gatebell.errors import UsageError
+from gatebell.services.notifications import push_devices
 from gatebell.services.people import manage_people
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from gatebell.domain.notifications.devices import Device
     from gatebell.ports.store import Store
 
 
@@ -27,10 +31,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "verb",
         choices=("add", "list", "token", "revoke", "remove", "group"),
-        help="add NAME | list | token NAME | revoke TOKEN | remove NAME | group GROUP [NAME ...]",
+        help="add NAME | list | token NAME | revoke TOKEN|DEVICE | remove NAME | group GROUP [NAME ...]",
     )
     parser.add_argument(
-        "name", nargs="?", default="", help="a person, a group, or the id of a token"
+        "name", nargs="?", default="", help="a person, a group, or the id of a token or device"
     )
     parser.add_argument(
         "members", nargs="*", help="the members of a group; without any, the group is removed"
@@ -71,7 +75,10 @@ def run(args: argparse.Namespace) -> int:
             hint = f"The token is shown only once. {_describe_use(args.name, scopes)}"
             print(hint, file=sys.stderr)
     elif args.verb == "revoke":
-        manage_people.revoke(store, who, args.name)
+        if args.name.startswith("d-"):
+            push_devices.remove(store, who, args.name)
+        else:
+            manage_people.revoke(store, who, args.name)
         _tell(args.json, f"Revoked {args.name}")
     elif args.verb == "remove":
         manage_people.remove(store, who, args.name)
@@ -100,12 +107,21 @@ def _tell(as_json: bool, text: str) -> None:
         print(text)
 
 
+def device_document(device: Device) -> dict[str, str | None]:
+    """Return a device without its address and keys."""
+    return {
+        "id": device.id, "person": device.person, "label": device.label,
+        "added_at": iso(device.added_at),
+    }  # fmt: skip
+
+
 def _list(store: Store, as_json: bool) -> int:
     people, groups = store.people.all(), store.people.groups()
     if as_json:
         names = [{"name": one.name, "tokens": one.tokens} for one in people]
         tokens = [token_document(token) for token in store.people.tokens()]
-        print_json({"people": names, "tokens": tokens, "groups": groups})
+        devices = [device_document(device) for device in store.devices.all()]
+        print_json({"people": names, "tokens": tokens, "groups": groups, "devices": devices})
         return 0
     for one in people:
         print(f"{one.name:20} {one.tokens} token{'' if one.tokens == 1 else 's'}")
@@ -114,6 +130,8 @@ def _list(store: Store, as_json: bool) -> int:
                 print(f"  {token.id:18} {', '.join(token.scopes)}  {short(token.label)}".rstrip())
     for name, members in groups.items():
         print(f"{short(name):20} group of {short(', '.join(members))}")
+    for device in store.devices.all():
+        print(f"{device.id:20} device of {device.person}: {device.label}")
     if not people:
         print(
             "There are no people yet; you answer as the OS user. To add one: gate person add NAME"

@@ -3,6 +3,8 @@
 A pattern is Tool or Tool(words), and * matches any text: Bash(git push *). It matches the text of
 a command, so another spelling of the same action may run without a question (docs/held.md).
 Everyone may add a gate or a denial; only a person may remove one.
+
+Example: gate gates
 Example: gate gates add 'Bash(git push *)'
 """
 

@@ -1,6 +1,9 @@
 """List or revoke grants: permissions beyond one tool call.
 
 `gate answer ID yes --for session` makes a grant.
+
+Example: gate grants
+Example: gate grants revoke g-2f
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""List the roles that flows and tasks can use here: the project's, your own, and the built-in ones."""
+"""List the roles that flows and tasks can use here: the project's, your own, and the built-in ones.
+
+Example: gate agents
+Example: gate agents --json
+"""
 
 from __future__ import annotations
 

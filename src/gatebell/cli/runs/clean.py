@@ -3,6 +3,9 @@
 It also removes the session files of settled asks; the store keeps their questions and answers.
 Stuck and failed runs keep their folders, because gate resume can continue them. gate delete removes
 such a folder.
+
+Example: gate clean --dry-run
+Example: gate clean
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from gatebell.app import runtime, wiring
+from gatebell.cli.status_line import show_progress
 from gatebell.domain.enums import RunState
 from gatebell.domain.text.display import inert
 from gatebell.services.runs.run_journal import place_of
@@ -19,6 +23,7 @@ from gatebell.services.runs.run_journal import place_of
 if TYPE_CHECKING:
     import argparse
 
+    from gatebell.domain.runs.runs import Run
     from gatebell.ports.store import Store
 
 _MAX_RUNS = 1_000_000
@@ -38,12 +43,16 @@ def run(args: argparse.Namespace) -> int:
     here = [one for one in reversed(ended) if one.host in ("", store.machine.host)]
     found = [one for one in here if os.path.isdir(one.root)]
     folders = _list_settled_folders(store)
-    if not found and not folders:
-        print("Nothing to clean: no ended run has its own folder.")
     done = "Would remove" if args.dry_run else "Removed"
+    copies = _drop_copies(store, ended, dry_run=args.dry_run)
+    for number, folder in copies:
+        print(f"{done} what run {number} left here: {inert(folder)}")
+    if not found and not folders and not copies:
+        print("Nothing to clean: no ended run has its own folder.")
     for one in found:
         if one.state == RunState.COMPLETED:
-            kept = workspace.remove(place_of(one), one.id, dry_run=args.dry_run)
+            with show_progress(f"Checking the folder of run {one.id}"):
+                kept = workspace.remove(place_of(one), one.id, dry_run=args.dry_run)
             kept += f" To delete it anyway: gate delete {one.id} --force" if kept else ""
         else:
             kept = f"it is {one.state} and can go on; gate delete {one.id} removes it."
@@ -56,6 +65,17 @@ def run(args: argparse.Namespace) -> int:
             shutil.rmtree(folder)
         print(f"{done} the session files of {os.path.basename(folder)}: {inert(folder)}")
     return 0
+
+
+def _drop_copies(store: Store, ended: list[Run], *, dry_run: bool) -> list[tuple[int, str]]:
+    """Remove the folders of runs that went on and completed at another host."""
+    elsewhere = [one for one in ended if one.host not in ("", store.machine.host)]
+    found = [
+        (one.id, runtime.drop_copy(store, one, dry_run=dry_run))
+        for one in elsewhere
+        if one.state == RunState.COMPLETED
+    ]
+    return [(number, folder) for number, folder in found if folder]
 
 
 def _list_settled_folders(store: Store) -> list[str]:

@@ -1,6 +1,9 @@
 """Delete a run that has ended, with its folder and its log; the audit trail stays.
 
 It refuses if work would be lost. With --force it lists that work and deletes it.
+
+Example: gate delete 3
+Example: gate delete 3 --force
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """Show the changes that a run's agents made since it started, with untracked files.
 
+Example: gate diff 3
 Example: gate diff 3 --stat
 """
 
@@ -12,9 +13,11 @@ from typing import TYPE_CHECKING
 from gatebell.app import runtime, wiring
 from gatebell.cli.runs.run_lines import add_run_id, find
 from gatebell.cli.screen import add_colour, columns, print_json
+from gatebell.cli.status_line import show_progress
 from gatebell.domain.runs.changes import Changed, list_changed_files
 from gatebell.domain.text.display import cell, inert, inert_line
 from gatebell.errors import RefusedError
+from gatebell.services.runs import manage_runs
 from gatebell.services.runs.run_journal import place_of
 from gatebell.terminal.runs import folder_is_gone
 
@@ -37,9 +40,11 @@ def run(args: argparse.Namespace) -> int:
     made = find(store, args.id)
     if not made.folder:
         raise RefusedError(f"run {made.id} has no folder yet; see: gate status {made.id}")
+    manage_runs.must_be_here(store, made, f"gate diff {made.id}")
     if not os.path.isdir(made.folder):
         raise folder_is_gone(made)
-    diff = runtime.workspace(store).diff(place_of(made))
+    with show_progress("Comparing files"):
+        diff = runtime.workspace(store).diff(place_of(made))
     files = list_changed_files(diff)
     if args.json:
         listed = [one._asdict() for one in files]

@@ -1,5 +1,6 @@
 """List the flows that you can run here by name, or show one: the project's, then your own.
 
+Example: gate flows
 Example: gate flows show feature --mermaid
 """
 

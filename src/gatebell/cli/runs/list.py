@@ -1,6 +1,9 @@
 """List runs and their open questions, newest first.
 
 With --awaiting, list the tasks that wait for an answer, as gate task list --awaiting does.
+
+Example: gate list --active
+Example: gate list --awaiting
 """
 
 from __future__ import annotations
@@ -9,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.cli.asks.values import parse_count
+from gatebell.cli.freeze_line import print_freeze
 from gatebell.cli.runs import run_lines
 from gatebell.cli.screen import print_json
+from gatebell.domain.runs.seen_runs import seen_run_document
 from gatebell.errors import UsageError
-from gatebell.services.asks.apply_deadlines import sweep
 
 if TYPE_CHECKING:
     import argparse
@@ -32,20 +36,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.awaiting:
         return _list_awaiting(args)
-    store = wiring.open_store()
-    sweep(store)
-    runs = store.runs.newest(args.limit + 1, active=args.active)
+    backend = wiring.open_backend()
+    runs = backend.runs(args.limit + 1, active=args.active)
     more, runs = len(runs) > args.limit, runs[: args.limit]
+    if not args.json and not args.ids:
+        print_freeze(backend)
     if args.json:
-        print_json([run_lines.build_document(store, one) for one in runs])
+        print_json([seen_run_document(seen) for seen in runs])
     elif args.ids:
-        for one in runs:
-            print(one.id)
+        for seen in runs:
+            print(seen.run.id)
     elif not runs:
         print("No run is active." if args.active else "There are no runs yet.")
         print("To start one: gate run FLOW PROMPT")
     else:
-        print("\n".join(run_lines.list_lines(store, runs)))
+        print("\n".join(run_lines.list_lines(runs, backend.now())))
         if more:
             print(f"… and more: gate list --limit {args.limit * 4}")
     return 0

@@ -1,4 +1,8 @@
-"""Print a run as XML: its calls in order, its branches, and people's answers."""
+"""Print a run as XML: its calls in order, its branches, and people's answers.
+
+Example: gate plan 3
+Example: gate plan 3 > run.xml
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 """Continue a run where it stopped: only failed and unanswered calls are tried again.
 
 This process drives it until it ends, as gate run does. With --from, a new run starts at that call
-and uses the results recorded before it. Example: gate resume 3 --from 4
+and uses the results recorded before it. With a server, --detach leaves it to the worker of its host.
+
+Example: gate resume 3
+Example: gate resume 3 --from 4
 """
 
 from __future__ import annotations
@@ -10,14 +13,19 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import project_files, runtime, wiring
-from gatebell.cli.identity import add_identity, caller
+from gatebell.app import project_files, runtime, settings, wiring
+from gatebell.cli.identity import add_identity, caller, open_backend
 from gatebell.cli.runs import run_foreground, run_lines
+from gatebell.cli.screen import print_json
+from gatebell.domain.enums import RunState
+from gatebell.domain.runs.seen_runs import seen_run_document
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, RefusedError, UsageError
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.claims import Keeper
+from gatebell.services.runs.placement import must_be_placed
 from gatebell.terminal.runs import folder_is_gone
+from gatebell.terminal.server_runs import describe_host
 
 if TYPE_CHECKING:
     import argparse
@@ -48,10 +56,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if settings.server(os.environ) and args.detach and args.from_call is None:
+        return _leave_to_worker(args)
+    if settings.server_alone(os.environ):
+        raise _build_elsewhere_error(args)
     store = wiring.open_store()
     who = caller(store, args)
     found = manage_runs.get(store, args.id)
-    seen = None if found.branch else project_files.read_digests(found.project, found.source)
+    has_own_folder = found.branch or found.is_unplaced
+    seen = None if has_own_folder else project_files.read_digests(found.project, found.source)
     keeper = None if args.detach else Keeper(store)
     if args.from_call is None:
         _must_have_stopped_at(found, args.accept)
@@ -65,6 +78,31 @@ def run(args: argparse.Namespace) -> int:
             print(run_lines.where_line(taken_up))
             sys.stdout.flush()
     return run_foreground.go_on(store, taken_up, keeper, as_json=args.json, from_now=True)
+
+
+def _build_elsewhere_error(args: argparse.Namespace) -> UsageError:
+    found = wiring.open_backend().run(args.id).run
+    must_be_placed(found)
+    host = describe_host(found)
+    return UsageError(
+        f"run {args.id} is driven on {host}, which has its folder: run this there, or leave it to "
+        f"the worker there: gate resume {args.id} --detach"
+    )
+
+
+def _leave_to_worker(args: argparse.Namespace) -> int:
+    """Resume a run of a server, on the host that has its folder."""
+    backend, who = open_backend(args)
+    taken_up = backend.resume_run(args.id, who, args.accept)
+    if args.json:
+        print_json(seen_run_document(backend.run(taken_up.id)))
+    elif taken_up.state == RunState.WAITING_HUMAN:
+        print(f"Run {taken_up.id} waits for a person: gate status {taken_up.id}")
+    elif taken_up.state == RunState.RUNNING or backend.has_worker():
+        print(f"Run {taken_up.id} goes on on {describe_host(taken_up)}: gate status {taken_up.id}")
+    else:
+        print(f"Run {taken_up.id} is ready, and no worker is running. Start one: gate worker")
+    return 0
 
 
 def _fork(

@@ -2,7 +2,10 @@
 
 FLOW is a name (.gate/flows/NAME.py) or a path (flow.py, or flow.py:NAME for one of several).
 This process drives it until it ends. While it waits for a person, Ctrl+C leaves it waiting.
+With a server, --detach starts it for a worker that has a checkout of this project.
+
 Example: gate run feature "Add a dark mode"
+Example: gate run flow.py "Fix the login" --detach
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from gatebell.app import environment, project_files, runtime, wiring
+from gatebell.app import environment, project_files, runtime, settings, wiring
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs import run_foreground, run_lines
 from gatebell.cli.runs.flow_output import set_aside
@@ -46,6 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if settings.server_alone(os.environ):
+        # Imported here: most runs are driven on this machine.
+        from gatebell.cli.runs import remote_start
+
+        return remote_start.start(args)
     store = wiring.open_store()
     who = caller(store, args)
     project = run_lines.find_project(args.repo or os.curdir)

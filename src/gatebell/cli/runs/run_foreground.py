@@ -14,6 +14,7 @@ from gatebell.cli.runs.flow_output import show_run
 from gatebell.cli.runs.run_view import show_line, show_nothing
 from gatebell.cli.screen import can_prompt, print_json
 from gatebell.domain.enums import RunState
+from gatebell.domain.freezes import LIFT, describe_freeze
 from gatebell.errors import GateError
 from gatebell.services import members
 from gatebell.services.asks.apply_deadlines import fall_due
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gatebell.cli.runs.run_view import Show
+    from gatebell.domain.freezes import Freeze
     from gatebell.domain.runs.runs import Run
     from gatebell.ports.store import Store
     from gatebell.services.runs.claims import Keeper
@@ -57,7 +59,7 @@ def _leave(store: Store, run: Run, as_json: bool) -> int:
         print(f"Run {run.id} goes on in the background: gate watch {run.id}")
     else:
         print(f"Run {run.id} is ready.")
-        print(describe_idle_run(run.id))
+        print(describe_idle_run(run))
     return 0
 
 
@@ -106,7 +108,7 @@ def _drive_until_ended(
 
     prompt = _SessionPrompt(store) if at_hand and can_prompt() else None
 
-    abandoned, orphans = Abandoned(store, driver.driven), Orphans(store)
+    abandoned, orphans, told = Abandoned(store, driver.driven), Orphans(store), None
     bell = store.bell()
     try:
         while not (run := run_lines.find(store, number)).has_ended:
@@ -115,6 +117,7 @@ def _drive_until_ended(
             if keeper.can_drive(run) or any(one.id == number for one in abandoned.find()):
                 driver.drive(run, keeper=keeper)
             else:
+                told = _tell_freeze(store, told)
                 keeper.keep(run)
                 asks = [fall_due(store, ask) for ask in pending_asks(store, run)]
                 sessions = [ask.id for ask in asks if ask.pending and ask.question.session]
@@ -124,6 +127,14 @@ def _drive_until_ended(
         return ""
     finally:
         bell.close()
+
+
+def _tell_freeze(store: Store, told: Freeze | None) -> Freeze | None:
+    """Tell once that everything is frozen; return what was told."""
+    freeze = store.freezes.find()
+    if freeze and freeze != told:
+        print(f"gate: {describe_freeze(freeze)}. Lift it: {LIFT}", file=sys.stderr)
+    return freeze
 
 
 class _SessionPrompt:
@@ -160,7 +171,8 @@ def _open_here(ask_id: str) -> None:
 
 
 def _choose_wait(run: Run, now: datetime) -> float:
-    if run.ready_at is None:
+    # A run that is due and is not driven is frozen, or another process has it.
+    if run.ready_at is None or run.ready_at <= now:
         return _POLL_SECONDS
     return min(_POLL_SECONDS, max(0.005, (run.ready_at - now).total_seconds()))
 

@@ -10,7 +10,6 @@ from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.enums import RunState, TaskState
 from gatebell.domain.text.display import age, cell, inert_line
 from gatebell.errors import NotFoundError, UsageError
-from gatebell.services.asks.waiters import make_waiting_document
 from gatebell.terminal import task_runs
 from gatebell.terminal.runs import (
     COLOURS,
@@ -19,9 +18,9 @@ from gatebell.terminal.runs import (
     choose_glyph,
     describe_report,
     driver_lines,
-    find_ended_waits,
     find_turn,
     format_ago,
+    join_prompts,
     label_lines,
     pending_asks,
     state_lines,
@@ -31,11 +30,12 @@ from gatebell.terminal.runs import (
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import FlowCall, Run, Turn
+    from gatebell.domain.runs.seen_runs import SeenRun
     from gatebell.ports.store import Store
 
 _EXIT_CODES: dict[RunState | TaskState, int] = {
@@ -47,7 +47,9 @@ _EXIT_CODES: dict[RunState | TaskState, int] = {
     TaskState.DEFERRED: 13,
 }
 INTERRUPTED = 130
+_WIDE = 80
 _STATE_COLUMNS = max(map(len, COLOURS))
+_AGE_COLUMNS = 4
 _MAX_DIGITS = 18
 
 
@@ -61,16 +63,16 @@ def run_or_task(text: str) -> int:
         return run_id(text)
     # Imported here: most commands name a run by its number.
     from gatebell.app import wiring
-    from gatebell.services.tasks import backlog
 
-    store = wiring.open_store()
+    backend = wiring.open_backend()
     try:
-        task = backlog.get(store, text)
-        last = store.runs.of_task(task.id)[-1:]
+        task_id = backend.task(text).id
+        last = backend.look_up_task(task_id).runs[-1:]
     finally:
-        store.close()
+        if backend.store:
+            backend.store.close()
     if not last:
-        raise NotFoundError(f"no run has worked on {task.id} yet; see: gate task show {task.id}")
+        raise NotFoundError(f"no run has worked on {task_id} yet; see: gate task show {task_id}")
     return last[0].id
 
 
@@ -95,27 +97,32 @@ def exit_code(store: Store, run: Run) -> int:
     return _EXIT_CODES[end.state if end else run.state]
 
 
-def list_lines(store: Store, runs: list[Run]) -> list[str]:
-    """Return one line per run: ID, FLOW, STATUS, AGENT, WAITING FOR."""
-    numbers = max([2, *(len(str(run.id)) for run in runs)])
-    names = [task_runs.about(store, run) for run in runs]
-    most = max(20, columns() // 3) if any(run.task for run in runs) else 20
-    flows = _measure_width("FLOW", names, most)
-    agents = _measure_width("AGENT", [agent_of(run) for run in runs], 14)
-    room = max(8, columns() - numbers - flows - _STATE_COLUMNS - agents - 8)
+def list_lines(runs: list[SeenRun], now: datetime) -> list[str]:
+    """Return one line per run: ID, FLOW, STATUS, AGENT, AGE, WAITING FOR.
 
-    def line(number: str, flow: str, state: str, agent: str, what: str) -> str:
-        head = f"{number:>{numbers}}  {cell(flow, flows)}  {state}  {cell(agent, agents)}"
-        return f"{head}  {inert_line(what, room)}".rstrip()
+    A narrow terminal has no room for the agent.
+    """
+    is_wide = columns() >= _WIDE
+    numbers = max([2, *(len(str(seen.run.id)) for seen in runs)])
+    flows = _measure_width("FLOW", [seen.name for seen in runs], columns() // (3 if is_wide else 4))
+    agents = _measure_width("AGENT", [agent_of(seen.run) for seen in runs], 14) if is_wide else 0
+    used = numbers + flows + _STATE_COLUMNS + agents + _AGE_COLUMNS + (10 if is_wide else 8)
+    room = max(3, columns() - used)
 
-    head = line("ID", "FLOW", f"{'STATUS':{_STATE_COLUMNS}}", "AGENT", "WAITING FOR")
+    def line(number: str, flow: str, state: str, agent: str, started: str, what: str) -> str:
+        by = f"  {cell(agent, agents)}" if is_wide else ""
+        head = f"{number:>{numbers}}  {cell(flow, flows)}  {state}{by}"
+        return f"{head}  {started:>{_AGE_COLUMNS}}  {inert_line(what, room)}".rstrip()
+
+    head = line("ID", "FLOW", f"{'STATUS':{_STATE_COLUMNS}}", "AGENT", "AGE", "WAITING FOR")
     lines = [add_colour(head, "bold")]
-    for run, name in zip(runs, names, strict=True):
-        end = task_runs.end_of(store, run)
+    for seen in runs:
+        run, end = seen.run, task_runs.shown_end(seen.end)
         word, colour = (end.word, end.colour) if end else (run.state, COLOURS[run.state])
-        what = (end.description if end else waiting_for(store, run)) or "-"
+        what = (end.description if end else join_prompts(seen)) or "-"
         state = add_colour(f"{word:{_STATE_COLUMNS}}", colour)
-        lines.append(line(str(run.id), name, state, agent_of(run), what))
+        started = age((now - run.created_at).total_seconds())
+        lines.append(line(str(run.id), seen.name, state, agent_of(run), started, what))
     return lines
 
 
@@ -138,10 +145,18 @@ def status_lines(store: Store, run: Run, now: datetime, is_worked_at: bool) -> l
     return lines + state_lines(store, run, now, columns(), is_worked_at=is_worked_at)
 
 
-def call_lines(store: Store, calls: Sequence[FlowCall], most: int = 0) -> list[str]:
-    """Return one line per call, of the last `most`: path, name, state, duration."""
-    shown, now = calls[-most:], store.now()
-    ended = find_ended_waits(store, shown)
+def call_lines(
+    calls: Sequence[FlowCall], ended: Mapping[str, Ask], now: datetime, most: int = 0
+) -> list[str]:
+    """Return one line per call: path, name, state, duration.
+
+    Args:
+        calls: the calls of a run
+        ended: by path, the settled asks of calls that no process has continued
+        now: the current time
+        most: only the last ones
+    """
+    shown = calls[-most:]
     paths = max((len(call.path) for call in shown), default=0)
     names = _measure_width(
         "", [_format_name(call) for call in shown], max(20, columns() - paths - 30)
@@ -205,10 +220,11 @@ def where_line(run: Run) -> str:
 
 def build_document(store: Store, run: Run) -> dict[str, Any]:
     """Return a run and the asks that it waits for, as JSON."""
-    # Imported here: only --json needs it.
-    from gatebell.domain.asks.documents import run_document
+    # Imported here: only --json needs them.
+    from gatebell.domain.runs.seen_runs import seen_run_document
+    from gatebell.services.runs.see_runs import see_run
 
-    return run_document(run) | make_waiting_document(store, pending_asks(store, run))
+    return seen_run_document(see_run(store, run))
 
 
 def find_project(folder: str) -> str:

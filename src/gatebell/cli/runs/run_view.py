@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.app import runtime, wiring
+from gatebell.app import wiring
 from gatebell.cli.runs import run_lines
+from gatebell.cli.runs.work_line import NOTHING, describe_work
 from gatebell.cli.screen import add_colour, columns, print_json
+from gatebell.cli.status_line import StatusLine
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.enums import AskStatus, CallName, CallState, Decision, RunState
 from gatebell.domain.runs.journals import describe_error
-from gatebell.domain.text.display import age, frame, inert_line
+from gatebell.domain.text.display import frame, inert_line
+from gatebell.terminal.run_log import LogReader
 from gatebell.terminal.runs import pending_asks, suggest_answer
 from gatebell.terminal.task_runs import task_of
 
@@ -23,55 +25,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TextIO
 
+    from gatebell.cli.runs.work_line import Work
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import FlowCall, Run
     from gatebell.ports.store import Store
+    from gatebell.terminal.run_log import Said
 
     Show = Callable[["News", TextIO], None]
 
 _POLL_SECONDS = 0.2
 _WIDEST = 4_000
-_MAX_BYTES = 1_000_000
 # Other lines show these calls: the questions to people, or the log.
 _SILENT = (
     *(CallName.SETUP, CallName.PAUSE, CallName.ASK, CallName.LOG),
     *(CallName.NOW, CallName.RANDOM, CallName.READ),
 )
-
-
-class Said(NamedTuple):
-    """One line of a run's log."""
-
-    at: str
-    path: str
-    who: str
-    text: str
-
-
-class LogReader:
-    """Reads the log of a run, each time from the place where it stopped before."""
-
-    def __init__(self, store: Store, run_id: int, *, from_end: bool = False) -> None:
-        self._path = runtime.run_log_path(store, run_lines.find(store, run_id))
-        self._rest = b""
-        self._read_bytes = 0
-        if from_end and os.path.exists(self._path):
-            self._read_bytes = os.path.getsize(self._path)
-
-    def read(self) -> list[Said]:
-        """Return the next lines, at most a part of them; a line without its end is left."""
-        lines: list[bytes] = []
-        with suppress(FileNotFoundError), open(self._path, "rb") as file:
-            file.seek(self._read_bytes)
-            while not lines and (new := file.read(_MAX_BYTES)):
-                self._read_bytes += len(new)
-                *lines, self._rest = (self._rest + new).split(b"\n")
-        return [_parse_log_line(line.decode("utf-8", "replace")) for line in lines]
-
-
-def _parse_log_line(line: str) -> Said:
-    at, path, who, text = (*line.split(" ", 3), "", "", "")[:4]
-    return Said(at, path, who, text.removeprefix(" "))
 
 
 class News(NamedTuple):
@@ -90,7 +58,7 @@ class Follower:
 
     def __init__(self, store: Store, run_id: int, *, from_now: bool) -> None:
         self._store, self._run_id = store, run_id
-        self._log_reader = LogReader(store, run_id, from_end=from_now)
+        self._log_reader = LogReader(store, run_lines.find(store, run_id), from_end=from_now)
         self._calls: dict[str, tuple[CallState, int]] = {}
         self._asks: set[str] = set()
         """The asks that are open."""
@@ -164,23 +132,6 @@ class Follower:
         if task := task_of(self._store, run):
             document["task_state"] = task.state
         return [News("state", document, "")]
-
-    def describe_now(self) -> str:
-        """Describe the present activity, for the status line."""
-        run, now = self._store.runs.get(self._run_id), self._store.now()
-        if run is None or run.has_ended:
-            return ""
-        working = [turn for turn in self._store.runs.turns(run.id) if not turn.ended_at]
-        if run.state == RunState.RUNNING and working:
-            since = age((now - min(turn.started_at for turn in working)).total_seconds())
-            who = ", ".join(dict.fromkeys(turn.role for turn in working))
-            return f"{inert_line(who, 40)} works, {since}"
-        if run.state == RunState.WAITING_HUMAN:
-            since = age((now - (run.waiting_since or now)).total_seconds())
-            return f"waits for a person, {since}"
-        if run.ready_at and run.ready_at > now:
-            return f"sleeps, {age((run.ready_at - now).total_seconds())} left"
-        return "running"
 
 
 def _cut(text: str, used: int) -> str:
@@ -261,8 +212,9 @@ class LiveView:
         self._show, self._out = show, out
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="view", daemon=True)
-        self._changing = show is show_line and _can_redraw()
-        self._shown = ""
+        self._run_id = run_id
+        self._line = StatusLine(out) if show is show_line else None
+        self._work = NOTHING
         self._writing = threading.Lock()
 
     def __enter__(self) -> None:
@@ -273,7 +225,7 @@ class LiveView:
         self._thread.join()
         self._look()
         with self._writing:
-            self._put("")
+            self._put(NOTHING)
         self._store.close()
 
     def print_above(self, text: str) -> None:
@@ -281,8 +233,8 @@ class LiveView:
         width = columns() if self._out.isatty() else _WIDEST
         # A flow may print an agent's text, so it is made inert. A closed pipe must not stop the flow.
         with self._writing, suppress(BrokenPipeError):
-            below = self._shown
-            self._put("")
+            below = self._work
+            self._put(NOTHING)
             for line in frame(text, width - 2, bar=""):
                 print(add_colour("│ ", "dim") + line, file=self._out)
             self._out.flush()
@@ -291,8 +243,8 @@ class LiveView:
     def tell(self, line: str) -> None:
         """Print a message on stderr, above the status line."""
         with self._writing:
-            below = self._shown
-            self._put("")
+            below = self._work
+            self._put(NOTHING)
             print(line, file=sys.stderr, flush=True)
             self._put(below)
 
@@ -309,26 +261,20 @@ class LiveView:
         news = self._follower.look()
         with self._writing:
             if news:
-                self._put("")
+                self._put(NOTHING)
             for one in news:
                 self._show(one, self._out)
             self._out.flush()
-        now = self._follower.describe_now()
-        with self._writing:
-            self._put(now)
+        if self._line and self._line.can_redraw:
+            work = describe_work(self._store, self._run_id)
+            with self._writing:
+                self._put(work)
 
-    def _put(self, text: str) -> None:
+    def _put(self, work: Work) -> None:
         """Replace the status line."""
-        if self._changing and text != self._shown:
-            line = add_colour(inert_line(f"… {text}", columns() - 1), "dim") if text else ""
-            self._out.write(f"\r\x1b[2K{line}")
-            self._out.flush()
-            self._shown = text
-
-
-def _can_redraw() -> bool:
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return sys.stdout.isatty() and not plain
+        if self._line:
+            self._line.put(work.text, is_busy=work.is_busy)
+            self._work = work
 
 
 def show_line(news: News, out: TextIO) -> None:

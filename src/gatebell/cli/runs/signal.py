@@ -1,6 +1,7 @@
 """Send a signal that a run waits for, from a script: DONE and others, or CONTINUE or STOP at a gate.
 
 Example: gate signal 3 --status CONTINUE --message "looks good"
+Example: gate signal 3 --status STOP
 """
 
 from __future__ import annotations

@@ -1,14 +1,18 @@
-"""Show the progress of one run, its open questions or its end, and the next command."""
+"""Show the progress of one run, its open questions or its end, and the next command.
+
+Example: gate status 3
+Example: gate status 3 --json
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.runs import run_lines
+from gatebell.cli.freeze_line import print_freeze
+from gatebell.cli.runs import call_screen, run_lines
 from gatebell.cli.screen import print_json
-from gatebell.services import members
-from gatebell.services.asks.apply_deadlines import sweep
+from gatebell.domain.runs.seen_runs import seen_run_document
 
 if TYPE_CHECKING:
     import argparse
@@ -22,18 +26,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    sweep(store)
-    found = run_lines.find(store, args.id)
+    backend = wiring.open_backend()
+    seen = backend.run(args.id)
     if args.json:
-        print_json(run_lines.build_document(store, found))
+        print_json(seen_run_document(seen))
         return 0
-    now, calls = store.now(), store.runs.calls(found.id)
-    is_worked_at = members.has_worker(store, found)
-    lines = run_lines.status_lines(store, found, now, is_worked_at)
-    if calls:
-        lines += ["", "Calls", *run_lines.call_lines(store, calls, _MAX_CALLS)]
-    if len(calls) > _MAX_CALLS:
-        lines.append(f"All {len(calls)} calls: gate show {found.id} --calls")
+    print_freeze(backend)
+    lines, ended = call_screen.describe_run(backend, seen)
+    if seen.calls:
+        lines += ["", "Calls"]
+        lines += run_lines.call_lines(seen.calls, ended, backend.now(), _MAX_CALLS)
+    if len(seen.calls) > _MAX_CALLS:
+        lines.append(f"All {len(seen.calls)} calls: gate show {seen.run.id} --calls")
     print("\n".join(lines))
     return 0

@@ -1,5 +1,6 @@
 """End a run, its agents and its asks; gate resume can continue it later.
 
+Example: gate stop 3
 Example: gate stop 3 --reason "wrong branch"
 """
 
@@ -7,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
-from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.identity import add_identity, open_backend
 from gatebell.cli.runs import run_lines
 from gatebell.cli.screen import print_json, short
-from gatebell.services.runs import manage_runs
+from gatebell.cli.status_line import show_progress
+from gatebell.domain.runs.seen_runs import seen_run_document
 
 if TYPE_CHECKING:
     import argparse
@@ -25,10 +26,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    stopped = manage_runs.stop(store, args.id, caller(store, args), args.reason)
+    backend, who = open_backend(args)
+    with show_progress(f"Stopping run {args.id}"):
+        stopped = backend.stop_run(args.id, who, args.reason)
     if args.json:
-        print_json(run_lines.build_document(store, stopped))
+        print_json(seen_run_document(backend.run(stopped.id)))
     else:
         print(f"Run {stopped.id} marked as stuck: {short(stopped.reason)}")
     return 0

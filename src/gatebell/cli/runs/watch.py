@@ -1,6 +1,9 @@
 """Follow a run until it ends, and warn once if no process drives it.
 
 It does not drive the run: gate run, gate resume and workers (gate up, gate worker) do.
+
+Example: gate watch 3
+Example: gate watch 3 --json
 """
 
 from __future__ import annotations
@@ -61,7 +64,7 @@ def _follow(store: Store, number: int, view: LiveView) -> None:
             now = store.monotonic()
             left_since = (left_since or now) if _is_left(store, found) else None
             if not warned and left_since and now - left_since >= _TAKEN_WITHIN_SECONDS:
-                view.tell(describe_idle_run(number))
+                view.tell(describe_idle_run(found))
                 warned = True
             for ask in pending_asks(store, found):
                 fall_due(store, ask)

@@ -3,7 +3,9 @@
 It runs until Ctrl+C or SIGTERM. The next worker continues the runs that this interrupts.
 `stale` lists tasks in progress that no process works on any more. `recover` opens them again.
 Tasks that wait for a person are not stale. gate up drives runs, too, but takes up no tasks.
+
 Example: gate worker --slots 2
+Example: gate worker stale
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import environment, runtime, settings
+from gatebell.app import engines, environment, runtime, settings
 from gatebell.cli.asks.values import parse_count
 from gatebell.cli.server.leave import leave
 from gatebell.domain.text.display import inert_line
+from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -33,6 +36,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "what", nargs="?", choices=("stale", "recover"), help="list or reopen stale tasks, then end"
     )
     add("-j", "--slots", type=parse_count, default=4, metavar="N", help="drive N runs at once (4)")
+    add(
+        "--project",
+        action="append",
+        metavar="DIR",
+        help="a project whose tasks and pool's runs it takes; several are possible (this one)",
+    )
+    add(
+        "--engine",
+        choices=engines.ENGINES,
+        metavar="NAME",
+        help="local, procrastinate or temporal (by default that of the store; docs/engines.md)",
+    )
+    add("--pool", metavar="NAME", help="take runs of this pool (by default that of the settings)")
     add("--no-tasks", action="store_true", help="take up no tasks, only drive runs")
     add("--everywhere", action="store_true", help="take up tasks of every project with gate init")
     add(
@@ -62,11 +78,13 @@ def run(args: argparse.Namespace) -> int:
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: reports.put(None))
     log = runtime.worker_log(settings.store_path(os.environ))
-    worker = runtime.BackgroundWorker(args.slots, _list_projects(args), reports)
-    where = "every project" if args.everywhere else environment.project(os.getcwd())
+    checkouts = _list_checkouts(args)
+    part = engines.Part(checkouts, args.engine or "", _read_pool(args))
+    worker = runtime.BackgroundWorker(args.slots, _list_projects(args), reports, part)
+    where = "every project" if args.everywhere else ", ".join(checkouts)
     tasks = "" if args.no_tasks else f", and tasks of {where}"
-    store = settings.store_path(os.environ)
-    _say(log, f"gate worker: driving runs of {store}{tasks}, {args.slots} at once")
+    what = f"runs of {worker.store_name}{tasks}, {args.slots} at once{worker.place}"
+    _say(log, f"gate worker: driving {what}")
     print(f"gate worker: these lines are also in {log}", file=sys.stderr, flush=True)
     _show_reports(args, worker, reports, log)
     _say(log, "gate worker: ending")
@@ -92,7 +110,7 @@ def _show_reports(
         try:
             report = reports.get(timeout=_POLL_SECONDS if args.everywhere else None)
         except Empty:
-            worker.set_projects(_list_projects(args))
+            worker.set_projects(_list_projects(args), _list_checkouts(args))
             continue
         if report is None:
             return
@@ -100,16 +118,28 @@ def _show_reports(
 
 
 def _list_projects(args: argparse.Namespace) -> list[str]:
-    if args.no_tasks:
-        return []
+    """Return the projects whose tasks it takes up."""
+    return [] if args.no_tasks else _list_checkouts(args)
+
+
+def _list_checkouts(args: argparse.Namespace) -> list[str]:
+    """Return the projects in which it makes folders for runs of other machines."""
     if not args.everywhere:
-        return [environment.project(os.getcwd())]
+        folders = [os.path.abspath(one) for one in args.project or [os.getcwd()]]
+        if missing := [one for one in folders if not os.path.isdir(one)]:
+            raise UsageError(f"there is no folder {missing[0]}: --project names a project's folder")
+        return [environment.project(one) for one in folders]
     # Imported here: most workers have one project.
     from gatebell.install.records import projects_of
 
     # Only projects in which a person ran gate init: an agent could make tasks in its own folder,
     # with its own roles.
     return projects_of(os.environ, "init")
+
+
+def _read_pool(args: argparse.Namespace) -> str:
+    named = {"GATE_POOL": args.pool} if args.pool else {}
+    return settings.pool({**os.environ, **named})
 
 
 def _report_lines(report: DriveReport) -> list[str]:
@@ -119,7 +149,7 @@ def _report_lines(report: DriveReport) -> list[str]:
         from gatebell.terminal.worker import worked_lines
 
         return worked_lines(report.task, report.asks, is_over=report.is_over)
-    head = f"gate worker: run {run.id} ({inert_line(run.flow, 40)})"
+    head = f"gate worker: run {run.id} ({inert_line(run.title, 60)})"
     why = f": {inert_line(run.reason, 200)}" if run.reason else ""
     return [f"{head} is {run.state}{why}" if report.is_over else f"{head} is driven"]
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gatebell.web.context import Site
 
 PORT = 4283
+LOCAL_HOST = "127.0.0.1"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -30,7 +31,7 @@ def add_listening(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--host",
-        default="127.0.0.1",
+        default=LOCAL_HOST,
         metavar="ADDRESS",
         help="the address to listen on (127.0.0.1)",
     )
@@ -45,15 +46,6 @@ def parse_port(text: str) -> int:
     if not 0 <= number < 65536:
         raise UsageError(f"expected a port from 0 (any free one) to 65535, got {text!r}")
     return number
-
-
-def check_web_packages() -> None:
-    # Imported here: --help does not need it.
-    from importlib.util import find_spec
-
-    for name in ("jinja2", "markdown_it", "nh3", "sse_starlette", "starlette", "uvicorn"):
-        if find_spec(name) is None:
-            raise UsageError(f"the web inbox needs {name}; run: pip install 'gatebell[web]'")
 
 
 def choose_site(store: Store, args: argparse.Namespace) -> Site:

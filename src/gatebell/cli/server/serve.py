@@ -6,7 +6,6 @@ machines it needs TLS (--tls-cert and --tls-key) or a proxy with TLS (--public-u
 SIGTERM ends it: waiting agents are sent home, and come back to another server.
 
 Example: gate serve --host 10.0.0.5 --tls-cert cert.pem --tls-key key.pem
-
 Example: gate serve --port 4284 --public-url https://gate.example.org
 """
 
@@ -20,7 +19,6 @@ from gatebell.app import wiring
 from gatebell.cli.server.listening import (
     add_listening,
     build_sender,
-    check_web_packages,
     choose_site,
 )
 from gatebell.domain.enums import MemberKind
@@ -55,7 +53,6 @@ def _parse_connections(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    check_web_packages()
     # Not with a sender of its own for each notice: this process sends.
     store = wiring.open_store(starts_sender=False)
     # Claimed names count only where one OS user has the store. Here everybody shows a token.

@@ -2,8 +2,11 @@
 deadlines, until Ctrl+C.
 
 By default only this machine can reach it. For other machines it needs TLS (--tls-cert and
---tls-key) or a proxy with TLS (--public-url), and people with personal tokens.
-Example: gate up --detach
+--tls-key) or a proxy with TLS (--public-url), and people with personal tokens. If there are such
+people and the setting url begins with https://, it is the public address (gate setup sets it).
+
+Example: gate up
+Example: gate up --install
 """
 
 from __future__ import annotations
@@ -13,13 +16,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import daemon, runtime, settings, wiring
+from gatebell.cli.server import qr
 from gatebell.cli.server.leave import leave
 from gatebell.cli.server.listening import (
+    LOCAL_HOST,
     add_listening,
     build_sender,
-    check_web_packages,
     choose_site,
 )
+from gatebell.cli.status_line import show_progress
 from gatebell.domain.enums import MemberKind
 from gatebell.domain.text.display import inert_line
 from gatebell.file_protocol.answers import HappeningKind
@@ -45,17 +50,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--qr", action="store_true", help="show the link as a QR code, too")
     add("--no-worker", action="store_true", help="do not drive runs")
-    add("--detach", action="store_true", help="run in the background; gate down stops it")
+    stays = parser.add_mutually_exclusive_group()
+    stays.add_argument(
+        "--detach", action="store_true", help="run in the background; gate down stops it"
+    )
+    stays.add_argument(
+        "--install",
+        action="store_true",
+        help="start it now and at each login, by systemd or launchd; gate down --uninstall ends that",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    check_web_packages()
     store, path = wiring.open_store(), settings.local_path(os.environ)
     manage_logins.must_be_let_in(store, wiring.caller(store, "cli"))
     daemon.refuse_second(path)
+    args.public_url = args.public_url or _find_public_url(store, args)
     site = choose_site(store, args)
+    if args.install:
+        return _install(path, _build_options(args, site))
     if args.detach:
-        up = daemon.start(path, _build_options(args, site))
+        with show_progress("Starting"):
+            up = daemon.start(path, _build_options(args, site))
         _say(store, up.url, args, site)
         print(f"It runs in the background (process {up.pid}). To stop it: gate down")
         return 0
@@ -79,6 +95,27 @@ def run(args: argparse.Namespace) -> int:
         membership.end()
         os.close(lock)
     return leave(code, left)
+
+
+def _install(path: str, options: list[str]) -> int:
+    # Imported here: only this option needs them.
+    from gatebell.cli.setup.install import find_gate_program
+    from gatebell.install import login_service
+
+    command = [find_gate_program(), "up", *options]
+    service = login_service.plan_service(command, daemon.log_path(path), os.environ)
+    login_service.start_service(service)
+    print(f"Wrote {service.path}. gate up runs now, and starts at each login.")
+    print("For a link to the inbox: gate link. To undo this: gate down --uninstall")
+    return 0
+
+
+def _find_public_url(store: Store, args: argparse.Namespace) -> str:
+    """Return the address of the settings, if other machines can sign in there."""
+    url = settings.inbox_url(os.environ)
+    has_own_address = args.host != LOCAL_HOST or args.tls_cert
+    has_people = any(one.tokens for one in store.people.all())
+    return url if url.startswith("https://") and has_people and not has_own_address else ""
 
 
 def _listen(store: Store) -> Callable[[], None]:
@@ -121,14 +158,10 @@ def _say(store: Store, url: str, args: argparse.Namespace, site: Site) -> None:
     link = manage_logins.link_to(store, url, who) if may_link else f"{url}/login"
     print(f"Inbox          {link}")
     if args.qr:
-        # Imported here: only --qr needs it.
-        import segno
-
-        segno.make(manage_logins.link_to(store, url, who) if may_link else link).terminal(
-            compact=True
-        )
-        if not site.personal:
-            print("               (a phone needs --public-url or --host)")
+        if site.personal:
+            qr.draw(manage_logins.link_to(store, url, who) if may_link else link)
+        else:
+            print("               (no QR code: a phone cannot reach this address; use gate setup)")
     routes = [route.name for route in wiring.post(store).routes]
     print(f"Notifications  {', '.join(routes) or 'off; gate notify shows how to turn them on'}")
     waiting = sum(number for _, number in store.asks.waiting_counts())
@@ -146,6 +179,6 @@ def _describe_files() -> str:
 
     number = len(list_initialised(os.environ))
     if not number:
-        return "no project is set up for questions in files; run gate init in one"
+        return "no project has questions in files"
     where = "1 project" if number == 1 else f"{number} projects"
     return f"questions in files of {where} are collected; to be asked: gate listen"

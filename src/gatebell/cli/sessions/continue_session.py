@@ -3,7 +3,9 @@
 The run goes on after the agent signals anything but NEEDS_HUMAN in the session. At a gate you
 first talk with the last agent, leave the session, and then decide here; the agent's words are
 only quoted. A session ask has its own session, and you decide here after it, too.
+
 Example: gate continue 3
+Example: gate continue a-7k2
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
+from gatebell.app import settings, wiring
 from gatebell.app.settings import SESSION_CLIS
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import columns
@@ -23,6 +25,7 @@ from gatebell.domain.sessions.proposals import PERSON
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import GateError, UsageError
 from gatebell.services.asks.create_ask import find
+from gatebell.services.sessions.session_place import must_be_of_this_host
 from gatebell.terminal import editors
 from gatebell.terminal.runs import JOINABLE
 
@@ -77,6 +80,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if settings.server_alone(os.environ):
+        # Imported here: most sessions are of this machine's store.
+        from gatebell.cli.sessions import other_host
+
+        raise other_host.describe_place(args)
     terminal_handover.must_be_a_terminal()
     store = wiring.open_store()
     who = caller(store, args)
@@ -91,6 +99,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(
                 f"--editor opens the folder of a run, and {ask.id} has no run; omit it"
             )
+        must_be_of_this_host(store, ask)
         visit = TerminalAskVisit(store, who, ask, args.cli)
     else:
         from gatebell.cli.sessions.run_visit import TerminalRunVisit

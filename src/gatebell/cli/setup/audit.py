@@ -6,6 +6,9 @@ that no event records, each with its reason.
 
 Keep a head where agents cannot write. It proves later that no events were cut off at the end:
 gate audit verify --head HEAD
+
+Example: gate audit verify
+Example: gate audit verify --head HEAD
 """
 
 from __future__ import annotations
@@ -15,20 +18,23 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.cli.asks.values import parse_count
-from gatebell.cli.screen import print_json
+from gatebell.cli.screen import columns, print_json
+from gatebell.cli.status_line import show_progress
 from gatebell.domain.asks.documents import entry_document
-from gatebell.domain.audit.events import Head
+from gatebell.domain.audit.events import parse_head
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 from gatebell.services.audit import Checked, check
+from gatebell.terminal.local_times import format_stamp
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from gatebell.domain.audit.events import Head
     from gatebell.ports.store import Store
 
-_MAX_DIGITS = 18
+_MAX_COLUMNS = 60
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -69,18 +75,20 @@ def _print_log(store: Store, args: argparse.Namespace) -> int:
     for entry in entries:
         event = entry.event
         how = event.content.get("decision") or event.content.get("reason") or ""
-        print(
-            f"{entry.seq:6}  {entry.at[:19]}  {event.kind:16} {inert_line(event.subject, 24):10} "
-            f"{inert_line(event.actor, 40)}  {inert_line(str(how), 60)}".rstrip()
+        line = (
+            f"{entry.seq:6}  {format_stamp(entry.at)}  {event.kind:16} "
+            f"{inert_line(event.subject, 24):10} {inert_line(event.actor, 40)}  "
         )
+        line = f"{line}{inert_line(str(how), _MAX_COLUMNS)}".rstrip()
+        print(inert_line(line, columns()) if sys.stdout.isatty() else line)
     return 0
 
 
 def _verify(store: Store, args: argparse.Namespace) -> int:
     checked = Checked()
-    for seq in check(store, checked, _read_kept_head(args.head)):
-        if seq % 10_000 == 0 and sys.stderr.isatty():
-            print(f"\r{seq} events", end="", file=sys.stderr)
+    with show_progress("Verifying"):
+        for _ in check(store, checked, read_kept_head("--head", args.head)):
+            pass
     faults = checked.faults
     if args.json:
         counts = {"events": checked.events, "rows": checked.rows, "older": checked.older}
@@ -104,10 +112,10 @@ def _format_result(checked: Checked, faults: int) -> Iterator[str]:
         yield f"Older than this check, so compared only in part: {tables}"
 
 
-def _read_kept_head(text: str | None) -> Head | None:
+def read_kept_head(option: str, text: str | None) -> Head | None:
+    """Read a head that was kept; None if none was given."""
     if text is None:
         return None
-    seq, _, link = text.strip().partition(":")
-    if not seq.isdecimal() or len(seq) > _MAX_DIGITS or len(link) != 64:
-        raise UsageError("--head: expected the output of gate audit head, for example 12:3f…")
-    return Head(int(seq), link)
+    if (head := parse_head(text)) is None:
+        raise UsageError(f"{option}: expected the output of gate audit head, for example 12:3f…")
+    return head

@@ -1,14 +1,17 @@
 """Print a completion script for your shell.
 
-bash: write eval "$(gate completion bash)" into ~/.bashrc; for zsh the same in ~/.zshrc.
-fish: gate completion fish > ~/.config/fish/completions/gate.fish
+Write the first line into ~/.bashrc, or with zsh into ~/.zshrc. For fish, run the second one.
+
+Example: eval "$(gate completion bash)"
+Example: gate completion fish > ~/.config/fish/completions/gate.fish
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.cli.main import COMMANDS, parser_of
+from gatebell.cli.commands import COMMANDS
+from gatebell.cli.main import parser_of
 from gatebell.domain.enums import Priority
 
 if TYPE_CHECKING:

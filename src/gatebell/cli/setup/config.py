@@ -1,8 +1,13 @@
-"""Show the settings and their sources; with a name, only the value of that setting."""
+"""Show the settings and their sources; with a name, only the value of that setting.
+
+Example: gate config
+Example: gate config store
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app.settings import (
@@ -15,9 +20,10 @@ from gatebell.app.settings import (
     store_name,
     templates,
 )
-from gatebell.cli.screen import print_json
+from gatebell.cli.screen import columns, print_json
 from gatebell.domain.enums import ChannelKind
 from gatebell.domain.notifications.routes import Route
+from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -50,13 +56,26 @@ def run(args: argparse.Namespace) -> int:
     ready = ", ".join(templates(os.environ))
     values["templates"] = Value(ready, settings_file(os.environ) if ready else "default")
     if args.name and args.name not in values:
-        raise NotFoundError(f"unknown setting {args.name!r}; the settings are {', '.join(values)}")
+        meant = suggest(args.name, values) or f"; the settings are {', '.join(values)}"
+        raise NotFoundError(f"unknown setting {args.name!r}{meant}")
     if args.name:
         print_json(values[args.name]._asdict()) if args.json else print(values[args.name].text)
     elif args.json:
         print_json({name: value._asdict() for name, value in values.items()})
     else:
         for name, value in values.items():
-            print(f"{name:20} {value.text}  ({value.source})")
+            print(_fold(f"{name:20} {value.text or '-'}  ({value.source})"))
         print(f"\nSettings file: {settings_file(os.environ)}")
     return 0
+
+
+def _fold(line: str) -> str:
+    """Wrap a line that is too wide for the terminal; no path is broken."""
+    if not sys.stdout.isatty() or len(line) <= columns():
+        return line
+    # Imported here: only a narrow terminal needs it.
+    from textwrap import fill
+
+    return fill(
+        line, columns(), subsequent_indent=" " * 21, break_long_words=False, break_on_hyphens=False
+    )

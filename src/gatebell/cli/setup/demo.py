@@ -1,7 +1,10 @@
 """Show gatebell at work: three scripted agents in a throwaway project ask, and you answer.
 
-Answer in the browser or here. Without a terminal, a scripted person answers over HTTP.
-It changes nothing outside of a temporary folder.
+Answer in the browser, which opens by itself if there is one, or here. Without a terminal, a
+scripted person answers over HTTP. It changes nothing outside of a temporary folder.
+
+Example: gate demo
+Example: gate doctor
 """
 
 from __future__ import annotations
@@ -9,10 +12,12 @@ from __future__ import annotations
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import environment, wiring
@@ -32,6 +37,8 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 _PERSON = "demo"
+_STEP_SECONDS = 0.6
+_HOW = "Answer in the browser, or press Enter to answer here. Ctrl+C ends the demo."
 _CHANGE = """The change to be deployed, all tests green:
 
 ```diff
@@ -47,9 +54,10 @@ _CHANGE = """The change to be deployed, all tests green:
 
 
 class Agent(NamedTuple):
-    """A scripted agent: its question, the file for the answer, and a scripted reply."""
+    """A scripted agent: its work, its question, the file for the answer, and a scripted reply."""
 
     name: str
+    works: tuple[str, ...]
     words: tuple[str, ...]
     makes: str
     reply: dict[str, str]
@@ -59,6 +67,11 @@ class Agent(NamedTuple):
 AGENTS = (
     Agent(
         "deployer",
+        (
+            "reads shop/prices.py",
+            "changes the tax to that of the customer's country",
+            "runs the tests: 12 passed",
+        ),
         ("Deploy build 42 to production?", "--kind", "approval"),
         "deployed.txt",
         {"value": "yes", "note": "tests are green"},
@@ -66,12 +79,14 @@ AGENTS = (
     ),
     Agent(
         "architect",
+        ("compares two databases for the orders",),
         ("Which database?", "--option", "PostgreSQL", "--option", "SQLite", "--option", "Other…"),
         "database.txt",
         {"value": "SQLite"},
     ),
     Agent(
         "writer",
+        ("writes the notes of the release",),
         ("What should the release be called?",),
         "release.txt",
         {"value": "Open Gate"},
@@ -91,23 +106,27 @@ def run(_: argparse.Namespace) -> int:
         me = environment.caller(os.environ, "cli")
         token = manage_people.add(store, me, _PERSON, SCOPES)
         person = wiring.caller(store, "cli", token)
-        print(
-            add_colour("Three agents work in a throwaway project; each will stop and ask.", "bold")
-        )
-        agents = [(agent, _start(agent, folder, path)) for agent in AGENTS]
+        print(add_colour(f"Three agents work in {folder}; each will stop and ask.", "bold"))
+        agents: list[tuple[Agent, subprocess.Popen[str]]] = []
+        stays = False
         with _run_inbox(path) as link:
             try:
+                _show_inbox(link)
+                agents += [(agent, _start(agent, folder, path)) for agent in AGENTS]
                 _wait_until_asked(store, len(agents))
                 if can_prompt():
-                    _let_person_answer(store, person, agents, folder, link)
+                    stays = _let_person_answer(store, person, agents, folder)
                 else:
                     _answer_by_script(store, link, token)
             finally:
-                for ask in store.asks.pending(100):
-                    create_ask.cancel(store, ask.id, person, "the demo ended")
+                _end_asks(store, person)
                 for agent, process in agents:
                     _go_on(store, agent, process, folder)
-        return _print_summary(store)
+            code = _print_summary(store)
+            if stays:
+                _keep_inbox(path, link)
+                _end_asks(store, person)
+        return code
 
 
 def _start_gate(path: str, *words: str) -> subprocess.Popen[str]:
@@ -127,18 +146,45 @@ def _start_gate(path: str, *words: str) -> subprocess.Popen[str]:
 
 @contextmanager
 def _run_inbox(path: str) -> Iterator[str]:
-    """Run a web inbox for the demo; yield its link, or '' if it cannot run."""
+    """Run a web inbox for the demo; yield its link."""
     process = _start_gate(path, "up", "--port=0")
     try:
         assert process.stdout
-        yield process.stdout.readline().removeprefix("Inbox").strip()
+        link = process.stdout.readline().removeprefix("Inbox").strip()
+        if not link:
+            raise UsageError(f"the web inbox did not start; to see why, run: {_find_program()} up")
+        yield link
     finally:
         process.terminate()
         process.communicate()
 
 
+def _show_inbox(link: str) -> None:
+    """Open the inbox in a browser, if a person is here and has one."""
+    if can_prompt():
+        how = "opened" if _open_browser(link) else "open it"
+        print(f"\nThe inbox, {how} in your browser:\n  {add_colour(link, 'cyan')}\n")
+
+
+def _open_browser(link: str) -> bool:
+    """Open a page in the browser of the desktop; return whether one was started."""
+    has_desktop = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    program = shutil.which("open" if sys.platform == "darwin" else "xdg-open")
+    if program is None or not (has_desktop or sys.platform == "darwin"):
+        return False
+    nowhere = subprocess.DEVNULL
+    # A session of its own: Ctrl+C here must not end the browser.
+    subprocess.Popen(
+        [program, link], stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
+    )
+    return True
+
+
 def _start(agent: Agent, folder: str, path: str) -> subprocess.Popen[str]:
-    print(f"  {agent.name} started in {folder}")
+    for work in (*agent.works, f"asks: {agent.words[0]}"):
+        print(f"  {agent.name:10} {work}", flush=True)
+        # A person can follow only if it takes a moment.
+        time.sleep(_STEP_SECONDS if can_prompt() else 0)
     context = os.path.join(folder, f"{agent.name}.md")
     with open(context, "w", encoding="utf-8") as file:
         file.write(agent.context)
@@ -159,15 +205,9 @@ def _let_person_answer(
     person: Caller,
     agents: list[tuple[Agent, subprocess.Popen[str]]],
     folder: str,
-    link: str,
-) -> None:
-    """Let the person answer in the browser, or press Enter and answer in the terminal."""
-    if link:
-        print(f"\nThe inbox in your browser:\n  {add_colour(link, 'cyan')}")
-        print("Answer there, or press Enter to answer here. Ctrl+C ends the demo.")
-    else:
-        print("\nThe web inbox needs more packages (pip install 'gatebell[web]'). Answer here.")
-        _answer_here(store, person)
+) -> bool:
+    """Let the person answer in the browser or in the terminal; return whether all is answered."""
+    print(f"\n{_HOW}")
     left = {process.stdout: (agent, process) for agent, process in agents if process.stdout}
     try:
         while left:
@@ -176,11 +216,31 @@ def _let_person_answer(
                 if stream in left:
                     _go_on(store, *left.pop(stream), folder)
                 elif not sys.stdin.readline():
-                    return
+                    return False
                 elif left:
                     _answer_here(store, person)
+                    if store.asks.pending(1):
+                        print(f"\n{_HOW}")
     except KeyboardInterrupt:
         print("\nThe demo ends and cancels its open asks; real asks would stay pending.")
+        return False
+    return True
+
+
+def _end_asks(store: Store, person: Caller) -> None:
+    for ask in store.asks.pending(100):
+        create_ask.cancel(store, ask.id, person, "the demo ended")
+
+
+def _keep_inbox(path: str, link: str) -> None:
+    """Keep the inbox of the demo until the person has seen enough."""
+    print(f"\nThe inbox of the demo stays at {link.partition('/link/')[0]}. Ask there yourself:")
+    print(
+        f"  GATE_STORE={path} {_find_program()} ask 'Tea or coffee?' --option Tea --option Coffee"
+    )
+    print("Enter ends the demo.")
+    with suppress(KeyboardInterrupt):
+        sys.stdin.readline()
 
 
 def _answer_here(store: Store, person: Caller) -> None:
@@ -198,12 +258,12 @@ def _answer_here(store: Store, person: Caller) -> None:
 def _find_program() -> str:
     """Return the command that starts gate from any folder."""
     called = os.path.abspath(sys.argv[0])
+    if shutil.which("gate") == called:
+        return "gate"
     return called if os.access(called, os.X_OK) else f"{sys.executable} -m gatebell"
 
 
 def _answer_by_script(store: Store, link: str, token: str) -> None:
-    if not link:
-        raise UsageError(f"the web inbox did not start; to see why, run: {_find_program()} up")
     url = link.partition("/link/")[0]
     print(f"\nWithout a terminal, a scripted person answers through the API at {url}.")
     replies = {agent.name: agent.reply for agent in AGENTS}
@@ -249,7 +309,9 @@ def _describe_wait(store: Store, agent: Agent) -> str:
 def _print_summary(store: Store) -> int:
     faults = list(audit.verify(store))
     print(f"\nThe audit trail: {store.audit.head().seq} events, {len(faults)} faults")
-    print(
-        f"Try it yourself: {_find_program()} up, and {_find_program()} ask 'Deploy?' --kind approval"
-    )
+    gate = _find_program()
+    print("What next:")
+    print(f"  {gate} install claude   Claude Code asks you (or codex, gemini, opencode)")
+    print(f"  {gate} up               your own inbox, in the browser")
+    print(f"  {gate} setup            all of this, and your phone")
     return 1 if faults else 0

@@ -2,6 +2,9 @@
 
 It tests the hosts' gates for real. A scripted model on this machine makes each CLI use a gated
 tool, in a separate home folder: a no must block the tool, and a yes must let it run.
+
+Example: gate doctor
+Example: gate doctor --json
 """
 
 from __future__ import annotations
@@ -12,10 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.app import daemon, environment, server_access, settings, wiring
 from gatebell.cli.screen import add_colour, print_json
+from gatebell.cli.status_line import show_progress
+from gatebell.domain.freezes import LIFT, describe_freeze
+from gatebell.domain.people.logins import describe_scopes
 from gatebell.domain.people.principals import L1, TRUST, find_agent
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError
 from gatebell.services.asks.apply_deadlines import sweep
+from gatebell.services.asks.attachments import list_faults
 from gatebell.services.audit import verify
 
 if TYPE_CHECKING:
@@ -41,7 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    findings, trust = list(_run_checks()), _trust()
+    with show_progress("Checking"):
+        findings, trust = list(_run_checks()), _trust()
     if args.json:
         print_json({"trust": trust, "findings": [finding._asdict() for finding in findings]})
     else:
@@ -67,7 +75,9 @@ def _run_checks() -> Iterator[Finding]:
         store = wiring.open_store()
         sweep(store)
         yield Finding(True, f"the store {settings.store_name(os.environ)} can be read and written")
-        for problem in store.problems():
+        if freeze := store.freezes.find():
+            yield Finding(None, f"{describe_freeze(freeze)}. Lift it: {LIFT}")
+        for problem in (*store.problems(), *list_faults(store)):
             yield Finding(False, problem)
         faults = list(verify(store))
         head = store.audit.head()
@@ -97,8 +107,10 @@ def _check_server(server: str) -> Iterator[Finding]:
         yield Finding(False, str(error))
         return
     yield Finding(
-        True, f"the server {server} knows this token: it may {' and '.join(found.scopes)}"
+        True, f"the server {server} knows this token: it may {describe_scopes(found.scopes)}"
     )
+    if freeze := wiring.open_backend().find_freeze():
+        yield Finding(None, f"{describe_freeze(freeze)}. Lift it: {LIFT}")
     if found.may_approve:
         yield Finding(
             None,
@@ -122,14 +134,15 @@ def _trust() -> str:
 def _check_other_hosts(store: Store) -> Iterator[Finding]:
     """Tell which processes of other hosts serve the store."""
     from gatebell.domain.runs.identities import parse_identity
-    from gatebell.domain.text.display import age
+    from gatebell.domain.text.display import age, inert_line
     from gatebell.services.members import list_living
 
     for member in list_living(store):
         process = parse_identity(member.process)
         if store.machine.is_of_other_host(process):
             ago = age((store.now() - member.beat_at).total_seconds())
-            where = f" at {member.url}" if member.url else ""
+            keys = inert_line(", ".join(member.project_keys), 200)
+            where = f" for {keys}" if keys else f" at {member.url}" if member.url else ""
             yield Finding(
                 True,
                 f"a {member.kind} runs on host {process.host}{where} (process {process.pid}), "

@@ -1,6 +1,7 @@
 """Set up an agent CLI to ask here: show its rules, hooks, MCP server and instructions, then write them.
 
-Example: gate install claude --dry-run
+Example: gate install claude
+Example: gate install codex --project --dry-run
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import os
 import shutil
 import sys
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.app import environment, server_access, settings, wiring
 from gatebell.cli.identity import (
@@ -68,6 +69,14 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
+class Prepared(NamedTuple):
+    """A planned installation."""
+
+    program: str
+    rules: Rules
+    plan: Plan
+
+
 def run(args: argparse.Namespace) -> int:
     place = build_place(args)
     if (args.gate or args.no_gate) and not plans.host(args.cli).HAS_GATES:
@@ -76,6 +85,20 @@ def run(args: argparse.Namespace) -> int:
         check_gatekeeper(args, place)
         if not args.yes and (args.json or not can_prompt()):
             raise UsageError("cannot prompt without a terminal; check --dry-run, then add --yes")
+    prepared = prepare(args, place)
+    if not args.json:
+        show(prepared.plan)
+    if not args.dry_run:
+        if not prepared.plan.changes_nothing and not args.yes and not ask_agreement("Write this?"):
+            raise AskCancelledError("nothing was written")
+        write(args, place, prepared)
+    held = prepared.rules.gates if plans.host(args.cli).HAS_GATES else ()
+    nothing = "Everything exists already; nothing was changed."
+    return report(args, prepared.plan, held, nothing)
+
+
+def prepare(args: argparse.Namespace, place: Place) -> Prepared:
+    """Plan an installation without writing anything."""
     found = read_rules(place)
     gates = choose(found.gates, args.gate, args.no_gate)
     theirs = list_gates_of_others(args.cli, place)
@@ -83,22 +106,17 @@ def run(args: argparse.Namespace) -> int:
     rules = found._replace(gates=gates, brought=brought)
     program = find_gate_program()
     plan = plans.install(args.cli, place, program, rules)
-    if not args.json:
-        show(plan)
-    if not args.dry_run:
-        _ask_and_write(args, place, program, rules, plan)
+    return Prepared(program, rules, plan._replace(notes=(*plan.notes, *_list_notes(program))))
+
+
+def _list_notes(program: str) -> Iterator[str]:
     if os.environ.get("GATE_STORE"):
-        note = "GATE_STORE is set here. Start the agent with it, too, or it uses another inbox."
-        plan = plan._replace(notes=(*plan.notes, note))
+        yield "GATE_STORE is set here. Start the agent with it, too, or it uses another inbox."
     if server := settings.server_alone(os.environ):
-        note = f"People at {server} decide. Its own gates stay as they are: gate gates."
-        plan = plan._replace(notes=(*plan.notes, note))
+        yield f"People at {server} decide. Its own gates stay as they are: gate gates."
     if shutil.which("gate") != program:
         folder = os.path.dirname(program)
-        note = f"Agents call gate by its name: put {folder} at the front of your PATH."
-        plan = plan._replace(notes=(*plan.notes, note))
-    held = rules.gates if plans.host(args.cli).HAS_GATES else ()
-    return report(args, plan, held, "Everything exists already; nothing was changed.")
+        yield f"Agents call gate by its name: put {folder} at the front of your PATH."
 
 
 def build_place(args: argparse.Namespace) -> Place:
@@ -182,15 +200,12 @@ def _sort_rules(rules: list[Rule], place: Place) -> Rules:
     )
 
 
-def _ask_and_write(
-    args: argparse.Namespace, place: Place, program: str, rules: Rules, plan: Plan
-) -> None:
-    if not plan.changes_nothing and not args.yes and not _ask_agreement():
-        raise AskCancelledError("nothing was written")
+def write(args: argparse.Namespace, place: Place, prepared: Prepared) -> None:
+    """Write a planned installation, and the gates of the store."""
     if plans.host(args.cli).HAS_GATES:
-        set_gates(args, place, rules.gates)
+        set_gates(args, place, prepared.rules.gates)
     # Planned again: the CLI may have written its settings while the person read the plan.
-    plans.carry_out(plans.install(args.cli, place, program, rules))
+    plans.carry_out(plans.install(args.cli, place, prepared.program, prepared.rules))
 
 
 def set_gates(args: argparse.Namespace, place: Place, gates: Sequence[str]) -> None:
@@ -205,9 +220,10 @@ def set_gates(args: argparse.Namespace, place: Place, gates: Sequence[str]) -> N
     store.close()
 
 
-def _ask_agreement() -> bool:
+def ask_agreement(question: str) -> bool:
+    """Ask for a yes at this terminal; everything else is a no."""
     try:
-        return input("Write this? [y/N] ").strip().lower() in ("y", "yes")
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
         return False
 

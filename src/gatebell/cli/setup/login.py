@@ -1,7 +1,9 @@
 """Sign in to a server: your commands then ask and answer there, not in a store of this machine.
 
 It checks the token with the server and keeps it in a file that only you can read.
+
 Example: gate login https://gate.example.org
+Example: gate login https://gate.example.org --token-file token
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from typing import TYPE_CHECKING
 from gatebell.app import environment, server_access
 from gatebell.cli.identity import read_text
 from gatebell.cli.screen import print_json
+from gatebell.cli.status_line import show_progress
+from gatebell.domain.people.logins import describe_scopes
 from gatebell.domain.people.principals import find_agent
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import AgentRefusedError, UsageError
@@ -33,7 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     token = _read_token(args)
-    signed_in = server_access.sign_in(args.server, token)
+    with show_progress("Signing in"):
+        signed_in = server_access.sign_in(args.server, token)
     agent = find_agent(os.environ, environment.ancestors())
     if agent and signed_in.may_approve:
         server_access.sign_out(signed_in.server)
@@ -44,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(signed_in._asdict() | {"scopes": list(signed_in.scopes)})
         return 0
-    scopes = " and ".join(map(str, signed_in.scopes))
+    scopes = describe_scopes(signed_in.scopes)
     who = f"Signed in to {signed_in.server} as {signed_in.person}: this token may {scopes}."
     # The server may be any program, so its words are shown as inert text.
     print(inert_line(who))

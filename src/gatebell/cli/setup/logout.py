@@ -1,6 +1,7 @@
 """Sign out of a server: its token is removed from this machine, and your own store is used again.
 
 Example: gate logout
+Example: gate logout https://gate.example.org
 """
 
 from __future__ import annotations

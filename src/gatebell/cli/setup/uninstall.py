@@ -1,11 +1,17 @@
-"""Undo gate install for an agent CLI: remove its changes and restore the files as they were."""
+"""Undo gate install for an agent CLI: remove its changes and restore the files as they were.
+
+Example: gate uninstall claude
+Example: gate uninstall codex --project --yes
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gatebell.cli.screen import can_prompt
 from gatebell.cli.setup.install import (
     add_place,
+    ask_agreement,
     build_place,
     check_gatekeeper,
     read_rules,
@@ -13,6 +19,7 @@ from gatebell.cli.setup.install import (
     set_gates,
     show,
 )
+from gatebell.errors import AskCancelledError, UsageError
 from gatebell.install import plans
 
 if TYPE_CHECKING:
@@ -23,16 +30,21 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_place(parser)
+    parser.add_argument("--yes", action="store_true", help="remove without a question")
 
 
 def run(args: argparse.Namespace) -> int:
     place = build_place(args)
     if not args.dry_run:
         check_gatekeeper(args, place)
+        if not args.yes and (args.json or not can_prompt()):
+            raise UsageError("cannot prompt without a terminal; check --dry-run, then add --yes")
     plan = plans.uninstall(args.cli, place)
-    if args.dry_run and not args.json:
+    if not args.json and (args.dry_run or not args.yes):
         show(plan)
     if not args.dry_run:
+        if not plan.changes_nothing and not args.yes and not ask_agreement("Remove this?"):
+            raise AskCancelledError("nothing was changed")
         brought = _list_own_gates(args.cli, place)
         plans.carry_out(plan)
         set_gates(args, place, [one for one in read_rules(place).gates if one not in brought])

@@ -1,8 +1,10 @@
-"""Answer a task that waits for you.
+"""Answer a task that waits for you; gate answer does the same for everything that waits.
 
 Without a text, in a terminal, your editor opens with the question; only the text below the line
 counts. gate list --awaiting lists the tasks that wait; --all goes through them one by one.
+
 Example: gate respond tm-4f2 "Use the staging database"
+Example: gate respond --all
 """
 
 from __future__ import annotations
@@ -10,15 +12,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.app import project_files, wiring
+from gatebell.app import project_files
 from gatebell.app.environment import project_key
 from gatebell.cli.asks.values import build_other, parse_answer, warn_of_secret
-from gatebell.cli.identity import add_identity, caller, read_text
+from gatebell.cli.identity import add_identity, open_backend, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import add_colour, can_prompt, columns, describe_recorded, print_json
 from gatebell.cli.tasks.tasks_screen import PROJECT, find_project
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.asks.attachments import describe_files
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.asks.documents import ask_document, task_document
 from gatebell.domain.asks.templates import fill, own_variables
@@ -27,30 +30,27 @@ from gatebell.domain.text.display import SHOWN_CHARACTERS, frame, inert_line
 from gatebell.errors import (
     AlreadySettledError,
     InvalidAnswerError,
+    NotFoundError,
     RefusedError,
+    ServerError,
     UsageError,
 )
-from gatebell.services import members
-from gatebell.services.asks import create_ask
-from gatebell.services.asks.answer_ask import answer, draft, save_draft
-from gatebell.services.asks.apply_deadlines import fall_due, sweep
-from gatebell.services.tasks import backlog
 from gatebell.terminal.asks import activity_lines, answer_lines
 from gatebell.terminal.runs import label_lines
-from gatebell.terminal.tasks import pending_asks
 
 if TYPE_CHECKING:
     import argparse
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
+    from gatebell.domain.runs.runs import Run
     from gatebell.domain.tasks.tasks import Task
     from gatebell.ports.backend import Backend
-    from gatebell.ports.store import Store
 
 _NOT_YET = 11
+_MAX_DIGITS = 18
 _MAX = 1_000
-_STOP = "q"
+STOP = "q"
 _EMPTY = "Response cannot be empty"
 
 
@@ -99,40 +99,65 @@ def run(args: argparse.Namespace) -> int:
         return _respond_to_all(args)
     if not args.id:
         raise UsageError("name a task: gate respond ID (gate list --awaiting lists them), or --all")
-    store = wiring.open_store()
-    who = caller(store, args)
-    waiting = _find(store, args.id)
-    ask = fall_due(store, waiting.ask)
+    backend, who = open_backend(args)
+    try:
+        waiting = _find(backend, args.id)
+    except ServerError as error:
+        raise backend.keep_typed(error, args.id, _read_typed(args)) from None
+    ask = waiting.ask
     if not ask.pending and not any(given):
         raise AlreadySettledError(_describe_not_awaiting(waiting.task, settled_sentence(ask)))
     if not any(given) and not args.edit and not can_prompt():
         raise UsageError(f"cannot prompt without a terminal; run: gate respond {args.id} TEXT")
-    if not any(given) and not args.edit and not _is_plain_text(ask):
+    if not any(given) and not args.edit and not is_plain_text(ask):
         if args.note:
             raise UsageError(f"--note needs an answer: gate respond {args.id} yes --note TEXT")
-        return _prompt(store, who, waiting)
+        return _prompt(backend, who, waiting)
     if ask.pending and not args.json:
         print("\n".join(_question_lines(ask)))
         sys.stdout.flush()
-    value = _read_value(store, who, waiting, args)
-    return _record(store, who, waiting, Given(value, args.note), as_json=args.json)
+    value = _read_value(backend, who, waiting, args)
+    return _record(backend, who, waiting, Given(value, args.note), as_json=args.json)
 
 
-def _find(store: Store, text: str) -> Waiting:
+def _read_typed(args: argparse.Namespace) -> str:
+    """Return what the person wrote for this command, as text."""
+    text = read_text(args.file) if args.file else " ".join(args.text) or args.other or ""
+    return "\n".join(filter(None, [text, args.note]))
+
+
+def _find(backend: Backend, text: str) -> Waiting:
     """Return the ask that the id of a task or ask, or the number of a run, means."""
     name = text.strip().lower()
-    is_number = name.isascii() and name.isdecimal() and len(name) <= create_ask.MAX_DIGITS
-    run = store.runs.get(int(name)) if is_number else None
+    run = _find_run(backend, name)
     if name.startswith("a-") or (run and not run.task):
-        ask = create_ask.find(store, name)
-        return Waiting(ask, store.tasks.get(ask.origin.task) if ask.origin.task else None)
-    task = backlog.get(store, run.task if run else name)
-    if pending_asks(store, task):
-        return Waiting(create_ask.find(store, task.id), task)
-    asked = backlog.history(store, task)
+        ask = backend.find(name)
+        return Waiting(ask, find_task(backend, ask))
+    task = backend.task(run.task if run else name)
+    asked = backend.asks_of_task(task.id)
+    if task.worked_on and any(ask.pending for ask in asked):
+        # Its deadline may have passed just now; of several asks the person names one.
+        return Waiting(backend.find(task.id), task)
     if not asked:
         raise RefusedError(_describe_not_awaiting(task, f"gate task show {task.id}"))
-    return Waiting(create_ask.get(store, asked[-1].ask_id), task)
+    return Waiting(asked[-1], task)
+
+
+def _find_run(backend: Backend, name: str) -> Run | None:
+    if not (name.isascii() and name.isdecimal() and len(name) <= _MAX_DIGITS):
+        return None
+    try:
+        return backend.run(int(name)).run
+    except NotFoundError:
+        return None
+
+
+def find_task(backend: Backend, ask: Ask) -> Task | None:
+    """Return the task that asks; None if it asks for no task, or the task was deleted."""
+    try:
+        return backend.task(ask.origin.task) if ask.origin.task else None
+    except NotFoundError:
+        return None
 
 
 def _describe_not_awaiting(task: Task | None, more: str) -> str:
@@ -140,7 +165,7 @@ def _describe_not_awaiting(task: Task | None, more: str) -> str:
     return head + more
 
 
-def _is_plain_text(ask: Ask) -> bool:
+def is_plain_text(ask: Ask) -> bool:
     return ask.question.answered_as == AskKind.TEXT and not ask.question.secret
 
 
@@ -148,17 +173,19 @@ def _question_lines(ask: Ask) -> list[str]:
     lines = ["", *label_lines("Question", ask.question.prompt, columns())]
     if context := context_text(ask.question.context):
         lines += ["", "Context:", *frame(context, columns(), most=SHOWN_CHARACTERS)]
+    if ask.question.attachments:
+        lines += ["", *frame(describe_files(ask), columns())]
     # A yes is for this activity, not for the agent's description of it.
     lines += activity_lines(ask, columns(), add_colour)
     return [*lines, *answer_lines(ask, columns()), ""]
 
 
-def _read_value(store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace) -> Any:
+def _read_value(backend: Backend, who: Caller, waiting: Waiting, args: argparse.Namespace) -> Any:
     if args.other is not None:
         return build_other(waiting.ask, args.other)
-    words = _read_words(store, who, waiting, args)
+    words = _read_words(backend, who, waiting, args)
     if args.edit or words is None:
-        return _edit_answer(store, who, waiting, " ".join(words or []))
+        return _edit_answer(backend, who, waiting, " ".join(words or []))
     if not any(word.strip() for word in words):
         raise InvalidAnswerError(_EMPTY)
     question = waiting.ask.question
@@ -167,11 +194,11 @@ def _read_value(store: Store, who: Caller, waiting: Waiting, args: argparse.Name
 
 
 def _read_words(
-    store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace
+    backend: Backend, who: Caller, waiting: Waiting, args: argparse.Namespace
 ) -> list[str] | None:
     """Return the given answer, or None to write it in the editor."""
     if args.template:
-        text = _fill_template(store, who, waiting, args)
+        text = fill_template(backend, who, waiting, args)
     elif args.file:
         text = read_text(args.file).rstrip("\n")
     else:
@@ -182,76 +209,74 @@ def _read_words(
     return text.splitlines() if is_choice else [text]
 
 
-def _fill_template(store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace) -> str:
+def fill_template(backend: Backend, who: Caller, waiting: Waiting, args: argparse.Namespace) -> str:
     ask, task = waiting
-    project = task.project if task else ask.origin.project
     values = {
         "title": waiting.title,
         "id": task.id if task else ask.id,
         "question": ask.question.prompt,
         "context": context_text(ask.question.context),
         "role": (task.role if task else "") or ask.origin.agent,
-        "person": who.name,
-        "date": f"{store.now():%Y-%m-%d}",
+        "person": backend.name_of(who),
+        "date": f"{backend.now():%Y-%m-%d}",
     }
-    return fill(
-        project_files.template(project, args.template).text, values | own_variables(args.set)
-    )
+    if backend.store:
+        project = task.project if task else ask.origin.project
+    else:
+        # The templates of this machine: the folder of a server's task is on another one.
+        project = find_project(backend, None)
+    template = project_files.template(project, args.template)
+    return fill(template.text, values | own_variables(args.set))
 
 
-def _edit_answer(store: Store, who: Caller, waiting: Waiting, start: str) -> Any:
+def _edit_answer(backend: Backend, who: Caller, waiting: Waiting, start: str) -> Any:
     from gatebell.cli.asks.editor import write_in_editor
 
-    backend = wiring.local_backend(store)
     value = write_in_editor(backend, who, waiting.ask, start, title=waiting.title)
     if value is None:
         raise InvalidAnswerError(_EMPTY)
     return value
 
 
-def _record(store: Store, who: Caller, waiting: Waiting, given: Given, *, as_json: bool) -> int:
+def _record(backend: Backend, who: Caller, waiting: Waiting, given: Given, *, as_json: bool) -> int:
     shown = given._replace(digest=waiting.ask.digest)
     try:
-        _, after = answer(store, waiting.ask.id, who, shown)
+        after = backend.answer(waiting.ask.id, who, shown)
     except AlreadySettledError as error:
-        task = waiting.task and backlog.get(store, waiting.task.id)
+        task = waiting.task and backend.task(waiting.task.id)
         raise AlreadySettledError(_describe_not_awaiting(task, str(error))) from None
     if not as_json:
-        _report_recorded(wiring.local_backend(store), after)
+        report_recorded(backend, after)
         return 0
-    task = backlog.get(store, waiting.task.id) if waiting.task else None
-    worker = members.has_worker(store)
+    task = backend.task(waiting.task.id) if waiting.task else None
     document = {"ask": ask_document(after), "task": task and task_document(task)}
-    print_json(document | {"worker": worker})
+    print_json(document | {"worker": backend.has_worker()})
     return 0
 
 
-def _report_recorded(backend: Backend, ask: Ask) -> None:
+def report_recorded(backend: Backend, ask: Ask) -> None:
     """Report that an answer is recorded, and the real next step."""
-    store = backend.store
-    assert store, "tasks are answered on the store of this machine"
-    task = store.tasks.get(ask.origin.task) if ask.origin.task else None
+    task = find_task(backend, ask)
     if task is None or ask.pending:
         print(describe_recorded(ask))
         tell_if_left(backend, ask)
         return
     print(add_colour(f"✓ Response recorded for task {task.id}", "green"))
-    if pending_asks(store, task):
+    if task.worked_on and any(one.pending for one in backend.asks_of_task(task.id)):
         print(f"  Task has another question: gate respond {task.id}")
     elif not task.run:
         print("  The person or agent that claimed the task goes on with it")
-    elif members.has_worker(store):
+    elif backend.has_worker():
         print("  Task returned to 'open' state and will be picked up by worker")
     else:
         print("  Task returned to 'open' state; no worker is running. Start one: gate worker")
 
 
-def _prompt(store: Store, who: Caller, waiting: Waiting) -> int:
+def _prompt(backend: Backend, who: Caller, waiting: Waiting) -> int:
     from gatebell.cli.asks.prompts import prompt_for
 
-    backend = wiring.local_backend(store)
     try:
-        return 0 if prompt_for(backend, who, waiting.ask, tell=_report_recorded) else _NOT_YET
+        return 0 if prompt_for(backend, who, waiting.ask, tell=report_recorded) else _NOT_YET
     except KeyboardInterrupt:
         return _NOT_YET
 
@@ -259,23 +284,22 @@ def _prompt(store: Store, who: Caller, waiting: Waiting) -> int:
 def _respond_to_all(args: argparse.Namespace) -> int:
     if not can_prompt():
         raise UsageError("--all needs a terminal; in a script: gate respond ID TEXT")
-    store = wiring.open_store()
-    who = caller(store, args)
-    project = find_project(store, args.project)
+    backend, who = open_backend(args)
+    project = find_project(backend, args.project)
     seen: set[str] = set()
     answered = 0
     try:
-        while left := [one for one in _list_waiting(store, project) if one.ask.id not in seen]:
+        while left := [one for one in _list_waiting(backend, project) if one.ask.id not in seen]:
             seen.add(left[0].ask.id)
             head = f"{len(seen)} of {len(seen) + len(left) - 1}"
             title = inert_line(
                 f"{left[0].task and left[0].task.id}  {left[0].title}", columns() - 12
             )
             print(f"\n{add_colour(head, 'dim')}  {title}")
-            answered += _answer_one(store, who, left[0], edit=args.edit)
+            answered += _answer_one(backend, who, left[0], edit=args.edit)
     except KeyboardInterrupt:
         print("Stopped.")
-    still = len(_list_waiting(store, project))
+    still = len(_list_waiting(backend, project))
     if seen:
         print(f"\n{answered} answered, {still} still waiting.")
     else:
@@ -283,33 +307,38 @@ def _respond_to_all(args: argparse.Namespace) -> int:
     return 0
 
 
-def _list_waiting(store: Store, project: str) -> list[Waiting]:
-    sweep(store)
+def _list_waiting(backend: Backend, project: str) -> list[Waiting]:
     return [
-        Waiting(ask, task)
-        for task in store.tasks.page(project, "awaiting", _MAX, project_key(project))
-        for ask in pending_asks(store, task)
+        Waiting(ask, seen.task)
+        for seen in backend.tasks(project, "awaiting", _MAX, project_key(project))
+        for ask in backend.asks_of_task(seen.task.id)
+        if ask.pending
     ]
 
 
-def _answer_one(store: Store, who: Caller, waiting: Waiting, *, edit: bool) -> bool:
-    from gatebell.cli.asks.editor import write_in_editor
+def _answer_one(backend: Backend, who: Caller, waiting: Waiting, *, edit: bool) -> bool:
     from gatebell.cli.asks.prompts import prompt_for
 
-    backend = wiring.local_backend(store)
-    if not edit or not _is_plain_text(waiting.ask):
-        return prompt_for(backend, who, waiting.ask, leave=_STOP, tell=_report_recorded)
-    before = draft(store, waiting.ask.id, who)
+    if not edit or not is_plain_text(waiting.ask):
+        return prompt_for(backend, who, waiting.ask, leave=STOP, tell=report_recorded)
+    return edit_one(backend, who, waiting)
+
+
+def edit_one(backend: Backend, who: Caller, waiting: Waiting) -> bool:
+    """Let the person write one answer in the editor; return whether they did."""
+    from gatebell.cli.asks.editor import write_in_editor
+
+    before = backend.draft(waiting.ask.id, who)
     try:
         value = write_in_editor(backend, who, waiting.ask, title=waiting.title)
     except InvalidAnswerError as error:
         print(f"gate: {error}", file=sys.stderr)
         value = None
-    if value == _STOP:
-        save_draft(store, waiting.ask.id, who, before)
+    if value == STOP:
+        backend.save_draft(waiting.ask.id, who, before)
         raise KeyboardInterrupt
     if value is None:
         print(f"Not answered; {waiting.ask.id} is still waiting.")
         return False
-    _record(store, who, waiting, Given(value), as_json=False)
+    _record(backend, who, waiting, Given(value), as_json=False)
     return True

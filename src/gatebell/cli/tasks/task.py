@@ -1,7 +1,9 @@
 """Manage the backlog: tasks that agents work on, and that ask a person instead of guessing.
 
 Without a command it is gate task list. A worker (gate worker) takes up tasks that are ready.
-Example: gate task create "Add a dark mode" --role dev --priority P1
+
+Example: gate task create "Add a dark mode" --role code --priority P1
+Example: gate task list --ready
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.cli.asks.values import parse_count
 from gatebell.cli.identity import add_identity
+from gatebell.cli.tasks.task_examples import describe_verb
 from gatebell.cli.tasks.tasks_screen import PROJECT, add_project
 from gatebell.domain.tasks.tasks import TIMEOUTS, TaskSize, TaskType
 
@@ -30,9 +33,8 @@ def configure(parser: Parser) -> None:
     for name, (about, _, configure_verb) in VERBS.items():
         made = verbs.add_parser(
             name,
-            description=f"{about[0].upper()}{about[1:]}.",
+            description=describe_verb(name, about),
             help=about,
-            epilog=parser.epilog,
             formatter_class=parser.formatter_class,
             allow_abbrev=False,
         )

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.app import environment, wiring
-from gatebell.cli.identity import caller, read_text
+from gatebell.app import environment
+from gatebell.cli.identity import open_backend, read_text
 from gatebell.cli.tasks.tasks_screen import find_project, tell
 from gatebell.domain.asks.deadlines import parse_duration
 from gatebell.domain.asks.documents import task_document
 from gatebell.domain.tasks.task_forms import blank, changes, form, title_and_description
-from gatebell.errors import GateError, RefusedError, UsageError
-from gatebell.services.tasks import backlog
+from gatebell.errors import GateError, RefusedError, ServerError, UsageError
 
 if TYPE_CHECKING:
     import argparse
 
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.tasks.tasks import Task
-    from gatebell.ports.store import Store
+    from gatebell.ports.backend import Backend
 
 _FIELDS = (
     *("title", "description", "role", "priority", "size", "type", "parent", "test_command"),
@@ -31,25 +30,54 @@ _READ_ONCE = {"title", "description", "role", "needs", "test_command", "on_timeo
 
 
 def create_(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    who = caller(store, args)
-    project, fields = (
-        find_project(store, args.project),
-        _list_given_fields(args) | {"needs": args.dep},
-    )
-    if args.parent and args.project is None:
-        # A part of a task belongs to the project of that task.
-        project = backlog.get(store, args.parent).project
-    _must_know_role(project, fields)
+    backend, who = open_backend(args)
+    fields = _list_given_fields(args) | ({"needs": args.dep} if args.dep else {})
     if args.title is None:
-        task = _create_in_editor(store, project, who, fields)
+        place = _find_place(backend, args, fields)
+        task = _create_in_editor(backend, place, who, fields)
     else:
-        task = backlog.create(store, project, who, fields, environment.project_key(project))
+        try:
+            place = _find_place(backend, args, fields)
+            task = backend.create_task(place.project, who, fields, place.key)
+        except ServerError as error:
+            text = "\n\n".join(filter(None, [args.title, fields.get("description", "")]))
+            raise _keep_text(backend, "new-task", text, error) from None
     tell(task, "Created", as_json=args.json)
     return 0
 
 
-def _create_in_editor(store: Store, project: str, who: Caller, fields: dict[str, Any]) -> Task:
+class _Place(NamedTuple):
+    """The project of a task."""
+
+    project: str
+    key: str
+    folder: str
+    """Its folder on this machine; empty if it is on another one."""
+
+
+def _find_place(backend: Backend, args: argparse.Namespace, fields: dict[str, Any]) -> _Place:
+    """Return the project of a new task; a part of a task belongs to the project of that task."""
+    if args.parent and args.project is None:
+        place = _find_place_of(backend, backend.task(args.parent))
+    else:
+        project = find_project(backend, args.project)
+        place = _Place(project, environment.project_key(project), project)
+    _must_know_role(place.folder, fields)
+    return place
+
+
+def _find_place_of(backend: Backend, task: Task) -> _Place:
+    if backend.store:
+        return _Place(task.project, environment.project_key(task.project), task.project)
+    # A server's task may be of another machine. This folder may be a clone of its project.
+    here = find_project(backend, None)
+    is_same = task.project_key in (environment.project_key(here), "") and (
+        bool(task.project_key) or task.project == here
+    )
+    return _Place(task.project, task.project_key, here if is_same else "")
+
+
+def _create_in_editor(backend: Backend, place: _Place, who: Caller, fields: dict[str, Any]) -> Task:
     # Imported here and below: most tasks are written on the command line.
     from gatebell.cli.asks.editor import edit_text
     from gatebell.cli.screen import can_prompt
@@ -63,20 +91,24 @@ def _create_in_editor(store: Store, project: str, who: Caller, fields: dict[str,
     try:
         _must_have_ended_well(code)
         fields = {**fields, "title": title, "description": description}
-        return backlog.create(store, project, who, fields, environment.project_key(project))
+        return backend.create_task(place.project, who, fields, place.key)
     except GateError as error:
-        raise _keep_text(store, "new-task", text, error) from None
+        raise _keep_text(backend, "new-task", text, error) from None
 
 
 def update_(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    who = caller(store, args)
+    backend, who = open_backend(args)
     fields = _list_given_fields(args)
     if not fields:
         raise UsageError("name a field to change; gate task update --help lists the fields")
-    if "role" in fields:
-        _must_know_role(backlog.get(store, args.id).project, fields)
-    _tell_updated(backlog.update(store, args.id, who, fields), fields, as_json=args.json)
+    try:
+        if "role" in fields:
+            _must_know_role(_find_place_of(backend, backend.task(args.id)).folder, fields)
+        after = backend.update_task(args.id, who, fields)
+    except ServerError as error:
+        typed = "\n\n".join(f"{name}: {value}" for name, value in fields.items())
+        raise _keep_text(backend, args.id, typed, error) from None
+    _tell_updated(after, fields, as_json=args.json)
     return 0
 
 
@@ -86,20 +118,22 @@ def _tell_updated(task: Task, fields: dict[str, Any], *, as_json: bool) -> None:
         print(f"  Run {task.run} has already started and keeps the earlier text")
 
 
-def _must_know_role(project: str, fields: dict[str, Any]) -> None:
-    """Refuse an unknown role now, not only when a worker takes up the task."""
-    if fields.get("role"):
+def _must_know_role(folder: str, fields: dict[str, Any]) -> None:
+    """Refuse an unknown role now, not only when a worker takes up the task.
+
+    Without a folder the roles are on another machine, and its worker checks them.
+    """
+    if fields.get("role") and folder:
         from gatebell.app import project_files
 
-        project_files.find_role(project, fields["role"])
+        project_files.find_role(folder, fields["role"])
 
 
 def edit_(args: argparse.Namespace) -> int:
     from gatebell.cli.asks.editor import edit_text
 
-    store = wiring.open_store()
-    who = caller(store, args)
-    task = backlog.get(store, args.id)
+    backend, who = open_backend(args)
+    task = backend.task(args.id)
     if not _has_editor():
         raise UsageError(
             "gate task edit needs a terminal; or set $VISUAL or $EDITOR, or run: "
@@ -112,13 +146,13 @@ def edit_(args: argparse.Namespace) -> int:
     try:
         _must_have_ended_well(code)
         fields = changes(task, text)
-        _must_be_as_shown(store, task, fields)
+        _must_be_as_shown(backend, task, fields)
         if not fields:
             return _report_unchanged(task, as_json=args.json)
-        _must_know_role(task.project, fields)
-        after = backlog.update(store, task.id, who, fields)
+        _must_know_role(_find_place_of(backend, task).folder, fields)
+        after = backend.update_task(task.id, who, fields)
     except GateError as error:
-        raise _keep_text(store, task.id, text, error) from None
+        raise _keep_text(backend, task.id, text, error) from None
     _tell_updated(after, fields, as_json=args.json)
     return 0
 
@@ -142,8 +176,8 @@ def _must_have_ended_well(code: int) -> None:
         raise UsageError(f"the editor ended with exit code {code}")
 
 
-def _must_be_as_shown(store: Store, task: Task, fields: dict[str, Any]) -> None:
-    now = backlog.get(store, task.id)
+def _must_be_as_shown(backend: Backend, task: Task, fields: dict[str, Any]) -> None:
+    now = backend.task(task.id)
     for name in fields:
         if getattr(now, name) != getattr(task, name):
             raise RefusedError(
@@ -151,21 +185,26 @@ def _must_be_as_shown(store: Store, task: Task, fields: dict[str, Any]) -> None:
             )
 
 
-def _keep_text(store: Store, name: str, text: str, error: GateError) -> GateError:
+def _keep_text(backend: Backend, name: str, text: str, error: GateError) -> GateError:
     """Keep the person's text in a file (law 6); return the error with its path."""
     import tempfile
 
-    folder = os.path.dirname(os.path.abspath(store.local_path))
-    descriptor, path = tempfile.mkstemp(prefix=f"{name}-", suffix=".md", dir=folder)
+    os.makedirs(backend.folder, mode=0o700, exist_ok=True)
+    safe = "".join(one for one in name if one.isalnum() or one == "-")[:40]
+    descriptor, path = tempfile.mkstemp(prefix=f"{safe}-", suffix=".md", dir=backend.folder)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
+    if isinstance(error, ServerError):
+        # The connection may have ended after the server did it.
+        return ServerError(
+            f"{error}. Look whether it was done: gate task list. Your text is kept in {path}"
+        )
     return type(error)(f"{error}. Nothing was changed; your text is kept in {path}")
 
 
 def dep_(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    change = backlog.free if args.remove else backlog.depend
-    task = change(store, args.id, caller(store, args), args.needed)
+    backend, who = open_backend(args)
+    task = backend.change_needs(args.id, who, args.needed, remove=args.remove)
     if args.json:
         tell(task, "", as_json=True)
     else:

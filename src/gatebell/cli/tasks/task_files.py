@@ -32,7 +32,7 @@ _ALL = 1_000_000_000
 def import_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
-    text, project = read_text(args.file), find_project(store, args.project)
+    text, project = read_text(args.file), find_project(wiring.local_backend(store), args.project)
     try:
         lines = backlog_jsonl.read(text)
         done = import_tasks.bring_in(
@@ -54,7 +54,7 @@ def import_(args: argparse.Namespace) -> int:
 
 def export_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    project = find_project(store, args.project, may_be_gone=True)
+    project = find_project(wiring.local_backend(store), args.project, may_be_gone=True)
     found = store.tasks.page(project, "all", _ALL, project_key(project))
     ordered = sorted(found, key=lambda task: (task.created_at, task.id))
     text = "".join(

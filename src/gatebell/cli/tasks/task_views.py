@@ -12,11 +12,10 @@ from gatebell.app.environment import project_key
 from gatebell.cli.screen import add_colour, columns, print_json
 from gatebell.cli.tasks import tasks_screen
 from gatebell.domain.enums import TaskState
+from gatebell.domain.tasks.seen_tasks import seen_document, whole_document
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import NotFoundError
-from gatebell.services.asks.apply_deadlines import sweep
-from gatebell.services.tasks import backlog
-from gatebell.services.tasks.task_document import recount, recount_all
+from gatebell.ports.backend_work import MAX_TASKS
 from gatebell.terminal import task_tree, tasks as terminal
 
 if TYPE_CHECKING:
@@ -42,42 +41,40 @@ _NEXT = {
 
 
 def list_(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    sweep(store)
+    backend = wiring.open_backend()
     projects = (
-        store.tasks.projects()
+        backend.task_projects()
         if args.everywhere
-        else [tasks_screen.find_project(store, args.project, may_be_gone=True)]
+        else [tasks_screen.find_project(backend, args.project, may_be_gone=True)]
     )
     # With --everywhere each folder has its own list.
     keys = {one: "" if args.everywhere else project_key(one) for one in projects}
-    pages = {
-        one: store.tasks.page(one, args.which, args.limit + 1, key) for one, key in keys.items()
-    }
+    pages = {one: backend.tasks(one, args.which, args.limit + 1, key) for one, key in keys.items()}
     shown = {one: tasks[: args.limit] for one, tasks in pages.items() if tasks}
     if args.json:
-        print_json([recount(store, task) for tasks in shown.values() for task in tasks])
+        print_json([seen_document(seen) for tasks in shown.values() for seen in tasks])
         return 0
     if args.ids:
         for tasks in shown.values():
-            print("\n".join(task.id for task in tasks))
+            print("\n".join(seen.task.id for seen in tasks))
         return 0
     if not shown:
         where = "anywhere" if args.everywhere else f"in {inert_line(projects[0])}"
         print(f"{_NONE[args.which]} {where}.\n{_NEXT[args.which]}")
-        if not args.everywhere:
-            print("".join(f"{line}\n" for line in _suggest_moved(store, projects[0])), end="")
+        if not args.everywhere and backend.store:
+            lines = _suggest_moved(backend.store, projects[0])
+            print("".join(f"{line}\n" for line in lines), end="")
         return 0
     if args.which == "awaiting":
         print(f"{add_colour(terminal.AWAITING, 'bold')}\n")
     for number, (project, tasks) in enumerate(shown.items()):
         if args.everywhere:
             print("\n" * bool(number) + add_colour(inert_line(project, columns()), "bold"))
-        print("\n".join(tasks_screen.format_tasks(store, tasks)))
+        print("\n".join(tasks_screen.format_tasks(backend, tasks)))
         if len(pages[project]) > args.limit:
             print(f"… and more: --limit {args.limit * 4}")
-    first = next((task for tasks in shown.values() for task in tasks if _is_awaiting(task)), None)
-    if first:
+    listed = (seen.task for tasks in shown.values() for seen in tasks)
+    if first := next((task for task in listed if _is_awaiting(task)), None):
         print(f"\nAnswer: gate respond {first.id}   One by one: gate respond --all")
     return 0
 
@@ -104,48 +101,57 @@ def _is_awaiting(task: Task) -> bool:
 
 
 def show_(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    sweep(store)
-    task = backlog.look_up(store, args.id)
+    backend = wiring.open_backend()
+    whole = backend.look_up_task(args.id)
     if args.json:
-        print_json(recount_all(store, task))
+        print_json(whole_document(whole))
         return 0
-    print("\n".join(terminal.show_lines(store, task, store.now(), columns(), add_colour)))
-    if _is_awaiting(task):
-        print(f"\nAnswer: gate respond {task.id}")
+    asks = backend.asks_of_task(whole.task.id)
+    lines = terminal.show_lines(whole, asks, backend.now(), columns(), add_colour)
+    print("\n".join(lines))
+    if _is_awaiting(whole.task):
+        print(f"\nAnswer: gate respond {whole.task.id}")
     return 0
 
 
 def tree_(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    sweep(store)
-    root = backlog.look_up(store, args.id) if args.id else None
-    project = root.project if root else tasks_screen.find_project(store, args.project)
-    tasks = store.tasks.page(project, "all", _ALL, project_key(project))
-    found = task_tree.branches(tasks, root.id if root else "", closed=args.all)
+    backend = wiring.open_backend()
+    root = backend.look_up_task(args.id).seen if args.id else None
+    project = root.task.project if root else tasks_screen.find_project(backend, args.project)
+    # The folder of a server's task is on another machine, so its key is not read here.
+    is_elsewhere = root and backend.store is None
+    key = root.task.project_key if root and is_elsewhere else project_key(project)
+    tasks = {seen.task.id: seen for seen in backend.tasks(project, "all", _ALL, key)}
+    if root:
+        tasks.setdefault(root.task.id, root)
+    every = [seen.task for seen in tasks.values()]
+    found = task_tree.branches(every, root.task.id if root else "", closed=args.all)
     if args.json:
-        print_json([recount(store, one.task) | {"depth": one.depth} for one in found])
-    elif not found:
+        print_json([seen_document(tasks[one.task.id]) | {"depth": one.depth} for one in found])
+        return 0
+    if not found:
         which = "all" if args.all else "unfinished"
         print(f"{_NONE[which]} in {inert_line(project)}.\n{_NEXT[which]}")
-    else:
-        print("\n".join(task_tree.tree_lines(store, found, columns())))
+        return 0
+    questions = {name: seen.questions for name, seen in tasks.items()}
+    print("\n".join(task_tree.tree_lines(found, questions, columns())))
+    if backend.store is None and len(tasks) >= MAX_TASKS:
+        print(f"… the server sends at most {MAX_TASKS} tasks, so the tree may be incomplete")
     return 0
 
 
 def next_(args: argparse.Namespace) -> int:
-    store = wiring.open_store()
-    project = tasks_screen.find_project(store, args.project)
-    sweep(store)
+    backend = wiring.open_backend()
+    project = tasks_screen.find_project(backend, args.project)
     # In the order of a worker: answered tasks come before new ones.
     key = project_key(project)
-    task = next(iter(store.tasks.page(project, "ready", 1, key)), None)
-    if task is None:
-        if not store.tasks.page(project, "unfinished", 1, key):
+    seen = next(iter(backend.tasks(project, "ready", 1, key)), None)
+    if seen is None:
+        if not backend.tasks(project, "unfinished", 1, key):
             raise NotFoundError(f"no task is open in {project}; create one: gate task create TITLE")
         raise NotFoundError(f"no task in {project} is ready; to see why: gate task list")
     if args.json:
-        print_json(recount(store, task))
+        print_json(seen_document(seen))
     else:
-        print("\n".join(tasks_screen.format_tasks(store, [task])))
+        print("\n".join(tasks_screen.format_tasks(backend, [seen])))
     return 0

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from gatebell.domain.asks.attachments import Attachment
     from gatebell.domain.asks.questions import Question
     from gatebell.domain.people.principals import Caller
 
@@ -55,6 +56,8 @@ class Given(NamedTuple):
     """Idempotency key: the same key returns the first result."""
     scope: Scope | None = None
     """How far a yes to a tool call reaches beyond that call."""
+    attachments: tuple[Attachment, ...] = ()
+    """Files whose bytes the store has already."""
 
 
 class Answer(NamedTuple):
@@ -77,6 +80,7 @@ class Answer(NamedTuple):
 
     It is empty without a key, and for a secret.
     """
+    attachments: tuple[Attachment, ...] = ()
 
 
 class Verdict(NamedTuple):
@@ -218,6 +222,7 @@ def answer(
         str(error) if error else "",
         given.key,
         fingerprint,
+        given.attachments,
     )
     if error:
         content = _build_content(kept, caller) | {"reason": kept.reason}
@@ -262,6 +267,7 @@ def _accept(
         status=AskStatus.ANSWERED,
         decision=decision,
         value=kept.value,
+        answer_attachments=kept.attachments,
         note=kept.note,
         settled_at=kept.given_at,
         settled_by=", ".join(names),
@@ -316,7 +322,9 @@ def _describe_only_people(ask: Ask, because: str) -> str:
 
 def fingerprint(given: Given) -> str:
     """Return a digest that tells a retry under the same key from another answer."""
-    return digest([given.value, given.note, *([list(given.scope)] if given.scope else [])])
+    scope = [list(given.scope)] if given.scope else []
+    files = [{"attachments": list(map(list, given.attachments))}] if given.attachments else []
+    return digest([given.value, given.note, *scope, *files])
 
 
 def _conceal(
@@ -339,7 +347,8 @@ def _find_outcome(error: GateError | None) -> AnswerOutcome:
 
 
 def _build_content(kept: Answer, caller: Caller) -> dict[str, Any]:
-    return {
+    files = [one.digest for one in kept.attachments]
+    return ({"attachments": files} if files else {}) | {
         "decision": kept.decision,
         "value": kept.value,
         "note": kept.note,

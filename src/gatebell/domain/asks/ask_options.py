@@ -39,6 +39,8 @@ class AskOptions(TypedDict, total=False):
     """How often people are reminded."""
     escalations: Sequence[tuple[Seconds, str]]
     """Pairs of a time and a person or group that is notified after it."""
+    attachments: Sequence[Any]
+    """Paths of files that are shown with the question; not in a flow."""
     owner: str
     """A name that becomes ready in the store when the ask settles."""
 

@@ -21,6 +21,7 @@ from gatebell.errors import AlreadySettledError, UsageError
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from gatebell.domain.asks.attachments import Attachment
     from gatebell.domain.asks.questions import Question
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.rules import Rule
@@ -33,6 +34,10 @@ MAX_ACTIVITY_CHARACTERS = 256_000
 # Without characters that look alike: 0 and o; 1, i and l.
 ID_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 
+
+FENCED = "fence"
+"""How an ask was settled that a restored store must not use again."""
+_RESTORED = "the store was restored from a backup, and this may have been used after it"
 
 OTHER_PRIORITIES = {"critical": Priority.URGENT, "medium": Priority.NORMAL}
 """Words of other trackers, which are only read."""
@@ -94,6 +99,8 @@ class Ask(NamedTuple):
     version: int = 1
     deferred: bool = False
     """The host ended its turn, and will ask again when it is resumed."""
+    answer_attachments: tuple[Attachment, ...] = ()
+    """The files of the answer that settled it."""
 
     @property
     def pending(self) -> bool:
@@ -133,6 +140,8 @@ class Change(NamedTuple):
     """A person's visit to its session after the change."""
     turn: Turn | None = None
     """A person's turn in a run that ends with this change."""
+    unless_frozen: bool = False
+    """Whether nothing is written while everything is frozen."""
 
 
 def question_digest(question: Question, origin: Origin) -> str:
@@ -147,7 +156,9 @@ def question_digest(question: Question, origin: Origin) -> str:
     # A field that is not always there enters only when it is set: stored asks keep their digest.
     held = [list(q.call[:-1])] if q.call else []
     terms = [list(q.session)] if q.session else []
-    return digest([*shown, *bound, *held, *terms])
+    # Named, because it must not look like a call or like terms.
+    files = [{"attachments": [list(one) for one in q.attachments]}] if q.attachments else []
+    return digest([*shown, *bound, *held, *terms, *files])
 
 
 def record_digest(ask: Ask) -> str:
@@ -228,8 +239,10 @@ def wakes(ask: Ask) -> tuple[str, ...]:
     return (ask.origin.owner,) if ask.origin.owner else ()
 
 
-def open_ask(ask: Ask, actor: str) -> Change:
+def open_ask(ask: Ask, actor: str, host: str = "") -> Change:
+    """Open an ask; `host`: where the folder of its session is."""
     content = {"digest": ask.digest, "kind": ask.question.kind, "record": record_digest(ask)}
+    content |= {"host": host} if host else {}
     event = Event(EventKind.ASK_OPENED, ask.id, actor, content)
     return Change(ask, (event,), notices=(Notice(NoticeKind.OPENED, ask.id),))
 
@@ -237,8 +250,31 @@ def open_ask(ask: Ask, actor: str) -> Change:
 def cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
     """Cancel a pending ask; record who did it and why."""
     must_be_pending(ask)
+    return _cancel(ask, caller, reason, now)
+
+
+def may_be_used(ask: Ask) -> bool:
+    """Return whether a later call could use this ask: an untaken approval, or a call that waits."""
+    if ask.delivered_at:
+        return False
+    return ask.decision == Decision.APPROVED or (ask.pending and ask.question.call is not None)
+
+
+def fence(ask: Ask, caller: Caller, now: datetime) -> Change:
+    """Cancel an ask that a later call could use, although it may have been used already.
+
+    For a store that was restored from a backup: its approvals look unused. The answer itself stays.
+    """
+    change = _cancel(ask, caller._replace(via=FENCED), _RESTORED, now)
+    return change if ask.pending else change._replace(notices=())
+
+
+def _cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
     after = ask._replace(
         status=AskStatus.CANCELLED,
+        decision=None,
+        value=None,
+        answer_attachments=(),
         note=reason,
         settled_at=now,
         settled_by=caller.actor,
@@ -298,13 +334,13 @@ def hold_deadlines(ask: Ask, by: str, now: datetime) -> Change:
     )
 
 
-def take(ask: Ask, to: str, now: datetime) -> Change | None:
+def take(ask: Ask, to: str, now: datetime, *, unless_frozen: bool = False) -> Change | None:
     """Record that the asker received the answer; None when that was recorded before."""
     if ask.status != AskStatus.ANSWERED or ask.delivered_at:
         return None
     after = ask._replace(delivered_at=now, delivered_to=to, version=ask.version + 1)
     event = Event(EventKind.ASK_TAKEN, ask.id, to, {"at": iso(now)})
-    return Change(after, (event,), erase_secret=True)
+    return Change(after, (event,), erase_secret=True, unless_frozen=unless_frozen)
 
 
 def hide_settlement(ask: Ask) -> Ask:
@@ -314,7 +350,7 @@ def hide_settlement(ask: Ask) -> Ask:
     """
     return ask._replace(
         status=AskStatus.PENDING, decision=None, value=None, note="", settled_at=None,
-        settled_by="", settled_via="",
+        settled_by="", settled_via="", answer_attachments=(),
     )  # fmt: skip
 
 

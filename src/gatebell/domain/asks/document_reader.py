@@ -13,6 +13,7 @@ from gatebell.domain.enums import AskKind, AskStatus, Decision, Priority
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.answers import Answer
+    from gatebell.domain.asks.attachments import Attachment
     from gatebell.domain.audit.events import Entry
 
 HIDDEN = "hidden"
@@ -50,6 +51,7 @@ def read_ask(document: dict[str, Any]) -> Ask:
         heard=document["heard"],
         version=document["version"],
         deferred=document["deferred"],
+        answer_attachments=_read_attachments(document["answer_attachments"]),
     )
 
 
@@ -70,11 +72,20 @@ def _read_question(document: dict[str, Any]) -> Question:
         requirement=Requirement(**requirement | lists),
         call=_read_call(call) if call else None,
         session=_read_terms(terms) if terms else None,
+        attachments=_read_attachments(document["attachments"]),
     )
 
 
+def _read_attachments(documents: list[dict[str, Any]]) -> tuple[Attachment, ...]:
+    if not documents:
+        return ()
+    # Imported here and below: most asks have no files, hold no call and are not sessions.
+    from gatebell.domain.asks.attachments import read_attachments
+
+    return read_attachments(documents)
+
+
 def _read_call(call: dict[str, Any]) -> Any:
-    # Imported here and below: most asks hold no call and are not sessions.
     from gatebell.domain.permissions.calls import Call
 
     return Call(**call)
@@ -121,6 +132,7 @@ def read_answer(document: dict[str, Any]) -> Answer:
             "given_at": read_time(document["given_at"]),
             "decision": Decision(decision) if decision else None,
             "outcome": AnswerOutcome(document["outcome"]),
+            "attachments": _read_attachments(document["attachments"]),
             "key": "",
             "fingerprint": "",
         }

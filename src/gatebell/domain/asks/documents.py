@@ -33,6 +33,7 @@ def ask_document(ask: Ask) -> dict[str, Any]:
         "answered_as": question.answered_as,
         "terms": question.session and question.session._asdict(),
         "call": question.call and question.call._asdict(),
+        "attachments": [one._asdict() for one in question.attachments],
         "requirement": question.requirement._asdict(),
         "priority": ask.priority,
         "confidence": ask.confidence,
@@ -63,6 +64,7 @@ def ask_document(ask: Ask) -> dict[str, Any]:
         "decision": ask.decision,
         "value": ask.value,
         "note": ask.note,
+        "answer_attachments": [one._asdict() for one in ask.answer_attachments],
         "settled_at": iso(ask.settled_at),
         "settled_by": ask.settled_by,
         "settled_via": ask.settled_via,
@@ -78,7 +80,8 @@ def ask_document(ask: Ask) -> dict[str, Any]:
 def answer_document(answer: Answer) -> dict[str, Any]:
     document = answer._asdict()
     del document["fingerprint"], document["key"]
-    return document | {"given_at": iso(answer.given_at)}
+    files = [one._asdict() for one in answer.attachments]
+    return document | {"given_at": iso(answer.given_at), "attachments": files}
 
 
 def message_document(message: Message) -> dict[str, Any]:

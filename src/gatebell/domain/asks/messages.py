@@ -44,6 +44,16 @@ def _add_message(kind: EventKind, after: Ask, caller: Caller, text: str, now: da
     return Change(after, (event,), message=message)
 
 
+def warn_of_silence(ask: Ask) -> str:
+    """Return what a person who asks back must know if no agent asks; '' if one does."""
+    if ask.origin.session:
+        return ""
+    return (
+        "It was asked by a script or a program, which may not be able to reply: gate ask prints "
+        f"your message and ends. If no reply comes: gate answer {ask.id} VALUE --note TEXT"
+    )
+
+
 def has_no_replier(ask: Ask) -> bool:
     """Return whether a flow's own code asks: a gate, a question, or a step in doubt."""
     return run_of(ask.origin.owner) is not None and not ask.origin.session

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVar
 
+    from gatebell.domain.asks.attachments import ReceivedFile
     from gatebell.domain.sessions.visits import Visit
 
     # Type checkers have this module built in; programs do not need it.
@@ -76,6 +77,8 @@ class Outcome:
         self.settled_via: str = ask.settled_via
         """Where it was answered: `cli`, `web`, `python` …"""
         self.settled_at: datetime | None = ask.settled_at
+        self.attachments: tuple[ReceivedFile, ...] = ()
+        """The files that the person attached to the answer; a flow does not get them."""
 
     @property
     def value(self) -> Any:

@@ -13,6 +13,7 @@ from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
+    from gatebell.domain.asks.attachments import Attachment
     from gatebell.domain.permissions.calls import Call
 
 MAX_PROMPT_CHARACTERS = 200_000
@@ -41,6 +42,7 @@ class Question(NamedTuple):
     """The tool call that a host holds until this approval is decided."""
     session: Terms | None = None
     """The terms of a session ask."""
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def option_labels(self) -> tuple[str, ...]:
@@ -70,6 +72,7 @@ def make_question(
     requirement: Requirement = ANY_PERSON,
     call: Call | None = None,
     session: Terms | None = None,
+    attachments: tuple[Attachment, ...] = (),
 ) -> Question:
     """Return a valid question, or raise a UsageError with the reason.
 
@@ -78,6 +81,7 @@ def make_question(
     question = Question(
         _parse_kind(kind), prompt, context, options, multiple, schema=schema, secret=secret,
         requirement=requirement, call=call, session=session and make_terms(session),
+        attachments=attachments,
     )  # fmt: skip
     _must_be_readable(question)
     _must_fit_its_kind(question)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.attachments import Attachment
     from gatebell.domain.asks.deadlines import Escalation
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.sessions.visits import Terms
@@ -38,6 +39,8 @@ class Request(NamedTuple):
     call: Call | None = None
     deferred: bool = False
     session: Terms | None = None
+    attachments: tuple[Attachment, ...] = ()
+    """Files whose bytes the store has already."""
 
 
 class Opened(NamedTuple):

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
+_MAX_DIGITS = 18
+_HASH_LENGTH = 64
+
+
 class EventKind(StrEnum):
     """The events that this version writes; `ask.made` and `ask.ended` are about rules."""
 
@@ -50,6 +54,7 @@ class EventKind(StrEnum):
     SESSION_JOINED = "session.joined"
     SESSION_CLOSED = "session.closed"
     RUN_STARTED = "run.started"
+    RUN_PLACED = "run.placed"
     RUN_SOURCE_CHANGED = "run.source_changed"
     RUN_PARKED = "run.parked"
     RUN_STOPPED = "run.stopped"
@@ -58,6 +63,10 @@ class EventKind(StrEnum):
     RUN_STUCK = "run.stuck"
     RUN_FAILED = "run.failed"
     RUN_DELETED = "run.deleted"
+    RUN_LEFT = "run.left"
+    RUN_ARRIVED = "run.arrived"
+    RUN_RELEASED = "run.released"
+    HOST_FORGOTTEN = "host.forgotten"
     CALL_RECORDED = "call.recorded"
     CALL_FAILED = "call.failed"
     TURN_BEGAN = "turn.began"
@@ -70,6 +79,11 @@ class EventKind(StrEnum):
     TASK_DEFERRED = "task.deferred"
     TASK_FAILED = "task.failed"
     TASK_CLOSED = "task.closed"
+    STORE_FENCED = "store.fenced"
+    FREEZE_BEGUN = "freeze.begun"
+    FREEZE_LIFTED = "freeze.lifted"
+    DEVICE_ADDED = "device.added"
+    DEVICE_REMOVED = "device.removed"
 
 
 class Event(NamedTuple):
@@ -117,6 +131,14 @@ class Head(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.seq}:{self.hash}"
+
+
+def parse_head(text: str) -> Head | None:
+    """Read the output of `gate audit head`; None if it is something else."""
+    seq, _, link_hash = text.strip().partition(":")
+    if not seq.isdecimal() or len(seq) > _MAX_DIGITS or len(link_hash) != _HASH_LENGTH:
+        return None
+    return Head(int(seq), link_hash)
 
 
 class Chain:

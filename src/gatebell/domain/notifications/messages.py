@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.domain.asks.asks import Notice, iso
 from gatebell.domain.asks.documents import ask_document
 from gatebell.domain.enums import NoticeKind, Priority
-from gatebell.domain.text.display import inert_line
+from gatebell.domain.text.display import age, inert_line
 from gatebell.domain.text.redaction import redact
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.enums import Decision
     from gatebell.domain.notifications.notes import Note
+    from gatebell.domain.runs.runs import Run
 
 _PROMPT_COLUMNS = 300
 _NAME_COLUMNS = 60
+_BUNDLE_LINES = 5
+_BUNDLE_COLUMNS = 100
 
 _EVENTS = {
     NoticeKind.OPENED: "ask.opened",
@@ -27,6 +32,8 @@ _EVENTS = {
     NoticeKind.SETTLED: "ask.settled",
     NoticeKind.NOTE: "note.sent",
     NoticeKind.TEST: "gate.tested",
+    NoticeKind.BUNDLE: "asks.waiting",
+    NoticeKind.WITHDRAWN: "ask.withdrawn",
 }
 _BEGIN = {
     NoticeKind.OPENED: "Asked by",
@@ -75,6 +82,19 @@ class Delivery(NamedTuple):
     sent_at: datetime | None = None
     given_up_at: datetime | None = None
     problem: str = ""
+    message: str = ""
+    """The id of the message that tells of it together with others; empty: its own."""
+    receipt: str = ""
+    """By this the channel finds the message again."""
+
+    @property
+    def message_id(self) -> str:
+        return self.message or self.id
+
+    @property
+    def may_have_arrived(self) -> bool:
+        """Whether it was claimed before by a process that died, perhaps after it sent it."""
+        return self.attempts > 1 and not self.problem
 
 
 class NotificationMessage(NamedTuple):
@@ -90,6 +110,10 @@ class NotificationMessage(NamedTuple):
     ask_id: str
     document: dict[str, Any]
     """The same data for programs."""
+    ask_ids: tuple[str, ...] = ()
+    """All asks that it tells of."""
+    buttons: tuple[tuple[Decision, str], ...] = ()
+    """The decisions that the message offers, each with the token that proves it."""
 
 
 def compose(
@@ -98,10 +122,12 @@ def compose(
     ask: Ask | None = None,
     words: Note | None = None,
     waiting: int = 0,
+    run: Run | None = None,
 ) -> NotificationMessage:
     """Return the message of a delivery, about an ask (perhaps with a reply) or a note.
 
     Args:
+        run: The run that waits for the ask.
         waiting: The number of pending asks; a message about a new ask names the others.
     """
     agent = _format_name(words.author if words and not ask else ask.origin.agent if ask else "")
@@ -109,21 +135,65 @@ def compose(
     link = _build_link(url, ask)
     prompt = _format_line(ask.question.prompt) if ask else ""
     said = _format_line(words.text) if words else prompt
+    data = _build_data(delivery, ask, agent, prompt, said, words) | {"link": link}
+    if run:
+        data |= {"run": run.id, "run_title": _format_line(run.title)}
     document = {
         "type": _EVENTS[delivery.kind],
         "timestamp": iso(delivery.written_at),
-        "data": _build_data(delivery, ask, agent, prompt, said, words) | {"link": link},
+        "data": data,
     }
+    about_run = _describe_run(run, delivery) if run else ""
     title = _build_title(delivery, _find_author(ask, words, agent), ask)
     if priority in (Priority.URGENT, Priority.HIGH):
         title += f" ({priority.word})"
     about = _describe_ask(ask) if ask else _format_project(words.project if words else "")
     others = waiting - 1 if delivery.kind == NoticeKind.OPENED else 0
     more = f"{others} more {'waits' if others == 1 else 'wait'}" if others > 0 else ""
-    body = "\n".join(line for line in (said, about, more) if line)
+    body = "\n".join(line for line in (said, about_run, about, more) if line)
+    about_ids = (delivery.ask_id,) if delivery.ask_id else ()
     return NotificationMessage(
-        delivery.id, delivery.kind, title, body, link, priority, delivery.ask_id, document
+        delivery.message_id,
+        delivery.kind,
+        title,
+        body,
+        link,
+        priority,
+        delivery.ask_id,
+        document,
+        about_ids,
     )
+
+
+def compose_bundle(delivery: Delivery, url: str, asks: Sequence[Ask]) -> NotificationMessage:
+    """Return one message about several asks, the most urgent first.
+
+    Args:
+        delivery: one delivery of the message
+        asks: the asks that wait, at least one
+    """
+    ordered = sorted(asks, key=lambda ask: (ask.priority, ask.opened_at, ask.id))
+    priority, ids = ordered[0].priority, tuple(ask.id for ask in ordered)
+    title = f"{len(ids)} asks wait" if len(ids) > 1 else "1 ask waits"
+    if priority in (Priority.URGENT, Priority.HIGH):
+        title += f" ({priority.word})"
+    shown = [_describe_in_bundle(ask) for ask in ordered[:_BUNDLE_LINES]]
+    others = len(ids) - len(shown)
+    body = "\n".join([*shown, f"and {others} more"] if others else shown)
+    link = _build_link(url, None)
+    document: dict[str, Any] = {
+        "type": _EVENTS[NoticeKind.BUNDLE],
+        "timestamp": iso(delivery.written_at),
+        "data": {"ids": list(ids), "link": link},
+    }
+    return NotificationMessage(
+        delivery.message_id, NoticeKind.BUNDLE, title, body, link, priority, "", document, ids
+    )
+
+
+def _describe_in_bundle(ask: Ask) -> str:
+    asked = inert_line(redact(ask.question.prompt), _BUNDLE_COLUMNS)
+    return " · ".join(part for part in (asked, ask.id, _format_name(ask.origin.agent)) if part)
 
 
 def compose_test(delivery: Delivery, url: str) -> NotificationMessage:
@@ -145,9 +215,15 @@ def _build_title(delivery: Delivery, agent: str, ask: Ask | None) -> str:
     who = agent or "an unnamed asker"
     if delivery.kind == NoticeKind.ESCALATED:
         return f"Escalated to {_format_name(delivery.to)}: asked by {who}"
-    if delivery.kind == NoticeKind.SETTLED:
+    if delivery.kind in (NoticeKind.SETTLED, NoticeKind.WITHDRAWN):
         return f"Settled: {delivery.ask_id} is {(ask and (ask.decision or ask.status)) or 'over'}"
     return f"{_BEGIN.get(delivery.kind, 'Note from')} {who}"
+
+
+def _describe_run(run: Run, delivery: Delivery) -> str:
+    """Return `Run 3, feature: Add login, started 5m before`, the same at every attempt."""
+    before = age((delivery.written_at - run.created_at).total_seconds())
+    return f"Run {run.id}, {_format_name(run.title)}, started {before} before"
 
 
 def _describe_ask(ask: Ask) -> str:

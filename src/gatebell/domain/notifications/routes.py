@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from binascii import Error as NotBase64Error, a2b_base64
-from datetime import UTC, datetime, time, timedelta
+from datetime import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import parse_priority
+from gatebell.domain.asks.deadlines import parse_duration
 from gatebell.domain.digests import text_digest
 from gatebell.domain.enums import ChannelKind, NoticeKind, Priority
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import tzinfo
 
     from gatebell.domain.asks.asks import Ask, Notice
 
@@ -24,20 +24,16 @@ KEYS = {
     "priority": "only asks at least this urgent: urgent, high, normal, low or backlog (all)",
     "quiet": 'when only urgent asks are sent: "22:00-07:00", in local time',
     "secret": "the key that signs a webhook: whsec_…",
+    "after": 'how long an ask waits before it is sent here: "90s", "5m" or "0"; at most 10m',
+    "withdrawn": 'of a command: "yes" runs it again when an ask that it was told of is settled',
 }
 MACHINES = (ChannelKind.COMMAND, ChannelKind.WEBHOOK)
 """Channels that start or call a program: an escalation to one person takes them, too."""
 FOR_PROGRAMS = (ChannelKind.WEBHOOK,)
 """Channels whose messages are read by programs: each event, at once, settled asks included."""
 
-_RETRY_AFTER_SECONDS = (10, 60, 300, 1800, 7200)
-_STALE_AFTER = timedelta(days=1)
-_LATE_AFTER = timedelta(minutes=1)
-_HOST_ASKS_FIRST = timedelta(seconds=10)
-_MOOT_ONCE_SETTLED = (
-    *(NoticeKind.OPENED, NoticeKind.REMINDER),
-    *(NoticeKind.ESCALATED, NoticeKind.REPLIED),
-)
+MAX_AFTER_SECONDS = 600.0
+"""With the delay by presence shorter than a sender lives, so that none needs a daemon."""
 
 # Only addresses with these schemes have a host in its place; others have a token there.
 _HAVE_A_HOST = (
@@ -64,7 +60,11 @@ class Route(NamedTuple):
     """Asks less urgent than this do not go here."""
     quiet: Quiet | None = None
     secret: str = ""
-    """The key that signs a webhook."""
+    """The key that signs a webhook; the address and the keys of a device."""
+    after: float | None = None
+    """The seconds that an ask waits before it is sent here; None: it depends on the ask."""
+    withdrawn: bool = False
+    """A command that hears of settled asks."""
 
     @property
     def name(self) -> str:
@@ -72,6 +72,8 @@ class Route(NamedTuple):
         whose = f" of {self.person}" if self.person else ""
         if self.via == ChannelKind.DESKTOP:
             return f"desktop{whose}"
+        if self.via == ChannelKind.WEBPUSH:
+            return f"device {self.target}{whose}"
         return f"{_describe_target(self)} #{text_digest(self.target)[:6]}{whose}"
 
     def __repr__(self) -> str:
@@ -120,7 +122,28 @@ def parse_route(table: Any, where: str) -> Route:
             f"{where}: expected a priority from {', '.join(one.word for one in Priority)}"
         ) from None
     quiet = _parse_quiet(table["quiet"], where) if "quiet" in table else None
-    return Route(via, target, table.get("person", "").strip(), priority, quiet, secret)
+    after = _parse_after(table["after"], where) if "after" in table else None
+    person = table.get("person", "").strip()
+    withdrawn = _parse_withdrawn(table.get("withdrawn", "no"), via, where)
+    return Route(via, target, person, priority, quiet, secret, after, withdrawn)
+
+
+def _parse_after(text: str, where: str) -> float:
+    try:
+        after = parse_duration(text.strip()) if text.strip().strip("0") else 0.0
+    except UsageError:
+        after = MAX_AFTER_SECONDS + 1
+    if after > MAX_AFTER_SECONDS:
+        raise UsageError(f'{where}: expected a time such as "90s" or "5m" for after, at most "10m"')
+    return after
+
+
+def _parse_withdrawn(text: str, via: ChannelKind, where: str) -> bool:
+    if text not in ("yes", "no"):
+        raise UsageError(f'{where}: expected "yes" or "no" for withdrawn')
+    if text == "yes" and via != ChannelKind.COMMAND:
+        raise UsageError(f"{where}: only a command has withdrawn: remove it")
+    return text == "yes"
 
 
 def _parse_target(to: str, where: str) -> tuple[ChannelKind, str]:
@@ -189,72 +212,14 @@ def routes_for(
     return fitting
 
 
-def is_moot(kind: NoticeKind, ask: Ask | None) -> bool:
-    """Return whether the notice is not needed any more."""
-    if kind == NoticeKind.NOTE:
-        return False
-    return ask is None or (not ask.pending and kind in _MOOT_ONCE_SETTLED)
+def can_withdraw(route: Route) -> bool:
+    """Return whether a channel can take back or change a message that it sent."""
+    # Imported here: commands that only read the settings need none of it.
+    from gatebell.domain.notifications.ntfy_topics import parse_topic
 
-
-def is_stale(kind: NoticeKind, written_at: datetime, now: datetime) -> bool:
-    """Return whether a notice is too old to be sent, because no process sent notices for long.
-
-    A notice about a new ask is never too old.
-    """
-    return kind != NoticeKind.OPENED and now - written_at > _STALE_AFTER
-
-
-def is_late(kind: NoticeKind, written_at: datetime, now: datetime) -> bool:
-    """Return whether a new ask waited long before a notice could be sent.
-
-    Of several such asks, only the last one is sent.
-    """
-    return kind == NoticeKind.OPENED and now - written_at > _LATE_AFTER
-
-
-def tell_at(kind: NoticeKind, route: Route, ask: Ask | None, written_at: datetime) -> datetime:
-    """Return the earliest time for a notice.
-
-    A host may show a call in its own dialog: a person at that screen can answer first.
-    """
-    asks_first = bool(ask and ask.question.call and not ask.deferred and not ask.origin.owner)
-    if kind != NoticeKind.OPENED or not asks_first or route.via in FOR_PROGRAMS:
-        return written_at
-    return written_at + _HOST_ASKS_FIRST
-
-
-def send_at(route: Route, ask: Ask | None, at: datetime, zone: tzinfo | None = None) -> datetime:
-    """Return when a due notice may be sent; quiet hours delay it, except for urgent asks.
-
-    Without a zone the hours are those of this machine.
-    """
-    if route.quiet is None or (ask and ask.priority == Priority.URGENT):
-        return at
-    return _find_quiet_end(route.quiet, at, zone) or at
-
-
-def _find_quiet_end(quiet: Quiet, at: datetime, zone: tzinfo | None) -> datetime | None:
-    local = at.astimezone(zone)
-    spans_midnight = quiet.begin > quiet.end
-    now = local.time()
-    late, early = now >= quiet.begin, now < quiet.end
-    if not (late or early if spans_midnight else late and early):
-        return None
-    day = local.date() + timedelta(days=1 if spans_midnight and late else 0)
-    # Without a zone the time is naive, which astimezone takes for this machine's.
-    end = datetime.combine(day, quiet.end, zone)
-    until = end.astimezone(UTC)
-    # When the clock is set back, an hour comes twice, and this may be the second one.
-    return until if until > at else end.replace(fold=1).astimezone(UTC)
-
-
-def retry_at(attempts: int, now: datetime) -> datetime | None:
-    """Return when to try again after so many attempts; None after the last attempt."""
-    if attempts > len(_RETRY_AFTER_SECONDS):
-        return None
-    return now + timedelta(seconds=_RETRY_AFTER_SECONDS[attempts - 1])
-
-
-def is_exhausted(attempts: int) -> bool:
-    """Return whether all attempts are used up, because earlier senders died."""
-    return attempts > len(_RETRY_AFTER_SECONDS) + 1
+    if route.via == ChannelKind.COMMAND:
+        return route.withdrawn
+    if route.via == ChannelKind.WEBPUSH:
+        # Safari ends its notifications after a few messages that show nothing.
+        return ".push.apple.com/" not in route.secret
+    return route.via == ChannelKind.DESKTOP or parse_topic(route.target) is not None

@@ -8,13 +8,19 @@ from gatebell.domain.records import NamedTuple
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
 SCOPES = ("ask", "answer", "read", "admin", "metrics")
 _OVER_HTTP = "http-"
 PERSONAL = ("ask", "answer", "read")
 """The scopes of a personal token by default."""
+
+
+def describe_scopes(scopes: Sequence[str]) -> str:
+    """Return the scopes as the end of a sentence: `ask, answer and read`."""
+    *first, last = scopes or ("do nothing",)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def make_token_id(token_digest: str) -> str:

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 TRUST = "L0, one OS user: this stops accidents and obedient agents, not a hostile one"
 """How far the identity of a caller can be trusted; shown beside every approval."""
-L1 = (
-    "L1, asked with a token that may not approve: only an agent with the server itself gets past it"
-)
+L1 = "L1, asked with a token that may not approve: only control of the server gets past it"
 """The trust in an approval whose asker has only a token that may ask."""
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
 """The variable that Claude Code sets in every session: `0` with -p."""
+PLAN = "ExitPlanMode"
+"""The tool by which an agent asks whether it may go on with its plan."""
 WRITERS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 # The input field that a pattern is compared with. For other tools it is the whole input.
 _PATHS = dict.fromkeys(("Read", *WRITERS), "file_path") | {"NotebookEdit": "notebook_path"}
@@ -90,7 +92,7 @@ def make_call(tool: str, given: Any, cwd: str = "", branch: str = "") -> Call:
 
 def headline(call: Call) -> str:
     """Return the question of an approval; the whole call is shown below it."""
-    if call.tool == "ExitPlanMode":
+    if call.tool == PLAN:
         return "Go on with this plan?"
     about = mark_blanks(call.subject)
     if call.command:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 TYPES = (AskKind.APPROVAL, AskKind.CHOICE)
-MORE = tuple(name for name in KNOWN if name not in ("default", "secret", "owner"))
+MORE = tuple(name for name in KNOWN if name not in ("attachments", "default", "secret", "owner"))
 """The options that the ask of a phase takes."""
 
 _MAX_NAME_LENGTH = 100

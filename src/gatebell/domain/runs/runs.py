@@ -23,6 +23,7 @@ DRIVER = "gate"
 """The actor of events when a driver changes a run."""
 
 _MAX_REASON_LENGTH = 4_000
+_MAX_TITLE = 1_000
 
 
 class Run(NamedTuple):
@@ -35,7 +36,10 @@ class Run(NamedTuple):
     source_digest: str
     prompt: str
     project: str
-    """The folder with the flow, its roles and its rules; never a folder that agents edit."""
+    """The folder with the flow, its roles and its rules; never a folder that agents edit.
+
+    Empty in a row of a run that was started from another machine: see `is_unplaced`.
+    """
     started_by: str
     """The person who started it."""
     created_at: datetime
@@ -75,7 +79,9 @@ class Run(NamedTuple):
     project_key: str = ""
     """The project on every host; empty in runs of older versions."""
     host: str = ""
-    """The host that has its folder, and drives it; empty in runs of older versions."""
+    """Its home: the host that has its folder, and drives it; empty while it waits in a pool."""
+    pool: str = ""
+    """The pool whose workers may drive it while it has no host."""
 
     @property
     def name(self) -> str:
@@ -83,8 +89,22 @@ class Run(NamedTuple):
         return f"run:{self.id}"
 
     @property
+    def title(self) -> str:
+        """`feature: Add login`: its flow, and the first line of its prompt without secrets."""
+        # Imported here: a driver needs no title.
+        from gatebell.domain.text.redaction import hide_secrets
+
+        first = self.prompt.strip()[:_MAX_TITLE].partition("\n")[0].rstrip()
+        return f"{self.flow}: {hide_secrets(first)}" if first else self.flow
+
+    @property
     def has_ended(self) -> bool:
         return self.state in ENDED
+
+    @property
+    def is_unplaced(self) -> bool:
+        """Whether it still needs a worker that has a checkout of its project."""
+        return not (self.project or self.folder or self.task)
 
     @property
     def is_kept(self) -> bool:
@@ -166,10 +186,12 @@ class RunChange(NamedTuple):
     calls: tuple[FlowCall, ...] = ()
     turns: tuple[Turn, ...] = ()
     events: tuple[Event, ...] = ()
-    withdrawn: tuple[Change, ...] = ()
-    """Asks to cancel because they are not needed any more, unless they were just answered."""
+    asks: tuple[Change, ...] = ()
+    """Changes of its asks, each unless that ask has just changed: cancelled or taken."""
     task_state: TaskState | None = None
     """The state for its task when a person ends the run; otherwise the task follows the run."""
+    unless_frozen: bool = False
+    """Whether nothing is written while everything is frozen."""
 
     @property
     def actor(self) -> str:
@@ -213,6 +235,15 @@ def claim(run: Run, owner: str, lease_until: datetime | None) -> RunChange:
     return RunChange(after)
 
 
+def place(run: Run, moved: Run, remarks: Sequence[str]) -> RunChange:
+    """Record where a worker found the flow of a run, and made its folder."""
+    told = event(
+        EventKind.RUN_PLACED, run, DRIVER, host=moved.host, project=moved.project,
+        source=moved.source, flow=moved.flow, digest=moved.source_digest, remarks=list(remarks),
+    )  # fmt: skip
+    return RunChange(moved, events=(told,))
+
+
 def build_turn_event(run: Run, turn: Turn, role_digest: str) -> Event:
     """Return the event of a turn: the role, its definition then, and the prompt."""
     return event(
@@ -222,11 +253,16 @@ def build_turn_event(run: Run, turn: Turn, role_digest: str) -> Event:
     )  # fmt: skip
 
 
-def record(run: Run, call: FlowCall, value: Any, now: datetime) -> RunChange:
-    """Record the result of a call; it is never computed again (law 5)."""
+def record(
+    run: Run, call: FlowCall, value: Any, now: datetime, taken: Change | None = None
+) -> RunChange:
+    """Record the result of a call; it is never computed again (law 5).
+
+    `taken`: the ask whose answer it is, as taken by this call.
+    """
     after = call._replace(state=CallState.RECORDED, value=value, ended_at=now)
     audit_event = event(EventKind.CALL_RECORDED, run, DRIVER, call=call.path, name=call.name)
-    return RunChange(run, (after,), events=(audit_event,))
+    return RunChange(run, (after,), events=(audit_event,), asks=(taken,) if taken else ())
 
 
 def fail(run: Run, call: FlowCall, error: dict[str, str], now: datetime) -> RunChange:
@@ -250,7 +286,7 @@ def park(
     agents = [call.label for call in waiting if call.name == CallName.RUN]
     after = run._replace(
         state=RunState.WAITING_HUMAN,
-        reason=_cut_reason("; ".join(ask.question.prompt for ask in asks)),
+        reason=cut_reason("; ".join(ask.question.prompt for ask in asks)),
         agent=agents[0] if agents else "",
         stopped_at=" ".join(call.path for call in waiting),
         waiting_since=min((ask.opened_at for ask in asks), default=None),
@@ -271,6 +307,12 @@ def sleep(run: Run, until: datetime) -> RunChange:
 def release(run: Run) -> RunChange:
     """End the drive of a run; any process may go on with it."""
     return RunChange(run._replace(state=RunState.READY, ready_at=None, **_RELEASED))
+
+
+def put_off(run: Run, reason: str, until: datetime) -> RunChange:
+    """End the drive of a run that lost the store; any process may go on with it after a while."""
+    after = run._replace(state=RunState.READY, reason=cut_reason(reason), ready_at=until)
+    return RunChange(after._replace(**_RELEASED))
 
 
 def let_go(run: Run) -> RunChange:
@@ -332,11 +374,12 @@ def _release_unless_kept(run: Run) -> dict[str, Any]:
 
 def _end_run(run: Run, state: RunState, reason: str, now: datetime) -> Run:
     return run._replace(
-        state=state, reason=_cut_reason(reason), ended_at=now, ready_at=None, agent="",
+        state=state, reason=cut_reason(reason), ended_at=now, ready_at=None, agent="",
         stopped_at="", **_RELEASED,
     )  # fmt: skip
 
 
-def _cut_reason(text: str) -> str:
+def cut_reason(text: str) -> str:
+    """Return a reason that can be stored and shown."""
     text = storable(text)
     return text if len(text) <= _MAX_REASON_LENGTH else f"{text[:_MAX_REASON_LENGTH]}…"

@@ -174,3 +174,15 @@ def age(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds // size}{unit}"
     return f"{seconds}s"
+
+
+def span(seconds: float) -> str:
+    """Return a duration by its two largest units, as `1 h 59 min`."""
+    left, parts = max(0, int(seconds)), []
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
+        if left >= size:
+            parts.append(f"{left // size} {unit}")
+            left %= size
+        elif parts:
+            break
+    return " ".join(parts[:2]) or "0 s"

@@ -40,6 +40,8 @@ def answer(
     look = apply_deadlines if leaving else fall_due
     while True:
         ask = look(store, get(store, ask_id))
+        if given.attachments:
+            _check_attachments(ask, given)
         if first := _find_retried(store, ask, caller, given):
             return first, ask
         random_bytes = os.urandom(32)
@@ -54,6 +56,13 @@ def answer(
         if verdict.error:
             raise verdict.error
         return verdict.answer, verdict.change.ask if verdict.change else ask
+
+
+def _check_attachments(ask: Ask, given: Given) -> None:
+    # Imported here: most answers have no files.
+    from gatebell.domain.asks.attachments import must_fit
+
+    must_fit(given.attachments, is_secret=bool(ask.token_digest))
 
 
 def _with_leaving(change: Change, leaving: Leaving | None) -> Change:

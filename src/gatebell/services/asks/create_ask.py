@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Change
+    from gatebell.domain.asks.attachments import Attachment
     from gatebell.domain.asks.questions import Question
     from gatebell.domain.asks.requirements import Requirement
     from gatebell.domain.people.principals import Caller
@@ -49,21 +50,26 @@ _ASK, _TASK = "a-", "tm-"
 _MAX_SHOWN = 40
 
 
-def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str = "") -> Opened:
+def ask(
+    store: Store, request: Request, origin: Origin, caller: Caller, key: str = "", claimer: str = ""
+) -> Opened:
     """Open an ask; a repeated request of the same agent session returns the first ask.
 
-    So does a retry under the same key, even if the first ask was settled and taken.
+    So does a retry under the same key, even if the first ask was settled and taken. `claimer` is
+    the person with whose token an agent asks, also for the tasks that this person has claimed.
     """
     _must_be_words(request)
     _must_know(store, request.escalations)
     question = _question(request, _requirement(store, request, caller))
     token = os.urandom(32).hex() if question.secret or has_hidden(question.schema) else ""
     new = _new(request, question, _known(origin), store.now(), token)
+    # A request from another machine names its host.
+    host = caller.evidence.get("host", store.machine.host) if request.session else ""
     while True:
-        if task_of(new.origin.owner) and (same := _asked_by_hand(store, new, caller)):
+        if task_of(new.origin.owner) and (same := _asked_by_hand(store, new, caller, claimer)):
             return Opened(same, "", attached=True)
         new = new._replace(id=make_id(id_length(store.asks.count()), os.urandom(16)))
-        result = store.asks.open(open_ask(new, caller.actor), key)
+        result = store.asks.open(open_ask(new, caller.actor, host), key)
         if isinstance(result, Done):
             return Opened(new, token, attached=False)
         if result.current and result.current.digest != new.digest and not new.deferred:
@@ -88,6 +94,7 @@ def _question(request: Request, requirement: Requirement) -> Question:
             requirement=requirement,
             call=request.call and Call(*map(plain, request.call)),
             session=request.session and Terms(*map(plain, request.session)),
+            attachments=_check_attachments(request) if request.attachments else (),
         ),
         _read_json(request.default, "default"),
     )
@@ -96,6 +103,14 @@ def _question(request: Request, requirement: Requirement) -> Question:
     if request.confidence is not None and not 0 <= request.confidence <= 1:
         raise UsageError(f"expected a confidence from 0 to 1, got {request.confidence}")
     return question
+
+
+def _check_attachments(request: Request) -> tuple[Attachment, ...]:
+    # Imported here: most asks have no files, and asking must be fast.
+    from gatebell.domain.asks.attachments import must_fit
+
+    must_fit(request.attachments, is_secret=request.secret or has_hidden(request.schema))
+    return request.attachments
 
 
 def _known(origin: Origin) -> Origin:
@@ -139,7 +154,7 @@ def _without_secrets(activity: str) -> str:
     return hide_secrets(storable(activity)[: 2 * most])[:most]
 
 
-def _asked_by_hand(store: Store, new: Ask, caller: Caller) -> Ask | None:
+def _asked_by_hand(store: Store, new: Ask, caller: Caller, claimer: str) -> Ask | None:
     """Return the pending ask of the task's claimer with the same question; refuse other callers."""
     # Imported here: asking is frequent, and only some asks belong to tasks.
     from gatebell.domain.tasks.tasks import ask_by_hand
@@ -153,7 +168,7 @@ def _asked_by_hand(store: Store, new: Ask, caller: Caller) -> Ask | None:
     if waiting:
         raise RefusedError(f"{task.id} already waits for an answer to {waiting[0].id}")
     ask_by_hand(task, new.opened_at)
-    if task.claimed_by != caller.actor:
+    if task.claimed_by not in (caller.actor, claimer or caller.actor):
         must_be_a_person(caller, f"asks for {task.id}, which {task.claimed_by} has claimed")
     return None
 

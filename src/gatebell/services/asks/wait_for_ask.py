@@ -10,6 +10,7 @@ from gatebell.domain.digests import token_digest
 from gatebell.domain.enums import AskKind, AskStatus
 from gatebell.errors import RefusedError
 from gatebell.ports.results import Done
+from gatebell.services import freezes
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.asks.create_ask import get
 from gatebell.services.sessions import visits
@@ -107,14 +108,20 @@ def reveal(store: Store, ask: Ask, token: str) -> Any:
     return value
 
 
-def take(store: Store, ask: Ask, to: str) -> bool:
-    """Record that the answer was handed over. Call it after that, never before."""
+def take(store: Store, ask: Ask, to: str, *, unless_frozen: bool = False) -> bool:
+    """Record that the answer was handed over. Call it after that, never before.
+
+    Raises:
+        FrozenError: Everything is frozen, and `unless_frozen` is true.
+    """
     if not is_ready(store, ask):
         return False
-    while change := asks.take(ask, to, store.now()):
+    while change := asks.take(ask, to, store.now(), unless_frozen=unless_frozen):
         if isinstance(store.asks.change(change, ask.version), Done):
             store.machine.forget_waiter(ask.id)
             return True
+        if unless_frozen:
+            freezes.must_be_lifted(store)
         ask = get(store, ask.id)
     return False
 

@@ -13,8 +13,6 @@ from gatebell.domain.asks.owners import run_of
 from gatebell.domain.enums import AskStatus, CallState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gatebell.domain.asks.asks import Ask
     from gatebell.ports.store import Store
 
@@ -46,12 +44,6 @@ def make_ask_document(store: Store, ask: Ask) -> dict[str, Any]:
 
     trust = describe_trust(store, ask) if ask.question.gates else None
     return ask_document(ask) | {"asker_gone": is_waiter_gone(store, ask), "trust": trust}
-
-
-def make_waiting_document(store: Store, asks: Sequence[Ask]) -> dict[str, list[str]]:
-    """The asks that a run waits for, as JSON, and those of them whose asker is gone."""
-    gone = [ask.id for ask in asks if is_waiter_gone(store, ask)]
-    return {"waiting_for": [ask.id for ask in asks], "askers_gone": gone}
 
 
 def describe_unheard(store: Store, ask: Ask) -> str:

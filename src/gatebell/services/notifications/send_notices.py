@@ -5,16 +5,26 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.domain.asks.owners import run_of
 from gatebell.domain.enums import NoticeKind
-from gatebell.domain.notifications import routes
-from gatebell.domain.notifications.messages import Delivery, compose, compose_test
+from gatebell.domain.notifications import routes, timing
+from gatebell.domain.notifications.messages import (
+    Delivery,
+    compose,
+    compose_bundle,
+    compose_test,
+)
 from gatebell.domain.notifications.notes import Note
-from gatebell.errors import DeliveryError
+from gatebell.domain.notifications.timing import Facts
+from gatebell.services.notifications import push_devices, withdraw_notices
+from gatebell.services.notifications.use_channel import send_message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from gatebell.domain.notifications.messages import NotificationMessage, Posted
     from gatebell.domain.notifications.routes import Route
@@ -23,13 +33,12 @@ if TYPE_CHECKING:
 
 LIVES_FOR_SECONDS = 900.0
 _AT_ONCE = 100
+_MAX_TOGETHER = 1_000
 _NOTES_LOOKED_THROUGH = 500
 # A real bell returns much earlier. A fake bell in tests advances the clock.
 _FOREVER = 86400.0
 _LOOK_AROUND_SECONDS = 1.0
 _ENDS_WITHIN_SECONDS = 3.0
-# Shorter than a claim, longer than the limits of the channels themselves.
-_SENDS_WITHIN_SECONDS = 40.0
 
 _log = logging.getLogger(__name__)
 
@@ -44,45 +53,31 @@ class Tried(NamedTuple):
 def spread(store: Store, post: Post) -> None:
     """Turn all notices of the outbox into deliveries; without routes, keep them."""
     while post.routes and (posted := store.outbox.list_posted(_AT_ONCE)):
-        groups, now = store.people.groups(), store.now()
-        found = {one: _deliveries(store, post, one, groups) for one in posted}
-        late = {
-            one: found[one]
-            for one in posted
-            if routes.is_late(one.notice.kind, one.written_at, now)
-        }
-        store.outbox.spread(found | _keep_last(late, post))
-
-
-def _keep_last(late: dict[Posted, list[Delivery]], post: Post) -> dict[Posted, list[Delivery]]:
-    """Keep one delivery per route to people: a new route does not send everything that waited.
-
-    A webhook is for a program, so it gets each event.
-    """
-    last = {each.route: each for deliveries in late.values() for each in deliveries}
-    programs = {route.name for route in post.routes if route.via in routes.FOR_PROGRAMS}
-    return {
-        one: [each for each in deliveries if each.route in programs or last[each.route] is each]
-        for one, deliveries in late.items()
-    }
+        groups = store.people.groups()
+        facts = {route.name: _find_facts(store, post, route) for route in post.routes}
+        store.outbox.spread({one: _deliveries(store, post, one, groups, facts) for one in posted})
 
 
 def _deliveries(
-    store: Store, post: Post, posted: Posted, groups: dict[str, tuple[str, ...]]
+    store: Store,
+    post: Post,
+    posted: Posted,
+    groups: dict[str, tuple[str, ...]],
+    facts: dict[str, Facts],
 ) -> list[Delivery]:
-    now = store.now()
     notice = posted.notice
     ask = store.asks.get(notice.ask_id)
-    if routes.is_moot(notice.kind, ask) or routes.is_stale(notice.kind, posted.written_at, now):
+    if timing.is_stale(notice.kind, posted.written_at, store.now()):
         return []
     found = []
     for route in routes.routes_for(notice, ask, post.routes, groups):
-        earliest = max(now, routes.tell_at(notice.kind, route, ask, posted.written_at))
-        due_at = routes.send_at(route, ask, earliest, post.zone)
-        # Reminders that were due at night are not sent in the morning.
-        if due_at == now or notice.kind != NoticeKind.REMINDER:
+        known = facts[route.name]
+        due_at = timing.choose_time(notice.kind, route, ask, posted.written_at, known)
+        if due_at:
             made = (os.urandom(16).hex(), *notice, route.name, posted.written_at, due_at)
             found.append(Delivery(*made))
+    if notice.kind == NoticeKind.SETTLED:
+        found += withdraw_notices.build_deliveries(store, post, posted)
     return found
 
 
@@ -91,30 +86,89 @@ def send_next(store: Store, post: Post, route: Route) -> bool:
     delivery = store.outbox.claim(route.name)
     if delivery is None:
         return False
-    ask = store.asks.get(delivery.ask_id)
-    now = store.now()
-    may_go_at = routes.send_at(route, ask, now, post.zone)
-    missed = delivery.kind == NoticeKind.REMINDER and may_go_at > now
-    if missed or routes.is_moot(delivery.kind, ask):
-        store.outbox.drop(delivery)
+    if delivery.kind == NoticeKind.WITHDRAWN:
+        return withdraw_notices.send(store, post, route, delivery)
+    facts = _find_facts(store, post, route)
+    if not _is_due(store, post, route, delivery, facts):
         return True
-    if may_go_at > now:
-        store.outbox.put_off(delivery, may_go_at)
-        return True
-    if routes.is_exhausted(delivery.attempts):
+    if timing.is_exhausted(delivery.attempts):
         store.outbox.record_failure(delivery, "every sender process ended before it was sent", None)
         return True
-    waiting = sum(number for _, number in store.asks.waiting_counts())
-    message = compose(delivery, post.url, ask, _words(store, delivery), waiting)
-    problem = _try(post, route, message)
-    if not problem:
-        store.outbox.sent(delivery)
+    if not timing.is_told_together(delivery.kind, route):
+        return _send_message(store, post, route, [delivery])
+    gathered = store.outbox.gather(delivery, _MAX_TOGETHER)
+    due = [one for one in gathered[1:] if _is_due(store, post, route, one, facts)]
+    # Empty if another sender has claimed the first.
+    return _send_message(store, post, route, [*gathered[:1], *due]) if gathered else True
+
+
+def _is_due(store: Store, post: Post, route: Route, delivery: Delivery, facts: Facts) -> bool:
+    """Return whether a claimed delivery is sent now; otherwise drop it or put it off."""
+    ask = store.asks.get(delivery.ask_id)
+    at = timing.choose_time(delivery.kind, route, ask, delivery.written_at, facts)
+    if at is None:
+        if delivery.may_have_arrived:
+            withdraw_notices.try_at_once(store, post, route, delivery)
+        store.outbox.drop(delivery)
+        return False
+    if at > facts.now:
+        store.outbox.put_off(delivery, at)
+        return False
+    return True
+
+
+def _find_facts(store: Store, post: Post, route: Route) -> Facts:
+    seen_at, told_at = _find_presence(store, post, route), store.outbox.last_told(route.name)
+    return Facts(store.now(), seen_at, told_at, post.zone)
+
+
+def _find_presence(store: Store, post: Post, route: Route) -> datetime | None:
+    """Return when the person of a route was last seen.
+
+    A route of everybody is that of one person only if the store knows no other people.
+    """
+    if route.person:
+        return store.presence.last_seen(route.person)
+    if not post.person or store.people.all():
+        return None
+    return store.presence.last_seen(post.person)
+
+
+def _send_message(store: Store, post: Post, route: Route, deliveries: list[Delivery]) -> bool:
+    """Send deliveries as one message; return whether it worked."""
+    first, *others = deliveries
+    used = send_message(post, route, _compose(store, post, route, deliveries))
+    if not used.problem:
+        store.outbox.sent(*deliveries, receipt=used.receipt)
+        withdraw_notices.replace_older(store, post, route, deliveries)
         return True
-    again_at = routes.retry_at(delivery.attempts, store.now())
+    if used.is_gone:
+        push_devices.remove_gone(store, route.target)
+        for one in deliveries:
+            store.outbox.drop(one)
+        return True
+    again_at = timing.retry_at(first.attempts, store.now())
     if again_at:
-        again_at = routes.send_at(route, ask, again_at, post.zone)
-    store.outbox.record_failure(delivery, problem, again_at)
+        again_at = max(again_at, store.now() + timedelta(seconds=used.wait_seconds))
+        again_at = timing.send_at(route, store.asks.get(first.ask_id), again_at, post.zone)
+    store.outbox.record_failure(first, used.problem, again_at, others)
     return False
+
+
+def _compose(
+    store: Store, post: Post, route: Route, deliveries: list[Delivery]
+) -> NotificationMessage:
+    asks = {one.ask_id: store.asks.get(one.ask_id) for one in deliveries}
+    found = [ask for ask in asks.values() if ask]
+    first = deliveries[0]
+    if len(found) > 1:
+        return compose_bundle(first, post.url, found)
+    waiting = sum(number for _, number in store.asks.waiting_counts())
+    ask = asks[first.ask_id]
+    run_id = run_of(ask.origin.owner) if ask else None
+    run = store.runs.get(run_id) if run_id else None
+    message = compose(first, post.url, ask, _words(store, first), waiting, run)
+    return message._replace(buttons=push_devices.make_buttons(store, route, first, ask))
 
 
 def _words(store: Store, delivery: Delivery) -> Note | None:
@@ -129,35 +183,14 @@ def _words(store: Store, delivery: Delivery) -> Note | None:
     return None
 
 
-def _try(post: Post, route: Route, message: NotificationMessage) -> str:
-    """Send a message; return the problem, or an empty text. Do not wait for a slow channel."""
-    problems: list[str] = []
-    thread = threading.Thread(
-        target=lambda: problems.append(_send(post, route, message)), daemon=True
-    )
-    thread.start()
-    thread.join(_SENDS_WITHIN_SECONDS)
-    return problems[0] if problems else f"it took longer than {_SENDS_WITHIN_SECONDS:g} seconds"
-
-
-def _send(post: Post, route: Route, message: NotificationMessage) -> str:
-    try:
-        post.channels.open(route).send(message)
-    except DeliveryError as error:
-        return str(error)
-    except Exception as error:
-        # A channel may raise anything. The text may contain the address, so only the type is shown.
-        return f"unexpected error ({type(error).__name__})"
-    return ""
-
-
 def send_test(store: Store, post: Post, chosen: Sequence[Route]) -> list[Tried]:
     """Send one message over each route, at any hour."""
     tried = []
     for route in chosen:
         now = store.now()
         delivery = Delivery(os.urandom(16).hex(), NoticeKind.TEST, "", "", route.name, now, now)
-        tried.append(Tried(route.name, _try(post, route, compose_test(delivery, post.url))))
+        used = send_message(post, route, compose_test(delivery, post.url))
+        tried.append(Tried(route.name, used.problem))
     return tried
 
 

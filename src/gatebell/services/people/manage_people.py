@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import token_digest
-from gatebell.domain.people.logins import PERSONAL, Token, check_scopes, make_token_id
+from gatebell.domain.people.logins import (
+    PERSONAL,
+    Token,
+    check_scopes,
+    describe_scopes,
+    make_token_id,
+)
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.text.display import storable
 from gatebell.errors import NotFoundError, RefusedError, UsageError
@@ -89,7 +95,7 @@ def whose(store: Store, secret: str, name: str = "") -> Token:
     """Return the token with this secret; it must allow answering, and belong to `name` if given."""
     found = store.people.by_token(token_digest(secret.strip()))
     if found and "answer" not in found.scopes:
-        raise RefusedError(f"this token may only {' and '.join(found.scopes)}, not answer")
+        raise RefusedError(f"this token may only {describe_scopes(found.scopes)}, not answer")
     if found is None or (name and found.person != name):
         raise RefusedError(
             f"this token does not belong to {name}"

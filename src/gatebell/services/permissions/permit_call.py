@@ -25,8 +25,9 @@ from gatebell.domain.permissions.rules import (
     in_scope,
     leaves,
 )
-from gatebell.errors import AlreadySettledError, UsageError
+from gatebell.errors import AlreadySettledError, FrozenError, UsageError
 from gatebell.ports.waiting_calls import Held as Held, Permission as Permission  # noqa: PLC0414  exported
+from gatebell.services import freezes
 from gatebell.services.asks import create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.permissions.same_call import for_same_file, identify, is_for
@@ -46,7 +47,10 @@ def by_rule(
     project: str = "",
     folders: tuple[str, ...] = (),
 ) -> Permission | None:
-    """Decide by the rules. A denial wins over a grant; the use of a grant is counted."""
+    """Decide by the rules. A denial wins over a grant; the use of a grant is counted.
+
+    While everything is frozen, no grant can be used.
+    """
     rules = _rules(store, call, origin, folders)
     for rule in rules:
         if rule.kind == RuleKind.DENY and forbids(rule, call):
@@ -118,10 +122,22 @@ def _holds_in(rule: Rule, places: list[Origin], call: Call) -> bool:
 
 
 def decide(store: Store, held: Held, caller: Caller) -> Permission:
-    """Hold the call until it is decided, here or elsewhere, or the host's time limit ends."""
+    """Hold the call until it is decided, here or elsewhere, or the host's time limit ends.
+
+    While everything is frozen the call waits: no rule and no answer gives a yes.
+    """
+    until = store.monotonic() + held.patience_seconds
+    try:
+        if freezes.hold(store, held.host, until):
+            return Permission(allow=None)
+        return _decide(store, held, caller, until)
+    except FrozenError as error:
+        return Permission(allow=False, message=str(error))
+
+
+def _decide(store: Store, held: Held, caller: Caller, until: float) -> Permission:
     if ruled := by_rule(store, held.call, held.origin, held.project, held.folders):
         return ruled
-    until = store.monotonic() + held.patience_seconds
     held = identify(held)
     if held.call.tool == QUESTIONS:
         return _answer_questions(store, held, caller, until)
@@ -129,12 +145,22 @@ def decide(store: Store, held: Held, caller: Caller) -> Permission:
         ask = _open(store, held, caller, left)
         held.host.note_ask(ask.id)
         if ask.pending or is_for(ask, held, store.now()):
-            permission = use(store, _wait(store, ask, held, caller, left), held)
-            if permission:
+            ask = _wait(store, ask, held, caller, left)
+            if permission := _use_once_lifted(store, ask, held, until):
                 return for_same_file(permission, held.call)
         else:
             drop(store, ask, held)
     return Permission(allow=False, message="No person decided in time")
+
+
+def _use_once_lifted(store: Store, ask: Ask, held: Held, until: float) -> Permission | None:
+    """Use the answer; a yes that comes while everything is frozen waits with its call."""
+    while True:
+        try:
+            return use(store, ask, held)
+        except FrozenError:
+            if freezes.hold(store, held.host, until):
+                return Permission(allow=None)
 
 
 def hold(store: Store, held: Held, caller: Caller, seconds: float | None) -> Permission | Ask:
@@ -155,8 +181,17 @@ def defer(store: Store, held: Held, caller: Caller) -> Permission | None:
     """Decide at once if there is an answer; None: the host may defer this call.
 
     A host that defers two calls of one session loses one of them. So while one call is being
-    decided, every other call is denied with a message to try again later.
+    decided, every other call is denied with a message to try again later. So is every call while
+    everything is frozen: no answer would wake a call that is deferred for that.
     """
+    try:
+        freezes.must_be_lifted(store)
+        return _defer(store, held, caller)
+    except FrozenError as error:
+        return Permission(allow=False, message=str(error))
+
+
+def _defer(store: Store, held: Held, caller: Caller) -> Permission | None:
     if ruled := by_rule(store, held.call, held.origin, held.project, held.folders):
         return ruled
     if not held.origin.tool_use_id:
@@ -200,6 +235,8 @@ def _answer_questions(store: Store, held: Held, caller: Caller, until: float) ->
         for ask in asks:
             if ask.pending:
                 retire(store, ask, caller, "another of its questions was not answered")
+        return Permission(allow=None)
+    if freezes.hold(store, held.host, until):
         return Permission(allow=None)
     answers = {ask.question.prompt: answer_text(ask, ask.value).replace("\n", ", ") for ask in asks}
     return Permission(True, "", {**held.call.input, "answers": answers}, tuple(asks))
@@ -245,7 +282,11 @@ def retire(store: Store, ask: Ask, caller: Caller, reason: str) -> Ask:
 
 
 def use(store: Store, ask: Ask, held: Held) -> Permission | None:
-    """Return the decision that the ask gives for this call; None: ask again."""
+    """Return the decision that the ask gives for this call; None: ask again.
+
+    Raises:
+        FrozenError: It is a yes, and everything is frozen. The answer is not used.
+    """
     if ask.pending and ask.asked_back > ask.heard:
         return _pass_on(store, ask)
     if ask.pending or ask.status == AskStatus.CANCELLED:
@@ -254,10 +295,13 @@ def use(store: Store, ask: Ask, held: Held) -> Permission | None:
         return Permission(
             allow=False, message=f"No person decided in time: {settled_sentence(ask)}"
         )
-    is_first = wait_for_ask.take(store, ask, held.user)
+    is_yes = ask.decision == Decision.APPROVED
+    if is_yes:
+        freezes.must_be_lifted(store)
+    is_first = wait_for_ask.take(store, ask, held.user, unless_frozen=is_yes)
     if not is_first and not _is_ours(store, ask, held):
         return None
-    if ask.decision == Decision.APPROVED:
+    if is_yes:
         if ask.value:
             edited = ask.value["input"]
             return Permission(allow=True, input=edited, edited_by=ask.id, again=not is_first)

@@ -12,12 +12,15 @@ from gatebell.domain.runs import runs
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import GateError
+from gatebell.services import freezes
+from gatebell.services.runs.placement import locate
 
 if TYPE_CHECKING:
     from collections.abc import Container
     from datetime import datetime
 
     from gatebell.domain.runs.runs import Run
+    from gatebell.errors import StoreError
     from gatebell.ports.store import Store
 
 LEASE = timedelta(seconds=30)
@@ -27,16 +30,28 @@ _BEAT_SECONDS = LEASE.total_seconds() / 3
 _GRACE_SECONDS = _BEAT_SECONDS * 1.5
 
 
-def claim(store: Store, run: Run, keeper: Keeper | None = None) -> Run | None:
-    """Claim a run for this process; None if another process has it.
+# An error of the store may come again at once, for example in a step with a store of its own.
+_PAUSE = timedelta(seconds=5)
 
-    With a keeper this process keeps it from then on, also between two drives.
+
+def claim(store: Store, run: Run, keeper: Keeper | None = None, checkout: str = "") -> Run | None:
+    """Claim a run for this process; None if another process has it, or everything is frozen.
+
+    With a keeper this process keeps it from then on, also between two drives. `checkout` is the
+    folder of its project on this host; a run without a folder is claimed only with it.
     """
-    if run.has_ended or not _is_free(store, run, keeper):
+    run = locate(store, run)
+    if run.has_ended or not _is_free(store, run, keeper) or (run.is_unplaced and not checkout):
         return None
+    if freezes.find(store):
+        return None
+    # A run without a host gets its folder here, even if making it is interrupted.
+    settled = run._replace(host=run.host or store.machine.host)
+    if run.is_unplaced:
+        settled = settled._replace(project=checkout)
     if keeper:
-        return keeper.claim(run)
-    change = runs.claim(run, str(store.machine.me()), store.now() + LEASE)
+        return keeper.claim(settled)
+    change = runs.claim(settled, str(store.machine.me()), store.now() + LEASE)
     return change.run if store.runs.change(change, run) else None
 
 
@@ -50,6 +65,9 @@ def is_due(run: Run, now: datetime) -> bool:
 def _is_free(store: Store, run: Run, keeper: Keeper | None) -> bool:
     if run.host not in ("", store.machine.host):
         # Its folder is there.
+        return False
+    if keeper and not run.host and run.pool:
+        # A worker of its pool makes its folder.
         return False
     if run.is_kept:
         return bool(keeper and keeper.has(run)) or not is_kept(store, run)
@@ -101,7 +119,8 @@ class Keeper:
 
     def can_drive(self, run: Run) -> bool:
         """Return whether the run can continue at once and no other process has it."""
-        return is_due(run, self._store.now()) and _is_free(self._store, run, self)
+        is_free = _is_free(self._store, run, self) and not run.is_unplaced
+        return is_due(run, self._store.now()) and is_free and not freezes.find(self._store)
 
     def claim(self, run: Run) -> Run | None:
         return self.write(runs.claim(run, str(self._store.machine.me()), None), run)
@@ -164,7 +183,12 @@ class Abandoned:
         """When the lease of a living owner was first seen expired."""
 
     def find(self) -> list[Run]:
-        """Return them; of the runs whose owners live and have fresh leases, none is read."""
+        """Return them, or none while everything is frozen.
+
+        Of the runs whose owners live and have fresh leases, none is read.
+        """
+        if freezes.find(self._store):
+            return []
         found, late = self._find_left(), {}
         known = {run.id for run in found}
         monotonic = self._store.monotonic()
@@ -197,6 +221,42 @@ class Abandoned:
     def find_ready(self) -> list[Run]:
         """Return the kept runs that could continue at once and whose keepers are gone."""
         return [run for run in self._store.runs.list_kept() if not is_kept(self._store, run)]
+
+
+class Interrupted:
+    """The runs whose drives in this process have lost the store.
+
+    Its process lives, so that is no crash; and it need not wait for the end of its lease.
+    """
+
+    def __init__(self, store: Store, driven: Container[int] = ()) -> None:
+        """Take `driven`, which always contains the runs that this process drives now."""
+        self._store, self._driven = store, driven
+        self._found: dict[int, tuple[Run, StoreError]] = {}
+
+    def note(self, claimed: Run, problem: StoreError) -> None:
+        """Remember a run; a process that keeps its run is told, and decides itself."""
+        if not claimed.is_kept:
+            self._found[claimed.id] = (claimed, problem)
+
+    def note_claim(self, run: Run, problem: StoreError) -> None:
+        """Remember a run whose claim may be recorded, although the reply was lost."""
+        self._found[run.id] = (run._replace(claim=run.claim + 1), problem)
+
+    def put_off(self) -> None:
+        """Let any process drive these runs again, soon; if the store is still lost, they stay."""
+        for run_id, (claimed, problem) in list(self._found.items()):
+            # Read again: the last change of the drive may have been recorded.
+            run = self._store.runs.get(run_id)
+            if run and self._is_left(run, claimed):
+                until = self._store.now() + _PAUSE
+                self._store.runs.change(runs.put_off(run, str(problem), until), run)
+            self._found.pop(run_id, None)
+
+    def _is_left(self, run: Run, claimed: Run) -> bool:
+        """Return whether this process has the claim, and does not drive the run."""
+        is_mine = run.claim == claimed.claim and run.owner == str(self._store.machine.me())
+        return run.state == RunState.RUNNING and is_mine and run.id not in self._driven
 
 
 class Losing(Protocol):

@@ -8,8 +8,16 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.runs.runs import Run
     from gatebell.ports.agents import Activity, Agents, Hosts
+    from gatebell.ports.carriers import Carrier, SessionLogs
     from gatebell.ports.flows import Backlogs, Flows, LoadedFlow, Roles, RunLog
     from gatebell.ports.workspaces import Workspace
+
+
+class Travel(NamedTuple):
+    """The ports of runs that travel in a pool."""
+
+    carrier: Carrier
+    logs: SessionLogs
 
 
 class RunDependencies(NamedTuple):
@@ -25,6 +33,8 @@ class RunDependencies(NamedTuple):
     hosts: Hosts
     caller: Caller
     """Opens the asks of runs."""
+    travel: Travel | None = None
+    """How runs leave and reach this host; None: they stay at home."""
 
 
 class OneFlow(NamedTuple):

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import contextvars
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.audit.events import EventKind
-from gatebell.domain.runs import runs
+from gatebell.domain.runs import runs, travel
 from gatebell.domain.runs.flow_terms import FlowTerms
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.runs import RunChange
-from gatebell.errors import StepFailedError, UsageError
+from gatebell.errors import StepFailedError, StoreError, UsageError
 from gatebell.services.asks.create_ask import withdrawals
-from gatebell.services.runs import claims
-from gatebell.services.runs.claims import Heartbeat
+from gatebell.services.runs import claims, travel_run
+from gatebell.services.runs.claims import Heartbeat, Interrupted
 from gatebell.services.runs.error_lines import describe, format_traceback
 from gatebell.services.runs.journal_values import plain
 from gatebell.services.runs.parallel_branches import Stuck
+from gatebell.services.runs.placement import place
 from gatebell.services.runs.run_journal import (
     Branch,
     Closing,
@@ -24,6 +26,7 @@ from gatebell.services.runs.run_journal import (
     Halted,
     Overtaken,
     Parked,
+    Postponed,
     Unwritable,
     current,
     waiting_asks,
@@ -40,6 +43,9 @@ if TYPE_CHECKING:
     from gatebell.services.runs.claims import Keeper
     from gatebell.services.runs.dependencies import RunDependencies
 
+_TRY_AGAIN = timedelta(seconds=30)
+"""How soon a run is taken again whose folder could not be made."""
+
 
 class Driver:
     """Drives runs in this process, one on each thread that calls `drive`."""
@@ -48,6 +54,7 @@ class Driver:
         self._store, self._needs = store, needs
         self._heartbeat = Heartbeat(store, self)
         self._drives: dict[int, Drive] = {}
+        self._interrupted = Interrupted(store, self._drives)
         self._closing = False
 
     def drive(self, run: Run, keeper: Keeper | None = None) -> Run:
@@ -60,13 +67,33 @@ class Driver:
             return self._store.runs.get(run.id) or run
         return self.drive_claimed(claimed)
 
-    def claim(self, run: Run, keeper: Keeper | None = None) -> Run | None:
-        """Claim a run for this process; None if another process has it."""
-        return claims.claim(self._store, run, keeper)
+    def claim(self, run: Run, keeper: Keeper | None = None, checkout: str = "") -> Run | None:
+        """Claim a run for this process; None if another process has it.
+
+        `checkout`: the folder of its project here, if no worker has made its folder yet.
+        """
+        try:
+            return claims.claim(self._store, run, keeper, checkout)
+        except StoreError as problem:
+            if keeper is None:
+                self._interrupted.note_claim(run, problem)
+            raise
 
     def drive_claimed(self, claimed: Run) -> Run:
         """Drive a run that `claim` returned."""
+        try:
+            return self._drive_to_end(claimed)
+        except StoreError as problem:
+            self._interrupted.note(claimed, problem)
+            raise
+
+    def put_off_interrupted(self) -> None:
+        """Let any process go on with the runs whose drives here have lost the store."""
+        self._interrupted.put_off()
+
+    def _drive_to_end(self, claimed: Run) -> Run:
         drive = Drive(self._store, self._needs, claimed, FlowTerms())
+        drive.run = travel_run.use_project_here(self._needs, claimed, drive.calls.values())
         self._drives[claimed.id] = drive
         if not claimed.is_kept:
             self._heartbeat.hold(claimed)
@@ -81,7 +108,7 @@ class Driver:
             raise unwritable.problem from None
         finally:
             # Threads that the flow's code left behind may not begin anything.
-            drive.lost = True
+            drive.is_over = True
             self._heartbeat.let_go(claimed)
             del self._drives[claimed.id]
         return self._store.runs.get(claimed.id) or drive.run
@@ -95,17 +122,19 @@ class Driver:
         branch = Branch(drive)
         current.set(branch)
         try:
+            travel_run.arrive(branch)
             ask_after_crashes(branch)
             work = self._load(branch)
             settle_in(branch)
-            result = work(drive.run.prompt)
-            branch.come_out()
-            self._finish(drive, result)
+            self._finish(drive, _run_code(branch, work))
         except Parked as parked:
             self._park(drive, parked)
         except Halted as halted:
             change = runs.give_up(drive.run, halted.reason, halted.path, self._store.now())
             self._end(drive, change)
+        except Postponed as postponed:
+            until = self._store.now() + _TRY_AGAIN
+            drive.write(travel.postpone(drive.run, until, postponed.reason))
         except Closing:
             drive.write(runs.release(drive.run))
         except KeyboardInterrupt:
@@ -116,7 +145,8 @@ class Driver:
             self._end(drive, runs.give_up(drive.run, reason, at, self._store.now()))
             end_agents(drive)
             raise
-        except (Overtaken, Unwritable):
+        except (Overtaken, Unwritable, StoreError):
+            # An outage of the store is no result: the run is driven again.
             raise
         except BaseException as error:  # a flow may raise anything; then it has ended
             self._break_down(drive, error)
@@ -127,10 +157,13 @@ class Driver:
             self._end(drive, runs.give_up(drive.run, result.reason, "", now))
         else:
             self._end(drive, runs.complete(drive.run, _read_result(result), now))
+            travel_run.drop_sent(drive, travel_run.find_sent(drive))
 
     def _load(self, branch: Branch) -> FlowWork:
         drive = branch.drive
-        work, drive.terms, source_digest = self._needs.flows.load(drive.run)
+        loaded = self._needs.flows.load(drive.run)
+        drive.terms, source_digest = loaded.terms, loaded.digest
+        place(branch, loaded)
         if source_digest != drive.run.source_digest:
             must_be_seen(branch, FLOW, source_digest, "")
             told = runs.event(
@@ -139,14 +172,19 @@ class Driver:
             )  # fmt: skip
             changed = drive.run._replace(source_digest=source_digest)
             drive.write(RunChange(changed, events=(told,)))
-        return work
+        return loaded.work
 
     def _park(self, drive: Drive, parked: Parked) -> None:
         asks = waiting_asks(drive, parked.waiting)
         if not parked.waiting and parked.wake_at:
             drive.write(runs.sleep(drive.run, parked.wake_at))
         else:
-            drive.write(runs.park(drive.run, parked.waiting, asks, parked.wake_at))
+            change = runs.park(drive.run, parked.waiting, asks, parked.wake_at)
+            before = travel_run.find_sent(drive)
+            drive.write(travel_run.leave(drive, change))
+            travel_run.come_back_if_used(drive)
+            if before != travel_run.find_sent(drive):
+                travel_run.drop_sent(drive, before)
 
     def _break_down(self, drive: Drive, error: BaseException) -> None:
         failed: list[str] = []
@@ -163,7 +201,7 @@ class Driver:
     def _end(self, drive: Drive, change: RunChange) -> None:
         reason, caller = f"run {drive.run.id} has ended", self._needs.caller
         withdrawn = withdrawals(self._store, drive.run.id, caller, reason)
-        drive.write(change._replace(withdrawn=withdrawn))
+        drive.write(change._replace(asks=withdrawn))
 
     def close(self) -> None:
         """End the agents of this process; the runs continue elsewhere, or after a restart."""
@@ -182,6 +220,20 @@ class Driver:
         for turn in list(drive.agents.values()):
             if process := drive.turns[turn.id].process:
                 self._store.machine.end(parse_identity(process), ("GATE_TURN", turn.id))
+
+
+def _run_code(branch: Branch, work: FlowWork) -> Any:
+    """Return the result of the flow's code; if a call has ended the flow, raise that again."""
+    try:
+        result = work(branch.drive.run.prompt)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        # An error of the flow's clean-up does not hide why the flow was ended.
+        branch.come_out()
+        raise
+    branch.come_out()
+    return result
 
 
 def end_agents(drive: Drive) -> None:

@@ -7,6 +7,7 @@ import stat
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.asks import asks
 from gatebell.domain.asks.asks import Origin, settled_sentence
 from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.outcomes import Visits, outcome as outcome_of
@@ -17,7 +18,7 @@ from gatebell.domain.people.principals import is_person
 from gatebell.domain.runs import journals, runs
 from gatebell.domain.runs.flow_terms import FlowTimeout
 from gatebell.domain.runs.identities import parse_identity
-from gatebell.errors import GateError, StepFailedError, UsageError
+from gatebell.errors import GateError, StepFailedError, StoreError, UsageError
 from gatebell.services.asks import apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.permissions import permit_call
@@ -75,6 +76,9 @@ def step(
     branch.step = call
     try:
         done = work()
+    except StoreError:
+        # That says nothing about the step: it was interrupted, as by a crash.
+        raise
     except Exception as error:
         raise _build_failure(branch, call._replace(owner=""), error, str(error)) from error
     finally:
@@ -211,7 +215,7 @@ def ask(branch: Branch, request: Request) -> Outcome:
 def _ask(branch: Branch, call: FlowCall, request: Request) -> Outcome:
     if call.state == CallState.FAILED:
         result_of(call)
-    drive = branch.drive
+    drive, owner = branch.drive, owner_of(call.run, call.path)
     if call.state == CallState.RECORDED:
         settled = create_ask.get(drive.store, call.ask_id)
     else:
@@ -221,10 +225,12 @@ def _ask(branch: Branch, call: FlowCall, request: Request) -> Outcome:
         if settled.question.kind == AskKind.SESSION:
             found = visits.summary(drive.store, settled, drive.needs.hosts)
             kept["visits"] = found._asdict()
-        drive.record(call, kept)
+        # In one transaction: each costs as much as everything else here.
+        drive.record(call, kept, asks.take(settled, owner, drive.store.now()))
         call = drive.calls[call.path]
-    # Also for a recorded call: the process may have died just before this line.
-    wait_for_ask.take(drive.store, settled, owner_of(call.run, call.path))
+        settled = create_ask.get(drive.store, settled.id)
+    # Again: the ask may have changed at the same moment, or an older version recorded the call.
+    wait_for_ask.take(drive.store, settled, owner)
     if "visits" in call.value:
         # A result that the flow saw is never computed again (law 5).
         return outcome_of(settled, settled.value, Visits(**call.value["visits"]))

@@ -18,6 +18,7 @@ from gatebell.errors import GateError, NotFoundError, NoWorktreeError, RefusedEr
 from gatebell.services.asks import answer_ask
 from gatebell.services.asks.create_ask import only_ask, withdrawals
 from gatebell.services.permissions import permit_call
+from gatebell.services.runs.placement import locate, must_be_placed
 from gatebell.services.runs.run_journal import place_of
 from gatebell.services.runs.workspace_setup import moved_in
 
@@ -129,7 +130,7 @@ def get(store: Store, run_id: int) -> Run:
     run = store.runs.get(run_id)
     if run is None:
         raise NotFoundError(f"there is no run {run_id}; gate list shows the runs")
-    return run
+    return locate(store, run)
 
 
 def stop(
@@ -143,7 +144,7 @@ def stop(
         change = runs.stop(run, caller, storable(reason) or "stopped", store.now(), task_state)
         why = f"run {run_id} was stopped: {change.run.reason}"
         withdrawn = withdrawals(store, run_id, caller, why)
-        if store.runs.change(change._replace(withdrawn=withdrawn), run):
+        if store.runs.change(change._replace(asks=withdrawn), run):
             break
     for turn in store.runs.turns(run_id):
         if not turn.ended_at and turn.process and not turn.by:
@@ -161,16 +162,21 @@ def resume(
     accept: str = "",
     seen: Mapping[str, str] | None = None,
     keeper: Keeper | None = None,
+    *,
+    moves: bool = True,
 ) -> Run:
     """Resume an ended run where it stopped; leave a waiting or running one alone.
 
-    With a keeper only this process drives it, while the process lives.
+    With a keeper only this process drives it, while the process lives. With `moves` it goes on on
+    this host; without, on the host that has its folder.
     """
     must_be_a_person(caller, "resumes a run")
     while True:
         run = get(store, run_id)
         if not run.has_ended:
-            _must_be_here(store, run)
+            if moves:
+                must_be_placed(run)
+                must_be_here(store, run, f"gate resume {run.id}")
             if not accept:
                 return run
         if run.task:
@@ -188,17 +194,30 @@ def resume(
             if ask and ask.status in (AskStatus.TIMED_OUT, AskStatus.CANCELLED)
         ]
         change = resumption.resume(run, calls, unanswered, caller, accept, seen)
-        # A person decides that it goes on here, for example after its host was lost.
-        change = change._replace(run=change.run._replace(host=store.machine.host))
-        if written := _written(store, change, run, keeper):
+        is_in_pool = not run.host and bool(run.pool)
+        if not is_in_pool and (moves or not run.host):
+            # A person decides that it goes on here, for example after its host was lost.
+            change = change._replace(run=change.run._replace(host=store.machine.host))
+        # A worker of its pool makes its folder.
+        if written := _written(store, change, run, None if is_in_pool else keeper):
             return written
 
 
-def _must_be_here(store: Store, run: Run) -> None:
+def must_be_here(store: Store, run: Run, command: str) -> None:
+    """Refuse a command that needs the folder of a run, and say where it works.
+
+    Raises:
+        RefusedError: The run is at home on another host, or waits in a pool.
+    """
     if run.host not in ("", store.machine.host):
         raise RefusedError(
-            f"run {run.id} is driven on host {run.host}, which has its folder: run gate resume "
-            f"{run.id} there. If that host is lost: gate stop {run.id}, then gate resume {run.id}"
+            f"run {run.id} is on host {run.host}: run there: {command}. "
+            f"If that host is lost: gate host forget {run.host}"
+        )
+    if not run.host and run.pool:
+        raise RefusedError(
+            f"run {run.id} waits in pool {run.pool} and has no folder now. Answer its question: "
+            "a worker of the pool then goes on with it"
         )
 
 

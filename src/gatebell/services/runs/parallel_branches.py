@@ -126,7 +126,8 @@ class _Parallel:
             else:
                 end = _End(index, pack(value), inner.over)
         except BaseException as error:  # the coordinator decides about it
-            end = _End(index, error=error)
+            # An error of the branch's clean-up does not hide why the branch was ended.
+            end = _End(index, error=inner.over or error)
         self._news.put(end)
 
     def _note(self, end: _End) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from contextvars import ContextVar
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gatebell.domain.asks.outcomes import answer_text
@@ -22,13 +23,14 @@ from gatebell.errors import (
     UsageError,
 )
 from gatebell.ports.workspaces import Place
+from gatebell.services import freezes
 from gatebell.services.runs.claims import LEASE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.asks import Ask, Change
     from gatebell.domain.runs.flow_terms import FlowTerms
     from gatebell.domain.runs.roles import Role
     from gatebell.ports.store import Store
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 _MAX_SWALLOWED = 100
 _PAUSE_SECONDS = 1.0
+# While everything is frozen no process drives the run, and lifting it rings the bell.
+_LOOK_AGAIN = timedelta(seconds=1)
 
 
 def place_of(run: Run) -> Place:
@@ -73,6 +77,14 @@ class Unwritable(BaseException):
         self.problem = problem
 
 
+class Postponed(BaseException):
+    """The folder of the run cannot be made on this host now; it is tried again later."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class Closing(BaseException):
     """This process ends; the run continues in another."""
 
@@ -87,7 +99,9 @@ class Drive:
         self.terms = terms
         self.closing = threading.Event()
         self.lost = False
-        """Whether the last write was refused or the run has ended: nothing may begin any more."""
+        """Whether the last write was refused: nothing may begin any more."""
+        self.is_over = False
+        """Whether its driver has left it: threads that are still at work may begin nothing."""
         self.lock = threading.RLock()
         self.agents: dict[str, Turn] = {}
         """Turns whose agents work for this drive now."""
@@ -121,11 +135,13 @@ class Drive:
         with self.lock:
             run = self.run._replace(agent=role.name)
             told = runs.build_turn_event(run, turns[-1], role.digest)
-            self.write(RunChange(run, (call,), tuple(turns), (told,)))
+            change = RunChange(run, (call,), tuple(turns), (told,), unless_frozen=True)
+            self.write(change)
 
-    def record(self, call: FlowCall, value: Any) -> Any:
+    def record(self, call: FlowCall, value: Any, taken: Change | None = None) -> Any:
+        """Record the result of a call, and that it took the answer of an ask."""
         with self.lock:
-            self.write(runs.record(self.run, call, value, self.store.now()))
+            self.write(runs.record(self.run, call, value, self.store.now(), taken))
         return value
 
     def fail(
@@ -185,14 +201,16 @@ class Branch:
             self.raise_always(Closing())
         if any(stop.is_set() for stop in self.stops):
             self.raise_always(Parked())
-        if self.drive.lost:
+        if self.drive.lost or self.drive.is_over:
             self.raise_always(Overtaken())
         self.count += 1
         path, label = f"{self.prefix}{self.count}", storable(label)
         wanted = digest(arguments)
         found = self.drive.calls.get(path)
+        now = self.drive.store.now()
+        if (found is None or not found.over) and freezes.find(self.drive.store):
+            self.raise_always(Parked((), now + _LOOK_AGAIN))
         if found is None:
-            now = self.drive.store.now()
             return FlowCall(self.drive.run.id, path, name, label, wanted, now)
         if why := journals.explain_misfit(found, name, label, wanted):
             self.raise_always(Halted(why, path))

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from gatebell.ports.workspaces import Place
     from gatebell.services.runs.run_journal import Branch
 
-_PATH = "0"
+SETUP = "0"
+"""The path of the call that prepares the folder."""
 _CRASHES = "00"
 _MAX_CRASHES = 10
 _AGAIN = "Try again"
@@ -47,8 +48,8 @@ def settle_in(branch: Branch) -> None:
     drive, run = branch.drive, branch.drive.run
     if not run.branch:
         return
-    call = drive.calls.get(_PATH) or FlowCall(
-        run.id, _PATH, CallName.SETUP, "", "", drive.store.now()
+    call = drive.calls.get(SETUP) or FlowCall(
+        run.id, SETUP, CallName.SETUP, "", "", drive.store.now()
     )
     if call.over:
         return
@@ -62,7 +63,7 @@ def settle_in(branch: Branch) -> None:
             activity=problem,
         )
         what = decided_by_person(branch, call, request)
-        call = drive.calls[_PATH]
+        call = drive.calls[SETUP]
         if what == _STOP:
             branch.halt("the folder of this run could not be set up", call)
         if what == _WITHOUT:

@@ -20,7 +20,7 @@ from gatebell.ports.agents import Order
 from gatebell.ports.results import Done
 from gatebell.services.asks import answer_ask, ask_messages, create_ask
 from gatebell.services.asks.apply_deadlines import apply_deadlines
-from gatebell.services.runs import manage_runs
+from gatebell.services.runs import manage_runs, travel_run
 from gatebell.services.sessions import visit_session, visits
 from gatebell.services.sessions.visit_session import MAY_STAY_SECONDS
 
@@ -70,7 +70,9 @@ class RunSession:
     def find(self, store: Store, ask: Ask, caller: Caller) -> Turn:
         if not ask.pending:
             raise AlreadySettledError(settled_sentence(ask))
-        self._run = run = manage_runs.get(store, joined_sessions.run_of(ask))
+        run = manage_runs.get(store, joined_sessions.run_of(ask))
+        manage_runs.must_be_here(store, run, f"gate continue {run.id}")
+        self._run = run = travel_run.use_project_here(self._needs, run, store.runs.calls(run.id))
         turns = store.runs.turns(run.id)
         last, self._settles = joined_sessions.find_session(ask, store.runs.calls(run.id), turns)
         visit = Turn(

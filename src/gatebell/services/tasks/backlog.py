@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks.asks import id_length, make_id, parse_priority
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.audit.events import EventKind
-from gatebell.domain.enums import AskStatus, RunState, TaskState
+from gatebell.domain.enums import RunState, TaskState
 from gatebell.domain.lists import as_list
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.prompts import quote
 from gatebell.domain.runs.runs import Run
 from gatebell.domain.tasks import tasks
+from gatebell.domain.tasks.seen_tasks import Exchange
 from gatebell.domain.tasks.tasks import Task, TaskChange
 from gatebell.domain.text.display import inert_line, plain, storable
 from gatebell.errors import NotFoundError, RefusedError, UsageError
@@ -25,7 +26,7 @@ from gatebell.services.runs.claims import Abandoned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime, timedelta
+    from datetime import timedelta
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
@@ -39,22 +40,6 @@ _WRITABLE = (
 """The fields of a task that people and agents write; gate sets the others."""
 SOURCE = "builtin:work_task"
 """The flow source of a run that works on a task."""
-
-
-class Exchange(NamedTuple):
-    """One question of a task, and its result."""
-
-    ask_id: str
-    run: int
-    """0: asked by the person or agent that claimed the task by hand."""
-    asked_at: datetime
-    question: str
-    context: Any
-    status: AskStatus
-    answer: str
-    note: str
-    who: str
-    answered_at: datetime | None
 
 
 def create(

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from gatebell.domain.enums import RunState, TaskState
+from gatebell.services import freezes
 from gatebell.services.tasks import backlog
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class TaskScheduler:
 
     def take_up(self) -> Run | None:
         """Create a run for the next ready task, if there is one."""
-        if self._store.monotonic() < self._rests_until:
+        if self._store.monotonic() < self._rests_until or freezes.find(self._store):
             return None
         for project in self.projects:
             key = self._find_key(project)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.enums import AskKind, CallName, CallState
 from gatebell.domain.runs.runs import FlowCall, RunChange
-from gatebell.errors import GateError, MergeConflictError
+from gatebell.errors import GateError, MergeConflictError, StoreError
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs.flow_calls import decided_by_person
 from gatebell.services.runs.run_journal import place_of
@@ -56,6 +56,9 @@ def _conflict(branch: Branch, call: FlowCall, task: Task, markers: bool) -> str:
         place = _make_workspace(drive, task, markers)
     except MergeConflictError as conflict:
         return str(conflict)
+    except StoreError:
+        # The next drive tries it again.
+        raise
     except GateError as error:
         why = str(error).rstrip(".")
         again = f"Then: gate task reopen {task.id}"

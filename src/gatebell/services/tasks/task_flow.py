@@ -38,11 +38,11 @@ from gatebell.services.tasks import backlog, task_branch
 if TYPE_CHECKING:
     from gatebell.domain.asks.outcomes import Outcome
     from gatebell.domain.tasks.backlog_settings import BacklogTerms
+    from gatebell.domain.tasks.seen_tasks import Exchange
     from gatebell.domain.tasks.tasks import Task
     from gatebell.ports.flows import StepWork
     from gatebell.ports.store import Store
     from gatebell.services.runs.run_journal import Branch
-    from gatebell.services.tasks.backlog import Exchange
 
 _TEST_SECONDS = 3600.0
 _MAX_WORDS = 4_000

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from gatebell.domain.enums import RuleKind
-from gatebell.web.api.schemas import ASK_GIVEN, SECONDS, TEXT, WORDS, many, thing
+from gatebell.domain.tasks.tasks import TIMEOUTS, TaskSize, TaskType
+from gatebell.web.api.schemas import (
+    ASK_GIVEN,
+    EVENTS_GIVEN,
+    RUN_GIVEN,
+    SECONDS,
+    TEXT,
+    WORDS,
+    many,
+    thing,
+)
 
 SESSION = {"type": "string", "maxLength": 200, "pattern": "^[^/]*$"}
 _PATH = {"type": "string", "maxLength": 4000, "pattern": "^[^\\x00]*$"}
@@ -56,23 +66,72 @@ RUN_SIGNAL = thing(
     {"status": {"type": "string", "pattern": r"\S", "maxLength": 200}},
     message={"type": "string", "maxLength": 200_000},
 )
+WANTED_RUN = thing(
+    {
+        "project_key": _PATH | {"minLength": 1},
+        "flow": {"type": "string", "minLength": 1, "maxLength": 200},
+    },
+    prompt={"type": "string", "maxLength": 200_000},
+    source_digest={"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    pool={"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
+)
 HEARD = thing({"messages": {"type": "integer", "minimum": 0, "maximum": 1_000_000}})
 REOPENED = thing({}, fresh={"type": "boolean"})
+_TASK_ID = {"type": "string", "maxLength": 100}
+# The service itself refuses texts that are empty or too long, with the sentences of gate task.
+_TASK_FIELDS = {
+    "description": TEXT,
+    "role": TEXT,
+    # Words, P0 to P4 and numbers: the service names those that it knows.
+    "priority": {"type": ["string", "integer"], "maxLength": 20},
+    "size": {"enum": [size.value for size in TaskSize]},
+    "type": {"enum": [kind.value for kind in TaskType]},
+    "parent": _TASK_ID,
+    "needs": many(_TASK_ID, maxItems=1000),
+    "test_command": TEXT,
+    "status": TEXT,
+    "answer_within_seconds": SECONDS,
+    "on_timeout": {"enum": [str(way) for way in TIMEOUTS]},
+}
+NEW_TASK = thing({"title": TEXT, "project": _PATH}, project_key=_PATH, **_TASK_FIELDS)
+CHANGED_TASK = thing({}, title=TEXT, **_TASK_FIELDS) | {"minProperties": 1}
+NEEDED = thing({"needed": many(_TASK_ID, minItems=1, maxItems=1000)}, remove={"type": "boolean"})
+RESUMED = thing({}, accept={"type": "string", "maxLength": 200})
 RULE = thing(
     {"kind": {"enum": [RuleKind.ASK.value, RuleKind.DENY.value]}, "pattern": WORDS},
     project=_PATH,
     project_key=_PATH,
 )
 
+STARTED_GIVEN: dict[str, Any] = RUN_GIVEN | {
+    "required": [*RUN_GIVEN["required"], "has_worker"],
+    "properties": RUN_GIVEN["properties"] | {"has_worker": {"type": "boolean"}},
+}
 _PERMISSION_GIVEN = {"type": ["object", "null"], "required": ["allow", "message", "input"]}
 HELD_GIVEN = thing(
-    {"permission": _PERMISSION_GIVEN, "ask": ASK_GIVEN | {"type": ["object", "null"]}}
+    {
+        "permission": _PERMISSION_GIVEN,
+        "ask": ASK_GIVEN | {"type": ["object", "null"]},
+        # Why nothing was decided: a person has frozen everything.
+        "frozen": TEXT,
+    }
+)
+FREEZE_GIVEN = thing(
+    {
+        "frozen": {"type": "boolean"},
+        "by": {"type": ["string", "null"]},
+        "since": {"type": ["string", "null"]},
+        "reason": TEXT,
+    },
+    is_new={"type": "boolean"},
 )
 GATED_GIVEN = thing({"gated": {"type": "boolean"}})
 GATING_GIVEN = thing({"had_gates": {"type": "boolean"}})
 ME_GIVEN: dict[str, Any] = thing(
     {"person": TEXT, "scopes": many(TEXT), "token_id": TEXT, "may_approve": {"type": "boolean"}}
 )
+TASK_EVENTS_GIVEN = thing({"head": {"type": "integer"}, "events": EVENTS_GIVEN})
+WORKER_GIVEN = thing({"running": {"type": "boolean"}})
 NOTES_GIVEN = many({"type": "object", "required": ["author", "project", "text", "sent_at"]})
 RULE_GIVEN: dict[str, Any] = {
     "type": "object",

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import JSONResponse, Response
 
 from gatebell.domain.asks.asks import iso
+from gatebell.domain.digests import text_digest
 from gatebell.domain.enums import RuleKind
+from gatebell.services import members
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.asks.waiters import make_ask_document
 from gatebell.services.notifications import notes
@@ -76,10 +78,23 @@ def signal_run(web_request: WebRequest) -> Response:
     return JSONResponse(make_ask_document(web_request.store, ask))
 
 
+def show_worker(web_request: WebRequest) -> Response:
+    return JSONResponse({"running": members.has_worker(web_request.store)})
+
+
 def list_rules(web_request: WebRequest) -> Response:
     """Return gates and denials, or grants."""
     list_ = manage_rules.grants if _which(web_request) == "grants" else manage_rules.gates
-    return JSONResponse([_document(rule) for rule in list_(web_request.store)])
+    response = JSONResponse([_document(rule) for rule in list_(web_request.store)])
+    tag = f'"{text_digest(bytes(response.body).decode())}"'
+    # A client may keep it, but must ask each time whether it still holds.
+    headers = {"etag": tag, "cache-control": "private, no-cache"}
+    given = web_request.headers.get("if-none-match", "")
+    known = {one.strip().removeprefix("W/") for one in given.split(",")}
+    if known & {tag, "*"}:
+        return Response(status_code=304, headers=headers)
+    response.headers.update(headers)
+    return response
 
 
 def add_rule(web_request: WebRequest) -> Response:

@@ -20,10 +20,12 @@ from gatebell.domain.asks.documents import (
     message_document,
     token_document,
 )
+from gatebell.domain.asks.history_filters import parse_filter
 from gatebell.domain.enums import AskStatus
 from gatebell.domain.people.logins import PERSONAL
 from gatebell.domain.people.principals import Sighting, person
 from gatebell.domain.permissions.rules import Scope
+from gatebell.domain.sessions.visits import Terms
 from gatebell.services.asks import answer_ask, ask_messages, create_ask, wait_for_ask
 from gatebell.services.asks.apply_deadlines import fall_due, sweep
 from gatebell.services.asks.create_ask import Request
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.attachments import Attachment
+    from gatebell.domain.asks.requests import Opened
     from gatebell.web.context import WebRequest
 
 # Per request; a list of many of them must still load quickly.
@@ -56,12 +60,17 @@ def list_asks(web_request: WebRequest) -> Response:
         found = web_request.store.asks.pending_of_session(own) if web_request.who.token_id else []
     elif "read" not in web_request.who.scopes:
         raise Problem(403, "this needs the scope read, or the session of your own asks")
+    elif "task" in query:
+        found = web_request.store.asks.of_task(query["task"].lower())
+    elif "run" in query:
+        found = web_request.store.asks.of_run(int(query["run"]))
     elif query.get("status", AskStatus.PENDING) == AskStatus.PENDING:
         found = web_request.store.asks.pending(
             limit, query.get("project"), query.get("project_key", "")
         )
     else:
-        found = web_request.store.asks.list_settled(limit, query.get("search", ""))
+        wanted = parse_filter(dict(query), web_request.store.now())
+        found = web_request.store.asks.list_settled(limit, wanted)
     return JSONResponse([make_ask_document(web_request.store, ask) for ask in found])
 
 
@@ -70,8 +79,13 @@ def count_asks(web_request: WebRequest) -> Response:
     return JSONResponse([{"project": project, "waiting": number} for project, number in counts])
 
 
-def open_ask(web_request: WebRequest) -> Response:
+def open_ask(web_request: WebRequest) -> Opened:
+    """Open the ask of a request; `opening.py` waits for it and replies."""
     given: dict[str, Any] = dict(web_request.body)
+    may_change = "answer" in web_request.who.scopes
+    if given.get("owner") and not may_change:
+        # Not by the task: this token must not learn which tasks exist or who claimed them.
+        raise Problem(403, "this token may not change tasks, so it cannot ask for one: ask without")
     named = given.pop("session", "")
     session = web_request.session(named)
     # An agent that asks without end must not use up the limit of the token that it shares.
@@ -86,19 +100,40 @@ def open_ask(web_request: WebRequest) -> Response:
         started_by=person(web_request.who.person),
         owner=given.pop("owner", ""),
     )
+    terms, host = given.pop("terms", None), given.pop("host", "")
     steps = tuple(Escalation(**step) for step in given.pop("escalations", ()))
     options = tuple(given.pop("options", ()))
-    request = Request(options=options, escalations=steps, **given)
+    files = _find_uploads(web_request, given.pop("attachments", ()))
+    given |= {"attachments": files} if files else {}
+    request = Request(options=options, escalations=steps, session=terms and Terms(**terms), **given)
     session_prefix, _, name = session.partition("/")
     # Whatever else the token may do, a caller here is the asker, not a person at a screen.
     caller = web_request.caller._replace(
         verified=False, agent=Sighting(session_prefix, name, "it asked over HTTP")
     )
+    # A session works in a folder of the machine that asks, never in one of this machine.
+    caller = caller._replace(evidence=caller.evidence | {"host": host or web_request.address})
     if len(json.dumps(request.context)) > _LARGEST_CONTEXT:
         raise Problem(413, f"the context is too long: at most {_LARGEST_CONTEXT} characters here")
-    opened = create_ask.ask(web_request.store, request, origin, caller, _key(web_request, "ask"))
+    # A task waits for the ask only if the person of this token has claimed it.
+    claimer = person(web_request.who.person) if may_change else ""
+    opened = create_ask.ask(
+        web_request.store, request, origin, caller, _key(web_request, "ask"), claimer
+    )
     if not web_request.is_own_ask(opened.ask) and "read" not in web_request.who.scopes:
         raise Problem(403, "another client has asked this already: only that client sees it")
+    return opened
+
+
+def _find_uploads(web_request: WebRequest, named: Any) -> tuple[Attachment, ...]:
+    # Imported here: it imports this module.
+    from gatebell.web.asks.attached import find_uploads
+
+    return find_uploads(web_request, named)
+
+
+def show_opened(web_request: WebRequest, opened: Opened) -> Response:
+    """Return the ask that a request has opened, or found."""
     document = {
         "ask": _shown(web_request, opened.ask),
         "token": opened.token,
@@ -157,7 +192,8 @@ def give_answer(web_request: WebRequest) -> Response:
     body = web_request.body
     scope = Scope(body["for"], body.get("pattern", "")) if "for" in body else None
     key = _key(web_request)
-    given = Given(body["value"], body.get("note", ""), body.get("digest"), key, scope)
+    files = _find_uploads(web_request, body.get("attachments", ()))
+    given = Given(body["value"], body.get("note", ""), body.get("digest"), key, scope, files)
     _, ask = answer_ask.answer(web_request.store, find(web_request).id, web_request.caller, given)
     return JSONResponse(make_ask_document(web_request.store, ask), 201)
 
@@ -245,10 +281,12 @@ async def stream(web_request: WebRequest) -> Response:
     """Stream changes; a client that comes back names the last event that it saw."""
     hub, loop = web_request.web_context.hub, asyncio.get_running_loop()
     last = web_request.headers.get("last-event-id", "")
+    # Of a browser, which shows a page; a program that listens is not a sign of a person.
+    person = web_request.who.person if web_request.csrf else ""
 
     async def send_events() -> AsyncIterator[dict[str, Any]]:
         until = loop.time() + _MAX_STREAM_SECONDS
-        with hub.stream() as queue:
+        with hub.stream() as queue, hub.attendance.attend(person):
             seen = hub.seq
             yield {"event": "hello", "data": "{}", "id": str(seen), "retry": 1000}
             if last.isdecimal() and len(last) < 16 and int(last) < seen:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from gatebell import __version__
-from gatebell.web.api.schemas import TEXT, WORDS, thing
+from gatebell.web.api.schemas import BYTES, TEXT, WORDS, thing
 from gatebell.web.routes import API
 
 _PROBLEM = thing({"type": TEXT, "title": TEXT, "status": {"type": "integer"}, "detail": TEXT})
@@ -17,7 +17,7 @@ _REFUSALS = {
     404: "It does not exist, or you may not see it",
     409: "Another answer settled it first (yours is kept), or the state of the run does not allow it",
     413: "The body is too large",
-    415: "The body is not JSON",
+    415: "The body has another content type",
     422: "The answer does not fit the question",
     429: "Too many requests",
     503: "The store has a problem",
@@ -64,7 +64,7 @@ def _operation(row: Any) -> dict[str, Any]:
     if row.path in ("/api/asks", "/api/permissions") and row.changes:
         operation["responses"]["200"] = _response(row, gives)
     if row.body is not None:
-        content = {"application/json": {"schema": row.body}}
+        content = {_find_media_type(row.body): {"schema": row.body}}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 
@@ -89,7 +89,11 @@ def _response(row: Any, gives: dict[str, Any] | None) -> dict[str, Any]:
         return {"description": row.about, "content": {"text/event-stream": {"schema": TEXT}}}
     if gives is None:
         return {"description": row.about}
-    return {"description": row.about, "content": {"application/json": {"schema": gives}}}
+    return {"description": row.about, "content": {_find_media_type(gives): {"schema": gives}}}
+
+
+def _find_media_type(schema: dict[str, Any]) -> str:
+    return "application/octet-stream" if schema is BYTES else "application/json"
 
 
 def _refusal(about: str) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from starlette.responses import JSONResponse
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.principals import Sighting, person
 from gatebell.domain.permissions.calls import Call, make_call
+from gatebell.errors import FrozenError
 from gatebell.ports.waiting_calls import Held, Permission
+from gatebell.services import freezes
 from gatebell.services.asks.waiters import make_ask_document
 from gatebell.services.permissions import permit_call
 from gatebell.web.api.endpoints import find
@@ -45,12 +47,24 @@ class _ToldHost:
     def note_ask(self, ask_id: str) -> None:
         """Do nothing: the response names the ask."""
 
+    def note_wait(self) -> None:
+        """Do nothing: the host waits on its own machine."""
+
     def find_call_id(self) -> str:
         return ""
 
 
 def hold(web_request: WebRequest) -> Response:
-    """Decide a call by a rule, or ask a person about it."""
+    """Decide a call by a rule, or ask a person about it; not while everything is frozen."""
+    try:
+        freezes.must_be_lifted(web_request.store)
+    except FrozenError as error:
+        if not web_request.body.get("defer"):
+            return _reply(None, frozen=str(error))
+    return _hold(web_request)
+
+
+def _hold(web_request: WebRequest) -> Response:
     body, store = web_request.body, web_request.store
     named = body.get("session", "")
     held, caller = _build_held(web_request), agent_caller(web_request, named)
@@ -64,7 +78,8 @@ def hold(web_request: WebRequest) -> Response:
     found = permit_call.hold(store, held, caller, body.get("seconds", _MAX_SECONDS))
     if isinstance(found, Permission):
         return _reply(found)
-    return JSONResponse({"permission": None, "ask": _show(store, found)}, 201)
+    shown = _show(store, found)
+    return JSONResponse({"permission": None, "ask": shown, "frozen": ""}, 201)
 
 
 def use(web_request: WebRequest) -> Response:
@@ -79,7 +94,10 @@ def use(web_request: WebRequest) -> Response:
     if body.get("drop"):
         permit_call.drop(store, ask, held)
         return _reply(None)
-    decided = permit_call.use(store, ask, held)
+    try:
+        decided = permit_call.use(store, ask, held)
+    except FrozenError as error:
+        return _reply(None, frozen=str(error))
     if decided and decided.input and decided.edited_by:
         decided = _hand_over_edited(store, ask, held, decided, body.get("edits", "no"))
     return _reply(decided)
@@ -153,11 +171,11 @@ def _build_held(web_request: WebRequest) -> Held:
     )
 
 
-def _reply(permission: Permission | None) -> Response:
+def _reply(permission: Permission | None, frozen: str = "") -> Response:
     shown: dict[str, Any] | None = None
     if permission:
         shown = {name: getattr(permission, name) for name in ("allow", "message", "input")}
-    return JSONResponse({"permission": shown, "ask": None})
+    return JSONResponse({"permission": shown, "ask": None, "frozen": frozen})
 
 
 def _show(store: Store, ask: Ask) -> dict[str, Any]:

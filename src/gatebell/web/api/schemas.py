@@ -6,9 +6,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks.asks import OTHER_PRIORITIES
+from gatebell.domain.asks.attachments import MAX_FILES
 from gatebell.domain.digests import canonical
 from gatebell.domain.enums import AskKind, AskStatus, Decision, Priority, RunState, TaskState
 from gatebell.domain.people.logins import SCOPES
+from gatebell.domain.sessions.visits import ANSWERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 TEXT: dict[str, Any] = {"type": "string"}
 WORDS: dict[str, Any] = {"type": "string", "minLength": 1}
 ANYTHING: dict[str, Any] = {}
+BYTES: dict[str, Any] = {"type": "string", "format": "binary"}
+"""A body that is not JSON: a file."""
 SECONDS: dict[str, Any] = {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1e9}
 
 
@@ -49,9 +53,29 @@ _REQUIREMENT = thing(
     not_author={"type": "boolean"},
     reject={"type": "integer"},
 )
+# A file or a conversation of another machine is not taken: a server cannot check it.
+_TERMS = thing(
+    {},
+    answer={"enum": _words(ANSWERS.values())},
+    system_prompt={"type": "string", "maxLength": 200_000},
+    model={"type": "string", "maxLength": 200},
+    cwd={"type": "string", "maxLength": 4000},
+    session_seconds=SECONDS,
+    capture_transcript={"type": "boolean"},
+    max_attempts={"type": "integer", "minimum": 0, "maximum": 1000},
+)
+_UPLOADED = many(
+    thing(
+        {
+            "name": {"type": "string", "minLength": 1, "maxLength": 1000},
+            "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        }
+    ),
+    maxItems=MAX_FILES,
+)
 REQUEST = thing(
     {"prompt": {"type": "string", "minLength": 1, "maxLength": 200_000, "pattern": r"\S"}},
-    kind={"enum": _words(kind for kind in AskKind if kind != AskKind.SESSION)},
+    kind={"enum": _words(AskKind)},
     options=many(WORDS, maxItems=1000),
     multiple={"type": "boolean"},
     schema={"type": ["object", "null"]},
@@ -79,11 +103,15 @@ REQUEST = thing(
     cwd={"type": "string", "maxLength": 4000},
     tool_use_id={"type": "string", "maxLength": 200},
     owner={"type": "string", "pattern": "^task:[A-Za-z0-9._-]{1,100}$"},
+    terms=_TERMS | {"type": ["object", "null"]},
+    host={"type": "string", "maxLength": 64, "pattern": "^[A-Za-z0-9._-]*$"},
+    attachments=_UPLOADED,
 )
 ANSWER = thing(
     {"value": ANYTHING},
     note={"type": "string", "maxLength": 200_000},
     digest=TEXT,
+    attachments=_UPLOADED,
     **{"for": WORDS, "pattern": TEXT},
 )
 ALIKE = thing(
@@ -109,6 +137,9 @@ TOKEN = thing(
 )
 
 _TIME = {"type": ["string", "null"], "format": "date-time"}
+ATTACHMENT_GIVEN = thing(
+    {"name": TEXT, "media_type": TEXT, "size": {"type": "integer"}, "digest": TEXT}
+)
 ASK_GIVEN: dict[str, Any] = {
     "type": "object",
     "required": ["id", "kind", "prompt", "status", "digest"],
@@ -120,6 +151,8 @@ ASK_GIVEN: dict[str, Any] = {
         "decision": {"enum": [*_words(Decision), None]},
         "value": ANYTHING,
         "digest": TEXT,
+        "attachments": many(ATTACHMENT_GIVEN),
+        "answer_attachments": many(ATTACHMENT_GIVEN),
         "opened_at": _TIME,
         "expires_at": _TIME,
         "settled_at": _TIME,
@@ -154,6 +187,9 @@ RUN_GIVEN: dict[str, Any] = {
         "reason": TEXT,
         "result": ANYTHING,
         "waiting_for": many(TEXT),
+        "questions": many(TEXT),
+        "task_title": TEXT,
+        "task_end": {"type": ["object", "null"], "required": ["state", "why", "by"]},
         "created_at": _TIME,
         "waiting_since": _TIME,
         "ended_at": _TIME,
@@ -182,6 +218,7 @@ TASK_GIVEN: dict[str, Any] = {
         "run": {"type": "integer"},
         "ready": {"type": "boolean"},
         "questions": many({"type": "object", "required": ["ask", "question", "asked_at"]}),
+        "related": many({"type": "object", "required": ["id", "state", "title"]}),
         "created_at": _TIME,
         "updated_at": _TIME,
         "answered_at": _TIME,
@@ -192,7 +229,9 @@ TASKS_GIVEN = many(TASK_GIVEN)
 _EXCHANGE_GIVEN = {"type": "object", "required": ["ask_id", "question", "answer", "who", "answers"]}
 _AROUND = {
     "history": many(_EXCHANGE_GIVEN),
+    "made_by": TEXT,
     "runs": many({"type": "integer"}),
+    "run_details": many({"type": "object", "required": ["id", "state", "completed"]}),
     "waits_for": many(TEXT),
     "needed_by": many(TEXT),
     "parts": many(TEXT),

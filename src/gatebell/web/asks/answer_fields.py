@@ -17,9 +17,14 @@ if TYPE_CHECKING:
     from starlette.datastructures import FormData
 
     from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.attachments import Attachment
     from gatebell.domain.permissions.calls import Call
 
 OTHER = "other"
+LIKE = "like"
+APPROVE = "yes"
+BACK, WITHDRAW, STAY = "back", "withdraw", "stay"
+"""The words of the buttons that send a message, withdraw the ask, and do nothing."""
 
 
 class Typed(NamedTuple):
@@ -38,6 +43,14 @@ class Typed(NamedTuple):
     pattern: str = ""
     also: tuple[str, ...] = ()
     """`id:digest` of asks that get the same answer."""
+    attached: tuple[Attachment, ...] = ()
+    """Files that came with an attempt that was refused."""
+    like: bool = False
+    """The yes is for all calls that fit the pattern."""
+    pressed: str = ""
+    """The word of the button."""
+    everyone: bool = False
+    """All asks that ask the same get the answer."""
 
 
 def field(form: FormData, name: str) -> str:
@@ -59,29 +72,34 @@ def several(form: FormData, name: str) -> tuple[str, ...]:
 
 def read_typed(ask: Ask, form: FormData) -> Typed:
     """Read the fields that a browser sent."""
-    schema = ask.question.schema
+    schema, call = ask.question.schema, ask.question.call
+    edited, everyone = field(form, "edited"), bool(field(form, "all"))
     return Typed(
         note=field(form, "note"),
         text=field(form, "text"),
         chosen=several(form, "chosen"),
         other=field(form, "other"),
         value=forms.read(schema, form) if schema is not None else None,
-        edited=field(form, "edited"),
-        reach=field(form, "for"),
+        edited="" if call and edited == edit_begin(call) else edited,
+        reach=field(form, "value").partition(":")[2],
         times=field(form, "times"),
         pattern=field(form, "pattern"),
-        also=several(form, "also"),
+        also=several(form, "alike" if everyone else "also"),
+        like=field(form, "calls") == LIKE,
+        pressed=field(form, "value"),
+        everyone=everyone,
     )
 
 
 def read_given(ask: Ask, form: FormData) -> Given:
     """Read the answer, bound to the shown ask."""
-    what, word = read_typed(ask, form), field(form, "value")
+    what, word = read_typed(ask, form), field(form, "value").partition(":")[0]
     digest, key = field(form, "digest"), field(form, "key")
     if ask.question.answered_as == AskKind.APPROVAL:
         if word == "edited" and ask.question.call:
-            return Given(_instead(ask.question.call, what.edited), what.note, digest, key)
-        scope = _scope(what) if word == "yes" else None
+            edited = field(form, "edited")
+            return Given(_instead(ask.question.call, edited), what.note, digest, key)
+        scope = _scope(what, field(form, "proposed")) if word == APPROVE else None
         return Given(word, what.note, digest, key, scope)
     if ask.question.answered_as == AskKind.CHOICE:
         return Given(_choice(ask, what), what.note, digest, key)
@@ -90,13 +108,18 @@ def read_given(ask: Ask, form: FormData) -> Given:
     return Given(what.text, what.note, digest, key)
 
 
-def _scope(what: Typed) -> Scope | None:
+def _scope(what: Typed, proposed: str) -> Scope | None:
+    pattern = what.pattern.strip()
+    if pattern != proposed and not what.like:
+        raise UsageError("you wrote a pattern: choose it, or leave it as it was")
     if not what.reach:
-        if what.pattern.strip():
-            raise UsageError("choose how long the pattern is valid, or leave it empty")
+        if what.like:
+            raise UsageError("choose how long the pattern is valid: see the buttons below it")
         return None
+    if what.like and not pattern:
+        raise UsageError("the pattern is empty: write one, or choose exactly this call")
     word = what.times.strip() if what.reach == "times" else what.reach
-    return Scope(word, what.pattern.strip())
+    return Scope(word, pattern if what.like else "")
 
 
 def edit_begin(call: Call) -> str:

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
-from itertools import islice
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from markupsafe import Markup
-
 from gatebell.domain.asks.asks import settled_word
-from gatebell.domain.asks.context_text import context_text, is_plain
 from gatebell.domain.asks.duplicates import alike, groups
+from gatebell.domain.asks.headings import option_meanings, short_heading
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.asks.requirements import why_not
 from gatebell.domain.enums import AnswerOutcome, AskStatus, Priority
 from gatebell.domain.people.principals import is_person
-from gatebell.domain.permissions.calls import shown
+from gatebell.domain.permissions.patterns import propose_pattern
 from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.joined_sessions import path_of
-from gatebell.domain.text.display import SHOWN_CHARACTERS, inert
+from gatebell.domain.text.display import SHOWN_CHARACTERS
 from gatebell.services.asks.apply_deadlines import apply_due
 from gatebell.services.asks.waiters import WAITER_GONE, describe_unheard, is_waiter_gone
 from gatebell.services.people.trust import describe_trust
 from gatebell.services.sessions import presence
 from gatebell.services.sessions.visits import list_visits
-from gatebell.web import markdown
-from gatebell.web.asks import diffs
+from gatebell.web.asks import diffs, work_view
+from gatebell.web.asks.activity_view import read_activity
+from gatebell.web.asks.call_view import view_call
+from gatebell.web.asks.long_texts import context, split_markdown, split_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,8 +36,10 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.audit.events import Entry
     from gatebell.domain.people.principals import Caller
+    from gatebell.domain.runs.runs import Run
     from gatebell.domain.tasks.tasks import Task
     from gatebell.ports.store import Store
+    from gatebell.web.asks.activity_view import Activity
     from gatebell.web.context import WebRequest
 
 MAX_LISTED = 200
@@ -48,7 +48,7 @@ _NOTES_ARE_SHOWN = timedelta(hours=24)
 _IS_ANSWERING = timedelta(seconds=60)
 _MAX_NOTES = 20
 _MAX_HEADING_LENGTH = 300
-_OPEN_LINES = 40
+_FOLDED = 1_200
 _DAYS = 14
 _AGES = (("under 5 minutes", 300), ("5 to 60 minutes", 3600), ("1 to 24 hours", 86400))
 
@@ -60,13 +60,20 @@ class Listed(NamedTuple):
     answering: list[str]
     """Other people who are writing an answer to it now."""
     tasks: list[Task]
-    """The people whose answer counts."""
     is_gone: bool = False
     """Whether no asker waits for it any more."""
+    title: str = ""
+    """The run that waits for it."""
 
     @property
     def ask(self) -> Ask:
         return self.asks[0]
+
+    @property
+    def prompt(self) -> str:
+        """The question; a file is named as in its project."""
+        call = self.ask.question.call
+        return short_heading(self.ask) if call and call.path else self.ask.question.prompt
 
     @property
     def agents(self) -> str:
@@ -75,13 +82,6 @@ class Listed(NamedTuple):
     @property
     def ids(self) -> list[str]:
         return [ask.id for ask in self.asks]
-
-
-class Long(NamedTuple):
-    """A text of which the beginning is shown at once."""
-
-    begin: str
-    rest: str
 
 
 def inbox(web_request: WebRequest) -> dict[str, Any]:
@@ -93,23 +93,30 @@ def inbox(web_request: WebRequest) -> dict[str, Any]:
     pending = store.asks.pending(MAX_LISTED)
     writing = _answering(store, web_request.caller, now)
     listed = [
-        (
-            project,
-            [
-                Listed(
-                    same,
-                    [who for one in same for who in writing.get(one.id, ())],
-                    tasks_of(store, same),
-                    all(is_waiter_gone(store, one) for one in same),
-                )
-                for same in all_
-            ],
-        )
+        (project, [_list_one(store, same, writing) for same in all_])
         for project, all_ in groups(pending)
     ]
     since = now - _NOTES_ARE_SHOWN
     notes = [note for note in store.notes.newest(_MAX_NOTES) if note.sent_at > since]
     return {"listed": listed, "shown": len(pending), "notes": notes, "urgencies": URGENCIES}
+
+
+def _list_one(store: Store, same: list[Ask], writing: dict[str, list[str]]) -> Listed:
+    run = work_view.find_run(store, same[0])
+    return Listed(
+        same,
+        [who for one in same for who in writing.get(one.id, ())],
+        tasks_of(store, same),
+        all(is_waiter_gone(store, one) for one in same),
+        work_view.name_run(store, run) if run else "",
+    )
+
+
+def list_pending(store: Store) -> list[Ask]:
+    """Return the waiting asks in the order of the list."""
+    apply_due(store)
+    grouped = groups(store.asks.pending(MAX_LISTED))
+    return [one for _, all_ in grouped for same in all_ for one in same]
 
 
 def tasks_of(store: Store, asks: Iterable[Ask]) -> list[Task]:
@@ -131,23 +138,26 @@ def ask(web_request: WebRequest, one: Ask) -> dict[str, Any]:
     """Build the view of one ask."""
     store, question = web_request.store, one.question
     answers = store.asks.answers(one.id)
-    words, diff = diffs.find(one.activity)
+    heading = short_heading(one)
+    run = work_view.find_run(store, one)
+    activity = read_activity(one.activity, question.call)
+    work = _work(store, one, run, activity) if run and not question.call else None
     pending = store.asks.pending(MAX_LISTED) if one.pending else []
     return {
         "ask": one,
         "of_run": _of_run(one),
         "unheard": WAITER_GONE if is_waiter_gone(store, one) else "",
         "tasks": tasks_of(store, [one]),
-        "heading": question.prompt if len(question.prompt) <= _MAX_HEADING_LENGTH else "",
-        "prompt": _long(question.prompt),
-        "call_diff": diffs.of_call(question.call) if question.call else None,
-        "call_input": shown(question.call.input) if question.call else "",
+        "run_title": work_view.name_run(store, run) if run else "",
+        "heading": heading if len(heading) <= _MAX_HEADING_LENGTH else "",
+        "prompt": split_text(question.prompt),
+        "call": view_call(one),
+        "proposed": propose_pattern(question.call, store.now()) if question.call else "",
         "session": _session(store, one),
         "context": context(one),
-        "words": _long(words.strip().removesuffix("Changes:").rstrip()),
-        "words_open": words.count("\n") < _OPEN_LINES,
-        "diff": diffs.render(diff) if diff else None,
-        "diff_open": diff.count("\n") < _OPEN_LINES,
+        "meanings": option_meanings(question),
+        "work": work,
+        "activity": _activity(activity, one, is_work=bool(work)),
         "talk": store.asks.messages(one.id),
         "default": None if question.default is None else answer_text(one, question.default),
         "votes": _votes(answers) if question.requirement.personal else [],
@@ -155,6 +165,8 @@ def ask(web_request: WebRequest, one: Ask) -> dict[str, Any]:
             question.requirement, one.origin.started_by, one.origin.session, web_request.caller
         ),
         "trust": describe_trust(store, one),
+        # Of one person on their own machine, no one doubts the name.
+        "claims": question.gates and not web_request.who.verified and bool(store.people.all()),
         "answering": _answering(store, web_request.caller, store.now()).get(one.id, []),
         "alike": alike(one, pending),
         "outcome": _outcome(one, answers),
@@ -189,55 +201,30 @@ def _of_run(one: Ask) -> tuple[int, str] | None:
     return None if run is None else (run, path_of(one))
 
 
-def _long(text: str) -> Long:
-    if len(text) <= SHOWN_CHARACTERS:
-        return Long(text, "")
-    cut = text.rfind("\n", SHOWN_CHARACTERS // 2, SHOWN_CHARACTERS) + 1 or SHOWN_CHARACTERS
-    return Long(text[:cut], text[cut:])
+def _work(store: Store, one: Ask, run: Run, activity: Activity) -> dict[str, Any]:
+    """Describe the work that a flow asks about."""
+    who, words = work_view.last_words(store, run, one)
+    how = f"GET /api/runs/{run.id}"
+    return {
+        "prompt": split_text(run.prompt.strip(), _FOLDED),
+        "who": who,
+        "said": split_markdown(words, how) if words else None,
+        "changes": diffs.render(activity.diff) if activity.of_run and activity.diff else None,
+    }
 
 
-def context(one: Ask) -> tuple[Markup, Markup] | None:
-    """Render the context and its rest: Markdown for a text, otherwise lines or JSON."""
-    given, most = one.question.context, markdown.MAX_CHARACTERS
-    how = f"gate show {one.id} --all, or GET /api/asks/{one.id}"
-    if given is None:
+def _activity(found: Activity, one: Ask, *, is_work: bool) -> dict[str, Any] | None:
+    """Describe the activity of the asker, without the parts that the page shows elsewhere."""
+    diff = "" if is_work and found.of_run else found.diff
+    if not (found.task or found.said or found.commands or diff):
         return None
-    if isinstance(given, str):
-        return split_markdown(given, how)
-    if not (text := _readable(given, most + 1)):
-        return None
-    begin, rest = _long(text[:most])
-    cut = Markup()
-    if len(text) > most:
-        whole = len(json.dumps(given, ensure_ascii=False))
-        cut = _cut(f"the rest is not shown; on one line this JSON has {whole:,} characters", how)
-    return _as_it_is(begin), (_as_it_is(rest) if rest else Markup()) + cut
-
-
-def split_markdown(text: str, how: str) -> tuple[Markup, Markup]:
-    """Render Markdown and its rest; `how` tells where the whole text is."""
-    most = markdown.MAX_CHARACTERS
-    begin, rest = _long(text[:most])
-    cut = Markup()
-    if len(text) > most:
-        cut = _cut(f"{len(text) - most:,} more characters are not shown", how)
-    return markdown.render(begin), (markdown.render(rest) if rest else Markup()) + cut
-
-
-def _readable(context: Any, pieces: int) -> str:
-    """Return the beginning of a JSON value, by characters: the whole would take seconds."""
-    if is_plain(context):
-        return context_text(context)
-    written = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(context)
-    return "".join(islice(written, pieces))
-
-
-def _cut(left: str, how: str) -> Markup:
-    return Markup('<p class="cut">… {}. All of it: {}</p>').format(left, how)
-
-
-def _as_it_is(text: str) -> Markup:
-    return Markup('<pre class="plain">{}</pre>').format(inert(text))
+    how = f"gate show {one.id} --all"
+    return {
+        "task": found.task,
+        "said": split_markdown(found.said, how) if found.said else None,
+        "commands": found.commands,
+        "diff": diffs.render(diff) if diff else None,
+    }
 
 
 def _votes(answers: Iterable[Answer]) -> list[Answer]:

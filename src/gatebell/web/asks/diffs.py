@@ -1,29 +1,26 @@
-"""Unified diffs, and the edits of a tool call, as tables that are readable without colours."""
+"""Unified diffs as tables that are readable without colours."""
 
 from __future__ import annotations
 
 import re
-from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 from unidiff.constants import RE_DIFF_GIT_HEADER
 from unidiff.patch import PatchSet
 
+from gatebell.domain.permissions.call_changes import File, Part, Row
 from gatebell.domain.text.display import inert, inert_line
+from gatebell.web.asks.diff_lines import LineRenderer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from unidiff.patch import Hunk, PatchedFile
-
-    from gatebell.domain.permissions.calls import Call
 
 MAX_LINES = 5_000
 _MAX_READ = 2 * MAX_LINES
 _OPEN_LINES = 200
-# Longer edits are not compared: all old lines, then all new lines.
-_MAX_COMPARED = 4_000
 # A longer line above a table would be cut.
 _MAX_TOLD_LENGTH = 400
 _MAX_ANDS = 5
@@ -39,43 +36,6 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)", re.ASCII
 _MODES = ("100644", "100755", "120000")
 
 
-class Row(NamedTuple):
-    """A line of a diff: its sign, its numbers in the old and the new file, its text."""
-
-    sign: str
-    old: int | None
-    new: int | None
-    text: str
-
-
-class Part(NamedTuple):
-    """Adjacent lines, and the heading above them."""
-
-    head: str
-    rows: list[Row]
-
-
-class File(NamedTuple):
-    """The change of one file."""
-
-    name: str
-    words: list[str]
-    parts: list[Part]
-    rest: str = ""
-    """Text that is not a diff, unchanged."""
-
-    @property
-    def length(self) -> int:
-        return sum(len(part.rows) for part in self.parts) + _lines(self.rest)
-
-    def count(self, sign: str) -> int:
-        return sum(row.sign == sign for part in self.parts for row in part.rows)
-
-
-def _lines(text: str) -> int:
-    return text.rstrip("\n").count("\n") + 1 if text else 0
-
-
 def find(text: str) -> tuple[str, str]:
     """Split free text into the words before its first diff, and the rest."""
     start = _START.search(text)
@@ -86,61 +46,9 @@ def render(text: str) -> Markup:
     """Read a unified diff, one section per file. Other text is shown unchanged."""
     lines = text.split("\n")
     chunks = re.split(r"^(?=diff --git )", "\n".join(lines[:_MAX_READ]), flags=re.MULTILINE)
-    made = _sections([file for chunk in chunks if chunk.strip() for file in _read(chunk)])
+    made = render_files([file for chunk in chunks if chunk.strip() for file in _read(chunk)])
     left = len(lines) - _MAX_READ
     return made + _cut(f"not shown: {left:,} more lines of this diff") if left > 0 else made
-
-
-def of_call(call: Call) -> Markup | None:
-    """Return the changes of an Edit, MultiEdit or Write; None for every other call."""
-    edits = _edits(call)
-    if not edits or not all(isinstance(text, str) for edit in edits for text in edit[:2]):
-        return None
-    parts: list[Part] = []
-    for number, (old, new, everywhere) in enumerate(edits, 1):
-        head = f"edit {number} of {len(edits)}" if len(edits) > 1 else ""
-        where = "at every place where it occurs" if everywhere else ""
-        said = ", ".join(filter(None, (head, where)))
-        parts += _compare(old, new, said, numbered=call.tool == "Write")
-    words = ["the whole file is written"] if call.tool == "Write" else []
-    return _sections([File(call.path, words, parts)])
-
-
-def _edits(call: Call) -> list[tuple[Any, Any, bool]]:
-    """Return old text, new text, and whether every place is changed."""
-    given = call.input
-    if call.tool == "Write":
-        return [("", given.get("content"), False)]
-    listed = given.get("edits") if call.tool == "MultiEdit" else [given]
-    if call.tool not in ("Edit", "MultiEdit") or not isinstance(listed, list):
-        return []
-    return [
-        (one.get("old_string"), one.get("new_string"), bool(one.get("replace_all")))
-        if isinstance(one, dict)
-        else (None, None, False)
-        for one in listed
-    ]
-
-
-def _compare(old: str, new: str, head: str, *, numbered: bool) -> Iterator[Part]:
-    # The place of the old text in its file is unknown, so its lines have no numbers.
-    before, after = old.split("\n") if old else [], new.split("\n") if new else []
-    everything = [("replace", 0, len(before), 0, len(after))]
-    groups: Iterable[list[Any]] = [everything]
-    if len(before) + len(after) <= _MAX_COMPARED:
-        groups = SequenceMatcher(None, before, after).get_grouped_opcodes(3)
-    for group in groups:
-        rows: list[Row] = []
-        for tag, a, b, c, d in group:
-            if tag == "equal":
-                rows += [Row(" ", None, None, line) for line in before[a:b]]
-            else:
-                rows += [Row("-", None, None, line) for line in before[a:b]]
-                rows += [
-                    Row("+", None, number if numbered else None, line)
-                    for number, line in enumerate(after[c:d], c + 1)
-                ]
-        yield Part(head, rows)
 
 
 def _read(chunk: str) -> list[File]:
@@ -255,21 +163,22 @@ def _hunk_head(line: str) -> str:
     return f"@@ -{a},{b} +{c},{d} @@ {section}".strip()
 
 
-def _sections(files: list[File]) -> Markup:
-    made, room = Markup(), MAX_LINES
+def render_files(files: list[File], open_lines: int = _OPEN_LINES) -> Markup:
+    """Render one section for each file; a longer one than `open_lines` is folded."""
+    made, room, renderer = Markup(), MAX_LINES, LineRenderer()
     for number, file in enumerate(files):
         if room <= 0:
             lines = sum(one.length for one in files[number:])
             made += _cut(f"not shown: {len(files) - number:,} more files, {lines:,} lines")
             break
-        made += _section(file, room)
+        made += _section(file, room, renderer, open_lines)
         room -= max(1, file.length)
     return made
 
 
-def _section(file: File, room: int) -> Markup:
+def _section(file: File, room: int, renderer: LineRenderer, open_lines: int) -> Markup:
     counts = f"+{file.count('+')} −{file.count('-')}" if file.parts else ""
-    body = _table(file.parts, room) if file.parts else Markup()
+    body = _table(file, room, renderer) if file.parts else Markup()
     if file.rest:
         rest = "\n".join(file.rest.rstrip("\n").split("\n")[:room])
         body = Markup('<pre class="diff">{}</pre>').format(inert(rest))
@@ -282,22 +191,24 @@ def _section(file: File, room: int) -> Markup:
         name, counts, inert_line(", ".join(file.words))
     )
     inner = Markup('<p class="head">{}</p>{}').format(head, body)
-    if file.length > _OPEN_LINES:
+    if file.length > open_lines:
         inner = Markup("<details><summary>{}, {:,} lines</summary>{}</details>").format(
             head, file.length, body
         )
     return Markup('<section class="diff" aria-label="{}">{}</section>\n').format(name, inner)
 
 
-def _table(parts: list[Part], room: int) -> Markup:
+def _table(file: File, room: int, renderer: LineRenderer) -> Markup:
     lines: list[str] = []
-    for part in parts:
+    for part in file.parts:
         if room <= 0:
             break
         if part.head:
             head = escape(inert_line(part.head))
             lines.append(f'<tr class="hunk"><td colspan="4">{head}</td></tr>')
-        lines += map(_line, part.rows[:room])
+        rows = part.rows[:room]
+        made = renderer.render(file.name, [(row.sign, row.text) for row in rows])
+        lines += map(_line, rows, made)
         room -= len(part.rows)
     return Markup(
         '<table class="diff"><thead><tr><th scope="col">old</th><th scope="col">new</th>'
@@ -305,8 +216,7 @@ def _table(parts: list[Part], room: int) -> Markup:
     ).format(Markup("\n").join(map(Markup, lines)))
 
 
-def _line(row: Row) -> str:
-    text = escape(inert(row.text))
+def _line(row: Row, text: str) -> str:
     return (
         f'<tr class="{_KINDS[row.sign]}"><td class="num">{row.old or ""}</td>'
         f'<td class="num">{row.new or ""}</td><td class="sign">{row.sign.strip()}</td>'

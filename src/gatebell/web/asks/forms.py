@@ -12,8 +12,17 @@ from markupsafe import Markup
 
 from gatebell.domain.asks.forms import step
 from gatebell.domain.text.display import inert, inert_line
+from gatebell.web.asks.field_limits import describe_limits
 from gatebell.web.asks.form_data import MAX_ROWS, MORE, from_json, read, wants_more
-from gatebell.web.asks.schema_fields import ABSENT, Field, FieldKind, code, empty_rows, plan
+from gatebell.web.asks.schema_fields import (
+    ABSENT,
+    Field,
+    FieldKind,
+    code,
+    describe_options,
+    empty_rows,
+    plan,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +33,7 @@ _MAX_RADIOS = 6
 _MAX_IN_ROWS = 10_000
 _MAX_LABEL = 300
 _MAX_WORDS = 4_000
+_LIMITED = (FieldKind.TEXT, FieldKind.NUMBER, FieldKind.LINES, FieldKind.CHOICES, FieldKind.ROWS)
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)?", re.ASCII)
 # Times are text fields: a browser's time field has no time zone.
 _FORMATS = {
@@ -43,6 +53,7 @@ class _Page(NamedTuple):
     errors: dict[str, list[str]]
     shown: list[tuple[str, str]]
     in_rows: Counter[str]
+    is_new: bool
 
 
 class Form(NamedTuple):
@@ -61,12 +72,19 @@ class _Said(NamedTuple):
     state: Markup
 
 
-def render(schema: Any, value: Any = None, errors: Iterable[tuple[str, str]] | None = None) -> Form:
+def render(
+    schema: Any,
+    value: Any = None,
+    errors: Iterable[tuple[str, str]] | None = None,
+    *,
+    is_new: bool = False,
+) -> Form:
     """Render the fields of a form, with their values and errors.
 
-    Errors are those of `domain.forms.faults`. No field is filled in that was not typed.
+    Errors are those of `domain.forms.faults`. A new form has the defaults of its schema; nothing
+    else is filled in that was not typed.
     """
-    page = _Page(count(1), {}, [], Counter())
+    page = _Page(count(1), {}, [], Counter(), is_new)
     for pointer, message in errors or ():
         page.errors.setdefault(f"v{pointer}", []).append(message)
     form = plan(schema)._replace(key="Your answer")
@@ -78,6 +96,8 @@ def render(schema: Any, value: Any = None, errors: Iterable[tuple[str, str]] | N
 
 
 def _field(page: _Page, field: Field, name: str, value: Any) -> Markup:
+    if page.is_new and value is ABSENT and not field.secret:
+        value = field.schema.get("default", ABSENT)
     if field.kind == FieldKind.GROUP:
         return _group(page, field, name, value)
     if field.kind == FieldKind.ROWS:
@@ -138,8 +158,11 @@ def _radios(page: _Page, field: Field, name: str, value: Any) -> Markup:
     said = _beside(page, field, name)
     chosen = None if value is ABSENT else code(value)
     options = [(code(one), words) for one, words in field.options]
+    meanings = describe_options(field.schema)
     made = Markup().join(
-        _option(page, "radio", name, *one, checked=one[0] == chosen)
+        _option(
+            page, "radio", name, *one, checked=one[0] == chosen, meaning=meanings.get(one[0], "")
+        )
         for one in [*options, *([] if field.required else [("", "no answer")])]
     )
     role = Markup(' role="radiogroup"') + said.state
@@ -149,17 +172,29 @@ def _radios(page: _Page, field: Field, name: str, value: Any) -> Markup:
 def _choices(page: _Page, field: Field, name: str, value: Any) -> Markup:
     said = _beside(page, field, name)
     chosen = {code(one) for one in value} if isinstance(value, list) else ()
+    meanings = describe_options(field.parts[0].schema)
     made = Markup().join(
-        _option(page, "checkbox", f"{name}/{number}", code(one), words, checked=code(one) in chosen)
+        _option(
+            page,
+            "checkbox",
+            f"{name}/{number}",
+            code(one),
+            words,
+            checked=code(one) in chosen,
+            meaning=meanings.get(code(one), ""),
+        )
         for number, (one, words) in enumerate(field.parts[0].options)
     )
     return _fieldset("field", field, said, made)
 
 
-def _option(page: _Page, kind: str, name: str, value: str, words: str, *, checked: bool) -> Markup:
+def _option(
+    page: _Page, kind: str, name: str, value: str, words: str, *, checked: bool, meaning: str = ""
+) -> Markup:
+    below = Markup('<span class="meaning">{}</span>').format(_words(meaning)) if meaning else ""
     return Markup(
         '<div class="option"><input type="{}" id="{}" name="{}" value="{}"{}>'
-        '<label for="{}">{}</label></div>\n'
+        '<label for="{}">{}{}</label></div>\n'
     ).format(
         kind,
         option_id := f"field-{next(page.ids)}",
@@ -168,6 +203,7 @@ def _option(page: _Page, kind: str, name: str, value: str, words: str, *, checke
         Markup(" checked") if checked else "",
         option_id,
         inert_line(words, _MAX_LABEL),
+        below,
     )
 
 
@@ -252,7 +288,7 @@ def _beside(page: _Page, field: Field, name: str) -> _Said:
     wrong = "; ".join(message for one in names for message in page.errors.pop(one))
     words, described = Markup(), []
     if wrong:
-        page.shown.append((f"{made_id}-error", wrong))
+        page.shown.append((f"{made_id}-error", f"{_label(field)}: {wrong}"))
     for kind, text in (("hint", _hint(field)), ("error", wrong)):
         if text:
             described.append(f"{made_id}-{kind}")
@@ -270,14 +306,14 @@ def _beside(page: _Page, field: Field, name: str) -> _Said:
 
 def _hint(field: Field) -> str:
     described, default = field.schema.get("description"), field.schema.get("default", ABSENT)
+    named = {code(value): words for value, words in field.options}
     shown = default if isinstance(default, str) else "" if default is ABSENT else code(default)
+    shown = named.get(code(default), shown) if default is not ABSENT else shown
     how = {"lines": "one per line", "json": "as JSON"}.get(field.kind) or _format(field)[1]
-    parts = (
-        described if isinstance(described, str) else "",
-        how,
-        f"default: {shown}" if shown and not field.secret else "",
-    )
-    return "\n".join(filter(None, parts))
+    limits = describe_limits(field.schema) if field.kind in _LIMITED else ""
+    standard = f"default: {shown}" if shown and not field.secret else ""
+    rules = ", ".join(filter(None, (how, limits, standard)))
+    return "\n".join(filter(None, (described if isinstance(described, str) else "", rules)))
 
 
 def _format(field: Field) -> tuple[str, str]:

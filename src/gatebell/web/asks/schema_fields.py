@@ -214,6 +214,17 @@ def _named_options(flat: dict[str, Any]) -> list[tuple[Any, str]]:
     return [(one["const"], str(one.get("title") or _words(one["const"]))) for one in listed]
 
 
+def describe_options(schema: dict[str, Any]) -> dict[str, str]:
+    """Return the descriptions of the options of a choice, by their code."""
+    listed = schema.get("oneOf", schema.get("anyOf"))
+    described = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return {
+        code(one["const"]): one["description"]
+        for one in described
+        if "const" in one and isinstance(one.get("description"), str)
+    }
+
+
 def _words(value: Any) -> str:
     return value if isinstance(value, str) and value.strip() else code(value)
 

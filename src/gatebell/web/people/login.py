@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
@@ -15,6 +16,7 @@ from gatebell.web.context import COOKIE
 from gatebell.web.rendering import bare_page
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
     from starlette.responses import HTMLResponse
 
     from gatebell.domain.people.logins import Login
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 # One slash, and then nothing that a browser could read as another host.
 _LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 _OLD_LINK = "This link was used, or is older than 15 minutes."
+_TRIED = "tried"
 
 
 def local(path: str) -> str:
@@ -119,15 +122,36 @@ def logout(web_request: WebRequest) -> Response:
 
 
 def problem_page(
-    problem: Problem, path: str, *, personal: bool = False, has_cookie: bool = False
+    problem: Problem,
+    path: str,
+    *,
+    personal: bool = False,
+    has_cookie: bool = False,
+    retry: str = "",
 ) -> HTMLResponse:
     """Show the error, and the next step."""
     place = local(re.sub(r"(/asks/[^/]+)/.*|/(login|logout|link/.*)", r"\1", path) or "/")
     if problem.status == HTTPStatus.UNAUTHORIZED:
+        if retry:
+            return bare_page("retry.html", "gatebell", 401, problem.headers, retry=retry)
         data: dict[str, Any] = {"next": place, "personal": personal}
         # With a cookie that was not enough, opening the page again would end here again.
         data |= {} if has_cookie else {"again": place}
         return bare_page("login.html", "Sign in · gatebell", 401, problem.headers, **data)
     words = HTTPStatus(problem.status).phrase
-    data = {"words": words, "detail": problem.detail, "place": place}
+    data = {"code": problem.status, "words": words, "detail": problem.detail, "place": place}
     return bare_page("problem.html", f"{words} · gatebell", problem.status, problem.headers, **data)
+
+
+def find_retry(request: Request) -> str:
+    """Return the address with which a page without a login opens itself once more, or "".
+
+    A browser opens a link of another site or program without our strict cookie. The page that it
+    gets belongs to this site, so its own request has the cookie. The address is marked: a second
+    miss means that the person is not signed in.
+    """
+    if request.method != "GET" or COOKIE in request.cookies or _TRIED in request.query_params:
+        return ""
+    query = f"{request.url.query}&" if request.url.query else ""
+    address = f"{quote(request.url.path)}?{query}{_TRIED}=1"
+    return address if local(address) == address else ""

@@ -41,6 +41,7 @@ def _people(web_request: WebRequest, status: int = 200, **more: Any) -> Response
     data = {
         "people": listed,
         "groups": web_request.store.people.groups(),
+        "devices": web_request.store.devices.all(),
         "meanings": [(scope, _MEANINGS[scope]) for scope in SCOPES],
         "usual": PERSONAL,
         "made": None,

@@ -10,16 +10,18 @@ from markupsafe import Markup
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from gatebell.app import runtime
-from gatebell.domain.asks.documents import call_document, run_document, turn_document
+from gatebell.domain.asks.documents import call_document, turn_document
+from gatebell.domain.runs.seen_runs import seen_run_document
+from gatebell.domain.runs.wanted_runs import WantedRun
 from gatebell.errors import GateError, RefusedError
 from gatebell.services import members
 from gatebell.services.asks.apply_deadlines import apply_due
-from gatebell.services.asks.waiters import make_waiting_document
-from gatebell.services.runs import manage_runs
+from gatebell.services.runs import manage_runs, placement
 from gatebell.services.runs.claims import is_kept
 from gatebell.services.runs.run_journal import place_of
+from gatebell.services.runs.see_runs import see_run
 from gatebell.terminal import task_runs
-from gatebell.web.asks import diffs
+from gatebell.web.asks import ask_pages, diffs
 from gatebell.web.asks.answer_fields import field, number
 from gatebell.web.problems import Problem
 from gatebell.web.rendering import page
@@ -97,7 +99,9 @@ def _page(
         "standing": timeline.standing(run, task_runs.end_of(store, run)),
         "task": task_runs.task_of(store, run),
         "prompt": timeline.prompt(run),
-        "asks": timeline.list_waiting(store, run),
+        "asks": (asks := timeline.list_waiting(store, run)),
+        # One form on a page: the others have links.
+        "answer": ask_pages.render_answer(web_request, asks[0][0]) if asks else "",
         "working": timeline.working(store, run),
         "driven": members.has_worker(store, run) or is_kept(store, run),
         "result": timeline.result(run),
@@ -139,7 +143,7 @@ def stop(web_request: WebRequest) -> Response:
 def resume(web_request: WebRequest) -> Response:
     run = find(web_request)
     try:
-        manage_runs.resume(web_request.store, run.id, web_request.caller)
+        manage_runs.resume(web_request.store, run.id, web_request.caller, moves=False)
     except RefusedError as error:
         return _page(
             web_request, manage_runs.get(web_request.store, run.id), 409, problem=str(error)
@@ -165,6 +169,13 @@ def show_run(web_request: WebRequest) -> Response:
     return Document(_document(web_request, run) | journal)
 
 
+def start_run(web_request: WebRequest) -> Response:
+    """Create a run without a folder, for a worker that has a checkout of its project."""
+    run = placement.create(web_request.store, WantedRun(**web_request.body), web_request.caller)
+    has_worker = members.has_worker(web_request.store, run)
+    return Document(_document(web_request, run) | {"has_worker": has_worker}, 201)
+
+
 def stop_run(web_request: WebRequest) -> Response:
     run, reason = find(web_request), web_request.body.get("reason", "")
     try:
@@ -178,18 +189,16 @@ def stop_run(web_request: WebRequest) -> Response:
 
 
 def resume_run(web_request: WebRequest) -> Response:
-    run = find(web_request)
+    run, accept = find(web_request), web_request.body.get("accept", "")
     try:
-        return Document(
-            _document(
-                web_request, manage_runs.resume(web_request.store, run.id, web_request.caller)
-            )
+        after = manage_runs.resume(
+            web_request.store, run.id, web_request.caller, accept, moves=False
         )
     except RefusedError as error:
         raise Problem(409, str(error)) from None
+    return Document(_document(web_request, after))
 
 
 def _document(web_request: WebRequest, run: Run) -> dict[str, Any]:
     """Return a run as `gate list --json` and `gate status --json` print it."""
-    asks = [] if run.has_ended else web_request.store.asks.pending_of_run(run.id)
-    return run_document(run) | make_waiting_document(web_request.store, asks)
+    return seen_run_document(see_run(web_request.store, run))

@@ -23,9 +23,25 @@ function span(seconds) {
 }
 
 function countdown(seconds) {
-  const whole = Math.max(0, Math.floor(seconds));
-  if (whole >= 3600) return span(whole);
-  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
+  let rest = Math.max(0, Math.floor(seconds));
+  const parts = [];
+  for (const [unit, size] of [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]]) {
+    if (rest >= size) parts.push(`${Math.floor(rest / size)} ${unit}`);
+    else if (parts.length) break;
+    rest %= size;
+  }
+  return parts.slice(0, 2).join(" ") || "0 s";
+}
+
+// Times in the reader's own zone; without a script they are in UTC, and say so.
+function localise(inside) {
+  for (const time of inside.querySelectorAll("time[data-clock], time[title]")) {
+    const at = new Date(time.dateTime);
+    if (Number.isNaN(at.getTime())) continue;
+    const shown = at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+    if (time.title) time.title = shown;
+    if ("clock" in time.dataset) time.textContent = shown;
+  }
 }
 
 function tick() {
@@ -64,13 +80,16 @@ async function refresh() {
 
 function merge(fresh) {
   document.title = fresh.title;
+  // The first ask after a while: it opens, unless a person is looking for something else.
+  if (find("welcome") && fresh.querySelector("article.ask")) return location.replace("/");
+  localise(fresh);
   seen = Number(fresh.body.dataset.seq);
   for (const old of all("[data-live]")) {
     const made = fresh.getElementById(old.id);
     if (made && !old.isEqualNode(made)) replace(old, made);
   }
   const form = find("answer");
-  if (form && !fresh.getElementById("answer")) end(form);
+  if (form && fresh.getElementById("answer")?.dataset.ask !== form.dataset.ask) end(form);
   tick();
 }
 
@@ -99,8 +118,8 @@ function end(form) {
   for (const button of form.querySelectorAll("button")) button.disabled = true;
   const typed = [...form.querySelectorAll("textarea, input[type=text], input[type=password]")].some(isTyped);
   const kept = find("kept");
-  if (kept) kept.textContent = `Settled elsewhere while you were here.${typed ? " Your text is still above. It was not sent." : ""}`;
-  for (const past of all("#answering, .besides, .jump")) past.remove();
+  if (kept) kept.textContent = `Settled elsewhere while you were here.${typed ? " Your text is still here. It was not sent." : ""}`;
+  for (const past of all("#answering, .withdraw")) past.remove();
 }
 
 function say(words, away) {
@@ -225,12 +244,38 @@ async function keepNow() {
 if (answer?.dataset.ask) {
   answer.addEventListener("input", ({ target }) => {
     if (target.dataset.picks && target.value) find(target.dataset.picks).checked = true;
+    if (target.id === "all-alike") for (const one of all("[name=also]")) one.checked = target.checked;
+    if (target.name === "also" && find("all-alike")) find("all-alike").checked = all("[name=also]").every((one) => one.checked);
     if (answer.classList.contains("over")) return;
     clearTimeout(unsaved);
     unsaved = setTimeout(keepNow, DRAFT_AFTER);
   });
+  // Enter on a choice would press a button.
+  answer.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches("input")) event.preventDefault();
+  });
   answer.addEventListener("submit", () => { clearTimeout(unsaved); unsaved = 0; });
   addEventListener("pagehide", () => { if (unsaved) keep().catch(() => {}); });
+}
+
+// ---- The answer bar ------------------------------------------------------------------------
+
+// Its panels close like menus: by a click elsewhere, and by Escape.
+const panels = () => all(".bar details[open]");
+
+document.addEventListener("click", ({ target }) => {
+  for (const one of panels()) if (!one.contains(target)) one.open = false;
+});
+document.addEventListener("keydown", (event) => {
+  const [one] = panels();
+  if (event.key !== "Escape" || !one) return;
+  one.open = false;
+  one.querySelector("summary").focus();
+});
+for (const one of all(".bar details")) {
+  one.addEventListener("toggle", () => {
+    if (one.open) one.querySelector("textarea")?.focus({ preventScroll: true });
+  });
 }
 
 // ---- Keys ----------------------------------------------------------------------------------
@@ -253,7 +298,7 @@ function show(element) {
   const closed = element.closest("details:not([open])");
   if (closed) closed.open = true;
   element.focus();
-  element.scrollIntoView({ block: "center" });
+  if (!element.closest(".bar")) element.scrollIntoView({ block: "center" });
 }
 
 const keys = {
@@ -262,7 +307,7 @@ const keys = {
   o: () => document.activeElement.matches(ENTRIES) && document.activeElement.click(),
   a: () => show(document.querySelector("[data-key=a]") ?? field(find("answer-field"))),
   r: () => show(document.querySelector("[data-key=r]") ?? find("back")),
-  u: () => { location.href = document.querySelector(".back a")?.href ?? "/"; },
+  u: () => { location.href = document.querySelector(".back a")?.href ?? "/?list"; },
   "/": () => {
     const search = find("q");
     if (search.offsetParent) show(search);
@@ -285,6 +330,9 @@ document.addEventListener("keydown", (event) => {
 find("keys-button").hidden = false;
 find("keys-button").addEventListener("click", () => find("keys").showModal());
 find("problem")?.focus();
+localise(document);
+const chosen = document.querySelector(".list [aria-current]");
+if (chosen) find("list").scrollTop = chosen.offsetTop - find("list").clientHeight / 2;
 tick();
 setInterval(tick, 1000);
 setInterval(() => { if (!document.hidden && document.querySelector("[data-fleeting]")) refreshSoon(); }, FLEETING);

@@ -1,12 +1,15 @@
-"""Tasks in the browser and over HTTP, read-only: people change them by answers or gate task."""
+"""Tasks in the browser and over HTTP, read-only; `task_changes.py` has the changes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from gatebell.domain.tasks.seen_tasks import events_document, seen_document, whole_document
+from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.tasks import backlog
-from gatebell.services.tasks.task_document import recount, recount_all
+from gatebell.services.tasks.see_tasks import see_task, see_whole_task
+from gatebell.services.tasks.task_events import EventReader
 from gatebell.web.asks.answer_fields import number
 from gatebell.web.rendering import page
 from gatebell.web.runs.run_pages import Document
@@ -91,16 +94,41 @@ def task_page(web_request: WebRequest) -> Response:
 def list_tasks(web_request: WebRequest) -> Response:
     """Return one of the lists, of a project or of all."""
     store, query = web_request.store, web_request.query
+    sweep(store)
     limit, which = int(query.get("limit", 100)), query.get("which", "unfinished")
-    projects = [query["project"]] if "project" in query else store.tasks.projects()
+    one = query.get("project")
+    # Without a project, each folder has its own list.
+    places = (
+        [(folder, "") for folder in store.tasks.projects()]
+        if one is None
+        else [(one, query.get("project_key", ""))]
+    )
     found: list[dict[str, Any]] = []
-    for project in projects:
-        listed = store.tasks.page(project, which, limit - len(found))
-        found += [recount(store, task) for task in listed]
+    for folder, key in places:
+        listed = store.tasks.page(folder, which, limit - len(found), key)
+        found += [seen_document(see_task(store, task)) for task in listed]
     return Document(found)
 
 
-def show_task(web_request: WebRequest) -> Response:
-    return Document(
-        recount_all(web_request.store, backlog.get(web_request.store, web_request.path["id"]))
+def list_projects(web_request: WebRequest) -> Response:
+    return Document(web_request.store.tasks.projects())
+
+
+def list_events(web_request: WebRequest) -> Response:
+    """Return the newest events of tasks, or those after a number."""
+    query, limit = web_request.query, int(web_request.query.get("limit", 100))
+    named = (query.get(name, "") for name in ("task", "project", "project_key"))
+    reader = EventReader(web_request.store, *named)
+    found = (
+        reader.read_after(int(query["after"]), limit)
+        if "after" in query
+        else reader.read_newest(limit)
     )
+    return Document(events_document(found))
+
+
+def show_task(web_request: WebRequest) -> Response:
+    store, named = web_request.store, web_request.path["id"]
+    sweep(store)
+    find = backlog.look_up if web_request.query.get("by") == "beginning" else backlog.get
+    return Document(whole_document(see_whole_task(store, find(store, named))))

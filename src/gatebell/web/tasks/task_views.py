@@ -10,7 +10,7 @@ from gatebell.domain.enums import TaskState
 from gatebell.terminal import task_runs
 from gatebell.terminal.task_tree import branches
 from gatebell.terminal.tasks import ICONS, pending_asks
-from gatebell.web.asks import ask_views
+from gatebell.web.asks.long_texts import context, split_markdown
 from gatebell.web.runs import timeline
 
 if TYPE_CHECKING:
@@ -189,10 +189,7 @@ def _kin(name: str, tasks: Sequence[Task | None]) -> Kin:
 def list_asked(asks: Sequence[Ask]) -> tuple[list[Asked], int]:
     """Return the last questions of a task, and how many came before them."""
     shown = asks[-_MAX_ASKED:]
-    made = [
-        Asked(timeline.wait(ask), run_of(ask.origin.owner) or 0, ask_views.context(ask))
-        for ask in shown
-    ]
+    made = [Asked(timeline.wait(ask), run_of(ask.origin.owner) or 0, context(ask)) for ask in shown]
     return made, len(asks) - len(shown)
 
 
@@ -207,7 +204,7 @@ def texts(task: Task) -> list[tuple[str, tuple[Markup, Markup]]]:
     names = ("summary", "details", "description")
     rest = f"gate task show {task.id}, or GET /api/tasks/{task.id}"
     return [
-        (name.capitalize(), ask_views.split_markdown(text, rest))
+        (name.capitalize(), split_markdown(text, rest))
         for name in names
         if (text := getattr(task, name).strip())
     ]

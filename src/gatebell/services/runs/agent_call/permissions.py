@@ -63,6 +63,9 @@ class TurnHost(NamedTuple):
     def note_ask(self, ask_id: str) -> None:
         pass
 
+    def note_wait(self) -> None:
+        pass
+
     def find_call_id(self) -> str:
         return ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from gatebell.domain.asks.asks import Origin, make_id
 from gatebell.domain.asks.owners import owner_of
@@ -12,8 +12,9 @@ from gatebell.domain.enums import CallState
 from gatebell.domain.people.principals import Sighting
 from gatebell.domain.runs import runs, signals
 from gatebell.domain.runs.runs import FlowCall, Turn
-from gatebell.errors import MissingAgentError
+from gatebell.errors import MissingAgentError, StoreError
 from gatebell.ports.agents import Ended, Events, Order, Ruling
+from gatebell.services import freezes
 from gatebell.services.runs.agent_call import permissions
 from gatebell.services.runs.run_journal import Closing, Overtaken, folder_of, to_json_value
 from gatebell.services.sessions import presence, run_session
@@ -134,6 +135,9 @@ class Agent:
             over = self.drive.turns[turn.id]._replace(process="", ended_at=self.drive.store.now())
             self.drive.put(self.call, over)
             raise
+        except StoreError:
+            # The turn stays open as after a crash: the next drive looks for its signal.
+            raise
         except Exception:
             over = self.drive.turns[turn.id]._replace(ended_at=self.drive.store.now())
             self.drive.put(self.call, over)
@@ -168,6 +172,7 @@ class Agent:
     def _open(self, turn: Turn, instead_of: Turn | None) -> None:
         folder_of(self.branch, self.path)
         turns = [one for one in (instead_of, turn) if one]
+        self._must_not_be_frozen()
         self._must_be_free(turns)
         call = self.call
         # One write records that the answer is sent and that it is used.
@@ -176,9 +181,15 @@ class Agent:
         try:
             self.drive.begin_turn(call, turns, self.role)
         except Overtaken:
-            # Perhaps the run was not taken, only its agent's session by a person.
+            # Perhaps the run was not taken: a person has its agent's session, or froze everything.
+            self._must_not_be_frozen()
             self._must_be_free(turns)
             self.drive.begin_turn(call, turns, self.role)
+
+    def _must_not_be_frozen(self) -> None:
+        """Park while everything is frozen: no turn begins."""
+        if freezes.find(self.drive.store):
+            self._hold()
 
     def _must_be_free(self, turns: list[Turn]) -> None:
         """Park while a person has the session open: a session has one holder."""
@@ -191,6 +202,9 @@ class Agent:
                 run_session.take_back(store, holder)
                 self.drive.look_again()
                 return
+        self._hold()
+
+    def _hold(self) -> NoReturn:
         call = self.drive.put(self.call._replace(state=CallState.HELD))
         self.branch.park(call, self.drive.store.now() + LOOK_AGAIN)
 

@@ -1,0 +1,188 @@
+"""The engine on PostgreSQL: procrastinate's jobs, one for each run that is ready."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import procrastinate
+from procrastinate import exceptions, jobs, manager
+
+from gatebell.adapters.engines.drives import LOOK_SECONDS
+from gatebell.adapters.engines.served_engine import (
+    BEAT_SECONDS,
+    STALLED_SECONDS,
+    TASK,
+    ServedEngine,
+)
+from gatebell.domain.runs.places import split_place
+from gatebell.errors import GateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gatebell.adapters.engines.drives import Drives
+    from gatebell.ports.engines import Dispatches
+
+_LOST_SECONDS = 5.0
+"""A connection that is not back by then is lost."""
+_FINISH_TRIES = 2
+"""A connection that was cut is replaced at the second try."""
+_RAISED = "P0001"
+"""The error of PostgreSQL that procrastinate's own functions raise."""
+_log = logging.getLogger("gatebell.worker")
+
+
+class ProcrastinateEngine(ServedEngine):
+    """Takes procrastinate's jobs at its places."""
+
+    def __init__(
+        self, drives: Drives, dispatches: Dispatches, dsn: str, pools: Sequence[str]
+    ) -> None:
+        super().__init__(drives, dispatches, pools)
+        self._dsn = dsn
+        # Its errors have many lines. One line says that the connection is lost.
+        for name in ("procrastinate", "psycopg.pool"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
+    def take_up(self) -> None:
+        """Leave that to `FairJobs`, which knows first that no job waits."""
+
+    async def serve(self) -> None:
+        app = _build_app(self._dsn)
+        app.job_manager = FairJobs(app.job_manager.connector, self.drives, self.dispatches)
+        app.task(name=TASK)(self._drive)
+        async with app.open_async():
+            retrying = asyncio.create_task(_retry_stalled(app.job_manager))
+            try:
+                await app.run_worker_async(
+                    queues=self.places,
+                    concurrency=self.drives.slots,
+                    delete_jobs=jobs.DeleteJobCondition.ALWAYS,
+                    fetch_job_polling_interval=LOOK_SECONDS,
+                    update_heartbeat_interval=BEAT_SECONDS,
+                    stalled_worker_timeout=STALLED_SECONDS,
+                    # A drive goes on without its job. Otherwise, after a short loss of the
+                    # connection, no job would begin until the last agent is ready.
+                    shutdown_graceful_timeout=0,
+                    install_signal_handlers=False,
+                )
+            finally:
+                retrying.cancel()
+
+    async def _drive(self, run_id: int) -> None:
+        await self.begin(run_id).wait()
+
+
+class FairJobs(manager.JobManager):
+    """Gives a free slot to the project that this worker served longest ago."""
+
+    def __init__(self, connector: Any, drives: Drives, dispatches: Dispatches) -> None:
+        super().__init__(connector)
+        self._drives, self._dispatches = drives, dispatches
+        self._served: dict[str, int] = {}
+        """The number of the last job of each project."""
+        self._number = 0
+
+    async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> jobs.Job | None:
+        places = list(queues or ())
+        if not self._drives.has_room:
+            return None
+        for project, found in sorted(
+            (await asyncio.to_thread(self._list_projects, places)).items(),
+            key=lambda pair: self._served.get(pair[0], 0),
+        ):
+            if job := await super().fetch_job(queues=found, worker_id=worker_id):
+                self._number += 1
+                self._served[project] = self._number
+                return job
+        await asyncio.to_thread(self._take_up)
+        return None
+
+    async def finish_job(self, job: jobs.Job, status: jobs.Status, delete_job: bool) -> None:
+        """Finish a job; the library reports an error of this on stderr, and does nothing."""
+        for _ in range(_FINISH_TRIES):
+            try:
+                await super().finish_job(job, status, delete_job)
+                return
+            except exceptions.ConnectorException as error:
+                if getattr(error.__cause__, "sqlstate", "") == _RAISED:
+                    # This worker was silent for so long that another one got the job.
+                    return
+        # If the connection stays lost, the worker begins again, and its jobs are retried.
+
+    def _list_projects(self, places: list[str]) -> dict[str, list[str]]:
+        """Return the projects that have jobs at these places, with their queues."""
+        found: dict[str, list[str]] = {}
+        for queue in self._dispatches.list_queues():
+            where, project = split_place(queue)
+            # Of a host, every project is served: their folders are there.
+            if queue in places or where in places:
+                found.setdefault(project, []).append(queue)
+        return found
+
+    def _take_up(self) -> None:
+        """Make a run of the next task; its job comes as any other."""
+        try:
+            self._drives.take_up()
+        except GateError as error:
+            _log.error("%s", error)
+
+
+async def _retry_stalled(found: manager.JobManager) -> None:
+    """Give the jobs of workers that ended without a word to others."""
+    while True:
+        await asyncio.sleep(BEAT_SECONDS)
+        try:
+            for job in await found.get_stalled_jobs(
+                task_name=TASK, seconds_since_heartbeat=STALLED_SECONDS
+            ):
+                await _retry(found, job)
+        except exceptions.ConnectorException:
+            # The worker itself notices, and is begun again.
+            continue
+
+
+async def _retry(found: manager.JobManager, job: jobs.Job) -> None:
+    try:
+        await found.retry_job(job)
+    except exceptions.UniqueViolation:
+        # The run was handed over again since then.
+        await found.finish_job(job, jobs.Status.FAILED, delete_job=True)
+
+
+def read_tables() -> list[tuple[str, str]]:
+    """Return procrastinate's own tables, and each change of them, oldest first, with their names."""
+    folder = resources.files("procrastinate.sql")
+    names = sorted(one.name for one in (folder / "migrations").iterdir())
+    changes = [
+        (name, (folder / "migrations" / name).read_text(encoding="utf-8"))
+        for name in names
+        if name.endswith(".sql")
+    ]
+    return [("", (folder / "schema.sql").read_text(encoding="utf-8")), *changes]
+
+
+async def _hurry(connection: Any) -> None:
+    """Let a fetched or finished job wait neither for the disk nor for a commit of its own.
+
+    If the server crashes, a job may be fetched again, which does nothing: a claim decides. What
+    makes a run ready, and its new job, is written by the store, whose commits do wait.
+    """
+    await connection.set_autocommit(True)
+    await connection.execute("SET synchronous_commit = off")
+
+
+def _build_app(dsn: str) -> procrastinate.App:
+    connector = procrastinate.PsycopgConnector(
+        conninfo=dsn,
+        min_size=1,
+        max_size=4,
+        timeout=_LOST_SECONDS,
+        configure=_hurry,
+        kwargs={"application_name": "gatebell engine", "connect_timeout": 5,
+                "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3},
+    )  # fmt: skip
+    return procrastinate.App(connector=connector)

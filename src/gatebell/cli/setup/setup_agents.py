@@ -1,0 +1,79 @@
+"""The step of `gate setup` that connects the agents' programs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from gatebell.cli.setup import install
+from gatebell.domain.enums import AgentCli
+from gatebell.install import plans
+from gatebell.install.places import Place
+
+if TYPE_CHECKING:
+    from gatebell.cli.setup.install import Prepared
+    from gatebell.cli.setup.setup_dialogue import Dialogue
+
+_NAMES = {
+    AgentCli.CLAUDE: "Claude Code",
+    AgentCli.CODEX: "Codex",
+    AgentCli.GEMINI: "Gemini CLI",
+    AgentCli.OPENCODE: "opencode",
+}
+_INSTALLED, _EXISTED, _SKIPPED = "installed", "existed", "skipped"
+
+
+def find_agents() -> list[str]:
+    """Return the agents' programs on the PATH."""
+    return [cli.value for cli in plans.HOSTS if shutil.which(cli)]
+
+
+def run(args: argparse.Namespace, dialogue: Dialogue) -> dict[str, str]:
+    """Install the gates; return what was done for each program."""
+    chosen = args.agent or find_agents()
+    if not chosen:
+        names = ", ".join(_NAMES.values())
+        dialogue.say(f"None of these programs is on the PATH: {names}.")
+        dialogue.say("Later: gate setup, or gate install NAME.")
+    return {cli: _install(args, dialogue, cli) for cli in chosen}
+
+
+def _install(args: argparse.Namespace, dialogue: Dialogue, cli: str) -> str:
+    place, name = Place("", os.environ), _NAMES[AgentCli(cli)]
+    wanted = argparse.Namespace(**vars(args) | {"cli": cli, "gate": [], "no_gate": []})
+    install.check_gatekeeper(wanted, place)
+    prepared = install.prepare(wanted, place)
+    if prepared.plan.changes_nothing:
+        dialogue.say(f"{name} is set up already.")
+        return _EXISTED
+    _describe(dialogue, cli, prepared)
+    answer = dialogue.choose("Set it up? (d shows the diff)", "ynd", "y") if dialogue.asks else "y"
+    if answer == "d":
+        install.show(prepared.plan)
+        answer = "y" if dialogue.confirm("Set it up?") else "n"
+    if answer != "y":
+        return _SKIPPED
+    install.write(wanted, place, prepared)
+    for note in prepared.plan.notes:
+        dialogue.say(f"- {note}")
+    return _INSTALLED
+
+
+def _describe(dialogue: Dialogue, cli: str, prepared: Prepared) -> None:
+    name = _NAMES[AgentCli(cli)]
+    if plans.host(cli).HAS_GATES:
+        held = "the usual spellings of push, publish, deploy and recursive delete"
+        if cli == AgentCli.CLAUDE:
+            held += ", and before its file tools write outside the project"
+        number = len(prepared.rules.gates)
+        dialogue.say(
+            f"{name} will ask you before {held} ({number} patterns; gate gates lists them)."
+        )
+    else:
+        dialogue.say(f"{name} will be able to ask you. Its commands are not held.")
+    home = os.path.expanduser("~")
+    paths = [one.path for one in prepared.plan.changes if one.word != "same"]
+    shown = ", ".join(path.replace(f"{home}/", "~/", 1) for path in paths)
+    dialogue.say(f"Changes {shown}. To take it back: gate uninstall {cli}")

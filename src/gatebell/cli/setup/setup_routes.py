@@ -1,0 +1,77 @@
+"""The step of `gate setup` that turns notifications on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from gatebell.app import settings
+from gatebell.domain.enums import ChannelKind
+from gatebell.domain.notifications.topics import NTFY, Topic, make_topic
+from gatebell.errors import UsageError
+from gatebell.install import own_settings
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.cli.setup.setup_dialogue import Dialogue
+
+_RANDOM_BYTES = 15
+
+
+def run(args: argparse.Namespace, dialogue: Dialogue) -> dict[str, Any]:
+    """Add routes to the settings; return the names of all routes, and a new topic."""
+    _set_up_desktop(args, dialogue)
+    topic = _set_up_ntfy(args, dialogue)
+    names = [route.name for route in settings.routes(os.environ)]
+    dialogue.say(f"Notifications: {', '.join(names) or 'off'}.")
+    return {"routes": names, "subscribe": topic.page if topic else None}
+
+
+def _set_up_desktop(args: argparse.Namespace, dialogue: Dialogue) -> None:
+    wanted = ChannelKind.DESKTOP in args.notify
+    if any(route.via == ChannelKind.DESKTOP for route in settings.routes(os.environ)):
+        dialogue.say("The desktop is set up already.")
+        return
+    if not wanted and not _has_desktop():
+        return
+    unasked = wanted or not args.notify
+    if wanted or dialogue.confirm("Show notifications on this desktop?", unasked=unasked):
+        own_settings.add_route(os.environ, ChannelKind.DESKTOP)
+
+
+def _has_desktop() -> bool:
+    if sys.platform == "darwin":
+        return True
+    screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(screen and shutil.which("notify-send"))
+
+
+def _set_up_ntfy(args: argparse.Namespace, dialogue: Dialogue) -> Topic | None:
+    wanted = NTFY in args.notify
+    if any(route.target.startswith(NTFY) for route in settings.routes(os.environ)):
+        dialogue.say("ntfy is set up already.")
+        return None
+    topic = make_topic(args.ntfy_server, os.urandom(_RANDOM_BYTES))
+    if not wanted:
+        dialogue.say(
+            f"The free app ntfy shows notifications on a phone. The server {topic.host} then sees "
+            "each question, its asker and its project, but no answer."
+        )
+        if not dialogue.confirm("Notify your phone by ntfy?", unasked=False):
+            return None
+    if find_spec("apprise") is None:
+        raise UsageError("ntfy needs apprise; run: pip install 'gatebell[notify]', then this again")
+    own_settings.add_route(os.environ, topic.route)
+    dialogue.say(
+        "Scan this with the phone and subscribe on the page, or enter the topic in the app."
+    )
+    dialogue.draw(topic.page)
+    dialogue.say(f"Topic: {topic.name}")
+    dialogue.say(
+        f"Server: {topic.server}. Who knows the topic can read it, so keep it to yourself."
+    )
+    return topic

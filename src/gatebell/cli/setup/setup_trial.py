@@ -1,0 +1,78 @@
+"""The last step of `gate setup`: a test question, answered on the phone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gatebell.app import wiring
+from gatebell.cli.identity import caller
+from gatebell.domain.enums import Decision
+from gatebell.domain.text.display import inert_line
+from gatebell.services.phone import trial_ask
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.cli.setup.setup_dialogue import Dialogue
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.ports.store import Store
+
+_CHECKS = (
+    "There was no answer. Please check:",
+    "- Does the phone show the inbox? If not, open the address of step 3 there.",
+    "- Did no notification come? gate notify lists those that could not be sent.",
+    "- Does gate up run? gate doctor says so.",
+    "Then try again: gate setup",
+)
+
+
+def run(args: argparse.Namespace, store: Store, dialogue: Dialogue) -> dict[str, Any] | None:
+    """Send the question and wait; return its end, or None if it was skipped."""
+    wanted = args.test or dialogue.confirm("Send a test question to your phone?", unasked=False)
+    if not wanted:
+        return None
+    who = caller(store, args)
+    ask = trial_ask.send(store, who, wiring.origin(who, trial_ask.ASKER))
+    minutes = args.wait / 60
+    dialogue.say(
+        f"Sent ({ask.id}). Tap the notification, or open the inbox on the phone, and answer. "
+        f"Waiting for {minutes:g} minutes; Ctrl+C skips this."
+    )
+    settled = _wait(args, store, dialogue, ask)
+    if settled is None or settled.pending:
+        trial_ask.withdraw(store, ask, who)
+    if settled is None:
+        return None
+    if settled.pending:
+        return {"ask_id": ask.id, "answered": False, "by": None, "via": None}
+    word = "yes" if settled.decision == Decision.APPROVED else "no"
+    by = inert_line(settled.settled_by.removeprefix("person:"), 64)
+    where = "in the web inbox" if settled.settled_via == "web" else f"by {settled.settled_via}"
+    dialogue.say(f"Answered: {word}, by {by} {where}. It works.")
+    return {
+        "ask_id": ask.id,
+        "answered": True,
+        "by": settled.settled_by,
+        "via": settled.settled_via,
+    }
+
+
+def _wait(args: argparse.Namespace, store: Store, dialogue: Dialogue, ask: Ask) -> Ask | None:
+    """Return the ask as it is in the end; None if the person did not want to wait."""
+    told: list[str] = []
+    last = ask
+    try:
+        for seen in trial_ask.follow(store, ask, args.wait):
+            last = seen
+            for problem in trial_ask.list_problems(store, ask):
+                if problem not in told:
+                    told.append(problem)
+                    dialogue.say(f"Not sent by {problem}")
+    except KeyboardInterrupt:
+        print()
+        dialogue.say("Skipped; the test question is withdrawn.")
+        return None
+    if last.pending:
+        for line in _CHECKS:
+            dialogue.say(line)
+    return last

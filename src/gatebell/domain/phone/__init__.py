@@ -1,0 +1,1 @@
+"""How a phone reaches the web inbox."""

@@ -1,0 +1,1 @@
+"""Use cases that bring the web inbox to a phone."""

@@ -1,0 +1,88 @@
+"""Runs that a server keeps, as lines of a terminal: their folders and sessions are elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.domain.enums import CallState, RunState, TaskState
+from gatebell.domain.text.display import frame, inert_line
+from gatebell.terminal import runs as terminal, task_runs
+from gatebell.terminal.local_times import format_local
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.runs import Run
+    from gatebell.domain.runs.seen_runs import SeenRun
+
+    Paint = Callable[[str, str], str]
+
+
+def status_lines(
+    seen: SeenRun, asks: Sequence[Ask], now: datetime, width: int, paint: Paint, has_worker: bool
+) -> list[str]:
+    """Return the lines of a run's state and of the next command.
+
+    Args:
+        seen: the run
+        asks: all its asks
+        now: the current time
+        width: columns of the terminal
+        paint: adds colours
+        has_worker: whether a worker lives
+    """
+    run, end = seen.run, task_runs.shown_end(seen.end)
+    word, colour = (end.word, end.colour) if end else (run.state, terminal.COLOURS[run.state])
+    lines = [paint(f"Run {run.id}: {word}", colour)]
+    lines += terminal.label_lines("Task", seen.name, width) if seen.title else []
+    if end and (run.state == RunState.COMPLETED or end.state != TaskState.FAILED):
+        return lines + terminal.task_end_lines(run, end, width)
+    if not run.has_ended:
+        lines.append(f"Agent: {inert_line(terminal.agent_of(run), 60)}")
+    for name, text in (
+        ("Waiting for", terminal.join_prompts(seen)),
+        ("Reason", "" if seen.asks else run.reason),
+        ("Result", terminal.format_result(run) if run.state == RunState.COMPLETED else ""),
+    ):
+        lines += terminal.label_lines(name, text, width) if text else []
+    if run.waiting_since:
+        ago = terminal.format_ago((now - run.waiting_since).total_seconds())
+        lines.append(f"Waiting since: {ago}")
+    if run.ready_at and run.ready_at > now:
+        lines.append(f"Sleeps until: {format_local(run.ready_at)}")
+    if run.error:
+        lines += frame("\n".join(run.error.rstrip().splitlines()[-terminal.MAX_TRACEBACK :]), width)
+    lines.append(_describe_folder(run))
+    return lines + _suggest_next(run, [ask for ask in asks if ask.pending], has_worker)
+
+
+def _describe_folder(run: Run) -> str:
+    if not run.is_unplaced:
+        return f"Its folder and sessions are on {describe_host(run)}."
+    if run.has_ended:
+        return "It never got a folder."
+    key = inert_line(run.project_key)
+    return f"It has no folder yet: 'gate worker' in a checkout of {key} makes it."
+
+
+def _suggest_next(run: Run, asks: Sequence[Ask], has_worker: bool) -> list[str]:
+    if asks:
+        return ["", *(f"Use '{terminal.suggest_answer(ask)}' to answer it." for ask in asks)]
+    if run.state in (RunState.STUCK, RunState.FAILED) and run.folder:
+        return ["", f"Use 'gate resume {run.id} --detach' to let the worker of its host go on."]
+    if run.state == RunState.READY and not has_worker and not run.is_unplaced:
+        return ["", "No worker is running. Start one there: gate worker"]
+    return []
+
+
+def find_ended_waits(seen: SeenRun, asks: Sequence[Ask]) -> dict[str, Ask]:
+    """Return, by the path of the call, the settled asks of calls that no process has continued."""
+    settled = {ask.id: ask for ask in asks if not ask.pending}
+    waiting = (call for call in seen.calls if call.state == CallState.WAITING)
+    return {call.path: settled[call.ask_id] for call in waiting if call.ask_id in settled}
+
+
+def describe_host(run: Run) -> str:
+    return f"host {inert_line(run.host, 60)}" if run.host else "the machine of the store"

@@ -1,0 +1,149 @@
+"""Rows of asks: those that wait, grouped by project, and those that are settled."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gatebell.domain.asks.asks import settled_word
+from gatebell.domain.asks.gone_askers import MARK
+from gatebell.domain.asks.headings import short_heading
+from gatebell.domain.asks.owners import run_of
+from gatebell.domain.enums import AskStatus, Decision, Priority
+from gatebell.domain.text.display import age
+from gatebell.errors import GateError
+from gatebell.tui.columns import Column, draw_cells, draw_heading, draw_titles
+from gatebell.tui.row_list import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
+
+    from rich.text import Text
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.ports.backend import Backend
+
+    Name = Callable[[Ask], str]
+
+_AGE = Column("AGE", 4, to_right=True)
+_DUE = Column("DUE", 4, to_right=True)
+_KIND = Column("KIND", 8)
+_OUTCOME = Column("RESULT", 9)
+_QUESTION = Column("QUESTION", 0)
+# Fewer columns than this have no room for the name of the asker.
+_LEAST_WITH_NAME = 50
+_LEAST_WITH_KIND = 76
+_SOON_SECONDS = 300
+_COLOURS: dict[str, str] = {
+    Decision.APPROVED: "green",
+    Decision.REJECTED: "red",
+    AskStatus.ANSWERED: "green",
+}
+
+
+def list_columns(width: int, *, settled: bool = False) -> list[Column]:
+    """Return the columns of asks that fit a width."""
+    columns = [_AGE, _OUTCOME if settled else _DUE]
+    if width >= _LEAST_WITH_NAME:
+        columns.append(Column("FROM", max(12, min(36, width // 4))))
+    if width >= _LEAST_WITH_KIND and not settled:
+        columns.append(_KIND)
+    return [*columns, _QUESTION]
+
+
+def build_head(*, settled: bool = False) -> Callable[[int], Text]:
+    return lambda width: draw_titles(list_columns(width, settled=settled), width)
+
+
+def build_waiting(backend: Backend, asks: Iterable[Ask], now: datetime, name: Name) -> list[Row]:
+    """Return the pending asks below their projects; the project with the first ask comes first."""
+    groups: dict[str, list[Ask]] = {}
+    for ask in asks:
+        groups.setdefault(ask.origin.project, []).append(ask)
+    rows: list[Row] = []
+    for project, members in groups.items():
+        title = f"{name_project(project)} ({len(members)})"
+        rows.append(Row("", partial(draw_heading, title)))
+        rows += [
+            Row(ask.id, partial(_draw_waiting, backend, ask, now, name), partial(_list_words, ask))
+            for ask in members
+        ]
+    return rows
+
+
+def name_project(project: str) -> str:
+    """Return the folder's own name, which people know."""
+    return os.path.basename(project.rstrip("/")) or "no project"
+
+
+def _list_words(ask: Ask) -> str:
+    origin, question = ask.origin, ask.question
+    parts = (ask.id, question.kind, question.prompt, origin.agent, origin.project, origin.task)
+    run = run_of(origin.owner)
+    return "\n".join([*parts, f"run {run}" if run else ""])
+
+
+def _draw_waiting(backend: Backend, ask: Ask, now: datetime, name: Name, width: int) -> Text:
+    gone = False
+    with suppress(GateError):
+        gone = backend.is_waiter_gone(ask)
+    left = _count_left(ask, now)
+    urgent = "! " if ask.priority < Priority.NORMAL else ""
+    shown = {
+        "AGE": (age((now - ask.opened_at).total_seconds()), "dim"),
+        "DUE": ("-" if left is None else age(left), _colour_left(left)),
+        "FROM": ("", ""),
+        "KIND": (str(ask.question.kind), "cyan"),
+        "QUESTION": (f"{urgent}{MARK if gone else ''}{_name_question(ask)}", ""),
+    }
+    return _draw(list_columns(width), shown, width, lambda: name(ask))
+
+
+def _name_question(ask: Ask) -> str:
+    """Return the question; a file is named as in its project."""
+    call = ask.question.call
+    return short_heading(ask) if call and call.path else ask.question.prompt
+
+
+def _count_left(ask: Ask, now: datetime) -> float | None:
+    until = ask.deadlines.expires_at
+    return None if until is None else (until - now).total_seconds()
+
+
+def _colour_left(left: float | None) -> str:
+    if left is None:
+        return "dim"
+    return "red" if left < _SOON_SECONDS else "yellow"
+
+
+def _draw(
+    columns: Sequence[Column],
+    shown: dict[str, tuple[str, str]],
+    width: int,
+    name: Callable[[], str],
+) -> Text:
+    if any(one.title == "FROM" for one in columns):
+        shown["FROM"] = (name(), "")
+    found = [shown[one.title] for one in columns]
+    return draw_cells(columns, [text for text, _ in found], width, [colour for _, colour in found])
+
+
+def build_settled(asks: Iterable[Ask], now: datetime, name: Name) -> list[Row]:
+    """Return the settled asks, newest first."""
+    return [
+        Row(ask.id, partial(_draw_settled, ask, now, name), partial(_list_words, ask))
+        for ask in asks
+    ]
+
+
+def _draw_settled(ask: Ask, now: datetime, name: Name, width: int) -> Text:
+    at, word = ask.settled_at or now, settled_word(ask)
+    shown = {
+        "AGE": (age((now - at).total_seconds()), "dim"),
+        "RESULT": (word, _COLOURS.get(word, "yellow")),
+        "QUESTION": (_name_question(ask), ""),
+    }
+    return _draw(list_columns(width, settled=True), shown, width, lambda: name(ask))
