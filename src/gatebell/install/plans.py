@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from gatebell.install.default_gates import Rules
     from gatebell.install.places import Place, Target
 
-HOSTS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.GEMINI, AgentCli.OPENCODE)
+HOSTS = (
+    AgentCli.CLAUDE,
+    AgentCli.CODEX,
+    AgentCli.GEMINI,
+    AgentCli.OPENCODE,
+    AgentCli.COPILOT,
+    AgentCli.CURSOR,
+)
 
 
 class Change(NamedTuple):

@@ -79,8 +79,6 @@ class Prepared(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     place = build_place(args)
-    if (args.gate or args.no_gate) and not plans.host(args.cli).HAS_GATES:
-        raise UsageError(f"{args.cli} has no rules for gates; use claude or codex")
     if not args.dry_run:
         check_gatekeeper(args, place)
         if not args.yes and (args.json or not can_prompt()):
@@ -92,9 +90,8 @@ def run(args: argparse.Namespace) -> int:
         if not prepared.plan.changes_nothing and not args.yes and not ask_agreement("Write this?"):
             raise AskCancelledError("nothing was written")
         write(args, place, prepared)
-    held = prepared.rules.gates if plans.host(args.cli).HAS_GATES else ()
     nothing = "Everything exists already; nothing was changed."
-    return report(args, prepared.plan, held, nothing)
+    return report(args, prepared.plan, prepared.rules.gates, nothing)
 
 
 def prepare(args: argparse.Namespace, place: Place) -> Prepared:
