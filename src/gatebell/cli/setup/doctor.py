@@ -215,12 +215,11 @@ def _check_hosts() -> Iterator[Finding]:
 def _find_outdated_rules(folder: str) -> Iterator[Finding]:
     """Find rules that differ between the store and a host's settings."""
     from gatebell.install.checks import installations
-    from gatebell.install.plans import host
     from gatebell.services.permissions import manage_rules
 
     rules = manage_rules.gates(wiring.open_store())
     for installed in installations(os.environ, folder):
-        if isinstance(installed, str) or not host(installed.cli).HAS_GATES:
+        if isinstance(installed, str):
             continue
         wanted = {rule.pattern for rule in rules if rule.project == installed.project}
         again = f"gate install {installed.cli}{' --project' if installed.project else ''}"

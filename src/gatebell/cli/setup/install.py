@@ -199,8 +199,7 @@ def _sort_rules(rules: list[Rule], place: Place) -> Rules:
 
 def write(args: argparse.Namespace, place: Place, prepared: Prepared) -> None:
     """Write a planned installation, and the gates of the store."""
-    if plans.host(args.cli).HAS_GATES:
-        set_gates(args, place, prepared.rules.gates)
+    set_gates(args, place, prepared.rules.gates)
     # Planned again: the CLI may have written its settings while the person read the plan.
     plans.carry_out(plans.install(args.cli, place, prepared.program, prepared.rules))
 
