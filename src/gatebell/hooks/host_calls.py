@@ -60,7 +60,7 @@ _FILE_TOOLS = ("Write", "Edit", "MultiEdit", "Read")
 _PATCHES = ("patchText", "patch", "input")
 _PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$", re.MULTILINE)
 MARK = "(checked by gatebell)"
-"""Gemini CLI runs a shell command at once only with this mark of our hook in its description."""
+"""Gemini CLI runs a shell command at once only with this mark before its description."""
 
 
 def translate(cli: str, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,4 +133,4 @@ def mark_input(event: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     said = given.get("description")
     words = said.replace(MARK, "").strip() if isinstance(said, str) else ""
-    return {**given, "description": f"{words} {MARK}".lstrip()}
+    return {**given, "description": f"{MARK} {words}".rstrip()}
