@@ -12,6 +12,7 @@ from gatebell.domain.text.display import storable
 from gatebell.errors import NotFoundError, StoreError, UsageError
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from collections.abc import Callable, Mapping, Sequence
 
     from gatebell.adapters.postgres.store import PostgresStore
@@ -268,6 +269,14 @@ def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:
         store = SqliteStore(path, clock or SystemClock())
     store.mark_throwaway()
     return store
+
+
+def lock_store(path: str) -> AbstractContextManager[object]:
+    """Let no other process write into the SQLite store at this path, while the block runs."""
+    from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.system.clock import SystemClock
+
+    return SqliteStore(path, SystemClock()).quiet_transaction()
 
 
 def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:

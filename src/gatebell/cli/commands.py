@@ -56,6 +56,7 @@ MODULES = {
     "init": ("cli.setup.init", "set up a project: backlog, roles, questions in files"),
     "notify": ("cli.notifications.notify", "list or test the routes that notify you"),
     "doctor": ("cli.setup.doctor", "check the store and the installation, explain problems"),
+    "holdtest": ("cli.setup.holdtest", "break a gate in every way: does the host hold the call?"),
     "config": ("cli.setup.config", "show the settings and their sources"),
     "demo": ("cli.setup.demo", "show gatebell at work in a throwaway project"),
     "store": ("cli.setup.store", "set up, check or fill a PostgreSQL store"),

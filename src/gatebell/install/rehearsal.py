@@ -9,12 +9,12 @@ import shutil
 import subprocess
 import tempfile
 from contextlib import suppress
-from threading import Thread, Timer
+from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gatebell.domain.enums import AgentCli
 from gatebell.errors import GateError
-from gatebell.install import json_entries, settings_files
+from gatebell.install import codex_turn, json_entries, settings_files
 from gatebell.install.checks import hooks_of, snake, trusted_hooks
 from gatebell.install.scripted_model import ScriptedModel, script, text, tool
 
@@ -34,7 +34,7 @@ _SILENT = (
     "in -p it denies gated calls. Update Claude Code, or add "
     "--permission-prompt-tool mcp__gatebell__approve to claude -p"
 )
-_CLAUDE_ALONE = {
+CLAUDE_ALONE = {
     "ANTHROPIC_API_KEY": "none-is-needed-by-a-scripted-model",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_MAX_RETRIES": "0",
@@ -46,7 +46,7 @@ class Person(Protocol):
     """A person who answers in the temporary inbox."""
 
     def answer(self, yes: bool, while_: Callable[[], bool]) -> bool:
-        """Answer the next question; False if the rehearsal ended before there was one."""
+        """Answer every question until the rehearsal ends; False if there was none."""
 
 
 class Stage(NamedTuple):
@@ -119,7 +119,7 @@ def _perform(
 ) -> tuple[bool, bool]:
     """Return whether a person was asked, and whether the tool ran."""
     with tempfile.TemporaryDirectory(prefix="gate-rehearsal-") as folder, ScriptedModel() as model:
-        stage = Stage(folder, program, model.url, _build_environment(environ, folder))
+        stage = Stage(folder, program, model.url, build_environment(environ, folder))
         for name in ("home", "work", "tmp", "inbox"):
             os.mkdir(stage.path(name), mode=0o700)
         person = hire(stage.environ["GATE_STORE"])
@@ -136,7 +136,7 @@ def _play(installed: Installed, environ: Mapping[str, str], stage: Stage) -> Non
         PLAYS[installed.cli](installed, environ, stage)
 
 
-def _build_environment(environ: Mapping[str, str], folder: str) -> dict[str, str]:
+def build_environment(environ: Mapping[str, str], folder: str) -> dict[str, str]:
     """Return an environment with only the variables that a program needs to start."""
     kept = {name: environ[name] for name in ("PATH", "LANG", "LC_ALL", "USER") if name in environ}
     return kept | {
@@ -157,7 +157,7 @@ def _claude(installed: Installed, _: Mapping[str, str], stage: Stage) -> None:
     prompt = script([tool("Bash", command=f"touch {_FILE}", description="rehearse"), text("done")])
     subprocess.run(
         [stage.program, "-p", prompt],
-        env=stage.environ | _CLAUDE_ALONE | {"ANTHROPIC_BASE_URL": stage.model},
+        env=stage.environ | CLAUDE_ALONE | {"ANTHROPIC_BASE_URL": stage.model},
         cwd=stage.path("work"),
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -185,85 +185,18 @@ def _codex(installed: Installed, environ: Mapping[str, str], stage: Stage) -> No
     block = installed.files[0].block
     home = stage.path("home", ".codex")
     path = os.path.join(home, "config.toml")
-    settings = _CODEX_ALONE.format(url=stage.model) + (block.text if block else "")
+    settings = codex_turn.SETTINGS.format(url=stage.model) + (block.text if block else "")
     # The person's trust in exactly these hooks also applies to the copy.
     for event, digest in trusted_hooks(installed, environ).items():
         settings += f'\n[hooks.state."{path}:{snake(event)}:0:0"]\ntrusted_hash = "{digest}"\n'
     settings_files.write(path, settings.encode())
     rule = f'prefix_rule(pattern = ["touch", "{_FILE}"], decision = "prompt")\n'
     settings_files.write(os.path.join(home, "rules", "gatebell.rules"), rule.encode())
-    server = subprocess.Popen(
-        [stage.program, "app-server"],
-        env=stage.environ | {"SCRIPTED_KEY": "none"},
-        cwd=stage.path("work"),
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    enough = Timer(_MAX_SECONDS, server.kill)
-    enough.start()
-    try:
-        _converse(server, stage)
-    finally:
-        enough.cancel()
-        server.kill()
-        server.communicate()
-
-
-def _converse(server: subprocess.Popen[str], stage: Stage) -> None:
-    """Run one turn with codex's app server; decline its own dialog."""
-    said, heard = server.stdin, server.stdout
-    assert said is not None
-    assert heard is not None
-
-    def send(message: dict[str, Any]) -> None:
-        said.write(json.dumps(message) + "\n")
-        said.flush()
-
-    client = {"clientInfo": {"name": "gatebell", "version": "1"}}
-    send({"id": 1, "method": "initialize", "params": client})
-    for line in heard:
-        message = json.loads(line)
-        method, number = message.get("method"), message.get("id")
-        if method and number is not None:
-            send({"id": number, "result": {"decision": "decline"}})
-        elif number == 1:
-            send({"method": "initialized"})
-            start = {"cwd": stage.path("work"), "approvalPolicy": "on-request"}
-            send({"id": 2, "method": "thread/start", "params": start})
-        elif number == 2:
-            words = script([tool("exec_command", cmd=f"touch {_FILE}"), text("done")])
-            thread = message.get("result", {}).get("thread", {}).get("id")
-            turn = {"threadId": thread, "input": [{"type": "text", "text": words}]}
-            send({"id": 3, "method": "turn/start", "params": turn})
-        elif method == "turn/completed" or (number == 3 and "error" in message):
-            return
+    words = script([tool("exec_command", cmd=f"touch {_FILE}"), text("done")])
+    codex_turn.run([stage.program], stage.environ, stage.path("work"), words)
 
 
 PLAYS: dict[str, Callable[[Installed, Mapping[str, str], Stage], None]] = {
     AgentCli.CLAUDE: _claude,
     AgentCli.CODEX: _codex,
 }
-
-_CODEX_ALONE = """\
-model = "scripted"
-model_provider = "scripted"
-check_for_update_on_startup = false
-sandbox_mode = "danger-full-access"
-
-[features]
-apps = false
-plugins = false
-daemon_auto_start = false
-
-[model_providers.scripted]
-name = "scripted"
-base_url = "{url}/v1"
-wire_api = "responses"
-env_key = "SCRIPTED_KEY"
-request_max_retries = 0
-stream_max_retries = 0
-supports_websockets = false
-
-"""

@@ -1,7 +1,8 @@
 """A local model that follows a script, to try real agent CLIs.
 
-It speaks the Messages API (claude) and the Responses API (codex). The script is in the
-prompt, and the current step is in the ids of the tool calls. So resumed and parallel sessions work.
+It speaks the Messages API (claude), the Responses API (codex), and those of model_apis.py (gemini,
+opencode, copilot). The script is in the prompt, and the current step is in the ids of the tool
+calls. So resumed and parallel sessions work.
 
 with ScriptedModel() as model:
     prompt = script([tool("Bash", command="ls"), text("It printed: {{result}}")])
@@ -17,7 +18,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
-from gatebell.domain.enums import StrEnum
+from gatebell.install import model_apis
+from gatebell.install.model_apis import TurnKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,16 +29,7 @@ _STEP = re.compile(r"_step(\d+)_")
 _RESULT = re.compile(r"\{\{result(?::(.+?))?\}\}")
 
 
-class _TurnKind(StrEnum):
-    """The source of a part of a conversation."""
-
-    USER = "user"
-    MODEL = "model"
-    CALLED = "called"
-    RESULT = "result"
-
-
-_SPEAKERS = {"user": _TurnKind.USER, "assistant": _TurnKind.MODEL}
+_SPEAKERS = {"user": TurnKind.USER, "assistant": TurnKind.MODEL, "tool": TurnKind.RESULT}
 # The text that claude adds as the model's reply after a crash.
 _NOT_SAID = ("No response requested.",)
 _USAGE = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
@@ -63,12 +56,14 @@ def tools(*calls: tuple[str, dict[str, Any]]) -> dict[str, Any]:
 
 def script(steps: Sequence[dict[str, Any]]) -> str:
     """Return the part of a prompt with the steps for the model, in order."""
-    return f"script<<{json.dumps(steps)}>>script"
+    # Escaped: a step may contain the prompt, with its own script, of a sub-agent.
+    words = json.dumps(steps).replace("<<", r"\u003c\u003c").replace(">>", r"\u003e\u003e")
+    return f"script<<{words}>>script"
 
 
 def tool_results(request: dict[str, Any]) -> list[str]:
     """Return the tool results in a request to the model."""
-    return [words for kind, words in _turns(request) if kind == _TurnKind.RESULT]
+    return [words for kind, words in _turns(request) if kind == TurnKind.RESULT]
 
 
 class ScriptedModel(ThreadingHTTPServer):
@@ -79,6 +74,8 @@ class ScriptedModel(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.requests: list[dict[str, Any]] = []
         """Every request for an answer, in order."""
+        self.called = 0
+        """The number of tool calls that were sent to the agents."""
 
     def __enter__(self) -> Self:
         Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
@@ -89,21 +86,23 @@ class ScriptedModel(ThreadingHTTPServer):
         self.server_close()
 
 
-def _turns(request: dict[str, Any]) -> Iterator[tuple[_TurnKind, str]]:
+def _turns(request: dict[str, Any]) -> Iterator[tuple[TurnKind, str]]:
     """Yield the texts of the user and of the model, the tool calls, and the tool results."""
+    yield from model_apis.read_contents(request.get("contents", ()))
     for message in request.get("messages", ()):
-        for block in _blocks(message["content"]):
+        yield from ((TurnKind.CALLED, call["id"]) for call in message.get("tool_calls") or ())
+        for block in _blocks(message.get("content") or ""):
             if block["type"] == "tool_use":
-                yield _TurnKind.CALLED, block["id"]
+                yield TurnKind.CALLED, block["id"]
             elif block["type"] == "tool_result":
-                yield _TurnKind.RESULT, _words(block.get("content", ""))
+                yield TurnKind.RESULT, _words(block.get("content", ""))
             elif block["type"] == "text" and message["role"] in _SPEAKERS:
                 yield _SPEAKERS[message["role"]], block["text"]
     for item in request.get("input", ()):
         if item["type"] == "function_call":
-            yield _TurnKind.CALLED, item["call_id"]
+            yield TurnKind.CALLED, item["call_id"]
         elif item["type"] == "function_call_output":
-            yield _TurnKind.RESULT, _words(item["output"])
+            yield TurnKind.RESULT, _words(item["output"])
         elif item["type"] == "message" and item["role"] in _SPEAKERS:
             yield _SPEAKERS[item["role"]], _words(item["content"])
 
@@ -120,19 +119,24 @@ def _next_step(request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     """Return the next step: the one after the last step that the model has played."""
     steps, number, result, replied = [text("there is no script in this prompt")], 0, "", False
     for kind, words in _turns(request):
-        if kind == _TurnKind.USER and (found := _SCRIPT.findall(words)):
-            steps, number, replied = json.loads(found[-1]), 0, False
-        elif kind == _TurnKind.USER and replied:
+        if kind == TurnKind.USER and (found := _SCRIPT.findall(words)):
+            steps, number, replied = _read_steps(found[-1]), 0, False
+        elif kind == TurnKind.USER and replied:
             # A later turn of the same session continues the same script.
             number, replied = number + 1, False
-        elif kind == _TurnKind.MODEL:
+        elif kind == TurnKind.MODEL:
             replied = words not in _NOT_SAID
-        elif kind == _TurnKind.CALLED and (called := _STEP.search(words)):
+        elif kind == TurnKind.CALLED and (called := _STEP.search(words)):
             number = int(called[1]) + 1
-        elif kind == _TurnKind.RESULT:
+        elif kind == TurnKind.RESULT:
             result = words
     step = steps[number] if number < len(steps) else text("the script is at its end")
     return number, _fill(step, result)
+
+
+def _read_steps(words: str) -> list[dict[str, Any]]:
+    # opencode writes a backslash before each quote of a prompt.
+    return list(json.loads(words.replace('\\"', '"') if words.startswith('[{\\"') else words))
 
 
 def _fill(step: dict[str, Any], result: str) -> dict[str, Any]:
@@ -161,7 +165,7 @@ def _answer(request: dict[str, Any]) -> tuple[str, list[dict[str, str]]]:
 
 def _list_offered(tools: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield namespace and name of each tool; only the Responses API has namespaces."""
-    for offer in tools:
+    for offer in model_apis.flatten_tools(tools):
         if offer.get("type") == "namespace":
             yield from ((offer["name"], name) for _, name in _list_offered(offer["tools"]))
         elif "name" in offer:
@@ -209,17 +213,25 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
         apis = {"/v1/messages": _message_events, "/v1/responses": _response_events}
-        events = apis.get(self.path.partition("?")[0])
-        if not events:
+        path = self.path.partition("?")[0]
+        is_stream = path in apis or model_apis.is_streamed(path, request)
+        words, calls = _answer(request)
+        if path in apis:
+            found = apis[path](words, calls)
+            sent = [f"event: {one['type']}\ndata: {json.dumps(one)}" for one in found]
+        elif api := model_apis.find_api(path):
+            sent = api(words, calls, is_stream)
+        else:
             self.send_error(404)
             return
         self.server.requests.append(request)
+        self.server.called += len(calls)
         self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
+        self.send_header("content-type", "text/event-stream" if is_stream else "application/json")
         self.end_headers()
         with suppress(ConnectionError):  # an agent may be killed in between
-            for event in events(*_answer(request)):
-                self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+            for one in sent:
+                self.wfile.write(f"{one}\n\n".encode())
 
     def log_message(self, *_: object) -> None:
         """Print nothing: only the rehearsal writes output."""

@@ -11,16 +11,17 @@ from gatebell.install.checks import installations
 from gatebell.install.rehearsal import rehearse
 from gatebell.services.asks import answer_ask
 from gatebell.services.people import manage_people
+from gatebell.services.permissions import manage_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 _NAME = "rehearsal"
 _POLL_SECONDS = 1.0
 
 
 class ScriptedPerson:
-    """Answers every ask in one store with the given answer."""
+    """Answers every ask in one store with the given answer, and sets its gates."""
 
     def __init__(self, path: str) -> None:
         self._store = wiring.open_throwaway_store(path)
@@ -28,16 +29,19 @@ class ScriptedPerson:
         token = manage_people.add(self._store, environment.caller(os.environ, "cli"), _NAME)
         self._caller = wiring.caller(self._store, "cli", token)
 
+    def set_gates(self, patterns: Sequence[str]) -> None:
+        manage_rules.set_gates(self._store, self._caller, "", patterns)
+
     def answer(self, yes: bool, while_: Callable[[], bool]) -> bool:
-        bell = self._store.bell()
+        bell, asked = self._store.bell(), False
         try:
             while while_():
                 for ask in self._store.asks.pending(1):
                     given = Given("yes" if yes else "no", "a rehearsal")
                     answer_ask.answer(self._store, ask.id, self._caller, given)
-                    return True
+                    asked = True
                 bell.wait(_POLL_SECONDS)
-            return False
+            return asked
         finally:
             bell.close()
 
