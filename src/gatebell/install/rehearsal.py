@@ -193,7 +193,7 @@ def _codex(installed: Installed, environ: Mapping[str, str], stage: Stage) -> No
     rule = f'prefix_rule(pattern = ["touch", "{_FILE}"], decision = "prompt")\n'
     settings_files.write(os.path.join(home, "rules", "gatebell.rules"), rule.encode())
     words = script([tool("exec_command", cmd=f"touch {_FILE}"), text("done")])
-    codex_turn.run([stage.program], stage.environ, stage.path("work"), words)
+    codex_turn.run(stage.program, stage.environ, stage.path("work"), words)
 
 
 PLAYS: dict[str, Callable[[Installed, Mapping[str, str], Stage], None]] = {

@@ -55,8 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from gatebell.install.hold_test.table import build_document, build_lines
 
     adapter = adapter_file.read(args.adapter, os.environ) if args.adapter else None
-    known: dict[str, Host] = dict(HOSTS)
-    known.update(adapter.own_hosts if adapter else {})
+    known = {**HOSTS, **(adapter.own_hosts if adapter else {})}
     usual = find_installed(os.environ)
     if adapter:
         usual = [name for name in usual if name in adapter.hosts] + list(adapter.own_hosts)

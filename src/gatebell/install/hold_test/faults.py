@@ -10,26 +10,39 @@ from gatebell.install.hold_test.rows import Row
 SLOW_SECONDS = 2
 """The limit of the host in the row about a slow hook."""
 
-# Each host has its own word for yes. Events that decide nothing get no answer.
-_READ_EVENT = r"""
-event=$(cat)
+# Each host has its own word for yes.
+_SAY_YES = r"""
 case $event in
 *'"PermissionRequest"'*) yes='{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}' ;;
 *'"PreToolUse"'*) yes='{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}' ;;
-*'"Stop"'* | *'"UserPromptSubmit"'* | *'"SessionEnd"'*) exit 0 ;;
 *) yes='{"decision": "allow"}' ;;
 esac
 """
 _LINES = {
     Row.KILLED: "kill -9 $$",
     Row.EXIT_1: "exit 1",
-    Row.SILENT: "cat >/dev/null; exit 0",
-    Row.TORN_JSON: _READ_EVENT + r'printf "%s\t\n" "${yes%?}"; exit 0',
-    Row.TWO_JSONS: _READ_EVENT + r'printf "%s\t\n%s\t\n" "$yes" "$yes"; exit 0',
+    Row.SILENT: "exit 0",
+    Row.TORN_JSON: _SAY_YES + r'printf "%s\t\n" "${yes%?}"; exit 0',
+    Row.TWO_JSONS: _SAY_YES + r'printf "%s\t\n%s\t\n" "$yes" "$yes"; exit 0',
     # Longer than the limit of the host. It ends by itself, if the host leaves it behind.
     Row.SLOW: f"exec sleep {SLOW_SECONDS * 10}",
     Row.DISK_FULL: "ulimit -f 0",
 }
+# Events at the end of a turn decide nothing: they are neither noted nor broken. The note is a
+# folder, because a full disk still has a place for it.
+_PROGRAM = r"""#!/bin/sh
+case " $* " in {words})
+event=$(cat)
+case $event in *'"Stop"'* | *'"UserPromptSubmit"'* | *'"SessionEnd"'*) ;; *)
+mkdir {log} 2>/dev/null
+{line}
+;; esac
+exec {real} "$@" <<GATE_EVENT
+$event
+GATE_EVENT
+;; esac
+exec {real} "$@"
+"""
 
 
 def write_program(path: str, real: str, log: str, word: str, row: Row) -> None:
@@ -41,10 +54,15 @@ def write_program(path: str, real: str, log: str, word: str, row: Row) -> None:
         os.unlink(path)
     if row == Row.MISSING:
         return
-    # A note with mkdir: it works without a place for bytes.
-    noted = f"mkdir {shlex.quote(log)} 2>/dev/null\n{_LINES.get(row, '')}"
-    if word:
-        noted = f'case " $* " in *" {word} "*)\n{noted}\n;; esac'
+    values = {
+        "words": f'*" {word} "*' if word else "*",
+        "log": shlex.quote(log),
+        "line": _LINES.get(row, ""),
+        "real": shlex.quote(real),
+    }
+    text = _PROGRAM
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f'#!/bin/sh\n{noted}\nexec {shlex.quote(real)} "$@"\n')
+        file.write(text)
     os.chmod(path, 0o644 if row == Row.NOT_EXECUTABLE else 0o755)

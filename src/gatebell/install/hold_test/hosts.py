@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _START_SECONDS = 30
+_PROMPT = "PROMPT"
 _VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
 
@@ -36,8 +37,8 @@ class Host(NamedTuple):
     modes: tuple[str, ...] = ()
     usual: str = ""
     """The mode of the other rows: the one that lets most calls run."""
-    sub_agent: tuple[tuple[str, dict[str, str]], ...] = ()
-    """The calls with which it starts a sub-agent; PROMPT stands for the prompt of that."""
+    sub_agent: tuple[tuple[str, dict[str, Any]], ...] = ()
+    """The calls with which it starts a sub-agent; _PROMPT stands for its prompt."""
     version: Sequence[str] = ()
 
     def build_prompt(self, row: Row, command: str) -> str:
@@ -52,8 +53,8 @@ class Host(NamedTuple):
         return script(inner)
 
 
-def _fill(name: str, words: Mapping[str, str], prompt: str) -> dict[str, Any]:
-    return tool(name, **{key: word.replace("PROMPT", prompt) for key, word in words.items()})
+def _fill(name: str, words: Mapping[str, Any], prompt: str) -> dict[str, Any]:
+    return tool(name, **{key: prompt if word == _PROMPT else word for key, word in words.items()})
 
 
 def find_version(words: Sequence[str], environ: Mapping[str, str]) -> str:
@@ -113,14 +114,16 @@ def _seed_codex(stage: Stage) -> None:
 
 
 def _start_codex(stage: Stage, prompt: str, mode: str, row: Row, seconds: float) -> None:
+    work, path = stage.path("work"), stage.path("home", ".codex", "config.toml")
     # The hooks are new in this home, and no person is here to trust them.
-    words = [stage.program, "--dangerously-bypass-hook-trust"]
-    work = stage.path("work")
+    trust = codex_turn.build_trust(stage.program, stage.environ, work)
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(trust)
     if row == Row.HEADLESS:
-        words += ["exec", "--skip-git-repo-check", prompt]
+        words = [stage.program, "exec", "--skip-git-repo-check", prompt]
         run_until_end(words, stage.environ | {"SCRIPTED_KEY": "none"}, work, seconds)
     else:
-        codex_turn.run(words, stage.environ, work, prompt, policy=mode, seconds=seconds)
+        codex_turn.run(stage.program, stage.environ, work, prompt, policy=mode, seconds=seconds)
 
 
 def _seed_gemini(stage: Stage) -> None:
@@ -179,8 +182,8 @@ def _seed_nothing(_: Stage) -> None:
     """Write nothing: the environment names the model."""
 
 
-_HELPER = {"description": "make a file", "prompt": "PROMPT"}
-HOSTS = {
+_HELPER = {"description": "make a file", "prompt": _PROMPT}
+HOSTS: dict[str, Host] = {
     AgentCli.CLAUDE: Host(
         AgentCli.CLAUDE, _seed_claude, _start_claude, "Bash",
         modes=("manual", "acceptEdits", "auto", "bypassPermissions", "dontAsk", "plan"),
@@ -190,10 +193,15 @@ HOSTS = {
     AgentCli.CODEX: Host(
         AgentCli.CODEX, _seed_codex, _start_codex, "exec_command", "cmd",
         modes=("on-request", "never"), usual="on-request",
+        sub_agent=(
+            ("spawn_agent", {"message": _PROMPT}),
+            ("wait_agent", {"targets": ["{{result:[0-9a-f]+-[0-9a-f-]+}}"], "timeout_ms": 60_000}),
+        ),
     ),
     AgentCli.GEMINI: Host(
         AgentCli.GEMINI, _seed_gemini, _start_gemini, "run_shell_command",
         modes=("default", "auto_edit", "yolo", "plan"), usual="yolo",
+        sub_agent=(("invoke_agent", {"agent_name": "generalist", "prompt": _PROMPT}),),
     ),
     AgentCli.OPENCODE: Host(
         AgentCli.OPENCODE, _seed_opencode, _start_opencode, "bash",

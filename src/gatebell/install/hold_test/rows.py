@@ -52,11 +52,7 @@ NAMES = {
 }
 CONTROLS = (Row.NO_GATE, Row.ANSWER_YES)
 """Here the tool must run: otherwise the other rows prove nothing."""
-BROKEN_HOOKS = (
-    *(Row.KILLED, Row.EXIT_1, Row.SILENT, Row.TORN_JSON, Row.TWO_JSONS, Row.SLOW),
-    *(Row.SERVER_DEAD, Row.DISK_FULL, Row.STORE_LOCKED),
-)
-"""Here the hook must have been started: otherwise something else held the call."""
+_WITHOUT_HOOK = (Row.NO_GATE, Row.MISSING, Row.NOT_EXECUTABLE)
 
 # From the documentation of Copilot CLI: a hook over its limit does not stop the call.
 NOT_ENFORCED: dict[tuple[str, str], str] = {
@@ -70,7 +66,7 @@ class Outcome(StrEnum):
     RAN = "ran"
     HELD = "held"
     NO_CALL = "no-call"
-    NO_HOOK = "no-hook"
+    BY_HOST = "by-host"
     NOT_TRIED = "not-tried"
 
 
@@ -78,7 +74,7 @@ OUTCOME_NAMES = {
     Outcome.RAN: "**ran**",
     Outcome.HELD: "held",
     Outcome.NO_CALL: "held: no call was made",
-    Outcome.NO_HOOK: "held: the hook was not started",
+    Outcome.BY_HOST: "held by the host itself",
     Outcome.NOT_TRIED: "not tried",
 }
 
@@ -112,7 +108,7 @@ class Seen(NamedTuple):
     called: bool
     """The model made the call."""
     hooked: bool
-    """The program of the gate was started."""
+    """The host asked the program of the gate about the call."""
 
 
 def judge(row: Row, seen: Seen) -> Outcome:
@@ -121,6 +117,6 @@ def judge(row: Row, seen: Seen) -> Outcome:
         return Outcome.RAN
     if not seen.called:
         return Outcome.NO_CALL
-    if row in BROKEN_HOOKS and not seen.hooked:
-        return Outcome.NO_HOOK
+    if row not in _WITHOUT_HOOK and not seen.hooked:
+        return Outcome.BY_HOST
     return Outcome.HELD

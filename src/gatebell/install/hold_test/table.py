@@ -96,5 +96,5 @@ asks hooks as its terminal does; in the row "headless" it is `codex exec`.
 
 In the rows "no gate is installed" and "the answer is yes" the command must run: otherwise the other
 rows prove nothing. "no call was made" means that the host ended before the model could call the
-tool. "the hook was not started" means that the host itself held the call.
+tool. "held by the host itself" means that the host refused the call and did not ask the hook.
 """.splitlines()

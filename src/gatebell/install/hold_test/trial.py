@@ -80,7 +80,9 @@ def _perform(gate: Gate, task: Task, environ: Mapping[str, str]) -> Seen:
         with gate.break_around(stage, host.name, row):
             _play(gate, task._replace(mode=mode or host.usual), stage, person)
         ran = os.path.exists(stage.path("work", EFFECT))
-        return Seen(ran, model.called > 0, os.path.isdir(log))
+        # A sub-agent is started by calls of its own.
+        earlier = len(host.sub_agent) if row == Row.SUB_AGENT else 0
+        return Seen(ran, model.called > earlier, os.path.isdir(log))
 
 
 def _build_stage(host: Host, folder: str, model: str, environ: Mapping[str, str]) -> Stage:
