@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gatebell.app import wiring
+from gatebell.cli.server import retry_gates
 from gatebell.cli.setup.rehearsal import ScriptedPerson
 from gatebell.errors import UsageError
 from gatebell.install.hold_test import adapter_file
@@ -19,6 +20,8 @@ from gatebell.install.hold_test.hosts import HOSTS
 from gatebell.install.hold_test.rows import Cell, Outcome, Row, Seen, judge
 from gatebell.install.hold_test.table import Table, build_document, build_lines, build_page
 from gatebell.install.hold_test.trial import Task, plan_tasks, try_cell
+from gatebell.install.host_versions import try_changed
+from gatebell.install.records import Installed
 
 HOST = shlex.join([sys.executable, "-S", str(Path(__file__).parents[1] / "support/fake_host.py")])
 GATE = str(Path(sys.executable).parent / "gate")
@@ -187,3 +190,39 @@ def test_failed_installation_is_not_called_held(tmp_path, programs):
 def test_unknown_host_is_refused(world):
     code, out = run(world, "emacs")
     assert code == 2 and "expected one of claude" in out
+
+
+def record(cli):
+    return Installed(cli, "", GATE, (), (), ())
+
+
+@pytest.mark.proves("HOLD-4")
+def test_changed_host_is_tried_again(tmp_path, programs, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    tried = []
+
+    def try_gate(installed):
+        tried.append(installed.cli)
+        return [(True, "fine"), (None, "open"), (False, "the tool ran")]
+
+    def look(version):
+        write_program(programs / "gemini", f"#!/bin/sh\necho {version}\n")
+        return list(try_changed([record("gemini")], os.environ, try_gate))
+
+    assert look("1.0") == look("1.0") == [] and not tried
+    assert look("1.1") == ["gemini changed from version 1.0 to 1.1. the tool ran"]
+    assert look("1.1") == [] and tried == ["gemini"]
+
+
+@pytest.mark.proves("HOLD-4")
+def test_gate_that_no_longer_holds_leaves_a_note(world, programs, monkeypatch, capsys):
+    # A host that asks no hook any more.
+    lines = f'#!/bin/sh\nfor last; do :; done\nHOME=/ exec {HOST} fragile $GOOGLE_GEMINI_BASE_URL "$last"\n'
+    write_program(programs / "gemini", lines)
+    monkeypatch.setenv("GATE_STORE", str(world.path))
+    failed = [what for ok, what in retry_gates.try_gate(record("gemini")) if not ok]
+    assert failed[0] == "gemini: whole gate, the answer is no: ran"
+    retry_gates.tell(failed[0])
+    (note,) = world.store.notes.newest(9)
+    assert "A gate no longer holds. gemini" in note.text
+    assert "gate: A gate no longer holds." in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """Serve the web inbox, drive runs, collect questions in files, send notifications and apply
-deadlines, until Ctrl+C.
+deadlines, until Ctrl+C. After a host's version has changed, it tries the gates of that host again,
+and leaves a note if one no longer holds.
 
 By default only this machine can reach it. For other machines it needs TLS (--tls-cert and
 --tls-key) or a proxy with TLS (--public-url), and people with personal tokens. If there are such
@@ -16,7 +17,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import daemon, runtime, settings, wiring
-from gatebell.cli.server import qr
+from gatebell.cli.server import qr, retry_gates
 from gatebell.cli.server.leave import leave
 from gatebell.cli.server.listening import (
     LOCAL_HOST,
@@ -85,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
         sender = build_sender(store, site)
         worker = None if args.no_worker else runtime.BackgroundWorker(_SLOTS)
         end_listening = _listen(store)
+        retry_gates.begin()
         left: list[int] = []
         try:
             code = serve(store, site, args, sender, lambda: _say(store, site.url, args, site))
