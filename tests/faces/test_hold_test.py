@@ -83,8 +83,10 @@ def test_gate_of_another_project_is_tried(world, tmp_path, programs):
     assert found["gate"] == "other-gate 3.2.1" and found["hosts"] == {"fragile": "1.0"}
     assert outcomes == {
         "no-gate": "ran",
-        **{row: "ran" for row in ("missing", "killed", "silent", "torn-json")},
-        **{"parallel": "held", "mode": "held", "slow": "not-tried"},
+        **dict.fromkeys(("missing", "killed", "silent", "torn-json"), "ran"),
+        "parallel": "held",
+        "mode": "held",
+        "slow": "not-tried",
     }
 
 
@@ -117,7 +119,9 @@ def test_cell_that_is_not_promised_may_run(world, tmp_path, programs):
 )
 def test_own_gate_is_installed_and_asked(tmp_path, programs, row, expected):
     # As gemini itself: any failure of a hook but exit code 2 lets the call run.
-    lines = f'#!/bin/sh\nfor last; do :; done\nexec {HOST} fragile $GOOGLE_GEMINI_BASE_URL "$last"\n'
+    lines = (
+        f'#!/bin/sh\nfor last; do :; done\nexec {HOST} fragile $GOOGLE_GEMINI_BASE_URL "$last"\n'
+    )
     write_program(programs / "gemini", lines)
     gate = OwnGate("gatebell", GATE, ScriptedPerson, wiring.lock_store)
     cell = try_cell(gate, Task(HOSTS["gemini"], row), os.environ)

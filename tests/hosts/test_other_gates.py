@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.support.host_house import GATED
 
+from gatebell.install.scripted_model import tool_results
+
 # Each says yes as far as it says anything: the whole part of it must not count.
 FAULTS = {
     "killed": "kill -9 $$",
@@ -31,7 +33,7 @@ def test_persons_answer_decides_about_a_command(house, answer):
     out = house.finish()
     assert gated(house) == (answer == "yes"), out
     if answer == "no":
-        assert "open a PR" in "".join(house.model.results)
+        assert "open a PR" in "".join(tool_results(house.model.requests[-1]))
 
 
 @pytest.mark.proves("OTHER-1")

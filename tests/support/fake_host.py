@@ -16,11 +16,11 @@ TOOLS = [{"functionDeclarations": [{"name": "run_shell_command"}]}]
 
 
 def ask_model(url, contents):
-    request = urllib.request.Request(  # noqa: S310  a local model
+    request = urllib.request.Request(
         f"{url}/v1/models/m:generateContent",
         json.dumps({"contents": contents, "tools": TOOLS}).encode(),
     )
-    with urllib.request.urlopen(request) as answer:  # noqa: S310
+    with urllib.request.urlopen(request) as answer:
         return json.load(answer)["candidates"][0]["content"]
 
 
@@ -43,7 +43,11 @@ def may_run(kind, line, args):
         "tool_input": args,
     }
     ran = subprocess.run(
-        ["/bin/sh", "-c", line], input=json.dumps(event), capture_output=True, text=True, check=False
+        ["/bin/sh", "-c", line],
+        input=json.dumps(event),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     try:
         said = json.loads(ran.stdout).get("decision")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -15,7 +14,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.host_models import OneCallModel, build_prompt
+from gatebell.install.hold_test.hosts import HOSTS as STARTED
+from gatebell.install.rehearsal import Stage
+from gatebell.install.scripted_model import ScriptedModel, script, text, tool
 from tests.support.shells import World
 
 HOST_PACKAGES = {
@@ -68,7 +69,7 @@ class HostHouse(World):
         self.cli, self.host, self.network = cli, HOSTS[cli], network
         self.words = ["node", program] if program.endswith(".js") else [program]
         self.home, self.project = folder / "home", folder / "project"
-        self.model = network.inside(OneCallModel)
+        self.model = network.inside(ScriptedModel)
         self.bin = folder / "bin"
         self.bin.mkdir()
         self.gate = self.bin / "gate"
@@ -78,48 +79,15 @@ class HostHouse(World):
         self.environ = keep | self._build_environment()
         self.running = None
         subprocess.run(["git", "init", "-q", self.project], check=True)
-        self._seed()
+        STARTED[cli].seed(Stage(str(folder), program, self.model.url, {}))
 
     def _build_environment(self):
         node = os.path.dirname(os.path.realpath("/usr/bin/env"))
         return {
             "PATH": f"{self.bin}:{os.environ.get('PATH', node)}",
             "TERM": "dumb",
-            "GEMINI_API_KEY": "none",
-            "GOOGLE_GEMINI_BASE_URL": self.model.url,
-            "GEMINI_CLI_TRUST_WORKSPACE": "true",
-            "OPENCODE_DISABLE_AUTOUPDATE": "1",
-            "OPENCODE_DISABLE_MODELS_FETCH": "1",
-            "npm_config_offline": "true",
-            "npm_config_fetch_retries": "0",
-            "COPILOT_OFFLINE": "true",
-            "COPILOT_PROVIDER_BASE_URL": f"{self.model.url}/v1",
-            "COPILOT_PROVIDER_TYPE": "openai",
-            "COPILOT_PROVIDER_API_KEY": "none",
-            "COPILOT_MODEL": "script",
+            **STARTED[self.cli].variables(self.model.url),
         }
-
-    def _seed(self):
-        """Write the settings that the host needs to find the model."""
-        if self.cli == "gemini":
-            self._write(
-                ".gemini/settings.json", {"security": {"auth": {"selectedType": "gemini-api-key"}}}
-            )
-        if self.cli == "opencode":
-            options = {"baseURL": f"{self.model.url}/v1", "apiKey": "none"}
-            provider = {
-                "npm": "@ai-sdk/openai-compatible",
-                "name": "script",
-                "options": options,
-                "models": {"m": {"name": "m"}},
-            }
-            settings = {"provider": {"script": provider}, "model": "script/m", "autoupdate": False}
-            self._write(".config/opencode/opencode.json", settings)
-
-    def _write(self, name, document):
-        path = self.home / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(document), encoding="utf-8")
 
     def install(self, *words):
         environ = {"PATH": self.environ["PATH"], "XDG_CONFIG_HOME": ""}
@@ -130,10 +98,11 @@ class HostHouse(World):
         assert ran.code == 0, ran
         return ran
 
-    def start(self, tool, tool_input):
+    def start(self, name, tool_input):
         """Start the host with one call to make."""
+        prompt = script([tool(name, **tool_input), text("done")])
         self.running = subprocess.Popen(
-            [*self.network.prefix, *self.words, *self.host.words, build_prompt(tool, tool_input)],
+            [*self.network.prefix, *self.words, *self.host.words, prompt],
             cwd=self.project, env=self.environ, text=True, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
@@ -158,8 +127,8 @@ class HostHouse(World):
         self.start(self.host.shell, {"command": command, "description": "make a file"})
 
     def run_write(self, path):
-        text = {"copilot": "file_text"}.get(self.cli, "content")
-        self.start(self.host.write, {self.host.path: str(path), text: "x"})
+        content = {"copilot": "file_text"}.get(self.cli, "content")
+        self.start(self.host.write, {self.host.path: str(path), content: "x"})
 
     def replace_gate(self, line):
         """Put a shell script in the place of gate; the settings name this path."""

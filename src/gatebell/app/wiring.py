@@ -12,8 +12,8 @@ from gatebell.domain.text.display import storable
 from gatebell.errors import NotFoundError, StoreError, UsageError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from gatebell.adapters.postgres.store import PostgresStore
     from gatebell.domain.audit.events import Head

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gatebell.install.rehearsal import Stage
 
 _KEYS: dict[str, type | tuple[type, ...]] = {
-    **{name: str for name in ("name", "program", "version", "install", "hook_word", "command")},
+    **dict.fromkeys(("name", "program", "version", "install", "hook_word", "command"), str),
     "wait_seconds": (int, float),
     "hosts": list,
     "not_enforced": list,
@@ -29,7 +29,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "host": dict,
 }
 _HOST_KEYS: dict[str, type | tuple[type, ...]] = {
-    **{name: str for name in ("start", "version", "tool", "argument")},
+    **dict.fromkeys(("start", "version", "tool", "argument"), str),
     "modes": dict,
 }
 
@@ -100,6 +100,6 @@ def _build_host(name: str, found: Any, path: str) -> Host:
         run_until_end(["/bin/sh", "-c", words], stage.environ, stage.path("work"), seconds)
 
     return Host(
-        name, lambda _: None, start, found.get("tool", "bash"), found.get("argument", "command"),
-        modes=tuple(modes), version=tuple(shlex.split(found.get("version", ""))),
+        name, lambda _: None, start, lambda _: {}, found.get("tool", "bash"),
+        found.get("argument", "command"), modes=tuple(modes), version=tuple(shlex.split(found.get("version", ""))),
     )  # fmt: skip

@@ -108,8 +108,8 @@ class OwnGate(NamedTuple):
             _shorten_limits(host, stage)
         if row == Row.SERVER_DEAD:
             del stage.environ["GATE_STORE"]
-            stage.environ["GATE_SERVER"] = f"http://127.0.0.1:{_find_closed_port()}"
-            stage.environ["GATE_TOKEN"] = "of-a-server-that-is-dead"
+            address = f"http://127.0.0.1:{_find_closed_port()}"
+            stage.environ.update(GATE_SERVER=address, GATE_TOKEN="of-a-dead-server")
         if row == Row.STORE_LOCKED:
             with self.lock(stage.environ["GATE_STORE"]):
                 yield

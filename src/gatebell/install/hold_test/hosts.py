@@ -32,6 +32,8 @@ class Host(NamedTuple):
     seed: Callable[[Stage], None]
     """Writes the settings that the host needs to find the model."""
     start: Callable[[Stage, str, str, Row, float], None]
+    variables: Callable[[str], dict[str, str]]
+    """Returns the variables with which it reaches the model at an address."""
     tool: str
     argument: str = "command"
     modes: tuple[str, ...] = ()
@@ -101,16 +103,23 @@ def _seed_claude(stage: Stage) -> None:
     _write(stage, ".claude/settings.json", {"permissions": {"allow": ["Bash"]}})
 
 
-def _start_claude(stage: Stage, prompt: str, mode: str, _: Row, seconds: float) -> None:
+def _connect_claude(model: str) -> dict[str, str]:
     # As root it refuses bypassPermissions, unless it is told that it is in a sandbox.
-    environ = CLAUDE_ALONE | {"ANTHROPIC_BASE_URL": stage.model, "IS_SANDBOX": "1"}
+    return CLAUDE_ALONE | {"ANTHROPIC_BASE_URL": model, "IS_SANDBOX": "1"}
+
+
+def _start_claude(stage: Stage, prompt: str, mode: str, _: Row, seconds: float) -> None:
     words = [stage.program, "-p", "--permission-mode", mode, prompt]
-    run_until_end(words, stage.environ | environ, stage.path("work"), seconds)
+    run_until_end(words, stage.environ, stage.path("work"), seconds)
 
 
 def _seed_codex(stage: Stage) -> None:
     path = stage.path("home", ".codex", "config.toml")
     settings_files.write(path, codex_turn.SETTINGS.format(url=stage.model).encode())
+
+
+def _connect_codex(_: str) -> dict[str, str]:
+    return {"SCRIPTED_KEY": "none"}
 
 
 def _start_codex(stage: Stage, prompt: str, mode: str, row: Row, seconds: float) -> None:
@@ -121,7 +130,7 @@ def _start_codex(stage: Stage, prompt: str, mode: str, row: Row, seconds: float)
         file.write(trust)
     if row == Row.HEADLESS:
         words = [stage.program, "exec", "--skip-git-repo-check", prompt]
-        run_until_end(words, stage.environ | {"SCRIPTED_KEY": "none"}, work, seconds)
+        run_until_end(words, stage.environ, work, seconds)
     else:
         codex_turn.run(stage.program, stage.environ, work, prompt, policy=mode, seconds=seconds)
 
@@ -132,14 +141,17 @@ def _seed_gemini(stage: Stage) -> None:
     )
 
 
-def _start_gemini(stage: Stage, prompt: str, mode: str, _: Row, seconds: float) -> None:
-    environ = {
+def _connect_gemini(model: str) -> dict[str, str]:
+    return {
         "GEMINI_API_KEY": "none",
-        "GOOGLE_GEMINI_BASE_URL": stage.model,
+        "GOOGLE_GEMINI_BASE_URL": model,
         "GEMINI_CLI_TRUST_WORKSPACE": "true",
     }
+
+
+def _start_gemini(stage: Stage, prompt: str, mode: str, _: Row, seconds: float) -> None:
     words = [stage.program, "-m", "gemini-2.5-flash", "--approval-mode", mode, "-p", prompt]
-    run_until_end(words, stage.environ | environ, stage.path("work"), seconds)
+    run_until_end(words, stage.environ, stage.path("work"), seconds)
 
 
 def _seed_opencode(stage: Stage) -> None:
@@ -153,29 +165,35 @@ def _seed_opencode(stage: Stage) -> None:
     _write(stage, ".config/opencode/opencode.json", settings)
 
 
-def _start_opencode(stage: Stage, prompt: str, mode: str, _: Row, seconds: float) -> None:
-    environ = {
+def _connect_opencode(_: str) -> dict[str, str]:
+    return {
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "npm_config_offline": "true",
         "npm_config_fetch_retries": "0",
     }
+
+
+def _start_opencode(stage: Stage, prompt: str, mode: str, _: Row, seconds: float) -> None:
     more = {"auto": ["--auto"], "plan": ["--agent", "plan"]}.get(mode, [])
     words = [stage.program, "run", *more, prompt]
-    run_until_end(words, stage.environ | environ, stage.path("work"), seconds)
+    run_until_end(words, stage.environ, stage.path("work"), seconds)
 
 
-def _start_copilot(stage: Stage, prompt: str, mode: str, _: Row, seconds: float) -> None:
-    environ = {
+def _connect_copilot(model: str) -> dict[str, str]:
+    return {
         "COPILOT_OFFLINE": "true",
-        "COPILOT_PROVIDER_BASE_URL": f"{stage.model}/v1",
+        "COPILOT_PROVIDER_BASE_URL": f"{model}/v1",
         "COPILOT_PROVIDER_TYPE": "openai",
         "COPILOT_PROVIDER_API_KEY": "none",
         "COPILOT_MODEL": "script",
     }
+
+
+def _start_copilot(stage: Stage, prompt: str, mode: str, _: Row, seconds: float) -> None:
     more = [f"--{mode}"] if mode != "default" else []
     words = [stage.program, *more, "-p", prompt]
-    run_until_end(words, stage.environ | environ, stage.path("work"), seconds)
+    run_until_end(words, stage.environ, stage.path("work"), seconds)
 
 
 def _seed_nothing(_: Stage) -> None:
@@ -185,13 +203,13 @@ def _seed_nothing(_: Stage) -> None:
 _HELPER = {"description": "make a file", "prompt": _PROMPT}
 HOSTS: dict[str, Host] = {
     AgentCli.CLAUDE: Host(
-        AgentCli.CLAUDE, _seed_claude, _start_claude, "Bash",
+        AgentCli.CLAUDE, _seed_claude, _start_claude, _connect_claude, "Bash",
         modes=("manual", "acceptEdits", "auto", "bypassPermissions", "dontAsk", "plan"),
         usual="bypassPermissions",
         sub_agent=(("Agent", _HELPER | {"subagent_type": "general-purpose"}),),
     ),
     AgentCli.CODEX: Host(
-        AgentCli.CODEX, _seed_codex, _start_codex, "exec_command", "cmd",
+        AgentCli.CODEX, _seed_codex, _start_codex, _connect_codex, "exec_command", "cmd",
         modes=("on-request", "never"), usual="on-request",
         sub_agent=(
             ("spawn_agent", {"message": _PROMPT}),
@@ -199,17 +217,17 @@ HOSTS: dict[str, Host] = {
         ),
     ),
     AgentCli.GEMINI: Host(
-        AgentCli.GEMINI, _seed_gemini, _start_gemini, "run_shell_command",
+        AgentCli.GEMINI, _seed_gemini, _start_gemini, _connect_gemini, "run_shell_command",
         modes=("default", "auto_edit", "yolo", "plan"), usual="yolo",
         sub_agent=(("invoke_agent", {"agent_name": "generalist", "prompt": _PROMPT}),),
     ),
     AgentCli.OPENCODE: Host(
-        AgentCli.OPENCODE, _seed_opencode, _start_opencode, "bash",
+        AgentCli.OPENCODE, _seed_opencode, _start_opencode, _connect_opencode, "bash",
         modes=("default", "auto", "plan"), usual="auto",
         sub_agent=(("task", _HELPER | {"subagent_type": "general"}),),
     ),
     AgentCli.COPILOT: Host(
-        AgentCli.COPILOT, _seed_nothing, _start_copilot, "bash",
+        AgentCli.COPILOT, _seed_nothing, _start_copilot, _connect_copilot, "bash",
         modes=("default", "allow-all"), usual="allow-all",
     ),
 }  # fmt: skip

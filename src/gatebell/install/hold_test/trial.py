@@ -69,8 +69,7 @@ def _perform(gate: Gate, task: Task, environ: Mapping[str, str]) -> Seen:
         tempfile.TemporaryDirectory(prefix="gate-hold-test-", ignore_cleanup_errors=True) as folder,
         ScriptedModel() as model,
     ):
-        folder = os.path.realpath(folder)
-        stage = _build_stage(host, folder, model.url, environ)
+        stage = _build_stage(host, os.path.realpath(folder), model.url, environ)
         host.seed(stage)
         program, log = stage.path("bin", os.path.basename(gate.program)), stage.path(_LOG)
         write_program(program, gate.program, log, gate.hook_word, Row.ANSWER_NO)
@@ -88,6 +87,7 @@ def _perform(gate: Gate, task: Task, environ: Mapping[str, str]) -> Seen:
 def _build_stage(host: Host, folder: str, model: str, environ: Mapping[str, str]) -> Stage:
     variables = build_environment(environ, folder)
     path = variables.get("PATH", os.defpath)
+    variables |= host.variables(model)
     variables["PATH"] = f"{os.path.join(folder, 'bin')}{os.pathsep}{path}"
     for name in ("home", "work", "tmp", "inbox", "bin"):
         os.mkdir(os.path.join(folder, name), mode=0o700)
