@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Where the environment forbids it, each of a thousand processes would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup run test check collected counted driven lint schema docs pictures site package bench crash slow matrix server mutate lock system clean
+.PHONY: setup run test check collected counted driven lint schema docs pictures site package bench crash slow holdtest matrix server mutate lock system clean
 
 setup: .venv/ready
 
@@ -104,6 +104,11 @@ crash: setup system
 # both layers: takes half an hour. The results are in tests/agents/slow.txt and docs/fail-closed.md.
 slow: setup system
 	$(BIN)/python -m pytest tests/agents tests/security/test_git_isolation.py --whole
+
+# Every host on the PATH, or in the cache of the tests, with every broken gate.
+CACHED = $${XDG_CACHE_HOME:-$$HOME/.cache}/gatebell-tests
+holdtest: setup
+	PATH="$$(printf '%s:' $(CACHED)/*/node_modules/.bin)$$PATH" $(BIN)/gate holdtest --output docs/hold-test.md
 
 # The cases of all folders that `make test` leaves out.
 matrix: setup system

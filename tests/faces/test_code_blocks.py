@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -26,6 +27,7 @@ from gatebell.domain.asks import file_questions, owners
 from gatebell.domain.runs.roles import parse_role
 from gatebell.errors import UsageError
 from gatebell.install.claude import guard_hook
+from gatebell.install.hold_test import adapter_file
 
 # Pages whose Python blocks all run in a test of the page's subject.
 ELSEWHERE = {
@@ -399,6 +401,17 @@ def test_doctor_looks_at_the_installed_gates(blocks, shell):
 
 
 @pytest.mark.proves("DOC-1")
+@plays("docs/hold-test-adapters.md", "name = ")
+def test_adapter_of_the_page_is_read(blocks, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "my-gate").write_text("#!/bin/sh\necho 1.2.3\n", encoding="utf-8")
+    (tmp_path / "my-gate").chmod(0o755)
+    (tmp_path / "adapter.toml").write_text(blocks[0].text, encoding="utf-8")
+    adapter = adapter_file.read(str(tmp_path / "adapter.toml"), os.environ)
+    assert adapter.gate.name == "my-gate 1.2.3" and adapter.hosts == ("claude",)
+    assert adapter.own_hosts["my-agent"].modes == ("yolo",)
+
+
 @plays("docs/troubleshooting.md", "$ gate doctor")
 def test_doctor_and_settings_are_shown(blocks, shell):
     doctor, config = map(shell.type, blocks[0].commands)

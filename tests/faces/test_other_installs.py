@@ -149,8 +149,7 @@ def test_doctor_finds_hooks_that_are_off(world, home, cli, settings):
     path.write_text(json.dumps(found | settings))
     bad = [what for ok, what in check_hosts(os.environ, "/") if ok is False]
     assert [what for what in bad if what not in fine] == [
-        f"{cli}: {path} turns our hook off ({next(iter(settings))}): "
-        "gated calls run without a question"
+        f"{cli}: {path} turns our hook off ({next(iter(settings))}): gated calls run without a question"
     ]
 
 

@@ -109,7 +109,7 @@ class OwnGate(NamedTuple):
         if row == Row.SERVER_DEAD:
             del stage.environ["GATE_STORE"]
             address = f"http://127.0.0.1:{_find_closed_port()}"
-            stage.environ.update(GATE_SERVER=address, GATE_TOKEN="of-a-dead-server")
+            stage.environ.update({"GATE_SERVER": address, "GATE_TOKEN": "of-a-dead-server"})
         if row == Row.STORE_LOCKED:
             with self.lock(stage.environ["GATE_STORE"]):
                 yield

@@ -82,7 +82,7 @@ def build_document(table: Table) -> dict[str, Any]:
 def build_page(table: Table, adapter: str = "") -> str:
     """Return the page that `gate holdtest --output FILE` writes."""
     again = f"gate holdtest --adapter {adapter}" if adapter else "gate holdtest"
-    return "\n".join([*_BEFORE, f"Try it yourself: `{again}`.", "", *build_lines(table), ""])
+    return "\n".join([*_BEFORE, "", f"Try it yourself: `{again}`.", "", *build_lines(table), ""])
 
 
 _BEFORE = """\
