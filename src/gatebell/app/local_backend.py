@@ -236,9 +236,7 @@ class LocalBackend(LocalWork):
     ) -> bool:
         from gatebell.services.permissions import permit_call
 
-        return permit_call.is_gated(
-            self._store, call, origin, folders, is_harmless=is_harmless
-        )
+        return permit_call.is_gated(self._store, call, origin, folders, is_harmless=is_harmless)
 
     def must_have_gates(self) -> None:
         if not self._store.rules.had_gates():

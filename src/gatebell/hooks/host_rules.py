@@ -40,7 +40,9 @@ def runs_ungated(environ: Mapping[str, str], project: str, mode: str, verdict: V
             return False
         asks, allows = _list_rules(settings, "ask"), _list_rules(settings, "allow")
         others = [one for one in asks if one not in _OURS]
-        if any(_rule(one, RuleKind.ASK, forbids, text) for one in others for text in verdict.commands):
+        if any(
+            _rule(one, RuleKind.ASK, forbids, text) for one in others for text in verdict.commands
+        ):
             return False
         if _has_other_hook(settings):
             return False
@@ -50,7 +52,8 @@ def runs_ungated(environ: Mapping[str, str], project: str, mode: str, verdict: V
     if mode not in _BY_RULES:
         return False
     return any(one in _EVERYTHING for one in allowed) or all(
-        any(_rule(one, RuleKind.GRANT, covers, text) for one in allowed) for text in verdict.commands
+        any(_rule(one, RuleKind.GRANT, covers, text) for one in allowed)
+        for text in verdict.commands
     )
 
 

@@ -18,7 +18,16 @@ _EXPANSIONS = frozenset(["simple_expansion", "expansion", "command_substitution"
                          "process_substitution", "arithmetic_expansion"])  # fmt: skip
 # Nodes without a meaning of their own: their parts are looked at.
 _REDIRECTS = frozenset(["file_redirect", "heredoc_redirect", "herestring_redirect"])
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "f": "\f",
+    "v": "\v",
+}
 # After these, output goes to no file.
 _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr")
 
@@ -46,11 +55,14 @@ def parse(line: str) -> Script:
 
 
 def _covers(root: Any, source: bytes) -> bool:
-    """Return whether only blanks are outside of the nodes: the grammar skips some characters."""
+    """Return whether the nodes have all characters: the grammar skips some without an error.
+
+    Seen: it drops the single `-` of `cat - <<EOF`, which changes nothing here.
+    """
     rest = bytearray(source)
     for node in _list_leaves(root):
         rest[node.start_byte : node.end_byte] = b" " * (node.end_byte - node.start_byte)
-    return not bytes(rest).strip()
+    return set(bytes(rest).split()) <= {b"-"}
 
 
 def _list_leaves(node: Any) -> Iterator[Any]:

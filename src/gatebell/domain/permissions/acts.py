@@ -21,16 +21,16 @@ class Act(StrEnum):
 
 TRIGGERS: dict[Act, tuple[str, ...]] = {
     Act.PUSH: ("*push*", "*git $*", "*send-pack*", "*dcommit*", "*gh *merge*", "*glab *merge*"),
-    Act.PUBLISH: ("*publish*", "*upload*", "*release*", "*yank*", "*dist-tag*"),
+    Act.PUBLISH: ("*publish*", "*upload*", "*release*", "*yank*", "*dist-tag*", "*deprecate*", "*type=registry*"),
     Act.DEPLOY: (
         "*deploy*", "*apply*", "*destroy*", "*terraform*", "*tofu *", "*terragrunt*", "*pulumi*",
         "*kubectl*", "*helm*", "*ansible*", "*vercel*", "*netlify*", "*wrangler*", "*firebase*",
         "*heroku*", "*flyctl*", "*fly *", "*gcloud*", "*gsutil*", "*aws *", "*az *", "*cdk *",
-        "*railway*", "*argocd*", "*nomad *", "*skaffold*",
+        "*railway*", "*docker*service*", "*argocd*", "*nomad *", "*skaffold*",
     ),
     Act.DELETE: (
-        "*rm -*", "*rm * -*", "*rm\t*", "*delete*", "*git*clean*", "*rsync*--del*", "*rmtree*",
-        "*rimraf*", "*recursive*", "*rmSync*", "*rm_r*", "*worktree*remove*",
+        "*rm -*", "*rm * -*", "*rm\t*", "*rm $*", "*delete*", "*git*clean*", "*rsync*--del*", "*rmtree*",
+        "*rimraf*", "*del-cli*", "*recursive*", "*rmSync*", "*rm_r*", "*worktree*remove*",
     ),
     # The last ones are a shell that reads its commands: from a pipe, or from the line.
     Act.EVAL: ("*eval *", "sh", "bash", "zsh", "sh -s*", "bash -s*", "sh -", "bash -"),

@@ -16,6 +16,8 @@ PASS: Final = "pass"
 OPAQUE: Final = "opaque"
 WRAPS: Final = "wraps"
 """The rest of the words is another command."""
+INSIDE: Final = "inside"
+"""The same, after the name of an image, a service or a pod."""
 
 
 class Program(NamedTuple):
@@ -25,7 +27,9 @@ class Program(NamedTuple):
     others: object = PASS
     """The result for a subcommand that is not listed."""
     valued: frozenset[str] = frozenset()
-    """Options whose value is the next word."""
+    """Options before the subcommand whose value is the next word."""
+    flags: frozenset[str] = frozenset()
+    """Options before the subcommand without a value; after others, two words may be it."""
     alone: object = PASS
     """The result without a subcommand."""
     harmless: frozenset[str] = frozenset()
@@ -50,6 +54,12 @@ def _only(passing: str, act: Act, valued: str = "", **more: object) -> Program:
 
 _PUSH, _PUBLISH, _DEPLOY, _DELETE = Act.PUSH, Act.PUBLISH, Act.DEPLOY, Act.DELETE
 _DRY = _words("--dry-run -n")
+
+
+def _unless_dry(act: Act) -> Program:
+    """Return a subcommand that acts, unless it only shows what it would do."""
+    return Program({}, act, alone=act, harmless=frozenset(["--dry-run"]))
+
 
 _GIT = Program(
     _each("push send-pack", _PUSH)
@@ -79,15 +89,21 @@ _GIT = Program(
     },
     "it may be an alias",
     _words("-C -c --git-dir --work-tree --namespace --config-env --attr-source"),
+    _words("--no-pager -P -p --paginate --bare --no-replace-objects --literal-pathspecs"
+           " --no-optional-locks --glob-pathspecs --noglob-pathspecs --icase-pathspecs"),
 )  # fmt: skip
 _COMPOSE = Program(
-    {"push": _PUBLISH, "publish": _PUBLISH, "run": WRAPS, "exec": WRAPS},
+    {"push": _PUBLISH, "publish": _PUBLISH, "run": INSIDE, "exec": INSIDE},
     PASS,
     _words("-f --file -p --project-name --profile --env-file --project-directory --parallel"
            " --ansi --progress"),
     acting={"--push": _PUBLISH},
 )  # fmt: skip
-_BUILD = Program({}, PASS, acting={"--push": _PUBLISH, "type=registry": _PUBLISH})
+_BUILD = Program(
+    {},
+    PASS,
+    acting={"--push": _PUBLISH, "type=registry*": _PUBLISH, "--output=type=registry*": _PUBLISH},
+)
 _DOCKER = Program(
     {
         "push": _PUBLISH,
@@ -99,9 +115,9 @@ _DOCKER = Program(
         "buildx": Program({"build": _BUILD, "bake": _BUILD, "imagetools": Program({"create": _PUBLISH})}),
         "stack": Program(_each("deploy up rm down remove", _DEPLOY)),
         "service": Program(_each("create update rm scale rollback", _DEPLOY)),
-        "container": Program({"run": WRAPS, "exec": WRAPS}),
-        "run": WRAPS,
-        "exec": WRAPS,
+        "container": Program({"run": INSIDE, "exec": INSIDE}),
+        "run": INSIDE,
+        "exec": INSIDE,
     },
     PASS,
     _words("-H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey"),
@@ -111,13 +127,12 @@ _NPM_VALUED = _words(
     " --otp --access --cache --scope --include --omit"
 )
 _NPM = Program(
-    _each("publish unpublish deprecate pub", _PUBLISH)
-    | {"dist-tag": Program({"ls": PASS, "list": PASS}, _PUBLISH)}
-    | _each("run run-script rum urn start test", OPAQUE)
+    _each("publish unpublish", _unless_dry(_PUBLISH))
+    | {"deprecate": _PUBLISH, "dist-tag": Program({"ls": PASS, "list": PASS}, _PUBLISH)}
+    | _each("run run-script rum urn", OPAQUE)
     | _each("exec x", WRAPS),
     PASS,
     _NPM_VALUED,
-    harmless=frozenset(["--dry-run"]),
 )
 _SCRIPTS = "add install i remove rm up update upgrade list ls why info view outdated audit init create config cache link unlink prune store pack version import dedupe set"
 _PNPM = Program(_NPM.subs | {"dlx": WRAPS} | _each(_SCRIPTS, PASS), OPAQUE, _NPM_VALUED)
@@ -143,7 +158,7 @@ _KUBECTL = _only(
     "-n --namespace --context --kubeconfig --cluster --user -s --server --as --as-group --token"
     " --request-timeout -v --v --cache-dir --certificate-authority",
     rollout=_only("status history", _DEPLOY),
-    exec=WRAPS,
+    exec=INSIDE,
 )._replace(
     harmless=_words("--help -h --dry-run=client --dry-run=server"),
 )
@@ -157,12 +172,15 @@ _TERRAFORM = _only(
 _TERRAFORM.subs.update({"run-all": _TERRAFORM, "run": _TERRAFORM})
 _TERRAFORM = _TERRAFORM._replace(harmless=_words("-help -h --help -version --version"))
 _CARGO = Program(
-    _each("publish yank release", _PUBLISH)
-    | {"workspaces": Program({"publish": _PUBLISH}), "ws": Program({"publish": _PUBLISH})}
+    _each("yank release", _PUBLISH)
+    | {
+        "publish": _unless_dry(_PUBLISH),
+        "workspaces": Program({"publish": _PUBLISH}),
+        "ws": Program({"publish": _PUBLISH}),
+    }
     | _each("run r xtask make", OPAQUE),
     PASS,
     _words("--manifest-path --config -Z -C --color"),
-    harmless=frozenset(["--dry-run"]),
 )
 _GH = Program(
     {
@@ -202,13 +220,11 @@ PROGRAMS: dict[str, Program] = {
         ("twine", "flit", "maturin", "vsce", "ovsx", "jsr", "anaconda", "stack", "cabal", "shadow-cljs",
          "changeset"), Program(_RELEASERS)
     ),
-    "poetry": Program({"publish": _PUBLISH, "run": WRAPS}, valued=_words("-C --directory -P --project"),
-                      harmless=frozenset(["--dry-run"])),
+    "poetry": Program({"publish": _unless_dry(_PUBLISH), "run": WRAPS}, valued=_words("-C --directory -P --project")),
     "hatch": Program({"publish": _PUBLISH, "run": WRAPS}, valued=_words("-e --env -p --project --data-dir")),
     "pdm": Program({"publish": _PUBLISH, "run": WRAPS}, OPAQUE, _words("-p --project -c --config")),
-    "uv": Program({"publish": _PUBLISH, "run": WRAPS, "tool": Program({"run": WRAPS})},
-                  valued=_words("--directory --project --config-file --cache-dir --color"),
-                  harmless=frozenset(["--dry-run"])),
+    "uv": Program({"publish": _unless_dry(_PUBLISH), "run": WRAPS, "tool": Program({"run": WRAPS})},
+                  valued=_words("--directory --project --config-file --cache-dir --color")),
     "rye": Program({"publish": _PUBLISH, "run": WRAPS}),
     "pipenv": Program({"run": WRAPS}),
     "pipx": Program({"run": WRAPS}),
@@ -226,7 +242,7 @@ PROGRAMS: dict[str, Program] = {
                     _DEPLOY, "-C --cwd -s --stack", stack=_only("ls select output history", _DEPLOY)),
     "ansible-playbook": Program({}, _DEPLOY, _words("-i --inventory -e --extra-vars -l --limit -t --tags -u --user"),
                                 harmless=_words("--check -C --syntax-check --list-hosts --list-tasks --list-tags --version --help -h")),
-    "ansible": Program({}, _DEPLOY, harmless=_words("--list-hosts --check -C --version --help -h ping setup debug")),
+    "ansible": Program({}, _DEPLOY, harmless=_words("--list-hosts --check -C --version --help -h")),
     "ansible-galaxy": Program({}, OPAQUE),
     **dict.fromkeys(("fly", "flyctl"), _only("status logs version auth info doctor help ping checks releases platform dashboard open docs services", _DEPLOY, "-a --app -c --config -t --access-token", apps=_only("list ls", _DEPLOY), config=_only("show validate", _DEPLOY))),
     **dict.fromkeys(("vercel", "vc"), _only("dev build pull ls list inspect logs login logout whoami link help init", _DEPLOY, "-t --token -S --scope --cwd -A --local-config", env=_only("ls list pull", _DEPLOY))._replace(alone=_DEPLOY)),
@@ -245,6 +261,6 @@ PROGRAMS: dict[str, Program] = {
     "kamal": _only("version config details audit docs help", _DEPLOY, "-d --destination -c --config-file"),
     "rimraf": Program({}, _DELETE, alone=_DELETE),
     "del-cli": Program({}, _DELETE, alone=_DELETE),
-    "rsync": Program({}, PASS, harmless=_DRY, acting={"--del": _DELETE}),
+    "rsync": Program({}, PASS, harmless=_DRY, acting={"--del*": _DELETE}),
 }  # fmt: skip
 """Programs that can do a gated act by a subcommand or an option."""
