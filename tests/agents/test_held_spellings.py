@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 from tests.agents.spellings import PROGRAMS, SPELLINGS
 from tests.support.agent_programs import PACKAGES
+from tests.support.answering_person import AnsweringPerson
+from tests.support.lines import read_lines
 
+from gatebell.domain.asks.history_filters import HistoryFilter
 from gatebell.hooks.events import Hook, pre_tool_use
 from gatebell.install.scripted_model import text, tool, tool_results
 
 PAGE = Path(__file__).parents[2] / "docs" / "held.md"
 LINES = [line for lines in SPELLINGS.values() for line in lines]
-NO = "the test says no"
+NO = "A person said no to this"
+SECONDS = 600
 STUB = "nothing was done"
 ASKED, PUT_OFF, RUNS = "asked", "put off", "**runs unasked**"
 SAME_MODES = ("bypassPermissions", "manual", "acceptEdits")
@@ -75,20 +78,13 @@ def stage(house):
 
 
 def in_claude(house, *words, lines=LINES):
-    """Return the lines that claude asks about, each denied, and the results of its tools."""
+    """Return the lines about which a person is asked, each denied, and the results of its tools."""
     house.install("claude")
-    said = {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "message": NO}}
-    answer, asked = house.folder / "answer", house.folder / "asked"
-    answer.write_text(json.dumps({"hookSpecificOutput": said}), encoding="utf-8")
-    asked.touch()
-    house.replace_gate(
-        f"""e=$(cat); case $e in *'"hook_event_name":"PermissionRequest"'*)
-        printf '%s\\n' "$e" >>{asked}; cat {answer};; *) printf '%s' "$e" | {{real}} "$@";; esac"""
-    )
     steps = [tool("Bash", command=line, description="try") for line in lines]
-    house.run_claude([*steps, text("done")], *words, IS_SANDBOX="1").result(120)
-    events = map(json.loads, asked.read_text(encoding="utf-8").splitlines())
-    return {one["tool_input"]["command"] for one in events}, results_of(house, lines)
+    with AnsweringPerson(str(house.path), {"Run": "no"}):
+        house.run_claude([*steps, text("done")], *words, IS_SANDBOX="1").result(SECONDS)
+    asks = house.store.asks.history(HistoryFilter(), 10_000)
+    return {ask.question.call.command for ask in asks}, results_of(house, lines)
 
 
 def in_codex(house, lines):

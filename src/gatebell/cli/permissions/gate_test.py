@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.app import wiring
 from gatebell.app.environment import project, project_key
-from gatebell.cli.screen import print_json, short
+from gatebell.cli.screen import print_json
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.enums import RuleKind, StrEnum
 from gatebell.domain.permissions.acts import GATED_ACTS
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.rules import forbids, in_scope, list_triggers
+from gatebell.domain.text.display import inert
 
 if TYPE_CHECKING:
     from gatebell.domain.permissions.calls import Call
@@ -27,7 +28,8 @@ class Outcome(StrEnum):
     DENIED = "denied"
 
 
-_CODES = {Outcome.PASSES: 0, Outcome.ASKED: 1, Outcome.DENIED: 3}
+# Those of an approval: it is not answered yet, or rejected.
+_CODES = {Outcome.PASSES: 0, Outcome.ASKED: 11, Outcome.DENIED: 10}
 
 
 class Tested(NamedTuple):
@@ -49,8 +51,8 @@ def run_test(rules: list[Rule], line: str, *, as_json: bool) -> int:
     if as_json:
         print_json({"command": line, **tested._asdict()})
     else:
-        by = f" by {short(tested.rule)}" if tested.rule else ""
-        print(f"{tested.outcome}{by}: {short(tested.why)}")
+        by = f" by {tested.rule}" if tested.rule else ""
+        print(inert(f"{tested.outcome}{by}: {tested.why}"))
     return _CODES[tested.outcome]
 
 

@@ -3,7 +3,7 @@
 A pattern is Tool or Tool(words), and * matches any text: Bash(make release *). The default gates,
 such as Bash(any push), read a command as a shell does (docs/held.md). Everyone may add a gate or a
 denial; only a person may remove one. `test` runs nothing. It tells whether a command line would be
-asked about, and why: exit code 0 if it passes, 1 if a person is asked, 3 if it is denied.
+asked about, and why: exit code 0 if it passes, 11 if a person is asked, 10 if it is denied.
 
 Example: gate gates add 'Bash(make release *)'
 Example: gate gates test 'sudo -u me git push'

@@ -31,7 +31,7 @@ from gatebell.domain.permissions.ordinary_programs import (
     WRITING_OPTIONS,
 )
 from gatebell.domain.permissions.programs import INSIDE, OPAQUE, PASS, PROGRAMS, WRAPS, Program
-from gatebell.domain.permissions.shell_lines import GLOB, SPLIT, Script, is_known, show_word
+from gatebell.domain.permissions.shell_lines import GLOB, QUOTED, SPLIT, Script, is_known, show_word
 from gatebell.domain.permissions.special_programs import SPECIAL
 from gatebell.domain.records import NamedTuple
 
@@ -46,10 +46,13 @@ _TELLING = re.compile(
     r"push|publish|deploy|release|upload|rmtree|rmSync|rm_r|\brm['\", ]+-|send-pack|dcommit"
 )
 _CLOUDS = frozenset(["aws", "gcloud", "az", "gsutil"])
-_LOOKING = re.compile(
-    r"(describe|get|list|show|view|head|lookup|check|query|search|print|wait|filter)(-.*)?"
+_VERB = re.compile(
+    r"(?P<looks>(?:describe|get|list|show|view|head|lookup|check|query|search|print|wait|filter)(?:-.*)?"
     r"|ls|cat|stat|du|version|help|info|login|logout|configure|config|auth|account|whoami|read"
-    r"|components|init|find|explain|presign|validate-.*|(.*-)?(list|show|describe)"
+    r"|components|init|find|explain|presign)"
+    r"|(?:deploy|create|delete|update|set|add|remove|submit|apply|import|export|restart|reset|start"
+    r"|stop|promote|rollback|cp|mv|rm|rb|mb|rsync|sync|ssh|scp|up|put|patch|replace|enable|disable|push"
+    r"|publish|execute|invoke|call|resize|move|copy|upload|terminate|reboot|modify)(?:-.*)?"
 )
 
 
@@ -108,7 +111,7 @@ class Judge:
         name, rest = words[0].rpartition("/")[2], words[1:]
         if not is_known(name):
             return None, "its program is not known before it runs"
-        if name in self._functions or (name in ORDINARY and name == words[0]):
+        if name in self._functions:
             return None
         if name in SPECIAL:
             return SPECIAL[name](self, rest, text)
@@ -122,7 +125,8 @@ class Judge:
             return _cloud(name, rest)
         if name in PROGRAMS:
             return self._program(PROGRAMS[name], name, rest)
-        return None if name in ORDINARY else self.judge_opaque(words)
+        is_installed = "/" not in words[0] or "bin/" in words[0]
+        return None if name in ORDINARY and is_installed else self.judge_opaque(words)
 
     def judge_opaque(self, words: Sequence[str]) -> Reason | None:
         """Judge a program that we do not know by its words."""
@@ -131,11 +135,12 @@ class Judge:
             if found := _TELLING.search(word):
                 return None, f"it runs something that names {found[0]!r}"
         for at, word in enumerate(words[1:], 1):
-            name = word.rpartition("/")[2]
-            if (name in PROGRAMS or name in ("rm", "find")) and (
-                found_act := self.judge_words(list(words[at:]))
-            ):
-                return found_act
+            if " " in word and is_known(word) and _names_program(word.split()[:1]):
+                inner = self.judge_text(word)
+            else:
+                inner = self.judge_words(list(words[at:])) if _names_program([word]) else None
+            if inner:
+                return inner
         return None
 
     def judge_text(self, text: str) -> Reason | None:
@@ -170,6 +175,8 @@ class Judge:
     def _interpreter(self, name: str, rest: list[str], text: str | None) -> Reason | None:
         if "-m" in rest and (at := rest.index("-m") + 1) < len(rest) and name.startswith("py"):
             return self.judge_words(rest[at:])
+        if text is None and all(word == "-" for word in rest):
+            return None, f"{name} reads code that the line does not show"
         return self.judge_opaque([*rest, text or ""])
 
     def _wrapper(self, name: str, rest: list[str], text: str | None) -> Reason | None:
@@ -183,6 +190,9 @@ class Judge:
             return self.judge_text(code)
         if name == "npx" and (code := value_of(rest, ("-c", "--call"))):
             return self.judge_text(code)
+        if name in ("xargs", "parallel"):
+            # It adds words that only its input knows.
+            rest = [*rest, QUOTED]
         return self._inner(rest, VALUED[name], SKIPPED.get(name, 0), text)
 
     def _inner(
@@ -207,6 +217,10 @@ class Judge:
             return None
         if name == "git" and any(word.lower().startswith("alias.") for word in rest):
             return None, "it defines an alias"
+        if name == "git" and (
+            code := _TELLING.search(value_of(rest[:2], ("-c",)).partition("=")[2])
+        ):
+            return None, f"it sets something that names {code[0]!r}"
         for option, act in program.acting.items():
             if any(is_option(word, option) for word in rest):
                 return act, f"`{name} {option.rstrip('*')}` is a {act}"
@@ -234,8 +248,16 @@ class Judge:
         if result in (WRAPS, INSIDE):
             if "--" in rest:
                 return self.judge_words(rest[rest.index("--") + 1 :])
+            if result == WRAPS and (code := value_of(rest, ("-c", "--call"))):
+                return self.judge_text(code)
             return self._inner(rest, WRAP_VALUED, int(result == INSIDE))
         return None if result == PASS else (None, f"`{show_word(name)}`: {result}")
+
+
+def _names_program(words: Sequence[str]) -> bool:
+    """Return whether the first word names a program that may act."""
+    name = words[0].rpartition("/")[2] if words else ""
+    return name in PROGRAMS or name in ("rm", "find")
 
 
 def _drop_builds(words: Sequence[str]) -> Iterator[str]:
@@ -256,7 +278,9 @@ def _cloud(name: str, rest: list[str]) -> Reason | None:
     verbs = [word for word in rest if is_known(word) and re.fullmatch(r"[a-z][a-z0-9-]*", word)]
     if not rest or any(word in ("--help", "--version", "help", "--dryrun") for word in rest):
         return None
-    if any(_LOOKING.fullmatch(verb) for verb in verbs[:4]):
+    # The first verb counts: later words may be names.
+    verb = next(filter(None, map(_VERB.fullmatch, verbs)), None)
+    if verb and verb["looks"]:
         return None
     return Act.DEPLOY, f"`{' '.join([name, *verbs[:2]])}` may change a service"
 

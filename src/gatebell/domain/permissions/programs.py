@@ -12,7 +12,7 @@ from typing import Final
 from gatebell.domain.permissions.acts import Act
 from gatebell.domain.records import NamedTuple
 
-PASS: Final = "pass"
+PASS: Final = "pass"  # noqa: S105  no secret
 OPAQUE: Final = "opaque"
 WRAPS: Final = "wraps"
 """The rest of the words is another command."""
@@ -34,7 +34,7 @@ class Program(NamedTuple):
     """The result without a subcommand."""
     harmless: frozenset[str] = frozenset()
     """Options with which nothing happens, such as --dry-run."""
-    acting: dict[str, Act] = {}
+    acting: dict[str, Act] = {}  # noqa: RUF012  it is never changed
     """Options with which it acts, such as --push."""
 
 
@@ -64,15 +64,15 @@ def _unless_dry(act: Act) -> Program:
 _GIT = Program(
     _each("push send-pack", _PUSH)
     | _each(
-        "add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore"
+        "add am annotate apply archive blame branch bundle cat-file check-attr check-ignore"
         " checkout cherry cherry-pick clone column commit commit-graph commit-tree config"
         " count-objects describe diff diff-files diff-index diff-tree difftool fast-export"
         " fast-import fetch for-each-ref format-patch fsck gc grep hash-object help init"
         " interpret-trailers log ls-files ls-remote ls-tree maintenance merge merge-base merge-file"
         " merge-tree mergetool mktag mktree mv name-rev notes pack-objects pack-refs prune pull"
-        " range-diff read-tree rebase reflog remote repack replace request-pull rerere reset restore"
+        " range-diff read-tree reflog remote repack replace request-pull rerere reset restore"
         " rev-list rev-parse revert shortlog show show-branch show-ref sparse-checkout stage stash"
-        " status stripspace submodule switch symbolic-ref tag update-index update-ref var"
+        " status stripspace switch symbolic-ref tag update-index update-ref var"
         " verify-commit verify-pack verify-tag version whatchanged write-tree",
         PASS,
     )
@@ -86,6 +86,9 @@ _GIT = Program(
                       acting={"-r": _DELETE}),
         "worktree": Program({"remove": Program({}, PASS, acting={"--force": _DELETE, "-f": _DELETE})}),
         "filter-branch": OPAQUE,
+        "submodule": Program({"foreach": OPAQUE}),
+        "bisect": Program({"run": WRAPS}),
+        "rebase": Program({}, acting=dict.fromkeys(("--exec", "--exec=*", "-x"), Act.EVAL)),
     },
     "it may be an alias",
     _words("-C -c --git-dir --work-tree --namespace --config-env --attr-source"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.permissions.acts import Act
 from gatebell.domain.permissions.command_options import is_option, list_starts, value_of
-from gatebell.domain.permissions.shell_lines import SPLIT, is_known
+from gatebell.domain.permissions.shell_lines import QUOTED, SPLIT, is_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,11 +37,10 @@ def _rm(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
 def _find_files(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
     if "-delete" in rest:
         return Act.DELETE, "`find -delete` deletes a tree"
-    for at, word in enumerate(rest):
-        if word in ("-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"):
-            if found := judge.judge_words(rest[at + 1 :]):
-                return found
-    return None
+    found = (
+        judge.judge_words(rest[at + 1 :]) for at, word in enumerate(rest) if word in _EXECUTING
+    )
+    return next(filter(None, found), None)
 
 
 def _eval(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
@@ -54,6 +53,8 @@ def _remote(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
     """Judge what ssh runs on a host, or su for a user."""
     if code := value_of(rest, ("-c", "--command")):
         return judge.judge_text(code)
+    if text is not None:
+        return judge.judge_text(text)
     start = next(list_starts(rest, _SSH_VALUED, frozenset()), len(rest))
     return judge.judge_text(" ".join(rest[start + 1 :])) if rest[start + 1 :] else None
 
@@ -87,6 +88,21 @@ def _go(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
     return judge.judge_opaque(rest) if rest[:1] in (["run"], ["generate"]) else None
 
 
+def _source(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
+    if rest and not rest[0].strip(QUOTED + SPLIT):
+        return None, "a shell runs a file that is not known before"
+    return judge.judge_opaque(rest)
+
+
+def _later(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
+    """Judge `at` and `crontab`, which run the commands of their input later."""
+    if rest[:1] in (["-l"], ["-c"]):
+        return None
+    return (
+        judge.judge_text(text) if text else (None, "it runs commands that the line does not show")
+    )
+
+
 SPECIAL: dict[str, Callable[[Judge, list[str], str | None], Reason | None]] = {
     "rm": _rm,
     "find": _find_files,
@@ -104,4 +120,9 @@ SPECIAL: dict[str, Callable[[Judge, list[str], str | None], Reason | None]] = {
     "gmake": _make,
     "trap": _trap,
     "go": _go,
+    "source": _source,
+    ".": _source,
+    "at": _later,
+    "batch": _later,
+    "crontab": _later,
 }
