@@ -11,9 +11,10 @@ from tests.support.lines import read_lines
 
 from gatebell.adapters.shell.bash_parser import MAX_LENGTH, parse
 from gatebell.domain.permissions.acts import Act
-from gatebell.domain.permissions.judgement import MAX_DEPTH, judge
+from gatebell.domain.permissions.judgement import MAX_DEPTH
 from gatebell.domain.permissions.rules import list_triggers
 from gatebell.domain.permissions.shell_lines import Script
+from gatebell.services.permissions.judge_line import judge_line
 
 PAGE = Path(__file__).parents[2] / "docs" / "held.md"
 GATED, HARMLESS = read_lines("gated"), read_lines("harmless")
@@ -32,11 +33,11 @@ FALSE_ALARMS = {
 
 
 def is_held(line):
-    return bool(list_triggers(line)) and judge(line, parse).finding is not None
+    return bool(list_triggers(line)) and judge_line(line, parse).finding is not None
 
 
 def why(line):
-    found = judge(line, parse).finding
+    found = judge_line(line, parse).finding
     return (found.act, found.why) if found else None
 
 
@@ -53,7 +54,7 @@ def test_harmless_lines_pass_but_for_known_ones():
     assert len(lines) == len(set(lines)) >= 1000
     assert sum(map(len, GATED.values())) >= 200
     noticed = sum(bool(list_triggers(line)) for line in lines)
-    told = re.search(r"of (\d+) ordinary lines, (\d+) .* (\d+) are asked",
+    told = re.search(r"of (\d+) ordinary lines, (\d+) match a wide rule, and of those (\d+) are asked",
                      " ".join(PAGE.read_text(encoding="utf-8").split()))  # fmt: skip
     assert told and [int(one) for one in told.groups()] == [
         len(lines), noticed, len(FALSE_ALARMS)
@@ -66,7 +67,7 @@ def test_finding_names_the_act_and_the_reason():
     assert why("helm -n prod upgrade a b") == (Act.DEPLOY, "`helm upgrade` is a deploy")
     assert why("git $x") == (None, "the subcommand of git is not known before it runs")
     assert why("git shove") == (None, "`git shove`: it may be an alias")
-    found = judge("true && git  push\t-f", parse).finding
+    found = judge_line("true && git  push\t-f", parse).finding
     assert found.command == "git push -f"
 
 
@@ -106,26 +107,32 @@ def test_shells_in_shells_are_read_to_a_limit(shells, is_read):
         words = ("sh", "-c", str(deeper)) if deeper >= 0 else ("ls",)
         return parse("ls")._replace(commands=(parse("ls").commands[0]._replace(words=words),))
 
-    found = judge(str(shells), read).finding
+    found = judge_line(str(shells), read).finding
     assert found is None if is_read else "too many shells" in found.why
+
+
+@pytest.mark.proves("HOOK-52")
+def test_line_with_very_many_shells_is_held():
+    line = "; ".join(f"sh -c 'ls {number}'" for number in range(60))
+    assert why(line) == (None, "it starts too many shells")
 
 
 @pytest.mark.proves("HOOK-50")
 def test_line_that_only_reads_is_told_apart():
     for line in ("grep -rn push src | head", "git log --grep=deploy", "ls *.push 2>/dev/null"):
-        assert judge(line, parse).only_reads, line
+        assert judge_line(line, parse).only_reads, line
     for line in (
         "cat ~/.ssh/deploy", "cat /etc/push", "cat ../push", "ls push > a", "(ls push) > a",
         "sort -o push a", 'cat "$push"', "git push", "git commit -m push", "git", "pytest push",
         "git log --output=push", "rg --pre push a",
     ):  # fmt: skip
-        assert not judge(line, parse).only_reads, line
+        assert not judge_line(line, parse).only_reads, line
 
 
 @pytest.mark.proves("HOOK-50")
 def test_line_without_a_command_passes():
-    assert judge("# push", parse).finding is None
-    assert judge("PUSH=1", parse).finding is None
+    assert judge_line("# push", parse).finding is None
+    assert judge_line("PUSH=1", parse).finding is None
     assert parse("") == Script()
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.support.people import a_person
 
 from gatebell.domain.permissions.acts import GATED_ACTS
 from gatebell.services.permissions import manage_rules
-from tests.support.people import a_person
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from tests.support.people import a_person, an_agent
 from gatebell.adapters.shell.bash_parser import parse
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.acts import GATED_ACTS
-from gatebell.domain.permissions.judgement import judge
 from gatebell.hooks.host_rules import runs_ungated
 from gatebell.services import freezes
 from gatebell.services.permissions import manage_rules, permit_call
+from gatebell.services.permissions.judge_line import judge_line
 from gatebell.services.permissions.permit_call import Permission
 from gatebell.testing import MemoryStore
 
@@ -53,8 +53,8 @@ def test_own_gate_and_denial_still_count(store):
 @pytest.mark.proves("HOOK-51", "FREEZE-3")
 def test_harmless_call_waits_while_everything_is_frozen(store):
     freezes.begin(store, ADA, "stop")
-    held = hold(COMMIT)._replace(is_harmless=True, runs_ungated=True, limit_seconds=0.001)
-    assert not permit_call.decide(store, held, an_agent()).allow
+    held = hold(COMMIT, reasons=["gone"])._replace(is_harmless=True, runs_ungated=True)
+    assert permit_call.decide(store, held, an_agent()).allow is None
 
 
 @pytest.mark.proves("HOOK-50", "HOOK-17")
@@ -79,7 +79,7 @@ def settings(tmp_path):
 
     def runs(mode, line=COMMIT):
         environ = {"CLAUDE_CONFIG_DIR": str(home)}
-        return runs_ungated(environ, str(project.parent), mode, judge(line, parse))
+        return runs_ungated(environ, str(project.parent), mode, judge_line(line, parse))
 
     return write, runs
 

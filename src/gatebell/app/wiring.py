@@ -343,9 +343,9 @@ def judge_command(line: str) -> Verdict:
     """Return whether a command line does a gated act, as a shell would run it."""
     # Imported here: only lines that match a wide pattern are parsed.
     from gatebell.adapters.shell.bash_parser import parse
-    from gatebell.domain.permissions.judgement import judge
+    from gatebell.services.permissions.judge_line import judge_line
 
-    return judge(line, parse)
+    return judge_line(line, parse)
 
 
 def summarise_activity(origin: Origin, log: str = "") -> str:

@@ -34,8 +34,7 @@ _START_SECONDS = 20
 LEFT_OPEN: dict[str, tuple[str, ...]] = {
     AgentCli.CLAUDE: (
         "a PreToolUse hook whose whole shell is killed lets the tool run",
-        "the rules match spellings: `npm --tag next publish` runs unasked (docs/held.md)",
-        "the rules do not see into a script, or into a shell that reads from a pipe",
+        "a line without the usual words is not noticed, such as `sh ship.sh` (docs/held.md)",
         "in -p a write outside the project is refused without a question",
         "up to 2.1.197 it asks no hook in -p: gated calls are denied there",
     ),

@@ -29,7 +29,7 @@ TRIGGERS: dict[Act, tuple[str, ...]] = {
         "*railway*", "*docker*service*", "*argocd*", "*nomad *", "*skaffold*",
     ),
     Act.DELETE: (
-        "*rm -*", "*rm * -*", "*rm\t*", "*rm $*", "*delete*", "*git*clean*", "*rsync*--del*", "*rmtree*",
+        "*rm -*", "*rm * -*", "*rm $*", "*delete*", "*git*clean*", "*rsync*--del*", "*rmtree*",
         "*rimraf*", "*del-cli*", "*recursive*", "*rmSync*", "*rm_r*", "*worktree*remove*",
     ),
     # The last ones are a shell that reads its commands: from a pipe, or from the line.

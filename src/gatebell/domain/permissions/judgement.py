@@ -36,7 +36,7 @@ from gatebell.domain.permissions.special_programs import SPECIAL
 from gatebell.domain.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gatebell.domain.permissions.special_programs import Reason
 
@@ -74,14 +74,28 @@ class Verdict(NamedTuple):
     """Whether it changes nothing, and reads only below the current folder."""
     commands: tuple[str, ...] = ()
     """Its commands, as they are written."""
+    unread: str | None = None
+    """A text that a shell in the line would read; nothing is decided before it is parsed."""
 
 
-def judge(line: str, parse: Callable[[str], Script]) -> Verdict:
-    """Return whether a line is held, and why."""
-    script = parse(line)
+class _Unread(Exception):  # noqa: N818  it is not an error
+    """The text for a shell that must be parsed first."""
+
+
+def judge(line: str, scripts: Mapping[str, Script]) -> Verdict:
+    """Return whether a line is held, and why.
+
+    Args:
+        line: the command line
+        scripts: the line as it was parsed, and the texts that `unread` named before
+    """
+    script = scripts[line]
     if script.problem:
         return Verdict(Finding(None, line, script.problem))
-    found = next(Judge(parse, 0).list_findings(script), None)
+    try:
+        found = next(Judge(scripts, 0).list_findings(script), None)
+    except _Unread as unread:
+        return Verdict(None, unread=str(unread))
     reads = not found and not script.writes and all(_only_reads(c.words) for c in script.commands)
     return Verdict(found, reads, tuple(command.text for command in script.commands))
 
@@ -89,8 +103,8 @@ def judge(line: str, parse: Callable[[str], Script]) -> Verdict:
 class Judge:
     """Looks at every command of a script, and into the commands that those run."""
 
-    def __init__(self, parse: Callable[[str], Script], depth: int) -> None:
-        self._parse = parse
+    def __init__(self, scripts: Mapping[str, Script], depth: int) -> None:
+        self._scripts = scripts
         self._depth = depth
         self._values: tuple[str, ...] = ()
         self._functions: frozenset[str] = frozenset()
@@ -149,10 +163,12 @@ class Judge:
             return None, "a shell runs a text that is not known before"
         if self._depth == MAX_DEPTH:
             return None, "too many shells are inside of each other"
-        script = self._parse(text)
+        if text not in self._scripts:
+            raise _Unread(text)
+        script = self._scripts[text]
         if script.problem:
             return None, f"a shell runs a text, and {script.problem}"
-        found = next(Judge(self._parse, self._depth + 1).list_findings(script), None)
+        found = next(Judge(self._scripts, self._depth + 1).list_findings(script), None)
         return (found.act, f"a shell runs `{found.command}`: {found.why}") if found else None
 
     def _shell(self, rest: list[str], text: str | None) -> Reason | None:

@@ -7,7 +7,7 @@ subcommands. Programs that mostly deploy name those that pass, and ask about all
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from gatebell.domain.permissions.acts import Act
 from gatebell.domain.records import NamedTuple
@@ -23,7 +23,7 @@ INSIDE: Final = "inside"
 class Program(NamedTuple):
     """A program, or one of its subcommands."""
 
-    subs: dict[str, object]
+    subs: dict[str, Any]
     others: object = PASS
     """The result for a subcommand that is not listed."""
     valued: frozenset[str] = frozenset()
