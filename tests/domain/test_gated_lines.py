@@ -33,7 +33,7 @@ FALSE_ALARMS = {
 
 
 def is_held(line):
-    return bool(list_triggers(line)) and judge_line(line, parse).finding is not None
+    return judge_line(line, parse).finding is not None and bool(list_triggers(line))
 
 
 def why(line):

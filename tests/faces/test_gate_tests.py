@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 from tests.support.people import a_person
@@ -53,3 +55,36 @@ def test_own_rules_are_told_too(gates):
 def test_missing_default_gate_is_named(world):
     ran = world.plain.gate("gates", "test", "git push")
     assert ran.code == 0 and "is not in force: gate install claude adds it" in ran.out
+
+
+def run_hook(world, command, **more):
+    """Return the decision of the real hook about a command, and the modules that it loaded."""
+    event = {
+        "hook_event_name": "PermissionRequest", "tool_name": "Bash", "session_id": "s1",
+        "tool_input": {"command": command}, "cwd": str(world.plain.folder), **more,
+    }  # fmt: skip
+    code = (
+        "import sys; from gatebell.cli.main import main; main(['hook', 'claude', '--limit', '60']);"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=world.plain.environ, cwd=world.plain.folder,
+        input=json.dumps(event), capture_output=True, encoding="utf-8", check=True,
+    )  # fmt: skip
+    return json.loads(ran.stdout), set(ran.stderr.split())
+
+
+@pytest.mark.proves("HOOK-51", "AGT-29")
+def test_harmless_command_passes_without_an_ask(gates):
+    said, modules = run_hook(gates, "git commit -m 'push'", permission_mode="bypassPermissions")
+    assert said["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
+    assert gates.store.asks.pending(9) == [] and "tree_sitter" in modules
+
+
+@pytest.mark.proves("AGT-29")
+def test_unmatched_command_loads_no_parser(gates):
+    gates.ada.gate("gates", "deny", "Bash(touch *)")
+    said, modules = run_hook(gates, "touch x", permission_mode="bypassPermissions")
+    assert said["hookSpecificOutput"]["decision"]["behavior"] == "deny"
+    slow = {"tree_sitter", "gatebell.domain.permissions.judgement", "gatebell.hooks.host_rules"}
+    assert slow & modules == set()

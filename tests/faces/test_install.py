@@ -135,14 +135,17 @@ def test_second_install_changes_nothing(world, home):
 
 @pytest.mark.proves("AGT-41", "AGT-47")
 def test_gates_are_chosen_and_stay_chosen(world, home):
-    ran = install(world, "claude", "--gate", "Bash(make release:*)", "--no-gate", "Bash(eval:*)")
+    ran = install(
+        world, "claude", "--gate", "Bash(make release:*)", "--no-gate", "Bash(any deploy)"
+    )
     assert "Bash(make release:*)" in ran.out
     install(world, "claude", "--no-gate", OUTSIDE)
     asked = settings(home)["permissions"]["ask"]
-    assert asked[-1] == "Bash(make release:*)" and "Bash(eval:*)" not in asked
+    assert asked[-1] == "Bash(make release:*)" and "Bash(*deploy*)" not in asked
     assert "PreToolUse" not in settings(home)["hooks"]
     stored = {rule.pattern for rule in manage_rules.gates(world.store) if not rule.project}
-    assert stored == set(asked)
+    usual = {gate.pattern for gate in DEFAULT_GATES} - {"Bash(any deploy)", OUTSIDE}
+    assert stored == {*usual, "Bash(make release:*)"}
     assert "Bash(make release:*)" in world.ada.gate("gates", "list").out
     uninstall(world, "claude")
     assert manage_rules.gates(world.store) == []
@@ -814,11 +817,11 @@ def test_persons_own_gates_are_kept_beside_the_defaults(world, home):
 def test_doctor_sees_rules_that_a_host_does_not_know(world, home):
     install(world, "claude")
     world.plain.gate("gates", "add", "Bash(foo *)")
-    world.plain.gate("gates", "remove", "Bash(eval:*)")
+    world.plain.gate("gates", "remove", "Bash(any deploy)")
     said = [what for _, what in untold(str(world.plain.folder), world, home)]
     assert said == [
         "claude: lacks the gate Bash(foo *); run: gate install claude",
-        "claude: still has the gate Bash(eval:*); run: gate install claude",
+        "claude: still has the gate Bash(any deploy); run: gate install claude",
     ]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 # `-n` among other letters; `e` takes a value in git clean and rsync.
 _DRY_LETTERS = re.compile(r"-[a-df-zA-Z]{0,8}n[a-df-zA-Z]{0,8}")
 
@@ -26,7 +26,7 @@ def list_starts(
         if word.startswith("-"):
             is_unsure = word not in valued | flags and "=" not in word
             at += 2 if word in valued else 1
-        elif ASSIGNMENT.match(word):
+        elif _ASSIGNMENT.match(word):
             at += 1
         else:
             yield at

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.permissions.acts import Act
 from gatebell.domain.permissions.command_options import (
-    ASSIGNMENT,
     is_harmless_option,
     is_option,
     list_starts,
@@ -118,8 +117,6 @@ class Judge:
 
     def judge_words(self, words: list[str], text: str | None = None) -> Reason | None:
         """Return the act of a command and the reason; None if it does none."""
-        while words and ASSIGNMENT.match(words[0]):
-            words = words[1:]
         if not words:
             return None
         name, rest = words[0].rpartition("/")[2], words[1:]
@@ -216,10 +213,7 @@ class Judge:
     ) -> Reason | None:
         """Judge the command after the options; a word after an unknown option may be its value."""
         for start in list_starts(rest, valued, WRAP_FLAGS):
-            at = start
-            while at < len(rest) and ASSIGNMENT.match(rest[at]):
-                at += 1
-            inner = rest[at + skipped :]
+            inner = rest[start + skipped :]
             if inner and not skipped:
                 # Packages may name their version: npx vercel@latest.
                 inner = [_without_version(inner[0]), *inner[1:]]
