@@ -34,6 +34,7 @@ RUNS_AT_ONCE = 8
 DEAD_SECONDS = (0.0, 2.0)
 STOPPED_SECONDS = (LEASE_SECONDS * 2, LEASE_SECONDS * 5)
 CUT_OFF_SECONDS = (0.2, 7.0)
+PARTED_SECONDS = (0.2, 12.0)
 DOWN_SECONDS = (0.0, 2.0)
 _LISTEN_SECONDS = 0.1
 
@@ -239,6 +240,24 @@ class Hosts:
             self._struck.discard(host)
 
         self._end_later(CUT_OFF_SECONDS, accept)
+        return True
+
+    def _partition(self) -> bool:
+        """Cut the cable of a host; packets are lost, and its proxies go on."""
+        cables = self._backend.cables
+        assert cables
+        free = [host for host in HOSTS if f"cable of {host}" not in self._struck]
+        if not free:
+            return False
+        host = self._dice.choice(free)
+        self._struck.add(f"cable of {host}")
+        cables.cut(host)
+
+        def mend() -> None:
+            cables.mend(host)
+            self._struck.discard(f"cable of {host}")
+
+        self._end_later(PARTED_SECONDS, mend)
         return True
 
     def _postgres(self) -> bool:

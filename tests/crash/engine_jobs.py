@@ -5,6 +5,7 @@ Forked like those of operation.py. A host is a value of GATE_HOST.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import logging
 import os
@@ -33,6 +34,7 @@ from gatebell.services.runs.manage_runs import RunRequest
 
 SLOTS = 3
 _KEY = "name:errands"
+_NEW_NETWORK = 0x40000000
 
 
 def engine_worker(environ: dict[str, str], lease: float, project: str, tied: bool) -> None:
@@ -126,6 +128,10 @@ def _answer(store: Store, ask: Ask) -> None:
 
 def _move_to(environ: dict[str, str]) -> None:
     os.environ.update(environ)
+    if network := environ.get("CHAOS_NETWORK"):
+        # Before the first thread: a network belongs to a thread and those that it starts.
+        with open(network, "rb") as file:
+            assert not ctypes.CDLL(None).setns(file.fileno(), _NEW_NETWORK)
     logging.basicConfig(filename=environ["CHAOS_LOG"], format="%(asctime)s %(process)d %(message)s")
 
 
