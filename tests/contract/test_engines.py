@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import threading
 from contextlib import closing
 from datetime import timedelta
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -444,3 +446,19 @@ def test_worker_survives_a_restart_of_the_temporal_server(tmp_path, monkeypatch,
         server.stop()
     # The program of the library would write there, past Python.
     assert capfd.readouterr().out == ""
+
+
+@pytest.mark.proves("ENG-14")
+def test_next_task_is_looked_for_after_the_jobs():
+    looked = []
+    drives = SimpleNamespace(has_room=True, take_up=lambda: looked.append("a task"))
+
+    async def fetch_twice():
+        jobs = procrastinate_engine.FairJobs(None, drives, SimpleNamespace(list_queues=list))
+        for _ in range(2):
+            assert await jobs.fetch_job([], 1) is None
+            assert looked == []
+        await jobs.looking
+
+    asyncio.run(fetch_twice())
+    assert looked == ["a task"]
