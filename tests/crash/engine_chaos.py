@@ -295,7 +295,7 @@ def judge(path: str, hosts: Hosts) -> Iterator[str]:
     yield from hosts.problems
     with closing(wiring.open_store(path)) as store:
         yield from verify(store)
-        runs = {run.id: run for run in store.runs.newest(1_000_000) if _was_started(run)}
+        runs = {run.id: run for run in store.runs.newest(1_000_000) if was_started(run)}
         yield from (
             f"run {one} was confirmed and is lost" for one in set(hosts.started) - set(runs)
         )
@@ -303,7 +303,7 @@ def judge(path: str, hosts: Hosts) -> Iterator[str]:
             yield from (f"run {run.id} of {run.host}: {one}" for one in _judge_run(store, run))
 
 
-def _was_started(run: Run) -> bool:
+def was_started(run: Run) -> bool:
     """Return whether its start was recorded as a whole, and not interrupted."""
     return not (run.state == "stuck" and run.claim == 0)
 
