@@ -189,7 +189,7 @@ def test_one_box_answers_all_alike_asks(inbox):
     [
         (["read"], "/people", 403, ("Not allowed", "needs the scope admin")),
         (["read"], "/asks/a-zzz", 404, ("Not found", "There is no ask a-zzz")),
-        (["read"], "/nowhere", 404, ("Not found",)),
+        (["read"], "/nowhere", 404, ("Not found", "There is nothing at this address.")),
     ],
 )
 @pytest.mark.proves("WEB-112")
