@@ -53,6 +53,13 @@ def test_activity_is_taken_apart_without_the_decided_call():
     assert read_activity(ACTIVITY).commands[-1] == ("Bash", "git push origin main")
 
 
+@pytest.mark.proves("WEB-107")
+def test_status_of_files_is_no_message():
+    found = read_activity(f"It last said:\nDone.\n\nChanges:\n M x.py\n?? new.py\n{DIFF}")
+    assert (found.said, found.files) == ("Done.", "?? new.py")
+    assert found.diff.startswith("diff --git a/x.py")
+
+
 @pytest.mark.parametrize(
     "text",
     ["just words", "It last did:\n", "Changes:\n", "a\n\nChanges:\nnone", "It works on:\n\n\nb"],
@@ -60,7 +67,7 @@ def test_activity_is_taken_apart_without_the_decided_call():
 @pytest.mark.proves("WEB-107", "LAW-8")
 def test_no_word_of_a_free_activity_is_lost(text):
     found = read_activity(text)
-    shown = " ".join([found.task, found.said, *map(str, found.commands), found.diff])
+    shown = " ".join([found.task, found.said, *map(str, found.commands), found.files, found.diff])
     assert all(word in shown for word in re.findall(r"\b(just|words|a|none|b)\b", text))
 
 
@@ -121,6 +128,8 @@ def test_gate_of_a_flow_shows_the_work_behind_it(inbox):
     )
     assert page.count("More. ") >= 399 and "not yet" not in page and "early" not in page
     assert page.count('class="diff"') == 2  # the section and its table
+    of_run = inbox.browser().get(f"/runs/{run.id}").text
+    in_order(of_run, "Approve the plan?", "architect said", "<h3>Plan</h3>", ">x.py</code>", "Reject")
     listed = inbox.client("read").get("/?list").text
     assert "feature: Add login" in listed
 
