@@ -41,13 +41,14 @@ OLD = """        amount = amount - coupon.amount
 NEW = """        amount = max(Decimal(0), amount - coupon.amount)
     return amount.quantize(CENT, rounding=ROUND_HALF_UP)
 """
+_GIT = "/usr/bin/git"
 _KEY = "a-key-that-no-service-knows"
 
 
 class RealAgent:
     """A home, a project with a remote, and Claude Code with the gates of `gate install`."""
 
-    def __init__(self, folder: Path, environ: dict[str, str]) -> None:
+    def __init__(self, folder: Path, environ: dict[str, str], token: str) -> None:
         claude = shutil.which("claude")
         if claude is None:
             raise SystemExit("make pictures needs claude: npm install -g @anthropic-ai/claude-code")
@@ -63,7 +64,7 @@ class RealAgent:
             "DISABLE_AUTOUPDATER": "1",
         }
         self._make_project(folder)
-        self._install(Path(environ["HOME"]))
+        self._install(Path(environ["HOME"]), token)
 
     def _make_project(self, folder: Path) -> None:
         self.file.parent.mkdir(parents=True)
@@ -77,9 +78,9 @@ class RealAgent:
             ("add", "."),
             (*who, "commit", "-q", "-m", "Add the totals"),
         ):
-            subprocess.run(["git", *words], cwd=self.project, check=True)
+            subprocess.run([_GIT, *words], cwd=self.project, check=True)
 
-    def _install(self, home: Path) -> None:
+    def _install(self, home: Path, token: str) -> None:
         trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
         seen = {"hasCompletedOnboarding": True, "projects": {str(self.project): trusted}}
         (home / ".claude.json").write_text(json.dumps(seen), encoding="utf-8")
@@ -87,8 +88,8 @@ class RealAgent:
         asks = {"permissions": {"allow": ["Read", "Bash"], "ask": ["Edit"]}}
         (home / ".claude" / "settings.json").write_text(json.dumps(asks), encoding="utf-8")
         command = [sys.executable, "-m", "gatebell", "install", "claude", "--yes"]
-        quiet = subprocess.DEVNULL
-        subprocess.run(command, cwd=self.project, env=self.environ, check=True, stdout=quiet)
+        own = self.environ | {"GATE_TOKEN": token}
+        subprocess.run(command, cwd=self.project, env=own, check=True, stdout=subprocess.DEVNULL)
 
     def start(self) -> subprocess.Popen[str]:
         """Ask it to fix the totals: it waits before its edit, and before its push."""
