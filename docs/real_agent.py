@@ -53,7 +53,7 @@ class RealAgent:
         if claude is None:
             raise SystemExit("make pictures needs claude: npm install -g @anthropic-ai/claude-code")
         self._claude = claude
-        self.project = folder / "shop"
+        self.project = folder / "orders"
         self.file = self.project / "shop" / "totals.py"
         self.model = ScriptedModel()
         self.environ = environ | {

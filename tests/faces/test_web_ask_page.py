@@ -129,7 +129,9 @@ def test_gate_of_a_flow_shows_the_work_behind_it(inbox):
     assert page.count("More. ") >= 399 and "not yet" not in page and "early" not in page
     assert page.count('class="diff"') == 2  # the section and its table
     of_run = inbox.browser().get(f"/runs/{run.id}").text
-    in_order(of_run, "Approve the plan?", "architect said", "<h3>Plan</h3>", ">x.py</code>", "Reject")
+    in_order(
+        of_run, "Approve the plan?", "architect said", "<h3>Plan</h3>", ">x.py</code>", "Reject"
+    )
     listed = inbox.client("read").get("/?list").text
     assert "feature: Add login" in listed
 
