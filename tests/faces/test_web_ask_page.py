@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from tests.support.markup import text_of
@@ -12,6 +13,7 @@ from tests.support.web_inbox import in_order, inbox
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.permissions.calls import make_call
+from gatebell.web import rendering
 from gatebell.web.asks.activity_view import read_activity
 
 __all__ = ["inbox"]
@@ -237,3 +239,10 @@ def test_times_carry_their_moment_for_the_readers_zone(inbox):
         r'<time datetime="2026-01-01T01:59:59[^"]*"[^>]*data-left>1 h 59 min</time>', page
     )
     assert re.search(r'<time datetime="[^"]+" data-clock>2026-01-01 00:00 UTC</time>', page)
+
+
+@pytest.mark.proves("WEB-109")
+def test_every_page_prints_moments_for_a_zone():
+    folder = Path(rendering.__file__).parent / "templates"
+    pages = {one.name: one.read_text(encoding="utf-8") for one in folder.glob("*.html")}
+    assert [name for name, page in pages.items() if "|clock }}" in page] == ["parts.html"]
