@@ -1,6 +1,6 @@
 """A real agent for the pictures: Claude Code in a project, whose calls wait for a person.
 
-A local script stands in for its model. The program, its hooks and its requests are real. It needs
+A local script replaces its model. The program, its hooks and its requests are real. It needs
 `claude` on the PATH.
 """
 

@@ -56,7 +56,7 @@ def test_activity_is_taken_apart_without_the_decided_call():
 
 
 @pytest.mark.proves("WEB-107")
-def test_status_of_files_is_no_message():
+def test_file_status_is_listed_with_the_changes():
     found = read_activity(f"It last said:\nDone.\n\nChanges:\n M x.py\n?? new.py\n{DIFF}")
     assert (found.said, found.files) == ("Done.", "?? new.py")
     assert found.diff.startswith("diff --git a/x.py")
