@@ -24,7 +24,8 @@ class Terminal:
         ).stdout
 
     def run(self, *words):
-        # A server that is ending may end the next session too.
+        # A server that is ending may end the next session too, so each has its own name.
+        self.kill()
         self.name += "+"
         if words[0] in ("answer", "inbox"):
             words = (*words, "--as", "ada")

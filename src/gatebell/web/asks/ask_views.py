@@ -216,13 +216,14 @@ def _work(store: Store, one: Ask, run: Run, activity: Activity) -> dict[str, Any
 def _activity(found: Activity, one: Ask, *, is_work: bool) -> dict[str, Any] | None:
     """Describe the activity of the asker, without the parts that the page shows elsewhere."""
     diff = "" if is_work and found.of_run else found.diff
-    if not (found.task or found.said or found.commands or diff):
+    if not (found.task or found.said or found.commands or found.files or diff):
         return None
     how = f"gate show {one.id} --all"
     return {
         "task": found.task,
         "said": split_markdown(found.said, how) if found.said else None,
         "commands": found.commands,
+        "files": found.files,
         "diff": diffs.render(diff) if diff else None,
     }
 
