@@ -64,8 +64,10 @@ def ask_lines(
         head += f", {ask.priority.word}"
     if ask.confidence is not None:
         head += f", the asker is {ask.confidence:.0%} sure"
-    lines = [paint(head, "bold"), *_format_places(ask, width, paint)]
-    lines += [paint(WAITER_GONE, "yellow")] if backend.is_waiter_gone(ask) else []
+    lines = [paint(part, "bold") for part in frame(head, width, bar="")]
+    lines += _format_places(ask, width, paint)
+    gone = frame(WAITER_GONE, width, bar="") if backend.is_waiter_gone(ask) else []
+    lines += [paint(part, "yellow") for part in gone]
     lines += ["", *frame(question.prompt, width)]
     lines += answer_lines(ask, width) if with_answers else []
     if show_call:
