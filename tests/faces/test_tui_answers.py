@@ -334,7 +334,9 @@ def test_asker_is_asked_back_and_the_ask_stays(store):
 
     async def act(played):
         await played.press("b")
-        await played.until(f"Ask back: {ask.id}", "stays open for an answer", "not be able to reply")
+        await played.until(
+            f"Ask back: {ask.id}", "stays open for an answer", "not be able to reply"
+        )
         await played.press("enter")
         await played.until("Type a message")
         await played.type("To which host?", "enter")
