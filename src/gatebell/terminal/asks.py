@@ -67,8 +67,8 @@ def ask_lines(
         head += f", {ask.priority.word}"
     if ask.confidence is not None:
         head += f", the asker is {ask.confidence:.0%} sure"
-    lines = [paint(part, "bold") for part in frame(head, width, bar="")]
-    lines += _format_places(ask, width, paint)
+    # One line, so that a small screen shows the question, too.
+    lines = [paint(inert_line(head, width), "bold"), *_format_places(ask, width, paint)]
     gone = frame(WAITER_GONE, width, bar="") if backend.is_waiter_gone(ask) else []
     lines += [paint(part, "yellow") for part in gone]
     lines += ["", *frame(question.prompt, width)]
