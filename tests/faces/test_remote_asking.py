@@ -127,6 +127,14 @@ def test_agent_with_its_persons_token_must_name_them(server_world):
     assert server_world.get(ask_id).pending
 
 
+@pytest.mark.proves("REMOTE-1", "CLI-34")
+def test_asking_back_warns_that_programs_may_not_reply(server_world):
+    for shell, warns in ((server_world.plain, True), (server_world.agent, False)):
+        asked = server_world.ask("Which?", shell=shell)
+        told = server_world.ada.gate("ask-back", asked, "why?").out
+        assert (f"If no reply comes: gate answer {asked}" in told) is warns, told
+
+
 @pytest.mark.proves("REMOTE-4")
 def test_command_that_needs_a_store_says_so(server_world):
     for words in (["worker"], ["task", "export"], ["task", "import", "-"]):
