@@ -25,7 +25,7 @@ DELETE FROM tokens WHERE substr(digest, 1, 8) = :id;
 DELETE FROM group_members WHERE name = :name;
 
 -- name: add_member
--- A person who was removed meanwhile is left out.
+-- A person who was removed since then is left out.
 INSERT INTO group_members (name, member)
 SELECT :name, name FROM people WHERE name = :member ON CONFLICT DO NOTHING;
 
