@@ -318,7 +318,7 @@ def test_job_of_dead_worker_is_taken_over(procrastinate):
             "UPDATE procrastinate_jobs SET status = 'doing', worker_id = dead.id FROM dead"
         )
     with procrastinate.at_work():
-        eventually(lambda: procrastinate.state(run) == "completed", 10)
+        eventually(lambda: procrastinate.state(run) == "completed", 30)
 
 
 @pytest.mark.proves("ENG-18")

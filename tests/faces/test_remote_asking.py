@@ -23,7 +23,7 @@ def test_agent_asks_and_person_answers_elsewhere(server_world):
     assert "Which database?" in server_world.ada.gate("inbox").out
     ran = server_world.ada.gate("answer", ask.id, "2")
     assert ran.code == 0, ran.err
-    out, err = waiting.communicate(timeout=30)
+    out, err = waiting.communicate(timeout=60)
     assert (waiting.returncode, out) == (0, "B\n"), err
     taken = eventually(lambda: server_world.get(ask.id).delivered_at and server_world.get(ask.id))
     assert taken.settled_by == "person:ada"

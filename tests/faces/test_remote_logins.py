@@ -146,7 +146,7 @@ def test_lost_responses_open_and_settle_once(server_world):
     asking = agent.start("ask", "Only once?", "--no-wait")
     eventually(lambda: proxy.cut)
     proxy.after = ()
-    out, err = asking.communicate(timeout=30)
+    out, err = asking.communicate(timeout=60)
     assert asking.returncode == 0, err
     asked = [
         ask
@@ -160,7 +160,7 @@ def test_lost_responses_open_and_settle_once(server_world):
     )
     eventually(lambda: proxy.cut)
     proxy.after = ()
-    told, err = answering.communicate(timeout=30)
+    told, err = answering.communicate(timeout=60)
     assert answering.returncode == 0 and "is answered" in told, err
     assert [one.outcome for one in server_world.store.asks.answers(out.strip())] == ["settled"]
     proxy.close()

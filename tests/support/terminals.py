@@ -41,7 +41,7 @@ class Terminal:
     def screen(self):
         return self.tmux("capture-pane", "-p", "-J", "-S", "-200")
 
-    def until(self, text, seconds=20):
+    def until(self, text, seconds=60):
         """Look until the text is there; only the screen shows it."""
         until = time.monotonic() + seconds
         pause = threading.Event()
