@@ -103,6 +103,8 @@ SPELLINGS = {
         "p=pu; git ${p}sh",
         "git pu\\\nsh",
         "bash -c 'git pu\"\"sh'",
+        "python3 - <<'EOF'\nimport os; os.system('git push')\nEOF",
+        "ssh host <<'EOF'\ngit push\nEOF",
         "$(echo rm) -rf build",
         "sh ship.sh",
         "make ship",
@@ -131,7 +133,7 @@ SPELLINGS = {
 }
 PROGRAMS = (
     "ansible-playbook", "aws", "cargo", "docker", "fly", "flyctl", "gcloud", "gh", "git", "helm",
-    "kubectl", "make", "npm", "npx", "pnpm", "poetry", "python", "rsync", "sudo", "terraform",
+    "kubectl", "make", "npm", "npx", "pnpm", "poetry", "python", "rsync", "ssh", "sudo", "terraform",
     "twine", "uv", "vercel", "wrangler", "yarn",
 )  # fmt: skip
 """The programs that the spellings call; the tests replace them by programs that do nothing."""

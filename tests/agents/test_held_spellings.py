@@ -55,7 +55,8 @@ settings have other rules that ask about it, or other PreToolUse hooks, a person
 The hook does not see rules of the command line (`--allowedTools`, `--settings`) or of plugins.
 
 Not noticed are lines without any of the words, because Claude Code compares text: a script or a
-target with another name, a word that is put together while it runs. The lists below are examples.
+target with another name, a word that is put together while it runs, a here-document for a program
+that is not a shell. The lists below are examples.
 Do not rely on a gate for a spelling that is not listed as asked.
 
 The tests also judge {gated} spellings of gated commands, and all are held. They are in
@@ -261,7 +262,9 @@ def test_claude_asks_about_each_gated_line(stage, whole):
     """The usual run tries a sample of the list."""
     lines = [line for lines in read_lines("gated").values() for line in lines]
     lines = lines if whole else lines[::40]
+    unasked = []
     for some in (lines[at : at + BATCH] for at in range(0, len(lines), BATCH)):
         asked, results = in_claude(stage, "--permission-mode", "bypassPermissions", lines=some)
-        assert [line for line in results if line not in asked] == []
+        unasked += [line for line in results if line not in asked]
         stage.forget()
+    assert unasked == []

@@ -84,6 +84,7 @@ def test_finding_names_the_act_and_the_reason():
         ("$push it", "its program is not known before it runs"),
         ("bash < push.txt", "a shell reads commands that the line does not show"),
         ("python3 < push.py", "python3 reads code that the line does not show"),
+        ("python3 - <<'EOF'\nos.system('git push')\nEOF", "it runs something that names 'push'"),
         ("crontab push.txt", "it runs commands that the line does not show"),
         ('source "$push"', "a shell runs a file that is not known before"),
         ("rm $push", "the options of rm are not known before it runs"),
@@ -91,6 +92,11 @@ def test_finding_names_the_act_and_the_reason():
 )
 def test_unreadable_line_is_held(line, reason):
     assert why(line) == (None, reason)
+
+
+@pytest.mark.proves("HOOK-50")
+def test_text_for_another_host_is_read():
+    assert why("ssh host <<'EOF'\ngit push\nEOF")[0] == Act.PUSH
 
 
 @pytest.mark.proves("HOOK-52")
