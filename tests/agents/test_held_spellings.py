@@ -41,8 +41,8 @@ $ gate install claude                     # so that Claude Code learns of it
 
 `gate install claude` gives Claude Code wide rules, such as `Bash(*push*)`. For a line that matches
 one of them, Claude Code asks our hook. The hook reads the line as a shell would. It looks into
-`sudo`, `env`, `npx`, `uv run`, `xargs`, `find -exec`, `bash -c` and the like, and over options before
-a subcommand. A person is asked if
+`sudo`, `env`, `npx`, `uv run`, `xargs`, `find -exec`, `bash -c` and the like, and over options
+before a subcommand. A person is asked if
 
 - a command in it pushes, publishes, deploys, or deletes a tree;
 - it runs a script, a make target or a program that we do not know, and its words name such an act;
@@ -60,10 +60,9 @@ that is not a shell. The lists below are examples.
 Do not rely on a gate for a spelling that is not listed as asked.
 
 The tests also judge {gated} spellings of gated commands, and all are held. They are in
-`tests/support/lines`. As a measure of false alarms: of {ordinary} ordinary lines, {noticed} match a
-wide rule, and of those {alarms} are asked about although they are harmless, such as
-`mix test test/push_test.exs`. The authors of gatebell wrote these lines; they are no histories of real
-users.
+`tests/support/lines`. As a measure of false alarms: of {ordinary} ordinary lines, {noticed} match a wide rule,
+and of those {alarms} are asked about although they are harmless, such as `mix test test/push_test.exs`.
+The authors of gatebell wrote these lines; they are no histories of real users.
 
 Codex has rules for the first words of a command only. So it asks about fewer spellings.
 

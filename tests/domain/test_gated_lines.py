@@ -124,7 +124,7 @@ def test_line_with_very_many_shells_is_held():
 
 
 @pytest.mark.proves("HOOK-50")
-def test_line_that_only_reads_is_told_apart():
+def test_line_that_only_reads_is_recognised():
     for line in ("grep -rn push src | head", "git log --grep=deploy", "ls *.push 2>/dev/null"):
         assert judge_line(line, parse).only_reads, line
     for line in (

@@ -30,13 +30,13 @@ def gates(world):
         ("ls", 0, "passes: its text matches no gate, so the host does not ask about it"),
     ],
 )
-def test_line_is_told_with_its_reason(gates, line, code, words):
+def test_line_is_shown_with_its_reason(gates, line, code, words):
     ran = gates.plain.gate("gates", "test", line)
     assert ran.code == code and words in ran.out and ran.err == ""
 
 
 @pytest.mark.proves("HOOK-53")
-def test_own_rules_are_told_too(gates):
+def test_own_rules_are_shown_too(gates):
     gates.ada.gate("gates", "add", "Bash(ls secret*)")
     gates.ada.gate("gates", "deny", "Bash(curl *)")
     asked = json.loads(gates.plain.gate("gates", "test", "ls secrets", "--json").out)

@@ -90,21 +90,21 @@ class _Reader:
 
     def visit(self, node: Any, redirects: tuple[Any, ...] = ()) -> None:
         """Collect all commands in a node; `redirects`: those of the statement around it."""
-        kind = node.type
-        if kind == "command":
+        shape = node.type
+        if shape == "command":
             self._add_command(node, redirects)
-        elif kind == "function_definition":
+        elif shape == "function_definition":
             self.functions.add(self._text(node.child_by_field_name("name")))
-        elif kind == "variable_assignment" and (value := node.child_by_field_name("value")):
+        elif shape == "variable_assignment" and (value := node.child_by_field_name("value")):
             self.values.append(self._word(value))
-        elif kind == "file_redirect":
+        elif shape == "file_redirect":
             self.writes |= self._writes(node)
-        elif kind == "for_statement":
+        elif shape == "for_statement":
             self.values += map(self._word, node.children_by_field_name("value"))
-        if kind == "redirected_statement":
+        if shape == "redirected_statement":
             redirects = tuple(node.children_by_field_name("redirect"))
-        inner = redirects if kind in ("redirected_statement", "pipeline", "list") else ()
-        last = node.named_children[-1:] if kind in ("pipeline", "list") else node.named_children
+        inner = redirects if shape in ("redirected_statement", "pipeline", "list") else ()
+        last = node.named_children[-1:] if shape in ("pipeline", "list") else node.named_children
         for child in node.named_children:
             self.visit(child, inner if child in last else ())
 
@@ -148,20 +148,20 @@ class _Reader:
 
     def _word(self, node: Any) -> str:
         """Return a word without its quotes, with marks for the parts that only the shell knows."""
-        kind, text = node.type, self._text(node)
-        if kind == "raw_string":
+        shape, text = node.type, self._text(node)
+        if shape == "raw_string":
             return text[1:-1]
-        if kind == "ansi_c_string":
+        if shape == "ansi_c_string":
             return _unescape(text[2:-1])
-        if kind == "translated_string":
+        if shape == "translated_string":
             return self._word(node.named_children[0])
-        if kind == "string":
+        if shape == "string":
             return self._string(node)
-        if kind == "concatenation":
+        if shape == "concatenation":
             return self._join(node)
-        if kind in _EXPANSIONS or kind == "array":
+        if shape in _EXPANSIONS or shape == "array":
             return SPLIT
-        if kind in ("word", "number", "variable_name", "file_descriptor", "test_operator"):
+        if shape in ("word", "number", "variable_name", "file_descriptor", "test_operator"):
             return _plain(text)
         return "".join(map(self._word, node.children)) if node.children else _plain(text)
 
@@ -190,9 +190,9 @@ class _Reader:
 def _plain(text: str) -> str:
     """Return a word without backslashes; globs become marks."""
     made, escaped = [], False
-    for letter in text:
-        if escaped or letter != "\\":
-            made.append(GLOB if letter in _GLOBS and not escaped else letter)
+    for char in text:
+        if escaped or char != "\\":
+            made.append(GLOB if char in _GLOBS and not escaped else char)
             escaped = False
         else:
             escaped = True
@@ -202,10 +202,10 @@ def _plain(text: str) -> str:
 def _unescape(text: str) -> str:
     r"""Return the text of `$'…'`; an escape by a number makes it unknown."""
     made, escaped = [], False
-    for letter in text:
+    for char in text:
         if escaped:
-            made.append(QUOTED if letter in "0123456789xuUcC" else _ESCAPES.get(letter, letter))
-        elif letter != "\\":
-            made.append(letter)
-        escaped = letter == "\\" and not escaped
+            made.append(QUOTED if char in "0123456789xuUcC" else _ESCAPES.get(char, char))
+        elif char != "\\":
+            made.append(char)
+        escaped = char == "\\" and not escaped
     return "".join(made)

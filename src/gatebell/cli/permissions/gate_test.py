@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gatebell.domain.permissions.rules import Rule
 
 
-class Outcome(StrEnum):
+class _Outcome(StrEnum):
     """What happens to a command line."""
 
     PASSES = "passes"
@@ -29,13 +29,13 @@ class Outcome(StrEnum):
 
 
 # Those of an approval: it is not answered yet, or rejected.
-_CODES = {Outcome.PASSES: 0, Outcome.ASKED: 11, Outcome.DENIED: 10}
+_CODES = {_Outcome.PASSES: 0, _Outcome.ASKED: 11, _Outcome.DENIED: 10}
 
 
 class Tested(NamedTuple):
     """The result for one command line."""
 
-    outcome: Outcome
+    outcome: _Outcome
     rule: str
     """The pattern of the rule that holds or denies it."""
     why: str
@@ -61,21 +61,21 @@ def test_line(rules: list[Rule], call: Call) -> Tested:
     met = [rule for rule in rules if forbids(rule, call)]
     for rule in met:
         if rule.kind == RuleKind.DENY:
-            return Tested(Outcome.DENIED, rule.pattern, "its text matches this denial")
+            return Tested(_Outcome.DENIED, rule.pattern, "its text matches this denial")
     own = [rule.pattern for rule in met if rule.pattern not in GATED_ACTS]
     if own:
-        return Tested(Outcome.ASKED, own[0], "its text matches this pattern")
+        return Tested(_Outcome.ASKED, own[0], "its text matches this pattern")
     acts = [rule.pattern for rule in met]
     if not acts:
-        return Tested(Outcome.PASSES, "", _explain_unmatched(call))
+        return Tested(_Outcome.PASSES, "", _explain_unmatched(call))
     finding = wiring.judge_command(call.command).finding
     if finding is None:
         words = ", ".join(list_triggers(call.command, *acts))
         return Tested(
-            Outcome.PASSES, "", f"its text matches {words}, but no command in it does such an act"
+            _Outcome.PASSES, "", f"its text matches {words}, but no command in it does such an act"
         )
     named = f"Bash(any {finding.act})"
-    return Tested(Outcome.ASKED, named if named in acts else acts[0], finding.why)
+    return Tested(_Outcome.ASKED, named if named in acts else acts[0], finding.why)
 
 
 def _explain_unmatched(call: Call) -> str:

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-# `-n` among other letters; `e` takes a value in git clean and rsync.
-_DRY_LETTERS = re.compile(r"-[a-df-zA-Z]{0,8}n[a-df-zA-Z]{0,8}")
+# `-n` among other short options; `e` takes a value in git clean and rsync.
+_DRY_RUN = re.compile(r"-[a-df-zA-Z]{0,8}n[a-df-zA-Z]{0,8}")
 
 
 def list_starts(
@@ -37,17 +37,17 @@ def list_starts(
 
 
 def is_option(word: str, option: str) -> bool:
-    """Return whether a word is an option, has it among its letters, or begins with it (`--a*`)."""
+    """Return whether a word is an option, has it among its short ones, or begins with it (`--a*`)."""
     if option.endswith("*"):
         return word.startswith(option[:-1])
     is_short = len(option) == 2 and option[0] == "-"
-    has_letter = is_short and word[:1] == "-" and word[1:2] != "-" and option[1] in word
-    return word == option or has_letter
+    is_among = is_short and word[:1] == "-" and word[1:2] != "-" and option[1] in word
+    return word == option or is_among
 
 
 def is_harmless_option(word: str, options: frozenset[str]) -> bool:
-    """Return whether a word is one of these options; of short ones, only -n may be among letters."""
-    return word in options or ("-n" in options and bool(_DRY_LETTERS.fullmatch(word)))
+    """Return whether a word is one of these options; of short ones, only -n may be among others."""
+    return word in options or ("-n" in options and bool(_DRY_RUN.fullmatch(word)))
 
 
 def value_of(words: list[str], options: tuple[str, ...]) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from gatebell.domain.records import NamedTuple
 
 QUOTED = "\0"
-"""Stands in a word for a part that only the shell knows: `"$x"`, `"$(…)"`."""
+"""A mark in a word for a part that only the shell knows: `"$x"`, `"$(…)"`."""
 SPLIT = "\1"
 """The same without quotes: it may become several words, or none."""
 GLOB = "\2"
-"""Stands for `*`, `?`, `[…]` or `{…}` outside of quotes."""
+"""A mark for `*`, `?`, `[…]` or `{…}` outside of quotes."""
 _UNKNOWN = (QUOTED, SPLIT, GLOB)
 
 
