@@ -45,8 +45,21 @@ def is_option(word: str, option: str) -> bool:
     return word == option or is_among
 
 
-def is_harmless_option(word: str, options: frozenset[str]) -> bool:
-    """Return whether a word is one of these options; of short ones, only -n may be among others."""
+def has_harmless_option(
+    words: Sequence[str], options: frozenset[str], flags: frozenset[str]
+) -> bool:
+    """Return whether one of these options is there; of short ones, only -n may be among others.
+
+    After an option that is not in `flags` it may be a value, as in `git push -o --dry-run`.
+    """
+    for before, word in zip(("", *words), words, strict=False):
+        is_value = before[:1] == "-" and "=" not in before and before not in flags | options
+        if not is_value and _is_harmless(word, options):
+            return True
+    return False
+
+
+def _is_harmless(word: str, options: frozenset[str]) -> bool:
     return word in options or ("-n" in options and bool(_DRY_RUN.fullmatch(word)))
 
 

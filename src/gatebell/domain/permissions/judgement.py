@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.permissions.acts import Act
 from gatebell.domain.permissions.command_options import (
-    is_harmless_option,
+    has_harmless_option,
     is_option,
     list_starts,
     value_of,
@@ -223,7 +223,7 @@ class Judge:
 
     def _program(self, program: Program, name: str, rest: list[str]) -> Reason | None:
         own = rest[: rest.index("--")] if "--" in rest else rest
-        if any(is_harmless_option(word, program.harmless) for word in own):
+        if has_harmless_option(own, program.harmless, program.flags):
             return None
         if name == "git" and any(word.lower().startswith("alias.") for word in rest):
             return None, "it defines an alias"
