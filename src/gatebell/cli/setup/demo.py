@@ -311,7 +311,7 @@ def _print_summary(store: Store) -> int:
     print(f"\nThe audit trail: {store.audit.head().seq} events, {len(faults)} faults")
     gate = _find_program()
     print("What next:")
-    print(f"  {gate} install claude   Claude Code asks you (or codex, gemini, opencode)")
+    print(f"  {gate} install claude   Claude Code asks you (or codex, gemini, opencode, copilot)")
     print(f"  {gate} up               your own inbox, in the browser")
     print(f"  {gate} setup            all of this, and your phone")
     return 1 if faults else 0
