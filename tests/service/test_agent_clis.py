@@ -23,6 +23,7 @@ from gatebell.services.sessions import session_check
 from gatebell.terminal import runs
 
 GEMINI, OPENCODE = AgentCli.GEMINI, AgentCli.OPENCODE
+COPILOT, CURSOR = AgentCli.COPILOT, AgentCli.CURSOR
 COMMAND, PYTHON = AgentCli.COMMAND, AgentCli.PYTHON
 SCRIPT = Path(plans.__file__).parent / "scripts" / "ask-human.sh"
 TABLES = {
@@ -40,12 +41,18 @@ TABLES = {
     "runs.JOINABLE": runs.JOINABLE,
     "session_check.KEEPING_LOGS": session_check.KEEPING_LOGS,
 }
+KNOWING_ALL_HOSTS = (
+    "principals.SIGNS",
+    "events.HOOK_CLIS",
+    "plans.HOSTS",
+    "checks.LEFT_OPEN",
+    "clients.CLIENTS",
+)
 # A gap is a function that gatebell does not have for this program.
 GAPS = {
-    **{table: {GEMINI, OPENCODE, COMMAND, PYTHON} for table in TABLES},
-    "settings_file.SESSION_CLIS": {GEMINI, OPENCODE, PYTHON},
-    "plans.HOSTS": {COMMAND, PYTHON},
-    "clients.CLIENTS": {COMMAND, PYTHON},
+    **{table: {GEMINI, OPENCODE, COPILOT, CURSOR, COMMAND, PYTHON} for table in TABLES},
+    "settings_file.SESSION_CLIS": {GEMINI, OPENCODE, COPILOT, CURSOR, PYTHON},
+    **{table: {COMMAND, PYTHON} for table in KNOWING_ALL_HOSTS},
 }
 
 

@@ -313,11 +313,11 @@ def session_steps(cli: str, log: str) -> list[Step]:
     return session_logs.read(cli, log)
 
 
-def hook_host(call: Call, origin: Origin, log: str, *, of_helper: bool) -> CallHost:
+def hook_host(call: Call, origin: Origin, log: str, *, of_helper: bool, pid: int = 0) -> CallHost:
     """Return the host of a call that a hook asks about; `log` is its session log."""
     from gatebell.adapters.agents.hook_host import HookHost
 
-    return HookHost(call, origin, log, of_helper=of_helper)
+    return HookHost(call, origin, log, of_helper=of_helper, pid=pid)
 
 
 def client_host(origin: Origin, asks: list[str], cancelled: Sequence[str]) -> CallHost:

@@ -124,6 +124,8 @@ class AgentCli(StrEnum):
     """Any other program, which the user names."""
     PYTHON = "python"
     """A Python function that works in place of a program."""
+    COPILOT = "copilot"
+    CURSOR = "cursor"
 
 
 class RunState(StrEnum):

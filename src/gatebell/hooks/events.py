@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from gatebell.domain.permissions.calls import Call
     from gatebell.ports.backend import Backend
 
-HOOK_CLIS = (AgentCli.CLAUDE, AgentCli.CODEX)
+HOOK_CLIS = (
+    AgentCli.CLAUDE,
+    AgentCli.CODEX,
+    AgentCli.GEMINI,
+    AgentCli.OPENCODE,
+    AgentCli.COPILOT,
+    AgentCli.CURSOR,
+)
 
 
 class Hook(NamedTuple):
@@ -34,6 +41,8 @@ class Hook(NamedTuple):
     event: dict[str, Any]
     limit_seconds: float
     defer: bool
+    host_pid: int = 0
+    """The process of the host, if it is not the parent of this one."""
 
     def text(self, name: str) -> str:
         found = self.event.get(name)
@@ -107,6 +116,26 @@ def pre_tool_use(hook: Hook) -> Reply:
     return Reply()
 
 
+def hold_call(hook: Hook) -> Reply:
+    """Decide about a call of a host without rules to ask: by our gates, before the call runs."""
+    held, caller = _build_held(hook, hook.limit_seconds)
+    backend = wiring.open_gates()
+    leaves = held.call.tool in WRITERS and not _is_inside(held.call.real_path, _project(hook))
+    is_gated = backend.is_gated(held.call, held.origin, held.folders, is_harmless=held.is_harmless)
+    if not leaves and not is_gated:
+        return Reply(replies.go_on(hook.cli, hook.event))
+    decided = backend.decide(held, caller)
+    if decided.input and decided.edited_by:
+        # Its input is in our words, not in those of the host, so the agent makes the call itself.
+        edited = wiring.call(held.call.tool, decided.input, held.call.cwd)
+        decided = backend.instead(decided.edited_by, held, edited)
+    if decided.allow:
+        said = replies.go_on(hook.cli, hook.event, agreed=True)
+    else:
+        said = replies.refuse(hook.cli, decided.message or "No person decided about this call")
+    return Reply(said, lambda: backend.hand_over(decided, held))
+
+
 def _project(hook: Hook) -> str:
     """Return the folder that may be written without asking: never the whole disk or home."""
     found = os.environ.get("CLAUDE_PROJECT_DIR") or environment.project(hook.text("cwd"))
@@ -161,7 +190,9 @@ def _build_held(hook: Hook, limit_seconds: float) -> tuple[Held, Caller]:
         call,
         origin,
         limit_seconds,
-        wiring.hook_host(call, origin, log, of_helper=bool(hook.event.get("agent_id"))),
+        wiring.hook_host(
+            call, origin, log, of_helper=bool(hook.event.get("agent_id")), pid=hook.host_pid
+        ),
         project=_project(hook),
         folders=(os.environ.get("CLAUDE_PROJECT_DIR", ""),),
         is_harmless=is_harmless,

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from gatebell.install.places import Place
 
 NAME = AgentCli.CLAUDE
-HAS_GATES = True
 
 _DAY_SECONDS = 86_400
 _GUARD_SECONDS = 60
@@ -128,14 +127,16 @@ def _hook(event: str, command: str, seconds: int, matcher: str = "") -> Entry:
     return Entry(("hooks", event), group)
 
 
-def guard_hook(hook: str) -> str:
+def guard_hook(hook: str, limit: int = _GUARD_SECONDS, ends_at: int = 80) -> str:
     """Return a PreToolUse hook as a line of shell that blocks the tool unless all went well.
+
+    `limit` is the time limit of the host, and the hook is ended after `ends_at` percent of it.
 
     Claude Code lets the tool run when such a hook is missing, dies, is late, or prints anything but
     one JSON object; only exit code 2 stops it. So the shell passes only one line with one object
     and the tab that ends it. If there is a `timeout` program, the hook is never late.
     """
-    run = f'${{t:+"$t" {_GUARD_SECONDS * 8 // 10}}} {hook} --guarded --limit {_GUARD_SECONDS}'
+    run = f'${{t:+"$t" {limit * ends_at // 100}}} {hook} --guarded --limit {limit}'
     check = "LC_ALL=C sed -nE" + "".join(f" -e '{step}'" for step in _REDUCE)
     return (
         f't=$(command -v timeout); e=$(printf "\\t"); o=$({run}) && b=${{o%"$e"}} && '

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from gatebell.install.text_blocks import Block
 
 NAME = AgentCli.CODEX
-HAS_GATES = True
 
 _DAY_SECONDS = 86_400
 # Codex itself limits a SessionEnd hook to this [seen with 0.166.0].
