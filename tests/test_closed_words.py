@@ -22,7 +22,7 @@ HOMES = (
     "domain.tasks.backlog_settings", "domain.tasks.tasks", "domain.text.secret_values",
     "domain.runs.flow_terms", "api.human", "file_protocol.answers", "file_protocol.registry",
     "install.hold_test.rows", "install.json_entries", "install.model_apis",
-    "web.asks.schema_fields",
+    "web.asks.schema_fields", "domain.permissions.acts",
 )  # fmt: skip
 # Names of fields and variables that hold members, wherever they are.
 HOLDERS = frozenset(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gatebell.domain.audit.events import Head
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
+    from gatebell.domain.permissions.judgement import Verdict
     from gatebell.domain.runs.session_log import Step
     from gatebell.ports.agents import Activity, Host, Hosts
     from gatebell.ports.backend import Backend
@@ -345,6 +346,15 @@ def activity() -> Activity:
 def call(tool: str, given: object, cwd: str) -> Call:
     """Return a tool call, with the details that only this machine knows."""
     return activity().tool_call(tool, given, cwd)
+
+
+def judge_command(line: str) -> Verdict:
+    """Return whether a command line does a gated act, as a shell would run it."""
+    # Imported here: only lines that match a wide pattern are parsed.
+    from gatebell.adapters.shell.bash_parser import parse
+    from gatebell.services.permissions.judge_line import judge_line
+
+    return judge_line(line, parse)
 
 
 def summarise_activity(origin: Origin, log: str = "") -> str:

@@ -10,7 +10,7 @@ from gatebell.app import environment, wiring
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.calls import ATTENDED, WRITERS, explain_end
-from gatebell.domain.permissions.rules import OUTSIDE
+from gatebell.domain.permissions.rules import OUTSIDE, list_triggers
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.runs.session_log import Step, has_result
 from gatebell.errors import GateError
@@ -102,7 +102,7 @@ def pre_tool_use(hook: Hook) -> Reply:
     if hook.defer:
         held, caller = _build_held(hook, hook.limit_seconds)
         backend = wiring.open_gates()
-        if backend.is_gated(call, held.origin, held.folders):
+        if backend.is_gated(call, held.origin, held.folders, is_harmless=held.is_harmless):
             # Seen with 2.1.325: anywhere but with -p it runs a call that is put off.
             if os.environ.get(ATTENDED) != "0":
                 return Reply(replies.ask_first("this is gated, and only claude -p can put it off"))
@@ -121,7 +121,8 @@ def hold_call(hook: Hook) -> Reply:
     held, caller = _build_held(hook, hook.limit_seconds)
     backend = wiring.open_gates()
     leaves = held.call.tool in WRITERS and not _is_inside(held.call.real_path, _project(hook))
-    if not leaves and not backend.is_gated(held.call, held.origin, held.folders):
+    is_gated = backend.is_gated(held.call, held.origin, held.folders, is_harmless=held.is_harmless)
+    if not leaves and not is_gated:
         return Reply(replies.go_on(hook.cli, hook.event))
     decided = backend.decide(held, caller)
     if decided.input and decided.edited_by:
@@ -184,6 +185,7 @@ HANDLERS: dict[str, Callable[[Hook], Reply]] = {
 def _build_held(hook: Hook, limit_seconds: float) -> tuple[Held, Caller]:
     call, caller, log = hook.call, hook.caller, hook.text("transcript_path")
     origin = hook.origin(caller, hook.text("tool_use_id"))
+    is_harmless, runs_ungated = _judge(hook, call)
     held = Held(
         call,
         origin,
@@ -193,8 +195,23 @@ def _build_held(hook: Hook, limit_seconds: float) -> tuple[Held, Caller]:
         ),
         project=_project(hook),
         folders=(os.environ.get("CLAUDE_PROJECT_DIR", ""),),
+        is_harmless=is_harmless,
+        runs_ungated=runs_ungated,
     )
     return held, caller
+
+
+def _judge(hook: Hook, call: Call) -> tuple[bool, bool]:
+    """Return whether a command is proven harmless, and whether its host would run it then."""
+    if not call.command or not list_triggers(call.command):
+        return False, False
+    verdict = wiring.judge_command(call.command)
+    if verdict.finding or call.has_more or hook.cli != AgentCli.CLAUDE:
+        return not verdict.finding, False
+    # Imported here: few calls match a wide pattern and are harmless.
+    from gatebell.hooks.host_rules import runs_ungated
+
+    return True, runs_ungated(os.environ, _project(hook), hook.text("permission_mode"), verdict)
 
 
 def _is_inside(path: str, folder: str) -> bool:

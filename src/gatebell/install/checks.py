@@ -34,8 +34,7 @@ _START_SECONDS = 20
 LEFT_OPEN: dict[str, tuple[str, ...]] = {
     AgentCli.CLAUDE: (
         "a PreToolUse hook whose whole shell is killed lets the tool run",
-        "the rules match spellings: `npm --tag next publish` runs unasked (docs/held.md)",
-        "the rules do not see into a script, or into a shell that reads from a pipe",
+        "a line without the usual words is not noticed, such as `sh ship.sh` (docs/held.md)",
         "in -p a write outside the project is refused without a question",
         "up to 2.1.197 it asks no hook in -p: gated calls are denied there",
     ),
@@ -48,7 +47,7 @@ LEFT_OPEN: dict[str, tuple[str, ...]] = {
     ),
     # Seen with gemini 0.61.0, opencode 1.18.33 and copilot 1.0.102: docs/decisions/0033.
     AgentCli.GEMINI: (
-        "if our hook is killed, missing or late, a write of its file tools runs unasked",
+        "its file tools refuse to write outside its workspace, without a question",
         "in one project (--project) a shell command runs too if our hook is killed",
         "the gates match spellings (docs/held.md, column `--defer`)",
         "after a yes in the inbox, its own mode may ask once more; in -p it may deny",

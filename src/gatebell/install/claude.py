@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.enums import AgentCli
+from gatebell.domain.permissions.acts import GATED_ACTS, TRIGGERS
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.install.default_gates import SPELLINGS_NOTE
 from gatebell.install.instructions import INSTRUCTIONS
@@ -97,7 +98,8 @@ def _settings(gate: str, rules: Rules) -> list[Entry]:
     gate = shlex.quote(gate)
     # exec: then the hook's parent is the host itself, so the hook notices its end.
     hook = f"exec {gate} hook claude"
-    entries = [Entry(("permissions", "ask"), rule) for rule in rules.gates if rule != OUTSIDE]
+    asked = [rule for gate in rules.gates if gate != OUTSIDE for rule in list_rules(gate)]
+    entries = [Entry(("permissions", "ask"), rule) for rule in asked]
     entries += [Entry(("permissions", "deny"), rule) for rule in rules.denials]
     entries += [Entry(("permissions", "allow"), f"mcp__gatebell__{tool}") for tool in _TOOLS]
     entries.append(_hook("PermissionRequest", f"{hook} --limit {_DAY_SECONDS}", _DAY_SECONDS, "*"))
@@ -111,6 +113,12 @@ def _settings(gate: str, rules: Rules) -> list[Entry]:
         Entry(("env", name), value, EntryKind.DEFAULT) for name, value in _ENVIRONMENT.items()
     ]
     return entries
+
+
+def list_rules(gate: str) -> list[str]:
+    """Return the rules of Claude Code for a gate: for an act, wide patterns."""
+    act = GATED_ACTS.get(gate)
+    return [f"Bash({trigger})" for trigger in TRIGGERS[act]] if act else [gate]
 
 
 def _hook(event: str, command: str, seconds: int, matcher: str = "") -> Entry:

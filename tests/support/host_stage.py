@@ -61,7 +61,7 @@ def find_host(folder, cli):
     return found[0] if found else ""
 
 
-class HostHouse(World):
+class HostStage(World):
     """One host with its own home, in a network without other hosts."""
 
     def __init__(self, folder, cli, program, network):
@@ -89,14 +89,15 @@ class HostHouse(World):
             **STARTED[self.cli].variables(self.model.url),
         }
 
-    def install(self, *words):
-        environ = {"PATH": self.environ["PATH"], "XDG_CONFIG_HOME": ""}
-        ran = self.ada.gate(
-            "install", self.cli, "--gate", f"Bash({GATED}*)", *words, "--yes", "--as", "ada",
-            **environ,
+    def install(self):
+        """Run `gate install`, with a path that tests of faults can replace."""
+        words = ["--gate", f"Bash({GATED}*)", "--yes", "--as", "ada"]
+        ran = subprocess.run(
+            [self.gate, "install", self.cli, *words],
+            env=self.environ | {"GATE_TOKEN": self.tokens["ada"]}, cwd=self.project,
+            capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert ran.code == 0, ran
-        return ran
+        assert ran.returncode == 0, ran.stderr
 
     def start(self, name, tool_input):
         """Start the host with one call to make."""
@@ -130,10 +131,12 @@ class HostHouse(World):
         content = {"copilot": "file_text"}.get(self.cli, "content")
         self.start(self.host.write, {self.host.path: str(path), content: "x"})
 
-    def replace_gate(self, line):
-        """Put a shell script in the place of gate; the settings name this path."""
+    def break_hook(self, line):
+        """Let gate run this line of shell in place of a hook; its MCP server still works."""
+        real = self.gate.resolve()
         self.gate.unlink()
-        self.gate.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
+        text = f'#!/bin/sh\n[ "$1" = hook ] || exec {real} "$@"\n{line}\n'
+        self.gate.write_text(text, encoding="utf-8")
         self.gate.chmod(0o755)
 
     def close(self):
