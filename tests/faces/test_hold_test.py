@@ -117,7 +117,8 @@ def test_cell_that_is_not_promised_may_run(world, tmp_path, programs):
         (Row.SERVER_DEAD, Outcome.HELD),
     ],
 )
-def test_own_gate_is_installed_and_asked(tmp_path, programs, row, expected):
+def test_own_gate_is_installed_and_asked(tmp_path, programs, monkeypatch, row, expected):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
     # As gemini itself: any failure of a hook but exit code 2 lets the call run.
     lines = (
         f'#!/bin/sh\nfor last; do :; done\nexec {HOST} fragile $GOOGLE_GEMINI_BASE_URL "$last"\n'
@@ -126,6 +127,7 @@ def test_own_gate_is_installed_and_asked(tmp_path, programs, row, expected):
     gate = OwnGate("gatebell", GATE, ScriptedPerson, wiring.lock_store)
     cell = try_cell(gate, Task(HOSTS["gemini"], row), os.environ)
     assert (cell.outcome, cell.passed) == (expected, True), cell
+    assert not (tmp_path / "home").exists(), "the person's own records were written"
 
 
 @pytest.mark.proves("HOLD-2")

@@ -89,7 +89,7 @@ _BEFORE = """\
 # The hold test
 
 In each cell a host wants to run a command that a gate must hold, and the gate is broken in one way.
-No person says yes, unless the row says so. "held" means that the command did not run. The host has
+The person says no, unless the row says yes. "held" means that the command did not run. The host has
 a home folder of its own, and a scripted model on the same machine. It is started in the mode that
 lets most calls run, with a prompt and without a terminal. Codex is started by its app server, which
 asks hooks as its terminal does; in the row "headless" it is `codex exec`.

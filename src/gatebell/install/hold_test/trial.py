@@ -88,6 +88,8 @@ def _build_stage(host: Host, folder: str, model: str, environ: Mapping[str, str]
     variables = build_environment(environ, folder)
     path = variables.get("PATH", os.defpath)
     variables |= host.variables(model)
+    # Without it, the record of the person's own installation would be replaced.
+    variables["XDG_DATA_HOME"] = os.path.join(folder, "data")
     variables["PATH"] = f"{os.path.join(folder, 'bin')}{os.pathsep}{path}"
     for name in ("home", "work", "tmp", "inbox", "bin"):
         os.mkdir(os.path.join(folder, name), mode=0o700)
