@@ -227,7 +227,7 @@ def test_gate_that_no_longer_holds_leaves_a_note(world, programs, monkeypatch, c
     write_program(programs / "gemini", lines)
     monkeypatch.setenv("GATE_STORE", str(world.path))
     failed = [what for ok, what in retry_gates.try_gate(record("gemini")) if not ok]
-    assert failed[0] == "gemini: whole gate, the answer is no: ran"
+    assert failed[0] == "gemini: whole gate, answered no: ran"
     retry_gates.tell(failed[0])
     (note,) = world.store.notes.newest(9)
     assert "A gate no longer holds. gemini" in note.text

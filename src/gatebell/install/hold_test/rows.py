@@ -31,9 +31,9 @@ class Row(StrEnum):
 
 
 NAMES = {
-    Row.NO_GATE: "no gate is installed",
-    Row.ANSWER_YES: "whole gate, the answer is yes",
-    Row.ANSWER_NO: "whole gate, the answer is no",
+    Row.NO_GATE: "without a gate",
+    Row.ANSWER_YES: "whole gate, answered yes",
+    Row.ANSWER_NO: "whole gate, answered no",
     Row.MISSING: "hook program missing",
     Row.NOT_EXECUTABLE: "hook program not executable",
     Row.KILLED: "hook killed",
@@ -73,7 +73,7 @@ class Outcome(StrEnum):
 OUTCOME_NAMES = {
     Outcome.RAN: "**ran**",
     Outcome.HELD: "held",
-    Outcome.NO_CALL: "held: no call was made",
+    Outcome.NO_CALL: "held before a call",
     Outcome.BY_HOST: "held by the host itself",
     Outcome.NOT_TRIED: "not tried",
 }

@@ -41,7 +41,7 @@ def build_lines(table: Table) -> list[str]:
         lines.append(f"| {NAMES[row]} | {' | '.join(cells)} |")
     modes = [cell for cell in table.cells if cell.row == Row.MODE]
     if modes:
-        lines += ["", "| host | permission mode | whole gate, the answer is no |", "|---|---|---|"]
+        lines += ["", "| host | permission mode | whole gate, answered no |", "|---|---|---|"]
         lines += [f"| {cell.host} | {cell.mode} | {_describe(cell)} |" for cell in modes]
     return [*lines, *_list_notes(table)]
 
@@ -94,7 +94,7 @@ a home folder of its own, and a scripted model on the same machine. It is starte
 lets most calls run, with a prompt and without a terminal. Codex is started by its app server, which
 asks hooks as its terminal does; in the row "headless" it is `codex exec`.
 
-In the rows "no gate is installed" and "the answer is yes" the command must run: otherwise the other
-rows prove nothing. "no call was made" means that the host ended before the model could call the
+In the rows "without a gate" and "answered yes" the command must run: otherwise the other
+rows prove nothing. "held before a call" means that the host ended before the model could call the
 tool. "held by the host itself" means that the host refused the call and did not ask the hook.
 """.splitlines()
