@@ -109,24 +109,14 @@ slow: setup system
 matrix: setup system
 	$(BIN)/python -m pytest -n 3 --dist loadfile -p no:cacheprovider -m matrix
 
-# Tests of faces a second time, with a server between the commands and the store. Left out are
-# those that name an agent as its own machine does, let an agent make tasks, or look for a folder of
-# the store's machine, and one about a shell without a token.
+# Tests of faces a second time, with a server between the commands and the store.
+# tests/faces/not_through_server.txt has those that are left out, with reasons.
+THROUGH = answer_words answering answering_several asking attached_files checked_words clones \
+	foreign_tokens freeze hook_calls hook_events hook_projects hooks looking looking_at_runs mcp \
+	mcp_limits respond run_hints secret_words task_attacks_cli task_commands template
 server: setup system
-	GATE_TESTS_THROUGH=server $(BIN)/python -m pytest -p no:cacheprovider \
-		tests/faces/test_asking.py tests/faces/test_answering.py \
-		tests/faces/test_respond.py tests/faces/test_task_commands.py \
-		--deselect tests/faces/test_asking.py::test_wait_in_an_agents_shell_ends_and_continues_later \
-		--deselect tests/faces/test_answering.py::test_agents_shell_cannot_approve_without_a_personal_token \
-		--deselect tests/faces/test_answering.py::test_tokens_are_proven_and_never_stored \
-		--deselect tests/faces/test_respond.py::test_agents_response_is_refused_and_kept_as_a_proposal \
-		--deselect tests/faces/test_respond.py::test_claimed_task_mentions_no_worker \
-		--deselect tests/faces/test_task_commands.py::test_agent_cannot_change_tasks_that_await_a_person \
-		--deselect tests/faces/test_task_commands.py::test_show_and_list_have_options_limits_activity_and_agent \
-		--deselect tests/faces/test_task_commands.py::test_show_has_the_history_of_questions_and_answers \
-		--deselect tests/faces/test_task_commands.py::test_task_is_accepted_without_tm_where_asks_are_expected \
-		--deselect tests/faces/test_task_commands.py::test_tasks_of_moved_folders_are_named_and_can_move \
-		--deselect tests/faces/test_task_commands.py::test_worktree_of_a_run_means_its_project
+	GATE_TESTS_THROUGH=server $(BIN)/python -m pytest -n 3 --dist loadfile -p no:cacheprovider \
+		$(THROUGH:%=tests/faces/test_%.py)
 
 mutate: setup
 	$(BIN)/python -m tests.mutation

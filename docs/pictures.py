@@ -1,6 +1,7 @@
 """Takes the pictures of the web inbox that README and docs show: `make pictures`.
 
-A demo store, the real `gate up`, a real browser. Take them again after a change of a page.
+A demo store, the real `gate up`, a real browser, and for two pictures the request of a real agent
+(`real_agent.py`). Take them again after a change of a page.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import sync_playwright
+from real_agent import PUSH, RealAgent
 
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
@@ -45,29 +47,6 @@ WIDE, PHONE = {"width": 1280, "height": 1000}, {"width": 390, "height": 844}
 SHOP, SITE = "/projects/shop", "/projects/site"
 ADA = Caller(person("ada"), verified=True, via="web", agent=None, evidence={})
 
-EDIT = {
-    "file_path": "shop/totals.py",
-    "old_string": (
-        "def total(items, coupon=None):\n"
-        "    amount = sum(item.price * item.count for item in items)\n"
-        "    if coupon:\n"
-        "        amount = amount - coupon.amount\n"
-        "    return amount\n"
-    ),
-    "new_string": (
-        "def total(items, coupon=None):\n"
-        "    amount = sum(item.price * item.count for item in items)\n"
-        "    if coupon:\n"
-        "        amount = max(Decimal(0), amount - coupon.amount)\n"
-        "    return amount.quantize(CENT, rounding=ROUND_HALF_UP)\n"
-    ),
-}
-ACTIVITY = """It works on:
-Totals are wrong by a cent when a coupon is used
-
-It last said:
-The sum is right; the coupon is taken off after rounding. I would round once, at the end.
-"""
 RELEASE = {
     "type": "object",
     "required": ["version", "channel"],
@@ -112,8 +91,13 @@ def main() -> None:
         shown = _present(store, clock) | {"run": _run(store, clock)}
         store.close()
         environ = {"PATH": os.environ["PATH"], "HOME": folder, "GATE_STORE": path}
-        with serve(environ | {"GATE_TOKEN": token}) as link, sync_playwright() as playwright:
-            _take(open_browser(playwright), link, link.partition("/link/")[0], shown)
+        agent = RealAgent(Path(folder), environ, token)
+        with (
+            agent.model,
+            serve(environ | {"GATE_TOKEN": token}) as link,
+            sync_playwright() as playwright,
+        ):
+            _take(open_browser(playwright), link, shown, agent)
 
 
 @contextmanager
@@ -187,15 +171,9 @@ def _present(store: Store, clock: Clock) -> dict[str, str]:
     clock.ago = timedelta(minutes=9)
     options = ("PostgreSQL", "SQLite", "Other…")
     _ask(store, "architect", "Which database for the orders?", kind="choice", options=options)
-    clock.ago = timedelta(minutes=6)
-    call = make_call("Edit", EDIT, SHOP, "fix-totals")
-    edit = _ask(
-        store, "claude", "Change shop/totals.py?", kind="approval", call=call, activity=ACTIVITY,
-        session="claude/3f2a", confidence=0.9, owner="fix the totals",
-    )  # fmt: skip
     clock.ago = timedelta(minutes=2)
     command = {"command": "git push --force-with-lease origin fix-totals"}
-    push = _ask(
+    _ask(
         store, "codex", "Run this command? git push --force-with-lease origin fix-totals",
         kind="approval", call=make_call("Bash", command, SHOP, "fix-totals"), priority="high",
         session="codex/77b0", expires_seconds=900, hard=True,
@@ -204,7 +182,7 @@ def _present(store: Store, clock: Clock) -> dict[str, str]:
     clock.ago = timedelta(minutes=1)
     notes.tell(store, Origin(SITE, agent="scout"), ADA, "The link check found nothing broken.")
     clock.ago = timedelta()
-    return {"edit": edit, "push": push, "form": form}
+    return {"form": form}
 
 
 def _run(store: Store, clock: Clock) -> str:
@@ -262,17 +240,26 @@ def _run(store: Store, clock: Clock) -> str:
     return str(run.id)
 
 
-def _take(browser: Browser, link: str, url: str, shown: dict[str, str]) -> None:
+def _take(browser: Browser, link: str, shown: dict[str, str], agent: RealAgent) -> None:
     page = browser.new_context(viewport=WIDE, color_scheme="light").new_page()
     page.goto(link)
     page.get_by_role("button", name="Open the inbox").click()
-    state = page.context.storage_state()
-    _shoot(page, f"{url}/asks/{shown['edit']}", "inbox")
+    state, url = page.context.storage_state(), link.partition("/link/")[0]
+    with agent.start() as claude:
+        _shoot(page, _find_ask(page, url, "Change shop/totals.py?"), "inbox")
+        page.get_by_role("button", name="Approve", exact=True).click()
+        dark = browser.new_context(viewport=PHONE, color_scheme="dark", storage_state=state)
+        _shoot(dark.new_page(), _find_ask(page, url, PUSH), "phone")
+        claude.kill()
     _shoot(page, f"{url}/history", "history")
     _shoot(page, f"{url}/asks/{shown['form']}", "form")
     _shoot(page, f"{url}/runs/{shown['run']}", "run", whole=True)
-    dark = browser.new_context(viewport=PHONE, color_scheme="dark", storage_state=state)
-    _shoot(dark.new_page(), f"{url}/asks/{shown['push']}", "phone")
+
+
+def _find_ask(page: Page, url: str, words: str) -> str:
+    """Wait for the agent's ask, and return its address."""
+    page.goto(f"{url}/?list")
+    return url + str(page.locator(".entry a", has_text=words).get_attribute("href"))
 
 
 def _shoot(page: Page, url: str, name: str, *, whole: bool = False) -> None:

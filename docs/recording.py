@@ -1,7 +1,7 @@
 """Records how an agent asks and a person answers, as the moving picture of README: `make pictures`.
 
-The program that asks, the inbox and the browser are real. The strip at the top shows the terminal
-of the agent: its command, and what the program printed.
+The agent is Claude Code, with a script for its model (`real_agent.py`); the inbox and the browser
+are real. The strip at the top shows the terminal of the agent: its command, and its last words.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 import html
 import io
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING
 from pictures import ADA, PICTURES, open_browser, serve
 from PIL import Image
 from playwright.sync_api import sync_playwright
+from real_agent import PROMPT, PUSH, RealAgent
 
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.services.people import manage_people
@@ -25,24 +24,9 @@ from gatebell.services.people import manage_people
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-WIDTH, STRIP, INBOX = 960, 180, 640
-QUESTION, NOTE = "Deploy build 42 to production?", "go, but watch the totals"
-COMMAND = f'gate ask "{QUESTION}" --kind approval --context change.md && ./deploy.sh 42'
-CHANGE = """Totals were wrong by a cent when a coupon was used. All 214 tests pass.
-
-```diff
---- a/shop/totals.py
-+++ b/shop/totals.py
-@@ -8,5 +8,5 @@ def total(items, coupon=None):
-     amount = sum(item.price * item.count for item in items)
-     if coupon:
--        amount = amount - coupon.amount
--    return amount
-+        amount = max(Decimal(0), amount - coupon.amount)
-+    return amount.quantize(CENT, rounding=ROUND_HALF_UP)
-```
-"""
-DEPLOY = '#!/bin/sh\necho "deploying build $1 …"\necho "done"\n'
+WIDTH, STRIP, INBOX = 960, 96, 640
+NOTE = "yes, round once"
+COMMAND = f'claude -p "{PROMPT}"'
 TERMINAL = """<body style="margin:0;background:#1d2330;color:#d9e0ee;padding:12px 16px;
 font:15px/21px monospace;white-space:pre-wrap"><span style="color:#8b95ab">the agent's terminal
 </span>%s</body>"""
@@ -84,17 +68,17 @@ def main() -> None:
         store = open_throwaway_store(path)
         token = manage_people.add(store, ADA, "ada", ("ask", "answer", "read", "admin"), "laptop")
         store.close()
-        project = Path(folder) / "shop"
-        (project / ".gate").mkdir(parents=True)
-        (project / "change.md").write_text(CHANGE, encoding="utf-8")
-        (project / "deploy.sh").write_text(DEPLOY, encoding="utf-8")
-        (project / "deploy.sh").chmod(0o755)
         environ = {"PATH": os.environ["PATH"], "HOME": folder, "GATE_STORE": path}
-        with serve(environ | {"GATE_TOKEN": token}) as link, sync_playwright() as playwright:
-            record(open_browser(playwright), link, project, environ)
+        agent = RealAgent(Path(folder), environ, token)
+        with (
+            agent.model,
+            serve(environ | {"GATE_TOKEN": token}) as link,
+            sync_playwright() as playwright,
+        ):
+            record(open_browser(playwright), link, agent)
 
 
-def record(browser: Browser, link: str, project: Path, environ: dict[str, str]) -> None:
+def record(browser: Browser, link: str, agent: RealAgent) -> None:
     terminal = browser.new_page(viewport={"width": WIDTH, "height": STRIP})
     inbox = browser.new_context(
         viewport={"width": WIDTH, "height": INBOX}, color_scheme="light"
@@ -104,36 +88,29 @@ def record(browser: Browser, link: str, project: Path, environ: dict[str, str]) 
     inbox.get_by_text("live", exact=True).wait_for()
     recording = Recording(terminal, inbox)
     recording.show("$ ", 1000)
-    for end in (18, 42, 60, 83):
+    for end in (18, 38, 58, len(COMMAND)):
         recording.show(f"$ {COMMAND[:end]}", 300)
-    with ask(project, environ) as agent:
-        assert agent.stdout
-        typed = f"$ {COMMAND}\n{agent.stdout.readline()}"
-        approve = inbox.get_by_role("button", name="Approve")
-        approve.wait_for()
-        recording.show(typed, 6000)
-        for end in (2, 10, 16, len(NOTE)):
+    typed = f"$ {COMMAND}\n"
+    with agent.start() as claude:
+        approve = inbox.get_by_role("button", name="Approve", exact=True)
+        inbox.get_by_role("heading", name="Change shop/totals.py?").wait_for()
+        recording.show(typed, 5000)
+        for end in (4, 9, len(NOTE)):
             inbox.get_by_label("Note").first.fill(NOTE[:end])
             inbox.evaluate("scrollTo(0, 0)")
             recording.show(typed, 400)
         approve.hover()
-        inbox.evaluate("scrollTo(0, 0)")
-        recording.show(typed, 1500)
+        recording.show(typed, 1200)
         approve.click()
-        said = agent.communicate(timeout=60)[0]
+        inbox.locator(".command", has_text=PUSH).wait_for()
+        recording.show(typed, 3500)
+        approve.hover()
+        recording.show(typed, 1200)
+        approve.click()
+        said = claude.communicate(timeout=60)[0]
     inbox.get_by_text("You are done").wait_for()
-    recording.show(typed + said, 8000)
+    recording.show(typed + said, 5500)
     recording.save(PICTURES / "asking.gif")
-
-
-def ask(project: Path, environ: dict[str, str]) -> subprocess.Popen[str]:
-    """Start the command of the agent."""
-    gate = f'gate() {{ {sys.executable} -m gatebell "$@" --from claude; }}'
-    return subprocess.Popen(
-        ["/bin/bash", "-c", f"{gate}\n{COMMAND}"],
-        cwd=project, env=environ, text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
 
 
 if __name__ == "__main__":

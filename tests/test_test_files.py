@@ -20,6 +20,7 @@ FILES = [path for path in sorted(HERE.rglob("*.py")) if "original_file_protocol"
 _TEST_FILE = re.compile(r"\b(from|import) tests\.\w+\.(test_\w+|conftest)\b")
 # The missing part, then the untested behaviour.
 _REASON = re.compile(r"[^:\n]+: [^\n]+")
+MAKEFILE = " ".join((HERE.parent / "Makefile").read_text(encoding="utf-8").split())
 MOST_WORDS = 9
 _DIALECT = re.compile(
     r"""
@@ -133,3 +134,14 @@ def test_missing_program_is_named_and_counted(tmp_path):
 @pytest.mark.proves("TEST-4")
 def test_run_without_skips_says_so():
     assert describe_skips({}) == ["skipped tests: 0"]
+
+
+@pytest.mark.proves("TEST-6")
+def test_tests_left_out_of_make_server_exist():
+    lines = (HERE / "faces" / "not_through_server.txt").read_text(encoding="utf-8").splitlines()
+    for line in lines[1:]:
+        named, reason = line.split("  ", 1)
+        file, _, test = named.partition("::")
+        text = (HERE / "faces" / file).read_text(encoding="utf-8")
+        assert f"def {test}(" in text and reason, line
+        assert f" {file.removeprefix('test_').removesuffix('.py')} " in MAKEFILE, line

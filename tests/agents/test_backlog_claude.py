@@ -36,7 +36,7 @@ class Backlog(Project):
             assert task.state in (state, "open", "in_progress", "awaiting_input"), task
             return task.state == state and task
 
-        return eventually(look, 40)
+        return eventually(look, 90)
 
     def turns(self, task_id):
         return self.store.runs.turns(self.store.tasks.get(task_id).run)
@@ -58,7 +58,7 @@ def backlog(house):
     made = Backlog(house)
     yield made
     made.process.terminate()
-    made.process.communicate(timeout=30)
+    made.process.communicate(timeout=60)
 
 
 @pytest.mark.proves("TASK-235", "S3-28", "S3-46", "S3-53", "S3-76", "S3-78")

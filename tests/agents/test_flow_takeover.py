@@ -100,7 +100,7 @@ def feature(prompt):
         eventually(lambda: house.store.runs.get(1).has_ended, 100)
     finally:
         worker.terminate()
-        said, _ = worker.communicate(timeout=30)
+        said, _ = worker.communicate(timeout=60)
     run = house.store.runs.get(1)
     assert (run.state, run.result) == ("completed", "both are done"), (run, said)
     turns = house.store.runs.turns(1)

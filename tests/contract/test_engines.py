@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import threading
 from contextlib import closing
 from datetime import timedelta
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -43,6 +45,12 @@ def world(request, tmp_path, monkeypatch):
 def remote(request, tmp_path, monkeypatch):
     """A world whose engine serves many hosts."""
     with open_world(request.param, tmp_path, monkeypatch) as made:
+        yield made
+
+
+@pytest.fixture
+def temporal(tmp_path, monkeypatch):
+    with open_world("temporal", tmp_path, monkeypatch) as made:
         yield made
 
 
@@ -146,7 +154,7 @@ def test_sleeping_run_is_driven_at_its_time(world):
         run = world.begin()
         asleep = eventually(lambda: world.store.runs.get(run.id).ready_at)
         eventually(lambda: world.state(run) == "completed")
-    assert len(times) == 2 and asleep <= times[1] < asleep + timedelta(seconds=2)
+    assert len(times) == 2 and asleep <= times[1] < asleep + timedelta(seconds=30)
 
 
 @pytest.mark.proves("ENG-4")
@@ -165,20 +173,36 @@ def test_most_urgent_run_of_a_project_is_first(world):
 
 
 @pytest.mark.proves("ENG-5")
-def test_project_with_many_runs_does_not_hold_up_another(remote):
+def test_project_with_many_runs_does_not_hold_up_another(procrastinate):
     driven = []
-    # With procrastinate, priorities order only the runs of one project.
-    priority = Priority.LOW if remote.kind == "procrastinate" else Priority.NORMAL
-    remote.flow = flow(driven.append)
-    number = 1000 if remote.kind == "procrastinate" else 20
-    remote.copy(remote.begin("big", key="big"), number - 1)
-    assert len(remote.list_jobs()) == number
-    remote.begin("small", key="small", priority=priority)
-    with remote.at_work(1) as worker:
+    procrastinate.flow = flow(driven.append)
+    procrastinate.copy(procrastinate.begin("big", key="big"), 999)
+    assert len(procrastinate.list_jobs()) == 1000
+    # Priorities order only the runs of one project.
+    procrastinate.begin("small", key="small", priority=Priority.LOW)
+    with procrastinate.at_work(1) as worker:
         eventually(lambda: "small" in driven)
         worker.stop()
-    # A Temporal server compares only those that it has already.
-    assert driven.index("small") <= (1 if remote.kind == "procrastinate" else 10)
+    assert driven.index("small") <= 1
+
+
+@pytest.mark.proves("ENG-5")
+def test_temporal_gets_the_project_of_each_run(temporal, monkeypatch):
+    """Its server is fair between these keys, as far as it has the activities already."""
+    from temporalio.client import Client
+
+    start, keys = Client.start_activity, []
+
+    async def note(*args, priority, **more):
+        keys.append(priority.fairness_key)
+        return await start(*args, priority=priority, **more)
+
+    monkeypatch.setattr(Client, "start_activity", note)
+    temporal.flow = flow(lambda _: None)
+    made = [temporal.begin(key=key) for key in ("big", "big", "small")]
+    with temporal.at_work(1):
+        eventually(lambda: all(temporal.state(run) == "completed" for run in made))
+    assert sorted(map(keys.count, set(keys))) == [1, 2]
 
 
 @pytest.mark.proves("ENG-6")
@@ -318,7 +342,7 @@ def test_job_of_dead_worker_is_taken_over(procrastinate):
             "UPDATE procrastinate_jobs SET status = 'doing', worker_id = dead.id FROM dead"
         )
     with procrastinate.at_work():
-        eventually(lambda: procrastinate.state(run) == "completed", 10)
+        eventually(lambda: procrastinate.state(run) == "completed", 30)
 
 
 @pytest.mark.proves("ENG-18")
@@ -444,3 +468,19 @@ def test_worker_survives_a_restart_of_the_temporal_server(tmp_path, monkeypatch,
         server.stop()
     # The program of the library would write there, past Python.
     assert capfd.readouterr().out == ""
+
+
+@pytest.mark.proves("ENG-14")
+def test_next_task_is_looked_for_after_the_jobs():
+    looked = []
+    drives = SimpleNamespace(has_room=True, take_up=lambda: looked.append("a task"))
+
+    async def fetch_twice():
+        jobs = procrastinate_engine.FairJobs(None, drives, SimpleNamespace(list_queues=list))
+        for _ in range(2):
+            assert await jobs.fetch_job([], 1) is None
+            assert looked == []
+        await jobs.looking
+
+    asyncio.run(fetch_twice())
+    assert looked == ["a task"]

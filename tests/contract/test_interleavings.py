@@ -10,6 +10,7 @@ from datetime import timedelta
 from itertools import product
 
 import pytest
+from tests.support.devices import add_device
 from tests.support.interleaving import together
 from tests.support.people import a_person
 from tests.support.run_claims import an_ask, claim
@@ -295,6 +296,43 @@ def test_login_ends_with_its_token(together, verb, is_login_first):
     check(store, *results)
     login = results[0 if is_login_first else 1]
     assert not isinstance(login, str) or manage_logins.whose_login(store, login) is None
+
+
+GROUP_VERBS = {
+    "ada": lambda store: manage_people.set_group(store, ADA, "team", ["ada", "eve"]),
+    "bob": lambda store: manage_people.set_group(store, BOB, "team", ["bob", "eve"]),
+    "remove": lambda store: manage_people.remove(store, ADA, "eve"),
+}
+
+
+@pytest.mark.proves("PG-3")
+@pairs(GROUP_VERBS)
+def test_group_has_the_members_of_one_list(together, first, second):
+    store = together.store
+    for name in ("ada", "bob", "eve"):
+        manage_people.add(store, ADA, name)
+    manage_people.set_group(store, ADA, "team", ["ada", "eve"])
+    results = together.run(GROUP_VERBS[first], GROUP_VERBS[second])
+    check(store, *results)
+    assert not {"ada", "bob"} <= set(store.people.groups()["team"])
+
+
+@pytest.mark.proves("PG-3")
+@pytest.mark.parametrize("is_device_first", [True, False])
+def test_device_ends_with_its_token(together, is_device_first):
+    store = together.store
+    manage_people.add(store, ADA, "ada")
+    found = manage_people.whose(store, manage_people.token(store, ADA, "ada"))
+
+    def sign_up(own):
+        return add_device(own, "ada", token_id=found.id)
+
+    def revoke(own):
+        return manage_people.revoke(own, ADA, found.id)
+
+    results = together.run(*((sign_up, revoke) if is_device_first else (revoke, sign_up)))
+    check(store, *results)
+    assert store.devices.all() == []
 
 
 @pytest.mark.proves("PG-3")

@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 from tests.support import rich_store
 
+from gatebell.adapters.postgres.bell import Ringer
 from gatebell.adapters.tables.statements import ConstraintError
 from gatebell.app.wiring import open_store
 from gatebell.services import audit
@@ -97,3 +98,12 @@ def test_uncompared_changes_write_no_event(store):
 def test_numbers_are_sealed_as_they_are_read(write):
     write("UPDATE asks SET moved_seconds = 1, remind_at = NULL")
     write("UPDATE asks SET moved_seconds = 2.5")
+
+
+@pytest.mark.proves("PG-2")
+def test_bell_rings_first_and_seals_before_it_ends():
+    done = []
+    ringer = Ringer(lambda: done.append("ring"), lambda: done.append("seal"))
+    ringer.ring()
+    ringer.close()
+    assert done[:2] == ["ring", "seal"] and done[-1] == "seal"

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import psycopg
+from tests.support.cables import Cables
 from tests.support.postgres_proxy import Proxy
 from tests.support.postgres_server import SAFE, Server
 from tests.support.temporal_server import TemporalServer
@@ -21,6 +22,8 @@ class Backend:
 
     postgres: Server | None = None
     temporal: TemporalServer | None = None
+    cables: Cables | None = None
+    """The networks of the hosts, where the kernel permits them."""
 
     def __init__(self, kind: str, folder: Path) -> None:
         self.kind = kind
@@ -39,12 +42,18 @@ class Backend:
         self.postgres = Server(SAFE)
         self.path = self.postgres.dsn("postgres")
         wiring.migrate_store(self.path)
+        self.cables = Cables.lay(HOSTS)
         for host in HOSTS:
-            self.networks[host].append(Proxy(self.path))
+            self.networks[host].append(self._open_way(self.path, host))
             if self.temporal:
-                proxy = Proxy(f"temporal://{self.temporal.address}")
+                proxy = self._open_way(f"temporal://{self.temporal.address}", host)
                 self.networks[host].append(proxy)
                 self._environs[host]["GATE_TEMPORAL"] = proxy.address
+            if self.cables:
+                self._environs[host]["CHAOS_NETWORK"] = self.cables.find_network(host)
+
+    def _open_way(self, server: str, host: str) -> Proxy:
+        return Proxy(server, self.cables.listen(host) if self.cables else None)
 
     @property
     def between_seconds(self) -> tuple[float, float]:
@@ -78,6 +87,8 @@ class Backend:
     def close(self) -> None:
         for proxy in [one for found in self.networks.values() for one in found]:
             proxy.close()
+        if self.cables:
+            self.cables.close()
         if self.temporal:
             self.temporal.stop()
         if self.postgres:

@@ -34,6 +34,7 @@ RUNS_AT_ONCE = 8
 DEAD_SECONDS = (0.0, 2.0)
 STOPPED_SECONDS = (LEASE_SECONDS * 2, LEASE_SECONDS * 5)
 CUT_OFF_SECONDS = (0.2, 7.0)
+PARTED_SECONDS = (0.2, 12.0)
 DOWN_SECONDS = (0.0, 2.0)
 _LISTEN_SECONDS = 0.1
 
@@ -241,6 +242,24 @@ class Hosts:
         self._end_later(CUT_OFF_SECONDS, accept)
         return True
 
+    def _partition(self) -> bool:
+        """Cut the cable of a host; packets are lost, and its proxies go on."""
+        cables = self._backend.cables
+        assert cables
+        free = [host for host in HOSTS if f"cable of {host}" not in self._struck]
+        if not free:
+            return False
+        host = self._dice.choice(free)
+        self._struck.add(f"cable of {host}")
+        cables.cut(host)
+
+        def mend() -> None:
+            cables.mend(host)
+            self._struck.discard(f"cable of {host}")
+
+        self._end_later(PARTED_SECONDS, mend)
+        return True
+
     def _postgres(self) -> bool:
         return self._restart("postgres", self._backend.postgres)
 
@@ -276,7 +295,7 @@ def judge(path: str, hosts: Hosts) -> Iterator[str]:
     yield from hosts.problems
     with closing(wiring.open_store(path)) as store:
         yield from verify(store)
-        runs = {run.id: run for run in store.runs.newest(1_000_000) if _was_started(run)}
+        runs = {run.id: run for run in store.runs.newest(1_000_000) if was_started(run)}
         yield from (
             f"run {one} was confirmed and is lost" for one in set(hosts.started) - set(runs)
         )
@@ -284,7 +303,7 @@ def judge(path: str, hosts: Hosts) -> Iterator[str]:
             yield from (f"run {run.id} of {run.host}: {one}" for one in _judge_run(store, run))
 
 
-def _was_started(run: Run) -> bool:
+def was_started(run: Run) -> bool:
     """Return whether its start was recorded as a whole, and not interrupted."""
     return not (run.state == "stuck" and run.claim == 0)
 

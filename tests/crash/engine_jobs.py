@@ -5,6 +5,7 @@ Forked like those of operation.py. A host is a value of GATE_HOST.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import logging
 import os
@@ -33,6 +34,7 @@ from gatebell.services.runs.manage_runs import RunRequest
 
 SLOTS = 3
 _KEY = "name:errands"
+_NEW_NETWORK = 0x40000000
 
 
 def engine_worker(environ: dict[str, str], lease: float, project: str, tied: bool) -> None:
@@ -48,8 +50,13 @@ def engine_worker(environ: dict[str, str], lease: float, project: str, tied: boo
     threading.Event().wait()
 
 
-def engine_starter(environ: dict[str, str], folder: str, at_once: int, in_pool: bool) -> None:
-    """Keep a number of runs under way; with `in_pool`, half of them begin without a home."""
+def engine_starter(
+    environ: dict[str, str], folder: str, at_once: int, in_pool: bool, clone: str = ""
+) -> None:
+    """Keep a number of runs under way; with `in_pool`, half of them begin without a home.
+
+    With a clone, the runs have folders of their own, which may travel.
+    """
     _move_to(environ)
     store = workers.begin(environ["GATE_STORE"])
     bell = store.bell()
@@ -59,7 +66,11 @@ def engine_starter(environ: dict[str, str], folder: str, at_once: int, in_pool: 
             bell.wait(0.2)
             return
         try:
-            _start_run(store, Path(folder) / str(number), in_pool and number % 2 == 1)
+            place = Path(folder) / str(number)
+            if clone:
+                _start_journey(store, place, clone)
+            else:
+                _start_run(store, place, in_pool and number % 2 == 1)
         except StoreError as error:
             # A start has no key: it may have been recorded, and another run follows.
             workers.tell("outage", str(error))
@@ -87,6 +98,15 @@ def _start_run(store: Store, folder: Path, in_pool: bool) -> None:
         pool = settings.pool(os.environ)
         ready = made._replace(state=RunState.READY, reason="", host="", pool=pool)
         assert store.runs.change(RunChange(ready), made)
+    workers.tell("started", made.id)
+
+
+def _start_journey(store: Store, ledgers: Path, clone: str) -> None:
+    ledgers.mkdir(parents=True)
+    source = Path(clone) / ".gate" / "flows" / "journey.py"
+    digest = text_digest(source.read_text(encoding="utf-8"))
+    request = RunRequest("journey", str(source), digest, str(ledgers), clone, project_key=_KEY)
+    made, _ = manage_runs.start(store, runtime.workspace(store), request, operation.ADA)
     workers.tell("started", made.id)
 
 
@@ -126,6 +146,10 @@ def _answer(store: Store, ask: Ask) -> None:
 
 def _move_to(environ: dict[str, str]) -> None:
     os.environ.update(environ)
+    if network := environ.get("CHAOS_NETWORK"):
+        # Before the first thread: a network belongs to a thread and those that it starts.
+        with open(network, "rb") as file:
+            assert not ctypes.CDLL(None).setns(file.fileno(), _NEW_NETWORK)
     logging.basicConfig(filename=environ["CHAOS_LOG"], format="%(asctime)s %(process)d %(message)s")
 
 

@@ -136,6 +136,6 @@ def _all_taken(scene, listener):
         assert time.monotonic() < until
         PAUSE.wait(0.05)
     listener.terminate()
-    listener.communicate(timeout=10)
+    listener.communicate(timeout=60)
     assert os.listdir(os.path.join(scene.project, ".helpers", "questions")) == []
     assert os.listdir(os.path.join(scene.project, ".helpers", "answers")) == []

@@ -338,7 +338,7 @@ def test_answer_that_could_not_be_printed_stays(project):
         asking = project.start("Which?", stdout=full)
         question = project.question()
         project.answer(question, "yes")
-        _, err = asking.communicate(timeout=20)
+        _, err = asking.communicate(timeout=60)
     assert asking.returncode == 1
     assert f"scripts/ask-human.sh --wait {question['id']}".encode() in err
     assert project.run("--wait", question["id"])[:2] == (0, b"yes\n")

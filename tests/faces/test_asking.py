@@ -37,7 +37,7 @@ def test_approval_from_question_to_answer(world):
         world.ada.gate("answer", ask_id, "yes", "--note", "go").out
         == f"Recorded: {ask_id} is approved\n"
     )
-    out, err = asking.communicate(timeout=30)
+    out, err = asking.communicate(timeout=60)
     assert (asking.returncode, out) == (0, "approved\nnote: go\n")
     assert err == f"Waiting for a person: gate answer {ask_id}\n"
     assert world.get(ask_id).delivered_at
@@ -156,7 +156,7 @@ def test_interrupting_a_wait_leaves_the_ask_waiting(world):
     (ask_id,) = when_asked(world)
     assert "Waiting" in asking.stderr.readline()
     asking.send_signal(signal.SIGINT)
-    out, _ = asking.communicate(timeout=30)
+    out, _ = asking.communicate(timeout=60)
     assert (asking.returncode, out) == (11, f"NOT ANSWERED YET: run: gate wait {ask_id}\n")
     assert world.get(ask_id).pending
     assert world.plain.gate("wait", ask_id, "--timeout", "0.05").code == 11
@@ -168,7 +168,7 @@ def test_person_asks_back_and_the_asker_replies(world):
     (ask_id,) = when_asked(world)
     told = world.ada.gate("ask-back", ask_id, "which build?").out
     assert "still waiting" in told and f"If no reply comes: gate answer {ask_id}" in told
-    out, _ = asking.communicate(timeout=30)
+    out, _ = asking.communicate(timeout=60)
     assert (asking.returncode, out) == (11, f"which build?\nreply: gate reply {ask_id} TEXT\n")
     assert world.get(ask_id).pending
     assert f"gate wait {ask_id}" in world.plain.gate("reply", ask_id, "build 42").out
@@ -203,7 +203,7 @@ def test_secret_goes_to_a_private_file_or_a_command(world):
     asking = world.plain.start("ask", "Token?", "--secret", "--exec", "tr a-z A-Z > got")
     (ask_id,) = when_asked(world)
     world.ada.gate("answer", ask_id, "hunter3")
-    out, _ = asking.communicate(timeout=30)
+    out, _ = asking.communicate(timeout=60)
     assert asking.returncode == 0 and "hunter3" not in out
     assert (world.plain.folder / "got").read_text() == "HUNTER3"
 

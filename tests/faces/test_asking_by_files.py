@@ -47,7 +47,7 @@ def test_gate_ask_uses_files_where_the_store_is_unreachable(world, collect):
     assert (ask.question.prompt, ask.question.options) == ('A "B" $(c)?', ("Yes, sure", "No"))
     answer_ask.answer(world.store, ask.id, a_person(), Given("Yes, sure"))
     collect()
-    out, err = asker.communicate(timeout=20)
+    out, err = asker.communicate(timeout=60)
     assert (out, asker.returncode) == ("Yes, sure\n", 0)
     assert "cannot be opened" in err
 
@@ -89,10 +89,10 @@ def test_store_failure_during_a_wait_asks_only_once(world):
     by_json.stderr.readline()
     with closing(apsw.Connection(world.path)) as database:
         database.execute("ALTER TABLE asks RENAME TO gone")
-        out, err = asker.communicate(timeout=20)
+        out, err = asker.communicate(timeout=60)
         assert (out, asker.returncode) == (f"NOT ANSWERED YET: run: gate wait {ask_id}\n", 11)
         assert err.startswith("gate: ") and "no such table" in err
-        told = json.loads(by_json.communicate(timeout=20)[0])
+        told = json.loads(by_json.communicate(timeout=60)[0])
         assert told["exit_code"] == by_json.returncode == 8 and "no such table" in told["error"]
         database.execute("ALTER TABLE gone RENAME TO asks")
     answer_ask.answer(world.store, ask_id, a_person(), Given("this"))

@@ -314,7 +314,7 @@ def test_server_that_the_agent_starts_itself_shows_no_form(room, way):
     assert room.now().pending and room.now().decision is None
     if forged.poll() is None:
         os.kill(forged.pid, signal.SIGTERM)
-    forged.communicate(timeout=20)
+    forged.communicate(timeout=60)
     if way in ("lent", "named"):
         os.close(lent)
 
@@ -343,7 +343,7 @@ def test_host_on_sockets_is_recognised(room):
     send({"id": form["id"], "result": APPROVE})
     assert "has decided" in next(messages)["result"]["content"][0]["text"]
     mine.close()
-    server.communicate(timeout=20)
+    server.communicate(timeout=60)
     assert room.now().decision == "approved"
 
 

@@ -91,4 +91,4 @@ def test_wrapped_server_shows_no_form(room, way):
     assert room.now().pending and room.now().decision is None
     if lent is not None:
         os.close(lent)
-    server.communicate(timeout=20)
+    server.communicate(timeout=60)

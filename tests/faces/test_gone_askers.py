@@ -31,7 +31,7 @@ def ask_and_end(world, number, *asked):
     path = f"{world.path}-waiters/{ask_id}"
     eventually(lambda: waits(path))
     asking.send_signal(number)
-    asking.communicate(timeout=20)
+    asking.communicate(timeout=60)
     return ask_id
 
 
@@ -78,7 +78,7 @@ def test_living_asker_is_not_marked(world):
     eventually(lambda: waits(f"{world.path}-waiters/{ask_id}"))
     assert "asker is gone" not in world.plain.gate("inbox").out
     assert GONE not in world.ada.gate("answer", ask_id, "yes").out
-    assert asking.communicate(timeout=20)[0] == "approved\n"
+    assert asking.communicate(timeout=60)[0] == "approved\n"
 
 
 @pytest.mark.proves("FLT-21")
@@ -206,7 +206,7 @@ def test_agent_reads_of_its_asks_without_a_waiter(world):
     told, _ = second.text(second.call("inbox_status"))
     assert told.splitlines() == [f"{which.id}: Which?", f"{when.id}: When?"]
     first.server.kill()
-    first.server.communicate(timeout=20)
+    first.server.communicate(timeout=60)
     told, _ = second.text(second.call("inbox_status"))
     assert told.splitlines() == [
         f"{which.id}: [asker is gone] Which?",
@@ -231,7 +231,7 @@ def test_agent_reads_that_a_held_call_must_be_repeated(world):
                         if waits(f"{world.path}-waiters/{one.id}")])  # fmt: skip
     (ask,) = world.store.asks.pending(9)
     client.server.kill()
-    client.server.communicate(timeout=20)
+    client.server.communicate(timeout=60)
     client = Client(world, CLAUDE_CODE_SESSION_ID="s1")
     told, _ = client.text(client.call("inbox_status", id=ask.id))
     again = "Make the same call again: the decision counts for that one."

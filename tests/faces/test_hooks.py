@@ -277,7 +277,7 @@ def test_call_of_a_dead_agent_is_not_decided(world, session):
     )  # fmt: skip
     ask = the_ask(world)
     host.kill()
-    assert host.communicate(timeout=20)[0] == ""
+    assert host.communicate(timeout=60)[0] == ""
     assert world.get(ask.id).note == "claude is gone"
 
 

@@ -64,5 +64,7 @@ def test_lost_host_is_forgotten_by_a_person(world, run_there):
     again = world.ada.gate("host", "forget", "ci-7", "--as", "ada", "--json", **HERE)
     assert json.loads(again.out) == {"host": "ci-7", "asks": [ask.id]}
     assert "ci-7: LOST" in world.ada.gate("host", "list", **HERE).out
+    out = world.ada.gate("answer", ask.id, "Stop the run", "--as", "ada", **HERE).out
+    assert out.endswith("Run 1 is at home on host ci-7, which has its folder.\n")
     told = world.store.audit.of_subject("host:ci-7")
     assert {one.event.actor for one in told} == {"person:ada"}

@@ -127,7 +127,8 @@ def test_init_writes_nothing_without_a_yes(world, project, monkeypatch, capsys):
     monkeypatch.setattr("builtins.input", lambda _: "")
     assert main(["init", "--as", "ada"]) == 4 and files(project) == {}
     about = capsys.readouterr().out.partition("\n\n")[0].splitlines()
-    assert len(about) == 5 and about[-1].endswith("gate init --undo takes everything back.")
+    assert len(about) == 5 and about[-1].endswith("--undo takes all of it back.")
+    assert max(map(len, about)) < 80
     monkeypatch.setattr("builtins.input", lambda _: "y")
     assert main(["init", "--as", "ada"]) == 0 and ".gate/backlog.toml" in files(project)
     monkeypatch.setattr("builtins.input", lambda _: "n")

@@ -224,7 +224,7 @@ def test_gate_up_listens_everywhere_and_doctor_names_listeners(world, listen):
         answer(world, "yes", "Is somebody up?")
         assert agent.wait(question) == ("answered", "yes")
         up.terminate()
-        up.communicate(timeout=20)
+        up.communicate(timeout=60)
         second = agent.ask("And now?")
         one.until("Question queued: And now?")
         answer(world, "still", "And now?")

@@ -20,11 +20,13 @@ from tests.support.code_blocks import split_gate_commands
 from tests.support.people import a_person
 
 from gatebell import errors
+from gatebell.app.wiring import local_backend
 from gatebell.cli.commands import COMMANDS, GROUPS
 from gatebell.cli.main import main, parse_words, parser_of
 from gatebell.domain import records
 from gatebell.domain.asks.answers import Given
 from gatebell.services.asks import answer_ask
+from gatebell.terminal.asks import ask_lines
 
 ROOT = Path(__file__).parents[2]
 
@@ -430,6 +432,18 @@ def test_pipes_and_no_color_get_no_colours(world):
         ["ask", "--help"],
     ):
         assert "\x1b[" not in world.plain.gate(*words, TERM="xterm-256color").out
+
+
+@pytest.mark.proves("CLI-36")
+def test_diffs_of_an_ask_are_coloured(world, tmp_path):
+    change = tmp_path / "change"
+    change.write_text(
+        "- a list\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-old\n+new\n", encoding="utf-8"
+    )
+    ask = world.get(world.ask("Apply it?", "--context", str(change)))
+    lines = ask_lines(local_backend(world.store), ask, 80, lambda text, colour: f"<{colour}>{text}")
+    assert "│ - a list" in lines and "│ <bold>--- a/x.py" in lines
+    assert "│ <red>-old" in lines and "│ <green>+new" in lines
 
 
 @pytest.mark.proves("CLI-14")

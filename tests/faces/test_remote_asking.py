@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+import httpx
 import pytest
 from tests.support.server_world import server_world
 from tests.support.waiting import eventually
@@ -22,7 +23,7 @@ def test_agent_asks_and_person_answers_elsewhere(server_world):
     assert "Which database?" in server_world.ada.gate("inbox").out
     ran = server_world.ada.gate("answer", ask.id, "2")
     assert ran.code == 0, ran.err
-    out, err = waiting.communicate(timeout=30)
+    out, err = waiting.communicate(timeout=60)
     assert (waiting.returncode, out) == (0, "B\n"), err
     taken = eventually(lambda: server_world.get(ask.id).delivered_at and server_world.get(ask.id))
     assert taken.settled_by == "person:ada"
@@ -125,6 +126,17 @@ def test_agent_with_its_persons_token_must_name_them(server_world):
     wrong = found.gate("answer", ask_id, "yes", "--as", "bob")
     assert wrong.code == 7 and "belongs to ada" in wrong.err
     assert server_world.get(ask_id).pending
+
+
+@pytest.mark.proves("REMOTE-1", "CLI-34")
+def test_asking_back_warns_that_programs_may_not_reply(server_world):
+    for shell, warns in ((server_world.plain, True), (server_world.agent, False)):
+        asked = server_world.ask("Which?", shell=shell)
+        told = server_world.ada.gate("ask-back", asked, "why?").out
+        assert (f"If no reply comes: gate answer {asked}" in told) is warns, told
+        signed = {"authorization": f"Bearer {server_world.tokens['ada']}"}
+        page = httpx.get(f"{server_world.web.url}/asks/{asked}", headers=signed).text
+        assert ("may not be able to reply" in page) is warns
 
 
 @pytest.mark.proves("REMOTE-4")

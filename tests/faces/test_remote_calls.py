@@ -74,7 +74,7 @@ def test_end_of_a_turn_withdraws_its_asks(server_world, session):
     session.ends("t7")
     assert session.hook(session.event("Stop")).code == 0
     assert not server_world.get(ask.id).pending
-    asked.communicate(timeout=20)
+    asked.communicate(timeout=60)
 
 
 @pytest.mark.proves("REMOTE-5")

@@ -65,7 +65,7 @@ def test_hook_about_a_call_loads_no_store(server_world):
         lambda: [one for one in server_world.store.asks.pending(9) if one.question.call]
     )[0]
     assert server_world.ada.gate("answer", ask.id, "yes", "--for", "9").code == 0
-    asked.communicate(timeout=30)
+    asked.communicate(timeout=60)
     ran = subprocess.run(
         [sys.executable, "-c", _CODE, "hook", "claude"], env=server_world.plain.environ,
         input=session.event("PermissionRequest", tool_input={"command": "make"}),

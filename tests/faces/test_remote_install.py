@@ -74,3 +74,27 @@ def test_agent_with_its_own_token_changes_no_hooks(server_world, laptop, tmp_pat
     ran = laptop.gate("uninstall", "claude", "--as", "eve", **own, **agent)
     assert ran.code == 7 and "another store or server does not count" in ran.err
     assert read_rules(laptop) == rules
+
+
+@pytest.mark.proves("REMOTE-66")
+def test_doctor_checks_hooks_without_a_store(server_world, laptop):
+    ada = {"GATE_TOKEN": server_world.tokens["ada"]}
+    assert laptop.gate("install", "claude", "--yes", "--gate", GATE, "--as", "ada", **ada).code == 0
+    # A host that asks no hook: whether it is tried is what matters here.
+    program = laptop.folder / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    path = {"PATH": f"{program.parent}:{laptop.environ['PATH']}"}
+    ran = laptop.gate("doctor", **path)
+    settings = laptop.folder / ".claude" / "settings.json"
+    assert f"ok   claude: {settings} is complete" in ran.out, ran
+    assert "claude: in a real try no person was asked" in ran.out
+    assert "could not be compared with the agents' rules: this needs the scope read" in ran.out
+    settings.write_text(settings.read_text().replace(GATE, "Bash(make *)"))
+    made = manage_rules.add(server_world.store, a_person("ada"), RuleKind.ASK, "", "Bash(fly *)")
+    hers = laptop.gate("doctor", **path, **ada)
+    assert f"lacks 1 of our entries (permissions.ask {GATE}" in hers.out, hers
+    assert "!!   claude: lacks the gate Bash(fly *); run: gate install claude" in hers.out
+    assert "still has" not in hers.out and not list(laptop.folder.rglob("gate.db"))
+    manage_rules.end_gate(server_world.store, a_person("ada"), made.id)

@@ -63,6 +63,7 @@ def test_address_that_would_show_the_token_is_refused(laptop):
 def test_doctor_tells_the_trust_of_this_machine(server_world):
     ran = server_world.plain.gate("doctor")
     assert ran.code == 0 and "Trust: L1" in ran.out and "it may ask" in ran.out, ran
+    assert "open the server is on this machine: if it runs as your user" in ran.out
     mine = server_world.ada.gate("doctor")
     assert "Trust: L0" in mine.out and "may approve" in mine.out
     assert server_world.plain.gate("doctor", GATE_SERVER="http://127.0.0.1:1").code == 1
@@ -145,7 +146,7 @@ def test_lost_responses_open_and_settle_once(server_world):
     asking = agent.start("ask", "Only once?", "--no-wait")
     eventually(lambda: proxy.cut)
     proxy.after = ()
-    out, err = asking.communicate(timeout=30)
+    out, err = asking.communicate(timeout=60)
     assert asking.returncode == 0, err
     asked = [
         ask
@@ -159,7 +160,7 @@ def test_lost_responses_open_and_settle_once(server_world):
     )
     eventually(lambda: proxy.cut)
     proxy.after = ()
-    told, err = answering.communicate(timeout=30)
+    told, err = answering.communicate(timeout=60)
     assert answering.returncode == 0 and "is answered" in told, err
     assert [one.outcome for one in server_world.store.asks.answers(out.strip())] == ["settled"]
     proxy.close()

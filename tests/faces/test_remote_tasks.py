@@ -238,6 +238,18 @@ def test_person_asks_for_a_task_claimed_through_a_server(tasks):
     assert tasks.store.tasks.get(task).state == TaskState.IN_PROGRESS
 
 
+@pytest.mark.proves("REMOTE-3", "REMOTE-62")
+def test_agent_withdraws_no_question_of_a_task(tasks):
+    task = tasks.create("Withdrawn")
+    ask_id = tasks.let_ask("Which?")
+    agent = Shell(tasks.folder, tasks.ada.environ | {"CLAUDECODE": "1"})
+    for named in (task, ask_id):
+        refused = agent.gate("cancel", named)
+        assert refused.code == 7 and f"withdraws what {task} asks" in refused.err, refused
+    assert tasks.store.asks.get(ask_id).pending
+    assert agent.gate("cancel", ask_id, *ADA).code == 0
+
+
 @pytest.mark.proves("REMOTE-61")
 def test_tail_of_a_servers_tasks_goes_on(tasks):
     first = tasks.create("First")

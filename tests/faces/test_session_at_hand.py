@@ -96,7 +96,7 @@ def test_session_is_asked_for_from_a_shell(desk):
         "approval", "You help a DBA.", "opus", session_seconds=1800
     )
     assert desk.world.bob.gate("answer", ask.id, "no", "--as", "bob").code == 0
-    out, _ = asker.communicate(timeout=30)
+    out, _ = asker.communicate(timeout=60)
     assert (asker.returncode, out.splitlines()[0]) == (10, "rejected")
     refused = desk.world.ada.gate("ask", "Why?", "--stay", "5m")
     assert refused.code == 2 and "need --session" in refused.err

@@ -85,7 +85,7 @@ def test_session_runs_in_the_terminal_and_is_decided_afterwards(desk, opened):
     came = desk.outcome(ask)
     assert (came.outcome, came.response, came.attempts) == ("completed", "approved", 1)
     assert came.transcript is None and came.duration_ms > 0
-    out, _ = waiter.communicate(timeout=20)
+    out, _ = waiter.communicate(timeout=60)
     assert (waiter.returncode, out) == (0, "approved\n")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
+import sys
 import time
 
 import pytest
@@ -13,6 +15,8 @@ from tests.support.phone_world import CLOUDFLARED, PhoneWorld
 from gatebell.adapters.system.tunnels import ProgramTunnels
 from gatebell.app import daemon
 from gatebell.app.wiring import open_store
+from gatebell.cli.setup import setup_routes
+from gatebell.cli.setup.setup_dialogue import Dialogue
 from gatebell.domain.enums import TunnelKind
 from gatebell.domain.people.logins import PERSONAL
 from gatebell.errors import GateError
@@ -34,6 +38,16 @@ def files(world):
         for path in sorted(world.home.rglob("*"))
         if path.is_file() and path.relative_to(world.home).parts[0] in kept
     }
+
+
+@pytest.mark.proves("SETUP-14", "NTF-42")
+def test_plain_installation_sets_ntfy_up(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "apprise", None)  # as if it were not installed
+    monkeypatch.setattr(os, "environ", {"HOME": str(tmp_path)})
+    args = argparse.Namespace(notify=["ntfy"], ntfy_server="https://ntfy.example.org")
+    made = setup_routes.run(args, Dialogue(asks=False, prints=False))
+    assert made["subscribe"].startswith("https://ntfy.example.org/gate-")
+    assert len(made["routes"]) == 1
 
 
 @pytest.mark.proves("SETUP-3", "SETUP-4", "SETUP-11", "SETUP-12", "SETUP-14")

@@ -440,7 +440,7 @@ def test_tail_shows_task_events_until_it_is_stopped(tasks):
     tasks("reopen", second, *ADA)
     assert second in (line := process.stdout.readline()) and "  open  " in line
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode == 0
 
 

@@ -281,6 +281,8 @@ def test_form_begins_with_its_defaults_and_shows_names(store):
         await played.until("f1 (string")
         await played.type("x", *["enter"] * 7)
         await played.until("f8 (string", gone="f1 (string")
+        await played.pilot.resize_terminal(40, 12)
+        await played.until("[Ctrl+S] Send")
         await played.press(*["shift+tab"] * 7)
         await played.until("f1 (string")
         await played.press("ctrl+s")
@@ -326,13 +328,15 @@ def test_enter_opens_a_session_and_ctrl_t_answers(store, monkeypatch):
     assert [words[-2:] for words in handed] == [["continue", ask.id], ["answer", ask.id]]
 
 
-@pytest.mark.proves("TUI-7")
+@pytest.mark.proves("TUI-7", "CLI-34")
 def test_asker_is_asked_back_and_the_ask_stays(store):
     ask = lone_ask(store, "Deploy?", "approval")
 
     async def act(played):
         await played.press("b")
-        await played.until(f"Ask back: {ask.id}", "stays open for an answer")
+        await played.until(
+            f"Ask back: {ask.id}", "stays open for an answer", "not be able to reply"
+        )
         await played.press("enter")
         await played.until("Type a message")
         await played.type("To which host?", "enter")

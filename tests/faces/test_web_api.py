@@ -114,7 +114,7 @@ def test_errors_are_problem_documents_with_next_steps(inbox):
         (client.post(path, content="{", headers={"content-type": "application/json"}), 400, "JSON"),
         (client.post("/api/asks", json={"prompt": "  "}), 400, "prompt"),
         (client.get("/api/asks?limit=0"), 400, "limit"),
-        (client.get("/api/nowhere"), 404, "Not Found"),
+        (client.get("/api/nowhere"), 404, "nothing at this address"),
         (client.delete("/api/asks"), 405, "Not Allowed"),
         (inbox.client().get("/api/asks"), 401, "sign in"),
         (client.get("/api/people"), 403, "admin"),

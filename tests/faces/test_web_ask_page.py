@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from tests.support.markup import text_of
@@ -12,6 +13,7 @@ from tests.support.web_inbox import in_order, inbox
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.permissions.calls import make_call
+from gatebell.web import rendering
 from gatebell.web.asks.activity_view import read_activity
 
 __all__ = ["inbox"]
@@ -53,6 +55,13 @@ def test_activity_is_taken_apart_without_the_decided_call():
     assert read_activity(ACTIVITY).commands[-1] == ("Bash", "git push origin main")
 
 
+@pytest.mark.proves("WEB-107")
+def test_file_status_is_listed_with_the_changes():
+    found = read_activity(f"It last said:\nDone.\n\nChanges:\n M x.py\n?? new.py\n{DIFF}")
+    assert (found.said, found.files) == ("Done.", "?? new.py")
+    assert found.diff.startswith("diff --git a/x.py")
+
+
 @pytest.mark.parametrize(
     "text",
     ["just words", "It last did:\n", "Changes:\n", "a\n\nChanges:\nnone", "It works on:\n\n\nb"],
@@ -60,7 +69,7 @@ def test_activity_is_taken_apart_without_the_decided_call():
 @pytest.mark.proves("WEB-107", "LAW-8")
 def test_no_word_of_a_free_activity_is_lost(text):
     found = read_activity(text)
-    shown = " ".join([found.task, found.said, *map(str, found.commands), found.diff])
+    shown = " ".join([found.task, found.said, *map(str, found.commands), found.files, found.diff])
     assert all(word in shown for word in re.findall(r"\b(just|words|a|none|b)\b", text))
 
 
@@ -121,6 +130,10 @@ def test_gate_of_a_flow_shows_the_work_behind_it(inbox):
     )
     assert page.count("More. ") >= 399 and "not yet" not in page and "early" not in page
     assert page.count('class="diff"') == 2  # the section and its table
+    of_run = inbox.browser().get(f"/runs/{run.id}").text
+    in_order(
+        of_run, "Approve the plan?", "architect said", "<h3>Plan</h3>", ">x.py</code>", "Reject"
+    )
     listed = inbox.client("read").get("/?list").text
     assert "feature: Add login" in listed
 
@@ -189,7 +202,7 @@ def test_one_box_answers_all_alike_asks(inbox):
     [
         (["read"], "/people", 403, ("Not allowed", "needs the scope admin")),
         (["read"], "/asks/a-zzz", 404, ("Not found", "There is no ask a-zzz")),
-        (["read"], "/nowhere", 404, ("Not found",)),
+        (["read"], "/nowhere", 404, ("Not found", "There is nothing at this address.")),
     ],
 )
 @pytest.mark.proves("WEB-112")
@@ -226,3 +239,10 @@ def test_times_carry_their_moment_for_the_readers_zone(inbox):
         r'<time datetime="2026-01-01T01:59:59[^"]*"[^>]*data-left>1 h 59 min</time>', page
     )
     assert re.search(r'<time datetime="[^"]+" data-clock>2026-01-01 00:00 UTC</time>', page)
+
+
+@pytest.mark.proves("WEB-109")
+def test_every_page_prints_moments_for_a_zone():
+    folder = Path(rendering.__file__).parent / "templates"
+    pages = {one.name: one.read_text(encoding="utf-8") for one in folder.glob("*.html")}
+    assert [name for name, page in pages.items() if "|clock }}" in page] == ["parts.html"]

@@ -153,6 +153,7 @@ def test_run_page_shows_calls_turns_waits_results_in_order(inbox):
         assert ("a", link) in found
     assert ("li", "call-3.2.10") in found
     assert page.count('<div class="branch"') == 2
+    assert "<title>(1) feature: Add login · gatebell</title>" in page
 
 
 @pytest.mark.proves("WEB-83")

@@ -112,7 +112,7 @@ def test_setup_leads_from_nothing_to_an_answer(phone_world, screen, phone):
     phone.goto(phone_world.url)
     expect(phone.locator("article")).to_contain_text("git push origin main")
     button(phone, "Approve").tap()
-    said = json.loads(held.communicate(timeout=20)[0])
+    said = json.loads(held.communicate(timeout=60)[0])
     assert said["hookSpecificOutput"]["decision"]["behavior"] == "allow"
 
     asked = store.asks.get(click.rpartition("/")[2])

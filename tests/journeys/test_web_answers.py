@@ -174,7 +174,7 @@ def test_one_answer_wins_and_the_others_keep_their_words(web, tab, tmp_path):
     terminal = Shell(tmp_path, environ, "cy").start("answer", asked.id, "yes", "--note", "mine")
     for page in pages:
         button(page, "Approve").click()
-    _, err = terminal.communicate(timeout=30)
+    _, err = terminal.communicate(timeout=60)
     answers = web.store.asks.answers(asked.id)
     assert sorted(one.outcome for one in answers) == ["late", "late", "settled"]
     winner = web.get(asked.id).settled_by

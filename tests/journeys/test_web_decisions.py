@@ -112,6 +112,12 @@ def test_answer_of_every_kind_is_on_the_screen(web, tab, size, scheme, scripted)
             assert hidden_parts(page, size) == [], kind
         if scripted:
             must_suit_everybody(page, kind, size)
+    # The page of the run has the ask of its gate, after its agent's long words.
+    page.goto(f"{web.url}/runs/1")
+    expect(page.locator(".run-ask")).to_contain_text("architect said")
+    assert hidden_parts(page, size) == []
+    if scripted:
+        must_suit_everybody(page, "run", size)
 
 
 @WINDOWS

@@ -11,6 +11,7 @@ import json
 import socket
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -21,6 +22,7 @@ from tests.support.people import a_person
 from tests.support.server_world import server_world
 
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.digests import token_digest
 from gatebell.domain.enums import Decision
 from gatebell.domain.permissions.rules import Scope
 from gatebell.services.asks import answer_ask
@@ -136,6 +138,13 @@ REQUESTS = (
     Attack("reads the events of tasks", "GET", "/api/task-events"),
     Attack("reads the asks of a run", "GET", "/api/asks?run=1"),
     Attack("reads the asks of a task", "GET", "/api/asks?task=tm-1"),
+    Attack("starts a run", "POST", "/api/runs", {"project_key": "name:shop", "flow": "deploy", "prompt": "Go", "source_digest": ""}),
+    Attack("closes a task that waits", "POST", "/api/tasks/tm-1/close", {}),
+    Attack("lifts a person's freeze", "DELETE", "/api/freeze"),
+    Attack("freezes everything", "POST", "/api/freeze", {}),
+    Attack("reads a file of another's ask", "GET", "/api/asks/{other}/attachments/{token_digest}"),
+    Attack("signs up a device of a person", "POST", "/devices", {"endpoint": "https://127.0.0.1/x", "p256dh": "x", "auth": "x"}),
+    Attack("presses the button of a notification", "POST", "/push/answer", {"device": "d", "ask": "{own}", "decision": "approved", "token": "x"}),
     Attack("hides a run in the name of a task", "POST", "/api/asks", {"prompt": "Deploy?", "owner": "task:/run:1/1"}),
     Attack("opens a session", "POST", "/api/asks", {"prompt": "Deploy?", "kind": "session"}),
     Attack("asks with fewer than no one needed", "POST", "/api/asks", {"prompt": "Deploy?", "kind": "approval", "requirement": {"n": -1}}),
@@ -170,7 +179,7 @@ class Room:
             "digest": world.get(self.own).digest,
             "token": world.tokens["agent"],
             "token_id": ada.id,
-            "token_digest": "0" * 64,
+            "token_digest": token_digest(world.tokens["ada"]),
             "grant": manage_rules.grants(self.store)[0].id,
         }
 
@@ -288,6 +297,15 @@ def waiting_task(store):
     backlog.create(store, "/q", a_person("ada"), {"title": "Release"})
     task, _ = let_ask(store, "/q", "Which?")
     return task, task.run
+
+
+@pytest.mark.proves("REMOTE-12")
+def test_trust_page_lists_every_request_and_command():
+    page = (Path(__file__).parents[2] / "docs" / "trust.md").read_text(encoding="utf-8")
+    about = "; ".join(attack.about for attack in REQUESTS)
+    assert f"| a request ({len(REQUESTS)}) | {about} |" in page
+    commands = "; ".join(f"`{about}`" for about, _ in COMMANDS)
+    assert f"| a command ({len(COMMANDS)}) | {commands} |" in page
 
 
 COMMANDS = (

@@ -254,7 +254,7 @@ def test_links_logins_and_tokens_are_not_logged_by_up(tmp_path):
             ]
         finally:
             server.send_signal(signal.SIGTERM)
-            rest = server.communicate(timeout=20)[0]
+            rest = server.communicate(timeout=60)[0]
     said = rest + (tmp_path / "log").read_text()
     assert [one for one in (secret, token, cookie.value) if one in said] == []
 

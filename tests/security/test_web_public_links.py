@@ -61,7 +61,7 @@ class PublicInbox:
 
     def close(self):
         self.process.terminate()
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=60)
         self.store.close()
 
 

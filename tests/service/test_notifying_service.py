@@ -450,12 +450,15 @@ def test_thread_that_cannot_start_blocks_no_route(real, monkeypatch, caplog):
     assert "can't start new thread" in caplog.text
 
 
-@pytest.mark.proves("NTF-25")
+@pytest.mark.proves("NTF-25", "SRV-53")
 def test_repeated_error_is_logged_once(real, caplog):
     sender = Sender(real, post_to(Recorder()))
     for words in ("one", "one", "two"):
         sender._complain(StoreError(words))
-    assert len(caplog.records) == 2
+    sender._complain(ValueError("a fault of the program"))
+    one, two, fault = caplog.records
+    assert one.getMessage().endswith("again: one") and not (one.exc_info or two.exc_info)
+    assert fault.exc_info, "its place is needed to repair it"
 
 
 @pytest.mark.proves("NTF-26")

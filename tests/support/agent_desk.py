@@ -85,7 +85,7 @@ class Desk:
         press(self.terminal, "Enter", lambda: not any(map(self.house.processes, programs)))
         self.terminal.until(then)
 
-    def wait_for_end(self, seconds=20):
+    def wait_for_end(self, seconds=60):
         """Return the exit code of `gate continue`."""
         screen = self.terminal.until("\nended ", seconds)
         return int(screen.rpartition("\nended ")[2].split()[0])

@@ -190,7 +190,7 @@ trust_level = "trusted"
         self.agents.append(agent)
         return agent
 
-    def wait_for_asks(self, count=1, seconds=20):
+    def wait_for_asks(self, count=1, seconds=60):
         """Wait for this number of pending asks, and return them, oldest first."""
         until = time.monotonic() + seconds
         with closing(self.store.bell()) as bell:
@@ -220,12 +220,12 @@ trust_level = "trusted"
         self.answer(colours, "Red", "Blue")
         self.answer(database, "SQLite")
 
-    def wait_for_settled(self, ask, seconds=20):
+    def wait_for_settled(self, ask, seconds=60):
         """Wait until the ask is settled, and return it."""
         eventually(lambda: not self.get(ask.id).pending, seconds)
         return self.get(ask.id)
 
-    def wait_for_results(self, seconds=20):
+    def wait_for_results(self, seconds=60):
         """Wait for tool results, and return those of the last request to the model."""
         return eventually(
             lambda: next(filter(None, map(tool_results, reversed(self.model.requests))), None),

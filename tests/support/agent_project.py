@@ -52,7 +52,7 @@ class Project:
                 raise AssertionError(self.process.stdout.read())
             return [a for a in self.store.asks.pending(9) if prompt in a.question.prompt]
 
-        return eventually(look, 40)[0]
+        return eventually(look, 90)[0]
 
     @property
     def store(self):

@@ -114,10 +114,12 @@ class PushService:
 
 
 def add_device(
-    store, name="ada", endpoint="https://fcm.googleapis.com/x", keys=None, seal="s", services=HERE
-):
+    store, name="ada", endpoint="https://fcm.googleapis.com/x", keys=None, seal="s", services=HERE,
+    token_id="",
+):  # fmt: skip
     """Sign a browser up as its page does."""
     login = Login(name, verified=True, scopes=SCOPES, expires_at=store.now(), seal=seal)
+    login = login._replace(token_id=token_id)
     given = (keys or BrowserKeys()).subscription(endpoint)
     caller = a_person(name, verified=True)
     return push_devices.add(store, caller, login, given, "Firefox Android", services)

@@ -24,7 +24,7 @@ from tests.support.people import a_person
 from tests.support.stores import find_place
 from tests.support.temporal_server import find_temporal
 
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 JOBS = {"procrastinate": "procrastinate_jobs", "temporal": "dispatches"}
 
 

@@ -64,7 +64,7 @@ def the_ask(world, count=1):
 
 
 def wait_for_end(process):
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     return out
 

@@ -22,7 +22,7 @@ class Listening:
         for line in self.process.stdout:
             self.lines.append(line.rstrip("\n"))
 
-    def until(self, text, seconds=20):
+    def until(self, text, seconds=60):
         until = time.monotonic() + seconds
         while not any(text in line for line in list(self.lines)):
             assert time.monotonic() < until, f"{text!r} never came:\n" + "\n".join(self.lines)

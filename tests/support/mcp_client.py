@@ -47,7 +47,7 @@ class Client:
         return block["text"], result["isError"]
 
     def close(self):
-        self.server.communicate(timeout=20)
+        self.server.communicate(timeout=60)
         return self.server.returncode
 
 

@@ -41,13 +41,14 @@ class _Link:
 class Proxy:
     """Listens on a TCP port of this machine; needs no rights."""
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, listening: socket.socket | None = None) -> None:
         parts = urlsplit(dsn)
         self._host = parse_qs(parts.query).get("host", [parts.hostname])[0]
         self._port = parts.port or 5432
-        self._server = socket.create_server(("127.0.0.1", 0), backlog=100)
+        self._server = listening or socket.create_server(("127.0.0.1", 0), backlog=100)
         user = parts.netloc.rpartition("@")[0]
-        self.address = f"127.0.0.1:{self._server.getsockname()[1]}"
+        host, port = self._server.getsockname()
+        self.address = f"{host}:{port}"
         self.dsn = parts._replace(
             netloc=f"{user}@{self.address}",
             query="sslmode=disable&gssencmode=disable",

@@ -136,7 +136,7 @@ class Screen:
             return bool(more)
         return True
 
-    def until(self, text, seconds=20, after=0):
+    def until(self, text, seconds=60, after=0):
         """Read until the text is there; return where it ends."""
         until = time.monotonic() + seconds
         while text not in self.seen[after:]:
@@ -150,7 +150,7 @@ class Screen:
     def modes(self):
         return termios.tcgetattr(self.terminal)
 
-    def end(self, seconds=20):
+    def end(self, seconds=60):
         """Wait for its end, and return its exit code; negative for a signal."""
         until = time.monotonic() + seconds
         while self.code is None:

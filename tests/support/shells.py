@@ -115,6 +115,11 @@ class World:
     def get(self, ask_id):
         return self.store.asks.get(ask_id)
 
+    def close(self):
+        if self.web:
+            self.web.stop()
+        self.store.close()
+
     def complete(self, tries):
         """Return the completions of a real bash, a line for each `try gate …`."""
         gate = f'gate() {{ {sys.executable} -m gatebell "$@"; }}'
@@ -142,6 +147,4 @@ def said_in(terminal):
 def world(tmp_path):
     made = World(tmp_path)
     yield made
-    if made.web:
-        made.web.stop()
-    made.store.close()
+    made.close()

@@ -24,7 +24,8 @@ class Terminal:
         ).stdout
 
     def run(self, *words):
-        # A server that is ending may end the next session too.
+        # A server that is ending may end the next session too, so each has its own name.
+        self.kill()
         self.name += "+"
         if words[0] in ("answer", "inbox"):
             words = (*words, "--as", "ada")
@@ -41,7 +42,7 @@ class Terminal:
     def screen(self):
         return self.tmux("capture-pane", "-p", "-J", "-S", "-200")
 
-    def until(self, text, seconds=20):
+    def until(self, text, seconds=60):
         """Look until the text is there; only the screen shows it."""
         until = time.monotonic() + seconds
         pause = threading.Event()

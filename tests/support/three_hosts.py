@@ -129,7 +129,7 @@ class Hosts:
         tls = ("--tls-cert", self.cert, "--tls-key", self.key)
         process = self.server.start("serve", "--host", ADDRESS, "--port", str(PORT), *tls)
         first = process.stderr.readline()
-        assert re.search(f"serving {URL}$", first), first + process.communicate(timeout=30)[1]
+        assert re.search(f"serving {URL}$", first), first + process.communicate(timeout=60)[1]
         self.processes.append(process)
 
     def count_waits(self):

@@ -6,7 +6,7 @@ import threading
 import time
 
 
-def eventually(true, seconds=30, what="it"):
+def eventually(true, seconds=60, what="it"):
     """Call the function until its result is true, and return that; for changes without a notice.
 
     Many calls start a program, so the pauses grow with the time.

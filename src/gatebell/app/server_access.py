@@ -54,6 +54,11 @@ def _describe(server: str, token: str) -> SignedIn:
     return SignedIn(server, found["person"], tuple(found["scopes"]), found["may_approve"])
 
 
+def is_on_this_machine() -> bool:
+    """Return whether the server of the settings has an address of this machine only."""
+    return servers.is_on_this_machine(settings.server(os.environ))
+
+
 def may_approve(backend: Backend) -> bool:
     """Return whether the token of a server's backend may answer asks."""
     # Imported here, as above.

@@ -7,132 +7,25 @@ synced. A write to an ask is conditional: it has the version that it was decided
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from gatebell.domain.asks.asks import Notice
-    from gatebell.domain.audit.events import Entry, Event, Head
-    from gatebell.domain.audit.trails import Columns, Row
+    from gatebell.domain.audit.events import Event
     from gatebell.domain.freezes import Freeze
     from gatebell.domain.members import Member
-    from gatebell.domain.notifications.devices import Device
-    from gatebell.domain.notifications.messages import Delivery, Posted
-    from gatebell.domain.notifications.notes import Note
-    from gatebell.domain.people.logins import Login, Token
-    from gatebell.domain.people.principals import Person
     from gatebell.domain.permissions.rules import Rule
     from gatebell.ports.asks import Asks
     from gatebell.ports.attachments import Attachments
+    from gatebell.ports.audit import Audit
     from gatebell.ports.engines import Dispatches
     from gatebell.ports.machine import Machine
+    from gatebell.ports.notifications import Notes, Outbox
+    from gatebell.ports.people import Devices, Logins, People, Presence
     from gatebell.ports.runs import Runs
     from gatebell.ports.tasks import Tasks
-
-
-class People(Protocol):
-    """People, their tokens (only digests of them) and their groups."""
-
-    def add(self, name: str, events: Sequence[Event]) -> bool:
-        """Add a person; False if the name is taken."""
-        ...
-
-    def remove(self, name: str, events: Sequence[Event]) -> bool:
-        """Remove a person, with their tokens; False if the person does not exist."""
-        ...
-
-    def all(self) -> list[Person]:
-        """Return all people."""
-        ...
-
-    def add_token(self, token: Token, token_digest: str, events: Sequence[Event]) -> bool:
-        """Add a token of a person; False if the person does not exist."""
-        ...
-
-    def by_token(self, token_digest: str) -> Token | None:
-        """Return the token with this digest, or None."""
-        ...
-
-    def tokens(self) -> list[Token]:
-        """Return all tokens."""
-        ...
-
-    def remove_token(self, token_id: str, events: Sequence[Event]) -> bool:
-        """Remove a token with the logins that were made with it; False if there is none of this id."""
-        ...
-
-    def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:
-        """Set the members of a group; without members the group is removed."""
-        ...
-
-    def groups(self) -> dict[str, tuple[str, ...]]:
-        """Return the members of each group."""
-        ...
-
-
-class Logins(Protocol):
-    """Links into the web inbox, and the logins that they become; only digests of them."""
-
-    def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> bool:
-        """Add a link; False if the token of its maker is gone."""
-        ...
-
-    def link(self, digest: str) -> Login | None:
-        """Return the login that an unused link gives, or None."""
-        ...
-
-    def enter(self, digest: str, login: Login, link: str, events: Sequence[Event]) -> bool:
-        """Write a login.
-
-        Args:
-            digest: the digest of the login's secret
-            login: the person, the scopes and the end
-            link: the digest of the link that was used, or an empty text
-            events: its audit events
-
-        Returns:
-            False if the link was used before, or the token of its maker is gone.
-        """
-        ...
-
-    def get(self, digest: str) -> Login | None:
-        """Return a login that has neither expired nor ended, or None."""
-        ...
-
-    def end(self, digest: str, events: Sequence[Event]) -> None:
-        """End a login."""
-        ...
-
-    def end_all(self, events: Sequence[Event]) -> int:
-        """End every login and every link; return how many there were."""
-        ...
-
-
-class Devices(Protocol):
-    """Browsers that get notifications.
-
-    A device ends with its token, its person, and the login of its browser. When another person
-    signs in to the same browser, it ends, too.
-    """
-
-    def add(self, device: Device, events: Sequence[Event]) -> bool:
-        """Add a device, or replace the one of this id; False if the token of its login is gone."""
-        ...
-
-    def remove(self, device_id: str, events: Sequence[Event]) -> bool:
-        """Remove a device; False if there is none of this id."""
-        ...
-
-    def get(self, device_id: str) -> Device | None:
-        """Return a device, or None."""
-        ...
-
-    def all(self) -> list[Device]:
-        """Return all devices."""
-        ...
 
 
 class Rules(Protocol):
@@ -156,173 +49,6 @@ class Rules(Protocol):
 
     def end(self, rule_id: str, events: Sequence[Event]) -> bool:
         """End a rule; False if it has ended or does not exist."""
-        ...
-
-
-class Notes(Protocol):
-    """Words of agents to people that need no answer."""
-
-    def add(self, note: Note, events: Sequence[Event], notices: Sequence[Notice]) -> None:
-        """Add a note, with the notices that announce it."""
-        ...
-
-    def newest(self, limit: int) -> list[Note]:
-        """Return the newest notes, newest first."""
-        ...
-
-
-class Outbox(Protocol):
-    """Notices that wait to be sent, and their deliveries: one for each route.
-
-    At most one reminder of an ask waits here and on each route; others are left out.
-    """
-
-    def waiting(self, limit: int) -> list[Notice]:
-        """Return notices that are not sent yet."""
-        ...
-
-    def list_posted(self, limit: int) -> list[Posted]:
-        """Return notices without deliveries yet, oldest first."""
-        ...
-
-    def spread(self, deliveries: Mapping[Posted, Sequence[Delivery]]) -> None:
-        """Replace each notice by its deliveries, unless another process did that before.
-
-        A notice may have no deliveries. Deliveries that are older than 7 days are removed.
-        """
-        ...
-
-    def claim(self, route: str) -> Delivery | None:
-        """Claim the first delivery that is due on a route, for 60 seconds.
-
-        After that other processes may claim it. It claims only one, so that each claim lasts longer than
-        its sending.
-        """
-        ...
-
-    def gather(self, claimed: Delivery, most: int) -> list[Delivery]:
-        """Claim the other asks that are due on the route of a claimed one, for one message.
-
-        A message that may have arrived before its sender died keeps its asks: no other joins it.
-
-        Returns:
-            The claimed delivery first, then the others. Empty if another process has claimed it.
-        """
-        ...
-
-    def sent(self, *deliveries: Delivery, receipt: str = "") -> None:
-        """Record that deliveries were sent, in one message; by the receipt its channel finds it."""
-        ...
-
-    def record_failure(
-        self,
-        delivery: Delivery,
-        problem: str,
-        again_at: datetime | None,
-        others: Iterable[Delivery] = (),
-    ) -> None:
-        """Record that a delivery failed; nothing happens if another process has claimed it.
-
-        Args:
-            delivery: the delivery
-            problem: why it failed
-            again_at: when it is tried again; None gives it up
-            others: deliveries of the same message
-        """
-        ...
-
-    def last_told(self, route: str) -> datetime | None:
-        """Return when a route last sent asks or reminders; None if never."""
-        ...
-
-    def list_about(self, ask_id: str) -> list[Delivery]:
-        """Return the deliveries about an ask that were tried, given up ones and events left out."""
-        ...
-
-    def list_in_message(self, message: str) -> list[Delivery]:
-        """Return the deliveries that went out in one message with others."""
-        ...
-
-    def put_off(self, delivery: Delivery, until: datetime) -> None:
-        """Send a delivery not before then; this does not count as an attempt."""
-        ...
-
-    def drop(self, delivery: Delivery) -> None:
-        """Remove a delivery that no person needs any more."""
-        ...
-
-    def problems(self, limit: int) -> list[Delivery]:
-        """Return deliveries that failed so far, given up or not, newest first."""
-        ...
-
-    def next_due(self, route: str) -> datetime | None:
-        """Return when a delivery can be claimed on a route; None if none waits there."""
-        ...
-
-    def try_again(self) -> int:
-        """Make all deliveries due again that were given up; return how many."""
-        ...
-
-
-class Audit(Protocol):
-    """The chain of events. It is written in the transactions of the other calls."""
-
-    def entries(self, after: int | None = None) -> Iterator[Entry]:
-        """Yield entries, oldest first, in pages; no cursor stays open in between.
-
-        Args:
-            after: only entries after this number; None means all
-        """
-        ...
-
-    def snapshot(self) -> AbstractContextManager[Any]:
-        """See the store as it is now while this is entered, even if others write."""
-        ...
-
-    def list_compared_columns(self) -> dict[str, Columns]:
-        """Return the tables that are compared with the events, with their compared columns."""
-        ...
-
-    def rows(self, table: str) -> Iterator[Row]:
-        """Yield all rows of such a table, in pages."""
-        ...
-
-    def apart(self) -> dict[str, str]:
-        """Return columns without events, as `table.column`, each with the reason."""
-        ...
-
-    def schema_faults(self) -> list[str]:
-        """Return tables, indexes, triggers and views that differ from those of a new store."""
-        ...
-
-    def of_subject(self, subject: str) -> list[Entry]:
-        """Return the entries about a subject, oldest first."""
-        ...
-
-    def newest(self, limit: int) -> list[Entry]:
-        """Return the newest entries, oldest first."""
-        ...
-
-    def head(self) -> Head:
-        """Return the number and the digest of the newest entry."""
-        ...
-
-    def seal(self) -> int:
-        """Give numbers to events that have none yet; return how many there were.
-
-        In SQLite every event has its number from the beginning.
-        """
-        ...
-
-    def position(self) -> int:
-        """Return the present place in the events, for `changed_since`."""
-        ...
-
-    def changed_since(self, position: int) -> tuple[int, frozenset[str]]:
-        """Return the present place, and the subjects of the events after the given one.
-
-        A subject may be reported twice, and is never left out.
-        """
         ...
 
 
@@ -366,18 +92,6 @@ class Members(Protocol):
 
     def all(self) -> list[Member]:
         """Return all members, dead ones included, in the order in which they joined."""
-        ...
-
-
-class Presence(Protocol):
-    """When each person was last seen at a screen of gate or of an agent. It has no audit events."""
-
-    def see(self, people: Iterable[str]) -> None:
-        """Record that these people are here now, in one write."""
-        ...
-
-    def last_seen(self, person: str) -> datetime | None:
-        """Return when a person was last seen; None if never."""
         ...
 
 

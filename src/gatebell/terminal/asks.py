@@ -19,7 +19,7 @@ from gatebell.domain.text.display import SHOWN_CHARACTERS, age, frame, inert_lin
 from gatebell.terminal.local_times import format_local
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Ask
@@ -33,6 +33,9 @@ _COLOURS: dict[str, str] = {
     Decision.REJECTED: "red",
     AskStatus.ANSWERED: "green",
 }
+_BAR = "│ "
+_DIFF_STARTS = ("diff --git ", "--- ", "@@ ")
+_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def ask_lines(
@@ -64,8 +67,10 @@ def ask_lines(
         head += f", {ask.priority.word}"
     if ask.confidence is not None:
         head += f", the asker is {ask.confidence:.0%} sure"
-    lines = [paint(head, "bold"), *_format_places(ask, width, paint)]
-    lines += [paint(WAITER_GONE, "yellow")] if backend.is_waiter_gone(ask) else []
+    # One line, so that a small screen shows the question, too.
+    lines = [paint(inert_line(head, width), "bold"), *_format_places(ask, width, paint)]
+    gone = frame(WAITER_GONE, width, bar="") if backend.is_waiter_gone(ask) else []
+    lines += [paint(part, "yellow") for part in gone]
     lines += ["", *frame(question.prompt, width)]
     lines += answer_lines(ask, width) if with_answers else []
     if show_call:
@@ -82,7 +87,27 @@ def ask_lines(
     lines += _format_terms(backend, ask, now, width, paint)
     if not whole and any("more characters on" in line for line in lines):
         lines.append(f"In full: gate show {ask.id} --all")
-    return lines
+    return _colour_diffs(lines, paint)
+
+
+def _colour_diffs(lines: Iterable[str], paint: Paint) -> list[str]:
+    """Colour the lines of diffs inside a frame; other lines stay as they are."""
+    found: list[str] = []
+    is_diff = False
+    for line in lines:
+        text = line.removeprefix(_BAR)
+        if text == line:
+            is_diff = False
+        elif text.startswith(_DIFF_STARTS):
+            is_diff = True
+        found.append(_BAR + _colour_line(text, paint) if is_diff and text != line else line)
+    return found
+
+
+def _colour_line(text: str, paint: Paint) -> str:
+    if text.startswith(("diff ", "--- ", "+++ ")):
+        return paint(text, "bold")
+    return paint(text, _DIFF_COLOURS[text[0]]) if text[:1] in _DIFF_COLOURS else text
 
 
 def activity_lines(ask: Ask, width: int, paint: Paint) -> list[str]:

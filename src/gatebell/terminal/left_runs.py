@@ -26,6 +26,8 @@ def describe_next_step(backend: Backend, ask: Ask) -> str:
     run = None if number is None or ask.pending else store.runs.get(number)
     if run is None or is_driven(store, run):
         return ""
+    if run.host not in ("", store.machine.host):
+        return f"Run {run.id} is at home on host {run.host}, which has its folder."
     # Imported here: most asks do not belong to a run.
     from gatebell.terminal.runs import describe_idle_run
 

@@ -217,7 +217,8 @@ class FormFields(Fields):
     """One field for each property of a flat form."""
 
     shows_answers = True
-    keys = (("Enter", "Next"), ("Ctrl+S", "Send"))
+    # The first one is named on the smallest screen, too.
+    keys = (("Ctrl+S", "Send"), ("Enter", "Next"))
 
     def build(self) -> Iterable[Widget]:
         schema = self.ask.question.schema or {}

@@ -13,7 +13,7 @@ from gatebell.terminal.asks import ask_lines, format_call
 from gatebell.tui.paint import paint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.permissions.call_changes import File, Row
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _BAR = "│ "
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
-_STARTS = ("diff --git ", "--- ", "@@ ")
 # The parts of a call that its diff shows whole.
 _IN_THE_DIFF = ("file_path", "old_string", "new_string", "replace_all", "edits", "content")
 
@@ -37,8 +36,7 @@ def list_ask_lines(
         width: columns of a line
         with_answers: whether options and fields are listed; the answer itself shows them, too
     """
-    lines = ask_lines(backend, ask, width, paint, show_call=_format_call, with_answers=with_answers)
-    return colour_diffs(lines)
+    return ask_lines(backend, ask, width, paint, show_call=_format_call, with_answers=with_answers)
 
 
 def _format_call(
@@ -82,27 +80,6 @@ def _format_row(row: Row, digits: int, width: int) -> list[str]:
     made = [f"{first}{parts[0]}", *(f"{'':{len(first)}}{part}" for part in parts[1:])]
     colour = _COLOURS.get(row.sign)
     return [_BAR + (paint(line, colour) if colour else line) for line in made]
-
-
-def colour_diffs(lines: Iterable[str]) -> list[str]:
-    """Colour the lines of diffs inside a frame; other lines stay as they are."""
-    found: list[str] = []
-    is_diff = False
-    for line in lines:
-        text = line.removeprefix(_BAR)
-        if text == line:
-            is_diff = False
-        elif text.startswith(_STARTS):
-            is_diff = True
-        found.append(_BAR + colour_line(text) if is_diff and text != line else line)
-    return found
-
-
-def colour_line(text: str) -> str:
-    """Colour one line of a diff by its sign."""
-    if text.startswith(("diff ", "--- ", "+++ ")):
-        return paint(text, "bold")
-    return paint(text, _COLOURS[text[0]]) if text[:1] in _COLOURS else text
 
 
 def list_diff_lines(diff: str, width: int) -> list[str]:

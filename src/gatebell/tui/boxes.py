@@ -11,7 +11,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from gatebell.domain.asks.owners import run_of
-from gatebell.domain.text.display import inert_line
+from gatebell.domain.text.display import frame, inert_line
 from gatebell.terminal.runs import label_lines
 from gatebell.tui.context import hand_over
 from gatebell.tui.live_screen import say
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gatebell.tui.run_rows import Session
 
 _BOX_COLUMNS = 72
+_KEY_COLUMNS = 15
 _MAX_REASON_LINES = 6
 _ESCAPE: list[BindingType] = [("escape", "dismiss", "Back")]
 
@@ -69,11 +70,20 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="box", id="help") as box:
             box.border_title, box.border_subtitle = "Keys", "Esc: back"
-            lines = [f"{key:14} {does}" if does else paint(key, "bold") for key, does in HELP]
+            width = min(_BOX_COLUMNS, int(self.app.size.width * 0.9) - 8)
+            lines = [line for key, does in HELP for line in _format_key(key, does, width)]
             yield Static(paint_lines(lines), markup=False)
 
     def on_mount(self) -> None:
         self.query_one("#help").focus()
+
+
+def _format_key(key: str, does: str, width: int) -> list[str]:
+    """Return a key and what it does; on a small screen the words stay in their column."""
+    if not does:
+        return [paint(key, "bold")]
+    first, *more = frame(does, width - _KEY_COLUMNS, bar="")
+    return [f"{key:{_KEY_COLUMNS}}{first}", *(f"{'':{_KEY_COLUMNS}}{line}" for line in more)]
 
 
 class PickScreen(ModalScreen[int]):
@@ -107,9 +117,9 @@ class WordsScreen(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title = Text(self._title)
+            box.border_title, box.border_subtitle = Text(self._title), "Enter: send, Esc: back"
             yield Static(self._about, markup=False)
-            yield Input(placeholder=f"{self._wanted} (Enter: send; Esc: go back)", compact=True)
+            yield Input(placeholder=self._wanted, compact=True)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         if event.value.strip():

@@ -40,9 +40,12 @@ STATES = {
 _AT_WORK = {CallState.OPEN: "at work", CallState.HELD: "held by a person"}
 _MAX_RUNS = 10_000
 _MAX_CALLS = 500
-_STATUS_COLUMNS = max(map(len, STATES.values()))
+_ID = Column("ID", 4, to_right=True)
+_STATUS = Column("STATUS", max(map(len, STATES.values())))
 _NARROW = 70
 """With fewer columns, the age of runs is left out."""
+_LEAST_WITH_QUESTION = 40
+"""With fewer columns, their questions are left out, too."""
 
 
 class Listed(NamedTuple):
@@ -82,11 +85,12 @@ def _list_words(listed: Callable[[int], Listed], number: int) -> str:
 
 def list_columns(width: int) -> list[Column]:
     """Return the columns of runs that fit a width."""
+    if width < _LEAST_WITH_QUESTION:
+        return [_ID, Column("FLOW", 0), _STATUS]
     is_narrow = width < _NARROW
     flow = Column("FLOW", 12 if is_narrow else max(20, width // 3))
     age_column = [] if is_narrow else [Column("AGE", 4, to_right=True)]
-    columns = [Column("ID", 4, to_right=True), flow, Column("STATUS", _STATUS_COLUMNS)]
-    return [*columns, *age_column, Column("WAITING FOR", 0)]
+    return [_ID, flow, _STATUS, *age_column, Column("WAITING FOR", 0)]
 
 
 def draw_head(width: int) -> Text:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from textual import work
 
 from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.asks.messages import warn_of_silence
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import GateError, UsageError
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.tui.context import TuiContext
+
+_NO_AGENT = " A script or a program asked this: it gets your message, but may not be able to reply."
 
 
 class Subject(NamedTuple):
@@ -82,6 +85,7 @@ class WorkScreen(Following):
     def action_ask_back(self) -> None:
         def begin(ask: Ask) -> None:
             about = f"To {inert_line(ask.origin.agent, 40)}; {ask.id} stays open for an answer."
+            about += _NO_AGENT if warn_of_silence(ask) else ""
             box = WordsScreen(self.tui_context, f"Ask back: {ask.id}", about, "Message")
             self.app.push_screen(box, partial(self._ask_back, ask))
 

@@ -6,6 +6,7 @@ import inspect
 import logging
 import os
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
@@ -63,7 +64,9 @@ def make_app(web_context: WebContext) -> ASGIApp:
     async def unknown(request: Request, error: Exception) -> Response:
         """No such path or method."""
         assert isinstance(error, HTTPException)
-        problem = Problem(error.status_code, str(error.detail), error.headers)
+        known = error.status_code != HTTPStatus.NOT_FOUND
+        detail = str(error.detail) if known else "there is nothing at this address"
+        problem = Problem(error.status_code, detail, error.headers)
         if request.url.path.startswith("/api/"):
             return document(problem)
         return problem_page(problem, "/")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _LOST_SECONDS = 5.0
 """A connection that is not back by then is lost."""
+_AFTER_JOBS_SECONDS = 0.05
+"""A look for the next task comes so much later than the jobs."""
 _FINISH_TRIES = 2
 """A connection that was cut is replaced at the second try."""
 _RAISED = "P0001"
@@ -85,6 +87,8 @@ class FairJobs(manager.JobManager):
         self._served: dict[str, int] = {}
         """The number of the last job of each project."""
         self._number = 0
+        self.looking: asyncio.Task[None] | None = None
+        """The next look for a task."""
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> jobs.Job | None:
         places = list(queues or ())
@@ -98,7 +102,8 @@ class FairJobs(manager.JobManager):
                 self._number += 1
                 self._served[project] = self._number
                 return job
-        await asyncio.to_thread(self._take_up)
+        if not self.looking or self.looking.done():
+            self.looking = asyncio.create_task(self._take_up())
         return None
 
     async def finish_job(self, job: jobs.Job, status: jobs.Status, delete_job: bool) -> None:
@@ -123,10 +128,12 @@ class FairJobs(manager.JobManager):
                 found.setdefault(project, []).append(queue)
         return found
 
-    def _take_up(self) -> None:
+    async def _take_up(self) -> None:
         """Make a run of the next task; its job comes as any other."""
+        # A run that has just been fetched is not held up by it.
+        await asyncio.sleep(_AFTER_JOBS_SECONDS)
         try:
-            self._drives.take_up()
+            await asyncio.to_thread(self._drives.take_up)
         except GateError as error:
             _log.error("%s", error)
 

@@ -1,7 +1,7 @@
 """The bell: one connection of this process hears the commits of all others.
 
 A NOTIFY in the transaction would make all commits of the cluster wait for one another. So a thread
-sends it after the commit, at most fifty times a second, and seals the events there, too.
+sends it after the commit, at most fifty times a second, and then seals the events.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _RING = "NOTIFY gate_events"
 class Ringer:
     """Rings after commits, in a thread of its own that begins with the first one."""
 
-    def __init__(self, ring: Callable[[], None]) -> None:
-        self._ring = ring
+    def __init__(self, ring: Callable[[], None], seal: Callable[[], object]) -> None:
+        self._ring, self._seal = ring, seal
         self._wanted = threading.Event()
-        self._closed = False
+        self._closing = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -50,17 +50,21 @@ class Ringer:
         while True:
             self._wanted.wait()
             self._wanted.clear()
-            # If it fails, waiters look again after a second, and the next process seals.
+            # If it fails, waiters look again after a second.
             with suppress(psycopg.Error, StoreError):
                 self._ring()
-            if self._closed and not self._wanted.is_set():
+            # At first, the server is left to those that the bell has woken.
+            self._closing.wait(_PAUSE_SECONDS)
+            # If it fails, the next process seals.
+            with suppress(psycopg.Error, StoreError):
+                self._seal()
+            if self._closing.is_set() and not self._wanted.is_set():
                 return
-            time.sleep(_PAUSE_SECONDS)
 
     def close(self) -> None:
         """Ring for the last commits, and end the thread."""
         if self._thread:
-            self._closed = True
+            self._closing.set()
             self._wanted.set()
             # The garbage collector may end a store on any thread, also on this one.
             if self._thread is not threading.current_thread():

@@ -43,3 +43,7 @@ SELECT name FROM people WHERE name = :person FOR SHARE;
 -- name: lock_token
 -- So that the token is not revoked before the login that is made with it can be ended with it.
 SELECT digest FROM tokens WHERE substr(digest, 1, 8) = :token_id FOR SHARE;
+
+-- name: lock_groups
+-- A member that is being added has no row to lock yet, so two lists of members would be merged.
+SELECT pg_advisory_xact_lock(720224);

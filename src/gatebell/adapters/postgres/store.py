@@ -53,7 +53,9 @@ class PostgresStore(TableStore):
         self.local_path = path
         super().__init__(self.connection, clock or self._build_clock())
         self.audit = PostgresAudit(self.connection)
-        self._ringer = bell.Ringer(partial(_ring_and_seal, self.connection, self.audit))
+        self._ringer = bell.Ringer(
+            partial(_ring, self.connection), partial(self.audit.seal, wait=False)
+        )
         self._listener = bell.Listener(dsn)
         # Commands end without closing their store, and their last commit must ring, too.
         self._end = weakref.finalize(self, _close, self._ringer, self._listener, self.connection)
@@ -135,10 +137,9 @@ class PostgresStore(TableStore):
         self._end()
 
 
-def _ring_and_seal(connection: Connection, audit: PostgresAudit) -> None:
+def _ring(connection: Connection) -> None:
     with connection.lend() as lent:
         bell.ring(lent)
-    audit.seal(wait=False)
 
 
 def _close(ringer: bell.Ringer, listener: bell.Listener, connection: Connection) -> None:

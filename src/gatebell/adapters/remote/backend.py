@@ -24,6 +24,7 @@ from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.document_reader import read_message
 from gatebell.domain.asks.requests import Opened
 from gatebell.domain.enums import AskStatus
+from gatebell.domain.people import principals
 from gatebell.domain.people.principals import TRUST
 from gatebell.errors import AlreadySettledError, RefusedError, ServerError, UsageError
 
@@ -184,6 +185,9 @@ class RemoteBackend(RemoteAnswering, RemoteWork):
     def cancel(self, ask_id: str, caller: Caller, reason: str, *, failed: bool = False) -> Ask:
         if failed:
             raise UsageError("--failed is for sessions, which are open on the store's machine")
+        if task_id := self.get(ask_id).origin.task:
+            # The server sees only the token, and an agent inherits that of its person.
+            principals.must_be_a_person(caller, f"withdraws what {task_id} asks")
         path = f"/api/asks/{quote(ask_id)}/cancel"
         return self.read(self._http.send("POST", path, {"reason": reason}, via=caller.via))
 

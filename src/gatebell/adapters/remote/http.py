@@ -269,6 +269,7 @@ class Http:
         if isinstance(detail, str) and reply.status in _ERRORS:
             raise _ERRORS[reply.status](detail)
         said = detail if isinstance(detail, str) else "this is not a server of gatebell"
+        said = said.rstrip(".")  # More words may follow.
         raise ServerError(f"the server {self.server} failed with {reply.status}: {said}")
 
 

@@ -45,6 +45,11 @@ def split_address(address: str) -> tuple[str, int]:
     return rest, _PORTS[scheme]
 
 
+def is_on_this_machine(address: str) -> bool:
+    """Return whether an address reaches only this machine."""
+    return split_address(address)[0] in _LOOPBACK
+
+
 def read_login(environ: Mapping[str, str]) -> str:
     """Return the address that `gate login` has kept, or ""."""
     return _read(os.path.join(_folder(environ), _CURRENT))

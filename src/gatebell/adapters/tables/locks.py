@@ -57,3 +57,7 @@ class Locks:
         """Keep a person and a token, so that their end also ends the login that is being made."""
         self._db.lock("lock_person", {"person": person})
         self._db.lock("lock_token", {"token_id": token_id})
+
+    def hold_groups(self) -> None:
+        """Let no other transaction change the members of groups."""
+        self._db.lock("lock_groups", {})

@@ -26,6 +26,8 @@ class StoredPeople:
 
     def remove(self, name: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
+            # A removed person leaves all groups.
+            self._store.locks.hold_groups()
             removed = self._write_with_events(at, "remove_person", {"name": name}, events)
             # Afterwards: a login that is being made keeps the person until it is there.
             self._store.logins.end_of_person(name)
@@ -63,6 +65,7 @@ class StoredPeople:
 
     def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:
         with self._store.transaction() as at:
+            self._store.locks.hold_groups()
             self._db.write("empty_group", {"name": name})
             for member in members:
                 self._db.write("add_member", {"name": name, "member": member})

@@ -25,7 +25,9 @@ DELETE FROM tokens WHERE substr(digest, 1, 8) = :id;
 DELETE FROM group_members WHERE name = :name;
 
 -- name: add_member
-INSERT INTO group_members (name, member) VALUES (:name, :member) ON CONFLICT DO NOTHING;
+-- A person who was removed since then is left out.
+INSERT INTO group_members (name, member)
+SELECT :name, name FROM people WHERE name = :member ON CONFLICT DO NOTHING;
 
 -- name: all_members
 SELECT name, member FROM group_members ORDER BY name, member;

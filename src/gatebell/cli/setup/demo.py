@@ -235,9 +235,8 @@ def _end_asks(store: Store, person: Caller) -> None:
 def _keep_inbox(path: str, link: str) -> None:
     """Keep the inbox of the demo until the person has seen enough."""
     print(f"\nThe inbox of the demo stays at {link.partition('/link/')[0]}. Ask there yourself:")
-    print(
-        f"  GATE_STORE={path} {_find_program()} ask 'Tea or coffee?' --option Tea --option Coffee"
-    )
+    gate = _find_program()
+    print(f"  export GATE_STORE={path}\n  {gate} ask 'Tea?' --option Yes --option No")
     print("Enter ends the demo.")
     with suppress(KeyboardInterrupt):
         sys.stdin.readline()
@@ -311,7 +310,8 @@ def _print_summary(store: Store) -> int:
     print(f"\nThe audit trail: {store.audit.head().seq} events, {len(faults)} faults")
     gate = _find_program()
     print("What next:")
-    print(f"  {gate} install claude   Claude Code asks you (or codex, gemini, opencode)")
-    print(f"  {gate} up               your own inbox, in the browser")
-    print(f"  {gate} setup            all of this, and your phone")
+    # The command has its own line, because its path may be long.
+    print(f"- Claude Code asks you (or codex, gemini, opencode):\n  {gate} install claude")
+    print(f"- your own inbox, in the browser:\n  {gate} up")
+    print(f"- all of this, and your phone:\n  {gate} setup")
     return 1 if faults else 0

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from gatebell.domain.permissions.rules import Rule
     from gatebell.ports.store import Store
 
 _MAX_PROBLEMS = 5
@@ -67,8 +68,9 @@ def run(args: argparse.Namespace) -> int:
 def _run_checks() -> Iterator[Finding]:
     if server := settings.server(os.environ):
         yield from _check_server(server)
-        yield _check_agents()
         if not settings.names_store(os.environ):
+            yield _check_agents("approvals from here count only with a token that may approve")
+            yield from _check_hosts()
             return
     path = settings.store_path(os.environ)
     try:
@@ -119,6 +121,12 @@ def _check_server(server: str) -> Iterator[Finding]:
         )
     else:
         yield Finding(True, "this token may not approve, so agents here are at L1")
+        if server_access.is_on_this_machine():
+            yield Finding(
+                None,
+                "the server is on this machine: if it runs as your user, agents of your user can "
+                "change its store, and that is L0",
+            )
 
 
 def _trust() -> str:
@@ -213,11 +221,14 @@ def _check_hosts() -> Iterator[Finding]:
 
 
 def _find_outdated_rules(folder: str) -> Iterator[Finding]:
-    """Find rules that differ between the store and a host's settings."""
+    """Find rules that differ between the store, or the server, and a host's settings."""
     from gatebell.install.checks import installations
-    from gatebell.services.permissions import manage_rules
 
-    rules = manage_rules.gates(wiring.open_store())
+    try:
+        rules = _list_gates()
+    except GateError as error:
+        yield Finding(None, f"the gates could not be compared with the agents' rules: {error}")
+        return
     for installed in installations(os.environ, folder):
         if isinstance(installed, str):
             continue
@@ -225,8 +236,18 @@ def _find_outdated_rules(folder: str) -> Iterator[Finding]:
         again = f"gate install {installed.cli}{' --project' if installed.project else ''}"
         for pattern in sorted(wanted - set(installed.held)):
             yield Finding(False, f"{installed.cli}: lacks the gate {pattern}; run: {again}")
+        if settings.server_alone(os.environ):
+            # The default gates and those of --gate are on this machine only.
+            continue
         for pattern in sorted(set(installed.held) - wanted):
             yield Finding(False, f"{installed.cli}: still has the gate {pattern}; run: {again}")
+
+
+def _list_gates() -> list[Rule]:
+    """Return the gates and denials of the server, or of the store."""
+    if settings.server_alone(os.environ):
+        return wiring.open_backend().gates()
+    return wiring.local_backend(wiring.open_store()).gates()
 
 
 def _check_privacy(folder: str) -> Finding:
@@ -270,7 +291,7 @@ def _check_dialogs() -> Finding:
     return Finding(True, "no program shows questions in windows; gate dialog lists the reasons")
 
 
-def _check_agents() -> Finding:
+def _check_agents(who_approves: str = "approvals from here count as yours") -> Finding:
     if not environment.sees_processes():
         return Finding(False, "no /proc here, so agents are recognised only by their variables")
     agent = find_agent(os.environ, environment.ancestors())
@@ -278,4 +299,4 @@ def _check_agents() -> Finding:
         return Finding(
             True, f"{agent.cli} runs this shell ({agent.because}); approvals from here do not count"
         )
-    return Finding(True, "no agent runs this shell; approvals from here count as yours")
+    return Finding(True, f"no agent runs this shell; {who_approves}")

@@ -16,7 +16,7 @@ from gatebell.app import environment
 from gatebell.cli.identity import add_identity
 from gatebell.cli.screen import can_prompt, print_json
 from gatebell.cli.setup.install import ask_agreement, check_person, describe_plan, show, tell
-from gatebell.domain.text.display import inert, inert_line
+from gatebell.domain.text.display import inert
 from gatebell.errors import AskCancelledError, UsageError
 from gatebell.file_protocol import setup
 from gatebell.install import plans, project_start
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
 
 
 _ABOUT = """\
-gate init prepares {project} for agents that work here. Asking and answering work without it.
+gate init prepares this project for agents. Asking and answering need no init.
   --roles    .gate/agents/: the roles of flows and tasks, for you to change
   --backlog  .gate/backlog.toml: how workers treat the tasks of this project
-  --files    .helpers/ and scripts/ask-human.sh: agents without gate ask by files
-It overwrites nothing. --dry-run shows every line, and gate init --undo takes everything back."""
+  --files    .helpers/, scripts/ask-human.sh: agents without gate ask by files
+It overwrites nothing. --dry-run shows every line; --undo takes all of it back.
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -94,7 +95,7 @@ def _must_agree(plan: Plan, folders: Sequence[FolderChange], args: argparse.Name
     if args.json or not can_prompt():
         raise UsageError("cannot prompt without a terminal; check --dry-run, then add --yes")
     if not args.undo:
-        print(inert(_ABOUT.format(project=inert_line(plan.project))) + "\n")
+        print(_ABOUT)
     args.dry_run = True
     _tell(plan, folders, args)
     args.dry_run = False

@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         show(prepared.plan)
     if not args.dry_run:
-        if not prepared.plan.changes_nothing and not args.yes and not ask_agreement("Write this?"):
+        if not args.yes and not agree_to(prepared.plan, "Write this?"):
             raise AskCancelledError("nothing was written")
         write(args, place, prepared)
     nothing = "Everything exists already; nothing was changed."
@@ -216,6 +216,15 @@ def set_gates(args: argparse.Namespace, place: Place, gates: Sequence[str]) -> N
     store.close()
 
 
+def agree_to(plan: Plan, question: str) -> bool:
+    """Name the files once more, because their diff may be long, and ask for a yes."""
+    if plan.changes_nothing:
+        return True
+    print()
+    _name_files(plan, "would be ")
+    return ask_agreement(question)
+
+
 def ask_agreement(question: str) -> bool:
     """Ask for a yes at this terminal; everything else is a no."""
     try:
@@ -261,11 +270,14 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
 
 
 def tell(plan: Plan, if_nothing: str, *, dry: bool) -> None:
-    would = "would be " if dry else ""
-    for change in plan.changes:
-        if change.word != "same":
-            print(f"{would}{change.word}: {change.path}")
+    _name_files(plan, "would be " if dry else "")
     if plan.changes_nothing and if_nothing:
         print(if_nothing)
     for note in plan.notes:
         print(inert(note))
+
+
+def _name_files(plan: Plan, would: str) -> None:
+    for change in plan.changes:
+        if change.word != "same":
+            print(inert(f"{would}{change.word}: {change.path}"))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import settings
 from gatebell.domain.enums import ChannelKind
 from gatebell.domain.notifications.topics import NTFY, Topic, make_topic
-from gatebell.errors import UsageError
 from gatebell.install import own_settings
 
 if TYPE_CHECKING:
@@ -63,8 +61,6 @@ def _set_up_ntfy(args: argparse.Namespace, dialogue: Dialogue) -> Topic | None:
         )
         if not dialogue.confirm("Notify your phone by ntfy?", unasked=False):
             return None
-    if find_spec("apprise") is None:
-        raise UsageError("ntfy needs apprise; run: pip install 'gatebell[notify]', then this again")
     own_settings.add_route(os.environ, topic.route)
     dialogue.say(
         "Scan this with the phone and subscribe on the page, or enter the topic in the app."

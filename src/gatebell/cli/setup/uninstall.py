@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gatebell.cli.screen import can_prompt
 from gatebell.cli.setup.install import (
     add_place,
-    ask_agreement,
+    agree_to,
     build_place,
     check_gatekeeper,
     read_rules,
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.json and (args.dry_run or not args.yes):
         show(plan)
     if not args.dry_run:
-        if not plan.changes_nothing and not args.yes and not ask_agreement("Remove this?"):
+        if not args.yes and not agree_to(plan, "Remove this?"):
             raise AskCancelledError("nothing was changed")
         brought = _list_own_gates(args.cli, place)
         plans.carry_out(plan)

@@ -8,6 +8,7 @@ from gatebell.domain.asks.asks import Change, Message, Notice, must_be_pending, 
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.enums import NoticeKind
+from gatebell.domain.people.logins import client_of
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def _add_message(kind: EventKind, after: Ask, caller: Caller, text: str, now: da
 
 def warn_of_silence(ask: Ask) -> str:
     """Return what a person who asks back must know if no agent asks; '' if one does."""
-    if ask.origin.session:
+    # A server gives every ask a session, which for a program is only the prefix of its token.
+    if ask.origin.session != client_of(ask.origin.session):
         return ""
     return (
         "It was asked by a script or a program, which may not be able to reply: gate ask prints "

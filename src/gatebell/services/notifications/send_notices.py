@@ -19,6 +19,7 @@ from gatebell.domain.notifications.messages import (
 )
 from gatebell.domain.notifications.notes import Note
 from gatebell.domain.notifications.timing import Facts
+from gatebell.errors import GateError
 from gatebell.services.notifications import push_devices, withdraw_notices
 from gatebell.services.notifications.use_channel import send_message
 
@@ -246,7 +247,9 @@ class Sender:
         problem = repr(error)
         if problem != self._problem:
             self._problem = problem
-            _log.warning("sending failed and will be tried again", exc_info=error)
+            # The words of a GateError say what to do; for others the place matters.
+            place = None if isinstance(error, GateError) else error
+            _log.warning("sending failed and will be tried again: %s", error, exc_info=place)
 
     def drain(self, lives_for_seconds: float = LIVES_FOR_SECONDS) -> None:
         """Send until stopped, or until nothing will be due for this long."""

@@ -19,6 +19,8 @@ _CHANGES, _OF_RUN = "Changes", "Changes since the run began"
 _HEADING = re.compile(rf"(?:\A|\n\n)({_TASK}|{_SAID}|{_DID}|{_CHANGES}|{_OF_RUN}):\n")
 _SO_FAR = re.compile(r"\AWorkspace: [^\n]*(\n\nSaid so far:)?\s*")
 _CALL = re.compile(r"([A-Za-z_][\w-]*): (.+)", re.DOTALL)
+_FILE = re.compile(r"^\+\+\+ b/(.+)$", re.MULTILINE)
+_STATUS_COLUMNS = len(" M ")
 _CUT = re.compile(r" … \(\d+ more characters\)\Z")
 
 
@@ -29,6 +31,8 @@ class Activity(NamedTuple):
     said: str = ""
     commands: tuple[tuple[str, str], ...] = ()
     """The tool of each call, and its command or file."""
+    files: str = ""
+    """The changed files that the diff does not show, as `git status` lists them."""
     diff: str = ""
     of_run: bool = False
     """Whether the changes are those since the run began."""
@@ -48,10 +52,16 @@ def read_activity(text: str, call: Call | None = None) -> Activity:
             said = "\n\n".join(filter(None, (found.said, body.strip())))
             found = found._replace(said=said)
         else:
-            words, diff = diffs.find(body)
-            said = "\n\n".join(filter(None, (found.said, words.strip())))
-            found = found._replace(said=said, diff=diff, of_run=name == _OF_RUN)
+            listed, diff = diffs.find(body)
+            files = _leave_out_shown(listed, diff)
+            found = found._replace(files=files, diff=diff, of_run=name == _OF_RUN)
     return found
+
+
+def _leave_out_shown(listed: str, diff: str) -> str:
+    shown = set(_FILE.findall(diff))
+    lines = listed.strip("\n").split("\n")
+    return "\n".join(line for line in lines if line[_STATUS_COLUMNS:] not in shown)
 
 
 def _read_commands(body: str, call: Call | None) -> tuple[tuple[str, str], ...]:

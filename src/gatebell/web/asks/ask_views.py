@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.duplicates import alike, groups
 from gatebell.domain.asks.headings import option_meanings, short_heading
+from gatebell.domain.asks.messages import warn_of_silence
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.asks.requirements import why_not
@@ -159,6 +160,7 @@ def ask(web_request: WebRequest, one: Ask) -> dict[str, Any]:
         "work": work,
         "activity": _activity(activity, one, is_work=bool(work)),
         "talk": store.asks.messages(one.id),
+        "has_silent_asker": bool(warn_of_silence(one)),
         "default": None if question.default is None else answer_text(one, question.default),
         "votes": _votes(answers) if question.requirement.personal else [],
         "barred": why_not(
@@ -216,13 +218,14 @@ def _work(store: Store, one: Ask, run: Run, activity: Activity) -> dict[str, Any
 def _activity(found: Activity, one: Ask, *, is_work: bool) -> dict[str, Any] | None:
     """Describe the activity of the asker, without the parts that the page shows elsewhere."""
     diff = "" if is_work and found.of_run else found.diff
-    if not (found.task or found.said or found.commands or diff):
+    if not (found.task or found.said or found.commands or found.files or diff):
         return None
     how = f"gate show {one.id} --all"
     return {
         "task": found.task,
         "said": split_markdown(found.said, how) if found.said else None,
         "commands": found.commands,
+        "files": found.files,
         "diff": diffs.render(diff) if diff else None,
     }
 

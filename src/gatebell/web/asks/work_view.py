@@ -33,8 +33,7 @@ def find_run(store: Store, one: Ask) -> Run | None:
 def name_run(store: Store, run: Run) -> str:
     """Return a run as people know it, as `feature: Add login`."""
     task = store.tasks.get(run.task) if run.task else None
-    about = task.title if task else run.prompt.strip().partition("\n")[0]
-    return f"{run.flow}: {about}" if about else run.flow
+    return f"{run.flow}: {task.title}" if task else run.title
 
 
 def last_words(store: Store, run: Run, one: Ask) -> tuple[str, str]:

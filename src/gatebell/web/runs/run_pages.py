@@ -13,6 +13,7 @@ from gatebell.app import runtime
 from gatebell.domain.asks.documents import call_document, turn_document
 from gatebell.domain.runs.seen_runs import seen_run_document
 from gatebell.domain.runs.wanted_runs import WantedRun
+from gatebell.domain.text.display import inert_line
 from gatebell.errors import GateError, RefusedError
 from gatebell.services import members
 from gatebell.services.asks.apply_deadlines import apply_due
@@ -21,7 +22,7 @@ from gatebell.services.runs.claims import is_kept
 from gatebell.services.runs.run_journal import place_of
 from gatebell.services.runs.see_runs import see_run
 from gatebell.terminal import task_runs
-from gatebell.web.asks import ask_pages, diffs
+from gatebell.web.asks import ask_pages, diffs, work_view
 from gatebell.web.asks.answer_fields import field, number
 from gatebell.web.problems import Problem
 from gatebell.web.rendering import page
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _LISTED = 100
 _MAX_LISTED = 1000
 _MAX_DIGITS = 18
+_MAX_TITLE = 80
 
 
 class Document(JSONResponse):
@@ -114,7 +116,7 @@ def _page(
         "problem": problem,
         "unsaid": unsaid,
     }
-    title = f"Run {run.id} · gatebell"
+    title = f"{inert_line(work_view.name_run(store, run), _MAX_TITLE)} · gatebell"
     return page(web_request, "run.html", title, status, seq=seq, **data)
 
 
