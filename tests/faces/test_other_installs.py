@@ -148,10 +148,8 @@ def test_doctor_finds_hooks_that_are_off(world, home, cli, settings):
     fine = dict.fromkeys(what for ok, what in check_hosts(os.environ, "/") if ok is False)
     path.write_text(json.dumps(found | settings))
     bad = [what for ok, what in check_hosts(os.environ, "/") if ok is False]
-    assert [what for what in bad if what not in fine] == [
-        f"{cli}: {path} turns our hook off ({next(iter(settings))}): "
-        "gated calls run without a question"
-    ]
+    (told,) = [what for what in bad if what not in fine]
+    assert told.startswith(f"{cli}: {path} turns our hook off ({next(iter(settings))})")
 
 
 @pytest.mark.proves("OTHER-6")

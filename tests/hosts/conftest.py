@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from tests.support.agent_programs import Network
-from tests.support.host_house import HOST_PACKAGES, HOSTS, HostHouse, find_host
+from tests.support.host_stage import HOST_PACKAGES, HOSTS, HostStage, find_host
 from tests.support.programs import find_program
 
 
@@ -35,13 +35,13 @@ def network():
 
 
 @pytest.fixture(params=list(HOSTS))
-def house(request, tmp_path, folder, network):
+def stage(request, tmp_path, folder, network):
     cli = request.param
     if not (program := find_host(folder, cli)):
         pytest.skip(f"npm could not install {HOSTS[cli].package}: {cli} was not tried")
     if program.endswith(".js"):
         find_program("node", f"{cli} was not tried")
-    made = HostHouse(tmp_path, cli, program, network)
+    made = HostStage(tmp_path, cli, program, network)
     with made.model:
         yield made
         made.close()

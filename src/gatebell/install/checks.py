@@ -48,7 +48,7 @@ LEFT_OPEN: dict[str, tuple[str, ...]] = {
     ),
     # Seen with gemini 0.61.0, opencode 1.18.33 and copilot 1.0.102: docs/decisions/0033.
     AgentCli.GEMINI: (
-        "if our hook is killed, missing or late, a write of its file tools runs unasked",
+        "its file tools refuse to write outside its workspace, without a question",
         "in one project (--project) a shell command runs too if our hook is killed",
         "the gates match spellings (docs/held.md, column `--defer`)",
         "after a yes in the inbox, its own mode may ask once more; in -p it may deny",

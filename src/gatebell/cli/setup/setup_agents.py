@@ -66,7 +66,7 @@ def _install(args: argparse.Namespace, dialogue: Dialogue, cli: str) -> str:
 def _describe(dialogue: Dialogue, cli: str, prepared: Prepared) -> None:
     name = _NAMES[AgentCli(cli)]
     held = "the usual spellings of push, publish, deploy and recursive delete"
-    if cli != AgentCli.CODEX:
+    if cli not in (AgentCli.CODEX, AgentCli.GEMINI):
         held += ", and before its file tools write outside the project"
     number = len(prepared.rules.gates)
     dialogue.say(f"{name} will ask you before {held} ({number} patterns; gate gates lists them).")

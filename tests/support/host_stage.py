@@ -60,7 +60,7 @@ def find_host(folder, cli):
     return found[0] if found else ""
 
 
-class HostHouse(World):
+class HostStage(World):
     """One host with its own home, in a network without other hosts."""
 
     def __init__(self, folder, cli, program, network):
