@@ -137,7 +137,7 @@ def test_gemini_names_its_command_in_the_title(desk):
 
 
 @pytest.mark.proves("ACP-3")
-def test_refusal_is_told_to_the_agent(desk):
+def test_agent_reads_the_reason_of_a_refusal(desk):
     desk.ruling = Ruling(False, "open a PR")
     ended = desk.turn({"call": BASH}, {"say": "x"})
     assert not desk.ran()

@@ -37,7 +37,7 @@ _INITIALIZE = {
 # An agent may give its servers a small environment.
 _FOR_OUR_SERVER = ("GATE_STORE", "GATE_URL", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
 _NOT_ANSWERED = {"code": -32601, "message": "gate cannot answer this request"}
-_NOT_SHOWN = "This call was refused, because the request does not say what it would do."
+_NOT_SHOWN = "This call was refused, because the request does not describe it."
 _ENDED = ("completed", "failed")
 
 
@@ -197,18 +197,18 @@ class _Turn:
         raise _TurnError(self._agent.problem() or "It ended in the middle of its turn.")
 
     def _note(self, update: dict[str, Any], session: str | None) -> None:
-        kind = update.get("sessionUpdate")
-        if kind == "agent_message_chunk" and session == self._session:
+        told = update.get("sessionUpdate")
+        if told == "agent_message_chunk" and session == self._session:
             # Words after an action are a new message.
             self._words = self._words if self._speaks else ""
             self._speaks = True
             self._words += update["content"].get("text", "")
-        elif kind in ("tool_call", "tool_call_update"):
+        elif told in ("tool_call", "tool_call_update"):
             self._end_message()
-            if kind == "tool_call":
+            if told == "tool_call":
                 self._events.said(f"{update.get('kind', 'tool')}: {update.get('title', '')}")
             self._keep_time(self._add_call(update))
-        elif kind == "current_mode_update" and acp_calls.is_unasked(str(update["currentModeId"])):
+        elif told == "current_mode_update" and acp_calls.is_unasked(str(update["currentModeId"])):
             raise _TurnError(f"it changed to a mode without questions: {update['currentModeId']}")
 
     def _end_message(self) -> None:

@@ -29,12 +29,12 @@ def list_calls(
         cwd: The working folder of the agent.
         names_commands: The title of a shell call is its command; otherwise it may be any words.
     """
-    call_id, kind = str(asked.get("toolCallId") or ""), asked.get("kind")
-    if kind == "execute" and (command := _describe_command(asked, cwd, names_commands)):
+    call_id, tool_kind = str(asked.get("toolCallId") or ""), asked.get("kind")
+    if tool_kind == "execute" and (command := _describe_command(asked, cwd, names_commands)):
         return [("Bash", command, call_id)]
-    if kind == "fetch" and isinstance(_input(asked).get("url"), str):
+    if tool_kind == "fetch" and isinstance(_input(asked).get("url"), str):
         return [("WebFetch", _input(asked), call_id)]
-    changes = list(_list_changes(asked)) if kind in ("edit", "delete", "move") else []
+    changes = list(_list_changes(asked)) if tool_kind in ("edit", "delete", "move") else []
     if changes:
         return [
             (tool, given, f"{call_id}{f'-{number}' if number else ''}")
@@ -47,7 +47,9 @@ def list_calls(
         "paths": _paths(asked),
     }
     given = {name: part for name, part in shown.items() if part}
-    return [(f"acp:{kind if kind in _KINDS else 'other'}", given, call_id)] if given else []
+    return (
+        [(f"acp:{tool_kind if tool_kind in _KINDS else 'other'}", given, call_id)] if given else []
+    )
 
 
 def _input(asked: dict[str, Any]) -> dict[str, Any]:
@@ -162,12 +164,12 @@ def build_content(params: dict[str, Any], answered: dict[str, Any]) -> dict[str,
     return content
 
 
-def _convert(said: str, kind: str | None) -> Any:
-    match kind:
+def _convert(said: str, type_name: str | None) -> Any:
+    match type_name:
         case "integer":
             return int(said)
         case "number":
             return float(said)
         case "string" | None:
             return said
-    raise ValueError(f"a field of type {kind} cannot be asked")
+    raise ValueError(f"a field of type {type_name} cannot be asked")
