@@ -21,17 +21,17 @@ LOADING = ("opencode", "copilot")
 class Desk:
     """Runs turns of a real program, and decides its requests."""
 
-    def __init__(self, house, monkeypatch):
-        self.house, self.asked, self.met = house, [], []
+    def __init__(self, stage, monkeypatch):
+        self.stage, self.asked, self.met = stage, [], []
         self.ruling = Ruling(True)
         # The driver finds the program on the PATH and gives it our variables.
-        program = house.bin / house.cli
-        words = " ".join(f"'{word}'" for word in (*house.network.prefix, *house.words))
+        program = stage.bin / stage.cli
+        words = " ".join(f"'{word}'" for word in (*stage.network.prefix, *stage.words))
         program.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8")
         program.chmod(0o755)
-        for name in os.environ.keys() - house.environ.keys():
+        for name in os.environ.keys() - stage.environ.keys():
             monkeypatch.delenv(name)
-        for name, value in house.environ.items():
+        for name, value in stage.environ.items():
             monkeypatch.setenv(name, value)
 
     def permit(self, *call):
@@ -39,7 +39,7 @@ class Desk:
         return self.ruling
 
     def turn(self, text, session=""):
-        cli, project = self.house.cli, str(self.house.project)
+        cli, project = self.stage.cli, str(self.stage.project)
         role = Role("coder", "", cli=cli, model=MODELS.get(cli, ""), limit_seconds=240)
         turn_id = f"t-{uuid4()}"
         environ = {"GATE_SIGNAL_FILE": ".agents/signals/x.json"}
@@ -49,12 +49,12 @@ class Desk:
 
     def run_shell(self, command):
         given = {"command": command, "description": "make a file"}
-        return self.turn(build_prompt(self.house.host.shell, given))
+        return self.turn(build_prompt(self.stage.host.shell, given))
 
 
 @pytest.fixture
-def desk(house, monkeypatch):
-    return Desk(house, monkeypatch)
+def desk(stage, monkeypatch):
+    return Desk(stage, monkeypatch)
 
 
 @pytest.mark.proves("ACP-8")
@@ -66,18 +66,18 @@ def test_decision_binds_a_command_of_the_program(desk, allow):
     assert ended.ok, ended
     ((tool, given, _),) = desk.asked
     assert (tool, given["command"]) == ("Bash", command)
-    assert (desk.house.project / "made too").exists() == allow
+    assert (desk.stage.project / "made too").exists() == allow
 
 
 @pytest.mark.proves("ACP-8")
 def test_edit_of_the_program_is_named(desk):
     desk.ruling = Ruling(False)
-    path, host = desk.house.project / "new.txt", desk.house.host
-    text = {"copilot": "file_text"}.get(desk.house.cli, "content")
+    path, host = desk.stage.project / "new.txt", desk.stage.host
+    text = {"copilot": "file_text"}.get(desk.stage.cli, "content")
     desk.turn(build_prompt(host.write, {host.path: str(path), text: "x"}))
     ((tool, given, _),) = desk.asked
     # Copilot does not say whether the file is new.
-    assert tool == ("Edit" if desk.house.cli == "copilot" else "Write")
+    assert tool == ("Edit" if desk.stage.cli == "copilot" else "Write")
     assert given["file_path"] == str(path)
     assert not path.exists()
 
@@ -86,22 +86,22 @@ def test_edit_of_the_program_is_named(desk):
 def test_worktree_cannot_allow_commands(desk):
     allow = {"*": "allow", "bash": "allow"}
     settings = {"permission": allow, "agent": {"build": {"permission": allow}}}
-    (desk.house.project / "opencode.json").write_text(json.dumps(settings), encoding="utf-8")
-    folder = desk.house.project / ".gemini"
+    (desk.stage.project / "opencode.json").write_text(json.dumps(settings), encoding="utf-8")
+    folder = desk.stage.project / ".gemini"
     folder.mkdir()
     tools = {"tools": {"allowed": ["run_shell_command"]}, "general": {"approvalMode": "yolo"}}
     (folder / "settings.json").write_text(json.dumps(tools), encoding="utf-8")
     desk.ruling = Ruling(False)
     desk.run_shell("touch made")
-    assert desk.asked and not (desk.house.project / "made").exists()
+    assert desk.asked and not (desk.stage.project / "made").exists()
 
 
 @pytest.mark.proves("ACP-8")
 def test_session_goes_on_where_the_program_can(desk):
     desk.run_shell("touch made")
-    results = len(desk.house.model.results)
+    results = len(desk.stage.model.results)
     ended = desk.turn("again", session=desk.met[0])
-    assert ended.gone == (desk.house.cli not in LOADING), ended
+    assert ended.gone == (desk.stage.cli not in LOADING), ended
     if not ended.gone:
         assert ended.ok and ended.words == "done"
-        assert len(desk.house.model.results) > results, "the model got the old messages"
+        assert len(desk.stage.model.results) > results, "the model got the old messages"

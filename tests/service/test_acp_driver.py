@@ -181,8 +181,9 @@ def test_error_while_deciding_ends_the_agent(desk):
 
 @pytest.mark.proves("ACP-4")
 def test_session_is_loaded_without_its_old_words(desk):
-    ended = desk.turn({"say": "new"}, session="s-1")
-    assert ended.words == "new"
+    ended = desk.turn({"call": {"toolCallId": "c-1", "title": "x"}}, {"say": "new"}, session="s-1")
+    assert ended.words == "new" and desk.watched.said_lines == ["new"]
+    assert desk.asked == [("acp:other", {"title": "x"}, "c-1")]
     assert desk.heard("session/load")[0]["sessionId"] == "s-1"
     assert desk.met == [] and desk.heard("session/new") == []
 

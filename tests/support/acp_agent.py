@@ -72,6 +72,7 @@ class ScriptedAcpAgent:
         if params["sessionId"] != "s-1":
             return {"code": -32603, "message": "Internal error", "data": {"details": "no session"}}
         self.say('old words {"status": "DONE"}')
+        self.update("tool_call", toolCallId="c-1", kind="execute", rawInput={"command": "ls"})
         return self.odd.get("opened", {})
 
     def session_prompt(self, params):

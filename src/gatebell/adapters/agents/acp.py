@@ -152,7 +152,6 @@ class _Turn:
 
     def _prompt(self, text: str) -> str:
         """Send words, wait for the end of the agent's work, and return why it stopped."""
-        # A session that was loaded has just repeated its messages.
         self._words, self._speaks = "", False
         words = [{"type": "text", "text": text}]
         ended = self._call("session/prompt", {"sessionId": self._session, "prompt": words})
@@ -198,6 +197,9 @@ class _Turn:
 
     def _note(self, update: dict[str, Any], session: str | None) -> None:
         told = update.get("sessionUpdate")
+        if not self._session:
+            # A session that is being loaded repeats its old messages and calls.
+            return
         if told == "agent_message_chunk" and session == self._session:
             # Words after an action are a new message.
             self._words = self._words if self._speaks else ""
@@ -206,6 +208,7 @@ class _Turn:
         elif told in ("tool_call", "tool_call_update"):
             self._end_message()
             if told == "tool_call":
+                self._calls.pop(str(update.get("toolCallId")), None)
                 self._events.said(f"{update.get('kind', 'tool')}: {update.get('title', '')}")
             self._keep_time(self._add_call(update))
         elif told == "current_mode_update" and acp_calls.is_unasked(str(update["currentModeId"])):
