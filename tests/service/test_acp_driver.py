@@ -252,6 +252,12 @@ def test_opencode_is_started_so_that_it_asks(tmp_path):
     assert json.loads(environ["OPENCODE_CONFIG_CONTENT"]) == {"model": "a/b"}
 
 
+@pytest.mark.proves("ACP-5")
+def test_gemini_does_not_trust_the_worktree(tmp_path):
+    wanted = order(tmp_path)._replace(role=Role("coder", "", cli="gemini"))
+    assert acp_programs.build_environ(wanted)["GEMINI_CLI_TRUST_WORKSPACE"] == "false"
+
+
 @pytest.mark.proves("ACP-1")
 @pytest.mark.parametrize(
     ("steps", "odd", "problem"),

@@ -42,6 +42,8 @@ PROGRAMS: dict[str, AcpProgram] = {
     AgentCli.GEMINI: AcpProgram(
         ("gemini", "--acp", "--approval-mode", "default"),
         "@google/gemini-cli",
+        # In a trusted folder, its settings could allow commands and start servers.
+        {"GEMINI_CLI_TRUST_WORKSPACE": "false"},
         # Gemini 0.61.0 repeats the old messages after its reply, among the new ones. In the minute
         # in which a session began, loading it even empties its log.
         loads=False,
