@@ -76,8 +76,7 @@ def test_edit_of_the_program_is_named(desk):
     text = {"copilot": "file_text"}.get(desk.stage.cli, "content")
     desk.turn(build_prompt(host.write, {host.path: str(path), text: "x"}))
     ((tool, given, _),) = desk.asked
-    # Copilot does not say whether the file is new.
-    assert tool == ("Edit" if desk.stage.cli == "copilot" else "Write")
+    assert tool == "Write"
     assert given["file_path"] == str(path)
     assert not path.exists()
 
