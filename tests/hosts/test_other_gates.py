@@ -15,6 +15,12 @@ FAULTS = {
 }
 
 
+# Kills the shell of the guard: the child of the host, whose number is the fourth word.
+KILL_GUARD = """p=$$
+while q=$(ps -o ppid= -p $p | tr -d ' ') && [ "$q" != "$4" ] && [ "$q" -gt 1 ]; do p=$q; done
+kill -9 $p"""
+
+
 def gated(stage):
     return (stage.project / "gated").exists()
 
@@ -64,7 +70,7 @@ def test_broken_gate_holds_a_command(stage, fault):
     if fault == "missing":
         stage.gate.unlink()
     else:
-        stage.replace_gate(FAULTS.get(fault, "exit 0"))
+        stage.break_hook(FAULTS.get(fault, "exit 0"))
     if fault == "no exec bit":
         stage.gate.chmod(0o644)
     stage.run_shell(GATED)
@@ -77,7 +83,7 @@ def test_host_holds_a_command_without_our_hook(stage):
     """Only copilot has no rule for this case; docs/agents.md says so."""
     stage.install()
     if stage.cli == "gemini":
-        stage.replace_gate("kill -9 $PPID; kill -9 $(ps -o ppid= -p $PPID)")
+        stage.break_hook(KILL_GUARD)
     elif stage.cli == "opencode":
         (stage.home / ".config" / "opencode" / "plugin" / "gatebell.js").unlink()
     else:

@@ -121,14 +121,15 @@ class HostStage(World):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(document), encoding="utf-8")
 
-    def install(self, *words):
-        environ = {"PATH": self.environ["PATH"], "XDG_CONFIG_HOME": ""}
-        ran = self.ada.gate(
-            "install", self.cli, "--gate", f"Bash({GATED}*)", *words, "--yes", "--as", "ada",
-            **environ,
+    def install(self):
+        """Run `gate install`, with a path that tests of faults can replace."""
+        words = ["--gate", f"Bash({GATED}*)", "--yes", "--as", "ada"]
+        ran = subprocess.run(
+            [self.gate, "install", self.cli, *words],
+            env=self.environ | {"GATE_TOKEN": self.tokens["ada"]}, cwd=self.project,
+            capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert ran.code == 0, ran
-        return ran
+        assert ran.returncode == 0, ran.stderr
 
     def start(self, tool, tool_input):
         """Start the host with one call to make."""
@@ -161,10 +162,12 @@ class HostStage(World):
         text = {"copilot": "file_text"}.get(self.cli, "content")
         self.start(self.host.write, {self.host.path: str(path), text: "x"})
 
-    def replace_gate(self, line):
-        """Put a shell script in the place of gate; the settings name this path."""
+    def break_hook(self, line):
+        """Let gate run this line of shell in place of a hook; its MCP server still works."""
+        real = self.gate.resolve()
         self.gate.unlink()
-        self.gate.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
+        text = f'#!/bin/sh\n[ "$1" = hook ] || exec {real} "$@"\n{line}\n'
+        self.gate.write_text(text, encoding="utf-8")
         self.gate.chmod(0o755)
 
     def close(self):
