@@ -95,6 +95,16 @@ def test_call_without_a_gate_goes_on(world, cli):
     assert world.store.asks.pending(9) == []
 
 
+@pytest.mark.proves("OTHER-1", "HOOK-50")
+def test_harmless_command_with_a_gated_word_goes_on(world):
+    world.ada.gate("gates", "add", "Bash(any push)", "--as", "ada")
+    session = Session(world, "opencode")
+    for command, code in (("git log --grep push", "allow"), ("git log; $p push", "deny")):
+        text = json.dumps(event("opencode", "bash", {"command": command}, world.plain.folder))
+        ran = session.hook(text, "--guarded", "--limit", "1")
+        assert json.loads(ran.out)["decision"] == code
+
+
 @pytest.mark.proves("OTHER-1", "OTHER-4")
 def test_edited_command_is_left_to_the_agent(world):
     hook = start(world, "gemini")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from tests.support.host_stage import GATED
 
-from gatebell.install.scripted_model import tool_results
-
 # Each says yes as far as it says anything: the whole part of it must not count.
 FAULTS = {
     "killed": "kill -9 $$",
@@ -39,7 +37,7 @@ def test_persons_answer_decides_about_a_command(stage, answer):
     out = stage.finish()
     assert gated(stage) == (answer == "yes"), out
     if answer == "no":
-        assert "open a PR" in "".join(tool_results(stage.model.requests[-1]))
+        assert "open a PR" in "".join(stage.list_results())
 
 
 @pytest.mark.proves("OTHER-1")

@@ -16,7 +16,7 @@ import pytest
 
 from gatebell.install.hold_test.hosts import HOSTS as STARTED
 from gatebell.install.rehearsal import Stage
-from gatebell.install.scripted_model import ScriptedModel, script, text, tool
+from gatebell.install.scripted_model import ScriptedModel, script, text, tool, tool_results
 from tests.support.shells import World
 
 HOST_PACKAGES = {
@@ -61,6 +61,11 @@ def find_host(folder, cli):
     return found[0] if found else ""
 
 
+def build_prompt(name, tool_input):
+    """Return a prompt with one call to make."""
+    return script([tool(name, **tool_input), text("done")])
+
+
 class HostStage(World):
     """One host with its own home, in a network without other hosts."""
 
@@ -101,7 +106,7 @@ class HostStage(World):
 
     def start(self, name, tool_input):
         """Start the host with one call to make."""
-        prompt = script([tool(name, **tool_input), text("done")])
+        prompt = build_prompt(name, tool_input)
         self.running = subprocess.Popen(
             [*self.network.prefix, *self.words, *self.host.words, prompt],
             cwd=self.project, env=self.environ, text=True, start_new_session=True,
@@ -123,6 +128,10 @@ class HostStage(World):
                 pytest.fail(f"no ask came: {self.running.communicate()[0]}")
             assert time.monotonic() < until, "no ask came"
         return found[0]
+
+    def list_results(self):
+        """Return the results of calls in every request to the model."""
+        return [words for request in self.model.requests for words in tool_results(request)]
 
     def run_shell(self, command):
         self.start(self.host.shell, {"command": command, "description": "make a file"})

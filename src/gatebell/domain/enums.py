@@ -126,6 +126,8 @@ class AgentCli(StrEnum):
     """A Python function that works in place of a program."""
     COPILOT = "copilot"
     CURSOR = "cursor"
+    ACP = "acp"
+    """Any other program with the agent client protocol, which the user names."""
 
 
 class RunState(StrEnum):
