@@ -34,14 +34,14 @@ _START_SECONDS = 20
 LEFT_OPEN: dict[str, tuple[str, ...]] = {
     AgentCli.CLAUDE: (
         "a PreToolUse hook whose whole shell is killed lets the tool run",
-        "the rules match spellings: `npm --tag next publish` runs unasked (docs/held.md)",
+        "the rules match spellings: `npm --tag next publish` runs unasked (see: gate gates)",
         "the rules do not see into a script, or into a shell that reads from a pipe",
         "in -p a write outside the project is refused without a question",
         "up to 2.1.197 it asks no hook in -p: gated calls are denied there",
     ),
     AgentCli.CODEX: (
         "while a question waits in the inbox, Codex shows no dialog of its own",
-        "the rules match first words: `git -C . push` runs unasked (docs/held.md)",
+        "the rules match first words: `git -C . push` runs unasked (see: gate gates)",
         "the rules do not see into a script or `bash -c`",
         "codex exec rejects gated calls without a question",
         "hooks that you have not trusted are skipped: then Codex asks in its own dialog",

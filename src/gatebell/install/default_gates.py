@@ -32,7 +32,7 @@ class Rules(NamedTuple):
 
 SPELLINGS_NOTE = (
     "The gates match the usual spellings; others run without a question, such as "
-    "`npm --tag next publish` or a script. docs/held.md lists both."
+    "`npm --tag next publish` or a script. gate gates lists them."
 )
 
 # Tried with the matcher of claude 2.1.325. `git push:*` also catches `cd x && git push`,
