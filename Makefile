@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Where the environment forbids it, each of a thousand processes would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup run test check collected counted driven lint schema docs pictures site package bench crash slow matrix server mutate lock system clean
+.PHONY: setup run test check collected counted driven lint schema docs pictures site package bench crash slow hosts matrix server mutate lock system clean
 
 setup: .venv/ready
 
@@ -104,6 +104,10 @@ crash: setup system
 # both layers: takes half an hour. The results are in tests/agents/slow.txt and docs/fail-closed.md.
 slow: setup system
 	$(BIN)/python -m pytest tests/agents tests/security/test_git_isolation.py --whole
+
+# The gates of gemini, opencode and copilot with the real programs from npm (640 MB).
+hosts: setup system
+	$(BIN)/python -m pytest tests/hosts -p no:cacheprovider
 
 # The cases of all folders that `make test` leaves out.
 matrix: setup system

@@ -21,7 +21,7 @@ HOMES = (
     "domain.runs.session_log",
     "domain.tasks.backlog_settings", "domain.tasks.tasks", "domain.text.secret_values",
     "domain.runs.flow_terms", "api.human", "file_protocol.answers", "file_protocol.registry",
-    "install.json_entries", "web.asks.schema_fields",
+    "install.json_entries", "web.asks.schema_fields", "domain.permissions.acts",
 )  # fmt: skip
 # Names of fields and variables that hold members, wherever they are.
 HOLDERS = frozenset(

@@ -97,6 +97,34 @@ SPELLINGS = {
         """python3 -c 'import shutil; shutil.rmtree("build", True)'""",
         "rsync -a --delete empty/ build/",
     ),
+    "hide it": (
+        "cat <<'EOF' | sh\ngit push\nEOF",
+        "git $'pu\\x73h'",
+        "p=pu; git ${p}sh",
+        "git pu\\\nsh",
+        "bash -c 'git pu\"\"sh'",
+        "python3 - <<'EOF'\nimport os; os.system('git push')\nEOF",
+        "ssh host <<'EOF'\ngit push\nEOF",
+        "$(echo rm) -rf build",
+        "sh ship.sh",
+        "make ship",
+        "npm run ship",
+    ),
+    "pass": (
+        "git commit -m 'push it'",
+        "git stash push",
+        "git log --grep=deploy",
+        "grep -r publish .",
+        "cargo build --release",
+        "docker run --rm image",
+        "terraform plan",
+        "kubectl -n prod get deploy",
+        "npx wrangler dev",
+        "rm -f file",
+        "find . -name push",
+        "echo 'deploy it' >> notes",
+        "uv run pytest tests/test_push.py",
+    ),
     "write outside the project": (
         "echo x > ../outside",
         "echo x | tee ../outside",
@@ -105,7 +133,7 @@ SPELLINGS = {
 }
 PROGRAMS = (
     "ansible-playbook", "aws", "cargo", "docker", "fly", "flyctl", "gcloud", "gh", "git", "helm",
-    "kubectl", "make", "npm", "npx", "pnpm", "poetry", "python", "rsync", "sudo", "terraform",
+    "kubectl", "make", "npm", "npx", "pnpm", "poetry", "python", "rsync", "ssh", "sudo", "terraform",
     "twine", "uv", "vercel", "wrangler", "yarn",
 )  # fmt: skip
 """The programs that the spellings call; the tests replace them by programs that do nothing."""

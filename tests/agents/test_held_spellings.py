@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 from tests.agents.spellings import PROGRAMS, SPELLINGS
 from tests.support.agent_programs import PACKAGES
+from tests.support.answering_person import AnsweringPerson
+from tests.support.lines import read_lines
 
+from gatebell.app import wiring
+from gatebell.domain.permissions.rules import list_triggers
 from gatebell.hooks.events import Hook, pre_tool_use
 from gatebell.install.scripted_model import text, tool, tool_results
 
 PAGE = Path(__file__).parents[2] / "docs" / "held.md"
 LINES = [line for lines in SPELLINGS.values() for line in lines]
-NO = "the test says no"
+NO = "A person said no to this"
+SECONDS = 600
+BATCH = 60
 STUB = "nothing was done"
 ASKED, PUT_OFF, RUNS = "asked", "put off", "**runs unasked**"
 SAME_MODES = ("bypassPermissions", "manual", "acceptEdits")
@@ -24,18 +29,42 @@ CHECKED_MODES = ("auto", "plan")
 _INTRODUCTION = """\
 # Commands that the default gates hold
 
-With this page you check whether a person is asked about a command. `gate install` gives the host
-rules, and the host compares them with the text of a command. So a person is asked about the usual
-spellings. Other spellings of the same act run without a question. To add a rule:
+With this page you check whether a person is asked about a command. `gate gates test` answers for
+any command line, and runs nothing:
 
 ```sh
-$ gate gates add 'Bash(poetry publish *)'
-$ gate install claude       # so that Claude Code learns of it
-$ gate gates list
+$ gate gates test 'sudo -u me git push'   # exit code 11: asked
+$ gate gates test 'git stash push'        # exit code 0: passes
+$ gate gates add 'Bash(make ship *)'      # a rule of your own, by its text
+$ gate install claude                     # so that Claude Code learns of it
 ```
 
-The lists are examples and not complete. Do not rely on a gate for a spelling that is not listed as
-asked.
+`gate install claude` gives Claude Code wide rules, such as `Bash(*push*)`. For a line that matches
+one of them, Claude Code asks our hook. The hook reads the line as a shell would. It looks into
+`sudo`, `env`, `npx`, `uv run`, `xargs`, `find -exec`, `bash -c` and the like, and over options
+before a subcommand. A person is asked if
+
+- a command in it pushes, publishes, deploys, or deletes a tree;
+- it runs a script, a make target or a program that we do not know, and its words name such an act;
+- it cannot be parsed, or only the shell knows its program or subcommand: `$g push`, `git $x`;
+- a shell reads its commands from elsewhere: `cat script | sh`, `eval "$x"`.
+
+All other lines pass at once, if Claude Code would run them without our rules: in the mode
+bypassPermissions, if your settings allow the command, or if it only reads in the project. If your
+settings have other rules that ask about it, or other PreToolUse hooks, a person is asked as before.
+The hook does not see rules of the command line (`--allowedTools`, `--settings`) or of plugins.
+
+Not noticed are lines without any of the words, because Claude Code compares text: a script or a
+target with another name, a word that is put together while it runs, a here-document for a program
+that is not a shell. The lists below are examples.
+Do not rely on a gate for a spelling that is not listed as asked.
+
+The tests also judge {gated} spellings of gated commands, and all are held. They are in
+`tests/support/lines`. As a measure of false alarms: of {ordinary} ordinary lines, {noticed} match a wide rule,
+and of those {alarms} are asked about although they are harmless, such as `mix test test/push_test.exs`.
+The authors of gatebell wrote these lines; they are no histories of real users.
+
+Codex has rules for the first words of a command only. So it asks about fewer spellings.
 
 The tests try every line with Claude Code {claude} and Codex {codex}, and fail if this page differs.
 In these tests all of Bash is allowed and Codex has no sandbox, so that only the gates hold a line.
@@ -43,8 +72,8 @@ In these tests all of Bash is allowed and Codex has no sandbox, so that only the
 | where | what happens |
 |---|---|
 | Claude Code in the modes default, manual, acceptEdits and bypassPermissions | as listed |
-| Claude Code in auto and plan | the same lines are asked; its own check decides about the others |
-| Claude Code in dontAsk | lines that would be asked are denied |
+| Claude Code in auto and plan | the same lines are asked, and lines that match a wide rule unless they only read; its own check decides about the others |
+| Claude Code in dontAsk | lines that match a wide rule are denied, also harmless ones |
 | `codex exec` | lines that would be asked are rejected |
 | "with `--defer`" | lines that the hook of [agents.md](agents.md) puts off in `claude -p`, without other rules in the settings |
 
@@ -75,20 +104,13 @@ def stage(house):
 
 
 def in_claude(house, *words, lines=LINES):
-    """Return the lines that claude asks about, each denied, and the results of its tools."""
+    """Return the lines about which a person is asked, each denied, and the results of its tools."""
     house.install("claude")
-    said = {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "message": NO}}
-    answer, asked = house.folder / "answer", house.folder / "asked"
-    answer.write_text(json.dumps({"hookSpecificOutput": said}), encoding="utf-8")
-    asked.touch()
-    house.replace_gate(
-        f"""e=$(cat); case $e in *'"hook_event_name":"PermissionRequest"'*)
-        printf '%s\\n' "$e" >>{asked}; cat {answer};; *) printf '%s' "$e" | {{real}} "$@";; esac"""
-    )
     steps = [tool("Bash", command=line, description="try") for line in lines]
-    house.run_claude([*steps, text("done")], *words, IS_SANDBOX="1").result(120)
-    events = map(json.loads, asked.read_text(encoding="utf-8").splitlines())
-    return {one["tool_input"]["command"] for one in events}, results_of(house, lines)
+    with AnsweringPerson(str(house.path), {"Run": "no"}):
+        house.run_claude([*steps, text("done")], *words, IS_SANDBOX="1").result(SECONDS)
+    asks = house.store.asks.list_settled(10_000)
+    return {ask.question.call.command for ask in asks}, results_of(house, lines)
 
 
 def in_codex(house, lines):
@@ -138,7 +160,21 @@ def page_of(claude, deferred, codex):
             words = ((ASKED, claude), (PUT_OFF, deferred), (ASKED, codex))
             cells = [word if line in held else RUNS for word, held in words]
             rows.append(f"| `{escape(line)}` | {' | '.join(cells)} |")
-    return _INTRODUCTION.format(**versions) + "\n".join([*rows, ""])
+    return _INTRODUCTION.format(**versions, **counts()) + "\n".join([*rows, ""])
+
+
+def counts():
+    """Return the numbers of the lists of lines."""
+    ordinary = [line for lines in read_lines("harmless").values() for line in lines]
+    noticed = [line for line in ordinary if list_triggers(line)]
+    alarms = [line for line in noticed if wiring.judge_command(line).finding]
+    gated = sum(map(len, read_lines("gated").values()))
+    return {
+        "gated": gated,
+        "ordinary": len(ordinary),
+        "noticed": len(noticed),
+        "alarms": len(alarms),
+    }
 
 
 def escape(line):
@@ -218,3 +254,16 @@ def test_file_outside_the_project_is_held(house, mode):
     steps = [tool("Write", file_path=str(outside), content="x"), text("{{result}}")]
     result = house.run_claude(steps, "--permission-mode", mode, IS_SANDBOX="1").result()
     assert not outside.exists() and result["permission_denials"]
+
+
+@pytest.mark.proves("HOOK-50")
+def test_claude_asks_about_each_gated_line(stage, whole):
+    """The usual run tries a sample of the list."""
+    lines = [line for lines in read_lines("gated").values() for line in lines]
+    lines = lines if whole else lines[::40]
+    unasked = []
+    for some in (lines[at : at + BATCH] for at in range(0, len(lines), BATCH)):
+        asked, results = in_claude(stage, "--permission-mode", "bypassPermissions", lines=some)
+        unasked += [line for line in results if line not in asked]
+        stage.forget()
+    assert unasked == []

@@ -39,6 +39,12 @@ SHELL = Process(10, "bash", "bash")
         ("CODEX_THREAD_ID", "codex", "1"),
         ("CODEX_SESSION_ID", "codex", ""),
         ("CODEX_TOOL_CALL_ID", "codex", ""),
+        ("GEMINI_CLI", "gemini", ""),
+        ("OPENCODE", "opencode", ""),
+        ("OPENCODE_PID", "opencode", ""),
+        ("COPILOT_CLI", "copilot", ""),
+        ("COPILOT_AGENT_SESSION_ID", "copilot", "1"),
+        ("CURSOR_AGENT", "cursor", ""),
         ("AI_AGENT", "agent", "1"),
         ("GATE_TURN", "turn", "1"),
         ("GATE_CHECK", "check", "1"),
@@ -52,8 +58,9 @@ def test_every_variable_is_a_sign(variable, cli, session):
 
 @pytest.mark.proves("WHO-1")
 def test_no_other_sign_is_looked_for():
-    assert [len(sign.variables) for sign in SIGNS] == [2, 3, 1, 1, 1]
-    assert [sign.processes for sign in SIGNS] == [("claude",), ("codex",), (), (), ()]
+    assert [len(sign.variables) for sign in SIGNS] == [2, 3, 1, 2, 2, 1, 1, 1, 1]
+    names = [name for sign in SIGNS for name in sign.processes]
+    assert names == ["claude", "codex", "gemini", "opencode", "copilot"]
     assert find_agent({}, [Process(7, "codex", "x")]) == (
         "codex", "", "process 7 above this one is codex", ()
     )  # fmt: skip

@@ -121,6 +121,8 @@ def test_command_defines_a_custom_agent():
     found = role('command: ["./agent", --x]\njoin: ["./agent", "--talk"]\ncli: command')
     assert found[2:7] == ("command", "", (), ("./agent", "--x"), ("./agent", "--talk"))
     assert role("command:\n  - ./agent").cli == "command"
+    assert role("command: [agent]\ncli: acp").cli == "acp"
+    assert [role(f"cli: {one}").cli for one in ("gemini", "opencode", "copilot")]
 
 
 @pytest.mark.proves("RUN-202")
@@ -158,10 +160,11 @@ def test_key_of_claude_code_is_passed_over(key):
         ("tools: [a]b", "nothing may follow the closing bracket"),
         ("  - stray", "line 2: expected `key: value` before this line"),
         (
-            "cli: gemini",
-            "line 2: expected claude or codex for cli; for another program, write command",
+            "cli: cursor",
+            "or acp for cli; for another program, write command",
         ),
-        ("cli: ''", "line 2: expected claude or codex for cli"),
+        ("cli: ''", "line 2: expected claude, codex, gemini, opencode, copilot or acp for cli"),
+        ("cli: acp", 'line 2: the command is missing: add command: ["./agent"]'),
         ("cli: command", 'line 2: the command is missing: add command: ["./agent"]'),
         ("command: []", "line 2: expected a list for command"),
         ("command: ./agent --x", "line 2: expected a list for command"),

@@ -136,12 +136,14 @@ def test_notification_settings_are_read(blocks, tmp_path):
 
 
 @pytest.mark.proves("DOC-1")
-@plays("docs/roles.md", "---\n", "[models.claude]")
+@plays("docs/roles.md", "---\ndescription", "[models.claude]", "---\ncli: acp")
 def test_role_and_models_of_the_page_are_read(blocks, tmp_path):
     role = parse_role("reviewer", blocks[0].text, "reviewer.md")
     assert (role.model, role.limit_seconds, role.tools) == ("opus", 1800, ("Read", "Grep", "Bash"))
     found = settings.models(read_settings(blocks[1], tmp_path))
     assert found["codex"]["heavy"] == tomllib.loads(blocks[1].text)["models"]["codex"]["heavy"]
+    other = parse_role("coder", blocks[2].text, "coder.md")
+    assert (other.cli, other.command) == ("acp", ("claude-agent-acp",))
 
 
 @pytest.mark.proves("DOC-1")

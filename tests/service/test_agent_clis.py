@@ -23,7 +23,8 @@ from gatebell.services.sessions import session_check
 from gatebell.terminal import runs
 
 GEMINI, OPENCODE = AgentCli.GEMINI, AgentCli.OPENCODE
-COMMAND, PYTHON = AgentCli.COMMAND, AgentCli.PYTHON
+COPILOT, CURSOR = AgentCli.COPILOT, AgentCli.CURSOR
+COMMAND, PYTHON, ACP = AgentCli.COMMAND, AgentCli.PYTHON, AgentCli.ACP
 SCRIPT = Path(plans.__file__).parent / "scripts" / "ask-human.sh"
 TABLES = {
     "roles.ROLE_CLIS": roles.ROLE_CLIS,
@@ -40,12 +41,20 @@ TABLES = {
     "runs.JOINABLE": runs.JOINABLE,
     "session_check.KEEPING_LOGS": session_check.KEEPING_LOGS,
 }
+KNOWING_ALL_HOSTS = (
+    "principals.SIGNS",
+    "events.HOOK_CLIS",
+    "plans.HOSTS",
+    "checks.LEFT_OPEN",
+    "clients.CLIENTS",
+)
 # A gap is a function that gatebell does not have for this program.
 GAPS = {
-    **{table: {GEMINI, OPENCODE, COMMAND, PYTHON} for table in TABLES},
-    "settings_file.SESSION_CLIS": {GEMINI, OPENCODE, PYTHON},
-    "plans.HOSTS": {COMMAND, PYTHON},
-    "clients.CLIENTS": {COMMAND, PYTHON},
+    **{table: {GEMINI, OPENCODE, COPILOT, CURSOR, COMMAND, PYTHON, ACP} for table in TABLES},
+    "roles.ROLE_CLIS": {CURSOR, COMMAND, PYTHON, ACP},
+    "settings_file.MODELS": {CURSOR, COMMAND, PYTHON, ACP},
+    "settings_file.SESSION_CLIS": {GEMINI, OPENCODE, COPILOT, CURSOR, PYTHON, ACP},
+    **{table: {COMMAND, PYTHON, ACP} for table in KNOWING_ALL_HOSTS},
 }
 
 
@@ -64,9 +73,9 @@ def test_script_knows_the_signs_of_programs():
 
 
 @pytest.mark.proves("ENUM-9")
-@pytest.mark.parametrize("cli", ["", "claud", GEMINI, OPENCODE, PYTHON])
+@pytest.mark.parametrize("cli", ["", "claud", CURSOR, PYTHON])
 def test_unknown_program_starts_no_agent(cli):
-    with pytest.raises(UsageError, match="write cli: claude, cli: codex or command"):
+    with pytest.raises(UsageError, match=r"write cli: claude, codex, .* or command"):
         AgentPrograms().driver(Role("coder", "", cli=cli), None)
 
 

@@ -226,10 +226,17 @@ class LocalBackend(LocalWork):
 
         return permit_call.defer(self._store, held, caller)
 
-    def is_gated(self, call: Call, origin: Origin, folders: tuple[str, ...] = ()) -> bool:
+    def is_gated(
+        self,
+        call: Call,
+        origin: Origin,
+        folders: tuple[str, ...] = (),
+        *,
+        is_harmless: bool = False,
+    ) -> bool:
         from gatebell.services.permissions import permit_call
 
-        return permit_call.is_gated(self._store, call, origin, folders)
+        return permit_call.is_gated(self._store, call, origin, folders, is_harmless=is_harmless)
 
     def must_have_gates(self) -> None:
         if not self._store.rules.had_gates():

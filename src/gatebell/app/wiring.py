@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gatebell.domain.audit.events import Head
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
+    from gatebell.domain.permissions.judgement import Verdict
     from gatebell.domain.runs.session_log import Step
     from gatebell.ports.agents import Activity, Host, Hosts
     from gatebell.ports.backend import Backend
@@ -312,11 +313,11 @@ def session_steps(cli: str, log: str) -> list[Step]:
     return session_logs.read(cli, log)
 
 
-def hook_host(call: Call, origin: Origin, log: str, *, of_helper: bool) -> CallHost:
+def hook_host(call: Call, origin: Origin, log: str, *, of_helper: bool, pid: int = 0) -> CallHost:
     """Return the host of a call that a hook asks about; `log` is its session log."""
     from gatebell.adapters.agents.hook_host import HookHost
 
-    return HookHost(call, origin, log, of_helper=of_helper)
+    return HookHost(call, origin, log, of_helper=of_helper, pid=pid)
 
 
 def client_host(origin: Origin, asks: list[str], cancelled: Sequence[str]) -> CallHost:
@@ -336,6 +337,15 @@ def activity() -> Activity:
 def call(tool: str, given: object, cwd: str) -> Call:
     """Return a tool call, with the details that only this machine knows."""
     return activity().tool_call(tool, given, cwd)
+
+
+def judge_command(line: str) -> Verdict:
+    """Return whether a command line does a gated act, as a shell would run it."""
+    # Imported here: only lines that match a wide pattern are parsed.
+    from gatebell.adapters.shell.bash_parser import parse
+    from gatebell.services.permissions.judge_line import judge_line
+
+    return judge_line(line, parse)
 
 
 def summarise_activity(origin: Origin, log: str = "") -> str:

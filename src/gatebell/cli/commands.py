@@ -17,7 +17,10 @@ MODULES = {
     "template": ("cli.asks.template", "manage prepared answers: list, show, set, delete"),
     "dialog": ("cli.asks.dialog", "list or test the windows that can show a question"),
     "respond": ("cli.tasks.respond", "answer a task that waits for you, as gate answer does"),
-    "install": ("cli.setup.install", "let Claude Code, Codex, Gemini CLI or opencode ask here"),
+    "install": (
+        "cli.setup.install",
+        "let Claude Code, Codex, Gemini CLI, opencode, Copilot … ask here",
+    ),
     "uninstall": ("cli.setup.uninstall", "undo gate install, byte for byte"),
     "gates": ("cli.permissions.gates", "manage the tool calls that need a person or are denied"),
     "grants": ("cli.permissions.grants", "list or revoke permissions beyond one tool call"),

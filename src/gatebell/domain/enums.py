@@ -124,6 +124,10 @@ class AgentCli(StrEnum):
     """Any other program, which the user names."""
     PYTHON = "python"
     """A Python function that works in place of a program."""
+    COPILOT = "copilot"
+    CURSOR = "cursor"
+    ACP = "acp"
+    """Any other program with the agent client protocol, which the user names."""
 
 
 class RunState(StrEnum):

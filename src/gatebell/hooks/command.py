@@ -19,7 +19,8 @@ from gatebell.domain.enums import AgentCli
 from gatebell.errors import UsageError
 from gatebell.hooks import replies
 from gatebell.hooks.event_parser import GATING, OTHERS, check_call, read_event
-from gatebell.hooks.events import HANDLERS, HOOK_CLIS, Hook, Reply
+from gatebell.hooks.events import HANDLERS, HOOK_CLIS, Hook, Reply, hold_call
+from gatebell.hooks.host_calls import EVENTS
 
 if TYPE_CHECKING:
     import argparse
@@ -48,6 +49,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--defer", action="store_true", help="put gated calls off (claude -p, PreToolUse)"
     )
     parser.add_argument(
+        "--host",
+        type=int,
+        default=0,
+        metavar="PID",
+        help="the process of the host: the wait ends with it (for a hook inside a shell)",
+    )
+    parser.add_argument(
         "--guarded",
         action="store_true",
         help="always print an object, with a tab at its end for the guard of gate install",
@@ -59,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         _check_options(args)
         _start_alarm(args.limit)
-        event.update(read_event(sys.stdin.buffer))
+        event.update(read_event(sys.stdin.buffer, args.cli))
         _say(args, _decide(args, event))
     except (Exception, KeyboardInterrupt) as error:
         name = event.get("hook_event_name", "")
@@ -98,9 +106,15 @@ def _decide(args: argparse.Namespace, event: dict[str, Any]) -> Reply:
         try:
             check_call(event)
         except UsageError as error:
-            return Reply(replies.deny(name, f"gate cannot read this call: {error}"))
+            said = f"gate cannot read this call: {error}"
+            if args.cli in EVENTS:
+                return Reply(replies.refuse(args.cli, said))
+            return Reply(replies.deny(name, said))
+    hook = Hook(args.cli, event, args.limit, args.defer, args.host)
+    if args.cli in EVENTS:
+        return hold_call(hook)
     handler = HANDLERS.get(name)
-    return handler(Hook(args.cli, event, args.limit, args.defer)) if handler else Reply()
+    return handler(hook) if handler else Reply()
 
 
 def _say(args: argparse.Namespace, reply: Reply) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
+from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.calls import WRITERS, make_call
 from gatebell.domain.text.display import storable
 from gatebell.errors import UsageError
+from gatebell.hooks.host_calls import EVENTS, translate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,8 +58,10 @@ _KNOWN_TOOLS = {tool.lower(): tool for tool in ("Bash", "Read", "WebFetch", *WRI
 _MAX_BYTES = 8_000_000
 
 
-def read_event(stream: IO[bytes]) -> dict[str, Any]:
+def read_event(stream: IO[bytes], cli: str = AgentCli.CLAUDE) -> dict[str, Any]:
     """Read the one JSON object that a host writes, with an event that we know.
+
+    Events of hosts with another format become events of Claude Code.
 
     Raises:
         UsageError: It is something else.
@@ -75,6 +79,8 @@ def read_event(stream: IO[bytes]) -> dict[str, Any]:
     name = event.get("hook_event_name") if isinstance(event, dict) else None
     if not isinstance(name, str):
         raise UsageError("a hook's JSON is an object with a hook_event_name")
+    if cli in EVENTS:
+        return translate(cli, event)
     if name not in GATING and name not in OTHERS:
         raise UsageError(f"gate does not know the event {name!r}: update gate")
     return dict(event)

@@ -1,8 +1,14 @@
-"""Builds the replies in the JSON of the hosts. Claude Code and Codex use the same."""
+"""Builds the replies in the JSON of the hosts. Claude Code and Codex use the same.
+
+The other hosts get one reply about each call: to go on, a person's yes, or a no.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.enums import AgentCli
+from gatebell.hooks.host_calls import mark_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +46,29 @@ def deny(event: str, reason: str) -> dict[str, Any]:
     if event == "PermissionRequest":
         return _request({"behavior": "deny", "message": reason})
     return _before("deny", reason)
+
+
+def go_on(cli: str, event: Mapping[str, Any], *, agreed: bool = False) -> dict[str, Any]:
+    """Let a call go on to the host's own rules; `agreed`: a person or a grant said yes."""
+    match cli:
+        case AgentCli.GEMINI:
+            marked = mark_input(event)
+            return {"hookSpecificOutput": {"tool_input": marked}} if marked else {}
+        case AgentCli.COPILOT:
+            return {"permissionDecision": "allow"} if agreed else {}
+        case AgentCli.CURSOR:
+            return {"permission": "allow"}
+    return {"decision": "allow"}
+
+
+def refuse(cli: str, reason: str) -> dict[str, Any]:
+    """A no to a call of a host with its own format."""
+    match cli:
+        case AgentCli.COPILOT:
+            return {"permissionDecision": "deny", "permissionDecisionReason": reason}
+        case AgentCli.CURSOR:
+            return {"permission": "deny", "user_message": reason, "agent_message": reason}
+    return {"decision": "deny", "reason": reason}
 
 
 def _request(decision: dict[str, Any]) -> dict[str, Any]:

@@ -34,19 +34,46 @@ _START_SECONDS = 20
 LEFT_OPEN: dict[str, tuple[str, ...]] = {
     AgentCli.CLAUDE: (
         "a PreToolUse hook whose whole shell is killed lets the tool run",
-        "the rules match spellings: `npm --tag next publish` runs unasked (see: gate gates)",
-        "the rules do not see into a script, or into a shell that reads from a pipe",
+        "a line without the usual words is not noticed, such as `sh ship.sh` (try: gate gates test)",
         "in -p a write outside the project is refused without a question",
         "up to 2.1.197 it asks no hook in -p: gated calls are denied there",
     ),
     AgentCli.CODEX: (
         "while a question waits in the inbox, Codex shows no dialog of its own",
-        "the rules match first words: `git -C . push` runs unasked (see: gate gates)",
+        "the rules match first words: `git -C . push` runs unasked (try: gate gates test)",
         "the rules do not see into a script or `bash -c`",
         "codex exec rejects gated calls without a question",
         "hooks that you have not trusted are skipped: then Codex asks in its own dialog",
     ),
+    # Seen with gemini 0.61.0, opencode 1.18.33 and copilot 1.0.102: docs/decisions/0033.
+    AgentCli.GEMINI: (
+        "its file tools refuse to write outside its workspace, without a question",
+        "in one project (--project) a shell command runs too if our hook is killed",
+        "the gates match spellings (try one: gate gates test COMMAND)",
+        "after a yes in the inbox, its own mode may ask once more; in -p it may deny",
+    ),
+    AgentCli.OPENCODE: (
+        "with --pure or without the plugin, its file tools are not held",
+        "without the plugin, opencode itself asks about each shell command; run rejects it",
+        "a plugin that is loaded later can change a call after it was checked",
+        "the gates match spellings (try one: gate gates test COMMAND)",
+    ),
+    AgentCli.COPILOT: (
+        "it runs a call whose hook is over the limit of a day, unless its own rules stop it",
+        "if the file of hooks is removed or cannot be read, nothing is held",
+        "the gates match spellings (try one: gate gates test COMMAND)",
+    ),
+    AgentCli.CURSOR: (
+        "untried: no part of this was tried with Cursor, so try a gated command yourself",
+        "only shell commands and writes are held, no other tool",
+        "the gates match spellings (try one: gate gates test COMMAND)",
+    ),
 }
+_SWITCHES: dict[str, tuple[str, str]] = {
+    AgentCli.GEMINI: ("settings.json", "hooksConfig"),
+    AgentCli.COPILOT: ("settings.json", "disableAllHooks"),
+}
+"""The file in the settings folder of a host, and the key in it, that turn hooks off."""
 
 
 def check_hosts(environ: Mapping[str, str], cwd: str) -> Iterator[tuple[bool | None, str]]:
@@ -88,8 +115,26 @@ def _examine(installed: Installed, environ: Mapping[str, str]) -> Iterator[tuple
         yield from _claude(installed, environ)
     if installed.cli == AgentCli.CODEX:
         yield from _codex(installed, environ)
-    for sentence in LEFT_OPEN.get(installed.cli, ()):
+    if installed.cli in _SWITCHES:
+        yield from _find_switch(installed.cli, environ)
+    for sentence in LEFT_OPEN[installed.cli]:
         yield None, f"left open by the host: {sentence}"
+
+
+def _find_switch(cli: str, environ: Mapping[str, str]) -> Iterator[tuple[bool, str]]:
+    """Find a setting of the person that turns hooks off."""
+    name, key = _SWITCHES[cli]
+    path = os.path.join(plans.host(cli).root(Place("", environ)), name)
+    try:
+        text = settings_files.text_of(settings_files.read(path), path)
+        found = json_entries.parse(text, path).get(key)
+    except GateError as error:
+        yield False, str(error)
+        return
+    if isinstance(found, dict):
+        found = found.get("enabled") is False or "gatebell" in (found.get("disabled") or ())
+    if found:
+        yield False, f"{path} turns our hook off ({key}): gated calls run without a question"
 
 
 def _program(installed: Installed) -> tuple[bool, str]:

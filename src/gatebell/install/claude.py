@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.enums import AgentCli
+from gatebell.domain.permissions.acts import GATED_ACTS, TRIGGERS
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.install.default_gates import SPELLINGS_NOTE
 from gatebell.install.instructions import INSTRUCTIONS
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from gatebell.install.places import Place
 
 NAME = AgentCli.CLAUDE
-HAS_GATES = True
 
 _DAY_SECONDS = 86_400
 _GUARD_SECONDS = 60
@@ -98,7 +98,8 @@ def _settings(gate: str, rules: Rules) -> list[Entry]:
     gate = shlex.quote(gate)
     # exec: then the hook's parent is the host itself, so the hook notices its end.
     hook = f"exec {gate} hook claude"
-    entries = [Entry(("permissions", "ask"), rule) for rule in rules.gates if rule != OUTSIDE]
+    asked = [rule for gate in rules.gates if gate != OUTSIDE for rule in list_rules(gate)]
+    entries = [Entry(("permissions", "ask"), rule) for rule in asked]
     entries += [Entry(("permissions", "deny"), rule) for rule in rules.denials]
     entries += [Entry(("permissions", "allow"), f"mcp__gatebell__{tool}") for tool in _TOOLS]
     entries.append(_hook("PermissionRequest", f"{hook} --limit {_DAY_SECONDS}", _DAY_SECONDS, "*"))
@@ -114,20 +115,28 @@ def _settings(gate: str, rules: Rules) -> list[Entry]:
     return entries
 
 
+def list_rules(gate: str) -> list[str]:
+    """Return the rules of Claude Code for a gate: for an act, wide patterns."""
+    act = GATED_ACTS.get(gate)
+    return [f"Bash({trigger})" for trigger in TRIGGERS[act]] if act else [gate]
+
+
 def _hook(event: str, command: str, seconds: int, matcher: str = "") -> Entry:
     group: dict[str, Any] = {"matcher": matcher} if matcher else {}
     group["hooks"] = [{"type": "command", "command": command, "timeout": seconds}]
     return Entry(("hooks", event), group)
 
 
-def guard_hook(hook: str) -> str:
+def guard_hook(hook: str, limit: int = _GUARD_SECONDS, ends_at: int = 80) -> str:
     """Return a PreToolUse hook as a line of shell that blocks the tool unless all went well.
+
+    `limit` is the time limit of the host, and the hook is ended after `ends_at` percent of it.
 
     Claude Code lets the tool run when such a hook is missing, dies, is late, or prints anything but
     one JSON object; only exit code 2 stops it. So the shell passes only one line with one object
     and the tab that ends it. If there is a `timeout` program, the hook is never late.
     """
-    run = f'${{t:+"$t" {_GUARD_SECONDS * 8 // 10}}} {hook} --guarded --limit {_GUARD_SECONDS}'
+    run = f'${{t:+"$t" {limit * ends_at // 100}}} {hook} --guarded --limit {limit}'
     check = "LC_ALL=C sed -nE" + "".join(f" -e '{step}'" for step in _REDUCE)
     return (
         f't=$(command -v timeout); e=$(printf "\\t"); o=$({run}) && b=${{o%"$e"}} && '

@@ -9,6 +9,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.enums import AgentCli
+from gatebell.domain.permissions.acts import Act, name_gate
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.errors import UsageError
 from gatebell.install.default_gates import SPELLINGS_NOTE
@@ -22,17 +23,51 @@ if TYPE_CHECKING:
     from gatebell.install.text_blocks import Block
 
 NAME = AgentCli.CODEX
-HAS_GATES = True
 
 _DAY_SECONDS = 86_400
 # Codex itself limits a SessionEnd hook to this [seen with 0.166.0].
 _SESSION_END_SECONDS = 3
 _RETIRE_SECONDS = 30
 _PREFIX = re.compile(r"Bash\(([^*]+?)(?::\*| \*)?\)")
-# A prefix consists of whole words, so each spelling needs its own entry.
-_SPELLED_OUT = {
-    "Bash(rm -*)": ["rm", ["-r", "-R", "-rf", "-fr", "-Rf", "-fR", "--recursive"]],
-}
+# A prefix consists of whole words, so each spelling needs its own entry. Codex has no patterns:
+# an option with a value before the subcommand cannot be expressed.
+_BEFORE = (("sudo",), ("env",), ("command",), ("time",), ("nohup",), ("xargs",))
+_RECURSIVE = ["-r", "-R", "-rf", "-fr", "-Rf", "-fR", "--recursive"]
+_SPELLED_OUT: dict[str, list[list[Any]]] = {
+    name_gate(Act.PUSH): [
+        ["git", "push"], ["git", ["--no-pager", "-P"], "push"], ["git", "subtree", "push"],
+        ["git", "lfs", "push"], ["hg", "push"], ["gh", "pr", "merge"], ["jj", "git", "push"],
+    ],
+    name_gate(Act.PUBLISH): [
+        [["npm", "pnpm", "yarn", "bun", "cargo", "poetry", "uv", "hatch", "flit", "pdm", "lerna", "vsce",
+          "deno"], "publish"],
+        ["pnpm", "-r", "publish"], ["yarn", "npm", "publish"], ["npm", "unpublish"],
+        ["twine", "upload"], [["python", "python3"], "-m", "twine", "upload"],
+        [["uvx", "pipx"], "twine", "upload"], ["uv", "run", "twine", "upload"], ["cargo", "yank"],
+        [["docker", "podman", "gem", "helm"], "push"], ["docker", ["image", "compose", "manifest"], "push"],
+        ["docker-compose", "push"], ["gh", "release", ["create", "upload", "delete", "edit"]],
+        [["npx", "bunx"], ["semantic-release", "release-it", "np"]], ["goreleaser", "release"],
+        ["dotnet", "nuget", "push"],
+    ],
+    name_gate(Act.DEPLOY): [
+        [["terraform", "tofu", "terragrunt"], ["apply", "destroy", "import"]],
+        ["terragrunt", "run-all", ["apply", "destroy"]], ["pulumi", ["up", "update", "destroy"]],
+        [["kubectl", "oc"], ["apply", "delete", "create", "replace", "patch", "scale", "edit", "set", "drain"]],
+        ["kubectl", "rollout", ["restart", "undo"]], ["helm", ["install", "upgrade", "uninstall", "rollback", "delete"]],
+        [["fly", "flyctl", "vercel", "wrangler", "netlify", "firebase", "serverless", "sls", "cdk", "sam",
+          "eb", "kamal"], "deploy"],
+        ["vercel", "--prod"], ["wrangler", ["publish", "pages"]],
+        [["npx", "bunx"], ["vercel", "wrangler", "netlify", "firebase", "serverless", "cdk"], "deploy"],
+        ["gcloud", ["app", "run", "functions"], "deploy"], ["aws", "deploy"], ["aws", "s3", ["sync", "rm"]],
+        ["aws", "cloudformation", ["deploy", "delete-stack", "create-stack", "update-stack"]],
+        ["ansible-playbook"], ["docker", "stack", "deploy"], ["railway", "up"],
+    ],
+    name_gate(Act.DELETE): [
+        ["rm", _RECURSIVE], ["git", "clean"], ["git", "rm", _RECURSIVE], ["find", ".", "-delete"],
+        ["rimraf"], [["npx", "bunx"], "rimraf"],
+    ],
+    name_gate(Act.EVAL): [["eval"]],
+}  # fmt: skip
 
 
 def root(place: Place) -> str:
@@ -42,29 +77,30 @@ def root(place: Place) -> str:
 def plan_targets(place: Place, gate: str, rules: Rules) -> Wanted:
     folder = os.path.join(place.project, ".codex") if place.project else root(place)
     memory = os.path.join(place.project or folder, "AGENTS.md")
-    prefixes = {pattern: prefix(pattern) for pattern in rules.gates}
-    denied = {pattern: prefix(pattern) for pattern in rules.denials}
+    prefixes = {pattern: list_prefixes(pattern) for pattern in rules.gates}
+    denied = {pattern: list_prefixes(pattern) for pattern in rules.denials}
     targets = [
         Target(os.path.join(folder, "config.toml"), block=_settings(gate)),
         Target(memory, block=INSTRUCTIONS),
     ]
-    lines = [_rule(found, "prompt") for found in prefixes.values() if found]
-    lines += [_rule(found, "forbidden") for found in denied.values() if found]
+    lines = [_rule(one, "prompt") for found in prefixes.values() for one in found]
+    lines += [_rule(one, "forbidden") for found in denied.values() for one in found]
     if lines:
         path = os.path.join(folder, "rules", "gatebell.rules")
         targets.insert(1, Target(path, block=build_comment_block(*lines)))
     return Wanted(tuple(targets), tuple(_notes(place, prefixes | denied)))
 
 
-def prefix(pattern: str) -> list[Any] | None:
-    """Return the first words of a gated command; None if codex's rules cannot express it."""
+def list_prefixes(pattern: str) -> list[list[Any]]:
+    """Return the first words of a gated command; none if codex's rules cannot express it."""
     if pattern in _SPELLED_OUT:
-        return _SPELLED_OUT[pattern]
+        words = _SPELLED_OUT[pattern]
+        return [*words, *([*before, *one] for before in _BEFORE for one in words)]
     found = _PREFIX.fullmatch(pattern)
     try:
-        return list(shlex.split(found[1])) if found else None
+        return [list(shlex.split(found[1]))] if found else []
     except ValueError:
-        return None
+        return []
 
 
 def _notes(place: Place, prefixes: dict[str, Any]) -> list[str]:

@@ -1,12 +1,14 @@
 """The default gates, in the syntax of the hosts' own rules.
 
-A rule matches some spellings of an action, never all: docs/held.md lists the results.
+A host cannot read a line as a shell does. So the rules for it are wide, and our hook judges the
+lines that match: docs/held.md.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.domain.permissions.acts import GATED_ACTS, Act, name_gate
 from gatebell.domain.permissions.rules import OUTSIDE, check_pattern
 from gatebell.errors import UsageError
 
@@ -31,54 +33,37 @@ class Rules(NamedTuple):
 
 
 SPELLINGS_NOTE = (
-    "The gates match the usual spellings; others run without a question, such as "
-    "`npm --tag next publish` or a script. gate gates lists them."
+    "A line without the usual words is not noticed, such as a script that pushes. "
+    "gate gates test 'COMMAND' tells whether a person is asked."
 )
 
-# Tried with the matcher of claude 2.1.325. `git push:*` also catches `cd x && git push`,
-# `env A=b git push`, `/usr/bin/git push`, `xargs git push`, `$(git push)`; not `git -C . push`,
-# so that has a rule of its own. (`git * push*` would also catch `git commit -m "push it"`.)
-# `rm -rf:*` misses `rm -fr` and `rm -r -f`; `rm -*` catches them all, and `rm -f FILE` as well;
-# `rm DIR -r` needs `rm * -*`. A shell in between hides its command: `*sh -*c*push*` sees into
-# `bash -c`, `sh -c` and `bash -lc`; nothing sees into `echo "git push" | sh` or a script.
 DEFAULT_GATES = (
-    Gate("push", "Bash(git push:*)"),
-    Gate("push", "Bash(git -* push*)"),
-    Gate("publish", "Bash(npm publish:*)"),
-    Gate("publish", "Bash(pnpm publish:*)"),
-    Gate("publish", "Bash(yarn publish:*)"),
-    Gate("publish", "Bash(twine upload:*)"),
-    Gate("publish", "Bash(uv publish:*)"),
-    Gate("publish", "Bash(cargo publish:*)"),
-    Gate("publish", "Bash(docker push:*)"),
-    Gate("publish", "Bash(gh release create:*)"),
-    Gate("deploy", "Bash(terraform apply:*)"),
-    Gate("deploy", "Bash(terraform destroy:*)"),
-    Gate("deploy", "Bash(kubectl apply:*)"),
-    Gate("deploy", "Bash(kubectl delete:*)"),
-    Gate("deploy", "Bash(kubectl -* apply*)"),
-    Gate("deploy", "Bash(kubectl -* delete*)"),
-    Gate("deploy", "Bash(helm install:*)"),
-    Gate("deploy", "Bash(helm upgrade:*)"),
-    Gate("deploy", "Bash(helm uninstall:*)"),
-    Gate("deploy", "Bash(fly deploy:*)"),
-    Gate("deploy", "Bash(vercel deploy:*)"),
-    Gate("deploy", "Bash(vercel --prod:*)"),
-    Gate("deploy", "Bash(wrangler deploy:*)"),
-    Gate("deploy", "Bash(gcloud * deploy*)"),
-    Gate("deploy", "Bash(aws *deploy*)"),
-    Gate("recursive delete", "Bash(rm -*)"),
-    Gate("recursive delete", "Bash(rm * -*)"),
-    Gate("recursive delete", "Bash(find * -delete*)"),
-    Gate("a shell in between", "Bash(*sh -*c*push*)"),
-    Gate("a shell in between", "Bash(*sh -*c*rm -*)"),
-    Gate("a shell in between", "Bash(eval:*)"),
+    *(Gate(act, pattern) for pattern, act in GATED_ACTS.items()),
     Gate("writes of file tools outside the project", OUTSIDE),
 )
+
+# The default gates of older versions matched spellings. Each is replaced by the gate of its act.
+_OLDER: dict[Act, tuple[str, ...]] = {
+    Act.PUSH: ("git push:*", "git -* push*"),
+    Act.PUBLISH: (
+        "npm publish:*", "pnpm publish:*", "yarn publish:*", "twine upload:*", "uv publish:*",
+        "cargo publish:*", "docker push:*", "gh release create:*",
+    ),
+    Act.DEPLOY: (
+        "terraform apply:*", "terraform destroy:*", "kubectl apply:*", "kubectl delete:*",
+        "kubectl -* apply*", "kubectl -* delete*", "helm install:*", "helm upgrade:*",
+        "helm uninstall:*", "fly deploy:*", "vercel deploy:*", "vercel --prod:*", "wrangler deploy:*",
+        "gcloud * deploy*", "aws *deploy*",
+    ),
+    Act.DELETE: ("rm -*", "rm * -*", "find * -delete*"),
+    Act.EVAL: ("*sh -*c*push*", "*sh -*c*rm -*", "eval:*"),
+}  # fmt: skip
+_REPLACED = {f"Bash({one})": name_gate(act) for act, many in _OLDER.items() for one in many}
 
 
 def choose(base: Sequence[str], more: Sequence[str], fewer: Sequence[str]) -> tuple[str, ...]:
     """Return the wanted gates: those in force, or the default ones, with the person's changes."""
+    base = list(dict.fromkeys(_REPLACED.get(pattern, pattern) for pattern in base))
     usual = [gate.pattern for gate in DEFAULT_GATES]
     known = [one for one in usual if one in base] + [one for one in base if one not in usual]
     # The default gates apply even if the person has gates of their own.

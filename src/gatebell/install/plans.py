@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from gatebell.install.default_gates import Rules
     from gatebell.install.places import Place, Target
 
-HOSTS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.GEMINI, AgentCli.OPENCODE)
+HOSTS = (
+    AgentCli.CLAUDE,
+    AgentCli.CODEX,
+    AgentCli.GEMINI,
+    AgentCli.OPENCODE,
+    AgentCli.COPILOT,
+    AgentCli.CURSOR,
+)
 
 
 class Change(NamedTuple):
@@ -163,6 +170,9 @@ def carry_out(plan: Plan) -> None:
             settings_files.write(
                 change.path, change.after, private=not plan.project, mode=change.mode
             )
+    # A folder that was made for one file may have another one by now, which is removed after it.
+    removed = (change for change in plan.changes if change.after is None)
+    settings_files.remove_folders({folder for change in removed for folder in change.folders})
     if plan.record and plan.record.unfinished:
         records.write(plan.record_path, plan.record._replace(unfinished=()))
     if plan.record is None:

@@ -71,7 +71,7 @@ def rehearse(
     """
     cli = installed.cli
     if cli not in PLAYS:
-        yield True, f"{cli}: has no gates to try"
+        yield None, f"{cli}: doctor does not try its gate; docs/agents.md shows how you can"
         return
     program = shutil.which(cli, path=environ.get("PATH"))
     if program is None:

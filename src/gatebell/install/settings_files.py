@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def read(path: str) -> bytes | None:
@@ -73,6 +78,13 @@ def remove(path: str, folders: tuple[str, ...] = ()) -> None:
             os.rmdir(folder)
         except OSError:
             return
+
+
+def remove_folders(folders: Iterable[str]) -> None:
+    """Remove those of the folders that are empty, the innermost first."""
+    for folder in sorted(folders, key=len, reverse=True):
+        with suppress(OSError):
+            os.rmdir(folder)
 
 
 def missing_folders(path: str) -> tuple[str, ...]:

@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 from gatebell.domain.enums import AgentCli
 from gatebell.domain.text.display import storable
 
-CLIENTS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.GEMINI, AgentCli.OPENCODE)
+CLIENTS = (
+    AgentCli.CLAUDE,
+    AgentCli.CODEX,
+    AgentCli.GEMINI,
+    AgentCli.OPENCODE,
+    AgentCli.COPILOT,
+    AgentCli.CURSOR,
+)
 """The clients that are known, by a part of the name that they send."""
 
 

@@ -86,6 +86,8 @@ class Driver(Protocol):
 
     takes_edits: bool
     """Whether an allowed call runs with another input; else the agent makes the call again."""
+    asks_about_edits: bool
+    """Whether its program asks about every edit; others allow ordinary edits in their folder."""
 
     def new_session(self) -> str:
         """Return an id for a new conversation; empty where the agent chooses it."""

@@ -219,7 +219,14 @@ class Holding(Protocol):
         """Decide at once if there is an answer; None: the host may defer this call."""
         ...
 
-    def is_gated(self, call: Call, origin: Origin, folders: tuple[str, ...] = ()) -> bool:
+    def is_gated(
+        self,
+        call: Call,
+        origin: Origin,
+        folders: tuple[str, ...] = (),
+        *,
+        is_harmless: bool = False,
+    ) -> bool:
         """Return whether a person must be asked about this call."""
         ...
 

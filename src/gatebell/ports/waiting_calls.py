@@ -79,6 +79,10 @@ class Held(NamedTuple):
     folders: tuple[str, ...] = ()
     """Other folders of the session: gates of projects in them apply too."""
     remind_every_seconds: float | None = None
+    is_harmless: bool = False
+    """The parser of this machine proved that no default gate applies to the command."""
+    runs_ungated: bool = False
+    """The host would run the call without a question if no default gate held it."""
 
     @property
     def user(self) -> str:

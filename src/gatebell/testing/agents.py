@@ -34,6 +34,7 @@ class ScriptedAgent:
     """
 
     takes_edits = True
+    asks_about_edits = False
 
     def __init__(self, script: Iterable[Any] | Callable[[Order, Events], Any]) -> None:
         if isinstance(script, str | Mapping):

@@ -35,7 +35,8 @@ class AgentActivity:
         steps = session_logs.read(cli, log or session_logs.find(cli, session, os.environ))
         until = time.monotonic() + _LOG_IS_LATE_SECONDS
         # The host may start the hook before it writes its log.
-        while origin.tool_use_id and not any(s.call_id == origin.tool_use_id for s in steps):
+        awaited = origin.tool_use_id if cli in session_logs.READERS else ""
+        while awaited and not any(s.call_id == awaited for s in steps):
             if time.monotonic() > until:
                 break
             time.sleep(_POLL_SECONDS)

@@ -62,6 +62,7 @@ class ClaudeDriver:
     """Runs `claude`. Edits in its folder are allowed; it asks for permission for other actions."""
 
     takes_edits = True
+    asks_about_edits = False
 
     def new_session(self) -> str:
         return str(uuid4())

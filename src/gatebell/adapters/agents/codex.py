@@ -55,6 +55,7 @@ class CodexDriver:
     """Runs `codex`. It asks for permission for actions outside of its folder."""
 
     takes_edits = False
+    asks_about_edits = False
 
     def new_session(self) -> str:
         """Return "": codex chooses the id, and reports it before anything is sent."""

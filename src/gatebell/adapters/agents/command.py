@@ -22,6 +22,7 @@ class CommandDriver:
     """
 
     takes_edits = True
+    asks_about_edits = False
 
     def new_session(self) -> str:
         return str(uuid4())

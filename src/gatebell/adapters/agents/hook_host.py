@@ -29,8 +29,13 @@ class HookHost:
     Claude Code ends this process with SIGTERM.
     """
 
-    def __init__(self, call: Call, origin: Origin, log: str, *, of_helper: bool) -> None:
-        """`of_helper`: a helper of the agent makes the call, and has its own log."""
+    def __init__(
+        self, call: Call, origin: Origin, log: str, *, of_helper: bool, pid: int = 0
+    ) -> None:
+        """`of_helper`: a helper of the agent makes the call, and has its own log.
+
+        `pid`: the process of the host, if a shell is between it and this process.
+        """
         self._call = call
         self._origin = origin
         self._cli = origin.session.partition("/")[0]
@@ -39,6 +44,7 @@ class HookHost:
         self._id = origin.tool_use_id
         self._began = datetime.now(UTC)
         self._parent = os.getppid()
+        self._pid = pid
         self._seen = 0
         self._ended = False
         signal.signal(signal.SIGTERM, self._end)
@@ -55,7 +61,7 @@ class HookHost:
     def find_reason_to_stop(self) -> str:
         if self._ended:
             return explain_end(os.environ)
-        if os.getppid() != self._parent or self._parent == 1:
+        if os.getppid() != self._parent or self._parent == 1 or self._host_has_ended():
             return f"{self._cli} is gone"
         try:
             size = os.stat(self._log).st_size
@@ -65,6 +71,17 @@ class HookHost:
             return explain_end(os.environ)
         self._seen = size
         return ""
+
+    def _host_has_ended(self) -> bool:
+        if not self._pid:
+            return False
+        try:
+            os.kill(self._pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            pass
+        return False
 
     def _has_ended(self) -> bool:
         steps = self._steps()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.enums import AgentCli
+from gatebell.domain.runs.roles import ROLE_CLIS
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +36,11 @@ class AgentPrograms:
                 from gatebell.adapters.agents.command import CommandDriver
 
                 return CommandDriver()
+            case AgentCli.GEMINI | AgentCli.OPENCODE | AgentCli.COPILOT | AgentCli.ACP:
+                from gatebell.adapters.agents.acp import AcpDriver
+
+                return AcpDriver(role.cli)
         raise UsageError(
-            f"unknown cli {role.cli!r}: write cli: claude, cli: codex or command: [...] "
+            f"unknown cli {role.cli!r}: write cli: {', '.join(ROLE_CLIS)} or command: [...] "
             f"into the role {role.name}"
         )

@@ -18,6 +18,7 @@ class PythonDriver:
     """Calls a function with the prompt; it returns a signal, words or a value."""
 
     takes_edits = True
+    asks_about_edits = False
 
     def __init__(self, work: AgentFunction) -> None:
         self._work = work

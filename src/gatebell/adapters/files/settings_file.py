@@ -138,6 +138,9 @@ MODEL_WORDS = ("heavy", "medium", "light")
 MODELS: dict[str, dict[str, str]] = {
     AgentCli.CLAUDE: dict(zip(MODEL_WORDS, ("opus", "sonnet", "haiku"), strict=True)),
     AgentCli.CODEX: dict.fromkeys(MODEL_WORDS, ""),
+    AgentCli.GEMINI: dict.fromkeys(MODEL_WORDS, ""),
+    AgentCli.OPENCODE: dict.fromkeys(MODEL_WORDS, ""),
+    AgentCli.COPILOT: dict.fromkeys(MODEL_WORDS, ""),
 }
 """The models that heavy, medium and light mean for each program; "" is its own default."""
 ROUTES, _MODELS, TEMPLATES = "notify", "models", "templates"

@@ -281,10 +281,17 @@ class RemoteBackend(RemoteAnswering, RemoteWork):
 
         return defer(self._http, held, caller)
 
-    def is_gated(self, call: Call, origin: Origin, folders: tuple[str, ...] = ()) -> bool:
+    def is_gated(
+        self,
+        call: Call,
+        origin: Origin,
+        folders: tuple[str, ...] = (),
+        *,
+        is_harmless: bool = False,
+    ) -> bool:
         from gatebell.adapters.remote.permissions import is_gated
 
-        return is_gated(self._http, call, origin, folders)
+        return is_gated(self._http, call, origin, folders, is_harmless=is_harmless)
 
     def must_have_gates(self) -> None:
         if not self._http.send("GET", "/api/permissions")["had_gates"]:

@@ -171,8 +171,13 @@ def defer(http: Http, held: Held, caller: Caller) -> Permission | None:
     return _read_permission(found) if found else None
 
 
-def is_gated(http: Http, call: Call, origin: Origin, folders: tuple[str, ...]) -> bool:
+def is_gated(
+    http: Http, call: Call, origin: Origin, folders: tuple[str, ...], *, is_harmless: bool
+) -> bool:
     body = build_origin(origin) | {"call": call._asdict(), "folders": list(filter(None, folders))}
+    if is_harmless:
+        # Left out otherwise: servers of older versions do not know it.
+        body["is_harmless"] = True
     return bool(http.send("POST", "/api/permissions/gated", body)["gated"])
 
 
@@ -183,6 +188,9 @@ def _post(http: Http, path: str, held: Held, caller: Caller, more: dict[str, Any
         "outside_of": held.project,
         "folders": list(filter(None, held.folders)),
     }
+    if held.is_harmless:
+        # Left out otherwise: servers of older versions do not know them.
+        body |= {"is_harmless": True, "runs_ungated": held.runs_ungated}
     if held.remind_every_seconds is not None:
         body["remind_every_seconds"] = held.remind_every_seconds
     seconds = min(_MAX_REQUEST_SECONDS, held.limit_seconds * _SHARE_OF_LIMIT)

@@ -1,11 +1,12 @@
-"""List, add or remove patterns of tool calls that need a person's answer (gates) or are denied.
+"""List, add, remove or test rules for tool calls that need a person (gates) or are denied.
 
-A pattern is Tool or Tool(words), and * matches any text: Bash(git push *). It matches the text of
-a command, so another spelling of the same action may run without a question (docs/held.md).
-Everyone may add a gate or a denial; only a person may remove one.
+A pattern is Tool or Tool(words), and * matches any text: Bash(make release *). The default gates,
+such as Bash(any push), read a command as a shell does (docs/held.md). Everyone may add a gate or a
+denial; only a person may remove one. `test` runs nothing. It tells whether a command line would be
+asked about, and why: exit code 0 if it passes, 11 if a person is asked, 10 if it is denied.
 
-Example: gate gates
-Example: gate gates add 'Bash(git push *)'
+Example: gate gates add 'Bash(make release *)'
+Example: gate gates test 'sudo -u me git push'
 """
 
 from __future__ import annotations
@@ -34,10 +35,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "verb",
         nargs="?",
         default="list",
-        choices=("list", "add", "deny", "remove"),
-        help="list | add PATTERN | deny PATTERN | remove PATTERN or ID",
+        choices=("list", "add", "deny", "remove", "test"),
+        help="list | add PATTERN | deny PATTERN | remove PATTERN or ID | test COMMAND",
     )
-    parser.add_argument("what", nargs="?", default="", help="a pattern, or the id of a rule")
+    parser.add_argument(
+        "what", nargs="?", default="", help="a pattern, the id of a rule, or a command line"
+    )
     parser.add_argument(
         "--project", metavar="DIR", help="only in the project of this folder (default: everywhere)"
     )
@@ -50,7 +53,12 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "list":
         return _list(backend, args.json)
     if not args.what:
-        raise UsageError(f"name a pattern or an id: gate gates {args.verb} WHAT")
+        raise UsageError(f"name a pattern, an id or a command: gate gates {args.verb} WHAT")
+    if args.verb == "test":
+        # Imported here: the other verbs parse no command.
+        from gatebell.cli.permissions.gate_test import run_test
+
+        return run_test(backend.gates(), args.what, as_json=args.json)
     if args.verb == "remove":
         rule = backend.end_gate(who, args.what)
         print(f"Removed {short(rule.pattern)}. Run gate install again to update the hosts.")

@@ -311,7 +311,7 @@ def _print_summary(store: Store) -> int:
     gate = _find_program()
     print("What next:")
     # The command has its own line, because its path may be long.
-    print(f"- Claude Code asks you (or codex, gemini, opencode):\n  {gate} install claude")
+    print(f"- Claude Code asks you (or codex, gemini, opencode, copilot):\n  {gate} install claude")
     print(f"- your own inbox, in the browser:\n  {gate} up")
     print(f"- all of this, and your phone:\n  {gate} setup")
     return 1 if faults else 0

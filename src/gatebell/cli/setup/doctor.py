@@ -223,7 +223,6 @@ def _check_hosts() -> Iterator[Finding]:
 def _find_outdated_rules(folder: str) -> Iterator[Finding]:
     """Find rules that differ between the store, or the server, and a host's settings."""
     from gatebell.install.checks import installations
-    from gatebell.install.plans import host
 
     try:
         rules = _list_gates()
@@ -231,7 +230,7 @@ def _find_outdated_rules(folder: str) -> Iterator[Finding]:
         yield Finding(None, f"the gates could not be compared with the agents' rules: {error}")
         return
     for installed in installations(os.environ, folder):
-        if isinstance(installed, str) or not host(installed.cli).HAS_GATES:
+        if isinstance(installed, str):
             continue
         wanted = {rule.pattern for rule in rules if rule.project == installed.project}
         again = f"gate install {installed.cli}{' --project' if installed.project else ''}"

@@ -79,8 +79,6 @@ class Prepared(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     place = build_place(args)
-    if (args.gate or args.no_gate) and not plans.host(args.cli).HAS_GATES:
-        raise UsageError(f"{args.cli} has no rules for gates; use claude or codex")
     if not args.dry_run:
         check_gatekeeper(args, place)
         if not args.yes and (args.json or not can_prompt()):
@@ -92,9 +90,8 @@ def run(args: argparse.Namespace) -> int:
         if not args.yes and not agree_to(prepared.plan, "Write this?"):
             raise AskCancelledError("nothing was written")
         write(args, place, prepared)
-    held = prepared.rules.gates if plans.host(args.cli).HAS_GATES else ()
     nothing = "Everything exists already; nothing was changed."
-    return report(args, prepared.plan, held, nothing)
+    return report(args, prepared.plan, prepared.rules.gates, nothing)
 
 
 def prepare(args: argparse.Namespace, place: Place) -> Prepared:
@@ -202,8 +199,7 @@ def _sort_rules(rules: list[Rule], place: Place) -> Rules:
 
 def write(args: argparse.Namespace, place: Place, prepared: Prepared) -> None:
     """Write a planned installation, and the gates of the store."""
-    if plans.host(args.cli).HAS_GATES:
-        set_gates(args, place, prepared.rules.gates)
+    set_gates(args, place, prepared.rules.gates)
     # Planned again: the CLI may have written its settings while the person read the plan.
     plans.carry_out(plans.install(args.cli, place, prepared.program, prepared.rules))
 

@@ -21,6 +21,8 @@ _NAMES = {
     AgentCli.CODEX: "Codex",
     AgentCli.GEMINI: "Gemini CLI",
     AgentCli.OPENCODE: "opencode",
+    AgentCli.COPILOT: "Copilot CLI",
+    AgentCli.CURSOR: "Cursor (untried)",
 }
 _INSTALLED, _EXISTED, _SKIPPED = "installed", "existed", "skipped"
 
@@ -63,16 +65,11 @@ def _install(args: argparse.Namespace, dialogue: Dialogue, cli: str) -> str:
 
 def _describe(dialogue: Dialogue, cli: str, prepared: Prepared) -> None:
     name = _NAMES[AgentCli(cli)]
-    if plans.host(cli).HAS_GATES:
-        held = "the usual spellings of push, publish, deploy and recursive delete"
-        if cli == AgentCli.CLAUDE:
-            held += ", and before its file tools write outside the project"
-        number = len(prepared.rules.gates)
-        dialogue.say(
-            f"{name} will ask you before {held} ({number} patterns; gate gates lists them)."
-        )
-    else:
-        dialogue.say(f"{name} will be able to ask you. Its commands are not held.")
+    held = "the usual spellings of push, publish, deploy and recursive delete"
+    if cli not in (AgentCli.CODEX, AgentCli.GEMINI):
+        held += ", and before its file tools write outside the project"
+    number = len(prepared.rules.gates)
+    dialogue.say(f"{name} will ask you before {held} ({number} patterns; gate gates lists them).")
     home = os.path.expanduser("~")
     paths = [one.path for one in prepared.plan.changes if one.word != "same"]
     shown = ", ".join(path.replace(f"{home}/", "~/", 1) for path in paths)

@@ -29,7 +29,8 @@ class Sign(NamedTuple):
     processes: tuple[str, ...]
 
 
-# Found by `env` inside the shells of claude 2.1.325 and codex 0.166.0.
+# Found by `env` inside the shells of claude 2.1.325, codex 0.166.0, gemini 0.61.0, opencode 1.18.33
+# and copilot 1.0.102; that of Cursor is from its documentation. Gemini and opencode name no session.
 SIGNS = (
     Sign(
         AgentCli.CLAUDE,
@@ -43,6 +44,15 @@ SIGNS = (
         "CODEX_THREAD_ID",
         ("codex",),
     ),
+    Sign(AgentCli.GEMINI, ("GEMINI_CLI",), "", ("gemini",)),
+    Sign(AgentCli.OPENCODE, ("OPENCODE", "OPENCODE_PID"), "", ("opencode",)),
+    Sign(
+        AgentCli.COPILOT,
+        ("COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"),
+        "COPILOT_AGENT_SESSION_ID",
+        ("copilot",),
+    ),
+    Sign(AgentCli.CURSOR, ("CURSOR_AGENT",), "", ()),
     Sign("agent", ("AI_AGENT",), "AI_AGENT", ()),
     # Our own mark: every process that an agent's turn starts inherits it, for any program.
     Sign("turn", ("GATE_TURN",), "GATE_TURN", ()),

@@ -19,13 +19,18 @@ QUESTIONS = "AskUserQuestion"
 def build_requests(
     call: Call, activity: str, expires_seconds: float, remind_every_seconds: float | None
 ) -> list[Request]:
-    """Return the host's questions as asks; refuse an unknown form."""
+    """Return the host's questions as asks; refuse an unknown form.
+
+    A question without options is answered with any words.
+    """
     try:
         return [
             Request(
                 prompt=one["question"],
-                kind=AskKind.CHOICE,
-                options=(*(option["label"] for option in one["options"]), OTHER),
+                kind=AskKind.CHOICE if one["options"] else AskKind.TEXT,
+                options=(*(option["label"] for option in one["options"]), OTHER)
+                if one["options"]
+                else (),
                 multiple=bool(one.get("multiSelect")),
                 context={o["label"]: o.get("description", "") for o in one["options"]},
                 activity=activity,

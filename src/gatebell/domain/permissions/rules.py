@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.enums import RuleKind
+from gatebell.domain.permissions.acts import GATED_ACTS, TRIGGERS
 from gatebell.domain.permissions.calls import WRITERS
 from gatebell.domain.records import NamedTuple
 from gatebell.errors import UsageError
@@ -118,11 +119,25 @@ def check_pattern(pattern: str) -> str:
 
 def forbids(rule: Rule, call: Call) -> bool:
     """Return whether a gate or denial matches this call or any part of it."""
+    if rule.pattern in GATED_ACTS:
+        return call.tool == "Bash" and bool(list_triggers(call.command, rule.pattern))
     tool, words = _split_pattern(rule.pattern)
     if tool != call.tool and not (tool == "Edit" and call.tool in WRITERS):
         return False
     subjects = _list_commands(call.command) if call.command else [call.subject]
     return words is None or any(_matches(words, subject, strict=True) for subject in subjects)
+
+
+def list_triggers(command: str, *gates: str) -> list[str]:
+    """Return the wide patterns of these gates for acts, or of all, that a line matches."""
+    acts = [GATED_ACTS[gate] for gate in gates] or TRIGGERS
+    subjects = dict.fromkeys(_list_commands(command))
+    return [
+        trigger
+        for act in acts
+        for trigger in TRIGGERS[act]
+        if any(_matches_glob(trigger, subject, frozenset()) for subject in subjects)
+    ]
 
 
 def covers(rule: Rule, call: Call) -> bool:

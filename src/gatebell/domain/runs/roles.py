@@ -36,7 +36,13 @@ _CLAUDE_KEYS = frozenset(
         *("mcpServers", "memory", "background", "isolation", "effort", "initialPrompt"),
     ]
 )
-ROLE_CLIS = (AgentCli.CLAUDE, AgentCli.CODEX)
+ROLE_CLIS = (
+    AgentCli.CLAUDE,
+    AgentCli.CODEX,
+    AgentCli.GEMINI,
+    AgentCli.OPENCODE,
+    AgentCli.COPILOT,
+)
 _MAX_NAME_BYTES = 128
 _FENCE = "---"
 _PLAIN_STRINGS = json.JSONDecoder(strict=False)
@@ -48,7 +54,7 @@ class Role(NamedTuple):
     name: str
     instructions: str
     cli: str = AgentCli.CLAUDE
-    """The program of the agent: `claude`, `codex`, or `command` for a program of the user."""
+    """The program of the agent; `command` or `acp` for a program of the user."""
     model: str = ""
     tools: tuple[str, ...] = ()
     """The available tools; empty: all. This does not permit their use without asking."""
@@ -165,12 +171,12 @@ def _parse_entries(lines: list[str], source: str) -> list[_Entry]:
 
 def _parse_cli(found: dict[str, _Entry], cli: str, command: tuple[str, ...]) -> str:
     if command:
-        if cli and cli != AgentCli.COMMAND:
+        if cli and cli not in (AgentCli.COMMAND, AgentCli.ACP):
             raise UsageError(
                 f"{found['cli'].where}: a role has both a command and a cli: remove one"
             )
-        return AgentCli.COMMAND
-    if cli == AgentCli.COMMAND:
+        return cli or AgentCli.COMMAND
+    if cli in (AgentCli.COMMAND, AgentCli.ACP):
         raise UsageError(f'{found["cli"].where}: the command is missing: add command: ["./agent"]')
     if "command" in found:
         raise UsageError(
@@ -178,7 +184,7 @@ def _parse_cli(found: dict[str, _Entry], cli: str, command: tuple[str, ...]) -> 
         )
     if "cli" in found and cli not in ROLE_CLIS:
         raise UsageError(
-            f"{found['cli'].where}: expected {' or '.join(ROLE_CLIS)} for cli; "
+            f"{found['cli'].where}: expected {', '.join(ROLE_CLIS)} or acp for cli; "
             "for another program, write command: [...]"
         )
     return cli or AgentCli.CLAUDE

@@ -283,7 +283,7 @@ learn_ancestors() {
         name=${name%%:*}
         name=${name##*/}
         name=${name#-}
-        case $name in claude | codex) agent_cli=${agent_cli:-$name} ;; esac
+        case $name in claude | codex | gemini | opencode | copilot) agent_cli=${agent_cli:-$name} ;; esac
         case $parent_name in
         unknown | sh | bash | dash | zsh | fish | ksh | ash | busybox | timeout | env | sudo)
             [ -z "$name" ] || { parent_name=$name && parent_pid=$pid; }
@@ -307,11 +307,21 @@ identify() {
     local session short
     agent_cli='' in_agent_shell=
     session=${CLAUDE_CODE_SESSION_ID:-${CODEX_THREAD_ID:-${CODEX_SESSION_ID:-${GATE_TURN:-}}}}
+    session=${session:-${COPILOT_AGENT_SESSION_ID:-}}
     if [ -n "$session${CLAUDECODE:-}${CODEX_TOOL_CALL_ID:-}${AI_AGENT:-}" ]; then in_agent_shell=1; fi
+    if [ -n "${GEMINI_CLI:-}${OPENCODE:-}${OPENCODE_PID:-}${COPILOT_CLI:-}${CURSOR_AGENT:-}" ]; then in_agent_shell=1; fi
     if [ -n "${CLAUDECODE:-}${CLAUDE_CODE_SESSION_ID:-}" ]; then
         agent_cli=claude
     elif [ -n "${CODEX_THREAD_ID:-}${CODEX_SESSION_ID:-}${CODEX_TOOL_CALL_ID:-}" ]; then
         agent_cli=codex
+    elif [ -n "${GEMINI_CLI:-}" ]; then
+        agent_cli=gemini
+    elif [ -n "${OPENCODE:-}${OPENCODE_PID:-}" ]; then
+        agent_cli=opencode
+    elif [ -n "${COPILOT_CLI:-}${COPILOT_AGENT_SESSION_ID:-}" ]; then
+        agent_cli=copilot
+    elif [ -n "${CURSOR_AGENT:-}" ]; then
+        agent_cli=cursor
     else
         learn_ancestors
         [ -z "$agent_cli" ] || in_agent_shell=1

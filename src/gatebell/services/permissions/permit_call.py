@@ -15,6 +15,7 @@ from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import canonical
 from gatebell.domain.enums import AskKind, AskStatus, Decision, RuleKind
 from gatebell.domain.people.logins import client_of
+from gatebell.domain.permissions.acts import GATED_ACTS
 from gatebell.domain.permissions.calls import Call, headline
 from gatebell.domain.permissions.host_questions import QUESTIONS, build_requests
 from gatebell.domain.permissions.rules import (
@@ -46,10 +47,14 @@ def by_rule(
     origin: Origin,
     project: str = "",
     folders: tuple[str, ...] = (),
+    *,
+    is_harmless: bool = False,
+    runs_ungated: bool = False,
 ) -> Permission | None:
     """Decide by the rules. A denial wins over a grant; the use of a grant is counted.
 
-    While everything is frozen, no grant can be used.
+    A harmless call that only a default gate held passes, as it would without that gate. While
+    everything is frozen, no grant can be used.
     """
     rules = _rules(store, call, origin, folders)
     for rule in rules:
@@ -58,6 +63,10 @@ def by_rule(
                 allow=False, message=f"A person denied this by a rule: {rule.pattern}"
             )
     gates = [rule for rule in rules if rule.kind == RuleKind.ASK and forbids(rule, call)]
+    if is_harmless:
+        gates = [rule for rule in gates if rule.pattern not in GATED_ACTS]
+        if runs_ungated and not gates:
+            return Permission(allow=True)
     projects = [os.path.realpath(one) for one in (origin.project, project) if one]
     beyond = projects if leaves(call, projects) else []
     for rule in rules:
@@ -97,10 +106,34 @@ def _passes(store: Store, grant: Rule, gates: list[Rule], beyond: list[str]) -> 
     return all(forbids(gate, met) for gate in gates)
 
 
-def is_gated(store: Store, call: Call, origin: Origin, folders: tuple[str, ...] = ()) -> bool:
+def is_gated(
+    store: Store,
+    call: Call,
+    origin: Origin,
+    folders: tuple[str, ...] = (),
+    *,
+    is_harmless: bool = False,
+) -> bool:
     """Return whether a person must be asked about this call."""
-    rules = _rules(store, call, origin, folders)
-    return any(rule.kind != RuleKind.GRANT and forbids(rule, call) for rule in rules)
+    return any(
+        rule.kind != RuleKind.GRANT
+        and forbids(rule, call)
+        and not (is_harmless and rule.pattern in GATED_ACTS)
+        for rule in _rules(store, call, origin, folders)
+    )
+
+
+def by_rule_of(store: Store, held: Held) -> Permission | None:
+    """Decide a held call by the rules."""
+    return by_rule(
+        store,
+        held.call,
+        held.origin,
+        held.project,
+        held.folders,
+        is_harmless=held.is_harmless,
+        runs_ungated=held.runs_ungated,
+    )
 
 
 def _rules(store: Store, call: Call, origin: Origin, folders: tuple[str, ...]) -> list[Rule]:
@@ -136,7 +169,7 @@ def decide(store: Store, held: Held, caller: Caller) -> Permission:
 
 
 def _decide(store: Store, held: Held, caller: Caller, until: float) -> Permission:
-    if ruled := by_rule(store, held.call, held.origin, held.project, held.folders):
+    if ruled := by_rule_of(store, held):
         return ruled
     held = identify(held)
     if held.call.tool == QUESTIONS:
@@ -168,7 +201,7 @@ def hold(store: Store, held: Held, caller: Caller, seconds: float | None) -> Per
 
     For a host on another machine, which waits there and then calls `use`.
     """
-    ruled = by_rule(store, held.call, held.origin, held.project, held.folders)
+    ruled = by_rule_of(store, held)
     return ruled or _open(store, held, caller, seconds)
 
 
@@ -192,7 +225,7 @@ def defer(store: Store, held: Held, caller: Caller) -> Permission | None:
 
 
 def _defer(store: Store, held: Held, caller: Caller) -> Permission | None:
-    if ruled := by_rule(store, held.call, held.origin, held.project, held.folders):
+    if ruled := by_rule_of(store, held):
         return ruled
     if not held.origin.tool_use_id:
         raise UsageError("a call without an id cannot be deferred")

@@ -40,6 +40,8 @@ _HELD = {
     "outside_of": _PATH,
     "folders": many(_PATH, maxItems=100),
     "remind_every_seconds": SECONDS | {"minimum": 60},
+    "is_harmless": {"type": "boolean"},
+    "runs_ungated": {"type": "boolean"},
 }
 HELD = thing(
     {"call": _CALL},

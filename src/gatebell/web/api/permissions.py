@@ -69,8 +69,7 @@ def _hold(web_request: WebRequest) -> Response:
     named = body.get("session", "")
     held, caller = _build_held(web_request), agent_caller(web_request, named)
     if body.get("only_rules"):
-        ruled = permit_call.by_rule(store, held.call, held.origin, held.project, held.folders)
-        return _reply(ruled)
+        return _reply(permit_call.by_rule_of(store, held))
     limits = web_request.web_context.limits
     limits.count("session" if named else "unnamed session", held.origin.session)
     if body.get("defer"):
@@ -125,7 +124,9 @@ def _hand_over_edited(
 def check_gates(web_request: WebRequest) -> Response:
     """Return whether a person must be asked about a call."""
     held = _build_held(web_request)
-    gated = permit_call.is_gated(web_request.store, held.call, held.origin, held.folders)
+    gated = permit_call.is_gated(
+        web_request.store, held.call, held.origin, held.folders, is_harmless=held.is_harmless
+    )
     return JSONResponse({"gated": gated})
 
 
@@ -168,6 +169,8 @@ def _build_held(web_request: WebRequest) -> Held:
         project=body.get("outside_of", ""),
         folders=tuple(body.get("folders", ())),
         remind_every_seconds=body.get("remind_every_seconds"),
+        is_harmless=body.get("is_harmless", False),
+        runs_ungated=body.get("runs_ungated", False),
     )
 
 

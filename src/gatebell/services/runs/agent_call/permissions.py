@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.permissions.calls import WRITERS
+from gatebell.domain.permissions.rules import leaves
+from gatebell.domain.runs.signals import SIGNAL_FOLDER
 from gatebell.ports.agents import Ruling
+from gatebell.services import freezes
 from gatebell.services.permissions import permit_call
 from gatebell.services.permissions.permit_call import Held
 from gatebell.services.runs.run_journal import Closing
@@ -32,6 +37,8 @@ def permit(agent: Agent, turn: Turn, tool: str, given: dict[str, Any], call_id: 
         host=TurnHost(drive, turn.id, origin),
         remind_every_seconds=reminds,
     )
+    if agent.driver.asks_about_edits and _is_ordinary_edit(drive, held):
+        return Ruling(True)
     permission = permit_call.decide(drive.store, held, agent.caller(turn))
     if permission.edited_by and not agent.driver.takes_edits:
         edited = drive.needs.activity.tool_call(tool, permission.input, drive.run.folder)
@@ -39,6 +46,22 @@ def permit(agent: Agent, turn: Turn, tool: str, given: dict[str, Any], call_id: 
     permit_call.hand_over(drive.store, permission, held)
     message = permission.message or ("" if permission.allow else "No person allowed this")
     return Ruling(bool(permission.allow), message, permission.input)
+
+
+def _is_ordinary_edit(drive: Drive, held: Held) -> bool:
+    """Return whether a call edits a plain file of the run's folder, and no gate or freeze holds it.
+
+    Programs read their settings from hidden files, so a person decides about those.
+    """
+    call, folder = held.call, os.path.realpath(drive.run.folder)
+    if call.tool not in WRITERS or leaves(call, [folder]):
+        return False
+    path = os.path.relpath(call.real_path, folder)
+    hidden = any(part.startswith(".") for part in path.split(os.sep))
+    if hidden and os.path.dirname(path) != SIGNAL_FOLDER:
+        return False
+    is_held = permit_call.is_gated(drive.store, call, held.origin) or freezes.find(drive.store)
+    return not is_held
 
 
 class TurnHost(NamedTuple):

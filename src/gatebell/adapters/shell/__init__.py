@@ -1,0 +1,1 @@
+"""Reads command lines of shells."""

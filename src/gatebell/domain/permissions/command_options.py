@@ -1,0 +1,73 @@
+"""Read the options of a command: where its subcommand begins, and which options it has."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+# `-n` among other short options; `e` takes a value in git clean and rsync.
+_DRY_RUN = re.compile(r"-[a-df-zA-Z]{0,8}n[a-df-zA-Z]{0,8}")
+
+
+def list_starts(
+    words: Sequence[str], valued: frozenset[str], flags: frozenset[str]
+) -> Iterator[int]:
+    """Yield where a command or subcommand may begin: after an unknown option, at two places."""
+    at, is_unsure = 0, False
+    while at < len(words):
+        word = words[at]
+        if word == "--":
+            yield from range(at + 1, min(at + 2, len(words)))
+            return
+        if word.startswith("-"):
+            is_unsure = word not in valued | flags and "=" not in word
+            at += 2 if word in valued else 1
+        elif _ASSIGNMENT.match(word):
+            at += 1
+        else:
+            yield at
+            if not is_unsure:
+                return
+            is_unsure = False
+            at += 1
+
+
+def is_option(word: str, option: str) -> bool:
+    """Return whether a word is an option, has it among its short ones, or begins with it (`--a*`)."""
+    if option.endswith("*"):
+        return word.startswith(option[:-1])
+    is_short = len(option) == 2 and option[0] == "-"
+    is_among = is_short and word[:1] == "-" and word[1:2] != "-" and option[1] in word
+    return word == option or is_among
+
+
+def has_harmless_option(
+    words: Sequence[str], options: frozenset[str], flags: frozenset[str]
+) -> bool:
+    """Return whether one of these options is there; of short ones, only -n may be among others.
+
+    After an option that is not in `flags` it may be a value, as in `git push -o --dry-run`.
+    """
+    for before, word in zip(("", *words), words, strict=False):
+        is_value = before[:1] == "-" and "=" not in before and before not in flags | options
+        if not is_value and _is_harmless(word, options):
+            return True
+    return False
+
+
+def _is_harmless(word: str, options: frozenset[str]) -> bool:
+    return word in options or ("-n" in options and bool(_DRY_RUN.fullmatch(word)))
+
+
+def value_of(words: list[str], options: tuple[str, ...]) -> str:
+    for at, word in enumerate(words):
+        for option in options:
+            if word == option:
+                return " ".join(words[at + 1 :])
+            if word.startswith(f"{option}="):
+                return word.partition("=")[2]
+    return ""

@@ -1,0 +1,94 @@
+"""Find out whether Claude Code would run a harmless command without our wide rules.
+
+A permission request does not say which rule led to it. So the settings are read: a question that
+the person wants for another reason must reach a person.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.enums import RuleKind
+from gatebell.domain.permissions.acts import TRIGGERS
+from gatebell.domain.permissions.calls import Call
+from gatebell.domain.permissions.rules import Rule, covers, forbids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gatebell.domain.permissions.judgement import Verdict
+
+_MANAGED = "/etc/claude-code/managed-settings.json"
+_NAMES = ("settings.json", "settings.local.json")
+# In these modes, rules of the settings allow a command. In auto mode its own check decides.
+_BY_RULES = ("default", "manual", "acceptEdits")
+_OURS = frozenset(f"Bash({trigger})" for many in TRIGGERS.values() for trigger in many)
+_EVERYTHING = ("Bash", "Bash(*)", "Bash(:*)")
+_WHEN = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def runs_ungated(environ: Mapping[str, str], project: str, mode: str, verdict: Verdict) -> bool:
+    """Return whether no other rule or hook of the settings would ask about these commands."""
+    allowed: list[str] = []
+    for path in _list_paths(environ, project):
+        try:
+            settings = _read(path)
+        except (OSError, ValueError, RecursionError):
+            return False
+        asks, allows = _list_rules(settings, "ask"), _list_rules(settings, "allow")
+        others = [one for one in asks if one not in _OURS]
+        if any(
+            _rule(one, RuleKind.ASK, forbids, text) for one in others for text in verdict.commands
+        ):
+            return False
+        if _has_other_hook(settings):
+            return False
+        allowed += allows
+    if mode == "bypassPermissions" or verdict.only_reads:
+        return True
+    if mode not in _BY_RULES:
+        return False
+    return any(one in _EVERYTHING for one in allowed) or all(
+        any(_rule(one, RuleKind.GRANT, covers, text) for one in allowed)
+        for text in verdict.commands
+    )
+
+
+def _list_paths(environ: Mapping[str, str], project: str) -> Iterator[str]:
+    yield _MANAGED
+    home = environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+    for folder in (home, os.path.join(project, ".claude") if project else ""):
+        yield from (os.path.join(folder, name) for name in _NAMES if folder)
+
+
+def _read(path: str) -> dict[str, Any]:
+    """Return the settings of a file; without the file there are none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            found: Any = json.load(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    if not isinstance(found, dict):
+        raise ValueError(path)  # noqa: TRY004  as any other unreadable file
+    return found
+
+
+def _list_rules(settings: dict[str, Any], kind: str) -> list[str]:
+    permissions = settings.get("permissions")
+    listed = permissions.get(kind) if isinstance(permissions, dict) else None
+    return [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+
+
+def _rule(pattern: str, kind: RuleKind, matches: Any, text: str) -> bool:
+    rule = Rule("", kind, pattern, "", _WHEN)
+    return bool(matches(rule, Call("Bash", {"command": text})))
+
+
+def _has_other_hook(settings: dict[str, Any]) -> bool:
+    """Return whether a hook of others may ask before a command runs."""
+    hooks = settings.get("hooks")
+    groups = hooks.get("PreToolUse") if isinstance(hooks, dict) else None
+    return any("gate hook " not in json.dumps(group).replace("'", "") for group in groups or ())

@@ -1,0 +1,163 @@
+"""Which command lines are held: lists of gated and of harmless ones, and what cannot be read."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.lines import read_lines
+
+from gatebell.adapters.shell.bash_parser import MAX_LENGTH, parse
+from gatebell.domain.permissions.acts import Act
+from gatebell.domain.permissions.judgement import MAX_DEPTH
+from gatebell.domain.permissions.rules import list_triggers
+from gatebell.domain.permissions.shell_lines import Script
+from gatebell.services.permissions.judge_line import judge_line
+
+PAGE = Path(__file__).parents[2] / "docs" / "held.md"
+GATED, HARMLESS = read_lines("gated"), read_lines("harmless")
+FALSE_ALARMS = {
+    "npm run build --workspace=deploy-tools",
+    "npx -y cowsay deployed",
+    "alembic revision --autogenerate -m 'add releases'",
+    "bin/rails test test/models/upload_test.rb",
+    "dotnet publish -c Release -o out",
+    "mix test test/push_test.exs",
+    "zig build -Drelease-fast",
+    "bazel test //deploy/...",
+    "ansible all -m ping",
+    "tmux attach -t deploy",
+}
+
+
+def is_held(line):
+    return judge_line(line, parse).finding is not None and bool(list_triggers(line))
+
+
+def why(line):
+    found = judge_line(line, parse).finding
+    return (found.act, found.why) if found else None
+
+
+@pytest.mark.proves("HOOK-50")
+@pytest.mark.parametrize("topic", GATED)
+def test_every_gated_spelling_is_held(topic):
+    assert [line for line in GATED[topic] if not is_held(line)] == []
+
+
+@pytest.mark.proves("HOOK-50")
+def test_harmless_lines_pass_but_for_known_ones():
+    lines = [line for lines in HARMLESS.values() for line in lines]
+    assert {line for line in lines if is_held(line)} == FALSE_ALARMS
+    assert len(lines) == len(set(lines)) >= 1000
+    assert sum(map(len, GATED.values())) >= 200
+    noticed = sum(bool(list_triggers(line)) for line in lines)
+    told = re.search(r"of (\d+) ordinary lines, (\d+) match a wide rule, and of those (\d+) are asked",
+                     " ".join(PAGE.read_text(encoding="utf-8").split()))  # fmt: skip
+    assert told and [int(one) for one in told.groups()] == [
+        len(lines), noticed, len(FALSE_ALARMS)
+    ]  # fmt: skip
+
+
+@pytest.mark.proves("HOOK-50")
+def test_finding_names_the_act_and_the_reason():
+    assert why("sudo -u me git push") == (Act.PUSH, "`git push` is a push")
+    assert why("helm -n prod upgrade a b") == (Act.DEPLOY, "`helm upgrade` is a deploy")
+    assert why("git $x") == (None, "the subcommand of git is not known before it runs")
+    assert why("git shove") == (None, "`git shove`: it may be an alias")
+    found = judge_line("true && git  push\t-f", parse).finding
+    assert found.command == "git push -f"
+
+
+@pytest.mark.proves("HOOK-52")
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('echo "push', "it cannot be parsed"),
+        ("echo push )", "it cannot be parsed"),
+        ("echo push\x01", "it has control characters"),
+        (f"echo {'push ' * MAX_LENGTH}", f"it is longer than {MAX_LENGTH} characters"),
+        ("bash -c 'echo \"push'", "a shell runs a text, and it cannot be parsed"),
+        ('bash -c "$push"', "a shell runs a text that is not known before"),
+        ("$push it", "its program is not known before it runs"),
+        ("bash < push.txt", "a shell reads commands that the line does not show"),
+        ("python3 < push.py", "python3 reads code that the line does not show"),
+        ("python3 - <<'EOF'\nos.system('git push')\nEOF", "it runs something that names 'push'"),
+        ("crontab push.txt", "it runs commands that the line does not show"),
+        ('source "$push"', "a shell runs a file that is not known before"),
+        ("rm $push", "the options of rm are not known before it runs"),
+    ],
+)
+def test_unreadable_line_is_held(line, reason):
+    assert why(line) == (None, reason)
+
+
+@pytest.mark.proves("HOOK-50")
+def test_text_for_another_host_is_read():
+    assert why("ssh host <<'EOF'\ngit push\nEOF")[0] == Act.PUSH
+
+
+@pytest.mark.proves("HOOK-52")
+def test_line_is_held_without_the_parser(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
+    assert why("ls push") == (None, "the parser is not installed: pip install tree-sitter-bash")
+
+
+@pytest.mark.proves("HOOK-52")
+@pytest.mark.parametrize(("shells", "is_read"), [(MAX_DEPTH, True), (MAX_DEPTH + 1, False)])
+def test_shells_in_shells_are_read_to_a_limit(shells, is_read):
+    def read(text):
+        deeper = int(text) - 1
+        words = ("sh", "-c", str(deeper)) if deeper >= 0 else ("ls",)
+        return parse("ls")._replace(commands=(parse("ls").commands[0]._replace(words=words),))
+
+    found = judge_line(str(shells), read).finding
+    assert found is None if is_read else "too many shells" in found.why
+
+
+@pytest.mark.proves("HOOK-52")
+def test_line_with_very_many_shells_is_held():
+    line = "; ".join(f"sh -c 'ls {number}'" for number in range(60))
+    assert why(line) == (None, "it starts too many shells")
+
+
+@pytest.mark.proves("HOOK-50")
+def test_line_that_only_reads_is_recognised():
+    for line in ("grep -rn push src | head", "git log --grep=deploy", "ls *.push 2>/dev/null"):
+        assert judge_line(line, parse).only_reads, line
+    for line in (
+        "cat ~/.ssh/deploy", "cat /etc/push", "cat ../push", "ls push > a", "(ls push) > a",
+        "sort -o push a", 'cat "$push"', "git push", "git commit -m push", "git", "pytest push",
+        "git log --output=push", "rg --pre push a",
+    ):  # fmt: skip
+        assert not judge_line(line, parse).only_reads, line
+
+
+@pytest.mark.proves("HOOK-50")
+def test_line_without_a_command_passes():
+    assert judge_line("# push", parse).finding is None
+    assert judge_line("PUSH=1", parse).finding is None
+    assert parse("") == Script()
+
+
+@pytest.mark.proves("HOOK-50")
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("git pu\\\nsh", ("git", "push")),
+        ("g'i't \"pu\"sh", ("git", "push")),
+        ("$'git' $'p\\'ush\\n'", ("git", "p'ush\n")),
+        ('$"git" "a\\"b"', ("git", 'a"b')),
+        ("a{b,c} d?", ("a\2b,c}", "d\2")),
+        ('a "$b"$c', ("a", "\0\1")),
+        ("$'\\x61'", ("\x0061",)),
+        ("cat - <<EOF\nx\nEOF", ("cat",)),
+        ("cat <<< a b", ("cat", "b")),
+        ("cat > a b", ("cat", "b")),
+        ("x=1 y", ("y",)),
+    ],
+)
+def test_words_are_those_of_a_shell(line, words):
+    assert parse(line).commands[0].words == words
