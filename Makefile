@@ -121,8 +121,9 @@ matrix: setup system
 # Tests of faces a second time, with a server between the commands and the store.
 # tests/faces/not_through_server.txt has those that are left out, with reasons.
 THROUGH = answer_words answering answering_several asking attached_files checked_words clones \
-	foreign_tokens freeze hook_calls hook_events hook_projects hooks looking looking_at_runs mcp \
-	mcp_limits respond run_hints secret_words task_attacks_cli task_commands template
+	expired_asks foreign_tokens freeze gone_askers hook_calls hook_events hook_projects \
+	hook_stores hooks looking looking_at_runs mcp mcp_limits respond run_hints \
+	secret_words session_faces task_attacks_cli task_commands template waiting_runs
 server: setup system
 	GATE_TESTS_THROUGH=server $(BIN)/python -m pytest -n 3 --dist loadfile -p no:cacheprovider \
 		$(THROUGH:%=tests/faces/test_%.py)

@@ -300,7 +300,7 @@ def test_answer_that_could_not_be_printed_is_not_taken(world):
         (["ask", "Q", "--secret", "--no-wait"], "needs --json"),
         (["ask", "Q", "--timeout", ""], "300, 90s"),
         (["ask", "Q", "--default", "x"], "give it a timeout"),
-        (["inbox", "--limit", "0"], "expected a number from 1 to"),
+        (["inbox", "--limit", "0"], "--limit: expected a number from 1 to"),
         (["wait", "a-zzz", "--timeout", "x"], "300, 90s"),
         (["answer"], "gate answer ID VALUE"),
         (["flarp"], "gate --help"),

@@ -25,7 +25,10 @@ from gatebell.cli.commands import COMMANDS, GROUPS
 from gatebell.cli.main import main, parse_words, parser_of
 from gatebell.domain import records
 from gatebell.domain.asks.answers import Given
-from gatebell.services.asks import answer_ask
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.permissions.calls import make_call
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.asks.create_ask import Request
 from gatebell.terminal.asks import ask_lines
 
 ROOT = Path(__file__).parents[2]
@@ -444,6 +447,23 @@ def test_diffs_of_an_ask_are_coloured(world, tmp_path):
     lines = ask_lines(local_backend(world.store), ask, 80, lambda text, colour: f"<{colour}>{text}")
     assert "│ - a list" in lines and "│ <bold>--- a/x.py" in lines
     assert "│ <red>-old" in lines and "│ <green>+new" in lines
+
+
+@pytest.mark.proves("CLI-36", "TUI-2")
+def test_edit_is_shown_as_its_coloured_diff(world, tmp_path):
+    path = tmp_path / "login.py"
+    path.write_text("import os\npass\n", encoding="utf-8")
+    call = make_call(
+        "Edit", {"file_path": str(path), "old_string": "pass", "new_string": "a\u00a0b"}
+    )
+    origin = Origin(str(tmp_path), str(tmp_path), "coder")
+    request = Request("Edit login.py?", "approval", call=call._replace(real_path=str(path)))
+    ask = create_ask.ask(world.store, request, origin, a_person("x")).ask
+    lines = ask_lines(local_backend(world.store), ask, 80, lambda text, colour: f"<{colour}>{text}")
+    assert {"│ <bold>login.py", "│ 1   import os", "│ <red>2 - pass"} <= set(lines)
+    assert "│ <green>2 + a‹U+00A0›b" in lines
+    shown = world.plain.gate("show", ask.id).out
+    assert "- pass" in shown and "old_string" not in shown
 
 
 @pytest.mark.proves("CLI-14")

@@ -111,7 +111,7 @@ def test_question_waits_for_its_answer(world, client):
     (ask,) = pending(world)
     assert (ask.question.kind, ask.priority, ask.question.context) == ("choice", 1, "why")
     assert (ask.origin.session, ask.origin.agent) == ("claude/s1", "claude")
-    world.plain.gate("answer", ask.id, "B", "--note", "small is fine")
+    world.ada.gate("answer", ask.id, "B", "--note", "small is fine")
     assert client.text(number) == ("B\nnote: small is fine", False)
     until = time.monotonic() + 20
     while not world.get(ask.id).delivered_at:
@@ -126,10 +126,10 @@ def test_every_kind_returns_plain_text(world, client):
     world.ada.gate("answer", ask.id, "no", "--note", "not today")
     assert client.text(approval) == ("rejected\nnote: not today", False)
     form = client.call("ask_human", question="Fill", schema={"type": "object"})
-    world.plain.gate("answer", pending(world)[0].id, '{"a": 1}')
+    world.ada.gate("answer", pending(world)[0].id, '{"a": 1}')
     assert client.text(form) == ('{"a": 1}', False)
     text = client.call("ask_human", question="Say")
-    world.plain.gate("answer", pending(world)[0].id, "words")
+    world.ada.gate("answer", pending(world)[0].id, "words")
     assert client.text(text) == ("words", False)
 
 
@@ -139,7 +139,7 @@ def test_several_questions_come_back_together(world, client):
         "ask_human", questions=[{"question": "One?"}, {"question": "Two?", "options": ["A", "B"]}]
     )
     for ask in pending(world, 2):
-        world.plain.gate("answer", ask.id, "A")
+        world.ada.gate("answer", ask.id, "A")
     assert client.text(number) == ("One?\nA\n\nTwo?\nA", False)
 
 
@@ -148,7 +148,7 @@ def test_answered_questions_come_back_beside_unanswered_ones(world, client):
     asked = [{"question": "One?", "default": "1"}, {"question": "Two?"}, {"question": "Three?"}]
     number = client.call("ask_human", questions=asked, timeout=3)
     three = next(one for one in pending(world, 3) if one.question.prompt == "Three?")
-    world.plain.gate("answer", three.id, "3")
+    world.ada.gate("answer", three.id, "3")
     text, failed = client.text(number)
     one, two, answered = text.split("\n\n")
     assert one == "One?\n1 (the default: no person answered)"
@@ -196,7 +196,7 @@ def test_odd_ids_and_cancellations_do_no_harm(world, client):
     for wrong in ({}, [1], None, True):
         client.send({"id": wrong, "method": "tools/call", "params": {"name": "inbox_status"}})
         assert client.result(None)["error"]["code"] == -32600
-    world.plain.gate("answer", ask.id, "still here")
+    world.ada.gate("answer", ask.id, "still here")
     assert client.text(number) == ("still here", False)
 
 
@@ -222,7 +222,7 @@ def test_reply_about_a_call_does_not_use_its_answer(world, client):
     told, failed = other.text(other.call("ask_human", reply_to=ask.id, reply="x"))
     assert failed and "another session" in told
     assert other.close() == 0 and world.get(ask.id).pending
-    world.plain.gate("answer", ask.id, "this")
+    world.ada.gate("answer", ask.id, "this")
     assert client.text(number) == ("this", False)
 
 
@@ -250,7 +250,7 @@ def test_call_that_timed_out_can_continue(world, client):
         {"method": "notifications/cancelled", "params": {"requestId": number, "reason": reason}}
     )
     client.result(client.ask("ping"))
-    world.plain.gate("answer", ask.id, "go on")
+    world.ada.gate("answer", ask.id, "go on")
     assert client.text(client.call("ask_human", question="Continue?")) == ("go on", False)
     # It is recorded as taken just after its delivery, never before.
     until = time.monotonic() + 20
@@ -270,7 +270,7 @@ def test_killed_server_loses_no_question(world, client):
     again = Client(world, CLAUDE_CODE_SESSION_ID="s1")
     number = again.call("ask_human", question="Continue?")
     assert pending(world)[0].id == ask.id
-    world.plain.gate("answer", ask.id, "yes")
+    world.ada.gate("answer", ask.id, "yes")
     assert again.text(number) == ("yes", False)
     other = Client(world, CLAUDE_CODE_SESSION_ID="s2")
     other.call("ask_human", question="Continue?")
@@ -290,7 +290,7 @@ def test_person_asks_back_and_is_replied_to(world, client):
     until = time.monotonic() + 20
     while "for the cache" not in world.plain.gate("show", ask.id).out:
         assert time.monotonic() < until
-    world.plain.gate("answer", ask.id, "redis")
+    world.ada.gate("answer", ask.id, "redis")
     assert client.text(number) == ("redis", False)
 
 
@@ -378,7 +378,7 @@ def test_call_of_a_vanished_host_is_withdrawn(world, client):
 def test_approve_answers_a_hosts_own_questions(world, client):
     asked = {"questions": [{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]}
     number = client.call("approve", tool_name="AskUserQuestion", input=asked)
-    world.plain.gate("answer", pending(world)[0].id, "A")
+    world.ada.gate("answer", pending(world)[0].id, "A")
     assert json.loads(client.text(number)[0]) == {
         "behavior": "allow", "updatedInput": {**asked, "answers": {"Which?": "A"}}
     }  # fmt: skip
@@ -400,7 +400,7 @@ def test_signals_proposals_and_notes(world, client):
     assert "A person decides" in proposed[0]
     assert "proposes: A" in world.plain.gate("show", ask.id).out
     assert world.get(ask.id).pending
-    world.plain.gate("answer", ask.id, "B")
+    world.ada.gate("answer", ask.id, "B")
     assert client.text(number) == ("B", False)
     assert client.text(client.call("inbox_status", id=ask.id)) == ("B", False)
     assert client.text(client.call("inbox_status"))[0] == "This session waits for nothing."

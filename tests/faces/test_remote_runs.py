@@ -30,7 +30,7 @@ def test_run_of_a_server_is_listed_and_shown(server_world):
     assert "\x1b" not in line
     assert name in ada.gate("list", "--active", "--ids").out.split()
     shown = ada.gate("status", name).out
-    assert f"Run {name}: waiting_human" in shown and "Waiting for: Which" in shown
+    assert f"Run {name}: waiting_human" in shown and "Reason: Which" in shown
     assert "Its folder and sessions are on the machine of the store." in shown
     assert f"Use 'gate answer {ask.id} TEXT' to answer it." in shown and "run coder" in shown
     assert ada.gate("show", name).out.startswith(f"{ask.id}  text")

@@ -58,9 +58,7 @@ def test_run_of_a_server_is_shown_and_stopped(server_world, play):
         await played.press("c")
         await played.until(f"run gate continue {ask.id} there")
         await played.press("enter")
-        await played.until(
-            "Run 1: feature", "Status: ‖ Waiting", "Waiting for: OAuth", "#2 coder ‖"
-        )
+        await played.until("Run 1: feature", "Status: ‖ Waiting", "Reason: OAuth", "#2 coder ‖")
         for key, sentence in (("o", "the folder of"), ("d", "the folder of"), ("l", "the log of")):
             await played.press(key)
             await played.until(f"{sentence} run 1 is on")

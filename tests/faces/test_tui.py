@@ -11,7 +11,7 @@ import pytest
 from rich.color import ColorType
 from rich.text import Text
 from tests.support.people import a_person
-from tests.support.run_records import DIFF, add_run, answer, ask_of, call
+from tests.support.run_records import DIFF, add_run, answer, ask_of, call, turn
 from tests.support.tui_play import lone_ask, play, store, waiting_run
 from textual.app import App
 
@@ -145,17 +145,18 @@ def test_colours_are_those_of_the_terminal(store):
 @pytest.mark.proves("TUI-8")
 def test_filter_shows_only_rows_with_a_text(store):
     for name in ("red", "Green", "[blue"):
-        lone_ask(store, f"Is it {name}?")
+        lone_ask(store, f"Is it {name}?", project="/p/shop")
+    lone_ask(store, "Is it warm?", project="/p/bath")
 
     async def act(played):
-        await played.until("Is it red?")
+        await played.until("Is it red?", "shop (3)", "bath (1)")
         await played.press("slash")
         await played.type("GREEN")
-        await played.until("Is it Green?", "1 row with GREEN", gone="Is it red?")
+        await played.until("Is it Green?", "1 row with GREEN", "shop (1)", gone="bath")
         await played.press("enter", "enter")
         await played.until("│ Is it Green?", "Your answer")
         await played.press("escape", "escape")
-        await played.until("Is it red?", gone="1 row with")
+        await played.until("Is it red?", "shop (3)", gone="1 row with")
         await played.press("slash", *"blue?/")
         await played.until("0 rows with blue?/")
         await played.press("backspace")
@@ -424,6 +425,31 @@ def test_run_without_a_session_says_so(store):
         await played.until("there is no session to open in run 1")
         await played.press("enter")
         await played.until("Agent: -", gone="[c] Continue")
+
+    play(store, act)
+
+
+@pytest.mark.proves("RUN-551")
+def test_continue_is_offered_only_with_join(store, tmp_path):
+    role = tmp_path / ".gate" / "agents" / "coder.md"
+    role.parent.mkdir(parents=True)
+    head = '---\ncli: command\ncommand: ["./agent"]\n'
+    role.write_text(f"{head}---\nCode.\n", encoding="utf-8")
+    run = add_run(
+        store, [call(store, "1", label="coder", state="waiting")],
+        [turn(store, "1", cli="command", signal={"status": "NEEDS_HUMAN"})],
+        state="waiting_human", project=str(tmp_path),
+    )  # fmt: skip
+    ask_of(store, run.id, "1")
+
+    async def act(played):
+        await played.press("tab", "c")
+        await played.until("coder has no session to join")
+        await played.press("enter")
+        await played.until("[a] Answer", "[Esc] Back", gone="[c] Continue")
+        role.write_text(f'{head}join: ["./agent"]\n---\nCode.\n', encoding="utf-8")
+        await played.press("escape", "enter")
+        await played.until("[c] Continue (open session)")
 
     play(store, act)
 

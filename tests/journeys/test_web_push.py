@@ -43,6 +43,9 @@ KEEP = """() => {
     self.again = () => show(title, more);
   };
 }"""
+# Chromium cannot be told to act as an installed app.
+INSTALLED = """const match = matchMedia.bind(window);
+  window.matchMedia = (query) => query === "(display-mode: standalone)" ? { matches: true } : match(query);"""
 PRESS = """async (action) => {
   const [shown] = await self.registration.getNotifications();
   if (shown) self.dispatchEvent(new NotificationEvent("notificationclick", { notification: shown, action }));
@@ -238,6 +241,20 @@ def test_offline_page_is_shown_without_a_server(phone, web):
     web.start()
     phone.page.get_by_text("Try again").click()
     phone.page.locator("#how-many").wait_for()
+
+
+@pytest.mark.proves("PUSH-9")
+def test_installed_app_without_notifications_has_the_offline_page(phone, web, monkeypatch):
+    monkeypatch.setattr("gatebell.app.push.find_public_key", lambda _: "")
+    phone.page.reload()
+    assert phone.page.locator("#device").count() == 0 and phone.context.service_workers == []
+    phone.context.add_init_script(INSTALLED)
+    phone.page.reload()
+    eventually(lambda: phone.page.evaluate("Boolean(navigator.serviceWorker.controller)"))
+    web.stop()
+    phone.page.goto(f"{web.url}/asks/a-7k2")
+    assert phone.page.locator("h1").inner_text() == "The inbox cannot be reached"
+    web.start()
 
 
 @pytest.mark.proves("PUSH-9")

@@ -53,6 +53,14 @@ class CommandParser(argparse.ArgumentParser):
                 others.append(word)
         return [*options, *others]
 
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        try:
+            return super()._get_value(action, arg_string)
+        except UsageError as error:
+            if not action.option_strings:
+                raise
+            raise UsageError(f"{action.option_strings[-1]}: {error}") from None
+
     def error(self, message: str) -> NoReturn:
         from gatebell.cli.usage_errors import explain
 

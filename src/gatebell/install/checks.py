@@ -34,13 +34,13 @@ _START_SECONDS = 20
 LEFT_OPEN: dict[str, tuple[str, ...]] = {
     AgentCli.CLAUDE: (
         "a PreToolUse hook whose whole shell is killed lets the tool run",
-        "a line without the usual words is not noticed, such as `sh ship.sh` (docs/held.md)",
+        "a line without the usual words is not noticed, such as `sh ship.sh` (try: gate gates test)",
         "in -p a write outside the project is refused without a question",
         "up to 2.1.197 it asks no hook in -p: gated calls are denied there",
     ),
     AgentCli.CODEX: (
         "while a question waits in the inbox, Codex shows no dialog of its own",
-        "the rules match first words: `git -C . push` runs unasked (docs/held.md)",
+        "the rules match first words: `git -C . push` runs unasked (try: gate gates test)",
         "the rules do not see into a script or `bash -c`",
         "codex exec rejects gated calls without a question",
         "hooks that you have not trusted are skipped: then Codex asks in its own dialog",
@@ -49,24 +49,24 @@ LEFT_OPEN: dict[str, tuple[str, ...]] = {
     AgentCli.GEMINI: (
         "its file tools refuse to write outside its workspace, without a question",
         "in one project (--project) a shell command runs too if our hook is killed",
-        "the gates match spellings (docs/held.md, column `--defer`)",
+        "the gates match spellings (try one: gate gates test COMMAND)",
         "after a yes in the inbox, its own mode may ask once more; in -p it may deny",
     ),
     AgentCli.OPENCODE: (
         "with --pure or without the plugin, its file tools are not held",
         "without the plugin, opencode itself asks about each shell command; run rejects it",
         "a plugin that is loaded later can change a call after it was checked",
-        "the gates match spellings (docs/held.md, column `--defer`)",
+        "the gates match spellings (try one: gate gates test COMMAND)",
     ),
     AgentCli.COPILOT: (
         "it runs a call whose hook is over the limit of a day, unless its own rules stop it",
         "if the file of hooks is removed or cannot be read, nothing is held",
-        "the gates match spellings (docs/held.md, column `--defer`)",
+        "the gates match spellings (try one: gate gates test COMMAND)",
     ),
     AgentCli.CURSOR: (
         "untried: no part of this was tried with Cursor, so try a gated command yourself",
         "only shell commands and writes are held, no other tool",
-        "the gates match spellings (docs/held.md, column `--defer`)",
+        "the gates match spellings (try one: gate gates test COMMAND)",
     ),
 }
 _SWITCHES: dict[str, tuple[str, str]] = {

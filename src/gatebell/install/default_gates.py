@@ -33,7 +33,7 @@ class Rules(NamedTuple):
 
 
 SPELLINGS_NOTE = (
-    "A line without the usual words is not noticed, such as a script that pushes: docs/held.md. "
+    "A line without the usual words is not noticed, such as a script that pushes. "
     "gate gates test 'COMMAND' tells whether a person is asked."
 )
 

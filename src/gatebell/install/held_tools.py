@@ -18,7 +18,7 @@ DAY_SECONDS = 86_400
 _GUARD_ENDS_AT = 95
 OWN_GATES_NOTE = (
     "gate compares each of these calls with its gates (gate gates). A spelling that no gate matches "
-    "runs without a question: docs/held.md, column `--defer`."
+    "runs without a question; try one: gate gates test COMMAND."
 )
 
 

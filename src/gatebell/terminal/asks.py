@@ -12,11 +12,11 @@ from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import describe_owner, run_of
 from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, Priority
 from gatebell.domain.people.principals import is_person
-from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.visits import FAILED
 from gatebell.domain.text.display import SHOWN_CHARACTERS, age, frame, inert_line, span
 from gatebell.terminal.local_times import format_local
+from gatebell.terminal.tool_calls import format_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gatebell.ports.backend import Backend
 
     Paint = Callable[[str, str], str]
-    ShowCall = Callable[..., list[str]]
 
 _COLOURS: dict[str, str] = {
     Decision.APPROVED: "green",
@@ -45,7 +44,6 @@ def ask_lines(
     paint: Paint,
     *,
     whole: bool = False,
-    show_call: ShowCall | None = None,
     with_answers: bool = True,
 ) -> list[str]:
     """Return the lines of an ask with everything that a person needs to decide.
@@ -56,7 +54,6 @@ def ask_lines(
         width: columns of the terminal
         paint: adds colours
         whole: whether long texts are not cut
-        show_call: returns the lines of its tool call, in the place of `format_call`
         with_answers: whether the possible answers are listed
     """
     question, now = ask.question, backend.now()
@@ -73,10 +70,7 @@ def ask_lines(
     lines += [paint(part, "yellow") for part in gone]
     lines += ["", *frame(question.prompt, width)]
     lines += answer_lines(ask, width) if with_answers else []
-    if show_call:
-        lines += show_call(ask, width, paint, on_this_machine=backend.store is not None)
-    else:
-        lines += format_call(ask, width, paint)
+    lines += format_call(ask, width, paint, on_this_machine=backend.store is not None)
     lines += _format_session(backend, ask, width, paint, most)
     if question.context is not None:
         text = context_text(question.context)
@@ -156,16 +150,6 @@ def _format_places(ask: Ask, width: int, paint: Paint) -> list[str]:
     if places and len(together := "  ".join(places)) <= width:
         places = [together]
     return [paint(inert_line(one, width), "dim") for one in places]
-
-
-def format_call(ask: Ask, width: int, paint: Paint) -> list[str]:
-    """Return the lines of a tool call; they are never cut, because a yes allows all of them."""
-    call = ask.question.call
-    if call is None:
-        return []
-    head = paint(f"The call: {inert_line(call.tool, 60)}", "bold")
-    remark = ["The agent's description", *frame(call.remark, width)] if call.remark else []
-    return ["", head, *frame(shown(call.input), width), *remark]
 
 
 def _format_session(

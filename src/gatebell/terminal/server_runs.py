@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.domain.enums import CallState, RunState, TaskState
+from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.enums import AskStatus, CallState, RunState, TaskState
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.terminal import runs as terminal, task_runs
 from gatebell.terminal.local_times import format_local
@@ -41,13 +42,11 @@ def status_lines(
         return lines + terminal.task_end_lines(run, end, width)
     if not run.has_ended:
         lines.append(f"Agent: {inert_line(terminal.agent_of(run), 60)}")
-    for name, text in (
-        ("Waiting for", terminal.join_prompts(seen)),
-        ("Reason", "" if seen.asks else run.reason),
-        ("Result", terminal.format_result(run) if run.state == RunState.COMPLETED else ""),
-    ):
-        lines += terminal.label_lines(name, text, width) if text else []
-    if run.waiting_since:
+    lines += reason_lines(seen, width)
+    if run.state == RunState.READY:
+        ended = find_ended_waits(seen, asks).values()
+        lines += [settled_sentence(ask) for ask in ended if ask.status == AskStatus.TIMED_OUT]
+    if run.state == RunState.WAITING_HUMAN and run.waiting_since:
         ago = terminal.format_ago((now - run.waiting_since).total_seconds())
         lines.append(f"Waiting since: {ago}")
     if run.ready_at and run.ready_at > now:
@@ -56,6 +55,25 @@ def status_lines(
         lines += frame("\n".join(run.error.rstrip().splitlines()[-terminal.MAX_TRACEBACK :]), width)
     lines.append(_describe_folder(run))
     return lines + _suggest_next(run, [ask for ask in asks if ask.pending], has_worker)
+
+
+def reason_lines(seen: SeenRun, width: int) -> list[str]:
+    """Return the lines of the questions that a run waits for, or of its end."""
+    run = seen.run
+    # A running one also waits for the answers of hosts.
+    name = "Waiting for" if run.state == RunState.RUNNING else "Reason"
+    result = terminal.format_result(run) if run.state == RunState.COMPLETED else ""
+    facts = (name, find_reason(seen)), ("Result", result)
+    return [
+        part for name, text in facts if text for part in terminal.label_lines(name, text, width)
+    ]
+
+
+def find_reason(seen: SeenRun) -> str:
+    """Return the questions that a run waits for, or the reason of its end."""
+    # A run that is ready still has the reason of its last wait.
+    is_over = seen.run.state in (RunState.READY, RunState.RUNNING)
+    return terminal.join_prompts(seen) or ("" if is_over else seen.run.reason)
 
 
 def _describe_folder(run: Run) -> str:

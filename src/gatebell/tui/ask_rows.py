@@ -14,8 +14,8 @@ from gatebell.domain.asks.owners import run_of
 from gatebell.domain.enums import AskStatus, Decision, Priority
 from gatebell.domain.text.display import age
 from gatebell.errors import GateError
-from gatebell.tui.columns import Column, draw_cells, draw_heading, draw_titles
-from gatebell.tui.row_list import Row
+from gatebell.tui.columns import Column, draw_cells, draw_titles
+from gatebell.tui.row_list import Row, build_heading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -65,8 +65,7 @@ def build_waiting(backend: Backend, asks: Iterable[Ask], now: datetime, name: Na
         groups.setdefault(ask.origin.project, []).append(ask)
     rows: list[Row] = []
     for project, members in groups.items():
-        title = f"{name_project(project)} ({len(members)})"
-        rows.append(Row("", partial(draw_heading, title)))
+        rows.append(build_heading(name_project(project), len(members)))
         rows += [
             Row(ask.id, partial(_draw_waiting, backend, ask, now, name), partial(_list_words, ask))
             for ask in members

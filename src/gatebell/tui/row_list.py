@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.text import Text
@@ -9,6 +10,8 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+
+from gatebell.tui.columns import draw_heading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +29,12 @@ class Row(NamedTuple):
     draw: Callable[[int], Text]
     """Returns its line for so many columns; called only while the row is visible."""
     words: Callable[[], str] = str
-    """Returns the text that a filter is compared with."""
+    """Returns the text that a filter is compared with; for a heading, its name."""
+
+
+def build_heading(name: str, count: int) -> Row:
+    """Return the row above a group of so many rows."""
+    return Row("", partial(draw_heading, f"{name} ({count})"), lambda: name)
 
 
 class LineView(ScrollView):
@@ -272,14 +280,16 @@ class RowList(LineView):
 
 
 def _drop_unmatched(rows: Sequence[Row], wanted: str) -> list[Row]:
-    """Return the rows with a text, and the headings above them."""
-    kept: list[Row] = []
-    heading: Row | None = None
+    """Return the rows with a text, below headings that count them."""
+    groups: list[tuple[Row | None, list[Row]]] = [(None, [])]
     for row in rows:
         if not row.key:
-            heading = row
+            groups.append((row, []))
         elif wanted in row.words().casefold():
-            kept += [heading] if heading else []
-            heading = None
-            kept.append(row)
+            groups[-1][1].append(row)
+    kept: list[Row] = []
+    for heading, found in groups:
+        if heading and found:
+            kept.append(build_heading(heading.words(), len(found)))
+        kept += found
     return kept

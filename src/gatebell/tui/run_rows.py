@@ -7,11 +7,13 @@ from functools import cache, partial
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.app import project_files
 from gatebell.domain.asks.asks import settled_word
-from gatebell.domain.enums import AskKind, CallName, CallState, RunState, SignalStatus
+from gatebell.domain.enums import AgentCli, AskKind, CallName, CallState, RunState, SignalStatus
 from gatebell.domain.sessions import joined_sessions
 from gatebell.domain.text.display import age, inert_line
 from gatebell.errors import GateError
+from gatebell.services.runs import manage_runs
 from gatebell.terminal import runs as terminal, task_runs
 from gatebell.tui.columns import Column, draw_cells, draw_titles
 from gatebell.tui.glyphs import choose_common
@@ -135,6 +137,9 @@ def get_session(store: Store, ask: Ask) -> Session:
         return Session("", ask.origin.agent)
     run = joined_sessions.run_of(ask)
     last = joined_sessions.find_session(ask, store.runs.calls(run), store.runs.turns(run)).last
+    if last.cli == AgentCli.COMMAND:
+        project = manage_runs.get(store, run).project
+        project_files.find_role(project, last.role).get_join()
     return Session(terminal.JOINABLE.get(last.cli, ""), last.role)
 
 

@@ -6,11 +6,10 @@ import threading
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.owners import run_of
-from gatebell.domain.enums import RunState
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 from gatebell.terminal import runs as terminal
-from gatebell.terminal.server_runs import describe_host
+from gatebell.terminal.server_runs import describe_host, find_reason, reason_lines
 from gatebell.tui import run_rows
 from gatebell.tui.paint import paint
 from gatebell.tui.run_rows import Listed
@@ -61,17 +60,11 @@ class ServerView(BackendView):
     def show_run(self, number: int, width: int) -> RunDetails:
         seen = self._backend.run(number)
         run, now = seen.run, self._backend.now()
-        waits = terminal.join_prompts(seen)
         word, colour = run_rows.STATES[run.state], terminal.COLOURS[run.state]
         lines = [f"Status: {paint(word.title(), colour)}"]
         lines.append(f"Agent: {inert_line(terminal.agent_of(run), 60)}")
-        for name, text in (
-            ("Waiting for", waits),
-            ("Reason", "" if waits else run.reason),
-            ("Result", terminal.format_result(run) if run.state == RunState.COMPLETED else ""),
-            ("Folder", run.folder),
-        ):
-            lines += terminal.label_lines(name, text, width) if text else []
+        lines += reason_lines(seen, width)
+        lines += terminal.label_lines("Folder", run.folder, width) if run.folder else []
         lines.append(f"Its folder and sessions are on {describe_host(run)}.")
         calls = run_rows.pick_calls(seen.calls)
         return RunDetails(
@@ -117,9 +110,9 @@ class ServerView(BackendView):
 
 
 def _build_listed(seen: SeenRun) -> Listed:
-    run, waits = seen.run, terminal.join_prompts(seen)
+    run = seen.run
     word, colour = run_rows.STATES[run.state], terminal.COLOURS[run.state]
-    return Listed(run, seen.name, word, colour, waits or run.reason or "-")
+    return Listed(run, seen.name, word, colour, find_reason(seen) or "-")
 
 
 def _list_keys(seen: SeenRun) -> list[tuple[str, str]]:

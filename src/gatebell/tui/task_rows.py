@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from gatebell.domain.text.display import age
 from gatebell.terminal.task_runs import COLOURS, ICONS
 from gatebell.tui.ask_rows import name_project
-from gatebell.tui.columns import Column, draw_cells, draw_heading, draw_titles
+from gatebell.tui.columns import Column, draw_cells, draw_titles
 from gatebell.tui.glyphs import choose_common
-from gatebell.tui.row_list import Row
+from gatebell.tui.row_list import Row, build_heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,8 +44,7 @@ def build_tasks(pages: Iterable[tuple[str, Sequence[SeenTask]]], now: datetime) 
     """Return the tasks of each project below its name."""
     rows: list[Row] = []
     for project, tasks in pages:
-        title = f"{name_project(project)} ({len(tasks)})"
-        rows.append(Row("", partial(draw_heading, title)))
+        rows.append(build_heading(name_project(project), len(tasks)))
         rows += [
             Row(seen.task.id, partial(_draw, seen, now), partial(_list_words, seen))
             for seen in tasks

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from gatebell.adapters.agents import agent_process
-from gatebell.errors import UsageError
 from gatebell.ports.agents import Ended
 
 if TYPE_CHECKING:
@@ -53,12 +52,7 @@ class CommandDriver:
         return Ended(not problem, output.decode(errors="replace").strip(), problem)
 
     def join(self, order: Order) -> list[str]:
-        if not order.role.join:
-            raise UsageError(
-                f"{order.role.name} has no session to join: add the command that opens it as "
-                f"`join` to {order.role.source or 'its role'}, or answer with gate answer"
-            )
-        name, *words = order.role.join
+        name, *words = order.role.get_join()
         found = agent_process.find_program(
             name, order, f"it is the `join` of the role {order.role.name}"
         )

@@ -70,6 +70,15 @@ class Role(NamedTuple):
     """The file it was read from."""
     digest: str = ""
 
+    def get_join(self) -> tuple[str, ...]:
+        """Return the command that opens its session, or raise an error if there is none."""
+        if not self.join:
+            raise UsageError(
+                f"{self.name} has no session to join: add the command that opens it as `join` to "
+                f"{self.source or 'its role'}, or answer with gate answer"
+            )
+        return self.join
+
 
 class _Entry(NamedTuple):
     """A key, the rest of its line, and the lines that belong to it."""

@@ -1,4 +1,4 @@
-// Signs this browser up for notifications, and makes the service worker work in an installed app.
+// Signs this browser up for notifications.
 
 const section = document.getElementById("device");
 const [on, test, off, said] = ["device-on", "device-test", "device-off", "device-said"].map((id) => document.getElementById(id));
@@ -6,7 +6,6 @@ const known = section.dataset.devices.split(" ");
 const say = (words) => { said.textContent = words; };
 
 const able = isSecureContext && "serviceWorker" in navigator && "PushManager" in window && "Notification" in window;
-const isInstalled = matchMedia("(display-mode: standalone)").matches;
 
 async function register() {
   await navigator.serviceWorker.register("/sw.js");
@@ -99,7 +98,6 @@ if (able) {
   act(on, start);
   act(test, check);
   act(off, stop);
-  if (isInstalled) await register();
   const subscription = await find();
   const id = subscription ? await name(subscription) : "";
   const isOurs = subscription && known.includes(id) && hasKey(subscription);

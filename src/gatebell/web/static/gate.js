@@ -337,3 +337,8 @@ tick();
 setInterval(tick, 1000);
 setInterval(() => { if (!document.hidden && document.querySelector("[data-fleeting]")) refreshSoon(); }, FLEETING);
 if (!document.hidden) listen();
+
+// ---- The installed app ---------------------------------------------------------------------
+
+// With and without notifications: its service worker has the page for times without a connection.
+if (matchMedia("(display-mode: standalone)").matches) await navigator.serviceWorker?.register("/sw.js");
