@@ -260,6 +260,15 @@ def test_snapshot_may_be_silent_for_long(store):
     assert shown == ("0",)
 
 
+@pytest.mark.proves("PG-18")
+def test_lent_connection_of_a_closed_store_is_closed(dsn):
+    connection = Connection(dsn)
+    with connection.lend() as lent:
+        connection.close()
+        assert not lent.closed
+    assert lent.closed
+
+
 @pytest.mark.proves("PG-7")
 def test_connections_closed_by_the_server_are_replaced(dsn, store):
     ask = open_ask(store)

@@ -385,12 +385,13 @@ def read_files(folder):
 @pytest.mark.proves("DOC-1")
 @plays("docs/held.md", "$ gate gates add")
 def test_gate_is_added_and_installed(blocks, shell, tmp_path):
-    add, install, listing = blocks[0].commands
+    add, install, asked, harmless = blocks[0].commands
     shell.type(add)
     shell.agree(install)
+    assert "git push" in shell.type(f"{asked}\n[ $? = 11 ]")
+    shell.type(harmless)
     settings_file = tmp_path / "home" / ".claude" / "settings.json"
-    assert "poetry publish" in shell.type(listing)
-    assert "poetry publish" in settings_file.read_text(encoding="utf-8")
+    assert "make ship" in settings_file.read_text(encoding="utf-8")
 
 
 @pytest.mark.proves("DOC-1")

@@ -43,6 +43,7 @@ class Connection:
         self._idle: list[Wire] = []
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
         self._mine = _Thread()
+        self._is_closed = False
 
     @property
     def in_transaction(self) -> bool:
@@ -92,6 +93,9 @@ class Connection:
                     lent.close()
                 else:
                     self._idle.append(lent)
+                if self._is_closed:
+                    # The store may be closed by another thread, or by the garbage collector here.
+                    self._drop_idle()
             self._free.release()
 
     def _take_idle(self) -> Wire | None:
@@ -142,6 +146,7 @@ class Connection:
             yield lent
 
     def close(self) -> None:
+        self._is_closed = True
         self._drop_idle()
 
     def problem(self, error: Exception) -> StoreError:
