@@ -33,10 +33,10 @@ With this page you check whether a person is asked about a command. `gate gates 
 any command line, and runs nothing:
 
 ```sh
-$ gate gates test 'sudo -u me git push'   # exit code 11: asked
-$ gate gates test 'git stash push'        # exit code 0: passes
 $ gate gates add 'Bash(make ship *)'      # a rule of your own, by its text
 $ gate install claude                     # so that Claude Code learns of it
+$ gate gates test 'sudo -u me git push'   # exit code 11: asked
+$ gate gates test 'git stash push'        # exit code 0: passes
 ```
 
 `gate install claude` gives Claude Code wide rules, such as `Bash(*push*)`. For a line that matches

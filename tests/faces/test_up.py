@@ -150,7 +150,7 @@ def test_up_prints_its_address_is_unique_and_obeys_signals(up):
     assert f"gate up runs at {url} (process {process.pid})" in up.gate("doctor").stdout
     taken = up.gate("up", f"--port={url.rpartition(':')[2]}")
     assert taken.returncode == 2 and "open it with gate link" in taken.stderr
-    assert up.gate("up", "--port=99999").stderr.startswith("gate: expected a port from 0")
+    assert up.gate("up", "--port=99999").stderr.startswith("gate: --port: expected a port from 0")
     second = up.gate("up", "--port=0")
     assert second.returncode == 2 and url in second.stderr and "gate down" in second.stderr
     process.send_signal(signal.SIGTERM)
