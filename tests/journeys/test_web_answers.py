@@ -272,6 +272,24 @@ def test_approval_can_last_longer_or_change_the_input(web, tab):
     assert web.get(second.id).value == {"input": {"command": "git push origin dev"}}
 
 
+@pytest.mark.proves("WEB-54")
+def test_field_that_is_typed_before_the_script_counts(web, tab):
+    """On a slow network, a person can type before the script of the page has arrived."""
+    ask, held = push(web), []
+
+    def hold(route):
+        held.append(route)
+
+    page = tab("/")
+    page.route("**/static/gate.js", hold)
+    page.goto(f"{web.url}/asks/{ask.id}", wait_until="commit")
+    page.locator(".split summary").click()
+    page.get_by_label("Pattern", exact=True).fill("Bash(git push o*)")
+    expect(page.get_by_label("Exactly this one")).to_be_checked()
+    held.pop().continue_()
+    expect(page.get_by_label("All that fit this pattern")).to_be_checked()
+
+
 @SIZES
 @pytest.mark.proves("WEB-44", "LAW-6")
 def test_error_is_shown_beside_its_field_and_input_stays(web, tab, size):

@@ -241,9 +241,13 @@ async function keepNow() {
   }
 }
 
+const pickFor = (one) => { if (one.dataset.picks && one.value) find(one.dataset.picks).checked = true; };
+
 if (answer?.dataset.ask) {
+  // A person can type before this script runs.
+  for (const one of all("[data-picks]")) if (one.value !== one.defaultValue) pickFor(one);
   answer.addEventListener("input", ({ target }) => {
-    if (target.dataset.picks && target.value) find(target.dataset.picks).checked = true;
+    pickFor(target);
     if (target.id === "all-alike") for (const one of all("[name=also]")) one.checked = target.checked;
     if (target.name === "also" && find("all-alike")) find("all-alike").checked = all("[name=also]").every((one) => one.checked);
     if (answer.classList.contains("over")) return;
