@@ -475,8 +475,13 @@ def test_next_task_is_looked_for_after_the_jobs():
     looked = []
     drives = SimpleNamespace(has_room=True, take_up=lambda: looked.append("a task"))
 
+    async def find_none(*_, **__):
+        return []
+
+    connector = SimpleNamespace(execute_query_all_async=find_none)
+
     async def fetch_twice():
-        jobs = procrastinate_engine.FairJobs(None, drives, SimpleNamespace(list_queues=list))
+        jobs = procrastinate_engine.FairJobs(connector, drives)
         for _ in range(2):
             assert await jobs.fetch_job([], 1) is None
             assert looked == []

@@ -73,10 +73,6 @@ class Dispatches(Protocol):
         """Hand runs over to this engine from now on, also those that are ready already."""
         ...
 
-    def list_queues(self) -> list[str]:
-        """Return the places in which procrastinate has jobs."""
-        ...
-
     def dispatch_missing(self, changed_before: datetime) -> int:
         """Hand over again what the engine has lost, if it did not change since then."""
         ...

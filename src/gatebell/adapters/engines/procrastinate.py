@@ -8,7 +8,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import procrastinate
-from procrastinate import exceptions, jobs, manager
+import psycopg_pool
+from procrastinate import exceptions, jobs, manager, sql
 
 from gatebell.adapters.engines.drives import LOOK_SECONDS
 from gatebell.adapters.engines.served_engine import (
@@ -30,10 +31,26 @@ _LOST_SECONDS = 5.0
 """A connection that is not back by then is lost."""
 _AFTER_JOBS_SECONDS = 0.05
 """A look for the next task comes so much later than the jobs."""
-_FINISH_TRIES = 2
-"""A connection that was cut is replaced at the second try."""
+_MAX_CONNECTIONS = 4
+_FINISH_TRIES = _MAX_CONNECTIONS + 1
+"""Every idle connection may have been cut; then each try replaces one."""
 _RAISED = "P0001"
 """The error of PostgreSQL that procrastinate's own functions raise."""
+_FETCH = f"""
+SELECT job.* FROM (
+    SELECT array_agg(name) AS queues FROM (
+        SELECT name, split_part(name, '/', -1) AS project FROM gate_list_queues() AS name
+    ) AS found
+    -- Of a host, every project is served: their folders are there.
+    WHERE name = ANY (%(places)s) OR left(name, -1 - length(project)) = ANY (%(places)s)
+    GROUP BY project ORDER BY coalesce(array_position(%(served)s::text[], project), 0)
+) AS project
+CROSS JOIN LATERAL (
+    {sql.queries["fetch_job"].strip().rstrip(";").replace("%(queues)s", "project.queues")}
+) AS job
+WHERE job.id IS NOT NULL LIMIT 1
+"""  # noqa: S608  only the library's own statement
+"""The library's statement, tried for each project in turn until one has a job: one round trip."""
 _log = logging.getLogger("gatebell.worker")
 
 
@@ -54,7 +71,7 @@ class ProcrastinateEngine(ServedEngine):
 
     async def serve(self) -> None:
         app = _build_app(self._dsn)
-        app.job_manager = FairJobs(app.job_manager.connector, self.drives, self.dispatches)
+        app.job_manager = FairJobs(app.job_manager.connector, self.drives)
         app.task(name=TASK)(self._drive)
         async with app.open_async():
             retrying = asyncio.create_task(_retry_stalled(app.job_manager))
@@ -81,27 +98,25 @@ class ProcrastinateEngine(ServedEngine):
 class FairJobs(manager.JobManager):
     """Gives a free slot to the project that this worker served longest ago."""
 
-    def __init__(self, connector: Any, drives: Drives, dispatches: Dispatches) -> None:
+    def __init__(self, connector: Any, drives: Drives) -> None:
         super().__init__(connector)
-        self._drives, self._dispatches = drives, dispatches
-        self._served: dict[str, int] = {}
-        """The number of the last job of each project."""
-        self._number = 0
+        self._drives = drives
+        self._served: dict[str, None] = {}
+        """The projects of the jobs so far, the one that was served last at the end."""
         self.looking: asyncio.Task[None] | None = None
         """The next look for a task."""
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> jobs.Job | None:
-        places = list(queues or ())
         if not self._drives.has_room:
             return None
-        for project, found in sorted(
-            (await asyncio.to_thread(self._list_projects, places)).items(),
-            key=lambda pair: self._served.get(pair[0], 0),
+        for row in await self.connector.execute_query_all_async(
+            _FETCH, places=list(queues or ()), served=list(self._served), worker_id=worker_id
         ):
-            if job := await super().fetch_job(queues=found, worker_id=worker_id):
-                self._number += 1
-                self._served[project] = self._number
-                return job
+            job = jobs.Job.from_row(row)
+            _, project = split_place(job.queue)
+            self._served.pop(project, None)
+            self._served[project] = None
+            return job
         if not self.looking or self.looking.done():
             self.looking = asyncio.create_task(self._take_up())
         return None
@@ -117,16 +132,6 @@ class FairJobs(manager.JobManager):
                     # This worker was silent for so long that another one got the job.
                     return
         # If the connection stays lost, the worker begins again, and its jobs are retried.
-
-    def _list_projects(self, places: list[str]) -> dict[str, list[str]]:
-        """Return the projects that have jobs at these places, with their queues."""
-        found: dict[str, list[str]] = {}
-        for queue in self._dispatches.list_queues():
-            where, project = split_place(queue)
-            # Of a host, every project is served: their folders are there.
-            if queue in places or where in places:
-                found.setdefault(project, []).append(queue)
-        return found
 
     async def _take_up(self) -> None:
         """Make a run of the next task; its job comes as any other."""
@@ -182,11 +187,20 @@ async def _hurry(connection: Any) -> None:
     await connection.execute("SET synchronous_commit = off")
 
 
+def _make_pool(**given: Any) -> psycopg_pool.AsyncConnectionPool:
+    """Make a pool that does not ask a connection first whether it lives.
+
+    That would be a round trip before each statement. A lost connection is an error as any other.
+    """
+    return psycopg_pool.AsyncConnectionPool(**given | {"check": None})
+
+
 def _build_app(dsn: str) -> procrastinate.App:
     connector = procrastinate.PsycopgConnector(
+        pool_factory=_make_pool,
         conninfo=dsn,
         min_size=1,
-        max_size=4,
+        max_size=_MAX_CONNECTIONS,
         timeout=_LOST_SECONDS,
         configure=_hurry,
         kwargs={"application_name": "gatebell engine", "connect_timeout": 5,

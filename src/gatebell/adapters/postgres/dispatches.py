@@ -32,9 +32,6 @@ class StoredDispatches:
         with self._store.transaction():
             self._db.rows("use_engine", {"name": engine})
 
-    def list_queues(self) -> list[str]:
-        return [name for (name,) in self._db.rows("list_queues")]
-
     def dispatch_missing(self, changed_before: datetime) -> int:
         with self._store.quiet_transaction():
             before = {"changed_before": iso(changed_before)}

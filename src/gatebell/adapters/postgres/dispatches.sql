@@ -4,9 +4,6 @@ SELECT name, store FROM engine;
 -- name: use_engine
 SELECT gate_use_engine(:name);
 
--- name: list_queues
-SELECT gate_list_queues();
-
 -- name: dispatch_missing
 SELECT gate_dispatch_missing(:changed_before);
 
