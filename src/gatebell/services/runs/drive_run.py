@@ -111,6 +111,9 @@ class Driver:
             drive.is_over = True
             self._heartbeat.let_go(claimed)
             del self._drives[claimed.id]
+        if drive.run.has_ended and not drive.lost:
+            # Nothing changes it any more.
+            return drive.run
         return self._store.runs.get(claimed.id) or drive.run
 
     @property
