@@ -487,6 +487,18 @@ def test_answer_to_wait_is_asked_again_after_forget(team):
     assert ask.pending
 
 
+@pytest.mark.proves("HOST-53")
+def test_forget_sees_an_answer_to_wait_first(team):
+    lose_b(team)
+    team.clock.advance(601)
+    team.look()
+    team.answer(f"Wait for {B}")
+    team.clock.advance(1)
+    with team.on(A):
+        (ask,) = lost_hosts.forget(team.store, B, ADA)
+    assert ask.pending
+
+
 @pytest.mark.proves("HOST-50")
 def test_host_that_ended_its_workers_is_not_lost(team):
     park_on(team)

@@ -74,6 +74,10 @@ def forget(store: Store, name: str, caller: Caller) -> list[Ask]:
     members = [one for one in store.members.all() if one.host == name]
     if not members and not store.runs.list_of_host(name):
         raise NotFoundError(f"there is no host {name}; gate host list shows the hosts")
+    for run in store.runs.list_of_host(name):
+        # An answer that no process has seen yet would stand for the new question.
+        if (answered := _find_open(store, run)) and not answered.pending:
+            _carry_out(store, run, answered)
     lost = lose_host(name, store.now())
     content = {"via": caller.via, "evidence": caller.evidence}
     told = Event(EventKind.HOST_FORGOTTEN, f"host:{name}", caller.actor, content)
