@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import threading
 from collections import Counter
 from contextlib import suppress
@@ -54,6 +55,7 @@ _TAKEN_SECONDS = 10.0
 _AT_ONCE = 50
 _FULL_SECONDS = 0.1
 _REPLY = timedelta(seconds=5)
+_REASON = re.compile(r'message: "([^"]+)"')
 _log = logging.getLogger("gatebell.worker")
 
 
@@ -241,5 +243,11 @@ def list_problems(address: str, namespace: str) -> list[str]:
         asyncio.run(look())
     except Exception as error:  # the library has many errors, and each means the same here
         what = "check GATE_TEMPORAL and GATE_TEMPORAL_NAMESPACE"
-        return [f"the Temporal server {address} cannot be used ({error}): {what}"]
+        return [f"the Temporal server {address} cannot be used ({_explain(error)}): {what}"]
     return []
+
+
+def _explain(error: Exception) -> str:
+    # The library shows an error of the network as a term of Rust, with the reason inside.
+    reason = _REASON.search(str(error))
+    return reason[1] if reason else str(error) or type(error).__name__

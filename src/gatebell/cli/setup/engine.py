@@ -46,5 +46,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         for problem in problems:
             print(inert_line(problem))
-        print(f"the engine is {used}; {len(problems)} problems")
+        count = len(problems)
+        print(f"the engine is {used}; {count} problem{'s' * (count != 1)}")
     return 1 if problems and args.verb == "check" else 0
