@@ -8,6 +8,8 @@ import pytest
 from tests.support.run_project import project
 
 from gatebell.adapters.files.run_log import RunLogFiles
+from gatebell.domain.enums import MemberKind
+from gatebell.domain.members import Member
 
 __all__ = ["project"]
 
@@ -48,6 +50,11 @@ def test_hosts_are_listed(world, run_there):
     assert host == {
         "host": "ci-7", "is_this": True, "is_lost": False, "beat_at": None, "members": [], "runs": [1],
     }  # fmt: skip
+    now = world.store.now()
+    world.store.members.beat(Member(MemberKind.WORKER, "ci-7/boot/1/1", "", now, now))
+    # One that was killed is known by its own report.
+    said = world.ada.gate("host", "list", **HERE).out
+    assert "ci-7: reported " in said and "  worker ci-7/boot/1/1: reported " in said
     assert "(this host)" in world.ada.gate("host", "list", **THERE).out
     assert world.ada.gate("host", "forget").code == 2 == world.ada.gate("host", "list", "x").code
 

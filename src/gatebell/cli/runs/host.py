@@ -83,16 +83,24 @@ def _build_document(host: HostView, here: str) -> dict[str, Any]:
     }
 
 
+def _tell_report(beat_at: datetime, now: datetime) -> str:
+    return f"reported {format_ago((now - beat_at).total_seconds())}"
+
+
 def _format(host: HostView, here: str, now: datetime) -> list[str]:
     what = " (this host)" if host.name == here else ""
     state = "no member is known"
     if host.is_lost:
         state = "LOST"
     elif host.beat_at:
-        state = f"reported {format_ago((now - host.beat_at).total_seconds())}"
+        state = _tell_report(host.beat_at, now)
     runs = ", ".join(f"{one.id} ({one.state})" for one in host.runs)
     return [
         f"{inert_line(host.name, 70)}{what}: {state}",
-        *(f"  {one.kind} {inert_line(one.process, 120)}" for one in host.members),
+        # One that was killed stays in the list for a while.
+        *(
+            f"  {one.kind} {inert_line(one.process, 120)}: {_tell_report(one.beat_at, now)}"
+            for one in host.members
+        ),
         f"  runs: {runs or 'none'}",
     ]
