@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import closing
 
 import pytest
 from tests.support import rich_store
 
+from gatebell.adapters.postgres import bell
 from gatebell.adapters.postgres.bell import Ringer
 from gatebell.adapters.tables.statements import ConstraintError
 from gatebell.app.wiring import open_store
@@ -107,3 +109,27 @@ def test_bell_rings_first_and_seals_before_it_ends():
     ringer.ring()
     ringer.close()
     assert done[:2] == ["ring", "seal"] and done[-1] == "seal"
+
+
+@pytest.mark.proves("PG-2")
+def test_events_of_a_burst_are_sealed_together(monkeypatch):
+    monkeypatch.setattr(bell, "_PAUSE_SECONDS", 0)
+    now, done, finished = [1000.0], [], threading.Event()
+    monkeypatch.setattr(bell, "monotonic", lambda: now[0])
+
+    def ring():
+        done.append("ring")
+        now[0] += 0.04
+        if done.count("ring") < 5:
+            ringer.ring()
+
+    def seal():
+        done.append("seal")
+        if done.count("ring") == 5:
+            finished.set()
+
+    ringer = Ringer(ring, seal)
+    ringer.ring()
+    assert finished.wait(30)
+    ringer.close()
+    assert done[:8] == ["ring", "seal", "ring", "ring", "ring", "seal", "ring", "seal"]

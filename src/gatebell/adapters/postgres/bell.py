@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -58,9 +59,9 @@ class Ringer:
                 self._ring()
             # At first, the server is left to those that the bell has woken.
             self._closing.wait(_PAUSE_SECONDS)
-            if self._wanted.is_set() and time.monotonic() - sealed_at < _MAX_UNSEALED_SECONDS:
+            if self._wanted.is_set() and monotonic() - sealed_at < _MAX_UNSEALED_SECONDS:
                 continue
-            sealed_at = time.monotonic()
+            sealed_at = monotonic()
             # If it fails, the next process seals.
             with suppress(psycopg.Error, StoreError):
                 self._seal()
