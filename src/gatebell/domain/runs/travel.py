@@ -25,11 +25,6 @@ def is_under_way(record: FlowCall | None) -> bool:
     return bool(record and not record.value["arrived"])
 
 
-def describe_home(run: Run) -> str:
-    """Return the home of a run for a sentence: `on host ci-7`, or `in pool ci`."""
-    return f"on host {run.host}" if run.host else f"in pool {run.pool}"
-
-
 def leave(change: RunChange, pool: str, commit: str, ref: str, now: datetime) -> RunChange:
     """Let a run that parks wait in a pool: its folder and sessions were sent to the remote."""
     run = change.run
