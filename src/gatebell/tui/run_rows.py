@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gatebell.app import project_files
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.enums import AgentCli, AskKind, CallName, CallState, RunState, SignalStatus
+from gatebell.domain.runs import own_paths
 from gatebell.domain.sessions import joined_sessions
 from gatebell.domain.text.display import age, inert_line
 from gatebell.errors import GateError
@@ -184,7 +185,7 @@ def list_calls(store: Store, calls: Sequence[FlowCall], width: int) -> list[tupl
 
 def pick_calls(calls: Sequence[FlowCall]) -> list[FlowCall]:
     """Return the calls that a screen lists: not a finished setup, and not too many."""
-    return [call for call in calls if call.path != "0" or not call.over][-_MAX_CALLS:]
+    return [call for call in calls if call.path != own_paths.SETUP or not call.over][-_MAX_CALLS:]
 
 
 def call_line(call: FlowCall, ended: Ask | None, now: datetime, width: int) -> str:

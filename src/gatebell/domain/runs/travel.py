@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.audit.events import EventKind
 from gatebell.domain.enums import CallName, CallState, RunState
-from gatebell.domain.runs import runs
+from gatebell.domain.runs import own_paths, runs
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange
 
 if TYPE_CHECKING:
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import Turn
-
-PATH = "0000"
-"""The path of the record that tells where a run was sent to, and where it arrived."""
 
 
 def is_under_way(record: FlowCall | None) -> bool:
@@ -30,7 +27,7 @@ def leave(change: RunChange, pool: str, commit: str, ref: str, now: datetime) ->
     run = change.run
     sent = {"ref": ref, "pool": pool, "host": run.host, "folder": run.folder}
     record = FlowCall(
-        *(run.id, PATH, CallName.DRIVER, pool, "", now, CallState.RECORDED),
+        *(run.id, own_paths.TRAVEL, CallName.DRIVER, pool, "", now, CallState.RECORDED),
         value={**sent, "arrived": ""},
         snapshot=commit,
         ended_at=now,
