@@ -16,7 +16,7 @@ from gatebell.domain.text.display import age, inert_line
 from gatebell.errors import GateError
 from gatebell.services.runs import manage_runs
 from gatebell.terminal import runs as terminal, task_runs
-from gatebell.tui.columns import Column, draw_cells, draw_titles
+from gatebell.tui.columns import Column, draw_row, draw_titles
 from gatebell.tui.glyphs import choose_common
 from gatebell.tui.paint import paint
 from gatebell.tui.row_list import Row
@@ -109,8 +109,7 @@ def _draw(listed: Callable[[int], Listed], number: int, now: datetime, width: in
         "AGE": (age((now - one.run.created_at).total_seconds()), "dim"),
         "WAITING FOR": (one.waiting_for, ""),
     }
-    found = [shown[column.title] for column in columns]
-    return draw_cells(columns, [text for text, _ in found], width, [colour for _, colour in found])
+    return draw_row(columns, shown, width)
 
 
 def _build_listed(store: Store, run: Run) -> Listed:
