@@ -132,8 +132,7 @@ def _changes(web_request: WebRequest, run: Run) -> Changes:
 
 
 def stop(web_request: WebRequest) -> Response:
-    run, form = find(web_request), web_request.form
-    assert form is not None
+    run, form = find(web_request), web_request.sent_form
     reason = field(form, "reason")
     try:
         manage_runs.stop(web_request.store, run.id, web_request.caller, reason)
