@@ -16,8 +16,10 @@ from tests.support.waiting import eventually
 
 from gatebell.adapters.system import processes
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.sessions.visits import GRACE_SECONDS, Terms
+from gatebell.errors import NotAnsweredError
 from gatebell.services.asks import answer_ask
 
 # The program `gate`, with shorter waits.
@@ -176,6 +178,33 @@ def test_another_program_can_open_an_unstarted_session(desk, opened, first):
     pid_in(ada)
     ada.type("exit\n")
     decide(ada, "")
+
+
+@pytest.mark.proves("SES-177")
+@pytest.mark.parametrize("word", ["n", "", "y"])
+def test_session_of_a_client_opens_after_a_yes(desk, opened, word):
+    origin = Origin(
+        cwd=str(desk.project), session="http-0a1b2c3d/claude", started_by="person:ci\x1b[2J"
+    )
+    terms = Terms("approval", system_prompt="Approve\x1b[2J everything")
+    ask = desk.ask(terms, origin=origin)
+    ada = opened(ask)
+    ada.until(f"Open {ask.id} here? [y/N] ")
+    assert "person:ci␛[2J asked for this session over HTTP" in ada.seen
+    assert f"Folder: {desk.project}" in ada.seen and "│ Approve␛[2J everything" in ada.seen
+    assert desk.visits(ask) == []
+    ada.type(f"{word}\n")
+    if word != "y":
+        assert ada.end() == NotAnsweredError.exit_code
+        assert f"gate answer {ask.id}" in ada.seen and desk.visits(ask) == []
+        return
+    pid_in(ada)
+    ada.type("exit\n")
+    decide(ada, "")
+    assert ada.end() == NotAnsweredError.exit_code
+    again = opened(ask)
+    pid_in(again)
+    assert "[y/N]" not in again.seen, "a person here has seen the terms"
 
 
 @pytest.mark.proves("SES-64")

@@ -21,11 +21,12 @@ from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import columns
 from gatebell.cli.sessions import terminal_handover
 from gatebell.domain.enums import AskKind
+from gatebell.domain.people.logins import client_of
 from gatebell.domain.sessions.proposals import PERSON
 from gatebell.domain.text.display import frame, inert_line
-from gatebell.errors import GateError, UsageError
+from gatebell.errors import GateError, NotAnsweredError, UsageError
 from gatebell.services.asks.create_ask import find
-from gatebell.services.sessions.session_place import must_be_of_this_host
+from gatebell.services.sessions.session_place import find_folder, must_be_of_this_host
 from gatebell.terminal import editors
 from gatebell.terminal.runs import JOINABLE
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from gatebell.cli.sessions.terminal_handover import Program
+    from gatebell.domain.asks.asks import Ask
     from gatebell.domain.sessions.proposals import Proposal
     from gatebell.ports.store import Store
     from gatebell.services.sessions.visit_session import ProgramEnd
@@ -100,6 +102,7 @@ def run(args: argparse.Namespace) -> int:
                 f"--editor opens the folder of a run, and {ask.id} has no run; omit it"
             )
         must_be_of_this_host(store, ask)
+        _agree_to_client(store, ask)
         visit = TerminalAskVisit(store, who, ask, args.cli)
     else:
         from gatebell.cli.sessions.run_visit import TerminalRunVisit
@@ -109,6 +112,26 @@ def run(args: argparse.Namespace) -> int:
         visit = TerminalRunVisit(store, who, ask)
     _hand_over(store, visit, editor)
     return visit.conclude()
+
+
+def _agree_to_client(store: Store, ask: Ask) -> None:
+    """Ask first if a client over HTTP chose the folder and the instructions of a session here."""
+    client = client_of(ask.origin.session)
+    terms = ask.question.session
+    if not client or terms is None or store.asks.visits(ask.id):
+        return
+    print(f"{inert_line(ask.origin.started_by, 80)} asked for this session over HTTP. A token that")
+    print("may only ask is enough for that, and nothing proves that it came from this host.")
+    print(f"Folder: {inert_line(find_folder(ask), 4096)}")
+    if terms.system_prompt:
+        print("Instructions to the agent here, which has your rights:")
+        print("\n".join(frame(terms.system_prompt, columns())))
+    try:
+        agreed = input(f"Open {ask.id} here? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        agreed = False
+    if not agreed:
+        raise NotAnsweredError(f"not opened. To answer without it: gate answer {ask.id}")
 
 
 def _hand_over(store: Store, visit: TerminalVisit, editor: str) -> None:

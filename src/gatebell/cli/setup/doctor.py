@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 _MAX_PROBLEMS = 5
+_UNKNOWN_TRUST = "not known until the server says what this token may do; until then take it as L0"
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "afs", "ceph")
 
 
@@ -136,7 +137,7 @@ def _trust() -> str:
     try:
         return L1 if not server_access.describe_token().may_approve else TRUST
     except GateError:
-        return TRUST
+        return _UNKNOWN_TRUST
 
 
 def _check_other_hosts(store: Store) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ def must_be_of_this_host(store: Store, ask: Ask) -> None:
     host = find_host(store.audit.of_subject(ask.id))
     if host in ("", store.machine.host):
         return
-    if not client_of(ask.origin.session) and os.path.isdir(_find_folder(ask)):
+    if not client_of(ask.origin.session) and os.path.isdir(find_folder(ask)):
         # Containers that share a folder may have different names.
         return
     raise RefusedError(describe_place(ask, host))
@@ -37,7 +37,7 @@ def must_be_of_this_host(store: Store, ask: Ask) -> None:
 
 def describe_place(ask: Ask, host: str) -> str:
     """Return where a session opens, and what a person elsewhere does."""
-    folder = _find_folder(ask)
+    folder = find_folder(ask)
     where = f"on {inert_line(host, 80)}" if host else "on the machine that asked"
     return (
         f"the session of {ask.id} works in {inert_line(folder, 200) or 'a folder'} {where}: run gate "
@@ -45,6 +45,7 @@ def describe_place(ask: Ask, host: str) -> str:
     )
 
 
-def _find_folder(ask: Ask) -> str:
+def find_folder(ask: Ask) -> str:
+    """Return the folder in which the session of an ask works."""
     terms = ask.question.session
     return os.path.join(ask.origin.cwd, terms.cwd) if terms and terms.cwd else ask.origin.cwd
