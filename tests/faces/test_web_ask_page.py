@@ -203,6 +203,8 @@ def test_one_box_answers_all_alike_asks(inbox):
         (["read"], "/people", 403, ("Not allowed", "needs the scope admin")),
         (["read"], "/asks/a-zzz", 404, ("Not found", "There is no ask a-zzz")),
         (["read"], "/nowhere", 404, ("Not found", "There is nothing at this address.")),
+        (["read"], "/freeze", 405, ("Nothing to read here", "Only the forms of the inbox")),
+        (["read"], "/asks/a-2/answer", 405, ("Nothing to read here", "Open the ask")),
     ],
 )
 @pytest.mark.proves("WEB-112")
@@ -214,7 +216,7 @@ def test_refused_page_says_why_and_offers_the_inbox(inbox, scopes, path, status,
         *words,
         "Open the inbox",
     )
-    assert "Reload" not in came.text
+    assert "Reload" not in came.text and f"<title>{words[0]} · gatebell" in came.text
 
 
 @pytest.mark.proves("WEB-112")

@@ -130,6 +130,7 @@ def _form_fields(
         "hidden": found.question.secret or has_hidden(schema),
         "form": form and form.html,
         "edited": what.edited or (answer_fields.edit_begin(call) if call else ""),
+        "edit_field": answer_fields.edit_field(call) if call else "",
         "reaches": _reaches(found),
         "OTHER": answer_fields.OTHER,
     }
