@@ -12,7 +12,7 @@ from tests.support.web_inbox import in_order, inbox
 
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of
-from gatebell.domain.permissions.calls import make_call
+from gatebell.domain.permissions.calls import headline, make_call
 from gatebell.web import rendering
 from gatebell.web.asks.activity_view import read_activity
 
@@ -231,6 +231,20 @@ def test_no_tab_leads_to_a_page_out_of_reach(inbox):
     assert (
         'href="/people"' in admin and 'href="/history"' not in admin and 'href="/runs"' not in admin
     )
+
+
+@pytest.mark.proves("WEB-114")
+def test_file_is_named_as_in_its_project_on_every_page(inbox):
+    given = {"file_path": "/p/shop/x.py", "old_string": "a", "new_string": "b"}
+    held = make_call("Edit", given, "/p", "main")
+    asked = inbox.ask(headline(held), "approval", Origin("/p", "/p", "claude"), call=held)
+    browser, named = inbox.browser(), "Change shop/x.py?"
+    opened = browser.get(f"/asks/{asked.id}").text
+    assert f"<title>(1) {named} · gatebell</title>" in opened
+    inbox.answer(asked, "yes", name="ada")
+    pages = [browser.get(path).text for path in ("/history", f"/?done={asked.id}")]
+    assert all(named in text_of(page) for page in pages)
+    assert all("/p/shop/x.py?" not in page for page in (opened, *pages))
 
 
 @pytest.mark.proves("WEB-109")
