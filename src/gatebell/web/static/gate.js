@@ -82,6 +82,10 @@ function merge(fresh) {
   document.title = fresh.title;
   // The first ask after a while: it opens, unless a person is looking for something else.
   if (find("welcome") && fresh.querySelector("article.ask")) return location.replace("/");
+  // A run began to wait for an answer. Its form needs this script from the start.
+  if (!find("answer") && fresh.querySelector(".run-ask #answer") && !all("input, textarea").some(isTyped)) {
+    return location.replace(document.body.dataset.page);
+  }
   localise(fresh);
   seen = Number(fresh.body.dataset.seq);
   for (const old of all("[data-live]")) {
