@@ -234,7 +234,7 @@ def test_no_tab_leads_to_a_page_out_of_reach(inbox):
 
 
 @pytest.mark.proves("WEB-114")
-def test_file_is_named_as_in_its_project_on_every_page(inbox):
+def test_every_page_names_file_as_in_its_project(inbox):
     given = {"file_path": "/p/shop/x.py", "old_string": "a", "new_string": "b"}
     held = make_call("Edit", given, "/p", "main")
     asked = inbox.ask(headline(held), "approval", Origin("/p", "/p", "claude"), call=held)

@@ -238,7 +238,7 @@ def test_long_texts_of_runs_are_cut_with_hints(inbox):
 
 
 @pytest.mark.proves("WEB-83", "WEB-90")
-def test_long_report_of_an_agent_is_markdown_with_a_folded_rest(inbox):
+def test_long_report_is_markdown_with_folded_rest(inbox):
     store, plan = inbox.store, "## Plan\n\n**One** table. <b>x</b>\n\n"
     turns = [turn(store, "1", signal={"status": "DONE", "summary": plan + "More.\n\n" * 300})]
     turns += [turn(store, "2", signal={"status": "DONE", "summary": "**short**"})]

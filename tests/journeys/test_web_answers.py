@@ -299,7 +299,7 @@ MOMENTS = {
 
 @pytest.mark.parametrize("scripted", [True, False], ids=["scripted", "plain"])
 @pytest.mark.proves("WEB-113")
-def test_time_is_chosen_in_the_zone_of_the_reader(web, tab, scripted):
+def test_time_is_chosen_in_zone_of_reader(web, tab, scripted):
     asked = web.ask("When?", kind="form", schema=MOMENTS)
     page = tab(f"/asks/{asked.id}", timezone_id="Asia/Kolkata", java_script_enabled=scripted)
     start, end = page.get_by_label("start"), page.get_by_label("End")
@@ -322,7 +322,7 @@ def test_time_is_chosen_in_the_zone_of_the_reader(web, tab, scripted):
 
 
 @pytest.mark.proves("WEB-113", "LAW-6")
-def test_text_that_is_no_time_stays_as_it_was_typed(web, tab):
+def test_text_that_is_no_time_stays_typed(web, tab):
     asked = web.ask("When?", kind="form", schema=MOMENTS)
     answer_ask.save_draft(web.store, asked.id, a_person("ada"), '{"end": "tomorrow"}')
     page = tab(f"/asks/{asked.id}")

@@ -66,7 +66,7 @@ def test_run_page_is_live_and_keeps_focus_and_text(web, tab):
 
 @pytest.mark.parametrize("is_typed", [False, True], ids=["untouched", "typed"])
 @pytest.mark.proves("WEB-115", "LAW-6")
-def test_open_run_page_shows_the_form_of_a_new_ask(web, tab, is_typed):
+def test_open_run_page_shows_form_of_new_ask(web, tab, is_typed):
     run = add_run(web.store, [call(web.store, "1", "pause", "Go on?", state="waiting")])
     page = tab(f"/runs/{run.id}", size=PHONE)
     expect(page.locator("#live")).to_have_text("live")

@@ -273,7 +273,7 @@ def history(web_request: WebRequest) -> Response:
         else "",
         "search": given["q"],
         "given": given,
-        "filtered": bool(sent),
+        "filtered": sent,
         "problem": problem,
         "outcomes": OUTCOMES,
     }
