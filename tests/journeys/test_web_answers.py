@@ -322,7 +322,7 @@ def test_time_is_chosen_in_zone_of_reader(web, tab, scripted):
 
 
 @pytest.mark.proves("WEB-113", "LAW-6")
-def test_text_that_is_no_time_stays_typed(web, tab):
+def test_typed_text_without_time_is_kept(web, tab):
     asked = web.ask("When?", kind="form", schema=MOMENTS)
     answer_ask.save_draft(web.store, asked.id, a_person("ada"), '{"end": "tomorrow"}')
     page = tab(f"/asks/{asked.id}")
