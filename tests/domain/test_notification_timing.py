@@ -11,11 +11,11 @@ from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.asks.questions import make_question
 from gatebell.domain.enums import NoticeKind, Priority
 from gatebell.domain.notifications import timing
-from gatebell.domain.notifications.messages import Delivery, compose_bundle
+from gatebell.domain.notifications.messages import Delivery, compose, compose_bundle
 from gatebell.domain.notifications.ntfy_topics import Topic, parse_topic
 from gatebell.domain.notifications.routes import Route, can_withdraw, parse_route
 from gatebell.domain.notifications.timing import Facts, choose_time
-from gatebell.domain.permissions.calls import make_call
+from gatebell.domain.permissions.calls import headline, make_call
 from gatebell.errors import UsageError
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -233,3 +233,16 @@ def test_bundle_names_the_most_urgent_asks_first():
     assert timing.is_told_together(NoticeKind.OPENED, DESKTOP)
     long = [an_ask(f"a-{n}", "p" * 5000) for n in range(5)]
     assert len(compose_bundle(delivery, "", long).body) < 700
+
+
+@pytest.mark.proves("WEB-114")
+def test_message_names_a_file_as_in_its_project():
+    call = make_call("Edit", {"file_path": "/p/shop/x.py", "old_string": "", "new_string": ""})
+    ask = an_ask(prompt=headline(call), call=call)
+    ask = ask._replace(origin=ask.origin._replace(project="/p"))
+    delivery = Delivery("i" * 32, NoticeKind.OPENED, "a-222", "", "x", NOW, NOW)
+    sent, bundle = compose(delivery, "", ask), compose_bundle(delivery, "", [ask])
+    assert sent.body.splitlines()[0] == "Change shop/x.py?"
+    assert bundle.body.startswith("Change shop/x.py? · ")
+    # Programs get the question as it was asked.
+    assert sent.document["data"]["prompt"] == "Change /p/shop/x.py?"

@@ -26,7 +26,7 @@ from gatebell.cli.main import main, parse_words, parser_of
 from gatebell.domain import records
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.permissions.calls import make_call
+from gatebell.domain.permissions.calls import headline, make_call
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.terminal.asks import ask_lines
@@ -59,6 +59,18 @@ def test_inbox_shows_asker_question_age_and_blocked_run(world):
     told = world.ada.gate("inbox", "--project", elsewhere).out
     assert f"Nothing is waiting in {elsewhere}" in told
     assert first in world.ada.gate("inbox", "--project", ".").out
+
+
+@pytest.mark.proves("CLI-8", "WEB-114")
+def test_lists_name_a_file_as_in_its_project(world):
+    project = "/projects/a-shop-with-a-long-name-that-fills-the-line"
+    given = {"file_path": f"{project}/shop/totals.py", "content": "x"}
+    call = make_call("Write", given, project, "main")
+    request = Request(headline(call), "approval", call=call)
+    ask = create_ask.ask(world.store, request, Origin(project), a_person("ada")).ask
+    assert "  Change shop/totals.py?  " in world.ada.gate("inbox").out
+    world.ada.gate("answer", ask.id, "yes")
+    assert "  Change shop/totals.py?  " in world.ada.gate("history").out
 
 
 @pytest.mark.proves("CLI-8", "LAW-8", "ASK-26")

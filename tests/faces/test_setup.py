@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import sys
 import time
@@ -187,3 +188,6 @@ def test_test_without_an_answer_is_withdrawn(world):
     store.close()
     spoken = world.gate("setup", "--yes", "--test", "--wait=1s")
     assert spoken.returncode == 3 and "gate notify lists" in spoken.stdout
+    # The phone step was skipped: only this machine can answer.
+    said = " ".join(spoken.stdout.split())
+    assert re.search(r"No inbox runs for the phone, so .*: gate answer a-\w+ yes ", said)

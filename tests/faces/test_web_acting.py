@@ -190,6 +190,13 @@ def test_history_is_filtered_in_page_and_over_http(inbox):
     browser, client = inbox.browser(), inbox.client("read")
     page = words(browser.get("/history", params={"outcome": "rejected", "person": "bob"}))
     assert "1 found" in page and "Deploy?" in page and "colour" not in page
+    # On a phone the fields are longer than the screen, and what was found is below them.
+    assert "Filter: outcome rejected, settled by bob" in page
+    is_open = {
+        agent: 'class="filter" open' in browser.get("/history", params={"agent": agent}).text
+        for agent in ("coder", "none")
+    }
+    assert is_open == {"coder": False, "none": True}
     assert "No settled ask fits" in words(browser.get("/history", params={"agent": "none"}))
     wrong = browser.get("/history", params={"since": "<i>soon"})
     assert wrong.status_code == 422 and "&lt;i&gt;soon" in wrong.text

@@ -12,7 +12,7 @@ from tests.support.web_inbox import in_order, inbox
 
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of
-from gatebell.domain.permissions.calls import make_call
+from gatebell.domain.permissions.calls import headline, make_call
 from gatebell.web import rendering
 from gatebell.web.asks.activity_view import read_activity
 
@@ -203,6 +203,8 @@ def test_one_box_answers_all_alike_asks(inbox):
         (["read"], "/people", 403, ("Not allowed", "needs the scope admin")),
         (["read"], "/asks/a-zzz", 404, ("Not found", "There is no ask a-zzz")),
         (["read"], "/nowhere", 404, ("Not found", "There is nothing at this address.")),
+        (["read"], "/freeze", 405, ("Nothing to read here", "Only the forms of the inbox")),
+        (["read"], "/asks/a-2/answer", 405, ("Nothing to read here", "Open the ask")),
     ],
 )
 @pytest.mark.proves("WEB-112")
@@ -214,7 +216,7 @@ def test_refused_page_says_why_and_offers_the_inbox(inbox, scopes, path, status,
         *words,
         "Open the inbox",
     )
-    assert "Reload" not in came.text
+    assert "Reload" not in came.text and f"<title>{words[0]} · gatebell" in came.text
 
 
 @pytest.mark.proves("WEB-112")
@@ -229,6 +231,20 @@ def test_no_tab_leads_to_a_page_out_of_reach(inbox):
     assert (
         'href="/people"' in admin and 'href="/history"' not in admin and 'href="/runs"' not in admin
     )
+
+
+@pytest.mark.proves("WEB-114")
+def test_every_page_names_file_as_in_its_project(inbox):
+    given = {"file_path": "/p/shop/x.py", "old_string": "a", "new_string": "b"}
+    held = make_call("Edit", given, "/p", "main")
+    asked = inbox.ask(headline(held), "approval", Origin("/p", "/p", "claude"), call=held)
+    browser, named = inbox.browser(), "Change shop/x.py?"
+    opened = browser.get(f"/asks/{asked.id}").text
+    assert f"<title>(1) {named} · gatebell</title>" in opened
+    inbox.answer(asked, "yes", name="ada")
+    pages = [browser.get(path).text for path in ("/history", f"/?done={asked.id}")]
+    assert all(named in text_of(page) for page in pages)
+    assert all("/p/shop/x.py?" not in page for page in (opened, *pages))
 
 
 @pytest.mark.proves("WEB-109")

@@ -237,6 +237,20 @@ def test_long_texts_of_runs_are_cut_with_hints(inbox):
     assert len(words) < timeline._MAX_CHARACTERS + 60_000
 
 
+@pytest.mark.proves("WEB-83", "WEB-90")
+def test_long_report_is_markdown_with_folded_rest(inbox):
+    store, plan = inbox.store, "## Plan\n\n**One** table. <b>x</b>\n\n"
+    turns = [turn(store, "1", signal={"status": "DONE", "summary": plan + "More.\n\n" * 300})]
+    turns += [turn(store, "2", signal={"status": "DONE", "summary": "**short**"})]
+    run = add_run(store, [call(store, "1"), call(store, "2")], turns)
+    page = inbox.client("read").get(f"/runs/{run.id}").text
+    said = page.partition('<div class="said">')[2].partition("</div>")[0]
+    assert "<strong>One</strong>" in said and "&lt;b&gt;x" in said
+    assert said.count("<p>More.</p>") == 300
+    assert 100 < said.partition("The rest of it")[0].count("<p>More.</p>") < 300
+    assert '<pre class="plain">**short**</pre>' in page
+
+
 @pytest.mark.proves("WEB-85")
 def test_run_is_stopped_with_a_reason_and_resumed(inbox):
     store = inbox.store

@@ -68,6 +68,7 @@ def test_saved_draft_comes_back(asked, filled):
 
 HIDDEN = make_call("Bash", {"command": "rm \u202efoo"})
 SHOWN = make_call("Bash", {"command": "rm foo", "timeout": 5})
+EDIT = make_call("Edit", {"file_path": "a.py", "old_string": "b", "new_string": "\tb = 1\n"})
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,15 @@ SHOWN = make_call("Bash", {"command": "rm foo", "timeout": 5})
     [
         (SHOWN, "rm bar", {"command": "rm bar", "timeout": 5}),
         (HIDDEN, '{"command": "rm bar"}', {"command": "rm bar"}),
-        (make_call("Write", {"content": "a"}), '{"content": "b"}', {"content": "b"}),
+        (make_call("Write", {"content": "a"}), "b\n", {"content": "b\n"}),
+        (EDIT, "\tb = 2\n", {"file_path": "a.py", "old_string": "b", "new_string": "\tb = 2\n"}),
+        (
+            make_call("Edit", {"old_string": "b", "new_string": "c"}),
+            "",
+            {"old_string": "b", "new_string": ""},
+        ),
+        (make_call("Write", {"content": "a\x07"}), '{"content": "b"}', {"content": "b"}),
+        (make_call("Other", {"content": "a"}), '{"content": "b"}', {"content": "b"}),
     ],
 )
 @pytest.mark.proves("WEB-54")

@@ -12,6 +12,7 @@ from tests.support.web_server import FORM, PHONE, WIDE, button, push
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Change
+from gatebell.domain.permissions.calls import make_call
 from gatebell.ports.results import Done
 from gatebell.services.asks import answer_ask
 
@@ -253,12 +254,12 @@ def test_approval_can_last_longer_or_change_the_input(web, tab):
     page.locator(".split summary").click()
     expect(page.get_by_label("Pattern", exact=True)).to_have_value("Bash(git push *)")
     expect(page.get_by_label("Exactly this one")).to_be_checked()
-    button(page, "Approve so often").click()
+    button(page, "Approve that many").click()
     expect(page.get_by_role("alert")).to_contain_text("a number from 2 to 1000")
     page.get_by_label("Number of times").fill("3")
     page.get_by_label("Pattern", exact=True).fill("Bash(git push o*)")
     expect(page.get_by_label("All that fit this pattern")).to_be_checked()
-    button(page, "Approve so often").click()
+    button(page, "Approve that many").click()
     expect(page.locator(".banner.good")).to_contain_text("is approved")
     (grant,) = web.store.rules.in_force()
     assert (grant.pattern, grant.uses_left) == ("Bash(git push o*)", 2)
@@ -270,6 +271,65 @@ def test_approval_can_last_longer_or_change_the_input(web, tab):
     button(page, "Approve as edited").click()
     expect(page.locator(".banner.good")).to_contain_text("is approved")
     assert web.get(second.id).value == {"input": {"command": "git push origin dev"}}
+
+
+@pytest.mark.proves("WEB-54")
+def test_edit_of_a_file_is_changed_as_text(web, tab):
+    given = {"file_path": "/projects/shop/a.py", "old_string": "a = 1", "new_string": "\ta = 2\n"}
+    call = make_call("Edit", given, "/projects/shop", "main")
+    asked = web.ask("Change a.py?", "claude", kind="approval", call=call)
+    page = tab(f"/asks/{asked.id}")
+    page.get_by_text("Change first").click()
+    text = page.get_by_label("The new text, in place of the old one")
+    expect(text).to_have_value("\ta = 2\n")
+    text.fill("\ta = 3\n")
+    button(page, "Approve as edited").click()
+    expect(page.locator(".banner.good")).to_contain_text("is approved")
+    assert web.get(asked.id).value == {"input": given | {"new_string": "\ta = 3\n"}}
+
+
+MOMENTS = {
+    "type": "object",
+    "properties": {
+        "start": {"type": "string", "format": "date-time", "default": "2026-11-15T14:30:00Z"},
+        "end": {"type": "string", "format": "date-time", "title": "End"},
+    },
+}
+
+
+@pytest.mark.parametrize("scripted", [True, False], ids=["scripted", "plain"])
+@pytest.mark.proves("WEB-113")
+def test_time_is_chosen_in_zone_of_reader(web, tab, scripted):
+    asked = web.ask("When?", kind="form", schema=MOMENTS)
+    page = tab(f"/asks/{asked.id}", timezone_id="Asia/Kolkata", java_script_enabled=scripted)
+    start, end = page.get_by_label("start"), page.get_by_label("End")
+    hint = page.locator(".hint").last
+    if scripted:
+        expect(start).to_have_value("2026-11-15T20:00")
+        expect(hint).to_have_text("in your time zone, Asia/Calcutta")
+        end.press_sequentially("11")
+        button(page, "Answer").click()
+        # Half a date is kept in its field: no answer was sent.
+        assert web.get(asked.id).pending
+        end.fill("2026-11-16T09:00")
+    else:
+        expect(start).to_have_value("2026-11-15T14:30:00Z")
+        end.fill("2026-11-16T09:00:00+05:30")
+    button(page, "Answer").click()
+    expect(page.locator(".done")).to_contain_text(f"{asked.id} is answered")
+    given = {"start": "2026-11-15T14:30:00Z", "end": "2026-11-16T09:00:00+05:30"}
+    assert web.get(asked.id).value == given
+
+
+@pytest.mark.proves("WEB-113", "LAW-6")
+def test_typed_text_without_time_is_kept(web, tab):
+    asked = web.ask("When?", kind="form", schema=MOMENTS)
+    answer_ask.save_draft(web.store, asked.id, a_person("ada"), '{"end": "tomorrow"}')
+    page = tab(f"/asks/{asked.id}")
+    expect(page.get_by_label("End")).to_have_value("tomorrow")
+    button(page, "Answer").click()
+    expect(page.locator(".done")).to_contain_text(f"{asked.id} is answered")
+    assert web.get(asked.id).value == {"end": "tomorrow"}
 
 
 @pytest.mark.proves("WEB-54")

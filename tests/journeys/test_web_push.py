@@ -238,6 +238,7 @@ def test_offline_page_is_shown_without_a_server(phone, web):
         phone.page.evaluate("getComputedStyle(document.querySelector('.button')).display")
         != "inline"
     )
+    assert "monospace" not in phone.page.evaluate("getComputedStyle(document.body).fontFamily")
     web.start()
     phone.page.get_by_text("Try again").click()
     phone.page.locator("#how-many").wait_for()

@@ -64,6 +64,27 @@ def test_run_page_is_live_and_keeps_focus_and_text(web, tab):
     expect(page.locator("#state")).to_contain_text("Ready")
 
 
+@pytest.mark.parametrize("is_typed", [False, True], ids=["untouched", "typed"])
+@pytest.mark.proves("WEB-115", "LAW-6")
+def test_open_run_page_shows_form_of_new_ask(web, tab, is_typed):
+    run = add_run(web.store, [call(web.store, "1", "pause", "Go on?", state="waiting")])
+    page = tab(f"/runs/{run.id}", size=PHONE)
+    expect(page.locator("#live")).to_have_text("live")
+    if is_typed:
+        page.get_by_text("Stop this run").click()
+        page.get_by_label("Why;").fill("not this way")
+    asked = ask_of(web.store, run.id, "1", "Go on?", "approval")
+    expect(page.locator(f"#waits-{asked.id}")).to_be_visible()
+    if is_typed:
+        # The form would come with a new page, and the text would be lost.
+        expect(page.get_by_label("Why;")).to_have_value("not this way")
+        page.get_by_label("Why;").fill("")
+        ask_of(web.store, run.id, "1", "And this?", "approval")
+    button(page, "Approve").click()
+    expect(page.locator("#call-1")).to_contain_text("approved by ada")
+    assert web.get(asked.id).decision == "approved"
+
+
 @pytest.mark.proves("WEB-89", "WEB-43")
 def test_list_of_runs_is_live_and_walked_by_keys(web, tab):
     first = add_run(web.store, flow="first")

@@ -58,6 +58,7 @@ PICTURES = frozenset(
 _ATTRIBUTES = frozenset(
     [
         "class",
+        "data-moment",
         "href",
         "target",
         "rel",

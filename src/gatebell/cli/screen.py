@@ -76,12 +76,23 @@ def inbox_lines(backend: Backend, asks: Iterable[Ask]) -> list[str]:
     return [_inbox_line(backend, ask, columns()) for ask in asks]
 
 
+def name_question(ask: Ask) -> str:
+    """Return the question for a line of a list; a file is named as in its project."""
+    call = ask.question.call
+    if call is None or not call.path:
+        return ask.question.prompt
+    # It loads the comparing of texts, which only asks about a file need.
+    from gatebell.domain.asks.headings import list_heading
+
+    return list_heading(ask)
+
+
 def _inbox_line(backend: Backend, ask: Ask, width: int) -> str:
     waited = age((backend.now() - ask.opened_at).total_seconds())
     urgent = _URGENT.get(ask.priority, "cyan")
     mark = f"[{ask.priority.word}] " if ask.priority != Priority.NORMAL else ""
     head = f"{add_colour(f'{ask.id:8}', urgent)} {waited:>4}  "
-    prompt = f"{mark}{MARK if backend.is_waiter_gone(ask) else ''}{ask.question.prompt}"
+    prompt = f"{mark}{MARK if backend.is_waiter_gone(ask) else ''}{name_question(ask)}"
     if width < 80:
         return f"{head}{inert_line(prompt, width - 15)}"
     owner = describe_owner(ask.origin.owner)

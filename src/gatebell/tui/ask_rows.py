@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.gone_askers import MARK
-from gatebell.domain.asks.headings import short_heading
+from gatebell.domain.asks.headings import list_heading
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.enums import AskStatus, Decision, Priority
 from gatebell.domain.text.display import age
@@ -96,15 +96,9 @@ def _draw_waiting(backend: Backend, ask: Ask, now: datetime, name: Name, width: 
         "DUE": ("-" if left is None else age(left), _colour_left(left)),
         "FROM": ("", ""),
         "KIND": (str(ask.question.kind), "cyan"),
-        "QUESTION": (f"{urgent}{MARK if gone else ''}{_name_question(ask)}", ""),
+        "QUESTION": (f"{urgent}{MARK if gone else ''}{list_heading(ask)}", ""),
     }
     return _draw(list_columns(width), shown, width, lambda: name(ask))
-
-
-def _name_question(ask: Ask) -> str:
-    """Return the question; a file is named as in its project."""
-    call = ask.question.call
-    return short_heading(ask) if call and call.path else ask.question.prompt
 
 
 def _count_left(ask: Ask, now: datetime) -> float | None:
@@ -142,6 +136,6 @@ def _draw_settled(ask: Ask, now: datetime, name: Name, width: int) -> Text:
     shown = {
         "AGE": (age((now - at).total_seconds()), "dim"),
         "RESULT": (word, _COLOURS.get(word, "yellow")),
-        "QUESTION": (_name_question(ask), ""),
+        "QUESTION": (list_heading(ask), ""),
     }
     return _draw(list_columns(width, settled=True), shown, width, lambda: name(ask))

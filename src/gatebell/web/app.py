@@ -64,12 +64,14 @@ def make_app(web_context: WebContext) -> ASGIApp:
     async def unknown(request: Request, error: Exception) -> Response:
         """No such path or method."""
         assert isinstance(error, HTTPException)
-        known = error.status_code != HTTPStatus.NOT_FOUND
-        detail = str(error.detail) if known else "there is nothing at this address"
+        is_api = request.url.path.startswith("/api/")
+        detail = str(error.detail)
+        if error.status_code == HTTPStatus.NOT_FOUND:
+            detail = "there is nothing at this address"
+        elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and not is_api:
+            detail = "only the forms of the inbox use this address"
         problem = Problem(error.status_code, detail, error.headers)
-        if request.url.path.startswith("/api/"):
-            return document(problem)
-        return problem_page(problem, "/")
+        return document(problem) if is_api else problem_page(problem, request.url.path)
 
     routes = [_route(web_context, row) for row in ROWS]
     app = Starlette(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.app.environment import project
 from gatebell.cli.asks.values import parse_count
-from gatebell.cli.screen import add_colour, columns, make_document, print_json
+from gatebell.cli.screen import add_colour, columns, make_document, name_question, print_json
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.history_filters import OUTCOMES, HistoryFilter, parse_filter
 from gatebell.domain.asks.outcomes import answer_text
@@ -82,10 +82,10 @@ def _format_line(ask: Ask) -> str:
     head = f"{add_colour(f'{ask.id:8}', 'cyan')} {when:11}  "
     if columns() < _WIDE:
         room = (columns() - 24) // 2
-        return f"{head}{cell(ask.question.prompt, room)}  {inert_line(how, room)}".rstrip()
+        return f"{head}{cell(name_question(ask), room)}  {inert_line(how, room)}".rstrip()
     by = ", ".join(one.partition(":")[2] for one in ask.settled_by.split(", "))
     room = (columns() - 46) // 2
     return (
-        f"{head}{cell(ask.question.prompt, room)}  {cell(how, room)}  "
+        f"{head}{cell(name_question(ask), room)}  {cell(how, room)}  "
         f"{add_colour(inert_line(by, 20), 'dim')}".rstrip()
     )

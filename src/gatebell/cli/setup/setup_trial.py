@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
-from gatebell.app import wiring
+from gatebell.app import daemon, settings, wiring
 from gatebell.cli.identity import caller
 from gatebell.domain.enums import Decision
 from gatebell.domain.text.display import inert_line
@@ -34,10 +35,13 @@ def run(args: argparse.Namespace, store: Store, dialogue: Dialogue) -> dict[str,
     who = caller(store, args)
     ask = trial_ask.send(store, who, wiring.origin(who, trial_ask.ASKER))
     minutes = args.wait / 60
-    dialogue.say(
-        f"Sent ({ask.id}). Tap the notification, or open the inbox on the phone, and answer. "
-        f"Waiting for {minutes:g} minutes; Ctrl+C skips this."
-    )
+    how = "Tap the notification, or open the inbox on the phone, and answer."
+    if daemon.find(settings.local_path(os.environ)) is None:
+        how = (
+            f"No inbox runs for the phone, so answer in another terminal: gate answer {ask.id} yes"
+        )
+    dialogue.say(f"Sent ({ask.id}). {how}")
+    dialogue.say(f"Waiting for {minutes:g} minutes; Ctrl+C skips this.")
     settled = _wait(args, store, dialogue, ask)
     if settled is None or settled.pending:
         trial_ask.withdraw(store, ask, who)

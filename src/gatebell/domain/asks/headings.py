@@ -26,6 +26,12 @@ def short_heading(ask: Ask) -> str:
     return f"Use {call.tool}?"
 
 
+def list_heading(ask: Ask) -> str:
+    """Return the question for a list or a message; a file is named as in its project."""
+    call = ask.question.call
+    return short_heading(ask) if call and call.path else ask.question.prompt
+
+
 def _name(ask: Ask, call: Call) -> str:
     return mark_blanks(relative(call.path, [ask.origin.project, call.cwd]))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import Notice, iso
 from gatebell.domain.asks.documents import ask_document
+from gatebell.domain.asks.headings import list_heading
 from gatebell.domain.enums import NoticeKind, Priority
 from gatebell.domain.text.display import age, inert_line
 from gatebell.domain.text.redaction import redact
@@ -135,6 +136,7 @@ def compose(
     link = _build_link(url, ask)
     prompt = _format_line(ask.question.prompt) if ask else ""
     said = _format_line(words.text) if words else prompt
+    shown = said if words or not ask else _format_line(list_heading(ask))
     data = _build_data(delivery, ask, agent, prompt, said, words) | {"link": link}
     if run:
         data |= {"run": run.id, "run_title": _format_line(run.title)}
@@ -150,7 +152,7 @@ def compose(
     about = _describe_ask(ask) if ask else _format_project(words.project if words else "")
     others = waiting - 1 if delivery.kind == NoticeKind.OPENED else 0
     more = f"{others} more {'waits' if others == 1 else 'wait'}" if others > 0 else ""
-    body = "\n".join(line for line in (said, about_run, about, more) if line)
+    body = "\n".join(line for line in (shown, about_run, about, more) if line)
     about_ids = (delivery.ask_id,) if delivery.ask_id else ()
     return NotificationMessage(
         delivery.message_id,
@@ -192,7 +194,7 @@ def compose_bundle(delivery: Delivery, url: str, asks: Sequence[Ask]) -> Notific
 
 
 def _describe_in_bundle(ask: Ask) -> str:
-    asked = inert_line(redact(ask.question.prompt), _BUNDLE_COLUMNS)
+    asked = inert_line(redact(list_heading(ask)), _BUNDLE_COLUMNS)
     return " · ".join(part for part in (asked, ask.id, _format_name(ask.origin.agent)) if part)
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 OTHER = "other"
 LIKE = "like"
 APPROVE = "yes"
+# The one text of a tool's input that a person wants to change.
+_CHANGED_TEXTS = {"Edit": "new_string", "Write": "content"}
 BACK, WITHDRAW, STAY = "back", "withdraw", "stay"
 """The words of the buttons that send a message, withdraw the ask, and do nothing."""
 
@@ -122,20 +124,28 @@ def _scope(what: Typed, proposed: str) -> Scope | None:
     return Scope(word, pattern if what.like else "")
 
 
+def edit_field(call: Call) -> str:
+    """Return the field of the input that is changed as plain text; empty: the whole input, as JSON."""
+    if call.command:
+        return "command" if inert(call.command) == call.command else ""
+    name = _CHANGED_TEXTS.get(call.tool, "")
+    text = call.input.get(name)
+    # Code may have tabs. Other characters that a field does not show are written out in JSON.
+    shown = text.replace("\t", " ") if isinstance(text, str) else None
+    return name if shown is not None and inert(shown) == shown else ""
+
+
 def edit_begin(call: Call) -> str:
-    """Return the text for the field of another input; JSON if the command cannot be shown as it is."""
-    return call.command if _shows(call) else json.dumps(call.input, indent=2)
-
-
-def _shows(call: Call) -> bool:
-    return bool(call.command) and inert(call.command) == call.command
+    """Return the text for the field of another input."""
+    name = edit_field(call)
+    return str(call.input[name]) if name else json.dumps(call.input, indent=2)
 
 
 def _instead(call: Call, written: str) -> dict[str, Any]:
     if written == edit_begin(call):
         raise UsageError("the input is unchanged: use Approve, or change it first")
-    if _shows(call):
-        return {"input": {**call.input, "command": written}}
+    if name := edit_field(call):
+        return {"input": {**call.input, name: written}}
     try:
         whole = plain(json.loads(written))
     except (ValueError, RecursionError) as error:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from starlette.responses import RedirectResponse, Response
 
 from gatebell.domain.asks.forms import faults, has_hidden
+from gatebell.domain.asks.headings import list_heading
 from gatebell.domain.asks.history_filters import EVERYTHING, OUTCOMES, parse_filter
 from gatebell.domain.asks.owners import describe_owner, run_of
 from gatebell.domain.text.display import inert_line
@@ -98,7 +99,7 @@ def _ask_page(
         | {"done": [] if problem else _done(web_request), "seq": seq}
         | {"opened_in": _find_page(web_request)}
     )
-    title = inert_line(found.question.prompt, _MAX_TITLE)
+    title = inert_line(list_heading(found), _MAX_TITLE)
     return page(web_request, "inbox.html", f"{title} · gatebell", status, **data)
 
 
@@ -130,6 +131,7 @@ def _form_fields(
         "hidden": found.question.secret or has_hidden(schema),
         "form": form and form.html,
         "edited": what.edited or (answer_fields.edit_begin(call) if call else ""),
+        "edit_field": answer_fields.edit_field(call) if call else "",
         "reaches": _reaches(found),
         "OTHER": answer_fields.OTHER,
     }
@@ -271,7 +273,7 @@ def history(web_request: WebRequest) -> Response:
         else "",
         "search": given["q"],
         "given": given,
-        "filtered": bool(sent),
+        "filtered": sent,
         "problem": problem,
         "outcomes": OUTCOMES,
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.duplicates import alike, groups
-from gatebell.domain.asks.headings import option_meanings, short_heading
+from gatebell.domain.asks.headings import list_heading, option_meanings, short_heading
 from gatebell.domain.asks.messages import warn_of_silence
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import run_of
@@ -73,8 +73,7 @@ class Listed(NamedTuple):
     @property
     def prompt(self) -> str:
         """The question; a file is named as in its project."""
-        call = self.ask.question.call
-        return short_heading(self.ask) if call and call.path else self.ask.question.prompt
+        return list_heading(self.ask)
 
     @property
     def agents(self) -> str:
@@ -286,6 +285,7 @@ def done(web_request: WebRequest, ids: Sequence[str]) -> list[dict[str, Any]]:
             lines.append(
                 {
                     "ask": found,
+                    "prompt": list_heading(found),
                     "answer": mine[-1],
                     "word": settled_word(found),
                     "said": said,
@@ -300,6 +300,7 @@ def past(asks: Iterable[Ask]) -> list[dict[str, Any]]:
     return [
         {
             "ask": one,
+            "prompt": list_heading(one),
             "word": settled_word(one),
             "said": "" if one.value is None else answer_text(one, one.value),
         }

@@ -35,7 +35,8 @@ _MAX_LABEL = 300
 _MAX_WORDS = 4_000
 _LIMITED = (FieldKind.TEXT, FieldKind.NUMBER, FieldKind.LINES, FieldKind.CHOICES, FieldKind.ROWS)
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)?", re.ASCII)
-# Times are text fields: a browser's time field has no time zone.
+# Times are text fields: a browser's time field has no time zone. The script of the page puts one
+# with the reader's zone in place of a date-time.
 _FORMATS = {
     "date": ("date", ""),
     "time": ("text", "such as 14:30:00Z"),
@@ -240,7 +241,7 @@ def _render_typed(page: _Page, field: Field, name: str, value: Any) -> Markup:
             name,
             typed,
             said.described + said.state,
-            _keyboard(field),
+            _keyboard(field) + _moment(field),
         )
     return _add_label(field, said, box)
 
@@ -260,6 +261,13 @@ def _keyboard(field: Field) -> Markup:
     hint = Markup(' inputmode="{}"').format("numeric" if whole else "decimal")
     off = Markup(' autocomplete="off"')
     return off + hint if field.kind == FieldKind.NUMBER else off
+
+
+def _moment(field: Field) -> Markup:
+    """Return the mark of a field in which the script lets a person choose a date and a time."""
+    if field.secret or field.kind != FieldKind.TEXT or field.schema.get("format") != "date-time":
+        return Markup()
+    return Markup(' data-moment="{}"').format(_format(field)[1])
 
 
 def _as_typed(field: Field, value: Any) -> str:

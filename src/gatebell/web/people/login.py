@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 _OLD_LINK = "This link was used, or is older than 15 minutes."
 _TRIED = "tried"
+_HEADINGS = {403: "Not allowed", 404: "Not found", 405: "Nothing to read here"}
 
 
 def local(path: str) -> str:
@@ -136,7 +137,7 @@ def problem_page(
         # With a cookie that was not enough, opening the page again would end here again.
         data |= {} if has_cookie else {"again": place}
         return bare_page("login.html", "Sign in · gatebell", 401, problem.headers, **data)
-    words = HTTPStatus(problem.status).phrase
+    words = _HEADINGS.get(problem.status) or HTTPStatus(problem.status).phrase
     data = {"code": problem.status, "words": words, "detail": problem.detail, "place": place}
     return bare_page("problem.html", f"{words} · gatebell", problem.status, problem.headers, **data)
 

@@ -6,6 +6,8 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from markupsafe import Markup
+
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import CallName, CallState, RunState, SignalStatus
@@ -16,6 +18,8 @@ from gatebell.domain.text.display import SHOWN_CHARACTERS
 from gatebell.domain.text.redaction import hide_secrets
 from gatebell.services.asks.waiters import is_waiter_gone
 from gatebell.terminal import task_runs
+from gatebell.web import markdown
+from gatebell.web.asks.long_texts import split_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +38,9 @@ _SHORTEST_TEXT = 200
 _MAX_CHARACTERS = 300_000
 # Shorter text fits on one line.
 _SHORT = 160
+# Hostile Markdown takes up to a third of a second for each turn.
+_MAX_FORMATTED = 40_000
+_OPEN_CHARACTERS = 1_500
 
 STATES = {
     RunState.READY: "ready",
@@ -94,6 +101,8 @@ class Spoken(NamedTuple):
     who: str
     signal: Signal | None
     said: Cut
+    formatted: tuple[Markup, Markup] | None
+    """What was said as Markdown, and its rest; None for a short text, or where the page is full."""
     value: Cut | None
     words: Cut
     sent: Cut
@@ -223,6 +232,7 @@ class _Room:
 
     def __init__(self) -> None:
         self._left = _MAX_CHARACTERS
+        self._formatted = 0
 
     def cut(self, text: str) -> Cut:
         most = min(_MAX_TEXT_LENGTH, max(_SHORTEST_TEXT, self._left))
@@ -230,6 +240,14 @@ class _Room:
         # A little more than is shown, so that a secret at the end is recognised.
         shown = hide_secrets(text[: 2 * most])
         return Cut(shown[:most], max(0, len(text) - most))
+
+    def format(self, said: Cut) -> tuple[Markup, Markup] | None:
+        """Render a text of several lines as Markdown, and its rest."""
+        if "\n" not in said.text or self._formatted + len(said.text) > _MAX_FORMATTED:
+            return None
+        self._formatted += len(said.text)
+        begin, rest = split_text(said.text, _OPEN_CHARACTERS)
+        return markdown.render(begin), markdown.render(rest) if rest else Markup()
 
     def cut_json(self, value: Any) -> Cut:
         if isinstance(value, str):
@@ -271,7 +289,7 @@ def _list_events(turns: Sequence[Turn], asks: Sequence[Ask], room: _Room) -> lis
 
 def _spoken(turn: Turn, room: _Room) -> Spoken:
     signal = parse_signal(turn.signal)
-    said = value = None
+    said, value = Cut(""), None
     if signal:
         words = (
             signal.question_text if signal.status == SignalStatus.NEEDS_HUMAN else signal.own_words
@@ -281,7 +299,8 @@ def _spoken(turn: Turn, room: _Room) -> Spoken:
         turn,
         _who(turn),
         signal,
-        said or Cut(""),
+        said,
+        room.format(said),
         None if value is None else room.cut_json(value),
         room.cut(turn.words),
         room.cut(turn.sent),

@@ -82,6 +82,10 @@ function merge(fresh) {
   document.title = fresh.title;
   // The first ask after a while: it opens, unless a person is looking for something else.
   if (find("welcome") && fresh.querySelector("article.ask")) return location.replace("/");
+  // A run began to wait for an answer. Its form needs this script from the start.
+  if (!find("answer") && fresh.querySelector(".run-ask #answer") && !all("input, textarea").some(isTyped)) {
+    return location.replace(document.body.dataset.page);
+  }
   localise(fresh);
   seen = Number(fresh.body.dataset.seq);
   for (const old of all("[data-live]")) {
@@ -258,8 +262,57 @@ if (answer?.dataset.ask) {
   answer.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target.matches("input")) event.preventDefault();
   });
-  answer.addEventListener("submit", () => { clearTimeout(unsaved); unsaved = 0; });
+  answer.addEventListener("submit", (event) => {
+    // Half a date is no value, so it would be lost without a word.
+    const half = event.submitter?.value === "given" && all("input").find((one) => one.validity.badInput);
+    if (half) {
+      event.preventDefault();
+      half.reportValidity();
+      return;
+    }
+    clearTimeout(unsaved);
+    unsaved = 0;
+  });
   addEventListener("pagehide", () => { if (unsaved) keep().catch(() => {}); });
+}
+
+// ---- Dates with a time -----------------------------------------------------------------------
+
+const two = (number) => String(Math.floor(Math.abs(number))).padStart(2, "0");
+
+// A moment for the field of a browser, which has no zone; empty if the field cannot hold it.
+function atHome(text) {
+  const at = new Date(text);
+  if (!/^\d{4}-.*T.*(Z|[+-]\d\d:\d\d)$/i.test(text) || Number.isNaN(at.getTime()) || at % 60_000) return "";
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`;
+}
+
+// The same moment with the reader's zone on that day, as the answer holds it.
+function withZone(local) {
+  if (!local) return "";
+  const east = -new Date(local).getTimezoneOffset();
+  return `${local}:00${east < 0 ? "-" : "+"}${two(east / 60)}:${two(east % 60)}`;
+}
+
+for (const text of all("[data-moment]")) {
+  const shown = atHome(text.value);
+  // What a person typed and is no moment stays as it is.
+  if (text.value && !shown) continue;
+  const picker = document.createElement("input");
+  picker.type = "datetime-local";
+  picker.defaultValue = shown;
+  if (picker.value !== shown) continue;
+  for (const name of ["id", "aria-describedby", "aria-invalid", "aria-required"]) {
+    if (!text.hasAttribute(name)) continue;
+    picker.setAttribute(name, text.getAttribute(name));
+    text.removeAttribute(name);
+  }
+  picker.addEventListener("input", () => { text.value = withZone(picker.value); });
+  text.hidden = true;
+  text.after(picker);
+  const hint = picker.parentElement.querySelector(".hint");
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (hint) hint.textContent = hint.textContent.replace(text.dataset.moment, `in your time zone, ${zone}`);
 }
 
 // ---- The answer bar ------------------------------------------------------------------------
