@@ -449,12 +449,14 @@ def test_pipes_and_no_color_get_no_colours(world):
 def test_diffs_of_an_ask_are_coloured(world, tmp_path):
     change = tmp_path / "change"
     change.write_text(
-        "- a list\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-old\n+new\n", encoding="utf-8"
+        "- a list\n```diff\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-old\n+new\n```\n- another\n",
+        encoding="utf-8",
     )
     ask = world.get(world.ask("Apply it?", "--context", str(change)))
     lines = ask_lines(local_backend(world.store), ask, 80, lambda text, colour: f"<{colour}>{text}")
     assert "│ - a list" in lines and "│ <bold>--- a/x.py" in lines
     assert "│ <red>-old" in lines and "│ <green>+new" in lines
+    assert "│ <dim>```diff" in lines and "│ <dim>```" in lines and "│ - another" in lines
 
 
 @pytest.mark.proves("CLI-36", "TUI-2")

@@ -341,7 +341,7 @@ def test_asker_is_asked_back_and_the_ask_stays(store):
         )
         await played.press("enter")
         await played.until("Type a message")
-        await played.type("To which host?", "enter")
+        await played.type("To which host?", "ctrl+s")
         await played.until(f"Sent to migrator; {ask.id} is still waiting.", "To which host?")
         await played.press("a", "b", "escape", "escape")
         await played.until("Waiting for you (1)")

@@ -34,6 +34,7 @@ _COLOURS: dict[str, str] = {
 }
 _KINDS = {"string": "text", "integer": "whole number", "boolean": "yes or no"}
 _BAR = "│ "
+_FENCE = "```"
 _DIFF_STARTS = ("diff --git ", "--- ", "@@ ")
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -86,13 +87,18 @@ def ask_lines(
 
 
 def _colour_diffs(lines: Iterable[str], paint: Paint) -> list[str]:
-    """Colour the lines of diffs inside a frame; other lines stay as they are."""
+    """Colour the lines of diffs inside a frame, and dim the marks around code blocks."""
     found: list[str] = []
     is_diff = False
     for line in lines:
         text = line.removeprefix(_BAR)
         if text == line:
             is_diff = False
+        elif text.startswith(_FENCE):
+            # The mark of a code block in Markdown; no line of a diff begins so.
+            is_diff = False
+            found.append(_BAR + paint(text, "dim"))
+            continue
         elif text.startswith(_DIFF_STARTS):
             is_diff = True
         found.append(_BAR + _colour_line(text, paint) if is_diff and text != line else line)
