@@ -17,7 +17,7 @@ from gatebell.domain.permissions.calls import Call
 from gatebell.domain.permissions.rules import Rule, covers, forbids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from gatebell.domain.permissions.judgement import Verdict
 
@@ -41,7 +41,7 @@ def runs_ungated(environ: Mapping[str, str], project: str, mode: str, verdict: V
         asks, allows = _list_rules(settings, "ask"), _list_rules(settings, "allow")
         others = [one for one in asks if one not in _OURS]
         if any(
-            _rule(one, RuleKind.ASK, forbids, text) for one in others for text in verdict.commands
+            _is_met(one, RuleKind.ASK, forbids, text) for one in others for text in verdict.commands
         ):
             return False
         if _has_other_hook(settings):
@@ -52,7 +52,7 @@ def runs_ungated(environ: Mapping[str, str], project: str, mode: str, verdict: V
     if mode not in _BY_RULES:
         return False
     return any(one in _EVERYTHING for one in allowed) or all(
-        any(_rule(one, RuleKind.GRANT, covers, text) for one in allowed)
+        any(_is_met(one, RuleKind.GRANT, covers, text) for one in allowed)
         for text in verdict.commands
     )
 
@@ -82,9 +82,12 @@ def _list_rules(settings: dict[str, Any], kind: str) -> list[str]:
     return [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
 
 
-def _rule(pattern: str, kind: RuleKind, matches: Any, text: str) -> bool:
+def _is_met(
+    pattern: str, kind: RuleKind, matches: Callable[[Rule, Call], bool], command: str
+) -> bool:
+    """Return whether a rule of the host applies to a command, as our rules are compared."""
     rule = Rule("", kind, pattern, "", _WHEN)
-    return bool(matches(rule, Call("Bash", {"command": text})))
+    return matches(rule, Call("Bash", {"command": command}))
 
 
 def _has_other_hook(settings: dict[str, Any]) -> bool:

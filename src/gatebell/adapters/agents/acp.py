@@ -237,14 +237,11 @@ class _Turn:
     def _answer(self, request: dict[str, Any]) -> None:
         """Have a person or a rule decide a request; runs on its own thread."""
         try:
-            params, answers = (
-                request["params"],
-                {
-                    "session/request_permission": self._decide,
-                    "elicitation/create": self._fill_form,
-                },
-            )
-            answer = answers.get(request["method"])
+            answers = {
+                "session/request_permission": self._decide,
+                "elicitation/create": self._fill_form,
+            }
+            answer, params = answers.get(request["method"]), request["params"]
             if answer is None:
                 self._send({"id": request["id"], "error": _NOT_ANSWERED})
                 return

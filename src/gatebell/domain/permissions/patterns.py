@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.calls import WRITERS
+from gatebell.domain.permissions.ordinary_programs import INTERPRETERS, SHELLS, VALUED
 from gatebell.domain.permissions.rules import Rule, covers
 
 if TYPE_CHECKING:
@@ -18,39 +19,11 @@ if TYPE_CHECKING:
 # The second word of a command is a part of its name if it is a plain word: `git push`.
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9:_-]*")
 # A pattern for all commands of these would be a pattern for any command.
-_RUNS_ANYTHING = frozenset(
-    [
-        "sh",
-        "bash",
-        "zsh",
-        "dash",
-        "fish",
-        "ksh",
-        "python",
-        "python3",
-        "node",
-        "ruby",
-        "perl",
-        "php",
-        "deno",
-        "env",
-        "sudo",
-        "doas",
-        "xargs",
-        "eval",
-        "exec",
-        "ssh",
-        "docker",
-        "podman",
-        "kubectl",
-        "npx",
-        "uvx",
-        "nohup",
-        "nice",
-        "timeout",
-        "command",
-        "source",
-    ]
+_RUNS_ANYTHING = (
+    SHELLS
+    | INTERPRETERS
+    | frozenset(VALUED)
+    | frozenset(["deno", "docker", "eval", "kubectl", "podman", "source", "ssh"])
 )
 
 
