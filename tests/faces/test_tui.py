@@ -344,7 +344,7 @@ def test_ended_run_is_resumed(store):
         ("stuck", "not at work"),
     ],
 )
-def test_open_call_is_at_work_only_in_a_driven_run(store, state, word):
+def test_call_works_only_in_a_driven_run(store, state, word):
     run = add_run(store, [call(store, "1", state="open", ago=60)], state=state)
     ((_, line),) = run_rows.list_calls(store, run, 80)
     assert f"▸\x1b[0m {word} (1m)" in line
