@@ -153,9 +153,9 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 def test_form_fits_its_schema():
     question = an_ask("form", schema=SCHEMA).question
     assert interpret(question, {"n": 3}) == (None, {"n": 3})
-    with pytest.raises(InvalidAnswerError, match=r"n: .*integer"):
+    with pytest.raises(InvalidAnswerError, match='n: expected a whole number, got "x"'):
         interpret(question, {"n": "x"})
-    with pytest.raises(InvalidAnswerError, match="the form: "):
+    with pytest.raises(InvalidAnswerError, match=r"the form: \w+: is missing"):
         interpret(question, {})
 
 

@@ -86,10 +86,14 @@ def test_part_in_another_language_is_refused_and_hidden():
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        ("[1", """ (is it JSON?): the form: "[1" is not of type "object\""""),
+        ("[1", """ (is it JSON?): expected an object, got "[1\""""),
         (
             {"a": ["x", 1, "y"]},
-            """: a/0: "x" is not of type "integer"; a/2: "y" is not of type "integer\"""",
+            """: a/0: expected a whole number, got "x"; a/2: expected a whole number, got "y\"""",
+        ),
+        (
+            {"a": ["x" * 99]},
+            f""": a/0: expected a whole number, got "{"x" * 79}…""",
         ),
     ],
 )

@@ -64,7 +64,7 @@ def test_call_of_expired_ask_is_not_waiting(world, left, words):
 @pytest.mark.proves("EASE-3")
 def test_the_tui_shows_an_expired_call(world, left):
     apply_deadlines.sweep(world.store)
-    ((_, line),) = run_rows.list_calls(world.store, world.store.runs.calls(1), 80)
+    ((_, line),) = run_rows.list_calls(world.store, world.store.runs.get(1), 80)
     assert line.endswith("timed out (2d)")
 
 

@@ -99,7 +99,7 @@ def test_show_has_everything_about_an_ask(world):
 def test_show_lists_the_fields_of_a_form(world):
     schema = '{"properties":{"n":{"type":"integer","description":"how many"},"c":{"enum":["a","b"]},"y":{"type":"boolean"}},"required":["n"]}'
     out = world.ada.gate("show", world.ask("F?", "--schema", schema)).out
-    for field in ("n: integer. how many", "c: a or b, optional", "y: yes or no, optional"):
+    for field in ("n (whole number) how many", "c (a or b, optional)", "y (yes or no, optional)"):
         assert f"\n  {field}" in out, out
     assert (
         '│ {"type": "array"}'
@@ -319,11 +319,14 @@ def list_parsers(name, parser):
 
 @pytest.mark.proves("CLI-23")
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_page_starts_with_two_valid_examples(command):
+def test_help_page_starts_with_two_valid_examples(monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
     for name, parser in list_parsers(command, parser_of(command)):
-        parts = parser.format_help().split("\n\n")
-        heading, *examples = parts[1].splitlines()
+        summary, shown, *parts = parser.format_help().split("\n\n")
+        heading, *examples = shown.splitlines()
         assert heading == "Examples" and len(examples) == 2, name
+        # An example stays on one line, so that it can be copied.
+        assert all(len(line) <= 80 for part in (summary, *parts) for line in part.splitlines())
         for example in examples:
             for words in split_gate_commands(example.strip()):
                 assert not words or parse_words(words[0], words[1:]), example
@@ -339,6 +342,11 @@ def test_help_page_starts_with_two_valid_examples(command):
         ("show", "gate show needs ID; for example: gate show a-7k2"),
         ("show a b", "unexpected word 'b'; gate show takes ID"),
         ("list --limit", "--limit needs a value: --limit N"),
+        ("ask Q? --option", "--option needs a value: --option A"),
+        ("ask --option -- Q?", "--option needs a value: --option A"),
+        ("--verison", "gate has no option --verison; did you mean '--version'?"),
+        ("--foo=1", "gate has no option --foo; options come after a command: gate --help"),
+        ("person add", "name a person: gate person add NAME"),
         ("ask Q? --kind aproval", "approval, choice, text, form, got 'aproval'; did you mean"),
         ("ask Q? --confidence x", "--confidence: expected a number, got 'x'"),
         ("install claude --user --project", "use --user or --project, not both"),
@@ -453,12 +461,14 @@ def test_pipes_and_no_color_get_no_colours(world):
 def test_diffs_of_an_ask_are_coloured(world, tmp_path):
     change = tmp_path / "change"
     change.write_text(
-        "- a list\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-old\n+new\n", encoding="utf-8"
+        "- a list\n```diff\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-old\n+new\n```\n- another\n",
+        encoding="utf-8",
     )
     ask = world.get(world.ask("Apply it?", "--context", str(change)))
     lines = ask_lines(local_backend(world.store), ask, 80, lambda text, colour: f"<{colour}>{text}")
     assert "│ - a list" in lines and "│ <bold>--- a/x.py" in lines
     assert "│ <red>-old" in lines and "│ <green>+new" in lines
+    assert "│ <dim>```diff" in lines and "│ <dim>```" in lines and "│ - another" in lines
 
 
 @pytest.mark.proves("CLI-36", "TUI-2")

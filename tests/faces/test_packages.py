@@ -18,6 +18,7 @@ from gatebell.install.places import Place
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "deploy" / "claude-plugin"
+CONTENTS = runpy.run_path(str(ROOT / "docs" / "conf.py"))["site_contents"]
 SITE = runpy.run_path(str(ROOT / "docs" / "site.py"))
 
 
@@ -75,23 +76,34 @@ gate up
 """
 
 
+def list_pages():
+    """Return the pages that the contents of the site must name."""
+    docs = ROOT / "docs"
+    found = [*docs.glob("*.md"), *(docs / "guides").glob("*.md")]
+    return {str(page.relative_to(docs).with_suffix("")) for page in found} - {"index"}
+
+
+@pytest.mark.proves("DOC-5")
+def test_contents_of_the_site_name_each_page_once():
+    named = [name for names in CONTENTS.values() for name in names]
+    assert sorted(named) == sorted(list_pages())
+
+
 @pytest.mark.proves("DOC-5")
 def test_site_loads_only_its_own_files(tmp_path):
     """A small site with the settings of the real one; `make site` checks all pages."""
     docs = tmp_path / "docs"
-    docs.mkdir()
+    (docs / "guides").mkdir(parents=True)
+    for name in list_pages():
+        (docs / f"{name}.md").write_text("# A page\n", encoding="utf-8")
     for name in ("index", "asks"):
         (docs / f"{name}.md").write_text(PAGE, encoding="utf-8")
-    guides = [page.relative_to(ROOT) for page in (ROOT / "docs" / "guides").glob("*.md")]
-    (docs / "guides").mkdir()
-    for page in guides:
-        (tmp_path / page).write_text("# A guide\n", encoding="utf-8")
     (docs / "pictures").mkdir()
     shutil.copy(ROOT / "docs" / "pictures" / "form.png", docs / "pictures")
     site = tmp_path / "build" / "site"
     assert SITE["build"](tmp_path, site) == 0
     text = (site / "docs" / "index.html").read_text(encoding="utf-8")
-    assert all(f"{page.stem}.html" in text for page in guides) and "not run" not in text
+    assert all(f'href="{name}.html"' in text for name in list_pages()) and "not run" not in text
     assert SITE["find_foreign_loads"](site) == []
 
 

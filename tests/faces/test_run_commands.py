@@ -405,6 +405,7 @@ def test_wrong_arguments_are_explained(world, project):
         (["status", "a-7k2"], 2, "expected the number of a run, got 'a-7k2'"),
         (["stop", "9" * 30], 2, "expected the number of a run"),
         (["run", "nothing"], 5, "there is no flow 'nothing'"),
+        (["run", "gatde"], 5, "there is no flow 'gatde'; did you mean 'gated'?"),
         (["run", "nowhere.py"], 5, "there is no flow file"),
         (["run", "simple", "-r", "/nowhere"], 2, "/nowhere is not a folder"),
         (["resume", "7"], 5, "there is no run 7"),

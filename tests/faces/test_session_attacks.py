@@ -75,7 +75,7 @@ def draft(desk, ask):
 @pytest.mark.parametrize("more", [{}, {"unseen": True}], ids=["whole", "and more"])
 def test_enter_does_not_send_a_suggestion(desk, left, more):
     ask, ada = left({"port": 8080} | more)
-    ada.until("port (integer): 8080")
+    ada.until("port (whole number): 8080")
     ada.type("\n")
     ada.until(SEND)
     ada.type("\n")
@@ -86,7 +86,7 @@ def test_enter_does_not_send_a_suggestion(desk, left, more):
 @pytest.mark.proves("SES-110")
 def test_suggestion_is_sent_by_a_typed_yes(desk, left):
     ask, ada = left({"port": 8080})
-    ada.until("port (integer): 8080")
+    ada.until("port (whole number): 8080")
     ada.type("\n")
     ada.until(SEND)
     ada.type("yes\n")
@@ -107,7 +107,7 @@ def test_editor_that_is_left_as_it_was_sends_nothing(desk, left):
 @pytest.mark.proves("SES-111")
 def test_suggestion_is_not_a_draft(desk, left):
     ask, ada = left({"port": 8080})
-    ada.until("port (integer): 8080")
+    ada.until("port (whole number): 8080")
     interrupt(ada)
     assert ada.end() == 130 and "Your text is kept as a draft" not in ada.seen
     assert draft(desk, ask) == ""
@@ -117,9 +117,9 @@ def test_suggestion_is_not_a_draft(desk, left):
 def test_no_field_begins_with_a_terminal_control_sequence(desk, left):
     schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
     ask, ada = left({"a": "x\x1b[2Jy", "b": "plain"}, schema)
-    ada.until("a (string, optional): ")
+    ada.until("a (text, optional): ")
     ada.type("mine\n")
-    ada.until("b (string, optional): plain")
+    ada.until("b (text, optional): plain")
     ada.type("\n")
     assert ada.end() == 0 and desk.outcome(ask).response == {"a": "mine", "b": "plain"}
     assert "\x1b[2J" not in ada.seen

@@ -385,10 +385,10 @@ def test_form_begins_with_the_proposal_for_the_person(desk, opened):
     ada = opened(ask, gate=TALKATIVE)
     pid_in(ada)
     ada.type("exit\n")
-    ada.until("port (integer): ")
+    ada.until("port (whole number): ")
     assert 'The session proposes, in the agent\'s words: {"port": 8080}\n│ ' in ada.seen
     assert "Only your input here counts." in ada.seen and desk.store.asks.get(ask.id).pending
-    ada.until("port (integer): 8080")
+    ada.until("port (whole number): 8080")
     ada.type("\x7f1\n")
     assert ada.end() == 0, ada.seen
     came = desk.outcome(ask)
@@ -403,7 +403,7 @@ def test_persons_own_draft_comes_before_the_proposal(desk, opened):
     ada = opened(ask, gate=TALKATIVE)
     pid_in(ada)
     ada.type("exit\n")
-    ada.until("port (integer): 9")
+    ada.until("port (whole number): 9")
     ada.type("\n")
     assert ada.end() == 0 and desk.outcome(ask).response == {"port": 9}
 

@@ -334,6 +334,22 @@ def test_ended_run_is_resumed(store):
     assert store.runs.get(run.id).state == RunState.READY
 
 
+@pytest.mark.proves("TUI-16")
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [
+        ("running", "at work"),
+        ("waiting_human", "at work"),
+        ("ready", "not at work"),
+        ("stuck", "not at work"),
+    ],
+)
+def test_call_works_only_in_a_driven_run(store, state, word):
+    run = add_run(store, [call(store, "1", state="open", ago=60)], state=state)
+    ((_, line),) = run_rows.list_calls(store, run, 80)
+    assert f"▸\x1b[0m {word} (1m)" in line
+
+
 @pytest.mark.proves("RUN-547", "S2-50")
 def test_run_is_stopped_for_a_typed_reason_only(store):
     run, ask = waiting_run(store)

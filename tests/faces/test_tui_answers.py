@@ -215,7 +215,7 @@ def test_options_are_clicked_and_sent_with_enter(store):
     play(store, act)
 
 
-@pytest.mark.proves("RUN-545", "LAW-6")
+@pytest.mark.proves("RUN-545", "LAW-6", "TUI-17")
 def test_form_and_secret_are_answered_in_place(store):
     secret = lone_ask(store, "Token?", secret=True)
     form = lone_ask(store, "Release?", "form", schema=FORM)
@@ -233,22 +233,24 @@ def test_form_and_secret_are_answered_in_place(store):
         await played.type("hunter2", "enter")
         await played.until(f"Recorded: {secret.id}")
         await played.press("enter")
-        await played.until("version (string) as in the tag", "channel (stable or beta, optional)")
-        await played.type("2.1", "enter", "1", "enter", "escape")
+        await played.until("version (text) as in the tag", "channel (stable or beta, optional)")
+        await played.type("2.1", "enter", "2", "enter", "escape")
         assert json.loads(answer_ask.draft(store, form.id, a_person())) == {
             "version": "2.1",
-            "public": True,
+            "public": False,
         }
         await played.press("enter")
-        await played.until("Your last draft is filled in.", "2.1", "(•) 1. yes")
-        await played.press("enter", "enter", "down", "enter")
+        await played.until("Your last draft is filled in.", "2.1", "(•) 2. no")
+        await played.press("enter")
+        await played.until("> (•) 2. no")
+        await played.press("enter", "down", "enter")
         await played.type("many", "enter")
         await played.until("Refused, but kept")
         played.app.screen.query_one("#field-3", Input).value = "3"
         await played.press("enter")
         await played.until(f"Recorded: {form.id}")
         await played.press("enter")
-        await played.until("The answer is JSON with")
+        await played.until("The answer is a form, or JSON, with")
         await played.press("ctrl+s")
         await played.until("The form is empty")
         played.app.screen.query_one("#words").text = "[1"
@@ -259,7 +261,7 @@ def test_form_and_secret_are_answered_in_place(store):
         await played.until(f"Recorded: {other.id}")
 
     play(store, act, (80, 40))
-    values = {"version": "2.1", "public": True, "channel": "beta", "count": 3}
+    values = {"version": "2.1", "public": False, "channel": "beta", "count": 3}
     assert store.asks.get(form.id).value == values
     assert store.asks.get(other.id).value == {"a": [1]}
     assert not store.asks.get(secret.id).pending
@@ -274,17 +276,17 @@ def test_form_begins_with_its_defaults_and_shows_names(store):
 
     async def act(played):
         await played.press("enter")
-        await played.until("f1 (string", "usual")
+        await played.until("f1 (text", "usual")
         await played.press("escape")
         await played.until("still waiting.", gone="kept as a draft")
         await played.press("enter")
-        await played.until("f1 (string")
+        await played.until("f1 (text")
         await played.type("x", *["enter"] * 7)
-        await played.until("f8 (string", gone="f1 (string")
+        await played.until("f8 (text", gone="f1 (text")
         await played.pilot.resize_terminal(40, 12)
         await played.until("[Ctrl+S] Send")
         await played.press(*["shift+tab"] * 7)
-        await played.until("f1 (string")
+        await played.until("f1 (text")
         await played.press("ctrl+s")
         await played.until(f"Recorded: {form.id}")
 
@@ -339,7 +341,7 @@ def test_asker_is_asked_back_and_the_ask_stays(store):
         )
         await played.press("enter")
         await played.until("Type a message")
-        await played.type("To which host?", "enter")
+        await played.type("To which host?", "ctrl+s")
         await played.until(f"Sent to migrator; {ask.id} is still waiting.", "To which host?")
         await played.press("a", "b", "escape", "escape")
         await played.until("Waiting for you (1)")

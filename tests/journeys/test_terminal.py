@@ -39,14 +39,14 @@ def test_answering_one_after_the_other_with_skip(world, terminal):
     terminal.type("green", "Enter")
     terminal.until(f"Recorded: {choice} is answered")
     for field, value in (
-        ("age (integer)", "x"),
+        ("age (whole number)", "x"),
         ("ok (yes or no, optional)", "yes"),
-        ("name (string, optional)", "Ada"),
+        ("name (text, optional)", "Ada"),
     ):
         terminal.until(field)
         terminal.type(value, "Enter")
     terminal.until("Refused, but kept: the answer does not fit the form: age")
-    terminal.until("age (integer): x")
+    terminal.until("age (whole number): x")
     terminal.type("", "C-u", "3", "6", "Enter", "Enter", "Enter")
     terminal.until("No more asks. You looked at 4.")
     terminal.until("exit code 0")

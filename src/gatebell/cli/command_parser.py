@@ -36,14 +36,16 @@ class CommandParser(argparse.ArgumentParser):
             return list(words)
         options: list[str] = []
         others: list[str] = []
+        # At the end, so that argparse reports them, and no other word becomes their value.
+        without_value: list[str] = []
         rest = iter(enumerate(words, 1))
         for after, word in rest:
             if word == "--":
-                return [*options, *others, *words[after - 1 :]]
-            if word in known and known[word].nargs is None and words[after : after + 1]:
-                value = words[after]
+                return [*options, *others, *without_value, *words[after - 1 :]]
+            if word in known and known[word].nargs is None:
+                value = words[after] if after < len(words) else "--"
                 if value == "--" or value in known:
-                    options.append(word)
+                    without_value.append(word)
                 else:
                     options += [word, value]
                     next(rest)
@@ -51,7 +53,7 @@ class CommandParser(argparse.ArgumentParser):
                 options.append(word)
             else:
                 others.append(word)
-        return [*options, *others]
+        return [*options, *others, *without_value]
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         try:

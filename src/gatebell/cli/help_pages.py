@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _EXAMPLE = "Example: "
+_USAGE = "Usage: "
 _INTRODUCTION = """Coding agents stop and ask; you answer; the work goes on where it stopped.
 
 {examples}
@@ -141,7 +142,15 @@ def _write_usage(parser: argparse.ArgumentParser) -> str:
     if parser.usage:
         return parser.usage
     words = [describe_positional(one) for one in parser._actions if not one.option_strings]  # noqa: SLF001 - argparse has no public way to list them
-    return " ".join([parser.prog, *words, "[options]"]).replace("%", "%%")
+    usage = " ".join([parser.prog, *words, "[options]"]).replace("%", "%%")
+    # argparse wraps only the usage that it writes itself.
+    return textwrap.fill(
+        usage,
+        _find_width() - len(_USAGE),
+        subsequent_indent=" " * len(_USAGE),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _introduce() -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # How argparse marks words that may be left out.
 _OPTIONAL = ("?", "*")
+_OWN_OPTIONS = ("--help", "--version")
 # What people of other programs type, and the command for it here.
 _OTHER_WORDS = {
     "approve": "gate answer ID yes",
@@ -29,7 +30,11 @@ def explain_command(name: str) -> str:
     if name in _OTHER_WORDS:
         return f"gate has no command {name!r}; use: {_OTHER_WORDS[name]}"
     if name.startswith("-"):
-        return f"gate has no option {name}; options come after a command: gate --help"
+        flag = name.partition("=")[0]
+        near = suggest(flag, _OWN_OPTIONS)
+        return f"gate has no option {flag}" + (
+            near or "; options come after a command: gate --help"
+        )
     return f"gate has no command {name!r}" + _end(suggest(name, COMMANDS), "gate --help")
 
 

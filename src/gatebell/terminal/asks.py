@@ -32,7 +32,9 @@ _COLOURS: dict[str, str] = {
     Decision.REJECTED: "red",
     AskStatus.ANSWERED: "green",
 }
+_KINDS = {"string": "text", "integer": "whole number", "boolean": "yes or no"}
 _BAR = "│ "
+_FENCE = "```"
 _DIFF_STARTS = ("diff --git ", "--- ", "@@ ")
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -85,13 +87,18 @@ def ask_lines(
 
 
 def _colour_diffs(lines: Iterable[str], paint: Paint) -> list[str]:
-    """Colour the lines of diffs inside a frame; other lines stay as they are."""
+    """Colour the lines of diffs inside a frame, and dim the marks around code blocks."""
     found: list[str] = []
     is_diff = False
     for line in lines:
         text = line.removeprefix(_BAR)
         if text == line:
             is_diff = False
+        elif text.startswith(_FENCE):
+            # The mark of a code block in Markdown; no line of a diff begins so.
+            is_diff = False
+            found.append(_BAR + paint(text, "dim"))
+            continue
         elif text.startswith(_DIFF_STARTS):
             is_diff = True
         found.append(_BAR + _colour_line(text, paint) if is_diff and text != line else line)
@@ -208,22 +215,27 @@ def _format_fields(ask: Ask, width: int) -> list[str]:
     fields = schema.get("properties")
     if not isinstance(fields, dict):
         return ["", "The answer is JSON that fits:", *frame(json.dumps(schema), width)]
-    lines = ["", "The answer is JSON with:"]
+    lines = ["", "The answer is a form, or JSON, with:"]
     for name, field in fields.items():
         about = field if isinstance(field, dict) else {}
-        need = "" if name in schema.get("required", ()) else ", optional"
-        words = about.get("description") or about.get("title") or ""
-        line = f"{name}: {describe_field_kind(about)}{need}. {words}"
+        line = describe_field(name, about, required=name in schema.get("required", ()))
         lines.append(f"  {inert_line(line, width - 2)}")
     return lines
 
 
-def describe_field_kind(field: Mapping[str, Any]) -> str:
-    """Return the kind of value that a person types for a field."""
+def describe_field(name: str, field: Mapping[str, Any], *, required: bool) -> str:
+    """Return the name of a field, the kind of its value, and what it is about."""
+    about = str(field.get("description") or field.get("title") or "")
+    need = "" if required else ", optional"
+    words = "" if about.casefold() == name.casefold() else about
+    return f"{name} ({_describe_kind(field)}{need}) {words}".rstrip()
+
+
+def _describe_kind(field: Mapping[str, Any]) -> str:
     if "enum" in field:
         return " or ".join(map(str, field["enum"]))
-    schema_type = field.get("type") or "anything"
-    return "yes or no" if schema_type == "boolean" else str(schema_type)
+    schema_type = str(field.get("type") or "anything")
+    return _KINDS.get(schema_type, schema_type)
 
 
 def _format_messages(backend: Backend, ask: Ask, width: int, paint: Paint) -> list[str]:

@@ -11,7 +11,7 @@ from textual.widgets import Input, Static, TextArea
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.text.display import inert_line
-from gatebell.terminal.asks import describe_field_kind
+from gatebell.terminal.asks import describe_field
 from gatebell.terminal.form_fields import is_flat, parse_draft, parse_field
 from gatebell.tui.ask_text import list_option_lines
 from gatebell.tui.choices import Choices, YesOrNo
@@ -231,18 +231,14 @@ class FormFields(Fields):
         draft = parse_draft(self.begun) if self.begun else self._defaults
         required = schema.get("required", [])
         for number, (name, field) in enumerate(self._properties.items()):
-            need = "" if name in required else ", optional"
-            about = field.get("description") or field.get("title") or ""
-            label = f"{name} ({describe_field_kind(field)}{need}) {about}".rstrip()
+            label = describe_field(name, field, required=name in required)
             yield Static(inert_line(label, 300), markup=False)
             yield self._build_field(f"field-{number}", field, draft.get(name))
 
     def _build_field(self, name: str, field: dict[str, Any], begun: Any) -> Widget:
         if values := _list_values(field):
-            choices = Choices([(_describe(value), "") for value in values], name=name)
-            if begun in values and begun is not None:
-                choices.marked = {values.index(begun)}
-            return choices
+            marked = values.index(begun) if begun in values and begun is not None else None
+            return Choices([(_describe(value), "") for value in values], name=name, marked=marked)
         text = "" if begun is None else begun if isinstance(begun, str) else json.dumps(begun)
         return Line(text, password=bool(field.get("writeOnly")), id=name, compact=True)
 

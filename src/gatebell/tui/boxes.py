@@ -108,7 +108,7 @@ class PickScreen(ModalScreen[int]):
 class WordsScreen(ModalScreen[str]):
     """Asks for one line; without text nothing happens."""
 
-    BINDINGS: ClassVar[list[BindingType]] = _ESCAPE
+    BINDINGS: ClassVar[list[BindingType]] = [*_ESCAPE, ("ctrl+s", "send", "Send")]
 
     def __init__(self, tui_context: TuiContext, title: str, about: str, wanted: str) -> None:
         super().__init__()
@@ -121,9 +121,13 @@ class WordsScreen(ModalScreen[str]):
             yield Static(self._about, markup=False)
             yield Input(placeholder=self._wanted, compact=True)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        if event.value.strip():
-            self.dismiss(event.value.strip())
+    def on_input_submitted(self) -> None:
+        self.action_send()
+
+    def action_send(self) -> None:
+        """Send the line, by Enter or by the key that sends every text."""
+        if words := self.query_one(Input).value.strip():
+            self.dismiss(words)
         else:
             words = f"Type a {self._wanted.lower()}, or press Esc to go back."
             say(self.app, self._tui_context, words)

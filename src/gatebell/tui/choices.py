@@ -37,12 +37,17 @@ class Choices(LineView):
         """Another option is marked."""
 
     def __init__(
-        self, options: Sequence[tuple[str, str]], *, several: bool = False, name: str = "options"
+        self,
+        options: Sequence[tuple[str, str]],
+        *,
+        several: bool = False,
+        name: str = "options",
+        marked: int | None = None,
     ) -> None:
         super().__init__(id=name)
         self._options, self._several = options, several
-        self._pointer = 0
-        self.marked: set[int] = set()
+        self._pointer = marked or 0
+        self.marked = set() if marked is None else {marked}
         # The option of each line, and its text.
         self._lines: list[tuple[int, str]] = []
         self._drawn_width = 0

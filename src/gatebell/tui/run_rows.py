@@ -175,11 +175,11 @@ def _format_folder(run: Run, width: int) -> list[str]:
     return terminal.label_lines("Folder", run.folder, width) if run.folder else []
 
 
-def list_calls(store: Store, calls: Sequence[FlowCall], width: int) -> list[tuple[str, str]]:
+def list_calls(store: Store, run: Run, width: int) -> list[tuple[str, str]]:
     """Return the path and the line of each call; only the newest calls if there are many."""
-    shown = pick_calls(calls)
+    shown = pick_calls(store.runs.calls(run.id))
     now, ended = store.now(), terminal.find_ended_waits(store, shown)
-    return [(call.path, call_line(call, ended.get(call.path), now, width)) for call in shown]
+    return [(call.path, call_line(run, call, ended.get(call.path), now, width)) for call in shown]
 
 
 def pick_calls(calls: Sequence[FlowCall]) -> list[FlowCall]:
@@ -187,7 +187,7 @@ def pick_calls(calls: Sequence[FlowCall]) -> list[FlowCall]:
     return [call for call in calls if call.path != own_paths.SETUP or not call.over][-_MAX_CALLS:]
 
 
-def call_line(call: FlowCall, ended: Ask | None, now: datetime, width: int) -> str:
+def call_line(run: Run, call: FlowCall, ended: Ask | None, now: datetime, width: int) -> str:
     """Return the line of a call; `ended`: the settled ask that no process has continued."""
     what = call.label if call.name == CallName.RUN else f"{call.name} {call.label}".rstrip()
     until = (ended.settled_at if ended else call.ended_at) or now
@@ -200,9 +200,19 @@ def call_line(call: FlowCall, ended: Ask | None, now: datetime, width: int) -> s
         word = "" if is_plain else f"{inert_line(status, 30)} "
         end = f"{mark} {word}{describe_duration(seconds)}"
     else:
-        word = settled_word(ended) if ended else _AT_WORK.get(call.state, str(call.state))
+        word = settled_word(ended) if ended else _describe_open(run, call)
         end = f"{mark} {word} ({age(seconds)})"
     return f"#{call.path} {inert_line(what, max(8, width - 50))} {end}"
+
+
+def _describe_open(run: Run, call: FlowCall) -> str:
+    # Other branches of a run may work while one waits.
+    if call.state == CallState.OPEN and run.state not in (
+        RunState.RUNNING,
+        RunState.WAITING_HUMAN,
+    ):
+        return "not at work"
+    return _AT_WORK.get(call.state, str(call.state))
 
 
 def describe_duration(seconds: float) -> str:

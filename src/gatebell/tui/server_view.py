@@ -70,7 +70,7 @@ class ServerView(BackendView):
         return RunDetails(
             f"Run {run.id}: {inert_line(seen.name, 60)}",
             lines,
-            [(call.path, run_rows.call_line(call, None, now, width)) for call in calls],
+            [(call.path, run_rows.call_line(run, call, None, now, width)) for call in calls],
             _list_keys(seen),
         )
 

@@ -63,7 +63,7 @@ class StoreView(BackendView):
         return RunDetails(
             f"Run {run.id}: {inert_line(about(store, run), 60)}",
             run_rows.run_lines(store, run, store.now(), width, driven=driven),
-            run_rows.list_calls(store, store.runs.calls(run.id), width),
+            run_rows.list_calls(store, run, width),
             self._list_keys(run),
         )
 

@@ -21,6 +21,7 @@ from gatebell.adapters.files.text_files import (
     refuse_worktree,
 )
 from gatebell.domain.digests import text_digest
+from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ def find(project: str, named: str) -> str:
         known = {one.name: one.path for one in list_files(project)}
         if file not in known:
             wanted = os.path.join(project, ".gate", "flows", f"{file}.py")
-            raise NotFoundError(f"there is no flow {file!r} ({wanted}){_describe_known(project)}")
+            # A suggestion is shorter than the list of all flows.
+            more = suggest(file, known) or f" ({wanted}){_describe_known(project)}"
+            raise NotFoundError(f"there is no flow {file!r}{more}")
         path = known[file]
         if path.startswith(os.path.join(project, "")):
             refuse_outside(path, project)

@@ -21,7 +21,7 @@ from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, InvalidAnswerError, UsageError
-from gatebell.terminal.asks import describe_field_kind
+from gatebell.terminal.asks import describe_field
 from gatebell.terminal.form_fields import is_flat, parse_draft, parse_field
 
 if TYPE_CHECKING:
@@ -243,9 +243,7 @@ def _confirm_proposal() -> bool:
 
 
 def _ask_field(name: str, field: dict[str, Any], required: bool, begin: Any) -> str:
-    about = field.get("description") or field.get("title") or ""
-    need = "" if required else ", optional"
-    label = short(f"{name} ({describe_field_kind(field)}{need}) {about}".rstrip()) + ": "
+    label = short(describe_field(name, field, required=required)) + ": "
     if field.get("writeOnly"):
         from getpass import getpass
 

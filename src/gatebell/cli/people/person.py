@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from gatebell.domain.notifications.devices import Device
     from gatebell.ports.store import Store
 
+_NAMED = {"revoke": "a token or a device", "group": "a group"}
+"""What a verb changes, if it is not a person."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -59,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     if args.verb == "list":
         return _list(store, args.json)
+    if not args.name:
+        raise UsageError(f"name {_NAMED.get(args.verb, 'a person')}: gate person {args.verb} NAME")
     # With add and token, `--as` names the acting person, and NAME the person to add.
     who = caller(store, args)
     if args.verb in ("add", "token"):

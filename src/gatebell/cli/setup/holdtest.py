@@ -41,7 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--row",
         action="append",
         choices=[row.value for row in Row],
-        help="try only this; may be repeated",
+        metavar="ROW",
+        help="try only this, such as killed; may be repeated. A wrong one lists all",
     )
     add("--adapter", metavar="FILE", help="test another gate (docs/hold-test-adapters.md)")
     add("--output", metavar="FILE", help="write the table into this file, in Markdown")

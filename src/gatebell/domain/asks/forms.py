@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from itertools import islice
@@ -27,6 +28,16 @@ _RULES = {
     "required": "is missing",
     "additionalProperties": "has a field that it does not know",
 }
+_TYPES = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "null",
+}
+_MAX_SHOWN = 80
 _MAX_WEIGHT = 5_000
 _MAX_FAULTS = 100
 
@@ -73,18 +84,31 @@ def step(part: Any) -> str:
 
 
 def _describe_fault(error: Any, secret: bool) -> str:
-    missing = getattr(error.kind, "property", None) if secret else None
+    missing = getattr(error.kind, "property", None)
     path = [*error.instance_path, *([] if missing is None else [missing])]
-    place = "/".join(map(str, path)) or "the form"
-    return f"{place}: {_describe_reason(error, secret)}"
+    reason = _describe_reason(error, secret)
+    return f"{'/'.join(map(str, path))}: {reason}" if path else reason
 
 
 def _describe_reason(error: Any, secret: bool) -> str:
     """Return why a value does not fit; for a form with secrets only the rule, not the value."""
-    if not secret:
-        return str(error.message)
-    rule = error.schema_path[-1]
-    return _RULES.get(rule, f"does not fit {rule!r}")
+    if secret:
+        rule = error.schema_path[-1]
+        return _RULES.get(rule, f"does not fit {rule!r}")
+    if getattr(error.kind, "property", None) is not None:
+        return _RULES["required"]
+    if types := getattr(error.kind, "types", None):
+        return (
+            f"expected {' or '.join(_TYPES[one] for one in types)}, got {_shorten(error.instance)}"
+        )
+    if unknown := getattr(error.kind, "unexpected", None):
+        return f"has no field {' and '.join(map(repr, unknown))}"
+    return str(error.message)
+
+
+def _shorten(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
 def _build_validator(schema: Any) -> Any:
