@@ -57,7 +57,11 @@ def _propose_command(command: str) -> str:
     first, *others = command.split(" ")
     name = first.rpartition("/")[2]
     # Not a program: an assignment or a sign, after which any command may follow.
-    if not _PROGRAM.fullmatch(first) or name in _RUNS_ANYTHING or _NAMES_OF_VERSIONS.fullmatch(name):
+    if (
+        not _PROGRAM.fullmatch(first)
+        or name in _RUNS_ANYTHING
+        or _NAMES_OF_VERSIONS.fullmatch(name)
+    ):
         return ""
     second = others[0] if others and _WORD.fullmatch(others[0]) else ""
     known = PROGRAMS.get(name)
