@@ -261,7 +261,7 @@ class _Turn:
     def _answer(self, request: dict[str, Any]) -> None:
         """Have a person or a rule decide a request; runs on its own thread."""
         try:
-            params = request.get("params")
+            params: Any = request.get("params")
             answers = {
                 "session/request_permission": self._decide,
                 "elicitation/create": self._fill_form,
