@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Where the environment forbids it, each of a thousand processes would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup run test check collected counted driven lint schema docs pictures site package bench crash slow hosts holdtest matrix server mutate lock system clean
+.PHONY: setup run test check counted driven lint schema docs pictures site package bench crash slow hosts holdtest matrix server mutate lock system clean
 
 setup: .venv/ready
 
@@ -37,19 +37,21 @@ check: setup
 	$(BIN)/coverage report --include='src/gatebell/domain/*' --fail-under=100
 	$(BIN)/coverage report --include='src/gatebell/services/*' --fail-under=95
 
-# Compiles the tests once, while ruff and mypy run; if it fails, the next two say why.
-collected:
-	-$(BIN)/pytest --collect-only $(ITS_CACHE) >/dev/null
+# Compiles changed tests once, not in each worker; if it fails, the next one says why.
+.venv/collected: .venv/ready $(shell find tests -name '*.py')
+	-$(BIN)/pytest --collect-only -p no:cacheprovider $(DRIVEN) >/dev/null
+	touch $@
 
 # In one process, with line coverage.
-counted: collected
+counted:
 	$(BIN)/coverage run -m pytest $(ITS_CACHE) tests/contract tests/domain tests/service
 
 # Real programs, and the tests of the project's own files, which need no coverage.
 # More workers than processors, because these tests mostly wait.
 # The files run in this order: short ones come last, so that all workers end together.
-driven: collected
-	$(BIN)/pytest -n 5 --dist loadfile --no-loadscope-reorder $(ITS_CACHE) tests/agents tests/crash tests/security tests/journeys tests/test_*.py tests/faces
+DRIVEN = tests/agents tests/crash tests/security tests/journeys tests/test_*.py tests/faces
+driven: .venv/collected
+	$(BIN)/pytest -n 5 --dist loadfile --no-loadscope-reorder $(ITS_CACHE) $(DRIVEN)
 
 # Programs that some tests need. If one cannot be installed, its tests are skipped with a message.
 system:

@@ -11,6 +11,7 @@ from gatebell.domain.asks import asks, deadlines, messages
 from gatebell.domain.asks.answers import Given, answer
 from gatebell.domain.asks.asks import Ask, Change, Origin, question_digest
 from gatebell.domain.asks.history_filters import HistoryFilter
+from gatebell.domain.asks.owners import describe_owner
 from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import Requirement
 from gatebell.domain.audit.events import Event, Head, verify
@@ -171,6 +172,16 @@ def test_change_carries_events_notices_and_wakes(store):
     assert [entry.event.kind for entry in store.audit.entries()] == ["ask.opened", "ask.answered"]
     assert [notice.kind for notice in store.outbox.waiting(9)] == ["opened", "settled"]
     assert store.outbox.waiting(1) == [asks.Notice("opened", "a-222")]
+
+
+@pytest.mark.proves("ASK-35")
+@pytest.mark.parametrize("digits", [19, 5_000])
+def test_owner_with_an_impossible_run_number_is_a_name(store, digits):
+    owner = f"run:{'9' * digits}/1"
+    ask = open_ask(store, origin=Origin(owner=owner))
+    _, result = settle(store, ask)
+    assert result == Done() and store.asks.woken() == [owner]
+    assert describe_owner(owner) == owner
 
 
 @pytest.mark.proves("STORE-1", "LAW-6", "ASK-23")

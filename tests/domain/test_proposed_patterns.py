@@ -40,6 +40,7 @@ def test_pattern_is_proposed_for_similar_calls(call, pattern):
     [
         *map(bash, ("git push; rm -rf /", "git push && ls", "sudo ls", "bash -c x", "python x.py")),
         *map(bash, ("env A=1 ls", "npx tool", "ssh host ls", "a* b", "git push $(ls)")),
+        *map(bash, ("nodejs x.js", "bunx tool", "chroot / ls", "parallel rm -- a", "tsx x.ts")),
         make_call("Bash", {"command": "git push", "dangerouslyDisableSandbox": True}),
         make_call("mcp__db__query", {"sql": "DROP TABLE x"}),
         make_call("Edit", {"file_path": "b.py"}),

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gatebell.domain.enums import TunnelState
-from gatebell.domain.notifications.topics import make_topic
+from gatebell.domain.notifications.ntfy_topics import make_topic
 from gatebell.domain.phone.tunnels import explain_refusal, find_quick_tunnel, read_tailscale
 from gatebell.errors import UsageError
 

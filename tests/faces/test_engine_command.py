@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import socket
 import time
@@ -39,7 +40,11 @@ def gate(dsn, monkeypatch, tmp_path, capsys):
         said = capsys.readouterr()
         return code, said.out, said.err
 
-    return run
+    logger = logging.getLogger("gatebell")
+    before, propagates = list(logger.handlers), logger.propagate
+    yield run
+    # A worker shows its log lines on the stderr of that test, which is closed by now.
+    logger.handlers[:], logger.propagate = before, propagates
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from gatebell.install.hold_test.gates import OwnGate
 from gatebell.install.hold_test.hosts import HOSTS
 from gatebell.install.hold_test.rows import Cell, Outcome, Row, Seen, judge
 from gatebell.install.hold_test.table import Table, build_document, build_lines, build_page
-from gatebell.install.hold_test.trial import Task, plan_tasks, try_cell
+from gatebell.install.hold_test.trial import Trial, plan_trials, try_cell
 from gatebell.install.host_versions import try_changed
 from gatebell.install.records import Installed
 
@@ -125,7 +125,7 @@ def test_own_gate_is_installed_and_asked(tmp_path, programs, monkeypatch, row, e
     )
     write_program(programs / "gemini", lines)
     gate = OwnGate("gatebell", GATE, ScriptedPerson, wiring.lock_store)
-    cell = try_cell(gate, Task(HOSTS["gemini"], row), os.environ)
+    cell = try_cell(gate, Trial(HOSTS["gemini"], row), os.environ)
     assert (cell.outcome, cell.passed) == (expected, True), cell
     assert not (tmp_path / "home").exists(), "the person's own records were written"
 
@@ -159,7 +159,7 @@ def test_table_has_a_row_for_each_mode():
 
 @pytest.mark.proves("HOLD-1")
 def test_every_mode_of_a_host_is_planned():
-    tasks = list(plan_tasks([HOSTS["claude"]], [Row.KILLED, Row.MODE]))
+    tasks = list(plan_trials([HOSTS["claude"]], [Row.KILLED, Row.MODE]))
     assert [task.row for task in tasks][:2] == [Row.KILLED, Row.MODE]
     assert "bypassPermissions" in [task.mode for task in tasks]
 
@@ -188,7 +188,7 @@ def test_wrong_adapter_is_refused(tmp_path, text, message):
 def test_failed_installation_is_not_called_held(tmp_path, programs):
     adapter = adapter_file.read(write_adapter(tmp_path, "strict"), os.environ)
     gate = adapter.gate._replace(install_line="echo broken >&2; exit 3")
-    cell = try_cell(gate, Task(adapter.own_hosts["strict"], Row.KILLED), os.environ)
+    cell = try_cell(gate, Trial(adapter.own_hosts["strict"], Row.KILLED), os.environ)
     assert cell.outcome == Outcome.NOT_TRIED and "exit code 3: broken" in cell.reason
 
 

@@ -199,7 +199,7 @@ def test_endless_webhook_is_cut_off(dripping):
 @pytest.mark.proves("NTF-24")
 @pytest.mark.parametrize("dripping", [ENDLESS_HANDSHAKE], indirect=True)
 def test_connection_behind_tls_can_be_cut_off(dripping):
-    line = short_requests.Line()
+    line = short_requests.CuttableHandler()
 
     def listen():
         with suppress(OSError):

@@ -13,7 +13,7 @@ __all__ = ["server_world"]
 
 @pytest.fixture
 def play(server_world, tmp_path, monkeypatch):
-    monkeypatch.setattr("gatebell.tui.server_view._LOOK_EVERY_SECONDS", 0.05)
+    monkeypatch.setattr("gatebell.tui.server_view._POLL_SECONDS", 0.05)
     monkeypatch.setenv("EDITOR", "true")
 
     def act(acts, token="ada"):

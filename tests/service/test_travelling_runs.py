@@ -18,7 +18,7 @@ from gatebell.app import engines, travelling
 from gatebell.app.engines import Part
 from gatebell.domain.enums import AgentCli, MemberKind, RunState
 from gatebell.domain.members import Member
-from gatebell.domain.runs import travel
+from gatebell.domain.runs import own_paths, travel
 from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import AgentRefusedError, GateError, NotFoundError, RefusedError, UsageError
 from gatebell.services import audit
@@ -219,7 +219,7 @@ def test_driver_that_lost_its_run_while_sending_changes_nothing(team):
     carrier.send = lose
     team.drive_on(A)
     assert (team.run().state, team.run().host) == (RunState.RUNNING, A)
-    assert travel.PATH not in {call.path for call in team.store.runs.calls(team.run_id)}
+    assert own_paths.TRAVEL not in {call.path for call in team.store.runs.calls(team.run_id)}
 
 
 @pytest.mark.proves("HOST-43")
@@ -256,7 +256,7 @@ def test_run_comes_back_if_its_session_was_opened(team, monkeypatch):
     monkeypatch.setattr(travel, "leave", join)
     parked = team.drive_on(A)
     assert (parked.state, parked.host) == (RunState.WAITING_HUMAN, A)
-    assert not travel.is_under_way(team.calls()[travel.PATH])
+    assert not travel.is_under_way(team.calls()[own_paths.TRAVEL])
 
 
 @pytest.mark.proves("HOST-44")

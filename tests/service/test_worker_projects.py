@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import SimpleNamespace
 
 import pytest
@@ -62,6 +62,26 @@ def test_otherwise_it_is_the_project_here_or_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert projects() == [str(tmp_path)]
     assert projects(no_tasks=True) == []
+
+
+class LateSignal:
+    """A queue for a signal that comes just before `get` waits: its handler runs after the wait."""
+
+    def __init__(self):
+        self.waits = []
+
+    def get(self, timeout=None):
+        assert timeout is not None, "the handler would never run"
+        self.waits.append(timeout)
+        if len(self.waits) == 1:
+            raise Empty
+
+
+@pytest.mark.proves("RUN-334")
+def test_signal_just_before_the_wait_ends_the_worker():
+    reports = LateSignal()
+    worker._show_reports(argparse.Namespace(everywhere=False), None, reports, "")
+    assert len(reports.waits) == 2 and max(reports.waits) <= 5
 
 
 @pytest.mark.proves("TASK-314", "S3-25")

@@ -98,11 +98,16 @@ def must_have_dispatches(store: Store, engine: str) -> Dispatches:
 
 
 def must_have_library(engine: str) -> None:
+    if problem := _find_missing_library(engine):
+        raise UsageError(problem)
+
+
+def _find_missing_library(engine: str) -> str:
+    """Return which extra an engine needs; empty if its library is installed."""
     library, extra = _LIBRARIES[engine]
-    if find_spec(library) is None:
-        raise UsageError(
-            f"the engine {engine} needs the extra {extra}: pip install 'gatebell[{extra}]'"
-        )
+    if find_spec(library):
+        return ""
+    return f"the engine {engine} needs the extra {extra}: pip install 'gatebell[{extra}]'"
 
 
 def _address(store: Store) -> str:
@@ -140,9 +145,8 @@ def list_problems(store: Store) -> list[str]:
     used = find_engine(store)
     if used == LOCAL or store.dispatches is None:
         return []
-    library, extra = _LIBRARIES[used]
-    if find_spec(library) is None:
-        return [f"the engine {used} needs the extra {extra}: pip install 'gatebell[{extra}]'"]
+    if missing := _find_missing_library(used):
+        return [missing]
     found = _find_table_problems(store) if used == PROCRASTINATE else _find_server_problems()
     return [*found, *list_unserved(store, store.dispatches)]
 

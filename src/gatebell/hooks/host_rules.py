@@ -18,7 +18,7 @@ from gatebell.domain.permissions.rules import Rule, covers, forbids
 from gatebell.domain.permissions.shell_lines import GLOB
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from gatebell.domain.permissions.judgement import Verdict
 
@@ -47,7 +47,7 @@ def runs_ungated(
         asks, allows = _list_rules(settings, "ask"), _list_rules(settings, "allow")
         others = [one for one in asks if one not in _OURS]
         if any(
-            _rule(one, RuleKind.ASK, forbids, text) for one in others for text in verdict.commands
+            _is_met(one, RuleKind.ASK, forbids, text) for one in others for text in verdict.commands
         ):
             return False
         if _has_other_hook(settings):
@@ -63,7 +63,7 @@ def runs_ungated(
         return True
     # A rule for a command covers no file that its output goes to, and no variable.
     return verdict.is_plain and all(
-        any(_rule(one, RuleKind.GRANT, covers, text) for one in allowed)
+        any(_is_met(one, RuleKind.GRANT, covers, text) for one in allowed)
         for text in verdict.commands
     )
 
@@ -120,9 +120,12 @@ def _list_rules(settings: dict[str, Any], kind: str) -> list[str]:
     return [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
 
 
-def _rule(pattern: str, kind: RuleKind, matches: Any, text: str) -> bool:
+def _is_met(
+    pattern: str, kind: RuleKind, matches: Callable[[Rule, Call], bool], command: str
+) -> bool:
+    """Return whether a rule of the host applies to a command, as our rules are compared."""
     rule = Rule("", kind, pattern, "", _WHEN)
-    return bool(matches(rule, Call("Bash", {"command": text})))
+    return matches(rule, Call("Bash", {"command": command}))
 
 
 def _has_other_hook(settings: dict[str, Any]) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 DAY_SECONDS = 86_400
 # A person's answer counts for 90 percent of the limit; the guard ends the hook soon after.
-_GUARD_ENDS_AT = 95
+GUARD_ENDS_AT = 95
 OWN_GATES_NOTE = (
     "gate compares each of these calls with its gates (gate gates). A spelling that no gate matches "
     "runs without a question; try one: gate gates test COMMAND."
@@ -26,7 +26,7 @@ def build_hook(gate: str, cli: str) -> str:
     """Return the line of shell that asks gate about a call, and blocks the call if that fails."""
     # $PPID is the host: the guard's shell is between it and gate.
     hook = f"{shlex.quote(gate)} hook {cli} --host $PPID"
-    return guard_hook(hook, DAY_SECONDS, _GUARD_ENDS_AT)
+    return guard_hook(hook, DAY_SECONDS, GUARD_ENDS_AT)
 
 
 def choose_tools(rules: Rules, names: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

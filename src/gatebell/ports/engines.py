@@ -58,6 +58,16 @@ class Dispatch(NamedTuple):
     claim: int
 
 
+class WaitingPlace(NamedTuple):
+    """A place in which runs of a project are due; older versions set neither host nor pool."""
+
+    host: str
+    pool: str
+    project: str
+    runs: int
+    """How many runs are due there."""
+
+
 class Dispatches(Protocol):
     """How a store hands ready runs over, in the transaction that makes them ready."""
 
@@ -93,6 +103,6 @@ class Dispatches(Protocol):
         """Return when the next sleeping run is due, or None."""
         ...
 
-    def list_waiting(self, ready_before: datetime) -> list[tuple[str, str, str, int]]:
-        """Return host, pool, project and number of the runs that are due since then."""
+    def list_waiting(self, ready_before: datetime) -> list[WaitingPlace]:
+        """Return the places with runs that are due since then."""
         ...

@@ -99,9 +99,15 @@ def _colour_diffs(lines: Iterable[str], paint: Paint) -> list[str]:
 
 
 def _colour_line(text: str, paint: Paint) -> str:
-    if text.startswith(("diff ", "--- ", "+++ ")):
-        return paint(text, "bold")
-    return paint(text, _DIFF_COLOURS[text[0]]) if text[:1] in _DIFF_COLOURS else text
+    colour = choose_diff_colour(text)
+    return paint(text, colour) if colour else text
+
+
+def choose_diff_colour(line: str) -> str:
+    """Return the colour of a line of a diff; empty: none."""
+    if line.startswith(("diff ", "--- ", "+++ ")):
+        return "bold"
+    return _DIFF_COLOURS.get(line[:1], "")
 
 
 def activity_lines(ask: Ask, width: int, paint: Paint) -> list[str]:

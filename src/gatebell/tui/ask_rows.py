@@ -14,7 +14,7 @@ from gatebell.domain.asks.owners import run_of
 from gatebell.domain.enums import AskStatus, Decision, Priority
 from gatebell.domain.text.display import age
 from gatebell.errors import GateError
-from gatebell.tui.columns import Column, draw_cells, draw_titles
+from gatebell.tui.columns import Column, draw_row, draw_titles
 from gatebell.tui.row_list import Row, build_heading
 
 if TYPE_CHECKING:
@@ -126,8 +126,7 @@ def _draw(
 ) -> Text:
     if any(one.title == "FROM" for one in columns):
         shown["FROM"] = (name(), "")
-    found = [shown[one.title] for one in columns]
-    return draw_cells(columns, [text for text, _ in found], width, [colour for _, colour in found])
+    return draw_row(columns, shown, width)
 
 
 def build_settled(asks: Iterable[Ask], now: datetime, name: Name) -> list[Row]:

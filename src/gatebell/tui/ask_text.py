@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.headings import option_meanings
 from gatebell.domain.text.display import frame, inert
-from gatebell.terminal.asks import ask_lines
+from gatebell.terminal.asks import ask_lines, choose_diff_colour
 from gatebell.tui.paint import paint
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.ports.backend import Backend
-
-_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def list_ask_lines(
@@ -34,10 +32,8 @@ def list_diff_lines(diff: str, width: int) -> list[str]:
     """Return a whole diff in colour; no line is cut."""
     lines: list[str] = []
     for line in inert(diff).split("\n"):
-        colour = _COLOURS.get(line[:1], "")
-        is_name = line.startswith(("diff ", "--- ", "+++ "))
-        shade = "bold" if is_name else colour
-        lines += [paint(part, shade) if shade else part for part in frame(line, width, bar="")]
+        colour = choose_diff_colour(line)
+        lines += [paint(part, colour) if colour else part for part in frame(line, width, bar="")]
     return lines
 
 

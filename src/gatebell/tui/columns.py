@@ -9,7 +9,7 @@ from rich.text import Text
 from gatebell.domain.text.display import cell, inert_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _GAP = "  "
 
@@ -39,6 +39,12 @@ def draw_cells(
         if number < len(columns) - 1:
             line.append(_GAP)
     return line
+
+
+def draw_row(columns: Sequence[Column], shown: Mapping[str, tuple[str, str]], width: int) -> Text:
+    """Return one line; `shown` has the text and the colour for the title of each column."""
+    found = [shown[one.title] for one in columns]
+    return draw_cells(columns, [text for text, _ in found], width, [colour for _, colour in found])
 
 
 def draw_titles(columns: Sequence[Column], width: int) -> Text:

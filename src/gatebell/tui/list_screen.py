@@ -36,7 +36,7 @@ _WIDE = 140
 """With so many columns, the preview is beside the list."""
 _LEAST_FOR_PREVIEW = 17
 """With fewer lines, the list has the whole screen."""
-_MOST_OF_LIST = 0.45
+_MAX_LIST_SHARE = 0.45
 _PREVIEW_AFTER_SECONDS = 0.04
 _EDGES = 2
 _MANY_ROWS = 1_000
@@ -161,7 +161,7 @@ class ListScreen(WorkScreen):
         if is_wide or not self._preview.display:
             self._list.styles.height = "1fr"
             return
-        most = max(6, int(self.size.height * _MOST_OF_LIST))
+        most = max(6, int(self.size.height * _MAX_LIST_SHARE))
         self._list.styles.height = min(most, self._list.length + _EDGES)
 
     def _describe_filter(self) -> str:

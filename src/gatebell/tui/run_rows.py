@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from gatebell.app import project_files
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.enums import AgentCli, AskKind, CallName, CallState, RunState, SignalStatus
+from gatebell.domain.runs import own_paths
 from gatebell.domain.sessions import joined_sessions
 from gatebell.domain.text.display import age, inert_line
 from gatebell.errors import GateError
 from gatebell.services.runs import manage_runs
 from gatebell.terminal import runs as terminal, task_runs
-from gatebell.tui.columns import Column, draw_cells, draw_titles
+from gatebell.tui.columns import Column, draw_row, draw_titles
 from gatebell.tui.glyphs import choose_common
 from gatebell.tui.paint import paint
 from gatebell.tui.row_list import Row
@@ -108,8 +109,7 @@ def _draw(listed: Callable[[int], Listed], number: int, now: datetime, width: in
         "AGE": (age((now - one.run.created_at).total_seconds()), "dim"),
         "WAITING FOR": (one.waiting_for, ""),
     }
-    found = [shown[column.title] for column in columns]
-    return draw_cells(columns, [text for text, _ in found], width, [colour for _, colour in found])
+    return draw_row(columns, shown, width)
 
 
 def _build_listed(store: Store, run: Run) -> Listed:
@@ -184,7 +184,7 @@ def list_calls(store: Store, calls: Sequence[FlowCall], width: int) -> list[tupl
 
 def pick_calls(calls: Sequence[FlowCall]) -> list[FlowCall]:
     """Return the calls that a screen lists: not a finished setup, and not too many."""
-    return [call for call in calls if call.path != "0" or not call.over][-_MAX_CALLS:]
+    return [call for call in calls if call.path != own_paths.SETUP or not call.over][-_MAX_CALLS:]
 
 
 def call_line(call: FlowCall, ended: Ask | None, now: datetime, width: int) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gatebell.tui.context import TuiContext
     from gatebell.tui.view import RunDetails
 
-_MOST_OF_STATE = 0.6
+_MAX_STATE_SHARE = 0.6
 _KEYS_OF_CALL = (("l", "Log"), ("d", "Diff"), ("a", "Answer"))
 
 
@@ -55,7 +55,7 @@ class RunScreen(WorkScreen):
         self._state.border_title = Text(found.title)
         self._state.show(found.lines)
         self._state.styles.height = min(
-            len(found.lines) + 2, max(5, int(self.size.height * _MOST_OF_STATE))
+            len(found.lines) + 2, max(5, int(self.size.height * _MAX_STATE_SHARE))
         )
         self._calls.display = bool(found.calls)
         self._calls.fill([Row(path, partial(_draw_call, line)) for path, line in found.calls])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gatebell.tui.row_list import Row
     from gatebell.tui.run_rows import Session
 
-_LOOK_EVERY_SECONDS = 2.0
+_POLL_SECONDS = 2.0
 _MAX_RUNS = 100
 
 
@@ -102,7 +102,7 @@ class ServerView(BackendView):
         return self._backend.stop_run(number, who, reason)
 
     def changes(self) -> Iterator[object]:
-        while not self._stopped.wait(_LOOK_EVERY_SECONDS):
+        while not self._stopped.wait(_POLL_SECONDS):
             yield None
 
     def stop(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gatebell.domain.text.display import age
 from gatebell.terminal.task_runs import COLOURS, ICONS
 from gatebell.tui.ask_rows import name_project
-from gatebell.tui.columns import Column, draw_cells, draw_titles
+from gatebell.tui.columns import Column, draw_row, draw_titles
 from gatebell.tui.glyphs import choose_common
 from gatebell.tui.row_list import Row, build_heading
 
@@ -72,5 +72,4 @@ def _draw(seen: SeenTask, now: datetime, width: int) -> Text:
         "AGE": (age((now - task.created_at).total_seconds()), "dim"),
         "TASK": (title, ""),
     }
-    found = [shown[one.title] for one in columns]
-    return draw_cells(columns, [text for text, _ in found], width, [colour for _, colour in found])
+    return draw_row(columns, shown, width)

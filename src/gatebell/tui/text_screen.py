@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gatebell.tui.context import TuiContext
 
-_LOOK_EVERY_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 
 class LongText(NamedTuple):
@@ -64,7 +64,7 @@ class TextScreen(Following):
 
     def on_mount(self) -> None:
         if self._text.at_end:
-            self.set_interval(_LOOK_EVERY_SECONDS, self.look_again)
+            self.set_interval(_POLL_SECONDS, self.look_again)
 
     def look_again(self) -> None:
         if not self._text.once or self._width != self.room:

@@ -94,6 +94,12 @@ class WebRequest(NamedTuple):
         return self.login
 
     @property
+    def sent_form(self) -> FormData:
+        """The form; only routes of pages that send one use it."""
+        assert self.form is not None
+        return self.form
+
+    @property
     def evidence(self) -> dict[str, Any]:
         agent = self.headers.get("user-agent", "")[:200]
         token = self.login.token_id if self.login else ""

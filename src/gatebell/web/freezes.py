@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 def begin_from_page(web_request: WebRequest) -> Response:
     """Freeze everything; the banner of every page then shows it."""
-    assert web_request.form is not None
-    freezes.begin(web_request.store, web_request.caller, field(web_request.form, "reason"))
+    freezes.begin(web_request.store, web_request.caller, field(web_request.sent_form, "reason"))
     return RedirectResponse("/runs", 303)
 
 

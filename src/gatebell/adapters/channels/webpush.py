@@ -104,19 +104,19 @@ class WebPushChannel:
         """Return the status and the header retry-after. A redirect is a failure, as any status."""
         parts = urlsplit(self._endpoint)
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        line = kind(parts.netloc, timeout=_LIMIT_SECONDS)
+        connection = kind(parts.netloc, timeout=_LIMIT_SECONDS)
         try:
-            line.request(
+            connection.request(
                 "POST",
                 f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}",
                 body,
                 headers,
             )
             # The body of the response is not read: the status is enough.
-            response: HTTPResponse = line.getresponse()
+            response: HTTPResponse = connection.getresponse()
             return response.status, response.getheader("retry-after", "")
         finally:
-            line.close()
+            connection.close()
 
 
 def _read_wait(text: str) -> float:

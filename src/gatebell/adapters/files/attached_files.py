@@ -64,7 +64,7 @@ def save_file(folder: str, name: str, content: bytes) -> str:
             return path
     except OSError as error:
         raise UsageError(f"{folder} cannot be written: {error.strerror}") from None
-    raise AssertionError
+    raise AssertionError("the numbers never end")
 
 
 def _has(path: str, content: bytes) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.tables.values import as_time
 from gatebell.domain.asks.asks import iso
-from gatebell.ports.engines import Dispatch
+from gatebell.ports.engines import Dispatch, WaitingPlace
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -55,6 +55,6 @@ class StoredDispatches:
     def next_due(self) -> datetime | None:
         return as_time(self._db.rows("next_dispatch")[0][0] or None)
 
-    def list_waiting(self, ready_before: datetime) -> list[tuple[str, str, str, int]]:
+    def list_waiting(self, ready_before: datetime) -> list[WaitingPlace]:
         rows = self._db.rows("waiting_places", {"before": iso(ready_before)})
-        return [(host, pool, project, number) for host, pool, project, number in rows]
+        return [WaitingPlace(*row) for row in rows]

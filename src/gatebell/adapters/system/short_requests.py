@@ -27,27 +27,27 @@ def send_request(request: Request, limit_seconds: float, receiver: str) -> int:
     Raises:
         DeliveryError: It did not answer in time or could not be reached. The text has no address.
     """
-    line = Line()
+    handler = CuttableHandler()
     # A socket's own limit restarts with every byte, and bytes may come for ever.
-    over = threading.Timer(limit_seconds, line.cut)
+    over = threading.Timer(limit_seconds, handler.cut)
     over.daemon = True
     over.start()
     try:
-        with build_opener(_NoRedirects, line).open(request, timeout=limit_seconds) as response:
+        with build_opener(_NoRedirects, handler).open(request, timeout=limit_seconds) as response:
             status = int(response.status)
-        if line.is_cut():
+        if handler.is_cut():
             raise TimeoutError
         return status
     except HTTPError as error:
         error.close()
         return error.code
     except (OSError, HTTPException, ValueError) as error:
-        is_late = line.is_cut() or isinstance(getattr(error, "reason", error), TimeoutError)
+        is_late = handler.is_cut() or isinstance(getattr(error, "reason", error), TimeoutError)
         late = f"{receiver} did not answer within {limit_seconds:g} seconds"
         raise DeliveryError(late if is_late else _describe(error, receiver)) from None
     finally:
         over.cancel()
-        line.cut()
+        handler.cut()
 
 
 def _describe(error: Exception, receiver: str) -> str:
@@ -56,7 +56,7 @@ def _describe(error: Exception, receiver: str) -> str:
     return f"the connection to {receiver} failed: {type(error).__name__}"
 
 
-class Line(HTTPHandler, HTTPSHandler):
+class CuttableHandler(HTTPHandler, HTTPSHandler):
     """Makes the connection, and can cut it at any moment, which ends a pending read."""
 
     def __init__(self) -> None:

@@ -22,6 +22,7 @@ from gatebell.domain.asks.documents import (
 )
 from gatebell.domain.asks.messages import has_no_replier
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.asks.owners import parse_run_number
 from gatebell.domain.enums import AnswerOutcome
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import NotFoundError
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.seen_runs import SeenRun
     from gatebell.ports.backend import Backend
-
-
-_MAX_DIGITS = 18
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     backend = wiring.open_backend()
     seen: SeenRun | None = None
-    if args.call is not None or args.calls or _is_number(args.id):
+    if args.call is not None or args.calls or parse_run_number(args.id) is not None:
         # Imported here: an ask is shown without the code for runs.
         from gatebell.cli.runs.call_screen import describe_run, show_call, show_calls
         from gatebell.domain.runs.seen_runs import seen_run_document
@@ -118,8 +116,9 @@ def _save(backend: Backend, ask: Ask, folder: str) -> list[str]:
 
 def _find_run(backend: Backend, named: str) -> SeenRun | None:
     """Return the run with this number, if there is one."""
+    number = parse_run_number(named)
     try:
-        return backend.run(int(named)) if _is_number(named) else None
+        return None if number is None else backend.run(number)
     except NotFoundError:
         return None
 
@@ -129,10 +128,6 @@ def _is_task(backend: Backend, named: str) -> bool:
         return not named.lower().startswith("a-") and bool(backend.task(named))
     except NotFoundError:
         return False
-
-
-def _is_number(named: str) -> bool:
-    return named.isascii() and named.isdecimal() and len(named) <= _MAX_DIGITS
 
 
 def _build_document(backend: Backend, ask: Ask) -> dict[str, object]:

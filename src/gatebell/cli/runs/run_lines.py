@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.cli.screen import add_colour, columns
 from gatebell.domain.asks.asks import settled_word
+from gatebell.domain.asks.owners import parse_run_number
 from gatebell.domain.enums import RunState, TaskState
 from gatebell.domain.text.display import age, cell, inert_line
 from gatebell.errors import NotFoundError, UsageError
@@ -50,7 +51,6 @@ INTERRUPTED = 130
 _WIDE = 80
 _STATE_COLUMNS = max(map(len, COLOURS))
 _AGE_COLUMNS = 4
-_MAX_DIGITS = 18
 
 
 def add_run_id(parser: argparse.ArgumentParser) -> None:
@@ -78,9 +78,10 @@ def run_or_task(text: str) -> int:
 
 def run_id(text: str) -> int:
     """Parse the number of a run for argparse."""
-    if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS:
-        return int(text)
-    raise UsageError(f"expected the number of a run, got {text!r}; gate list shows the numbers")
+    number = parse_run_number(text)
+    if number is None:
+        raise UsageError(f"expected the number of a run, got {text!r}; gate list shows the numbers")
+    return number
 
 
 def find(store: Store, number: int) -> Run:

@@ -108,9 +108,11 @@ def _show_reports(
 
     while True:
         try:
-            report = reports.get(timeout=_POLL_SECONDS if args.everywhere else None)
+            # Not without end: the handler of a signal that comes just before the wait runs after it.
+            report = reports.get(timeout=_POLL_SECONDS)
         except Empty:
-            worker.set_projects(_list_projects(args), _list_checkouts(args))
+            if args.everywhere:
+                worker.set_projects(_list_projects(args), _list_checkouts(args))
             continue
         if report is None:
             return

@@ -44,14 +44,14 @@ def try_gate(installed: Installed) -> Iterator[tuple[bool | None, str]]:
     from gatebell.cli.setup.rehearsal import ScriptedPerson
     from gatebell.install.hold_test.hosts import HOSTS
     from gatebell.install.hold_test.rows import NAMES, Outcome, Row
-    from gatebell.install.hold_test.trial import Task, try_cell
+    from gatebell.install.hold_test.trial import Trial, try_cell
     from gatebell.install.rehearsal import PLAYS, rehearse
 
     if installed.cli in PLAYS:
         yield from rehearse(installed, os.environ, ScriptedPerson)
     elif installed.cli in HOSTS:
         for row in (Row.ANSWER_NO, Row.KILLED):
-            cell = try_cell(build_own_gate(), Task(HOSTS[installed.cli], row), os.environ)
+            cell = try_cell(build_own_gate(), Trial(HOSTS[installed.cli], row), os.environ)
             tried = cell.outcome != Outcome.NOT_TRIED
             told = f"{installed.cli}: {NAMES[row]}: {cell.outcome}"
             yield cell.passed if tried else None, told

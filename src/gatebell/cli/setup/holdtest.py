@@ -95,18 +95,18 @@ def try_all(gate: Gate, hosts: Sequence[Host], rows: Sequence[Row]) -> Table:
     from gatebell.install.hold_test.hosts import find_version
     from gatebell.install.hold_test.rows import NAMES
     from gatebell.install.hold_test.table import Table
-    from gatebell.install.hold_test.trial import plan_tasks, try_cell
+    from gatebell.install.hold_test.trial import plan_trials, try_cell
 
     versions = {
         host.name: find_version(host.version or (host.name, "--version"), os.environ)
         for host in hosts
     }
-    tasks = list(plan_tasks(hosts, rows))
+    trials = list(plan_trials(hosts, rows))
     cells: list[Cell] = []
-    for number, task in enumerate(tasks, 1):
-        name = f"{task.host.name}: {NAMES[task.row]} {task.mode}".strip()
-        with show_progress(f"{name} ({number} of {len(tasks)})"):
-            cells.append(try_cell(gate, task, os.environ))
+    for number, trial in enumerate(trials, 1):
+        name = f"{trial.host.name}: {NAMES[trial.row]} {trial.mode}".strip()
+        with show_progress(f"{name} ({number} of {len(trials)})"):
+            cells.append(try_cell(gate, trial, os.environ))
         if sys.stderr.isatty():
             print(f"{cells[-1].outcome:<10} {inert(name)}", file=sys.stderr, flush=True)
     return Table(gate.name, f"{datetime.now(UTC):%Y-%m-%d}", versions, cells)

@@ -21,7 +21,7 @@ from gatebell.cli.setup.install import check_person
 from gatebell.cli.setup.setup_dialogue import Dialogue
 from gatebell.domain.asks.deadlines import parse_duration
 from gatebell.domain.enums import ChannelKind, TunnelKind
-from gatebell.domain.notifications.topics import NTFY
+from gatebell.domain.notifications.ntfy_topics import NTFY
 from gatebell.errors import AskCancelledError, GateError, UsageError
 from gatebell.install import plans
 

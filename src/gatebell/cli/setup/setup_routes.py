@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.app import settings
 from gatebell.domain.enums import ChannelKind
-from gatebell.domain.notifications.topics import NTFY, Topic, make_topic
+from gatebell.domain.notifications.ntfy_topics import NTFY, Topic, make_topic
 from gatebell.install import own_settings
 
 if TYPE_CHECKING:

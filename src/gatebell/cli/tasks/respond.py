@@ -24,6 +24,7 @@ from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.attachments import describe_files
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.asks.documents import ask_document, task_document
+from gatebell.domain.asks.owners import parse_run_number
 from gatebell.domain.asks.templates import fill, own_variables
 from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import SHOWN_CHARACTERS, frame, inert_line
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from gatebell.ports.backend import Backend
 
 _NOT_YET = 11
-_MAX_DIGITS = 18
 _MAX = 1_000
 STOP = "q"
 _EMPTY = "Response cannot be empty"
@@ -144,10 +144,11 @@ def _find(backend: Backend, text: str) -> Waiting:
 
 
 def _find_run(backend: Backend, name: str) -> Run | None:
-    if not (name.isascii() and name.isdecimal() and len(name) <= _MAX_DIGITS):
+    number = parse_run_number(name)
+    if number is None:
         return None
     try:
-        return backend.run(int(name)).run
+        return backend.run(number).run
     except NotFoundError:
         return None
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# Databases keep every number with so many digits.
+_MAX_DIGITS = 18
+
 
 def owner_of(run_id: int, path: str) -> str:
     """Return the owner for a call of a run that waits for an ask."""
@@ -14,9 +17,15 @@ def name_of_run(run_id: int) -> str:
 
 
 def run_of(owner: str) -> int | None:
-    """Return the run that an owner names; None if it is not a run."""
+    """Return the run that an owner names; None if it is not a run. Askers may write any owner."""
     number = owner.removeprefix("run:").partition("/")[0]
-    return int(number) if owner.startswith("run:") and number.isdecimal() else None
+    return parse_run_number(number) if owner.startswith("run:") else None
+
+
+def parse_run_number(text: str) -> int | None:
+    """Return the number of a run; None for a text that cannot be one."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS
+    return int(text) if is_number else None
 
 
 def owner_of_task(task_id: str) -> str:

@@ -1,11 +1,16 @@
-"""The addresses of ntfy topics, as Apprise writes them."""
+"""Topics of ntfy: everybody who knows the name of one can read it."""
 
 from __future__ import annotations
 
 import re
+from base64 import b32encode
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from gatebell.errors import UsageError
+
+NTFY = "ntfy"
+_BEGINNING = "gate-"
 _CLOUD = "ntfy.sh"
 _NAME = r"[-_A-Za-z0-9]{1,64}"
 _ADDRESS = re.compile(
@@ -27,9 +32,33 @@ class Topic(NamedTuple):
     def __repr__(self) -> str:
         return "Topic(…)"
 
+    @property
+    def host(self) -> str:
+        return self.server.partition("://")[2]
+
+    @property
+    def page(self) -> str:
+        """The page on which a phone subscribes."""
+        return f"{self.server}/{self.name}"
+
+    @property
+    def route(self) -> str:
+        """The address for a route in the settings, without a login."""
+        scheme = f"{NTFY}s" if self.server.startswith("https:") else NTFY
+        return f"{scheme}://{self.host}/{self.name}"
+
+
+def make_topic(server: str, random: bytes) -> Topic:
+    """Return a topic whose name cannot be guessed; it consists of these random bytes."""
+    given = server.rstrip("/")
+    scheme, _, host = given.partition("://")
+    if scheme not in ("http", "https") or not host or set(host) & set("/@?# \t\r\n\\\"'"):
+        raise UsageError(f"expected a server such as https://ntfy.sh, got {server!r}")
+    return Topic(given, _BEGINNING + b32encode(random).decode().lower().rstrip("="))
+
 
 def parse_topic(address: str) -> Topic | None:
-    """Return the topic of an address; None for other services, and for options and many topics.
+    """Return the topic of an address of Apprise; None for other services, and for options and many topics.
 
     Apprise sends to those, and cannot take a message back.
     """

@@ -102,7 +102,7 @@ def list_changes(
         return None
     name, parts = relative(call.path, folders), list[Part]()
     if call.tool == "Write":
-        parts += _compare(_Place(_hide(content or ""), edits[0].new, 1), "")
+        parts += _compare(_Place(hide_secrets(content or ""), edits[0].new, 1), "")
         return File(name, ["the whole file is written"], parts)
     for number, edit in enumerate(edits, 1):
         head = f"edit {number} of {len(edits)}" if len(edits) > 1 else ""
@@ -150,16 +150,12 @@ def _find_place(edit: _Edit, content: str | None) -> tuple[_Place, str | None]:
         end = content.find("\n", end + 1) if end < len(content) else end
         end = len(content) if end < 0 else end
     start += 1
-    before, after = _hide(content[start:at]), _hide(content[at + len(edit.old) : end])
+    # No one asked to show the secrets around an edit.
+    before, after = map(hide_secrets, (content[start:at], content[at + len(edit.old) : end]))
     first = content.count("\n", 0, start) + 1
     count = -1 if edit.everywhere else 1
     place = _Place(f"{before}{edit.old}{after}", f"{before}{edit.new}{after}", first)
     return place, content.replace(edit.old, edit.new, count)
-
-
-def _hide(text: str) -> str:
-    """Return a text of the file without its secrets: no one asked to show them."""
-    return hide_secrets(text)
 
 
 def _compare(place: _Place, head: str) -> Iterator[Part]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.audit.events import EventKind
 from gatebell.domain.enums import CallName, CallState, RunState
-from gatebell.domain.runs import runs
+from gatebell.domain.runs import own_paths, runs
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange
 
 if TYPE_CHECKING:
@@ -16,18 +16,10 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import Turn
 
-PATH = "0000"
-"""The path of the record that tells where a run was sent to, and where it arrived."""
-
 
 def is_under_way(record: FlowCall | None) -> bool:
     """Return whether a run was sent to its pool, and no host has made its folder yet."""
     return bool(record and not record.value["arrived"])
-
-
-def describe_home(run: Run) -> str:
-    """Return the home of a run for a sentence: `on host ci-7`, or `in pool ci`."""
-    return f"on host {run.host}" if run.host else f"in pool {run.pool}"
 
 
 def leave(change: RunChange, pool: str, commit: str, ref: str, now: datetime) -> RunChange:
@@ -35,7 +27,7 @@ def leave(change: RunChange, pool: str, commit: str, ref: str, now: datetime) ->
     run = change.run
     sent = {"ref": ref, "pool": pool, "host": run.host, "folder": run.folder}
     record = FlowCall(
-        *(run.id, PATH, CallName.DRIVER, pool, "", now, CallState.RECORDED),
+        *(run.id, own_paths.TRAVEL, CallName.DRIVER, pool, "", now, CallState.RECORDED),
         value={**sent, "arrived": ""},
         snapshot=commit,
         ended_at=now,

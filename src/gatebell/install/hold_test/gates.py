@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from gatebell.errors import UsageError
 from gatebell.install import plans, settings_files
 from gatebell.install.default_gates import Rules
+from gatebell.install.held_tools import DAY_SECONDS, GUARD_ENDS_AT
 from gatebell.install.hold_test.faults import SLOW_SECONDS
 from gatebell.install.hold_test.rows import NOT_ENFORCED, Row
 from gatebell.install.places import Place
@@ -25,12 +26,10 @@ if TYPE_CHECKING:
 EFFECT = "tool-ran"
 """The file that the held call makes."""
 _PATTERN = f"Bash(touch {EFFECT}:*)"
-_DAY_SECONDS = 86_400
-_GUARD_ENDS_AT = 95
 _INSTALL_SECONDS = 60
 
 
-class Keeper(Protocol):
+class GatePerson(Protocol):
     """A person in the temporary inbox who can also set gates."""
 
     def answer(self, yes: bool, while_: Callable[[], bool]) -> bool:
@@ -81,7 +80,7 @@ class OwnGate(NamedTuple):
 
     name: str
     program: str
-    hire: Callable[[str], Keeper]
+    open_person: Callable[[str], GatePerson]
     """Returns a person for the store at a path."""
     lock: Callable[[str], AbstractContextManager[object]]
     """Lets no other process write into the store at a path."""
@@ -96,11 +95,11 @@ class OwnGate(NamedTuple):
         return NOT_ENFORCED.get((host, row), "")
 
     def install(self, stage: Stage, host: str, program: str) -> Person | None:
-        keeper = self.hire(stage.environ["GATE_STORE"])
-        keeper.set_gates([_PATTERN])
+        person = self.open_person(stage.environ["GATE_STORE"])
+        person.set_gates([_PATTERN])
         rules = Rules((_PATTERN,))
         plans.carry_out(plans.install(host, Place("", stage.environ), program, rules))
-        return keeper
+        return person
 
     @contextmanager
     def break_around(self, stage: Stage, host: str, row: Row) -> Iterator[None]:
@@ -120,11 +119,11 @@ class OwnGate(NamedTuple):
 def _shorten_limits(host: str, stage: Stage) -> None:
     """Give the host, and the guard around the hook, a limit of two seconds instead of a day."""
     installed = plans.read_installed(host, Place("", stage.environ))
-    guard = _DAY_SECONDS * _GUARD_ENDS_AT // 100
+    guard = DAY_SECONDS * GUARD_ENDS_AT // 100
     for written in installed.files if installed else ():
         words = settings_files.text_of(settings_files.read(written.path), written.path)
-        words = words.replace(str(guard), str(SLOW_SECONDS * _GUARD_ENDS_AT / 100))
-        words = words.replace(str(_DAY_SECONDS), str(SLOW_SECONDS))
+        words = words.replace(str(guard), str(SLOW_SECONDS * GUARD_ENDS_AT / 100))
+        words = words.replace(str(DAY_SECONDS), str(SLOW_SECONDS))
         settings_files.write(written.path, words.encode())
 
 

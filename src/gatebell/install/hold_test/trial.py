@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _LOG = "hook-started"
 
 
-class Task(NamedTuple):
+class Trial(NamedTuple):
     """A cell to try."""
 
     host: Host
@@ -36,17 +36,17 @@ class Task(NamedTuple):
     mode: str = ""
 
 
-def plan_tasks(hosts: Sequence[Host], rows: Sequence[Row]) -> Iterator[Task]:
+def plan_trials(hosts: Sequence[Host], rows: Sequence[Row]) -> Iterator[Trial]:
     """Yield every cell; the permission modes come last."""
     for host in hosts:
-        yield from (Task(host, row) for row in rows if row != Row.MODE)
+        yield from (Trial(host, row) for row in rows if row != Row.MODE)
         if Row.MODE in rows:
-            yield from (Task(host, Row.MODE, mode) for mode in host.modes)
+            yield from (Trial(host, Row.MODE, mode) for mode in host.modes)
 
 
-def try_cell(gate: Gate, task: Task, environ: Mapping[str, str]) -> Cell:
+def try_cell(gate: Gate, trial: Trial, environ: Mapping[str, str]) -> Cell:
     """Try one cell, and return what happened."""
-    host, row, mode = task
+    host, row, mode = trial
     why = gate.why_untried(host.name, row)
     if row == Row.SUB_AGENT and not host.sub_agent:
         why = why or "the hold test does not know how this host starts a sub-agent"
@@ -54,16 +54,16 @@ def try_cell(gate: Gate, task: Task, environ: Mapping[str, str]) -> Cell:
         return Cell(host.name, row, Outcome.NOT_TRIED, mode, reason=why)
     began = time.monotonic()
     try:
-        seen = _perform(gate, task, environ)
+        seen = _perform(gate, trial, environ)
     except (GateError, OSError, ValueError, subprocess.SubprocessError) as error:
         return Cell(host.name, row, Outcome.NOT_TRIED, mode, reason=str(error))
     seconds = time.monotonic() - began
-    open_ = gate.why_not_enforced(host.name, row)
-    return Cell(host.name, row, judge(row, seen), mode, seconds, open_, enforced=not open_)
+    left_open = gate.why_not_enforced(host.name, row)
+    return Cell(host.name, row, judge(row, seen), mode, seconds, left_open, enforced=not left_open)
 
 
-def _perform(gate: Gate, task: Task, environ: Mapping[str, str]) -> Seen:
-    host, row, mode = task
+def _perform(gate: Gate, trial: Trial, environ: Mapping[str, str]) -> Seen:
+    host, row, mode = trial
     # A host may still write when it is ended.
     with (
         tempfile.TemporaryDirectory(prefix="gate-hold-test-", ignore_cleanup_errors=True) as folder,
@@ -77,7 +77,7 @@ def _perform(gate: Gate, task: Task, environ: Mapping[str, str]) -> Seen:
         write_program(program, gate.program, log, gate.hook_word, row)
         shutil.rmtree(log, ignore_errors=True)
         with gate.break_around(stage, host.name, row):
-            _play(gate, task._replace(mode=mode or host.usual), stage, person)
+            _play(gate, trial._replace(mode=mode or host.usual), stage, person)
         ran = os.path.exists(stage.path("work", EFFECT))
         # A sub-agent is started by calls of its own.
         earlier = len(host.sub_agent) if row == Row.SUB_AGENT else 0
@@ -96,9 +96,9 @@ def _build_stage(host: Host, folder: str, model: str, environ: Mapping[str, str]
     return Stage(folder, shutil.which(host.name, path=path) or host.name, model, variables)
 
 
-def _play(gate: Gate, task: Task, stage: Stage, person: Person | None) -> None:
+def _play(gate: Gate, trial: Trial, stage: Stage, person: Person | None) -> None:
     """Run the host to its end; a person says no, or yes in the control."""
-    host, row, mode = task
+    host, row, mode = trial
     prompt = host.build_prompt(row, gate.command)
 
     def run() -> None:

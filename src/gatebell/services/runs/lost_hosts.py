@@ -14,8 +14,7 @@ from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.enums import AskKind, AskStatus, MemberKind, Priority
 from gatebell.domain.members import LOST_AFTER, lose_host
 from gatebell.domain.people.principals import Caller, must_be_a_person
-from gatebell.domain.runs import travel
-from gatebell.domain.runs.journals import order
+from gatebell.domain.runs import own_paths, travel
 from gatebell.domain.runs.runs import DRIVER
 from gatebell.errors import NotFoundError, RefusedError
 from gatebell.services.asks import create_ask, wait_for_ask
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.runs import FlowCall, Run
     from gatebell.ports.store import Store
 
-_PATH = "00000"
-_MOST_RUNS = 10_000
+_MAX_RUNS = 10_000
 _STOP = "Stop the run"
 _GATE = Caller(DRIVER, verified=False, via="host", agent=None, evidence={})
 
@@ -51,7 +49,7 @@ class HostView(NamedTuple):
 def list_hosts(store: Store) -> list[HostView]:
     """Return the hosts of a store, by name."""
     members = store.members.all()
-    homes = {run.host for run in store.runs.newest(_MOST_RUNS, active=True) if run.host}
+    homes = {run.host for run in store.runs.newest(_MAX_RUNS, active=True) if run.host}
     return [_view(store, name, members) for name in sorted(homes | {one.host for one in members})]
 
 
@@ -127,7 +125,7 @@ def _find_again(store: Store, host: str, row: Member) -> None:
 
 def _find_open(store: Store, run: Run) -> Ask | None:
     """Return the question about a run that waits, or whose answer was not carried out yet."""
-    owner = owner_of(run.id, _PATH)
+    owner = owner_of(run.id, own_paths.LOST_HOST)
     asks = [ask for ask in store.asks.of_run(run.id) if ask.origin.owner == owner]
     return next((ask for ask in asks if _is_open(ask)), None)
 
@@ -156,7 +154,7 @@ def _ask(store: Store, run: Run, row: Member) -> Ask:
         cwd=run.folder,
         agent=run.flow,
         started_by=run.started_by,
-        owner=owner_of(run.id, _PATH),
+        owner=owner_of(run.id, own_paths.LOST_HOST),
         task=run.task,
         project_key=run.project_key,
     )
@@ -164,7 +162,7 @@ def _ask(store: Store, run: Run, row: Member) -> Ask:
 
 
 def _find_sent(store: Store, run: Run) -> FlowCall | None:
-    return next((call for call in store.runs.calls(run.id) if call.path == travel.PATH), None)
+    return next((call for call in store.runs.calls(run.id) if call.path == own_paths.TRAVEL), None)
 
 
 def _build_options(run: Run) -> tuple[str, str]:
@@ -181,8 +179,7 @@ def _describe_sent(store: Store, run: Run, record: FlowCall | None) -> str:
     later = [
         call.path
         for call in store.runs.calls(run.id)
-        # Those before call 1 are gate's own.
-        if order(call.path)[0] and call.ended_at and call.ended_at > sent_at
+        if not own_paths.is_own(call.path) and call.ended_at and call.ended_at > sent_at
     ]
     text = f"The remote has its folder and sessions of {sent_at:%Y-%m-%d %H:%M} UTC."
     if not later:

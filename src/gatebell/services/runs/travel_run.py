@@ -6,12 +6,11 @@ import os
 from typing import TYPE_CHECKING
 
 from gatebell.domain.enums import CallState
-from gatebell.domain.runs import travel
-from gatebell.domain.runs.travel import PATH
+from gatebell.domain.runs import own_paths, travel
 from gatebell.errors import ChangedRemoteError, GateError
 from gatebell.ports.carriers import Sent
 from gatebell.services.runs.run_journal import Postponed, place_of
-from gatebell.services.runs.workspace_setup import SETUP, moved_in
+from gatebell.services.runs.workspace_setup import moved_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 def find_sent(drive: Drive) -> Sent | None:
     """Return where the run was sent to last; None if it has never left its first home."""
-    call = drive.calls.get(PATH)
+    call = drive.calls.get(own_paths.TRAVEL)
     return Sent(call.snapshot, call.value["ref"]) if call else None
 
 
@@ -44,7 +43,7 @@ def leave(drive: Drive, change: RunChange) -> RunChange:
         _must_be_unused(drive)
     except GateError as error:
         why = f"It stays on host {run.host} and was not sent to pool {pool.carrier.pool}: {error}"
-        drive.needs.log.write(run, PATH, "log", why)
+        drive.needs.log.write(run, own_paths.TRAVEL, "log", why)
         return travel.stay(change, why)
     return travel.leave(change, pool.carrier.pool, *sent, drive.store.now())
 
@@ -64,7 +63,7 @@ def come_back_if_used(drive: Drive) -> None:
 
     After it has left, no session can be opened.
     """
-    record = drive.calls.get(PATH)
+    record = drive.calls.get(own_paths.TRAVEL)
     if record and travel.is_under_way(record) and _is_in_use(drive):
         drive.write(travel.arrive(drive.run._replace(host=record.value["host"]), record, ()))
 
@@ -79,7 +78,7 @@ def _collect_logs(drive: Drive, pool: Travel) -> dict[str, bytes]:
 def arrive(branch: Branch) -> None:
     """Make the folder of a run that waited in a pool, on this host."""
     drive, run = branch.drive, branch.drive.run
-    record = drive.calls.get(PATH)
+    record = drive.calls.get(own_paths.TRAVEL)
     if not record or not travel.is_under_way(record):
         return
     pool, host = drive.needs.travel, drive.store.machine.host
@@ -95,8 +94,8 @@ def arrive(branch: Branch) -> None:
     for name, content in received.files.items():
         pool.logs.write(name, content, record.value["folder"], received.place.folder)
     for remark in received.place.remarks:
-        drive.needs.log.write(run, PATH, "log", remark)
-    again = _set_up_again(drive.calls.get(SETUP)) if received.is_new else ()
+        drive.needs.log.write(run, own_paths.TRAVEL, "log", remark)
+    again = _set_up_again(drive.calls.get(own_paths.SETUP)) if received.is_new else ()
     moved = moved_in(_use_project(run, project), received.place)
     drive.write(travel.arrive(moved, record, again))
 
@@ -115,7 +114,7 @@ def use_project_here(needs: RunDependencies, run: Run, calls: Iterable[FlowCall]
 
     The row keeps the folder in which the run was started.
     """
-    record = next((call for call in calls if call.path == PATH), None)
+    record = next((call for call in calls if call.path == own_paths.TRAVEL), None)
     if record is None or travel.is_under_way(record):
         return run
     return _use_project(run, needs.workspace.find_project(place_of(run)))
@@ -139,4 +138,6 @@ def drop_sent(drive: Drive, sent: Sent | None) -> None:
     try:
         pool.carrier.drop(drive.run, sent)
     except GateError as error:
-        drive.needs.log.write(drive.run, PATH, "log", f"{sent.ref} stays at the remote: {error}")
+        drive.needs.log.write(
+            drive.run, own_paths.TRAVEL, "log", f"{sent.ref} stays at the remote: {error}"
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.enums import AskKind, CallName, CallState
+from gatebell.domain.runs import own_paths
 from gatebell.domain.runs.runs import FlowCall, Run
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs.flow_calls import decided_by_person
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from gatebell.ports.workspaces import Place
     from gatebell.services.runs.run_journal import Branch
 
-SETUP = "0"
-"""The path of the call that prepares the folder."""
-_CRASHES = "00"
 _MAX_CRASHES = 10
 _AGAIN = "Try again"
 _WITHOUT = "Go on without it"
@@ -27,8 +25,8 @@ _STOP = "Stop the run"
 def ask_after_crashes(branch: Branch) -> None:
     """Ask a person after several crashes in a row: a run must not kill every worker."""
     drive, run = branch.drive, branch.drive.run
-    call = drive.calls.get(_CRASHES) or FlowCall(
-        run.id, _CRASHES, CallName.DRIVER, "", "", drive.store.now()
+    call = drive.calls.get(own_paths.CRASHES) or FlowCall(
+        run.id, own_paths.CRASHES, CallName.DRIVER, "", "", drive.store.now()
     )
     if run.crash_count < _MAX_CRASHES and call.state != CallState.WAITING:
         return
@@ -48,8 +46,8 @@ def settle_in(branch: Branch) -> None:
     drive, run = branch.drive, branch.drive.run
     if not run.branch:
         return
-    call = drive.calls.get(SETUP) or FlowCall(
-        run.id, SETUP, CallName.SETUP, "", "", drive.store.now()
+    call = drive.calls.get(own_paths.SETUP) or FlowCall(
+        run.id, own_paths.SETUP, CallName.SETUP, "", "", drive.store.now()
     )
     if call.over:
         return
@@ -63,7 +61,7 @@ def settle_in(branch: Branch) -> None:
             activity=problem,
         )
         what = decided_by_person(branch, call, request)
-        call = drive.calls[SETUP]
+        call = drive.calls[own_paths.SETUP]
         if what == _STOP:
             branch.halt("the folder of this run could not be set up", call)
         if what == _WITHOUT:

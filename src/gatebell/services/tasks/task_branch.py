@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.enums import AskKind, CallName, CallState
+from gatebell.domain.runs import own_paths
 from gatebell.domain.runs.runs import FlowCall, RunChange
 from gatebell.errors import GateError, MergeConflictError, StoreError
 from gatebell.services.asks.create_ask import Request
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from gatebell.ports.workspaces import Place
     from gatebell.services.runs.run_journal import Branch, Drive
 
-PATH = "000"
 _AGAIN = "Try again: the branches fit now"
 _MARKERS = "Leave it to the agent: the files hold both, with conflict markers"
 _STOP = "Stop: the task fails"
@@ -30,8 +30,8 @@ def move_in(branch: Branch) -> None:
     drive, run = branch.drive, branch.drive.run
     if run.folder or not (task := drive.store.tasks.get(run.task)):
         return
-    call = drive.calls.get(PATH) or FlowCall(
-        run.id, PATH, CallName.BRANCH, "", "", drive.store.now()
+    call = drive.calls.get(own_paths.BRANCH) or FlowCall(
+        run.id, own_paths.BRANCH, CallName.BRANCH, "", "", drive.store.now()
     )
     markers, conflict = False, ""
     while call.state == CallState.WAITING or (conflict := _conflict(branch, call, task, markers)):
@@ -43,7 +43,7 @@ def move_in(branch: Branch) -> None:
             activity=conflict,
         )
         what = decided_by_person(branch, call, request)
-        call = drive.calls[PATH]
+        call = drive.calls[own_paths.BRANCH]
         if what == _STOP:
             branch.halt("what it needs could not be merged", call)
         markers = what == _MARKERS

@@ -14,7 +14,7 @@ from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, TaskState
 from gatebell.domain.people.principals import is_person
-from gatebell.domain.runs import prompts
+from gatebell.domain.runs import own_paths, prompts
 from gatebell.domain.runs.flow_terms import FlowTerms, FlowTimeout
 from gatebell.domain.tasks import reports
 from gatebell.domain.tasks.backlog_settings import Strategy
@@ -33,7 +33,7 @@ from gatebell.services.runs import flow_calls
 from gatebell.services.runs.agent_call import run_agent
 from gatebell.services.runs.agent_call.turn import AgentRequest
 from gatebell.services.runs.run_journal import current, place_of
-from gatebell.services.tasks import backlog, task_branch
+from gatebell.services.tasks import backlog
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.outcomes import Outcome
@@ -295,7 +295,7 @@ class _Work:
 
 def _remarks(branch: Branch, _: Task) -> str:
     """Return the remarks about the new folder."""
-    call = branch.drive.calls.get(task_branch.PATH)
+    call = branch.drive.calls.get(own_paths.BRANCH)
     if not call or not call.value:
         return ""
     # The remarks contain file names, which agents may choose.

@@ -32,6 +32,7 @@ from gatebell.services.asks.create_ask import Request
 from gatebell.services.asks.waiters import make_ask_document
 from gatebell.services.people import manage_people
 from gatebell.web.admission import is_still_admitted
+from gatebell.web.asks.uploads import find_uploads
 from gatebell.web.live import ADMISSION_CHANGED, MAX_BEHIND, event_data
 from gatebell.web.problems import Problem, problem_of
 from gatebell.web.waits import hide_untaken
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from gatebell.domain.asks.asks import Ask
-    from gatebell.domain.asks.attachments import Attachment
     from gatebell.domain.asks.requests import Opened
     from gatebell.web.context import WebRequest
 
@@ -103,7 +103,7 @@ def open_ask(web_request: WebRequest) -> Opened:
     terms, host = given.pop("terms", None), given.pop("host", "")
     steps = tuple(Escalation(**step) for step in given.pop("escalations", ()))
     options = tuple(given.pop("options", ()))
-    files = _find_uploads(web_request, given.pop("attachments", ()))
+    files = find_uploads(web_request, given.pop("attachments", ()))
     given |= {"attachments": files} if files else {}
     request = Request(options=options, escalations=steps, session=terms and Terms(**terms), **given)
     session_prefix, _, name = session.partition("/")
@@ -123,13 +123,6 @@ def open_ask(web_request: WebRequest) -> Opened:
     if not web_request.is_own_ask(opened.ask) and "read" not in web_request.who.scopes:
         raise Problem(403, "another client has asked this already: only that client sees it")
     return opened
-
-
-def _find_uploads(web_request: WebRequest, named: Any) -> tuple[Attachment, ...]:
-    # Imported here: it imports this module.
-    from gatebell.web.asks.attached import find_uploads
-
-    return find_uploads(web_request, named)
 
 
 def show_opened(web_request: WebRequest, opened: Opened) -> Response:
@@ -192,7 +185,7 @@ def give_answer(web_request: WebRequest) -> Response:
     body = web_request.body
     scope = Scope(body["for"], body.get("pattern", "")) if "for" in body else None
     key = _key(web_request)
-    files = _find_uploads(web_request, body.get("attachments", ()))
+    files = find_uploads(web_request, body.get("attachments", ()))
     given = Given(body["value"], body.get("note", ""), body.get("digest"), key, scope, files)
     _, ask = answer_ask.answer(web_request.store, find(web_request).id, web_request.caller, given)
     return JSONResponse(make_ask_document(web_request.store, ask), 201)

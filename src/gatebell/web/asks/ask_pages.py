@@ -155,8 +155,7 @@ def _reaches(found: Ask) -> list[tuple[str, str]]:
 
 
 def _find(web_request: WebRequest) -> tuple[Ask, FormData]:
-    assert web_request.form is not None
-    return create_ask.get(web_request.store, web_request.path["id"]), web_request.form
+    return create_ask.get(web_request.store, web_request.path["id"]), web_request.sent_form
 
 
 def answer(web_request: WebRequest) -> Response:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.datastructures import UploadFile
 from starlette.responses import JSONResponse, Response
 
 from gatebell.domain.asks.attachments import MAX_FILE_BYTES, UNKNOWN, choose_file_names
-from gatebell.domain.people.principals import person
 from gatebell.services.asks import attachments
 from gatebell.web.api.endpoints import find
+from gatebell.web.asks.uploads import find_uploads, name_uploader
 from gatebell.web.problems import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from starlette.datastructures import FormData
 
     from gatebell.domain.asks.asks import Ask
@@ -31,7 +29,7 @@ _INERT = "sandbox; default-src 'none'; frame-ancestors 'none'"
 def upload(web_request: WebRequest) -> Response:
     """Keep the bytes of a file, for an ask or answer of the same token."""
     name = web_request.query.get("name", "")
-    kept = attachments.attach(web_request.store, name, web_request.body, _whose(web_request))
+    kept = attachments.attach(web_request.store, name, web_request.body, name_uploader(web_request))
     return JSONResponse(kept._asdict(), 201)
 
 
@@ -61,20 +59,12 @@ def _find(web_request: WebRequest, ask: Ask, digest: str) -> Attachment:
     raise Problem(404, f"{ask.id} has no such attachment")
 
 
-def find_uploads(
-    web_request: WebRequest, named: Iterable[Mapping[str, Any]]
-) -> tuple[Attachment, ...]:
-    """Return the files that a request names, all uploaded with its own token."""
-    store, whose = web_request.store, _whose(web_request)
-    return tuple(attachments.find_upload(store, whose, one["name"], one["digest"]) for one in named)
-
-
 def keep_posted(web_request: WebRequest, form: FormData) -> tuple[Attachment, ...]:
     """Keep the files of a form; return them after those of an earlier attempt."""
     kept = [str(one).partition(" ") for one in form.getlist(KEPT_FIELD)]
     found = find_uploads(web_request, [{"digest": one[0], "name": one[2]} for one in kept])
     return found + tuple(
-        attachments.attach(web_request.store, one.filename, _read(one), _whose(web_request))
+        attachments.attach(web_request.store, one.filename, _read(one), name_uploader(web_request))
         for one in form.getlist(FIELD)
         if isinstance(one, UploadFile) and one.filename
     )
@@ -83,7 +73,3 @@ def keep_posted(web_request: WebRequest, form: FormData) -> tuple[Attachment, ..
 def _read(posted: UploadFile) -> bytes:
     # One byte more than is possible: the error then says that it is too large.
     return posted.file.read(MAX_FILE_BYTES + 1)
-
-
-def _whose(web_request: WebRequest) -> str:
-    return web_request.who.token_id or person(web_request.who.person)

@@ -14,8 +14,6 @@ from gatebell.web.asks.answer_fields import field
 from gatebell.web.problems import Problem, problem_of
 
 if TYPE_CHECKING:
-    from starlette.datastructures import FormData
-
     from gatebell.web.context import WebRequest
 
 
@@ -29,13 +27,8 @@ def describe_devices(web_request: WebRequest) -> dict[str, Any]:
     return {"push_key": key, "own_devices": " ".join(own)}
 
 
-def _form(web_request: WebRequest) -> FormData:
-    assert web_request.form is not None
-    return web_request.form
-
-
 def add(web_request: WebRequest) -> Response:
-    form = _form(web_request)
+    form = web_request.sent_form
     given = Subscription(field(form, "endpoint"), field(form, "p256dh"), field(form, "auth"))
     browser = web_request.headers.get("user-agent", "")
     made = push_devices.add(
@@ -53,7 +46,7 @@ def send_test(web_request: WebRequest) -> Response:
 
 
 def remove(web_request: WebRequest) -> Response:
-    form, device_id = _form(web_request), web_request.path["id"]
+    form, device_id = web_request.sent_form, web_request.path["id"]
     if "admin" not in web_request.who.scopes:
         push_devices.get_own(web_request.store, web_request.caller, device_id)
     push_devices.remove(web_request.store, web_request.caller, device_id)
@@ -62,7 +55,7 @@ def remove(web_request: WebRequest) -> Response:
 
 def answer(web_request: WebRequest) -> Response:
     """Decide by a button of a notification; its token stands for the proofs of a page."""
-    form = _form(web_request)
+    form = web_request.sent_form
     if not web_request.csrf:
         # A token in a header may be that of a program; a button is pressed by a person.
         raise Problem(403, "buttons work only in a browser that is signed in: open the inbox")

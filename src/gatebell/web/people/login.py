@@ -40,10 +40,9 @@ def login_page(web_request: WebRequest) -> Response:
 
 
 def login(web_request: WebRequest) -> Response:
-    assert web_request.form is not None
-    goes_on = local(field(web_request.form, "next"))
+    goes_on = local(field(web_request.sent_form, "next"))
     try:
-        token, seal = field(web_request.form, "token"), field(web_request.form, "seal")
+        token, seal = field(web_request.sent_form, "token"), field(web_request.sent_form, "seal")
         secret = manage_logins.enter_by_token(web_request.store, token, web_request.evidence, seal)
     except RefusedError as error:
         # Only failures are counted, so that no client can keep others from signing in.
@@ -68,8 +67,7 @@ def link_page(web_request: WebRequest) -> Response:
 
 
 def link(web_request: WebRequest) -> Response:
-    assert web_request.form is not None
-    seal = field(web_request.form, "seal")
+    seal = field(web_request.sent_form, "seal")
     found = manage_logins.find_link(web_request.store, web_request.path["secret"])
     if found and not _may_enter(web_request, found):
         # Before it is used up: at a private address the same link is still valid.
@@ -81,7 +79,7 @@ def link(web_request: WebRequest) -> Response:
     except RefusedError:
         web_request.web_context.limits.count("login", web_request.address)
         raise
-    return _enter(web_request, secret, local(field(web_request.form, "next")))
+    return _enter(web_request, secret, local(field(web_request.sent_form, "next")))
 
 
 def _may_enter(web_request: WebRequest, found: Login) -> bool:

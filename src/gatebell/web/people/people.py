@@ -15,8 +15,6 @@ from gatebell.web.rendering import page
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from starlette.datastructures import FormData
-
     from gatebell.web.context import WebRequest
 
 _MEANINGS = {
@@ -51,13 +49,8 @@ def _people(web_request: WebRequest, status: int = 200, **more: Any) -> Response
     return page(web_request, "people.html", "People · gatebell", status, **data | more)
 
 
-def _form(web_request: WebRequest) -> FormData:
-    assert web_request.form is not None
-    return web_request.form
-
-
 def add_person(web_request: WebRequest) -> Response:
-    return _create(web_request, field(_form(web_request), "name").strip(), manage_people.add)
+    return _create(web_request, field(web_request.sent_form, "name").strip(), manage_people.add)
 
 
 def add_token(web_request: WebRequest) -> Response:
@@ -66,7 +59,7 @@ def add_token(web_request: WebRequest) -> Response:
 
 def _create(web_request: WebRequest, name: str, make: Callable[..., str]) -> Response:
     """Show the new token. It is only on this page, so there is no redirect."""
-    scopes, label = several(_form(web_request), "scopes"), field(_form(web_request), "label")
+    scopes, label = several(web_request.sent_form, "scopes"), field(web_request.sent_form, "label")
     try:
         token = make(web_request.store, web_request.caller, name, scopes, label)
     except UsageError as error:
@@ -96,7 +89,7 @@ def revoke_token(web_request: WebRequest) -> Response:
 
 def _sure(web_request: WebRequest, sentence: str, act: Callable[[], None]) -> Response:
     """Ask the person once more, then do it."""
-    if field(_form(web_request), "sure") != "yes":
+    if field(web_request.sent_form, "sure") != "yes":
         return page(web_request, "sure.html", "Are you sure? · gatebell", sentence=sentence)
     act()
     return RedirectResponse("/people", 303)

@@ -52,8 +52,7 @@ def _page(
 
 def start(web_request: WebRequest) -> Response:
     """Make a run in a worktree of the project; a worker drives it."""
-    form = web_request.form
-    assert form is not None
+    form = web_request.sent_form
     project, chosen, prompt = (field(form, name) for name in ("project", "flow", "prompt"))
     must_have(web_request.store, project)
     file, _, flow = chosen.rpartition(":")

@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from gatebell.app import runtime
 from gatebell.domain.asks.documents import call_document, turn_document
+from gatebell.domain.asks.owners import parse_run_number
 from gatebell.domain.runs.seen_runs import seen_run_document
 from gatebell.domain.runs.wanted_runs import WantedRun
 from gatebell.domain.text.display import inert_line
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 _LISTED = 100
 _MAX_LISTED = 1000
-_MAX_DIGITS = 18
 _MAX_TITLE = 80
 
 
@@ -59,10 +59,11 @@ class Changes(NamedTuple):
 def find(web_request: WebRequest) -> Run:
     """Return the run of the path."""
     given = web_request.path["id"]
-    if not (given.isascii() and given.isdecimal() and len(given) <= _MAX_DIGITS):
+    number = parse_run_number(given)
+    if number is None:
         raise Problem(404, f"expected the number of a run, got {given[:100]!r}")
     apply_due(web_request.store)
-    return manage_runs.get(web_request.store, int(given))
+    return manage_runs.get(web_request.store, number)
 
 
 def list_page(web_request: WebRequest) -> Response:
@@ -131,8 +132,7 @@ def _changes(web_request: WebRequest, run: Run) -> Changes:
 
 
 def stop(web_request: WebRequest) -> Response:
-    run, form = find(web_request), web_request.form
-    assert form is not None
+    run, form = find(web_request), web_request.sent_form
     reason = field(form, "reason")
     try:
         manage_runs.stop(web_request.store, run.id, web_request.caller, reason)

@@ -39,8 +39,7 @@ def _page(
 
 def create(web_request: WebRequest) -> Response:
     """Create a task; a worker takes it up when it is ready."""
-    form = web_request.form
-    assert form is not None
+    form = web_request.sent_form
     names = ("project", "title", "description", "priority")
     typed = {name: field(form, name) for name in names}
     must_have(web_request.store, typed["project"])
