@@ -164,7 +164,7 @@ def test_line_that_only_reads_is_recognised():
         "jq 'import \"/push\" as $a; $a'", "du --files0-from=/push", "file -f/etc/push",
     ],
 )  # fmt: skip
-def test_line_that_does_more_is_no_reader(line):
+def test_line_that_may_do_more_is_refused(line):
     assert not judge_line(line, parse).only_reads
 
 

@@ -121,7 +121,7 @@ def test_allowed_commands_of_the_host_pass(settings, allowed, line, runs_it):
         "PUSH=1",
     ],
 )
-def test_rule_for_a_command_covers_no_more_of_a_line(settings, line):
+def test_rule_for_a_command_covers_only_commands(settings, line):
     write, runs = settings
     write("user", {"permissions": {"allow": ["Bash(git commit:*)"]}})
     assert runs("default", COMMIT) and not runs("default", line)

@@ -22,7 +22,7 @@ class Reader(NamedTuple):
     """The options with which a program only reads."""
 
     short: str = ""
-    """Letters; a value without letters may follow them, as in `-A3` and `-d,`."""
+    """Single characters; a value without any of A to Z may follow them, as in `-A3` and `-d,`."""
     long: frozenset[str] = frozenset()
     operands: str = ".*"
     """What its other words may be."""
@@ -64,7 +64,7 @@ READERS: dict[str, Reader] = {
     "cut": _reader("dfcbs", "delimiter fields characters complement output-delimiter"),
     "tr": _reader("dscC", "delete squeeze-repeats complement"),
     "nl": _reader("bawsvn"),
-    "file": _reader("bihk", "brief mime mime-type"),
+    "file": _reader("bihk", "mime mime-type"),
     "stat": _reader("cft", "format printf"),
     "du": _reader("shackmdxb", "max-depth summarize human-readable total apparent-size all"),
     "df": _reader("hTkmai", "human-readable"),
@@ -78,7 +78,7 @@ READERS: dict[str, Reader] = {
     "readlink": _reader("femn"),
     "diff": _reader(
         "uNqwbBiycp",
-        "unified brief color side-by-side ignore-all-space ignore-space-change new-file"
+        "unified color side-by-side ignore-all-space ignore-space-change new-file"
         " suppress-common-lines",
     ),
     "cmp": _reader("slb"),
@@ -127,7 +127,7 @@ _GIT: dict[str, Reader] = {
     ),
     "shortlog": _reader("snec", "summary numbered email all since until group no-merges format"),
 }
-# A value may follow short options: digits and signs, no letters that could be options.
+# A value may follow short options: digits and signs, nothing that could be an option.
 _VALUE = r"(?:[^A-Za-z/~\\]*)"
 # Bash before 5.2 lets a pattern that begins with a dot match the folder above.
 _DOTTED = re.compile(rf"(?:^|/)\.[^/]*{GLOB}")
@@ -169,8 +169,8 @@ def _is_safe_option(word: str, reader: Reader) -> bool:
     name, _, value = word.partition("=")
     if word.startswith("--"):
         return name in reader.long and not value.startswith(("/", "~"))
-    letters = re.escape(reader.short)
-    return bool(re.fullmatch(f"-[{letters}]*{_VALUE}" if letters else f"-{_VALUE}", word))
+    flags = re.escape(reader.short)
+    return bool(re.fullmatch(f"-[{flags}]*{_VALUE}" if flags else f"-{_VALUE}", word))
 
 
 def _is_below(word: str) -> bool:
