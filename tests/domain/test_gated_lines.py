@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,13 @@ def test_finding_names_the_act_and_the_reason():
         ("crontab push.txt", "it runs commands that the line does not show"),
         ('source "$push"', "a shell runs a file that is not known before"),
         ("rm $push", "the options of rm are not known before it runs"),
+        ('f() { rm "$@"; }; f -rf push', "the options of rm are not known before it runs"),
+        ('o=-rf; rm "$o" push', "the options of rm are not known before it runs"),
+        ("rm -f$push a", "the options of rm are not known before it runs"),
+        ("bash <(echo git push)", "a shell runs a file that is not known before"),
+        (". /dev/stdin < push", "a shell runs a text that is not known before"),
+        ("git push \ud800", "it cannot be parsed"),
+        (f"{'$(' * 3000}git push{')' * 3000}", "it cannot be parsed"),
     ],
 )
 def test_unreadable_line_is_held(line, reason):
@@ -133,6 +141,46 @@ def test_line_that_only_reads_is_recognised():
         "git log --output=push", "rg --pre push a",
     ):  # fmt: skip
         assert not judge_line(line, parse).only_reads, line
+
+
+@pytest.mark.proves("HOOK-55")
+@pytest.mark.parametrize(
+    "line",
+    [
+        # They run a program.
+        "sort --compress-program=./push a", "sort --compress-prog ./push a", "rg --hostname-bin=./push a",
+        "git grep --open-files-in-pager=./push a", "GIT_EXTERNAL_DIFF=./push git diff",
+        "export GIT_EXTERNAL_DIFF=./push; git diff", "LD_PRELOAD=./push.so ls", "PATH=push ls",
+        "printf -v 'a[$(push)]' x", "test -v 'a[$(push)]'", "[ -v 'a[$(push)]' ]",
+        "[[ 'a[$(push)]' -eq 0 ]]", "declare -i 'x=a[$(push)]'", "unset 'a[$(push)]'",
+        "printf %d 'a[`push`]'", "cd push && git status", "status push", "log push",
+        # They write.
+        "uniq push out", "sort --outp=push a", "git log --outpu=push", "tree -R push", "file -C -m push",
+        "ls push >& a", "ls push 3> a", "> push", "date 01010000 push",
+        # They read another place.
+        "cd; cat .ssh/id_rsa push", "cat < /etc/push", "grep -f/etc/passwd push", "cat .[.]/push",
+        "grep --file=/etc/passwd push", "date --file=/etc/push", "cat {/etc/push,a}", "cat {,/}etc/push",
+        "wc --files0-from=/push", "git blame --contents=/etc/push a", "jq -n env push", "cat =push",
+        "jq 'import \"/push\" as $a; $a'", "du --files0-from=/push", "file -f/etc/push",
+    ],
+)  # fmt: skip
+def test_line_that_may_do_more_is_refused(line):
+    assert not judge_line(line, parse).only_reads
+
+
+@pytest.mark.proves("HOOK-55")
+def test_paths_of_a_reading_line_are_named():
+    verdict = judge_line("grep -rn push src docs/*.md", parse)
+    assert verdict.only_reads and verdict.paths == ("push", "src", "docs/\2.md")
+
+
+@pytest.mark.proves("HOOK-50")
+def test_long_line_is_read_quickly():
+    for line in (f"echo push {'a ' * 9000}", f"echo push {'[' * 15_000}"):
+        began = time.process_time()
+        assert judge_line(line, parse).finding is None
+        # Before, it was a square of the length: 5 s and 15 s.
+        assert time.process_time() - began < 4
 
 
 @pytest.mark.proves("HOOK-50")

@@ -24,6 +24,8 @@ def bash(command):
         (bash("make"), "Bash(make *)"),
         (bash("ls -la"), "Bash(ls *)"),
         (bash("./run.sh all"), "Bash(./run.sh *)"),
+        (bash("/usr/bin/git push"), "Bash(/usr/bin/git push *)"),
+        (bash("npm run build"), "Bash(npm run *)"),
         (make_call("Edit", {"file_path": "/p/a/b.py"}), "Edit(/p/a/*)"),
         (make_call("WebFetch", {"url": "https://a.example/x?y"}), "WebFetch(https://a.example/*)"),
     ],
@@ -47,3 +49,17 @@ def test_pattern_is_proposed_for_similar_calls(call, pattern):
 @pytest.mark.proves("WEB-108", "LAW-3")
 def test_no_pattern_is_proposed_for_compound_or_open_calls(call):
     assert propose_pattern(call, NOW) == ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "A=1 git push", "LD_PRELOAD=x ls", "time git push", "! git push", "{ ls", ". x", "[ x ]",
+        "/bin/sh -c x", "/usr/bin/env x", "\\bash x", "python3.12 -c x", "nodejs x", "ash -c x",
+        "uv run x", "npm exec x", "git -C . push", "git  push", "find . -exec x", "awk x", "setsid x",
+        "'bash' -c x", "docker-compose run x y",
+    ],
+)  # fmt: skip
+@pytest.mark.proves("WEB-108", "LAW-3")
+def test_no_pattern_is_proposed_that_covers_any_command(command):
+    assert propose_pattern(bash(command), NOW) == ""

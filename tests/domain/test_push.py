@@ -148,6 +148,8 @@ def test_plain_approval_may_be_decided_by_a_button():
         an_ask("Deploy \u202egnihtyna?"),
         an_ask("Deploy with password=hunter2hunter2?"),
         an_ask("Deploy? " + "really " * 40),
+        an_ask("Run the tests?" + " " * 100 + "And deploy?"),
+        an_ask("Deploy?" + "\u0301" * 200),
         an_ask()._replace(status=AskStatus.ANSWERED),
     ],
 )

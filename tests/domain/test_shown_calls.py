@@ -8,9 +8,17 @@ import unicodedata
 
 import pytest
 from hypothesis import example, given, strategies as st
+from tests.support.people import an_agent
 
-from gatebell.domain.permissions.calls import Call, headline, shown
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.permissions.call_changes import list_others
+from gatebell.domain.permissions.calls import Call, headline, make_call, shown
 from gatebell.domain.text.display import frame, inert
+from gatebell.services.asks import create_ask
+from gatebell.services.asks.create_ask import Request
+from gatebell.terminal.tool_calls import format_call
+from gatebell.testing import MemoryStore
+from gatebell.web.asks.call_view import view_call
 
 BLANKS = [
     chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) == "Zs"
@@ -72,3 +80,27 @@ def test_different_values_look_different(one, other):
     if one == other or "\n" in f"{one}{other}":
         return
     assert shown({"a": one}) != shown({"a": other})
+
+
+@pytest.mark.proves("WEB-67", "TUI-2")
+@pytest.mark.parametrize(
+    ("tool", "given", "others"),
+    [
+        ("Edit", {"old_string": "a", "new_string": "b", "replace_all": True}, {}),
+        ("Edit", {"old_string": "a", "new_string": "b", "content": "c"}, {"content": "c"}),
+        ("Write", {"content": "c", "old_string": "a"}, {"old_string": "a"}),
+        ("MultiEdit", {"edits": [{"old_string": "a", "new_string": "b"}]}, {}),
+        ("MultiEdit", {"edits": [{"old_string": "a", "new_string": "b", "x": 1}]}, {"edits": "…"}),
+        ("Edit", {"old_string": "a", "new_string": "b", "mode": "force"}, {"mode": "force"}),
+    ],
+)
+def test_field_outside_of_the_diff_is_shown_beside_it(tool, given, others):
+    call = make_call(tool, {"file_path": "/p/x", **given})
+    expected = {name: given[name] for name in others}
+    assert list_others(call) == expected
+    store = MemoryStore()
+    asked = Request(prompt="Edit?", kind="approval", call=call)
+    ask = create_ask.ask(store, asked, Origin(), an_agent()).ask
+    assert view_call(ask).others == (shown(expected) if expected else "")
+    lines = "\n".join(format_call(ask, 80, lambda text, _: text, on_this_machine=False))
+    assert all(f'"{name}"' in lines or f"{name}:" in lines for name in expected)

@@ -74,6 +74,59 @@ def desk(tmp_path):
     return Desk(tmp_path)
 
 
+def build_request(**call):
+    return {"id": 9, "method": "session/request_permission", "params": {"toolCall": call}}
+
+
+def build_form(**properties):
+    schema = {"requestedSchema": {"properties": properties}}
+    return {"id": 9, "method": "elicitation/create", "params": schema}
+
+
+def build_update(update):
+    return {"method": "session/update", "params": {"sessionId": "s-1", "update": update}}
+
+
+@pytest.mark.proves("ACP-9")
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"method": "session/update", "params": []},
+        *map(build_update, (None, [1])),
+        build_update({"sessionUpdate": "agent_message_chunk", "content": []}),
+        build_update({"sessionUpdate": "agent_message_chunk", "content": {"text": 7}}),
+        build_update({"sessionUpdate": "current_mode_update"}),
+        {"id": 9, "method": "session/request_permission", "params": []},
+        {"id": 9, "method": "session/request_permission", "params": {"toolCall": None}},
+        {"id": 3, "result": 7},
+    ],
+)
+def test_malformed_message_ends_the_turn(desk, message):
+    ended = desk.turn({"raw": message}, {"say": "ok"})
+    assert not ended.ok and "agent client protocol" in ended.problem
+
+
+@pytest.mark.proves("ACP-9")
+@pytest.mark.parametrize(
+    "request_",
+    [
+        build_request(kind=["x"], content=7, title={"a": 1}),
+        build_request(kind="edit", content=[{"type": "diff"}]),
+        build_request(kind="edit", locations=[{"path": 7}], content=[7]),
+        build_request(kind="execute", rawInput={"command": "x", "cwd": "a\0b"}),
+        build_form(a=7),
+        build_form(a={"oneOf": [1]}),
+        {"id": 9, "method": ["x"], "params": {}},
+        {"id": 9, "method": "elicitation/create"},
+    ],
+)
+def test_malformed_request_is_answered_with_an_error(desk, request_):
+    assert desk.turn({"raw": request_}, {"hear": 9}, {"say": "ok"}).ok
+    heard = [json.loads(line) for line in (desk.folder / "heard").read_text().splitlines()]
+    assert [one["error"]["code"] for one in heard if one.get("id") == 9 and "error" in one]
+    assert desk.asked == []
+
+
 @pytest.mark.proves("ACP-1")
 def test_last_words_end_the_turn(desk):
     tool = {"toolCallId": "c-9", "kind": "read", "title": "read x", "status": "completed"}

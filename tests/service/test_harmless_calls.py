@@ -112,6 +112,49 @@ def test_allowed_commands_of_the_host_pass(settings, allowed, line, runs_it):
 
 @pytest.mark.proves("HOOK-51")
 @pytest.mark.parametrize(
+    "line",
+    [
+        f"{COMMIT} > ~/.profile",
+        f"PATH=./bin; {COMMIT}",
+        f"export PATH=./bin; {COMMIT}",
+        "> push",
+        "PUSH=1",
+    ],
+)
+def test_rule_for_a_command_covers_only_commands(settings, line):
+    write, runs = settings
+    write("user", {"permissions": {"allow": ["Bash(git commit:*)"]}})
+    assert runs("default", COMMIT) and not runs("default", line)
+    write("user", {"permissions": {"allow": ["Bash"]}})
+    assert runs("default", line)
+
+
+@pytest.mark.proves("HOOK-55")
+def test_link_that_leads_out_is_not_read_unasked(settings, tmp_path):
+    _, runs = settings
+    project = tmp_path / "project"
+    (tmp_path / "secret").write_text("x")
+    (project / "push").write_text("x")
+    assert runs("default", "cat push") and runs("default", "cat pus*")
+    (project / "inner").symlink_to("push")
+    assert runs("default", "cat inner pus*")
+    (project / "out").symlink_to(tmp_path)
+    for line in ("cat out/secret push", "grep -r push out", "cat ou*/secret push", "cat o*t push"):
+        assert not runs("default", line), line
+
+
+@pytest.mark.proves("HOOK-55")
+def test_folder_outside_of_the_project_is_not_read_unasked(tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    environ, verdict = {"CLAUDE_CONFIG_DIR": str(tmp_path / "none")}, judge_line("cat push", parse)
+    assert runs_ungated(environ, str(project), "default", verdict, str(project))
+    assert not runs_ungated(environ, str(project), "default", verdict, str(tmp_path))
+    assert not runs_ungated(environ, "", "default", verdict, str(tmp_path))
+
+
+@pytest.mark.proves("HOOK-51")
+@pytest.mark.parametrize(
     "others",
     [
         {"permissions": {"ask": ["Bash(git commit:*)"]}},

@@ -10,7 +10,7 @@ import pytest
 from tests.support.git_project import ODD, git, odd_file, trap, write
 from tests.support.two_hosts import HostFolders, list_all, make_remote
 
-from gatebell.adapters.git import remotes, repositories, worktree_records
+from gatebell.adapters.git import remotes, repositories, travelling_folders, worktree_records
 from gatebell.adapters.git.remotes import parse_remote
 from gatebell.errors import ChangedRemoteError, GateError, UsageError
 
@@ -336,3 +336,28 @@ def test_ssh_must_be_installed(hosts, monkeypatch):
     monkeypatch.setattr(remotes.shutil, "which", lambda _: None)
     with pytest.raises(UsageError, match="ssh is not installed"):
         here.carrier.send(run, {})
+
+
+@pytest.mark.proves("HOST-35")
+def test_link_in_place_of_the_folder_never_leads_out(tmp_path, monkeypatch):
+    remote, outside = make_remote(tmp_path), tmp_path / "outside"
+    outside.mkdir()
+    first = tmp_path / "first"
+    (first / "app").mkdir()
+    write(first / "app", x_txt="x\n")
+    git(first, "add", ".")
+    git(first, "commit", "-qm", "app")
+    git(first, "push", "-q", "origin", "HEAD:main")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    here, there = (HostFolders(tmp_path / name, remote, inner="app") for name in ("a", "b"))
+    run = here.make()
+    shutil.rmtree(run.folder)
+    Path(run.folder).symlink_to(outside)
+    with pytest.raises(GateError, match="app is a symbolic link, which cannot travel"):
+        here.carrier.send(run, {})
+    monkeypatch.setattr(travelling_folders, "_find_problem", lambda *_: "")
+    sent = here.carrier.send(run, {})
+    with pytest.raises(GateError, match="app is a symbolic link in what was sent"):
+        there.carrier.receive(run, sent)
+    assert list(outside.iterdir()) == []

@@ -92,6 +92,13 @@ class ScriptedAcpAgent:
     def do_mode(self, mode):
         self.update("current_mode_update", currentModeId=mode)
 
+    def do_raw(self, message):
+        self.send(**message)
+
+    def do_hear(self, number):
+        while self.hear().get("id") != number:
+            pass
+
     def do_exit(self, code):
         sys.exit(code)
 

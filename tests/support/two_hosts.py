@@ -20,9 +20,9 @@ KEY = "name:shop"
 class HostFolders:
     """The clone and the worktrees of one host."""
 
-    def __init__(self, folder, remote, address=""):
-        self.clone = folder / "shop"
-        git(folder, "clone", "-q", remote, self.clone)
+    def __init__(self, folder, remote, address="", inner=""):
+        git(folder, "clone", "-q", remote, folder / "shop")
+        self.clone = folder / "shop" / inner
         self.workspace = GitWorkspace(str(folder / "data"))
         self.remote = parse_remote(address or str(remote), "the test")
         project = str(self.clone)

@@ -211,7 +211,8 @@ def _judge(hook: Hook, call: Call) -> tuple[bool, bool]:
     # Imported here: few calls match a wide pattern and are harmless.
     from gatebell.hooks.host_rules import runs_ungated
 
-    return True, runs_ungated(os.environ, _project(hook), hook.text("permission_mode"), verdict)
+    mode, cwd = hook.text("permission_mode"), hook.text("cwd")
+    return True, runs_ungated(os.environ, _project(hook), mode, verdict, cwd)
 
 
 def _is_inside(path: str, folder: str) -> bool:

@@ -15,9 +15,10 @@ from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.acts import TRIGGERS
 from gatebell.domain.permissions.calls import Call
 from gatebell.domain.permissions.rules import Rule, covers, forbids
+from gatebell.domain.permissions.shell_lines import GLOB
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from gatebell.domain.permissions.judgement import Verdict
 
@@ -30,8 +31,13 @@ _EVERYTHING = ("Bash", "Bash(*)", "Bash(:*)")
 _WHEN = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-def runs_ungated(environ: Mapping[str, str], project: str, mode: str, verdict: Verdict) -> bool:
-    """Return whether no other rule or hook of the settings would ask about these commands."""
+def runs_ungated(
+    environ: Mapping[str, str], project: str, mode: str, verdict: Verdict, cwd: str = ""
+) -> bool:
+    """Return whether no other rule or hook of the settings would ask about these commands.
+
+    `cwd`: the folder in which the commands run, if it is not the project.
+    """
     allowed: list[str] = []
     for path in _list_paths(environ, project):
         try:
@@ -47,14 +53,46 @@ def runs_ungated(environ: Mapping[str, str], project: str, mode: str, verdict: V
         if _has_other_hook(settings):
             return False
         allowed += allows
-    if mode == "bypassPermissions" or verdict.only_reads:
+    if mode == "bypassPermissions":
+        return True
+    if verdict.only_reads and _stays_inside(project, cwd or project, verdict.paths):
         return True
     if mode not in _BY_RULES:
         return False
-    return any(one in _EVERYTHING for one in allowed) or all(
+    if any(one in _EVERYTHING for one in allowed):
+        return True
+    # A rule for a command covers no file that its output goes to, and no variable.
+    return verdict.is_plain and all(
         any(_is_met(one, RuleKind.GRANT, covers, text) for one in allowed)
         for text in verdict.commands
     )
+
+
+def _stays_inside(project: str, cwd: str, paths: Sequence[str]) -> bool:
+    """Return whether no link leads from these paths out of the project."""
+    top = os.path.realpath(project).rstrip(os.sep) + os.sep
+    if not project:
+        return False
+    for path in ("", *paths):
+        before, pattern, _ = path.partition(GLOB)
+        folder = os.path.join(cwd, os.path.dirname(before) if pattern else path)
+        found = [folder]
+        if pattern:
+            if os.sep in path[len(before) :]:
+                # It may match a link to a folder.
+                return False
+            found += _list_links(folder)
+        if any(not f"{os.path.realpath(one)}{os.sep}".startswith(top) for one in found):
+            return False
+    return True
+
+
+def _list_links(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.path for entry in entries if entry.is_symlink()]
+    except OSError:
+        return []
 
 
 def _list_paths(environ: Mapping[str, str], project: str) -> Iterator[str]:

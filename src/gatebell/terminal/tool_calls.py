@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.permissions.calls import WRITERS, shown
 from gatebell.domain.text.display import frame, inert_line, mark_blanks
@@ -12,13 +12,12 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.permissions.call_changes import File, Row
+    from gatebell.domain.permissions.calls import Call
 
     Paint = Callable[[str, str], str]
 
 _BAR = "│ "
 _COLOURS = {"+": "green", "-": "red"}
-# The parts of a call that its diff shows whole.
-_IN_THE_DIFF = ("file_path", "old_string", "new_string", "replace_all", "edits", "content")
 
 
 def format_call(ask: Ask, width: int, paint: Paint, *, on_this_machine: bool) -> list[str]:
@@ -37,7 +36,7 @@ def format_call(ask: Ask, width: int, paint: Paint, *, on_this_machine: bool) ->
     given, file = call.input, _find_changes(ask, on_this_machine=on_this_machine)
     if file:
         lines += _list_change_lines(file, width, paint)
-        given = {name: value for name, value in given.items() if name not in _IN_THE_DIFF}
+        given = _list_others(call)
     lines += frame(shown(given), width) if given or not file else []
     if file and call.real_path and call.real_path != call.path:
         lines += ["After all links, this file", *frame(call.real_path, width)]
@@ -54,6 +53,13 @@ def _find_changes(ask: Ask, *, on_this_machine: bool) -> File | None:
 
     content = read_edited_file(ask) if on_this_machine else None
     return list_changes(call, [ask.origin.project, call.cwd], content)
+
+
+def _list_others(call: Call) -> dict[str, Any]:
+    # Imported here, as above.
+    from gatebell.domain.permissions.call_changes import list_others
+
+    return list_others(call)
 
 
 def _list_change_lines(file: File, width: int, paint: Paint) -> list[str]:

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from gatebell.adapters.agents import acp_calls, acp_programs, agent_process
@@ -20,6 +20,8 @@ from gatebell.errors import UsageError
 from gatebell.ports.agents import Ended
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gatebell.adapters.agents.acp_programs import AcpProgram
     from gatebell.adapters.agents.agent_process import Agent
     from gatebell.ports.agents import Events, Order
@@ -37,6 +39,7 @@ _INITIALIZE = {
 # An agent may give its servers a small environment.
 _FOR_OUR_SERVER = ("GATE_STORE", "GATE_URL", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
 _NOT_ANSWERED = {"code": -32601, "message": "gate cannot answer this request"}
+_INVALID = {"code": -32602, "message": "gate cannot read this request"}
 _NOT_SHOWN = "This call was refused, because the request does not describe it."
 _ENDED = ("completed", "failed")
 
@@ -74,6 +77,21 @@ class AcpDriver:
 
 class _TurnError(Exception):
     """The reason why the turn cannot go on, as a sentence."""
+
+
+class _MalformedError(_TurnError):
+    """A message is not as the protocol has it."""
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Turn an error that a part of another type causes into one sentence."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _MalformedError(
+            f"it sent a message that is not of the agent client protocol ({error!r})"
+        ) from error
 
 
 class _GoneError(_TurnError):
@@ -167,8 +185,11 @@ class _Turn:
             message = self._hear()
             if message.get("id") == number and "method" not in message:
                 if "error" in message:
-                    raise _RefusedError(method, message["error"])
-                return message.get("result") or {}
+                    with _reading():
+                        refused = _RefusedError(method, message["error"] or {})
+                    raise refused
+                with _reading():
+                    return dict(message.get("result") or {})
 
     def _send(self, message: dict[str, Any]) -> None:
         self._agent.send(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
@@ -178,12 +199,15 @@ class _Turn:
         method, params = message.get("method"), message.get("params") or {}
         if method and "id" in message:
             if method == "session/request_permission":
-                # The request may leave out parts that the agent said before.
-                params["toolCall"] = dict(self._add_call(params["toolCall"]))
+                with _reading():
+                    # The request may leave out parts that the agent said before.
+                    params["toolCall"] = dict(self._add_call(params["toolCall"]))
             # On another thread: a person may take hours, and other calls go on.
             threading.Thread(target=self._answer, args=(message,), daemon=True).start()
         elif method == "session/update":
-            self._note(params["update"], params.get("sessionId"))
+            with _reading():
+                update, session = params["update"], params.get("sessionId")
+                self._note(dict(update), session)
         return message
 
     def _next(self) -> dict[str, Any]:
@@ -237,39 +261,47 @@ class _Turn:
     def _answer(self, request: dict[str, Any]) -> None:
         """Have a person or a rule decide a request; runs on its own thread."""
         try:
+            params: Any = request.get("params")
             answers = {
                 "session/request_permission": self._decide,
                 "elicitation/create": self._fill_form,
             }
-            answer, params = answers.get(request["method"]), request["params"]
+            answer = answers.get(str(request["method"])) if isinstance(params, dict) else None
             if answer is None:
                 self._send({"id": request["id"], "error": _NOT_ANSWERED})
                 return
             self._agent.pause()
             try:
-                result = answer(params)
+                reply = {"result": answer(params)}
+            except _MalformedError:
+                reply = {"error": _INVALID}
             finally:
                 self._agent.go_on()
-            self._send({"id": request["id"], "result": result})
+            self._send({"id": request["id"], **reply})
         except BaseException as error:  # any error is raised where the agent was launched
             self._agent.stop(error)
 
     def _decide(self, params: dict[str, Any]) -> dict[str, Any]:
         asked = params["toolCall"]
+        with _reading():
+            yes, no = (
+                acp_calls.build_reply(params.get("options") or [], allow=allow)
+                for allow in (True, False)
+            )
         refused = self._describe_refusal(asked)
         if refused is None:
-            reply = acp_calls.build_reply(params.get("options") or [], allow=True)
-            if reply != acp_calls.CANCELLED:
-                return reply
+            if yes != acp_calls.CANCELLED:
+                return yes
             refused = "It was allowed once, but the agent offers only a lasting permission."
         with self._lock:
             self._refusals.append(f"{asked.get('title') or 'a call'}: {refused}")
-        return acp_calls.build_reply(params.get("options") or [], allow=False)
+        return no
 
     def _describe_refusal(self, asked: dict[str, Any]) -> str | None:
         """Return the message for the agent, unless every call may run unchanged."""
         named = self._program.names_commands
-        calls = acp_calls.list_calls(asked, self._order.cwd, names_commands=named)
+        with _reading():
+            calls = acp_calls.list_calls(asked, self._order.cwd, names_commands=named)
         if not calls:
             return _NOT_SHOWN
         for tool, given, call_id in calls:
@@ -285,14 +317,16 @@ class _Turn:
 
     def _fill_form(self, params: dict[str, Any]) -> dict[str, Any]:
         """Ask people the questions of a form; what cannot be asked is declined."""
-        call = acp_calls.build_questions(params)
+        with _reading():
+            call = acp_calls.build_questions(params)
         if params.get("mode", "form") != "form" or not call[1]["questions"]:
             return acp_calls.DECLINED
         try:
             ruling = self._events.permit(*call)
         except UsageError:
             return acp_calls.DECLINED
-        content = acp_calls.build_content(params, ruling.input or {}) if ruling.allow else None
+        with _reading():
+            content = acp_calls.build_content(params, ruling.input or {}) if ruling.allow else None
         return acp_calls.DECLINED if content is None else {"action": "accept", "content": content}
 
     def _take_refusals(self) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.adapters.git import indexes, linked_worktrees, removal, snapshots
 from gatebell.adapters.git.git_folders import read_head
+from gatebell.adapters.git.repositories import is_plain
 from gatebell.adapters.git.shadow import make_private_folder
 from gatebell.errors import GateError
 
@@ -119,6 +120,8 @@ def lay_out(source: Repository, record: Record, commit: str) -> None:
     worktree = record.repository()._replace(held=source.held)
     worktree.keeping_bytes().run("read-tree", "--reset", "-u", f"{commit}:{_FOLDER}")
     worktree.run("read-tree", "--reset", f"{commit}:{_INDEX}")
+    if not is_plain(record.root, packed.inner):
+        raise GateError(f"{record.folder} is a symbolic link in what was sent.")
     os.makedirs(record.folder, exist_ok=True)
     snapshots.keep_out(record.folder)
     _apply_modes(worktree, record.root, f"{commit}:{_FOLDER}", packed.modes)
@@ -126,6 +129,8 @@ def lay_out(source: Repository, record: Record, commit: str) -> None:
 
 def _find_problem(repository: Repository, record: Record) -> str:
     """Return what in a worktree would not travel, or ""."""
+    if not is_plain(record.root, os.path.relpath(record.folder, record.root)):
+        return f"{record.folder} is a symbolic link, which cannot travel."
     if indexes.is_sparse(repository):
         return f"{record.root} is a sparse checkout, which cannot travel."
     head = read_head(repository.git_dir)

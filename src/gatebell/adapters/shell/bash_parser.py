@@ -5,9 +5,17 @@ Without the library, or with a line that it cannot parse, the result has a `prob
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.permissions.shell_lines import GLOB, QUOTED, SPLIT, Command, Script
+from gatebell.domain.permissions.shell_lines import (
+    GLOB,
+    QUOTED,
+    SPLIT,
+    Command,
+    Script,
+    join_scripts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +36,29 @@ _ESCAPES = {
     "f": "\f",
     "v": "\v",
 }
-# After these, output goes to no file.
-_NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr")
+_NOWHERE = "/dev/null"
+# In these, bash runs what is in `$(…)`, although it is in quotes.
+_TESTED = frozenset(["declaration_command", "unset_command", "test_command"])
+_PLAIN = frozenset(
+    ["program", "list", "pipeline", "command", "command_name", "negated_command", "subshell",
+     "if_statement", "elif_clause", "else_clause", "redirected_statement", "file_redirect",
+     "file_descriptor", "heredoc_redirect", "heredoc_start", "heredoc_body", "heredoc_content",
+     "heredoc_end", "herestring_redirect", "word", "number", "string", "string_content",
+     "raw_string", "ansi_c_string", "concatenation", "comment"]
+)  # fmt: skip
+_BACKTICKS = re.compile(r"(?:[^`\\]|\\.)+|`((?:[^`\\]|\\.)*)(`?)|.", re.DOTALL)
+_CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
+_UNJOINED = re.compile(r"(?:^|[\s;&|()])#|<<")
+# The grammar reads some words across the end of a line.
+_UNLIKELY = {
+    "word": re.compile(r"(?:[^\\]|^)(?:\\\\)*[\n;&|<>`]"),
+    "comment": re.compile(r"\n"),
+}
+_BREAKS = b" \t\n;&|<>()"
+# Text of a string or a here-document in which bash runs something.
+_RUNS = re.compile(r"(?:[^\\]|^)(?:\\\\)*(?:\$\(|`)")
+_MANY = re.compile(r"\$@|\$\{@|\[@\]")
+_ESCAPED = re.compile(r"\\([`$\\])")
 
 
 def parse(line: str) -> Script:
@@ -44,14 +73,30 @@ def parse(line: str) -> Script:
         from tree_sitter_bash import language
     except ImportError:
         return Script(problem="the parser is not installed: pip install tree-sitter-bash")
-    # The grammar does not join such lines inside of words.
-    source = line.replace("\\\n", "").encode()
-    root = Parser(Language(language())).parse(source).root_node
-    if root.has_error or not _covers(root, source):
-        return Script(problem="it cannot be parsed")
-    reader = _Reader(source)
-    reader.visit(root)
-    return reader.build_script()
+    scripts: list[Script] = []
+    for text in dict.fromkeys(_read_continued(line)):
+        try:
+            source = text.encode()
+            root = Parser(Language(language())).parse(source).root_node
+            if root.has_error or not _covers(root, source):
+                return Script(problem="it cannot be parsed")
+            reader = _Reader(source)
+            reader.visit(root)
+        except (UnicodeEncodeError, RecursionError):
+            return Script(problem="it cannot be parsed")
+        scripts.append(reader.build_script())
+    return scripts[0] if len(scripts) == 1 else join_scripts(*scripts)
+
+
+def _read_continued(line: str) -> Iterator[str]:
+    r"""Yield the line with `\` and line ends joined: the grammar does not join them inside of words.
+
+    Bash does not join them in a comment, nor in a quoted here-document. So such a line is read in
+    both ways.
+    """
+    yield _CONTINUED.sub(r"\1", line)
+    if _UNJOINED.search(line):
+        yield _CONTINUED.sub(r"\1\n", line)
 
 
 def _covers(root: Any, source: bytes) -> bool:
@@ -61,6 +106,10 @@ def _covers(root: Any, source: bytes) -> bool:
     """
     rest = bytearray(source)
     for node in _list_leaves(root):
+        if node.type == "heredoc_start" and source[node.end_byte : node.end_byte + 1].strip(
+            _BREAKS
+        ):
+            return False
         rest[node.start_byte : node.end_byte] = b" " * (node.end_byte - node.start_byte)
     return set(bytes(rest).split()) <= {b"-"}
 
@@ -81,37 +130,67 @@ class _Reader:
         self.commands: list[Command] = []
         self.values: list[str] = []
         self.functions: set[str] = set()
-        self.writes = False
+        self.problem = ""
+        self.is_plain = True
+        self.settings: list[tuple[str, str]] = []
+        self.tested: list[str] = []
+        self.hidden: list[str] = []
 
     def build_script(self) -> Script:
         return Script(
-            tuple(self.commands), tuple(self.values), frozenset(self.functions), self.writes
+            tuple(self.commands),
+            tuple(self.values),
+            frozenset(self.functions),
+            self.is_plain,
+            tuple(self.settings),
+            tuple(self.tested),
+            tuple(self.hidden),
+            self.problem,
         )
 
     def visit(self, node: Any, redirects: tuple[Any, ...] = ()) -> None:
         """Collect all commands in a node; `redirects`: those of the statement around it."""
         shape = node.type
+        self.is_plain &= shape in _PLAIN
+        if shape in _UNLIKELY and _UNLIKELY[shape].search(self._text(node)):
+            self.problem = "it cannot be parsed"
+        self.hidden += self._list_hidden(node)
         if shape == "command":
             self._add_command(node, redirects)
         elif shape == "function_definition":
             self.functions.add(self._text(node.child_by_field_name("name")))
         elif shape == "variable_assignment" and (value := node.child_by_field_name("value")):
             self.values.append(self._word(value))
+            name = self._text(node.child_by_field_name("name"))
+            self.settings.append((name, self.values[-1]))
+        elif shape in _TESTED:
+            self.tested += [self._word(leaf) for leaf in _list_leaves(node)]
         elif shape == "file_redirect":
-            self.writes |= self._writes(node)
+            self.is_plain &= self._is_harmless(node)
         elif shape == "for_statement":
             self.values += map(self._word, node.children_by_field_name("value"))
         if shape == "redirected_statement":
             redirects = tuple(node.children_by_field_name("redirect"))
-        inner = redirects if shape in ("redirected_statement", "pipeline", "list") else ()
-        last = node.named_children[-1:] if shape in ("pipeline", "list") else node.named_children
-        for child in node.named_children:
-            self.visit(child, inner if child in last else ())
+        children = node.named_children
+        # The redirections of a pipeline are those of its last command.
+        first = {
+            "redirected_statement": 0,
+            "pipeline": len(children) - 1,
+            "list": len(children) - 1,
+        }
+        for at, child in enumerate(children):
+            self.visit(child, redirects if at >= first.get(shape, len(children)) else ())
 
     def _add_command(self, node: Any, redirects: tuple[Any, ...]) -> None:
         name = node.child_by_field_name("name")
-        words = [self._word(one) for one in node.children_by_field_name("argument")]
         own = [*node.children_by_field_name("redirect"), *redirects]
+        # In `sh 0<<<x` the digit belongs to the redirection.
+        begins = {one.start_byte for one in own}
+        words = [
+            self._word(one)
+            for one in node.children_by_field_name("argument")
+            if one.end_byte not in begins or not self._text(one).isdigit()
+        ]
         # A word after a here-string is an argument that the grammar puts into the redirection.
         found = [self._input(one) for one in own if one.type != "file_redirect"]
         for one in own:
@@ -127,10 +206,46 @@ class _Reader:
             )
         )
 
-    def _writes(self, redirect: Any) -> bool:
+    def _is_harmless(self, redirect: Any) -> bool:
+        """Return whether a redirection names no file; words after it are arguments."""
         signs = {self._text(one) for one in redirect.children if not one.is_named}
-        targets = map(self._word, redirect.children_by_field_name("destination"))
-        return not signs <= {"<", ">&", "<&"} and any(one not in _NOWHERE for one in targets)
+        target = next(map(self._word, redirect.children_by_field_name("destination")), "-")
+        is_copy = signs <= {">&", "<&", ">&-", "<&-"} and (target.isdigit() or target == "-")
+        return is_copy or target == _NOWHERE
+
+    def _list_hidden(self, node: Any) -> Iterator[str]:
+        r"""Yield texts in backticks that the grammar leaves in a word, or that have `\`` inside."""
+        text = self._text(node)
+        if node.type == "command_substitution":
+            if text.startswith("`") and "\\" in text:
+                yield _ESCAPED.sub(r"\1", text[1:-1])
+        elif node.type == "heredoc_redirect":
+            if not set(self._text(node.named_children[0])) & set("'\"\\"):
+                bodies = [one for one in node.named_children if one.type == "heredoc_body"]
+                yield from self._list_runs(node, "".join(map(self._text, bodies)))
+        elif node.type == "string" and _RUNS.search(self._plain_text(node)):
+            yield SPLIT
+        elif node.type == "expansion":
+            yield from self._list_runs(node, text)
+
+    def _list_runs(self, node: Any, text: str) -> Iterator[str]:
+        """Yield what is in backticks, and a mark for `$(` that the grammar did not see."""
+        for found in _BACKTICKS.finditer(text):
+            if found[1] is not None:
+                yield _ESCAPED.sub(r"\1", found[1]) if found[2] else SPLIT
+        if any(found[1] is None and "$(" in found[0] and _RUNS.search(found[0])
+               for found in _BACKTICKS.finditer(self._plain_text(node))):  # fmt: skip
+            yield SPLIT
+
+    def _plain_text(self, node: Any) -> str:
+        """Return the text of a node without the expansions that the grammar knows."""
+        parts, at = [], node.start_byte
+        for child in node.named_children:
+            parts.append(self._decode(at, child.start_byte))
+            is_beside = node.type == "heredoc_redirect" and child.type != "heredoc_body"
+            parts.append(" " if is_beside or child.type in _EXPANSIONS else self._plain_text(child))
+            at = child.end_byte
+        return "".join([*parts, self._decode(at, node.end_byte)])
 
     def _input(self, redirect: Any) -> str:
         for child in redirect.named_children:
@@ -144,7 +259,10 @@ class _Reader:
         return any(child.type in _EXPANSIONS for child in node.named_children)
 
     def _text(self, node: Any) -> str:
-        return self._source[node.start_byte : node.end_byte].decode(errors="replace")
+        return self._decode(node.start_byte, node.end_byte)
+
+    def _decode(self, begin: int, end: int) -> str:
+        return self._source[begin:end].decode(errors="replace")
 
     def _word(self, node: Any) -> str:
         """Return a word without its quotes, with marks for the parts that only the shell knows."""
@@ -174,11 +292,15 @@ class _Reader:
         return "".join(parts)
 
     def _string(self, node: Any) -> str:
-        """Return the text of a string in double quotes; expansions become marks."""
+        """Return the text of a string in double quotes; expansions become marks.
+
+        `"[$]@"` and `"${a[@]}"` become several words.
+        """
         at, parts = node.start_byte + 1, []
         for child in node.named_children:
             if child.type in _EXPANSIONS:
-                parts += [self._source[at : child.start_byte].decode(errors="replace"), QUOTED]
+                mark = SPLIT if _MANY.search(self._text(child)) else QUOTED
+                parts += [self._source[at : child.start_byte].decode(errors="replace"), mark]
                 at = child.end_byte
         parts.append(self._source[at : node.end_byte - 1].decode(errors="replace"))
         text = "".join(parts)

@@ -40,6 +40,9 @@ def can_be_decided(ask: Ask) -> bool:
         and question.session is None
         and not question.context
         and not question.attachments
+        # Blanks push words out of sight, and marks take no column.
+        and "  " not in question.prompt
+        and len(question.prompt) <= _SHOWN_COLUMNS
         and inert_line(redact(question.prompt), _SHOWN_COLUMNS) == question.prompt
     )
 

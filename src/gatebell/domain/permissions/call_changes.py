@@ -17,6 +17,14 @@ _MAX_COMPARED = 4_000
 _CONTEXT = 3
 
 
+# The fields that the diff of each tool shows.
+_SHOWN = {
+    "Edit": frozenset(["file_path", "old_string", "new_string", "replace_all"]),
+    "MultiEdit": frozenset(["file_path", "edits"]),
+    "Write": frozenset(["file_path", "content"]),
+}
+
+
 class Row(NamedTuple):
     """A line of a diff: its sign, its numbers in the old and the new file, its text."""
 
@@ -103,6 +111,16 @@ def list_changes(
         gone = "" if content is None or place.first else "this text is not in the file now"
         parts += _compare(place, ", ".join(filter(None, (head, where, gone))))
     return File(name, [], parts)
+
+
+def list_others(call: Call) -> dict[str, Any]:
+    """Return what the input of a call has beside the fields that its diff shows."""
+    shown = _SHOWN.get(call.tool, frozenset())
+    others = {name: value for name, value in call.input.items() if name not in shown}
+    listed = call.input.get("edits") if call.tool == "MultiEdit" else ()
+    if any(set(one) - _SHOWN["Edit"] for one in listed or () if isinstance(one, dict)):
+        others["edits"] = listed
+    return others
 
 
 def _list_edits(call: Call) -> list[_Edit]:

@@ -50,13 +50,20 @@ def has_harmless_option(
 ) -> bool:
     """Return whether one of these options is there; of short ones, only -n may be among others.
 
-    After an option that is not in `flags` it may be a value, as in `git push -o --dry-run`.
+    After an option that is not in `flags` it may be a value, as in `git push -o --dry-run`. A later
+    `--no-dry-run` takes it back.
     """
+    if any(_takes_back(word, option) for word in words for option in options):
+        return False
     for before, word in zip(("", *words), words, strict=False):
         is_value = before[:1] == "-" and "=" not in before and before not in flags | options
         if not is_value and _is_harmless(word, options):
             return True
     return False
+
+
+def _takes_back(word: str, option: str) -> bool:
+    return word.startswith("--no-") and f"--no-{option.lstrip('-')}".startswith(word)
 
 
 def _is_harmless(word: str, options: frozenset[str]) -> bool:

@@ -17,20 +17,19 @@ from gatebell.domain.permissions.command_options import (
     value_of,
 )
 from gatebell.domain.permissions.ordinary_programs import (
-    GIT_READERS,
     INTERPRETERS,
     ORDINARY,
-    READERS,
     RUN_WORDS,
     SHELLS,
+    SHOWN,
     SKIPPED,
     VALUED,
     WRAP_FLAGS,
     WRAP_VALUED,
-    WRITING_OPTIONS,
 )
 from gatebell.domain.permissions.programs import INSIDE, OPAQUE, PASS, PROGRAMS, WRAPS, Program
-from gatebell.domain.permissions.shell_lines import GLOB, QUOTED, SPLIT, Script, is_known, show_word
+from gatebell.domain.permissions.reading_programs import READERS, list_paths, only_reads
+from gatebell.domain.permissions.shell_lines import QUOTED, SPLIT, Script, is_known, show_word
 from gatebell.domain.permissions.special_programs import SPECIAL
 from gatebell.domain.records import NamedTuple
 
@@ -54,6 +53,33 @@ _VERB = re.compile(
     r"|publish|execute|invoke|call|resize|move|copy|upload|terminate|reboot|modify)(?:-.*)?"
 )
 
+_KEYWORDS = frozenset(
+    [
+        "case",
+        "esac",
+        "for",
+        "if",
+        "then",
+        "else",
+        "elif",
+        "fi",
+        "while",
+        "until",
+        "do",
+        "done",
+        "select",
+    ]
+)
+# Their words are looked at once more by the shell: as arithmetic, or as the name of a variable.
+_EXPANDING = frozenset(["let", "read", "printf", "test", "[", "wait", "mapfile", "readarray"])
+_INPUT = re.compile(r"-|/dev/stdin|/dev/fd/\d+|/proc/[^/]+/fd/\d+")
+_SPLIT_STRING = re.compile(r"(?s)(?:-[0iv]*S|--s[a-z-]*=)(.*)")
+# A shell or a program runs what is in these variables.
+_RUN_SETTINGS = re.compile(
+    r"BASH_ALIASES\b|PROMPT_COMMAND$|VISUAL$|BROWSER$|LESSOPEN$|[A-Z_]*(?:EDITOR|PAGER)$"
+    r"|GIT_[A-Z_]*(?:COMMAND|ASKPASS|DIFF)$"
+)
+
 
 class Finding(NamedTuple):
     """Why a line is held."""
@@ -75,6 +101,10 @@ class Verdict(NamedTuple):
     """Its commands, as they are written."""
     unread: str | None = None
     """A text that a shell in the line would read; nothing is decided before it is parsed."""
+    is_plain: bool = False
+    """Whether its commands are all that it does."""
+    paths: tuple[str, ...] = ()
+    """Its words that may name a file."""
 
 
 class _Unread(Exception):  # noqa: N818  it is not an error
@@ -95,8 +125,13 @@ def judge(line: str, scripts: Mapping[str, Script]) -> Verdict:
         found = next(Judge(scripts, 0).list_findings(script), None)
     except _Unread as unread:
         return Verdict(None, unread=str(unread))
-    reads = not found and not script.writes and all(_only_reads(c.words) for c in script.commands)
-    return Verdict(found, reads, tuple(command.text for command in script.commands))
+    return Verdict(
+        found,
+        not found and only_reads(script),
+        tuple(command.text for command in script.commands),
+        is_plain=script.is_plain,
+        paths=list_paths(script),
+    )
 
 
 class Judge:
@@ -112,8 +147,16 @@ class Judge:
         self._values, self._functions = script.values, script.functions
         for command in script.commands:
             if found := self.judge_words(list(command.words), command.input):
-                act, why = found
-                yield Finding(act, show_word(" ".join(command.text.split())), why)
+                yield _name_finding(command.text, found)
+        for text in script.hidden:
+            if found := self.judge_text(text):
+                yield _name_finding(text, found)
+        for text in (*script.tested, *script.values):
+            if _is_expanded(text) and (found := self.judge_opaque(["", text])):
+                yield _name_finding(text, found)
+        for name, text in script.settings:
+            if _RUN_SETTINGS.match(name) and is_known(text) and (found := self.judge_text(text)):
+                yield _name_finding(text, found)
 
     def judge_words(self, words: list[str], text: str | None = None) -> Reason | None:
         """Return the act of a command and the reason; None if it does none."""
@@ -122,10 +165,15 @@ class Judge:
         name, rest = words[0].rpartition("/")[2], words[1:]
         if not is_known(name):
             return None, "its program is not known before it runs"
+        if words[0] in _KEYWORDS:
+            # Seen: the grammar takes `! case` for a command.
+            return None, "it cannot be parsed"
         if name in self._functions:
             return None
         if name in SPECIAL:
             return SPECIAL[name](self, rest, text)
+        if name in _EXPANDING and any(map(_is_expanded, rest)):
+            return self.judge_opaque(words)
         if name in SHELLS:
             return self._shell(rest, text)
         if name in INTERPRETERS or name.startswith("python3."):
@@ -136,8 +184,20 @@ class Judge:
             return _cloud(name, rest)
         if name in PROGRAMS:
             return self._program(PROGRAMS[name], name, rest)
-        is_installed = "/" not in words[0] or "bin/" in words[0]
-        return None if name in ORDINARY and is_installed else self.judge_opaque(words)
+        if name in ORDINARY and ("/" not in words[0] or "bin/" in words[0]):
+            return None if name in READERS or name in SHOWN else self.judge_options(rest)
+        return self.judge_opaque(words)
+
+    def judge_options(self, words: Sequence[str]) -> Reason | None:
+        """Judge words of a known program that another program follows, or that are a text for a shell."""
+        for at, word in enumerate(words):
+            text = word.rpartition("=")[2].lstrip("!+")
+            is_text = " " in text and is_known(text) and _names_program(text.split()[:1])
+            if is_text and (found := self.judge_text(text)):
+                return found
+            if _names_program([word]) and (found := self.judge_words(list(words[at:]))):
+                return found
+        return None
 
     def judge_opaque(self, words: Sequence[str]) -> Reason | None:
         """Judge a program that we do not know by its words."""
@@ -168,6 +228,18 @@ class Judge:
         found = next(Judge(self._scripts, self._depth + 1).list_findings(script), None)
         return (found.act, f"a shell runs `{found.command}`: {found.why}") if found else None
 
+    def has_value(self, pattern: re.Pattern[str]) -> bool:
+        """Return whether the line gives a variable a text that begins like this."""
+        return any(map(pattern.match, self._values))
+
+    def judge_file(self, rest: Sequence[str], text: str | None) -> Reason | None:
+        """Judge a shell that reads a file; the text is its input."""
+        if not rest[0].strip(QUOTED + SPLIT):
+            return None, "a shell runs a file that is not known before"
+        if _INPUT.fullmatch(rest[0]):
+            return self.judge_text(SPLIT if text is None else text)
+        return self.judge_opaque(rest)
+
     def _shell(self, rest: list[str], text: str | None) -> Reason | None:
         if rest[:1] == ["-n"]:
             return None
@@ -178,7 +250,7 @@ class Judge:
                 return self.judge_text(code)
             at += 2 if rest[at] in ("-o", "-O", "--rcfile", "--init-file") else 1
         if at < len(rest) and "-s" not in rest[:at]:
-            return self.judge_opaque(rest[at:])
+            return self.judge_file(rest[at:], text)
         if text is not None:
             return self.judge_text(text)
         if any(one in ("--version", "--help") for one in rest):
@@ -201,6 +273,10 @@ class Judge:
             rest = rest[1:] if name != "direnv" else rest[2:]
         if name == "env" and (code := value_of(rest, ("-S", "--split-string"))):
             return self.judge_text(code)
+        if name == "env":
+            for at, word in enumerate(rest):
+                if found := _SPLIT_STRING.match(word):
+                    return self.judge_text(" ".join([found[1], *rest[at + 1 :]]))
         if name == "npx" and (code := value_of(rest, ("-c", "--call"))):
             return self.judge_text(code)
         if name in ("xargs", "parallel"):
@@ -264,6 +340,15 @@ class Judge:
         return None if result == PASS else (None, f"`{show_word(name)}`: {result}")
 
 
+def _name_finding(text: str, found: Reason) -> Finding:
+    return Finding(found[0], show_word(" ".join(text.split())), found[1])
+
+
+def _is_expanded(text: str) -> bool:
+    """Return whether a shell that looks at a text once more would run a part of it."""
+    return "$(" in text or "`" in text
+
+
 def _names_program(words: Sequence[str]) -> bool:
     """Return whether the first word names a program that may act."""
     name = words[0].rpartition("/")[2] if words else ""
@@ -293,17 +378,3 @@ def _cloud(name: str, rest: list[str]) -> Reason | None:
     if verb and verb["looks"]:
         return None
     return Act.DEPLOY, f"`{' '.join([name, *verbs[:2]])}` may change a service"
-
-
-def _only_reads(words: Sequence[str]) -> bool:
-    """Return whether a command changes nothing, and reads only below the current folder."""
-    name, rest = words[0], words[1:]
-    if name == "git":
-        name, rest = f"git {rest[0] if rest else ''}", rest[1:]
-    is_reader = name in READERS or name.removeprefix("git ") in GIT_READERS
-    return is_reader and not any(
-        word.startswith(("/", "~", *WRITING_OPTIONS))
-        or ".." in word
-        or not is_known(word.replace(GLOB, ""))
-        for word in rest
-    )

@@ -30,7 +30,6 @@ ORDINARY = frozenset(
         "type",
         "which",
         "whereis",
-        "hash",
         "let",
         "local",
         "declare",
@@ -105,7 +104,6 @@ ORDINARY = frozenset(
         "rg",
         "ag",
         "ack",
-        "sed",
         "jq",
         "yq",
         "xq",
@@ -394,6 +392,12 @@ ORDINARY = frozenset(
 )
 """They do none of the acts, whatever their words are."""
 
+SHOWN = frozenset(
+    ["man", "tldr", "help", "info", "whereis", "ag", "ack", "zgrep", "cd", "mkdir", "touch", "gate",
+     "gatebell", "brew", "apt", "apt-get", "dnf", "yum", "apk", "pacman", "snap", "pip", "pip3"]
+)  # fmt: skip
+"""Those whose words are never a command that they run; so are the words of all readers."""
+
 VALUED: dict[str, frozenset[str]] = {
     name: frozenset(options.split())
     for name, options in {
@@ -570,76 +574,3 @@ INTERPRETERS = frozenset(
     ]
 )
 """They run code that this program does not read."""
-
-READERS = frozenset(
-    [
-        ":",
-        "[",
-        "true",
-        "false",
-        "test",
-        "echo",
-        "printf",
-        "cd",
-        "pwd",
-        "ls",
-        "cat",
-        "head",
-        "tail",
-        "wc",
-        "grep",
-        "egrep",
-        "fgrep",
-        "rg",
-        "sort",
-        "uniq",
-        "cut",
-        "tr",
-        "nl",
-        "file",
-        "stat",
-        "du",
-        "df",
-        "which",
-        "type",
-        "date",
-        "basename",
-        "dirname",
-        "realpath",
-        "readlink",
-        "diff",
-        "cmp",
-        "comm",
-        "jq",
-        "tree",
-        "column",
-        "seq",
-    ]
-)
-"""They only read, with any option but these."""
-WRITING_OPTIONS = (
-    "-o",
-    "--output",
-    "--pre",
-    "-c",
-    "--ext-diff",
-    "-O",
-    "-exec",
-    "-delete",
-    "-fprint",
-    "-ok",
-)
-GIT_READERS = frozenset(
-    [
-        "status",
-        "log",
-        "diff",
-        "show",
-        "blame",
-        "grep",
-        "ls-files",
-        "rev-parse",
-        "describe",
-        "shortlog",
-    ]
-)

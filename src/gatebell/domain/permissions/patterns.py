@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.calls import WRITERS
 from gatebell.domain.permissions.ordinary_programs import INTERPRETERS, SHELLS, VALUED
-from gatebell.domain.permissions.rules import Rule, covers
+from gatebell.domain.permissions.programs import INSIDE, PROGRAMS, WRAPS
+from gatebell.domain.permissions.rules import BEFORE_A_PROGRAM, Rule, covers
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,13 +19,20 @@ if TYPE_CHECKING:
 
 # The second word of a command is a part of its name if it is a plain word: `git push`.
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9:_-]*")
+_PROGRAM = re.compile(r"[A-Za-z0-9_./~+-]*[A-Za-z0-9_+-]")
 # A pattern for all commands of these would be a pattern for any command.
 _RUNS_ANYTHING = (
-    SHELLS
+    frozenset(
+        ["eval", "source", "ssh", "su", "runuser", "docker", "podman", "nerdctl", "kubectl", "oc",
+         "deno", "pwsh", "julia", "elixir", "script", "tmux", "screen", "awk", "gawk", "mawk", "find",
+         "fd", "fdfind", "crontab", "at", "batch", "trap", "alias", "coproc"]
+    )
+    | BEFORE_A_PROGRAM
+    | SHELLS
     | INTERPRETERS
-    | frozenset(VALUED)
-    | frozenset(["deno", "docker", "eval", "kubectl", "podman", "source", "ssh"])
-)
+    | VALUED.keys()
+)  # fmt: skip
+_NAMES_OF_VERSIONS = re.compile(r"(?:python|pypy|perl|ruby|php|node|lua)[\d.]+")
 
 
 def propose_pattern(call: Call, now: datetime) -> str:
@@ -47,8 +55,20 @@ def _propose(call: Call) -> str:
 
 def _propose_command(command: str) -> str:
     first, *others = command.split(" ")
-    if not first or first in _RUNS_ANYTHING or "*" in first:
+    name = first.rpartition("/")[2]
+    # Not a program: an assignment or a sign, after which any command may follow.
+    if (
+        not _PROGRAM.fullmatch(first)
+        or name in _RUNS_ANYTHING
+        or _NAMES_OF_VERSIONS.fullmatch(name)
+    ):
         return ""
-    if others and _WORD.fullmatch(others[0]) and _WORD.fullmatch(first):
-        first = f"{first} {others[0]}"
-    return f"Bash({first} *)"
+    second = others[0] if others and _WORD.fullmatch(others[0]) else ""
+    known = PROGRAMS.get(name)
+    if known is None and first != name:
+        return f"Bash({first} *)"
+    if known:
+        result = known.subs.get(second, known.others) if second else known.alone
+        if result in (WRAPS, INSIDE) or (others and not second and known.subs):
+            return ""
+    return f"Bash({f'{first} {second}'.rstrip()} *)"

@@ -43,7 +43,7 @@ _ASSIGNMENT = (
 )
 _MAX_STARTS = 100
 _VARIABLE = r"\$(?:\{(\w+)\}|(\w+))"
-_BEFORE_A_PROGRAM = frozenset(
+BEFORE_A_PROGRAM = frozenset(
     [
         "!",
         "if",
@@ -253,7 +253,7 @@ def _precedes_program(word: str) -> bool:
     """Return whether it is an assignment, a keyword, an option, or a program like `sudo`."""
     name, equals, _ = word.partition("=")
     assigns = bool(equals) and name.isidentifier()
-    return assigns or word in _BEFORE_A_PROGRAM or word[0] in "-0123456789"
+    return assigns or word in BEFORE_A_PROGRAM or word[0] in "-0123456789"
 
 
 def in_scope(rule: Rule, origin: Origin, call: Call) -> bool:

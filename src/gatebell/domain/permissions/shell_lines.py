@@ -32,10 +32,30 @@ class Script(NamedTuple):
     """The texts that the line assigns to variables."""
     functions: frozenset[str] = frozenset()
     """The functions that the line defines; their commands are among the others."""
-    writes: bool = False
-    """Whether any output goes to a file."""
+    is_plain: bool = True
+    """Whether all of it is commands: without assignments, tests, and redirections of files."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """The names and texts of its assignments."""
+    tested: tuple[str, ...] = ()
+    """The words of declarations and tests; a shell may run what is in `$(…)` there."""
+    hidden: tuple[str, ...] = ()
+    """Texts that a shell runs, and that the grammar takes for plain text."""
     problem: str = ""
     """Why the line could not be read; then a person is asked."""
+
+
+def join_scripts(first: Script, second: Script) -> Script:
+    """Return what either of two readings of a line does."""
+    return Script(
+        tuple(dict.fromkeys(first.commands + second.commands)),
+        first.values + second.values,
+        first.functions | second.functions,
+        first.is_plain and second.is_plain,
+        first.settings + second.settings,
+        first.tested + second.tested,
+        first.hidden + second.hidden,
+        first.problem or second.problem,
+    )
 
 
 def is_known(word: str) -> bool:

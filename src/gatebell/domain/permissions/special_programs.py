@@ -21,6 +21,9 @@ _LOCAL = re.compile(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])([:/].*)?")
 _SSH_VALUED = frozenset(
     ["-i", "-p", "-l", "-o", "-F", "-L", "-R", "-D", "-J", "-W", "-b", "-E", "-S"]
 )
+_RECURSIVE = re.compile(r"-[^-]*[rR]|--r")
+# The command `e` and the flag `e` of sed run a text.
+_SED_RUNS = re.compile(r"(?:^|[\d;{}$!,/\s])e(?:\s|$)|\W[gpiImM\d]*e[gpiImMw\d]*\s*(?:$|[;}])")
 _SENDING = ("-X", "-d", "-F", "-T", "--request", "--data", "--form", "--upload-file", "--json")
 _EXECUTING = frozenset(["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"])
 
@@ -29,7 +32,9 @@ def _rm(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
     options = rest[: rest.index("--")] if "--" in rest else rest
     if any(is_option(word, one) for word in options for one in ("-r", "-R", "--r*")):
         return Act.DELETE, "`rm` with -r deletes a tree"
-    if any(word.startswith(SPLIT) for word in options):
+    unknown = [word for word in options if not is_known(word)]
+    may_be_option = any(word.startswith((SPLIT, "-")) for word in unknown)
+    if may_be_option or (judge.has_value(_RECURSIVE) and any(w[0] == QUOTED for w in unknown)):
         return None, "the options of rm are not known before it runs"
     return None
 
@@ -55,6 +60,8 @@ def _remote(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
         return judge.judge_text(code)
     if text is not None:
         return judge.judge_text(text)
+    if found := judge.judge_options(rest[: rest.index("--")] if "--" in rest else rest):
+        return found
     start = next(list_starts(rest, _SSH_VALUED, frozenset()), len(rest))
     return judge.judge_text(" ".join(rest[start + 1 :])) if rest[start + 1 :] else None
 
@@ -73,10 +80,14 @@ def _awk(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
     )
 
 
+def _sed(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
+    return judge.judge_opaque(rest) if any(map(_SED_RUNS.search, rest)) else None
+
+
 def _make(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
     if any(word in ("-n", "--dry-run", "--just-print", "--recon") for word in rest):
         return None
-    return judge.judge_opaque(["", *rest])
+    return judge.judge_opaque(["", *rest, text or ""])
 
 
 def _trap(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
@@ -89,9 +100,7 @@ def _go(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
 
 
 def _source(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
-    if rest and not rest[0].strip(QUOTED + SPLIT):
-        return None, "a shell runs a file that is not known before"
-    return judge.judge_opaque(rest)
+    return judge.judge_file(rest, text) if rest else None
 
 
 def _later(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
@@ -116,6 +125,7 @@ SPECIAL: dict[str, Callable[[Judge, list[str], str | None], Reason | None]] = {
     "awk": _awk,
     "gawk": _awk,
     "mawk": _awk,
+    "sed": _sed,
     "make": _make,
     "gmake": _make,
     "trap": _trap,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.domain.permissions.call_changes import list_others
 from gatebell.domain.permissions.calls import PLAN, shown
 from gatebell.domain.text.display import mark_blanks
 from gatebell.services.permissions.edited_file import read_edited_file
@@ -26,7 +27,7 @@ class CallView(NamedTuple):
     """The plan of an agent, as Markdown."""
     diff: Markup | None
     others: str
-    """The input without the command; nothing for a plan or a diff."""
+    """The input without what is shown as a command, a plan or a diff."""
     input: str
     remark: str
     folder: str
@@ -41,14 +42,17 @@ def view_call(ask: Ask) -> CallView | None:
         return None
     diff = of_call(call, [ask.origin.project, call.cwd], read_edited_file(ask))
     plan = _read_plan(ask, call)
-    others = {name: value for name, value in call.input.items() if name != "command"}
-    left = others if call.command else call.input
+    left = {
+        name: value
+        for name, value in (list_others(call) if diff else call.input).items()
+        if not (name == "command" and call.command) and not (name == "plan" and plan)
+    }
     return CallView(
         call.tool,
         mark_blanks(call.command),
         plan,
         diff,
-        "" if diff or plan else shown(left),
+        shown(left) if left or not (diff or plan) else "",
         shown(call.input),
         call.remark,
         call.cwd,
