@@ -50,9 +50,12 @@ before a subcommand. A person is asked if
 - a shell reads its commands from elsewhere: `cat script | sh`, `eval "$x"`.
 
 All other lines pass at once, if Claude Code would run them without our rules: in the mode
-bypassPermissions, if your settings allow the command, or if it only reads in the project. If your
-settings have other rules that ask about it, or other PreToolUse hooks, a person is asked as before.
-The hook does not see rules of the command line (`--allowedTools`, `--settings`) or of plugins.
+bypassPermissions, if your settings allow all commands in the line, or if it only reads in the
+project. Then each word is an option that we know to be harmless, a text, or a path, and no link
+leads out of the project. A line with an assignment or with a redirection of a file passes by
+neither. If your settings have other rules that ask about it, or other PreToolUse hooks, a person is
+asked as before. The hook does not see rules of the command line (`--allowedTools`, `--settings`) or
+of plugins.
 
 Not noticed are lines without any of the words, because Claude Code compares text: a script or a
 target with another name, a word that is put together while it runs, a here-document for a program

@@ -68,6 +68,7 @@ def is_used_once(stage: Stage, *, tied: bool) -> None:
         worker = nursery.start("work", path=stage.path, tied=tied)
         worker.go()
         until(stage.starts)
+        until(lambda: sampler.together)
         worker.kill()
         nursery.start("work", path=stage.path, tied=tied).go()
         until(lambda: get_run(store, run_id).has_ended)
