@@ -239,6 +239,8 @@ class ChannelKind(StrEnum):
     COMMAND = "command"
     WEBHOOK = "webhook"
     WEBPUSH = "webpush"
+    TELEGRAM = "telegram"
+    SLACK = "slack"
 
 
 class TunnelKind(StrEnum):

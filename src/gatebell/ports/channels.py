@@ -1,12 +1,15 @@
-"""The port to notifications: one channel sends one message."""
+"""The ports to notifications and chats: a channel sends messages, a chat brings what people say."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from datetime import tzinfo
 
+    from gatebell.domain.enums import ChannelKind
+    from gatebell.domain.notifications.chats import ChatMessage, ChatUpdate
     from gatebell.domain.notifications.messages import NotificationMessage
     from gatebell.domain.notifications.routes import Route
 
@@ -49,6 +52,33 @@ class WithdrawingChannel(Channel, Protocol):
         ...
 
 
+class Chat(Protocol):
+    """Brings what people write and press in a chat; its channel sends and changes messages."""
+
+    kind: ChannelKind
+
+    def listen(
+        self, take: Callable[[ChatUpdate], str], threads: Callable[[], Iterable[ChatMessage]]
+    ) -> None:
+        """Bring each update until `stop` is called.
+
+        An update is confirmed to the service after `take` has returned, never before: after a crash
+        the service brings it again.
+
+        Args:
+            take: acts on an update, and returns what its author is told; it may get an update twice
+            threads: the messages below which replies may have been missed
+
+        Raises:
+            DeliveryError: The service refuses the token, or cannot be reached now.
+        """
+        ...
+
+    def stop(self) -> None:
+        """End `listen`, from another thread."""
+        ...
+
+
 class Channels(Protocol):
     """Opens the channels of a sender."""
 
@@ -66,6 +96,8 @@ class Post(NamedTuple):
     """The address of the web inbox; messages link to it."""
     zone: tzinfo | None = None
     """The time zone of the quiet hours; None means that of this machine."""
+    chat_calls: bool = True
+    """Whether tool calls are decided in chats."""
     person: str = ""
     """Whose settings these are: on a store without people, the routes of everybody are theirs."""
 

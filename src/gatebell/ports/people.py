@@ -1,4 +1,4 @@
-"""The ports to people: tokens, logins, devices and presence."""
+"""The ports to people: tokens, logins, devices, chats and presence."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gatebell.domain.audit.events import Event
+    from gatebell.domain.notifications.chats import ChatLink, ChatMessage
     from gatebell.domain.notifications.devices import Device
     from gatebell.domain.people.logins import Login, Token
     from gatebell.domain.people.principals import Person
@@ -113,6 +114,52 @@ class Devices(Protocol):
 
     def all(self) -> list[Device]:
         """Return all devices."""
+        ...
+
+
+class Chats(Protocol):
+    """Accounts in chats that belong to people, and the messages that were sent to them.
+
+    A link ends with its token and with its person.
+    """
+
+    def invite(self, link: ChatLink, events: Sequence[Event]) -> bool:
+        """Add a link without an account; False if its token is gone. Codes that are too old end."""
+        ...
+
+    def use(self, link: ChatLink, account: str, room: str, events: Sequence[Event]) -> bool:
+        """Give a link its account; False if its code was used or is too old.
+
+        Another link of this account ends.
+        """
+        ...
+
+    def remove(self, link_id: str, events: Sequence[Event]) -> bool:
+        """Remove a link; False if there is none of this id."""
+        ...
+
+    def get(self, link_id: str) -> ChatLink | None:
+        """Return a link, or None."""
+        ...
+
+    def of_account(self, chat: str, account: str) -> ChatLink | None:
+        """Return the link of an account, or None."""
+        ...
+
+    def all(self) -> list[ChatLink]:
+        """Return all links, with those that have no account yet."""
+        ...
+
+    def add_message(self, message: ChatMessage) -> None:
+        """Record a message that was sent, unless it is known; forget those of months ago."""
+        ...
+
+    def message(self, chat: str, room: str, message: str) -> ChatMessage | None:
+        """Return a message of a conversation, or None."""
+        ...
+
+    def messages_about(self, ask_id: str) -> list[ChatMessage]:
+        """Return the messages about an ask, oldest first."""
         ...
 
 

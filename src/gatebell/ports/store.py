@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatebell.ports.engines import Dispatches
     from gatebell.ports.machine import Machine
     from gatebell.ports.notifications import Notes, Outbox
-    from gatebell.ports.people import Devices, Logins, People, Presence
+    from gatebell.ports.people import Chats, Devices, Logins, People, Presence
     from gatebell.ports.runs import Runs
     from gatebell.ports.tasks import Tasks
 
@@ -148,6 +148,11 @@ class Store(Protocol):
     @property
     def devices(self) -> Devices:
         """The port to browsers that get notifications."""
+        ...
+
+    @property
+    def chats(self) -> Chats:
+        """The port to accounts in chats."""
         ...
 
     @property

@@ -10,6 +10,7 @@ from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.asks.gone_askers import WAITER_GONE
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import describe_owner, run_of
+from gatebell.domain.asks.requirements import ANY_PERSON
 from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, Priority
 from gatebell.domain.people.principals import is_person
 from gatebell.domain.sessions import visits
@@ -249,7 +250,7 @@ def _format_messages(backend: Backend, ask: Ask, width: int, paint: Paint) -> li
 
 def _format_terms(backend: Backend, ask: Ask, now: datetime, width: int, paint: Paint) -> list[str]:
     question, clock, lines = ask.question, ask.deadlines, [""]
-    if question.requirement.personal:
+    if question.requirement != ANY_PERSON:
         lines += frame(f"Decided by {question.requirement}", width, bar="")
         votes = {v.principal: v for v in backend.answers(ask.id) if v.decision}
         lines += [

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from gatebell.adapters.files import settings_file
 from gatebell.adapters.open_channels import NotificationChannels
 from gatebell.adapters.system import folders
+from gatebell.domain.notifications.routes import CHATS
 from gatebell.errors import UsageError
 from gatebell.ports.channels import Post
+from gatebell.services.chats import link_chat
 from gatebell.services.notifications import push_devices
 
 if TYPE_CHECKING:
@@ -18,15 +20,19 @@ if TYPE_CHECKING:
 
 
 def read_post(store: Store, person: str) -> Post:
-    """Read the routes of a person and of people's devices, and find their channels."""
+    """Read the routes of a person, of devices and of chats, and find their channels."""
     routes, url = settings_file.routes(os.environ), settings_file.inbox_url(os.environ)
     services = settings_file.push_services(os.environ)
-    channels = NotificationChannels(store, store.push_key, services, url)
-    return Post((*routes, *push_devices.list_routes(store)), channels, url, person=person)
+    access = {chat: settings_file.chat_access(os.environ, chat) for chat in CHATS}
+    set_up = [chat for chat in CHATS if access[chat][1]]
+    channels = NotificationChannels(store, store.push_key, services, url, access)
+    devices, chats = push_devices.list_routes(store), link_chat.list_routes(store, set_up)
+    calls = settings_file.chat_calls(os.environ)
+    return Post((*routes, *devices, *chats), channels, url, chat_calls=calls, person=person)
 
 
 class ChangedPost:
-    """Reads the settings again whenever the file or a device has changed; ignores unreadable ones."""
+    """Reads the settings again whenever the file, a device or a chat has changed; ignores unreadable ones."""
 
     def __init__(self, store: Store, url: str, person: str) -> None:
         """`url` is the address of the inbox, if the settings name none."""
@@ -35,7 +41,10 @@ class ChangedPost:
         self._seen = self._look()
 
     def _look(self) -> tuple[int, tuple[Route, ...]]:
-        return _read_change_time(self._path), push_devices.list_routes(self._store)
+        accounts = (
+            *push_devices.list_routes(self._store), *link_chat.list_routes(self._store, CHATS)
+        )  # fmt: skip
+        return _read_change_time(self._path), accounts
 
     def renew(self) -> Post | None:
         if (now := self._look()) == self._seen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from gatebell.adapters.system.folders import settings_file
@@ -74,6 +75,37 @@ SETTINGS = (
         "between them: push.example.org (notifications.md).",
     ),
     Setting(
+        "telegram_token_file",
+        "GATE_TELEGRAM_TOKEN_FILE",
+        "",
+        "A file with the token of your Telegram bot; with it, people answer there (chat.md).",
+    ),
+    Setting(
+        "telegram_url",
+        "GATE_TELEGRAM_URL",
+        "https://api.telegram.org",
+        "The Bot API server: that of Telegram, or one of your own.",
+    ),
+    Setting(
+        "slack_token_file",
+        "GATE_SLACK_TOKEN_FILE",
+        "",
+        "A file with the two tokens of your Slack app, xoxb-… and xapp-…, one on each line "
+        "(chat.md).",
+    ),
+    Setting(
+        "slack_url",
+        "GATE_SLACK_URL",
+        "https://slack.com/api/",
+        "The address of Slack's API; for GovSlack https://slack-gov.com/api/.",
+    ),
+    Setting(
+        "chat_calls",
+        "GATE_CHAT_CALLS",
+        "yes",
+        "Whether tool calls may be decided in chats: yes or no.",
+    ),
+    Setting(
         "session_cli",
         "GATE_SESSION_CLI",
         AgentCli.CLAUDE,
@@ -143,6 +175,11 @@ MODELS: dict[str, dict[str, str]] = {
     AgentCli.COPILOT: dict.fromkeys(MODEL_WORDS, ""),
 }
 """The models that heavy, medium and light mean for each program; "" is its own default."""
+_TOKENS = {
+    ChannelKind.TELEGRAM: (r"\d{1,20}:[A-Za-z0-9_-]{20,100}",),
+    ChannelKind.SLACK: (r"xoxb-[A-Za-z0-9-]{5,200}", r"xapp-[A-Za-z0-9-]{5,300}"),
+}
+"""What the file of a chat's tokens must have."""
 ROUTES, _MODELS, TEMPLATES = "notify", "models", "templates"
 
 
@@ -267,6 +304,44 @@ def push_services(environ: Mapping[str, str]) -> tuple[str, ...]:
                 f"got {one!r}"
             )
     return (*PUSH_SERVICES, *named)
+
+
+def chat_access(environ: Mapping[str, str], chat: ChannelKind) -> tuple[str, tuple[str, ...]]:
+    """Return the address of a chat's service, and the tokens of its file; none if it is not set up.
+
+    Raises:
+        UsageError: The file cannot be read, or is not such a file.
+    """
+    values, wanted = read_settings(environ), _TOKENS[chat]
+    url, (path, source) = values[f"{chat}_url"].text, values[f"{chat}_token_file"]
+    if not path:
+        return url, ()
+    if not re.match(r"https://[^\s/?#@]|http://(127\.0\.0\.1|localhost)[:/]", url):
+        raise UsageError(
+            f"{chat}_url ({values[f'{chat}_url'].source}): expected https://HOST, or http:// with "
+            "127.0.0.1: the token is sent there"
+        )
+    try:
+        with open(os.path.expanduser(path), encoding="utf-8") as file:
+            words = file.read(10_000).split()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is not a text"
+        raise UsageError(
+            f"the file {path} of {chat}_token_file ({source}) cannot be read: {why}"
+        ) from None
+    found = [next((word for word in words if re.fullmatch(one, word)), "") for one in wanted]
+    if not all(found):
+        # Without its content: it is a secret.
+        raise UsageError(f"the file {path} has no token of {chat}: docs/chat.md says what it holds")
+    return url, tuple(found)
+
+
+def chat_calls(environ: Mapping[str, str]) -> bool:
+    """Return whether tool calls are decided in chats."""
+    value = read_settings(environ)["chat_calls"]
+    if value.text not in ("yes", "no"):
+        raise UsageError(f"chat_calls ({value.source}): expected yes or no, got {value.text!r}")
+    return value.text == "yes"
 
 
 def routes(environ: Mapping[str, str]) -> tuple[Route, ...]:

@@ -435,6 +435,33 @@ CREATE TABLE devices (
     added_at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE chat_links (
+    id TEXT PRIMARY KEY,
+    chat TEXT NOT NULL,
+    person TEXT NOT NULL,
+    verified INTEGER NOT NULL,
+    -- Of the token with which it was made; it ends with that token.
+    token_id TEXT NOT NULL,
+    made_at TEXT NOT NULL,
+    -- The digest of a code that works once; empty after its use.
+    code TEXT NOT NULL,
+    -- The account in the chat, and the conversation with it; both empty before.
+    account TEXT NOT NULL,
+    room TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE chat_messages (
+    chat TEXT NOT NULL,
+    room TEXT NOT NULL,
+    message TEXT NOT NULL,
+    ask_id TEXT NOT NULL,
+    -- Of the question that was shown.
+    digest TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    sent_at TEXT NOT NULL,
+    PRIMARY KEY (chat, room, message)
+) STRICT, WITHOUT ROWID;
+
 CREATE INDEX asks_pending ON asks (priority, opened_at, seq) WHERE status = 'pending';
 
 CREATE INDEX asks_due ON asks (due_at) WHERE status = 'pending' AND due_at IS NOT NULL;
@@ -556,3 +583,9 @@ CREATE INDEX asks_settled_by_several ON asks (settled_at)
     WHERE settled_at IS NOT NULL AND requirement IS NOT NULL;
 
 CREATE INDEX devices_of_people ON devices (person, added_at);
+
+CREATE UNIQUE INDEX chat_links_of_accounts ON chat_links (chat, account) WHERE account <> '';
+
+CREATE INDEX chat_messages_of_asks ON chat_messages (ask_id, sent_at);
+
+CREATE INDEX chat_messages_by_time ON chat_messages (sent_at);

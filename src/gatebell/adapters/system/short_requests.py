@@ -33,7 +33,7 @@ def send_request(request: Request, limit_seconds: float, receiver: str) -> int:
     over.daemon = True
     over.start()
     try:
-        with build_opener(_NoRedirects, handler).open(request, timeout=limit_seconds) as response:
+        with build_opener(NoRedirects, handler).open(request, timeout=limit_seconds) as response:
             status = int(response.status)
         if handler.is_cut():
             raise TimeoutError
@@ -105,7 +105,7 @@ class _TlsConnection(HTTPSConnection, _Connection):
     """The descriptor is kept before TLS begins: the handshake may also hang."""
 
 
-class _NoRedirects(HTTPRedirectHandler):
+class NoRedirects(HTTPRedirectHandler):
     """Follows no redirect: an event goes only to the address of the user."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:

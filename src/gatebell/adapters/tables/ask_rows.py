@@ -39,7 +39,7 @@ def ask_row(ask: Ask) -> dict[str, Any]:
         "schema": as_json(question.schema),
         "default_value": as_json(question.default),
         "secret": question.secret,
-        "requirement": json.dumps(requirement) if requirement.personal else None,
+        "requirement": json.dumps(requirement.to_list()) if requirement != ANY_PERSON else None,
         "call": json.dumps(question.call) if question.call else None,
         "terms": json.dumps(question.session) if question.session else None,
         "attachments": json.dumps(question.attachments) if question.attachments else None,
@@ -179,8 +179,8 @@ def read_visit(row: Any) -> Visit:
 def _to_requirement(text: str | None) -> Requirement:
     if text is None:
         return ANY_PERSON
-    n, of, veto, not_author, reject = json.loads(text)
-    return Requirement(n, tuple(of), tuple(veto), not_author, reject)
+    n, of, veto, not_author, reject, *ways = json.loads(text)
+    return Requirement(n, tuple(of), tuple(veto), not_author, reject, *map(tuple, ways))
 
 
 def answer_row(answer: Answer) -> dict[str, Any]:

@@ -18,6 +18,7 @@ _ATTEMPT = "the attempts to send a notice have no event"
 _COUNTER = "counts writes, so that two writers notice each other"
 _BEAT = "the beat of a living process decides nothing"
 _PRESENCE = "who is here decides only when a notice is sent"
+_SHOWN = "which ask a chat message shows decides nothing: an answer carries the digest of its ask"
 _DRAFT = "a draft decides nothing"
 _ERASED = "a secret could be guessed from its digest, and secrets are erased"
 _CHAIN = "the chain of hashes proves the events themselves"
@@ -253,6 +254,18 @@ TABLES = {
         fixed="id",
         changing="person endpoint p256dh auth seal token_id label added_at",
         subject="person",
+    ),
+    "chat_links": Table(
+        key="id",
+        fixed="id chat person verified token_id made_at",
+        changing="code account room",
+        subject="person",
+    ),
+    "chat_messages": Table(
+        key="chat room message",
+        apart=dict.fromkeys(
+            ("chat", "room", "message", "ask_id", "digest", "kind", "sent_at"), _SHOWN
+        ),
     ),
     "task_needs": Table(key="task needed", fixed="task needed", subject="task"),
     "presence": Table(key="person", apart=dict.fromkeys(("person", "seen_at"), _PRESENCE)),

@@ -32,6 +32,7 @@ class StoredPeople:
             # Afterwards: a login that is being made keeps the person until it is there.
             self._store.logins.end_of_person(name)
             self._store.devices.remove_of_person(name)
+            self._store.chats.remove_of_person(name)
             return removed
 
     def all(self) -> list[Person]:
@@ -61,6 +62,7 @@ class StoredPeople:
             removed = self._write_with_events(at, "remove_token", {"id": token_id}, events)
             self._store.logins.end_of_token(token_id)
             self._store.devices.remove_of_token(token_id)
+            self._store.chats.remove_of_token(token_id)
             return removed
 
     def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:

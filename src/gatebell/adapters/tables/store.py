@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gatebell.adapters.tables.attachments import Contents, StoredAttachments
     from gatebell.adapters.tables.audit import StoredAudit
     from gatebell.adapters.tables.databases import Connection
-    from gatebell.adapters.tables.devices import StoredDevices
+    from gatebell.adapters.tables.devices import StoredChats, StoredDevices
     from gatebell.adapters.tables.freezes import StoredFreezes
     from gatebell.adapters.tables.locks import Locks
     from gatebell.adapters.tables.logins import StoredLogins
@@ -70,6 +70,12 @@ class TableStore:
         from gatebell.adapters.tables.devices import StoredDevices
 
         return StoredDevices(self)
+
+    @cached_property
+    def chats(self) -> StoredChats:
+        from gatebell.adapters.tables.devices import StoredChats
+
+        return StoredChats(self)
 
     @cached_property
     def outbox(self) -> StoredOutbox:

@@ -6,4 +6,4 @@ SELECT value FROM traits WHERE name = ?;
 INSERT INTO traits SELECT 'throwaway', 'yes' WHERE NOT EXISTS (SELECT 1 FROM events);
 
 -- name: has_devices
-SELECT 1 FROM devices LIMIT 1;
+SELECT 1 FROM devices UNION ALL SELECT 1 FROM chat_links LIMIT 1;

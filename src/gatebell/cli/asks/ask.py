@@ -79,6 +79,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--require", metavar="WHO", help="2, 2:GROUP, 2:alice,bob or all:alice,bob must agree")
     add("--veto", action="append", default=[], metavar="NAME", help="this person's no is enough")
+    add("--only-by", metavar="WAYS", help="it is answered only so: web, cli, telegram …")
+    add("--not-by", metavar="WAYS", help="it is not answered so: telegram,slack")
     add("--not-author", action="store_true", help="the person who started the asker may not answer")
     add("--secret", action="store_true", help="keep the answer apart, hand it over once, erase it")
     add_secret_options(parser)
@@ -209,6 +211,9 @@ def _build_requirement(args: argparse.Namespace) -> dict[str, Any]:
         data["veto"] = args.veto
     if args.not_author:
         data["not_author"] = True
+    for name, given in (("via", args.only_by), ("not_via", args.not_by)):
+        if given:
+            data[name] = [one.strip() for one in given.split(",") if one.strip()]
     return data
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
+from gatebell.app import chats, wiring
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import print_json, short
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.documents import token_document
+from gatebell.domain.enums import ChannelKind
+from gatebell.domain.notifications.routes import CHATS
 from gatebell.domain.people.logins import PERSONAL, SCOPES
 from gatebell.errors import UsageError
+from gatebell.services.chats import link_chat
 from gatebell.services.notifications import push_devices
 from gatebell.services.people import manage_people
 
@@ -23,21 +26,32 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from gatebell.domain.notifications.chats import ChatLink
     from gatebell.domain.notifications.devices import Device
+    from gatebell.domain.people.principals import Caller
     from gatebell.ports.store import Store
 
-_NAMED = {"revoke": "a token or a device", "group": "a group"}
+_NAMED = {
+    "revoke": "a token or a device",
+    "group": "a group",
+    "link": "a chat, telegram or slack",
+    "unlink": "the id of a link",
+}
 """What a verb changes, if it is not a person."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "verb",
-        choices=("add", "list", "token", "revoke", "remove", "group"),
-        help="add NAME | list | token NAME | revoke TOKEN|DEVICE | remove NAME | group GROUP [NAME ...]",
+        choices=("add", "list", "token", "revoke", "remove", "group", "link", "unlink"),
+        help="add NAME | list | token NAME | revoke TOKEN|DEVICE | remove NAME | "
+        "group GROUP [NAME ...] | link telegram|slack | unlink LINK",
     )
     parser.add_argument(
-        "name", nargs="?", default="", help="a person, a group, or the id of a token or device"
+        "name",
+        nargs="?",
+        default="",
+        help="a person, a group, a chat, or the id of a token, device or link",
     )
     parser.add_argument(
         "members", nargs="*", help="the members of a group; without any, the group is removed"
@@ -85,6 +99,11 @@ def run(args: argparse.Namespace) -> int:
         else:
             manage_people.revoke(store, who, args.name)
         _tell(args.json, f"Revoked {args.name}")
+    elif args.verb == "link":
+        return _link(store, who, args.name, args.json)
+    elif args.verb == "unlink":
+        link_chat.remove(store, who, args.name)
+        _tell(args.json, f"Unlinked {args.name}")
     elif args.verb == "remove":
         manage_people.remove(store, who, args.name)
         _tell(args.json, f"Removed {args.name}")
@@ -94,6 +113,23 @@ def run(args: argparse.Namespace) -> int:
             args.json,
             f"{args.name}: {', '.join(args.members) or 'no members, so the group is removed'}",
         )
+    return 0
+
+
+def _link(store: Store, who: Caller, word: str, as_json: bool) -> int:
+    if word not in CHATS:
+        raise UsageError(f"expected a chat from {', '.join(CHATS)}, got {word!r}")
+    chat = ChannelKind(word)
+    chats.must_be_set_up(chat)
+    code = link_chat.invite(store, who, chat)
+    if as_json:
+        print_json({"chat": word, "person": who.name, "code": code})
+        return 0
+    print(f"{'/start' if chat == ChannelKind.TELEGRAM else 'link'} {code}")
+    hint = f"Send this line to your bot on {word.capitalize()} within 15 minutes. The account then "
+    print(
+        f"{hint}answers for {who.name}; without a reply, the code was not taken.", file=sys.stderr
+    )
     return 0
 
 
@@ -120,13 +156,23 @@ def device_document(device: Device) -> dict[str, str | None]:
     }  # fmt: skip
 
 
+def link_document(link: ChatLink) -> dict[str, str | bool | None]:
+    """Return the link of a chat without its code and conversation."""
+    return {
+        "id": link.id, "chat": link.chat, "person": link.person, "verified": link.verified,
+        "account": link.account or None, "made_at": iso(link.made_at),
+    }  # fmt: skip
+
+
 def _list(store: Store, as_json: bool) -> int:
     people, groups = store.people.all(), store.people.groups()
     if as_json:
         names = [{"name": one.name, "tokens": one.tokens} for one in people]
         tokens = [token_document(token) for token in store.people.tokens()]
         devices = [device_document(device) for device in store.devices.all()]
-        print_json({"people": names, "tokens": tokens, "groups": groups, "devices": devices})
+        links = [link_document(link) for link in store.chats.all()]
+        found = {"people": names, "tokens": tokens, "groups": groups, "devices": devices}
+        print_json(found | {"chats": links})
         return 0
     for one in people:
         print(f"{one.name:20} {one.tokens} token{'' if one.tokens == 1 else 's'}")
@@ -137,6 +183,9 @@ def _list(store: Store, as_json: bool) -> int:
         print(f"{short(name):20} group of {short(', '.join(members))}")
     for device in store.devices.all():
         print(f"{device.id:20} device of {device.person}: {device.label}")
+    for link in store.chats.all():
+        state = "" if link.account else ", waits for its code"
+        print(f"{link.id:20} {link.chat} of {link.person}{state}")
     if not people:
         print(
             "There are no people yet; you answer as the OS user. To add one: gate person add NAME"

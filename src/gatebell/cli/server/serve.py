@@ -15,7 +15,7 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
+from gatebell.app import chats, wiring
 from gatebell.cli.server.listening import (
     add_listening,
     build_sender,
@@ -64,11 +64,13 @@ def run(args: argparse.Namespace) -> int:
 
     sender = build_sender(store, site)
     membership = Membership(store, MemberKind.SERVER, site.url)
+    end_chats = chats.begin(store)
     try:
         return serve(
             store, site, args, sender, lambda: _report_start(store, site), args.max_connections
         )
     finally:
+        end_chats()
         membership.end()
         _log.info("ended")
 

@@ -16,7 +16,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import daemon, runtime, settings, wiring
+from gatebell.app import chats, daemon, runtime, settings, wiring
 from gatebell.cli.server import qr, retry_gates
 from gatebell.cli.server.leave import leave
 from gatebell.cli.server.listening import (
@@ -85,12 +85,13 @@ def run(args: argparse.Namespace) -> int:
     try:
         sender = build_sender(store, site)
         worker = None if args.no_worker else runtime.BackgroundWorker(_SLOTS)
-        end_listening = _listen(store)
+        end_chats, end_listening = chats.begin(store), _listen(store)
         retry_gates.begin()
         left: list[int] = []
         try:
             code = serve(store, site, args, sender, lambda: _say(store, site.url, args, site))
         finally:
+            end_chats()
             end_listening()
             left = worker.end() if worker else []
     finally:
@@ -170,6 +171,8 @@ def _say(store: Store, url: str, args: argparse.Namespace, site: Site) -> None:
     print(f"Deadlines      on; {waiting} {'ask is' if waiting == 1 else 'asks are'} waiting")
     print(f"Runs           {'not driven here' if args.no_worker else f'driven, {_SLOTS} at once'}")
     print(f"Files          {_describe_files()}")
+    if found := chats.list_set_up():
+        print(f"Chats          {', '.join(found)}; to link an account: gate person link {found[0]}")
     if may_link:
         print("The link works once, within 15 minutes. For another: gate link")
     sys.stdout.flush()

@@ -152,7 +152,7 @@ def question_digest(question: Question, origin: Origin) -> str:
     """
     q = question
     shown = [q.kind, q.prompt, q.context, q.options, q.multiple, q.other, q.schema, q.default]
-    bound = [q.secret, list(q.requirement), origin.project, origin.owner]
+    bound = [q.secret, q.requirement.to_list(), origin.project, origin.owner]
     # A field that is not always there enters only when it is set: stored asks keep their digest.
     held = [list(q.call[:-1])] if q.call else []
     terms = [list(q.session)] if q.session else []

@@ -57,7 +57,7 @@ def read_ask(document: dict[str, Any]) -> Ask:
 
 def _read_question(document: dict[str, Any]) -> Question:
     options, requirement = tuple(document["options"]), document["requirement"]
-    lists = {name: tuple(requirement[name]) for name in ("of", "veto")}
+    lists = {name: tuple(one) for name, one in requirement.items() if isinstance(one, list)}
     call, terms = document["call"], document["terms"]
     return Question(
         kind=AskKind(document["kind"]),

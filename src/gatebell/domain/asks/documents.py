@@ -34,7 +34,7 @@ def ask_document(ask: Ask) -> dict[str, Any]:
         "terms": question.session and question.session._asdict(),
         "call": question.call and question.call._asdict(),
         "attachments": [one._asdict() for one in question.attachments],
-        "requirement": question.requirement._asdict(),
+        "requirement": question.requirement.to_document(),
         "priority": ask.priority,
         "confidence": ask.confidence,
         "digest": ask.digest,

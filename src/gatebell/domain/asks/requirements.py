@@ -27,11 +27,30 @@ class Requirement(NamedTuple):
     """Neither the asking session nor the person who started it may answer."""
     reject: int = 1
     """The number of rejections that settle the ask as rejected."""
+    via: tuple[str, ...] = ()
+    """The only ways by which it may be answered; empty: every way."""
+    not_via: tuple[str, ...] = ()
+    """Ways by which it may not be answered."""
 
     @property
     def personal(self) -> bool:
         """Whether it depends on who answers, so that a personal token is needed."""
-        return self != ANY_PERSON
+        return self._replace(via=(), not_via=()) != ANY_PERSON
+
+    def to_list(self) -> list[Any]:
+        """Return its fields; without ways they are those of older versions."""
+        fields = list(self)
+        return fields if self.via or self.not_via else fields[:_FIELDS_BEFORE_WAYS]
+
+    def to_document(self) -> dict[str, Any]:
+        """Return it as JSON, likewise."""
+        return dict(zip(self._fields, self.to_list(), strict=False))
+
+    def refuses_via(self, way: str) -> str:
+        """Return why an answer may not come by a way, as the end of a sentence; else ""."""
+        if self.via and way not in self.via:
+            return f"only by {', '.join(self.via)}"
+        return f"not by {', '.join(self.not_via)}" if way in self.not_via else ""
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -39,7 +58,7 @@ class Requirement(NamedTuple):
 
     def __str__(self) -> str:
         if not self.personal:
-            return "any person"
+            return "any person" + self._describe_ways()
         names = ", ".join(self.of)
         if len(self.of) == 1:
             text = names
@@ -55,10 +74,20 @@ class Requirement(NamedTuple):
             text += "; not the author"
         if self.reject > 1:
             text += f"; {self.reject} rejections reject"
-        return text
+        return text + self._describe_ways()
+
+    def _describe_ways(self) -> str:
+        only = f"; only by {', '.join(self.via)}" if self.via else ""
+        return only + (f"; not by {', '.join(self.not_via)}" if self.not_via else "")
 
 
 ANY_PERSON = Requirement()
+_FIELDS_BEFORE_WAYS = 5
+WAYS = (
+    *("cli", "dialog", "file", "http", "listen", "mcp", "push", "python", "session", "slack"),
+    *("telegram", "web"),
+)
+"""The ways by which people answer, as `settled_via` names them."""
 
 
 def make_requirement(
@@ -71,7 +100,7 @@ def make_requirement(
         raise UsageError(
             f'a requirement is a dict such as {{"n": 2, "of": "ops"}}, got {str(data)[:60]!r}'
         )
-    unknown = set(data) - {"n", "of", "all", "veto", "not_author", "reject"}
+    unknown = set(data) - {"n", "of", "all", "veto", "not_author", "reject", "via", "not_via"}
     if unknown:
         raise UsageError(f"a requirement has no key {min(unknown)!r}: see docs/asks.md")
     if "all" in data and ("n" in data or "of" in data):
@@ -91,7 +120,16 @@ def make_requirement(
             f"{n} people must agree, but only {', '.join(people)} may: see gate person list"
         )
     veto = _resolve_names(data.get("veto", ()), groups)
-    return Requirement(n, people, veto, bool(data.get("not_author", False)), reject)
+    ways = (_read_ways(data.get("via", ())), _read_ways(data.get("not_via", ())))
+    return Requirement(n, people, veto, bool(data.get("not_author", False)), reject, *ways)
+
+
+def _read_ways(given: Any) -> tuple[str, ...]:
+    ways = _resolve_names(given, {})
+    for way in ways:
+        if way not in WAYS:
+            raise UsageError(f"expected ways to answer from {', '.join(WAYS)}, got {way!r}")
+    return ways
 
 
 def _resolve_names(given: Any, groups: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -147,6 +185,8 @@ def deciders(votes: Iterable[Vote], decision: Decision) -> list[str]:
 
 def why_not(requirement: Requirement, started_by: str, session: str, caller: Caller) -> str | None:
     """Return why this caller may not answer, as a sentence; None if they may."""
+    if ways := requirement.refuses_via(caller.via):
+        return f"this ask is answered {ways}, so nothing was recorded by {caller.via}"
     if not requirement.personal:
         return None
     if not (caller.is_person and caller.verified):

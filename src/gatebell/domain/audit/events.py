@@ -84,6 +84,9 @@ class EventKind(StrEnum):
     FREEZE_LIFTED = "freeze.lifted"
     DEVICE_ADDED = "device.added"
     DEVICE_REMOVED = "device.removed"
+    CHAT_INVITED = "chat.invited"
+    CHAT_LINKED = "chat.linked"
+    CHAT_UNLINKED = "chat.unlinked"
 
 
 class Event(NamedTuple):

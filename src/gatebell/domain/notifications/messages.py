@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.enums import Decision
+    from gatebell.domain.notifications.chat_cards import Card
     from gatebell.domain.notifications.notes import Note
     from gatebell.domain.runs.runs import Run
 
@@ -115,6 +116,8 @@ class NotificationMessage(NamedTuple):
     """All asks that it tells of."""
     buttons: tuple[tuple[Decision, str], ...] = ()
     """The decisions that the message offers, each with the token that proves it."""
+    card: Card | None = None
+    """The message as a chat shows it."""
 
 
 def compose(

@@ -31,6 +31,8 @@ MACHINES = (ChannelKind.COMMAND, ChannelKind.WEBHOOK)
 """Channels that start or call a program: an escalation to one person takes them, too."""
 FOR_PROGRAMS = (ChannelKind.WEBHOOK,)
 """Channels whose messages are read by programs: each event, at once, settled asks included."""
+CHATS = (ChannelKind.TELEGRAM, ChannelKind.SLACK)
+"""Channels in which people answer: each ask has a message of its own, which is changed later."""
 
 MAX_AFTER_SECONDS = 600.0
 """With the delay by presence shorter than a sender lives, so that none needs a daemon."""
@@ -74,6 +76,8 @@ class Route(NamedTuple):
             return f"desktop{whose}"
         if self.via == ChannelKind.WEBPUSH:
             return f"device {self.target}{whose}"
+        if self.via in CHATS:
+            return f"{self.via} #{text_digest(self.target)[:6]}{whose}"
         return f"{_describe_target(self)} #{text_digest(self.target)[:6]}{whose}"
 
     def __repr__(self) -> str:
@@ -222,4 +226,4 @@ def can_withdraw(route: Route) -> bool:
     if route.via == ChannelKind.WEBPUSH:
         # Safari ends its notifications after a few messages that show nothing.
         return ".push.apple.com/" not in route.secret
-    return route.via == ChannelKind.DESKTOP or parse_topic(route.target) is not None
+    return route.via in (ChannelKind.DESKTOP, *CHATS) or parse_topic(route.target) is not None

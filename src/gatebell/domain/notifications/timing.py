@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.enums import NoticeKind, Priority
-from gatebell.domain.notifications.routes import FOR_PROGRAMS
+from gatebell.domain.notifications.routes import CHATS, FOR_PROGRAMS
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -70,8 +70,11 @@ def choose_time(
 
 
 def is_told_together(kind: NoticeKind, route: Route) -> bool:
-    """Return whether several such notices become one message; a program gets each event."""
-    return kind in _TOLD_TOGETHER and route.via not in FOR_PROGRAMS
+    """Return whether several such notices become one message.
+
+    A program gets each event. In a chat, each ask has its own buttons.
+    """
+    return kind in _TOLD_TOGETHER and route.via not in (*FOR_PROGRAMS, *CHATS)
 
 
 def find_patience(kind: NoticeKind, route: Route, ask: Ask | None) -> timedelta:

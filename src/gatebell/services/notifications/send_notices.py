@@ -18,9 +18,10 @@ from gatebell.domain.notifications.messages import (
     compose_test,
 )
 from gatebell.domain.notifications.notes import Note
+from gatebell.domain.notifications.routes import CHATS
 from gatebell.domain.notifications.timing import Facts
 from gatebell.errors import GateError
-from gatebell.services.notifications import push_devices, withdraw_notices
+from gatebell.services.notifications import chat_messages, push_devices, withdraw_notices
 from gatebell.services.notifications.use_channel import send_message
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _NOTES_LOOKED_THROUGH = 500
 _FOREVER = 86400.0
 _LOOK_AROUND_SECONDS = 1.0
 _ENDS_WITHIN_SECONDS = 3.0
+_MIN_PAUSE_SECONDS = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -138,9 +140,13 @@ def _find_presence(store: Store, post: Post, route: Route) -> datetime | None:
 def _send_message(store: Store, post: Post, route: Route, deliveries: list[Delivery]) -> bool:
     """Send deliveries as one message; return whether it worked."""
     first, *others = deliveries
-    used = send_message(post, route, _compose(store, post, route, deliveries))
+    message = _compose(store, post, route, deliveries)
+    used = send_message(post, route, message)
     if not used.problem:
+        # Before the delivery: a message that is known twice does no harm.
+        chat_messages.record(store, route, first, used.receipt)
         store.outbox.sent(*deliveries, receipt=used.receipt)
+        chat_messages.settle_late(store, post, route, first)
         withdraw_notices.replace_older(store, post, route, deliveries)
         return True
     if used.is_gone:
@@ -148,6 +154,11 @@ def _send_message(store: Store, post: Post, route: Route, deliveries: list[Deliv
         for one in deliveries:
             store.outbox.drop(one)
         return True
+    if used.wait_seconds and route.via in CHATS:
+        # The service has taken nothing: that is not an attempt.
+        pause = timedelta(seconds=max(used.wait_seconds, _MIN_PAUSE_SECONDS))
+        store.outbox.put_off(first, store.now() + pause)
+        return False
     again_at = timing.retry_at(first.attempts, store.now())
     if again_at:
         again_at = max(again_at, store.now() + timedelta(seconds=used.wait_seconds))
@@ -168,7 +179,11 @@ def _compose(
     ask = asks[first.ask_id]
     run_id = run_of(ask.origin.owner) if ask else None
     run = store.runs.get(run_id) if run_id else None
-    message = compose(first, post.url, ask, _words(store, first), waiting, run)
+    words = _words(store, first)
+    message = compose(first, post.url, ask, words, waiting, run)
+    if route.via in CHATS:
+        card = chat_messages.build_card(store, post, route, first, ask, words)
+        return message._replace(card=card)
     return message._replace(buttons=push_devices.make_buttons(store, route, first, ask))
 
 

@@ -9,6 +9,7 @@ from gatebell.domain.enums import ChannelKind, NoticeKind
 from gatebell.domain.notifications import routes, timing
 from gatebell.domain.notifications.messages import Delivery, compose, compose_bundle
 from gatebell.ports.channels import Withdrawal
+from gatebell.services.notifications import chat_messages
 from gatebell.services.notifications.use_channel import withdraw_message
 
 if TYPE_CHECKING:
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
 def build_deliveries(store: Store, post: Post, posted: Posted) -> list[Delivery]:
     """Return a withdrawal for each route that told, or may have told, of a settled ask."""
     ask_id, now = posted.notice.ask_id, store.now()
-    told = {one.route for one in store.outbox.list_about(ask_id)}
+    told = {one.route for one in store.outbox.list_about(ask_id)} | {
+        route.name
+        for route in post.routes
+        if route.via in routes.CHATS and chat_messages.list_messages(store, route, ask_id)
+    }
     return [
         Delivery(
             os.urandom(16).hex(), NoticeKind.WITHDRAWN, ask_id, "", route.name,
@@ -42,33 +47,40 @@ def send(store: Store, post: Post, route: Route, delivery: Delivery) -> bool:
     settled.
     """
     ask = store.asks.get(delivery.ask_id)
+    if route.via in routes.CHATS:
+        problem = chat_messages.settle(store, post, route, delivery, ask) if ask else ""
+        return _end(store, delivery, problem)
     about = [one for one in store.outbox.list_about(delivery.ask_id) if one.route == route.name]
     sent = {one.message_id: one for one in about if one.sent_at}
     problems = [_withdraw(store, post, route, ask, one) for one in sent.values() if ask]
-    if not any(problems):
+    return _end(store, delivery, next(filter(None, problems), ""))
+
+
+def _end(store: Store, delivery: Delivery, problem: str) -> bool:
+    if not problem:
         store.outbox.sent(delivery)
         return True
     again_at = timing.retry_at(delivery.attempts, store.now())
     if again_at is None:
         store.outbox.drop(delivery)
         return True
-    store.outbox.record_failure(delivery, next(filter(None, problems)), again_at)
+    store.outbox.record_failure(delivery, problem, again_at)
     return False
 
 
 def try_at_once(store: Store, post: Post, route: Route, delivery: Delivery) -> None:
     """Take back a message that may have arrived before its sender died; do not try it again."""
     ask = store.asks.get(delivery.ask_id)
-    if ask and routes.can_withdraw(route):
+    if ask and routes.can_withdraw(route) and route.via not in routes.CHATS:
         _withdraw(store, post, route, ask, delivery)
 
 
 def replace_older(store: Store, post: Post, route: Route, deliveries: Iterable[Delivery]) -> None:
     """Take back older messages about the same asks: the last one is enough.
 
-    A command is not told: for it nothing is settled.
+    A command is not told: for it nothing is settled. In a chat, all of them stay in one thread.
     """
-    if not routes.can_withdraw(route) or route.via == ChannelKind.COMMAND:
+    if not routes.can_withdraw(route) or route.via in (ChannelKind.COMMAND, *routes.CHATS):
         return
     told = {one.ask_id: one for one in deliveries if one.ask_id}
     newest = {one.message_id for one in told.values()}

@@ -52,6 +52,8 @@ _REQUIREMENT = thing(
     veto=_NAMES,
     not_author={"type": "boolean"},
     reject={"type": "integer"},
+    via=_NAMES,
+    not_via=_NAMES,
 )
 # A file or a conversation of another machine is not taken: a server cannot check it.
 _TERMS = thing(

@@ -1,0 +1,1 @@
+"""Chats: people link their accounts, and answer there."""
