@@ -25,6 +25,7 @@ TINY_TABLES = (
     "traits",
     "members",
     "devices",
+    "chat_links",
     "sqlite_sequence",
 )
 # Not tables: the list of a parameter, and the steps from one entry of an index to the next.

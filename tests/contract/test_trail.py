@@ -24,7 +24,12 @@ from gatebell.services.permissions import manage_rules
 from gatebell.services.tasks import backlog
 
 # Columns with a unique index besides the key: a copied row needs other values.
-UNIQUE = {"asks": ("seq", "session"), "visits": ("number",), "tasks": ("seq",)}
+UNIQUE = {
+    "chat_links": ("account",),
+    "asks": ("seq", "session"),
+    "visits": ("number",),
+    "tasks": ("seq",),
+}
 ENDED = "state IN ('completed', 'stuck', 'failed')"
 # Each person uses a key once per ask: a copied row without one breaks no table rule.
 ROW = {"runs": ENDED, "calls": "state <> 'open'", "answers": "key = ''"}
@@ -270,8 +275,9 @@ def test_verify_sees_one_moment_of_a_busy_store(filled, tmp_path):
 
 def age(path):
     """Turn a store into one of an older version: its events seal no rows."""
-    # Older versions had no devices.
+    # Older versions had no devices and no chats.
     write(path, "DELETE FROM devices")
+    write(path, "DELETE FROM chat_links")
     with closing(apsw.Connection(path)) as raw:
         events = raw.execute("SELECT * FROM events ORDER BY seq").fetchall()
         raw.execute("DELETE FROM events")

@@ -335,7 +335,7 @@ def test_letter_of_a_test_is_whole():
     assert messages.compose_test(delivery, "https://gate.example.org") == (
         "i", "test", "Test from gate", "This route works: you will get a message here when something waits for you.",
         "https://gate.example.org/", Priority.NORMAL, "",
-        {"type": "gate.tested", "timestamp": WHEN, "data": {}}, (), (),
+        {"type": "gate.tested", "timestamp": WHEN, "data": {}}, (), (), None,
     )  # fmt: skip
 
 

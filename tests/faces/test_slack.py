@@ -15,6 +15,8 @@ from gatebell.services import audit
 from gatebell.services.asks import answer_ask, ask_messages
 from gatebell.testing import MemoryStore
 
+BEFORE = ("apps.connections.open", "conversations.replies")
+
 
 @pytest.fixture
 def service():
@@ -82,7 +84,6 @@ def test_reply_in_the_thread_answers_and_asks_back(room, service):
 def test_strangers_and_forgeries_do_nothing(room, service):
     room.listen()
     asked, at = room.show()
-    before = len(service.calls)
     for envelope in (
         service.press(at, "Approve", account="U8"),
         service.say("yes", about=at, account="U8"),
@@ -95,7 +96,8 @@ def test_strangers_and_forgeries_do_nothing(room, service):
         service.give("slash_commands", {"user_id": "U7", "text": "approve"}),
     ):
         service.wait_acknowledged(envelope)
-    assert service.calls[before:] == []
+    assert {name for name, _ in service.calls} <= {*BEFORE, "chat.postMessage"}
+    assert len(service.called("chat.postMessage")) == 1
     other = ask(room.store, "Drop the table?")
     mine = service.buttons(at)[0]["value"]
     for value in (mine.replace(asked.id, other.id), f"{asked.id}|{'0' * 32}|y", "x"):

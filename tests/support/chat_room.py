@@ -102,7 +102,7 @@ class SlackRoom(_Room):
         self.access = {ChannelKind.SLACK: (service.url, TOKENS)}
 
     def open_chat(self):
-        return SlackChat(self.service.url, *TOKENS)
+        return SlackChat(self.service.url, *TOKENS, ping_seconds=0.2)
 
     def listen(self, **more):
         super().listen(**more)

@@ -9,8 +9,9 @@ from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.deadlines import Escalation
-from gatebell.domain.enums import MemberKind
+from gatebell.domain.enums import ChannelKind, MemberKind
 from gatebell.domain.members import Member
+from gatebell.domain.notifications.chats import ChatMessage
 from gatebell.domain.notifications.routes import Route
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.rules import Scope
@@ -27,6 +28,7 @@ from gatebell.services.asks import (
     wait_for_ask,
 )
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.chats import link_chat
 from gatebell.services.notifications import notes, push_devices, send_notices
 from gatebell.services.people import manage_logins, manage_people
 from gatebell.services.permissions import manage_rules, permit_call
@@ -36,6 +38,7 @@ from gatebell.services.sessions import ask_session
 from gatebell.services.tasks import backlog
 from gatebell.testing import FakeClock
 from tests.support.call_hosts import PlannedHost
+from tests.support.chat_room import link as link_account
 from tests.support.devices import add_device
 from tests.support.flow_harness import Harness
 from tests.support.people import a_person, an_agent
@@ -82,6 +85,12 @@ def _people(store: Any) -> None:
     for endpoint in ("https://fcm.googleapis.com/one", "https://fcm.googleapis.com/two"):
         add_device(store, endpoint=endpoint)
     push_devices.remove(store, ADA, add_device(store, endpoint="https://fcm.googleapis.com/x").id)
+    for chat in (ChannelKind.TELEGRAM, ChannelKind.SLACK):
+        link_account(store, chat=chat)
+    link_chat.invite(store, ADA, ChannelKind.SLACK)
+    link_chat.remove(store, ADA, link_account(store, account="8").id)
+    shown = ("7", "12", "a-x", "0" * 64, "opened", store.now())
+    store.chats.add_message(ChatMessage(ChannelKind.TELEGRAM, *shown))
 
 
 def _asks(store: Any) -> None:

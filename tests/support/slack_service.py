@@ -175,10 +175,8 @@ class SlackService:
                 "type": "message", "channel_type": "im", "channel": "D7", "user": account,
                 "text": text, "ts": at, **thread, **more,
             }  # fmt: skip
-            if about:
-                self.messages[at] = {
-                    name: event[name] for name in ("type", "user", "text", "thread_ts")
-                }
+            if about and event["channel"] == "D7" and event["channel_type"] == "im":
+                self.messages[at] = {name: event[name] for name in event if name != "ts"}
         return {"type": "event_callback", "team_id": "T1", "event": event}
 
     def say(self, *words, **more):

@@ -80,21 +80,20 @@ class TelegramService:
 
     def _poll(self, given):
         with self.news:
-            if self._polls:
+            # A second poll ends the first one.
+            self._polls = mine = self._polls + 1
+            self.news.notify_all()
+            if offset := given.get("offset", 0):
+                self.updates = [one for one in self.updates or [] if one["update_id"] >= offset]
+                self.confirmed = max(self.confirmed, offset - 1)
+                self.news.notify_all()
+            self.news.wait_for(
+                lambda: self.updates is None or self.updates or self._polls != mine,
+                given.get("timeout", 0),
+            )
+            if self._polls != mine:
                 return _fail(409, "Conflict: terminated by other getUpdates request")
-            self._polls += 1
-            try:
-                offset = given.get("offset", 0)
-                if offset:
-                    self.updates = [one for one in self.updates if one["update_id"] >= offset]
-                    self.confirmed = max(self.confirmed, offset - 1)
-                    self.news.notify_all()
-                self.news.wait_for(
-                    lambda: self.updates is None or self.updates, given.get("timeout", 0)
-                )
-                return _ok((self.updates or [])[: given.get("limit", 100)])
-            finally:
-                self._polls -= 1
+            return _ok((self.updates or [])[: given.get("limit", 100)])
 
     def _send(self, given):
         if wrong := _find_fault(given):

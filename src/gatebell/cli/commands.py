@@ -51,6 +51,7 @@ MODULES = {
     "up": ("cli.server.up", "serve the web inbox, drive runs, send notifications"),
     "down": ("cli.server.down", "stop gate up"),
     "link": ("cli.server.link", "print a link that signs you in to the web inbox"),
+    "bridge": ("cli.server.bridge", "carry asks to Telegram and Slack, and answers back"),
     "serve": ("cli.server.serve", "serve the web inbox and the HTTP API to a team"),
     "person": ("cli.people.person", "manage people, their personal tokens and their groups"),
     "login": ("cli.setup.login", "sign in to a server that keeps the asks of many machines"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import socket
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from gatebell.ports.channels import Withdrawal
 
 _LIMIT_SECONDS = 15
+# A connection that ended without a word is noticed after five pings; until then the library spins.
+_PING_SECONDS = 2.0
 _MAX_MISSED = 200
 # Messages that a person has written; other kinds report edits, joins and the like.
 _WRITTEN = (None, "file_share", "thread_broadcast")
@@ -107,8 +110,11 @@ class SlackChat:
 
     kind = ChannelKind.SLACK
 
-    def __init__(self, url: str, token: str, app_token: str) -> None:
+    def __init__(
+        self, url: str, token: str, app_token: str, ping_seconds: float = _PING_SECONDS
+    ) -> None:
         self._url, self._token, self._app_token = url, token, app_token
+        self._ping_seconds = ping_seconds
         self._stopped = threading.Event()
 
     def listen(
@@ -120,7 +126,10 @@ class SlackChat:
         from slack_sdk.socket_mode.response import SocketModeResponse
 
         # One at a time, in their order.
-        client = SocketModeClient(self._app_token, logger=_log, web_client=web, concurrency=1)
+        client = SocketModeClient(
+            self._app_token, logger=_log, web_client=web, concurrency=1,
+            ping_interval=self._ping_seconds,
+        )  # fmt: skip
 
         def handle(_: Any, request: Any) -> None:
             try:
@@ -148,10 +157,17 @@ class SlackChat:
             while not self._stopped.wait(1.0):
                 pass
         finally:
-            client.close()
+            _close(client)
 
     def stop(self) -> None:
         self._stopped.set()
+
+
+def _close(client: Any) -> None:
+    # A read that waits would keep the library from closing for seconds.
+    with suppress(Exception):
+        client.current_session.sock.shutdown(socket.SHUT_RDWR)
+    client.close()
 
 
 def _read_missed(

@@ -1,0 +1,123 @@
+"""Chat links and chat messages in every store."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+import pytest
+from tests.support.chat_room import link
+from tests.support.people import a_person, an_agent
+
+from gatebell.domain.digests import token_digest
+from gatebell.domain.enums import ChannelKind
+from gatebell.domain.notifications.chats import CODES_LIVE, ChatMessage, ChatUpdate
+from gatebell.domain.people.logins import make_token_id
+from gatebell.errors import AgentRefusedError, NotFoundError, RefusedError
+from gatebell.services import audit
+from gatebell.services.chats import link_chat
+from gatebell.services.people import manage_people
+
+TELEGRAM = ChannelKind.TELEGRAM
+
+
+def invite(store, **more):
+    return link_chat.invite(store, a_person(**more), TELEGRAM)
+
+
+def use(store, code, account="7", chat=TELEGRAM, key="1"):
+    return link_chat.use_code(store, ChatUpdate(chat, key, account, account), code)
+
+
+@pytest.mark.proves("CHAT-5")
+def test_code_links_one_account_once(store):
+    code = invite(store)
+    assert use(store, "AAAA") is None and use(store, code, chat=ChannelKind.SLACK) is None
+    made = use(store, code)
+    assert made.account == "7" and store.chats.of_account(TELEGRAM, "7") == made
+    # The same update again is the same link; another account gets nothing.
+    assert use(store, code) == made and use(store, code, "8") is None
+    assert store.chats.of_account(TELEGRAM, "") is None
+    link_chat.remove(store, a_person(), made.id)
+    with pytest.raises(NotFoundError):
+        link_chat.remove(store, a_person(), made.id)
+    assert store.chats.all() == [] and audit.verify(store) == []
+
+
+@pytest.mark.proves("CHAT-5")
+def test_code_ends_after_its_time(store, monkeypatch):
+    code, made_at = invite(store), store.now()
+    monkeypatch.setattr(type(store), "now", lambda _: made_at + CODES_LIVE)
+    assert use(store, code) is None
+
+
+@pytest.mark.proves("CHAT-5")
+def test_old_codes_are_removed(store):
+    old = invite(store)
+    found = store.chats.get(link_chat.make_link_id(old))
+    store.chats.remove(found.id, [])
+    ancient = found._replace(made_at=found.made_at - 2 * CODES_LIVE)
+    store.chats.invite(ancient, [])
+    assert not store.chats.use(ancient, "7", "7", [])
+    invite(store)
+    assert len(store.chats.all()) == 1
+
+
+@pytest.mark.proves("CHAT-5")
+def test_link_ends_with_its_token_and_its_person(store):
+    secret = manage_people.add(store, a_person(), "ada")
+    token_id = make_token_id(token_digest(secret))
+    link(store, token_id=token_id)
+    link(store, "bob", "9")
+    manage_people.revoke(store, a_person(), token_id)
+    assert [one.person for one in store.chats.all()] == ["bob"]
+    with pytest.raises(RefusedError):
+        link(store, token_id=token_id)
+    link(store)
+    invite(store, name="ada")
+    manage_people.remove(store, a_person(), "ada")
+    # A link of the OS user is not one of the person's.
+    assert [(one.person, one.verified) for one in store.chats.all()] == [
+        ("ada", False), ("bob", True),
+    ]  # fmt: skip
+    assert audit.verify(store) == []
+
+
+@pytest.mark.proves("CHAT-11")
+def test_agent_neither_links_nor_unlinks(store):
+    made = link(store)
+    with pytest.raises(AgentRefusedError):
+        link_chat.invite(store, an_agent(), TELEGRAM)
+    with pytest.raises(AgentRefusedError):
+        link_chat.remove(store, an_agent(), made.id)
+    assert store.chats.all() == [made]
+
+
+@pytest.mark.proves("CHAT-5")
+def test_codes_used_at_once_link_the_account_to_one_person(store):
+    codes = [invite(store, name=name) for name in ("ada", "bob")]
+    results = []
+    threads = [
+        threading.Thread(target=lambda code=code: results.append(use(store, code)))
+        for code in codes
+    ]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert len(results) == 2 and any(results)
+    assert len([one for one in store.chats.all() if one.account]) == 1
+    assert audit.verify(store) == []
+
+
+@pytest.mark.proves("CHAT-3")
+def test_messages_are_kept_once_and_forgotten_after_months(store):
+    now = store.now()
+    first = ChatMessage(TELEGRAM, "7", "1", "a-x", "d", "opened", now)
+    store.chats.add_message(first)
+    store.chats.add_message(first._replace(ask_id="a-y"))
+    assert store.chats.message(TELEGRAM, "7", "1") == first
+    assert store.chats.message(ChannelKind.SLACK, "7", "1") is None
+    old = first._replace(message="2", sent_at=now - timedelta(days=91))
+    store.chats.add_message(old)
+    assert store.chats.messages_about("a-x") == [first]
