@@ -25,8 +25,8 @@ URL = f"http://127.0.0.1:{PORT}"
 class Inbox:
     """One store and its inbox; people log in by link or with tokens."""
 
-    def __init__(self, folder, site=None):
-        self.clock = FakeClock()
+    def __init__(self, folder, site=None, clock=None):
+        self.clock = clock or FakeClock()
         self.store = open_throwaway_store(str(folder / "gate.db"), self.clock)
         self.desk = make_web_context(self.store, site or local_site(PORT))
         self.app = make_app(self.desk)
