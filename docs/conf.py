@@ -28,7 +28,7 @@ site_contents = {
         *("guides/claude-code", "guides/several-agents", "guides/team", "guides/ci"),
         *("guides/flow-authors", "guides/framework-authors", "troubleshooting"),
     ),
-    "Ask and answer": ("asks", "web", "phone", "tui", "notifications", "dialogs", "freeze"),
+    "Ask and answer": ("asks", "web", "phone", "tui", "notifications", "chat", "dialogs", "freeze"),
     "Agents and gates": (
         *("install", "agents", "held", "files", "trust", "fail-closed"),
         *("hold-test", "hold-test-adapters"),
