@@ -137,7 +137,7 @@ def serve(nursery, scene, path, *options):
     return said.startswith("ACK"), calls
 
 
-def test_kill_at_any_call_neither_loses_nor_doubles_an_answer(scene, whole, capsys):
+def test_kill_at_any_call_leaves_one_answer(scene, whole, capsys):
     with Nursery("chat_jobs.py") as nursery:
         path = scene.begin()
         is_done, calls = serve(nursery, scene, path)
@@ -163,8 +163,8 @@ def test_kill_at_any_call_neither_loses_nor_doubles_an_answer(scene, whole, caps
     assert killed > tried // 3
 
 
-def test_bridge_that_confirms_first_is_found(scene):
-    """The judge can fail: a bridge that drops an update leaves the ask open."""
+def test_judge_finds_a_lost_answer(scene):
+    """As after a bridge that confirms before it records."""
     path = scene.begin()
     with closing(wiring.open_store(path, starts_sender=False)):
         assert not scene.is_recorded(path)

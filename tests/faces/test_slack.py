@@ -53,7 +53,7 @@ def test_button_answers_and_message_shows_who_won(room, service):
 
 
 @pytest.mark.proves("CHAT-3", "CHAT-8")
-def test_answer_from_elsewhere_wins_and_is_told(room, service):
+def test_answer_from_elsewhere_wins(room, service):
     room.listen()
     asked, at = room.show(kind="choice", options=["blue", "red"])
     answer_ask.answer(room.store, asked.id, a_person("bob"), Given("red"))

@@ -33,6 +33,7 @@ _PING_SECONDS = 2.0
 _MAX_MISSED = 200
 # Messages that a person has written; other kinds report edits, joins and the like.
 _WRITTEN = (None, "file_share", "thread_broadcast")
+_EVENTS, _PRESSES = ("events_api",), ("interactive",)
 _NOTHING_TO_EDIT = ("message_not_found", "cant_update_message", "edit_window_closed")
 _REFUSED = (
     "invalid_auth",
@@ -201,9 +202,9 @@ def _tell(web: WebClient, read: ChatUpdate, said: str) -> None:
 
 def read_request(kind: str, payload: dict[str, Any]) -> ChatUpdate | None:
     """Read a request of Socket Mode; None for one that is not about an ask."""
-    if kind == "events_api":
+    if kind in _EVENTS:
         return _read_message(_dict(payload.get("event")))
-    if kind == "interactive" and payload.get("type") == "block_actions":
+    if kind in _PRESSES and payload.get("type") == "block_actions":
         return _read_press(payload)
     return None
 

@@ -101,8 +101,8 @@ class Bridge:
     def _list_threads(self) -> Iterator[ChatMessage]:
         """Yield the first message of each conversation of this chat about a pending ask."""
         for ask in self._store.asks.pending(_MAX_THREADS):
-            rooms = set()
+            seen = set()
             for message in self._store.chats.messages_about(ask.id):
-                if message.chat == self._chat.kind and message.room not in rooms:
-                    rooms.add(message.room)
+                if message.chat == self._chat.kind and message.room not in seen:
+                    seen.add(message.room)
                     yield message
