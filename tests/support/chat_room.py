@@ -49,6 +49,13 @@ def send(store, post):
             pass
 
 
+class Free:
+    """The lock of a chat that only this test listens to."""
+
+    def take(self):
+        return True
+
+
 class _Room:
     """A store with a linked account, its sender and its bridge, beside a stand-in."""
 
@@ -63,7 +70,7 @@ class _Room:
         raise NotImplementedError
 
     def listen(self, *, chat_calls=True):
-        self.bridge = Bridge(self.store, self.open_chat(), lambda: True, chat_calls=chat_calls)
+        self.bridge = Bridge(self.store, self.open_chat(), Free(), chat_calls=chat_calls)
         self.bridge.start()
 
     def show(self, *words, **more):

@@ -40,7 +40,7 @@ def begin(store: Store) -> Callable[[], None]:
     for chat in list_set_up():
         url, tokens = settings_file.chat_access(os.environ, chat)
         bridges.append(
-            Bridge(store, open_chat(chat, url, tokens), _hold(store, chat), chat_calls=calls)
+            Bridge(store, open_chat(chat, url, tokens), _Lock(store, chat), chat_calls=calls)
         )
     for bridge in bridges:
         bridge.start()
@@ -52,11 +52,12 @@ def begin(store: Store) -> Callable[[], None]:
     return end
 
 
-def _hold(store: Store, chat: ChannelKind) -> Callable[[], bool]:
-    """Return what takes the lock of a chat: one process of this host listens to it."""
+class _Lock:
+    """A lock file beside the store."""
 
-    def take() -> bool:
-        descriptor = hold(f"{store.local_path}-{chat}")
+    def __init__(self, store: Store, chat: ChannelKind) -> None:
+        self._path = f"{store.local_path}-{chat}"
+
+    def take(self) -> bool:
+        descriptor = hold(self._path)
         return descriptor is not None and keep_from_children(descriptor) >= 0
-
-    return take

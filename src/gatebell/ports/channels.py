@@ -79,6 +79,14 @@ class Chat(Protocol):
         ...
 
 
+class ChatLock(Protocol):
+    """Lets one process of this host listen to a chat."""
+
+    def take(self) -> bool:
+        """Take it for the life of this process; False: another process has it."""
+        ...
+
+
 class Channels(Protocol):
     """Opens the channels of a sender."""
 

@@ -11,10 +11,10 @@ from gatebell.errors import DeliveryError, GateError
 from gatebell.services.chats.take_update import take_update
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from gatebell.domain.notifications.chats import ChatMessage, ChatUpdate
-    from gatebell.ports.channels import Chat
+    from gatebell.ports.channels import Chat, ChatLock
     from gatebell.ports.store import Store
 
 _AGAIN_AFTER_SECONDS = 5.0
@@ -30,13 +30,10 @@ _log = logging.getLogger(__name__)
 class Bridge:
     """Brings the updates of one chat to the store, while no other process of this host does."""
 
-    def __init__(
-        self, store: Store, chat: Chat, hold: Callable[[], bool], *, chat_calls: bool
-    ) -> None:
-        """`hold` takes the lock of the chat for the life of this process; False: it is taken."""
+    def __init__(self, store: Store, chat: Chat, lock: ChatLock, *, chat_calls: bool) -> None:
         self._store = store
         self._chat = chat
-        self._hold = hold
+        self._lock = lock
         self._chat_calls = chat_calls
         self._stopped = threading.Event()
         self._problem = ""
@@ -58,7 +55,7 @@ class Bridge:
         while not self._stopped.is_set():
             pause = _AGAIN_AFTER_SECONDS
             try:
-                is_held = is_held or self._hold()
+                is_held = is_held or self._lock.take()
                 if is_held:
                     self._chat.listen(self._take, self._list_threads)
                     self._problem = ""
