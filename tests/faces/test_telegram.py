@@ -12,10 +12,10 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.audit.events import EventKind
 from gatebell.domain.enums import AskStatus, Decision
 from gatebell.domain.permissions.calls import make_call
-from gatebell.errors import RefusedError
+from gatebell.errors import RefusedError, StoreError
 from gatebell.services import audit
 from gatebell.services.asks import answer_ask, ask_messages, create_ask
-from gatebell.services.chats import link_chat
+from gatebell.services.chats import bridge, link_chat
 from gatebell.testing import MemoryStore
 
 
@@ -183,13 +183,47 @@ def test_quiet_week_with_smaller_numbers_loses_nothing(room, service):
     room.listen()
     asked, number = room.show()
     room.say("hello")
-    polls = len(service.called("getUpdates"))
-    room.bridge.stop()
-    room.listen()
-    service.wait(lambda: len(service.called("getUpdates")) > polls)
+    service.end_poll()
     service.give(service.pressed(number, "Approve"), number=3)
-    service.wait(lambda: not service.updates)
+    service.wait(lambda: service.called("answerCallbackQuery"))
     assert get(room, asked).decision == Decision.APPROVED
+
+
+@pytest.mark.proves("CHAT-8")
+def test_update_waits_for_a_store_that_is_out_of_reach(room, service, monkeypatch, caplog):
+    monkeypatch.setattr(bridge, "_AGAIN_AFTER_SECONDS", 0.01)
+    faults = [StoreError("the store is away")] * 3
+    monkeypatch.setattr(room.store.chats, "of_account", _fail_first(room.store.chats, faults))
+    asked, number = room.show()
+    room.listen()
+    room.press(number, "Approve")
+    assert get(room, asked).decision == Decision.APPROVED and not faults
+    assert caplog.text.count("the store is away") == 1
+
+
+@pytest.mark.proves("CHAT-8")
+def test_update_that_always_fails_keeps_no_other_away(room, service, monkeypatch):
+    monkeypatch.setattr(bridge, "_AGAIN_AFTER_SECONDS", 0.01)
+    faults = [ValueError("a bug")] * 5
+    monkeypatch.setattr(room.store.chats, "of_account", _fail_first(room.store.chats, faults))
+    asked, number = room.show()
+    room.listen()
+    room.press(number, "Reject")
+    assert get(room, asked).pending
+    assert "could not be recorded" in service.called("answerCallbackQuery")[0]["text"]
+    room.press(number, "Approve")
+    assert get(room, asked).decision == Decision.APPROVED
+
+
+def _fail_first(chats, faults):
+    real = chats.of_account
+
+    def of_account(*words):
+        if faults:
+            raise faults.pop()
+        return real(*words)
+
+    return of_account
 
 
 @pytest.mark.proves("CHAT-8")
@@ -219,7 +253,7 @@ def test_busy_and_broken_service_gets_the_message_later(room, service):
 
 @pytest.mark.proves("CHAT-9")
 def test_bridge_outlives_errors_and_lost_polls(room, service, monkeypatch, caplog):
-    monkeypatch.setattr("gatebell.services.chats.bridge._AGAIN_AFTER_SECONDS", 0.01)
+    monkeypatch.setattr(bridge, "_AGAIN_AFTER_SECONDS", 0.01)
     service.faults["getUpdates"] = [
         (500, {}), (409, {"description": "Conflict"}), (502, b"no JSON"), (200, b"[]"),
         (200, {"ok": True, "result": [{"update_id": "x"}, 5, {"update_id": 3, "message": []}]}),

@@ -22,6 +22,7 @@ class TelegramService:
     def __init__(self):
         service = self
         self.news = threading.Condition()
+        self.waits = True
         self.updates, self.messages, self.calls, self.faults = [], {}, [], {}
         self.confirmed, self._next_update, self._next_message, self._polls = 0, 100, 1, 0
 
@@ -55,7 +56,7 @@ class TelegramService:
 
     def close(self):
         with self.news:
-            self.updates = None
+            self.updates, self.waits = None, False
             self.news.notify_all()
         self._server.shutdown()
         self._server.server_close()
@@ -87,13 +88,18 @@ class TelegramService:
                 self.updates = [one for one in self.updates or [] if one["update_id"] >= offset]
                 self.confirmed = max(self.confirmed, offset - 1)
                 self.news.notify_all()
+
+            def fitting():
+                return [one for one in self.updates or [] if one["update_id"] >= offset]
+
             self.news.wait_for(
-                lambda: self.updates is None or self.updates or self._polls != mine,
-                given.get("timeout", 0),
+                lambda: not self.waits or fitting() or self._polls != mine,
+                given.get("timeout", 0) if self.waits else 0,
             )
+            self.waits = self.updates is not None
             if self._polls != mine:
                 return _fail(409, "Conflict: terminated by other getUpdates request")
-            return _ok((self.updates or [])[: given.get("limit", 100)])
+            return _ok(fitting()[: given.get("limit", 100)])
 
     def _send(self, given):
         if wrong := _find_fault(given):
@@ -124,6 +130,14 @@ class TelegramService:
                 self.updates.append({"update_id": self._next_update, **update})
             self.news.notify_all()
             return self._next_update
+
+    def end_poll(self):
+        """Let the poll that waits now end without an update, as after its time."""
+        with self.news:
+            before = self._polls
+            self.waits = False
+            self.news.notify_all()
+            assert self.news.wait_for(lambda: self._polls > before, PATIENCE_SECONDS)
 
     def say(self, text, about=0, account=7, **more):
         return self.give(self.words(text, about, account, **more))
