@@ -6,7 +6,7 @@ import threading
 from datetime import timedelta
 
 import pytest
-from tests.support.chat_room import link
+from tests.support.chat_room import ask, link
 from tests.support.people import a_person, an_agent
 
 from gatebell.domain.digests import token_digest
@@ -16,6 +16,7 @@ from gatebell.domain.people.logins import make_token_id
 from gatebell.errors import AgentRefusedError, NotFoundError, RefusedError
 from gatebell.services import audit
 from gatebell.services.chats import link_chat
+from gatebell.services.chats.take_update import take_update
 from gatebell.services.people import manage_people
 
 TELEGRAM = ChannelKind.TELEGRAM
@@ -121,3 +122,23 @@ def test_message_is_kept_once_and_for_months(store):
     old = first._replace(message="2", sent_at=now - timedelta(days=91))
     store.chats.add_message(old)
     assert store.chats.messages_about("a-x") == [first]
+
+
+@pytest.mark.proves("CHAT-2", "CHAT-8")
+def test_update_that_comes_again_acts_once(store):
+    link(store)
+    asked, text = ask(store), ask(store, "Which name?", "text")
+    store.chats.add_message(
+        ChatMessage(TELEGRAM, "7", "2", text.id, text.digest, "opened", store.now())
+    )
+    button = f"{asked.id}|{asked.digest[:32]}|n"
+    pressed = ChatUpdate(TELEGRAM, "press/1", "7", "7", "1", button=button)
+    written = ChatUpdate(TELEGRAM, "7/9", "7", "7", "2", "?why")
+    for _ in range(2):
+        assert take_update(store, pressed, chat_calls=True) == f"{asked.id}: rejected"
+        assert "Sent to the agent" in take_update(store, written, chat_calls=True)
+    (given,) = store.asks.answers(asked.id)
+    assert (given.principal, given.via, given.verified) == ("person:ada", "telegram", True)
+    assert [one.text for one in store.asks.messages(text.id)] == ["why"]
+    again = take_update(store, written._replace(is_again=True), chat_calls=True)
+    assert again == "" and audit.verify(store) == []
