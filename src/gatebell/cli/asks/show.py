@@ -10,6 +10,7 @@ Example: gate show 3 --calls
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
@@ -24,7 +25,7 @@ from gatebell.domain.asks.messages import has_no_replier
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import parse_run_number
 from gatebell.domain.enums import AnswerOutcome
-from gatebell.domain.text.display import frame, inert_line
+from gatebell.domain.text.display import frame, inert, inert_line
 from gatebell.errors import NotFoundError
 from gatebell.terminal.local_times import format_stamp
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import argparse
 
     from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.permissions.past_calls import Suggestion
     from gatebell.domain.runs.seen_runs import SeenRun
     from gatebell.ports.backend import Backend
 
@@ -96,11 +98,36 @@ def run(args: argparse.Namespace) -> int:
             )
     if seen:
         print("\n" + "\n".join(describe_run(backend, seen)[0]))
+    if ask.pending and ask.question.call and (suggested := _suggest_rule(backend, ask)):
+        print(f"\n{suggested}")
     if ask.pending:
         back = "" if has_no_replier(ask) else f"   Ask back: gate ask-back {ask.id} TEXT"
         inside = f"   With an agent: gate continue {ask.id}" if ask.question.session else ""
         print(f"\nAnswer: gate answer {ask.id}{inside}{back}")
     return 0
+
+
+def _find_suggestion(backend: Backend, ask: Ask) -> Suggestion | None:
+    """Return the pattern that could be allowed for good; a server shows it in the web inbox."""
+    if backend.store is None:
+        return None
+    # Imported here: only approvals of tool calls need it.
+    from gatebell.services.permissions.standing_rules import suggest_for
+
+    return suggest_for(backend.store, ask)
+
+
+def _suggest_rule(backend: Backend, ask: Ask) -> str:
+    """Return the lines that offer to allow such calls for good; empty if that is not safe."""
+    found = _find_suggestion(backend, ask)
+    if found is None:
+        return ""
+    from gatebell.domain.permissions.past_calls import describe_tally
+
+    pattern, tally = found.pattern.text, found.replay.tally
+    head = f"Always allow {pattern} in this project: it would have answered {tally.total} past"
+    way = f"gate answer {ask.id} yes --for always --pattern {shlex.quote(pattern)}"
+    return inert(f"{head} asks ({describe_tally(tally)}).\n  {way}")
 
 
 def _save(backend: Backend, ask: Ask, folder: str) -> list[str]:
@@ -131,7 +158,11 @@ def _is_task(backend: Backend, named: str) -> bool:
 
 
 def _build_document(backend: Backend, ask: Ask) -> dict[str, object]:
+    from gatebell.domain.permissions.past_calls import suggestion_document
+
+    suggested = _find_suggestion(backend, ask) if ask.question.call else None
     return make_document(backend, ask) | {
+        "suggested_rule": suggestion_document(suggested) if suggested else None,
         "messages": [message_document(one) for one in backend.messages(ask.id)],
         "answers": [answer_document(one) for one in backend.answers(ask.id)],
         "visits": _list_visits(backend, ask),
