@@ -166,10 +166,10 @@ def stats_document(stats: Stats) -> dict[str, Any]:
 
 
 def _list_hours(start: datetime, end: datetime) -> list[datetime]:
-    hour, found = start.replace(minute=0, second=0, microsecond=0), list[Any]()
-    while hour <= end:
+    hour = start.replace(minute=0, second=0, microsecond=0)
+    found = [hour]
+    while (hour := hour + _HOUR) < end:
         found.append(hour)
-        hour += _HOUR
     return found
 
 
