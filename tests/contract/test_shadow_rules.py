@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from tests.support.past_calls import ask_about
 from tests.support.people import a_person, an_agent
 from tests.support.run_records import add_run, turn
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.enums import AskKind, ShadowState
+from gatebell.domain.enums import ShadowState
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.past_calls import CallOutcome
 from gatebell.domain.permissions.rules import build_used_event
@@ -24,10 +25,7 @@ ADA = a_person("ada", verified=True)
 
 
 def decide(store, command, value="yes", note="", project="/p"):
-    call = make_call("Bash", {"command": command}, project)
-    origin = Origin(project, project, "claude", f"claude/s{store.asks.count()}", "t", "person:ada")
-    request = Request(f"Run {command}?", AskKind.APPROVAL, call=call)
-    ask = create_ask.ask(store, request, origin, an_agent()).ask
+    ask = ask_about(store, command, project)
     store.clock.advance(60)
     return answer_ask.answer(store, ask.id, ADA, Given(value, note))[1]
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.support.call_hosts import PlannedHost
+from tests.support.past_calls import ask_about
 from tests.support.people import a_person, an_agent
-from tests.support.stores import make_lasting
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.enums import AskKind, RuleKind, ShadowState
+from gatebell.domain.enums import RuleKind, ShadowState
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.past_calls import describe_tally
 from gatebell.domain.permissions.rules import Scope
 from gatebell.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
 from gatebell.services import audit
 from gatebell.services.asks import answer_ask, ask_messages, create_ask
-from gatebell.services.asks.create_ask import Request
 from gatebell.services.permissions import manage_rules, permit_call, standing_rules
 from gatebell.services.permissions.permit_call import Held
 from gatebell.testing import MemoryStore
@@ -30,14 +29,6 @@ PLAIN, NO, CHANGED, NOTED, ASKED_BACK, GONE = "yes", "no", "changed", "noted", "
 @pytest.fixture
 def store():
     return MemoryStore()
-
-
-def ask_about(store, command, project="/p", session="claude/s1"):
-    call = make_call("Bash", {"command": command}, project)
-    request = Request(f"Run {command}?", AskKind.APPROVAL, call=call)
-    number = store.asks.count()
-    origin = Origin(project, project, "claude", f"{session}-{number}", f"t{number}", "person:ada")
-    return create_ask.ask(store, request, origin, an_agent()).ask
 
 
 def decide(store, command, how=PLAIN, project="/p"):
@@ -178,7 +169,6 @@ def test_history_is_looked_through_again_before_a_promotion(store):
 def test_agents_are_refused_everywhere(store):
     approve_tests(store)
     shadow = standing_rules.begin_shadow(store, ADA, "/p", TESTS)
-    make_lasting(store)
     for deed in (
         lambda: standing_rules.suggest(store, an_agent(), "/p"),
         lambda: standing_rules.check(store, an_agent(), "/p", TESTS),

@@ -137,11 +137,13 @@ def describe_stats(stats: Stats) -> list[tuple[str, str]]:
     return [
         (
             "Asks per agent hour",
-            _NONE if rate is None else f"{rate:g} ({stats.asks} asks, {stats.agent_hours} hours)",
+            _NONE
+            if rate is None
+            else f"{rate:g} (asks: {stats.asks}, agent hours: {stats.agent_hours})",
         ),
         (
             "Median time to an answer",
-            _NONE if wait is None else f"{_name_time(wait)} ({stats.answered} answers)",
+            _NONE if wait is None else f"{_name_time(wait)} (answers: {stats.answered})",
         ),
         ("Time that agents waited", _name_time(stats.blocked_minutes * 60)),
         (
