@@ -86,7 +86,7 @@ def test_one_objection_ends_a_suggestion(store, monkeypatch, how):
         "git push", "npm publish", "terraform apply", "rm -rf build", "rm notes", "sudo ls",
         "npx tool", "python x.py", "bash x.sh", "docker run x", "make release", "ssh host ls",
         "curl x.example", "env A=1 ls", "git config x y", "npm test && ls", "gate answer a-1 yes",
-        "cat 'a b'", "kubectl get pods", "npm run deploy", "find . -name x", "eval ls",
+        "cat 'a b'", "kubectl get pods", "npm run deploy", "npm test push", "find . -name x", "eval ls",
     ],
 )  # fmt: skip
 def test_dangerous_commands_are_never_suggested(store, command):

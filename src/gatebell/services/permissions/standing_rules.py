@@ -169,7 +169,9 @@ def begin_shadow(
     checked, _ = _check(store, project, text, key)
     pattern = checked.pattern
     if checked.why_not:
-        raise RefusedError(f"{pattern.text} cannot become a rule here: {checked.why_not}. Look: gate rules test")
+        raise RefusedError(
+            f"{pattern.text} cannot become a rule here: {checked.why_not}. Look: gate rules test"
+        )
     if _is_known(store, pattern):
         raise UsageError(f"{pattern.text} is already a rule here: gate rules lists them")
     now = store.now()
