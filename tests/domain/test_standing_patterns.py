@@ -37,7 +37,7 @@ def bash(command):
         (make_call("Edit", {"file_path": "/p/src/a.py"}, "/p"), "Edit(/p/src/*)"),
     ],
 )
-def test_star_stands_only_behind_words_that_decide(call, pattern):
+def test_star_follows_only_words_that_decide(call, pattern):
     assert propose_standing(call, "/p") == pattern
 
 
@@ -57,7 +57,7 @@ def test_star_stands_only_behind_words_that_decide(call, pattern):
         make_call("mcp__db__query", {"sql": "SELECT 1"}),
     ],
 )  # fmt: skip
-def test_nothing_stands_that_is_open_or_dangerous(call):
+def test_open_or_dangerous_calls_have_no_pattern(call):
     found = propose_standing(call, "/p")
     assert found in ("", "Edit(/p/a.py)", "Bash(eslint *)"), found
     assert found != "Bash(eslint *)" or call.command.startswith("eslint ")

@@ -1,9 +1,9 @@
 """Which patterns may be allowed for good, without the person of each call.
 
-A pattern may stand if its words decide what runs, whatever follows in the place of its `*`. So only
-a short list of programs and subcommands gets a `*`; other commands are allowed word for word. What
-the judgement of gates holds, what a wide gate looks at, wrappers, interpreters, and programs that
-delete or send are never allowed so.
+A pattern may be one of these if its words decide which program runs, with any words in the place of
+its `*`. So only a short list of programs and subcommands gets a `*`; other commands are allowed word
+for word. Lines that the judgement of gates holds or a wide gate looks at, wrappers, interpreters,
+and programs that delete or send are never allowed so.
 """
 
 from __future__ import annotations
