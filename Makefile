@@ -125,7 +125,7 @@ matrix: setup system
 THROUGH = answer_words answering answering_several ask_human_surroundings asking attached_files \
 	checked_words clones expired_asks foreign_tokens freeze gate_tests gone_askers hook_calls \
 	hook_events hook_projects hook_stores hooks install looking looking_at_runs mcp mcp_limits \
-	other_hooks other_installs respond run_hints secret_words session_faces task_attacks_cli \
+	other_hooks other_installs respond rules_command run_hints secret_words session_faces task_attacks_cli \
 	task_commands template waiting_runs
 server: setup system
 	GATE_TESTS_THROUGH=server $(BIN)/python -m pytest -n 3 --dist loadfile -p no:cacheprovider \

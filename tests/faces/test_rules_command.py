@@ -9,11 +9,12 @@ import re
 import pytest
 from tests.support.markup import text_of
 from tests.support.past_calls import ask_about, decide
+from tests.support.server_world import server_world
 from tests.support.web_inbox import inbox
 
 from gatebell.services.permissions import manage_rules
 
-__all__ = ["inbox"]
+__all__ = ["inbox", "server_world"]
 
 TESTS = "Bash(npm test *)"
 
@@ -147,3 +148,25 @@ def test_numbers_of_the_last_days_are_on_the_page(inbox):
     inbox.clock.advance(60)
     words = text_of(inbox.client("read").get("/numbers").text)
     assert "The last seven days" in words and "1 (asks: 1, agent hours: 1)" in words
+
+
+@pytest.mark.proves("LESS-9")
+def test_rules_and_numbers_of_a_server(server_world):
+    gate, store = server_world.ada.gate, server_world.store
+    where = os.path.realpath(server_world.ada.folder)
+    for name in ("a", "b", "c"):
+        decide(store, f"npm test {name}", project=where)
+    assert f"{TESTS}  3 approved" in gate("rules", "suggest").out
+    shown = gate("show", ask_about(store, "npm test d", where).id).out
+    assert f"Always allow {TESTS}" in shown
+    assert gate("rules", "test", TESTS, "--shadow", "--days", "0").code == 2
+    assert gate("rules", "test", TESTS, "--shadow").code == 0
+    (shadow,) = store.rules.shadows()
+    assert shadow.id in gate("rules").out
+    assert gate("rules", "promote", shadow.id, CLAUDECODE="1").code == 7
+    assert server_world.plain.gate("rules").code == 7
+    assert "is allowed in" in gate("rules", "promote", shadow.id).out
+    (grant,) = manage_rules.grants(store)
+    assert (grant.pattern, grant.made_by) == (TESTS, "person:ada")
+    assert json.loads(gate("stats", "--json").out)["calls_decided"] == 3
+    assert "Median time to an answer" in gate("stats").out

@@ -10,7 +10,7 @@ from gatebell.domain.asks.asks import iso
 from gatebell.domain.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
 
 _HOUR = timedelta(hours=1)
@@ -165,6 +165,12 @@ def stats_document(stats: Stats) -> dict[str, Any]:
         "share_by_grants": stats.share_by_grants,
     }
     return stats._asdict() | times | shares
+
+
+def read_stats_document(document: dict[str, Any], read_time: Callable[[str], datetime]) -> Stats:
+    """Return the numbers of a document."""
+    times = {name: read_time(document[name]) for name in ("since", "until")}
+    return Stats(**{name: document[name] for name in Stats._fields} | times)
 
 
 def _list_hours(start: datetime, end: datetime) -> list[datetime]:

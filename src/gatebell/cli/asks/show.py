@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     import argparse
 
     from gatebell.domain.asks.asks import Ask
-    from gatebell.domain.permissions.past_calls import Suggestion
     from gatebell.domain.runs.seen_runs import SeenRun
     from gatebell.ports.backend import Backend
 
@@ -107,24 +106,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _find_suggestion(backend: Backend, ask: Ask) -> Suggestion | None:
-    """Return the pattern that could be allowed for good; a server shows it in the web inbox."""
-    if backend.store is None:
-        return None
-    # Imported here: only approvals of tool calls need it.
-    from gatebell.services.permissions.standing_rules import suggest_for
-
-    return suggest_for(backend.store, ask)
-
-
 def _suggest_rule(backend: Backend, ask: Ask) -> str:
     """Return the lines that offer to allow such calls for good; empty if that is not safe."""
-    found = _find_suggestion(backend, ask)
+    found = backend.find_suggestion(ask)
     if found is None:
         return ""
-    from gatebell.domain.permissions.past_calls import describe_tally
+    # Imported here: only approvals of tool calls need it.
+    from gatebell.domain.permissions.past_calls import Tally, describe_tally
 
-    pattern, tally = found.pattern.text, found.replay.tally
+    pattern, tally = found["pattern"], Tally(**found["decided"])
     head = f"Always allow {pattern} in this project: it would have answered {tally.total} past"
     way = f"gate answer {ask.id} yes --for always --pattern {shlex.quote(pattern)}"
     return inert(f"{head} asks ({describe_tally(tally)}).\n  {way}")
@@ -158,11 +148,9 @@ def _is_task(backend: Backend, named: str) -> bool:
 
 
 def _build_document(backend: Backend, ask: Ask) -> dict[str, object]:
-    from gatebell.domain.permissions.past_calls import suggestion_document
-
-    suggested = _find_suggestion(backend, ask) if ask.question.call else None
+    suggested = backend.find_suggestion(ask) if ask.pending and ask.question.call else None
     return make_document(backend, ask) | {
-        "suggested_rule": suggestion_document(suggested) if suggested else None,
+        "suggested_rule": suggested,
         "messages": [message_document(one) for one in backend.messages(ask.id)],
         "answers": [answer_document(one) for one in backend.answers(ask.id)],
         "visits": _list_visits(backend, ask),

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.app.environment import project
 from gatebell.cli.screen import print_json
+from gatebell.domain.asks.document_reader import read_time
 from gatebell.domain.asks.history_filters import parse_filter
-from gatebell.domain.stats import describe_stats, stats_document
+from gatebell.domain.stats import describe_stats, read_stats_document
 from gatebell.domain.text.display import storable
-from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -35,21 +35,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     backend = wiring.open_backend()
-    if backend.store is None:
-        raise UsageError(
-            "gate stats reads the store itself: run it on the machine of the server, or look at "
-            "the page Numbers there"
-        )
-    # Imported here: with a server it is not needed.
-    from gatebell.services.stats import read_stats
-
-    where = "" if args.project is None else project(os.path.abspath(args.project))
+    where = "" if args.project is None else storable(project(os.path.abspath(args.project)))
     given = {"since": args.since, "until": args.until}
     wanted = parse_filter(given, backend.now(), datetime.astimezone)
-    stats = read_stats(backend.store, wanted.since, wanted.until, storable(where))
+    found = backend.stats(wanted.since, wanted.until, where)
     if args.json:
-        print_json(stats_document(stats) | {"project": where})
+        print_json(found | {"project": where})
         return 0
+    stats = read_stats_document(found, read_time)
     times = (f"{at.astimezone():%Y-%m-%d %H:%M}" for at in (stats.since, stats.until))
     print(" to ".join(times))
     for name, value in describe_stats(stats):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.past_calls import PastCall
 
+SHADOW_DAYS = 14
+"""How long a shadow rule is compared, unless its person says otherwise."""
 _WORDS = {
     CallOutcome.REJECTED: "rejected",
     CallOutcome.CHANGED: "changed first",

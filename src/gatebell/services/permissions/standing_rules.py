@@ -28,7 +28,12 @@ from gatebell.domain.permissions.past_calls import (
     replay,
 )
 from gatebell.domain.permissions.rules import build_made_event, check_pattern, list_triggers
-from gatebell.domain.permissions.shadow_rules import ShadowRule, build_event, build_grant_of
+from gatebell.domain.permissions.shadow_rules import (
+    SHADOW_DAYS,
+    ShadowRule,
+    build_event,
+    build_grant_of,
+)
 from gatebell.domain.permissions.standing_patterns import (
     find_denial,
     propose_standing,
@@ -51,7 +56,6 @@ MAX_COUNTED = 1_000
 _MAX_OBJECTIONS = 20_000
 _LEAST_APPROVED = 3
 _MAX_SHOWN = 5
-SHADOW_DAYS = 14
 
 
 class Checked(NamedTuple):
@@ -142,31 +146,31 @@ def _explain_refusal(store: Store, pattern: Pattern, history: _History, found: R
     return "" if found.newest_approved else "no past ask that it covers was approved"
 
 
-def check(store: Store, caller: Caller, project: str, text: str, key: str = "") -> Checked:
+def check(store: Store, caller: Caller, project: str, text: str) -> Checked:
     """Replay history: which past asks a pattern would have answered, and how they were decided."""
     _only_people(caller)
-    return _check(store, project, text, key)[0]
+    return _check(store, project, text)
 
 
-def _check(store: Store, project: str, text: str, key: str) -> tuple[Checked, _History]:
+def _check(store: Store, project: str, text: str) -> Checked:
     text = check_pattern(storable(text))
     history = _History(store, project)
     # The client and the key of the newest call that fits.
     clients = dict.fromkeys((one.client, one.project_key) for one in history.newest)
     patterns = [Pattern(text, project, its_key, client) for client, its_key in clients]
-    replays = [(one, history.replay(one)) for one in patterns or [Pattern(text, project, key)]]
+    replays = [(one, history.replay(one)) for one in patterns or [Pattern(text, project)]]
     pattern, found = max(replays, key=lambda one: one[1].tally.total)
-    return Checked(pattern, found, _explain_refusal(store, pattern, history, found)), history
+    return Checked(pattern, found, _explain_refusal(store, pattern, history, found))
 
 
 def begin_shadow(
-    store: Store, caller: Caller, project: str, text: str, key: str = "", days: int = SHADOW_DAYS
+    store: Store, caller: Caller, project: str, text: str, days: int = SHADOW_DAYS
 ) -> ShadowRule:
     """Begin to compare a pattern with what people decide; it decides nothing."""
     _only_people(caller)
     if not 1 <= days <= 365:
         raise UsageError(f"expected a number of days from 1 to 365, got {days}")
-    checked, _ = _check(store, project, text, key)
+    checked = _check(store, project, text)
     pattern = checked.pattern
     if checked.why_not:
         raise RefusedError(
