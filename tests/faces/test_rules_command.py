@@ -7,6 +7,7 @@ import os
 import re
 
 import pytest
+from tests.support.hook_session import Session, decision, the_ask, wait_for_end
 from tests.support.markup import text_of
 from tests.support.past_calls import ask_about, decide
 from tests.support.server_world import server_world
@@ -45,6 +46,29 @@ def test_suggestion_is_tested_tried_and_promoted(past):
     assert grant.pattern == TESTS and grant.made_by == "person:ada" and grant.is_standing
     assert "There are no shadow rules" in rules("rules").out
     assert TESTS in rules("grants").out
+
+
+@pytest.mark.proves("LESS-5", "LESS-7")
+def test_promoted_rule_lets_calls_of_a_host_pass(world):
+    session = Session(world)
+
+    def call(command):
+        return session.event("PermissionRequest", tool_input={"command": command})
+
+    asked = session.start(call("npm test a"))
+    world.ada.gate("answer", the_ask(world).id, "yes")
+    assert decision(wait_for_end(asked)) == {"behavior": "allow"}
+    assert world.ada.gate("rules", "test", TESTS, "--shadow").code == 0
+    asked = session.start(call("npm test b"))
+    ask = the_ask(world)
+    assert world.ada.gate("answer", ask.id, "yes").code == 0
+    wait_for_end(asked)
+    assert "would have allowed 1: 1 approved" in world.ada.gate("rules").out
+    assert world.ada.gate("rules", "promote", TESTS).code == 0
+    ran = session.hook(call("npm test c"))
+    assert decision(ran.out) == {"behavior": "allow"} and world.store.asks.pending(9) == []
+    found = json.loads(world.ada.gate("stats", "--json").out)
+    assert (found["grants_used"], found["calls_decided"]) == (1, 2)
 
 
 @pytest.mark.proves("LESS-3", "LESS-4")
