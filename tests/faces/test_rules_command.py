@@ -151,7 +151,7 @@ def test_card_of_the_web_allows_a_kind_always(inbox):
     browser = inbox.browser()
     page = browser.get(f"/asks/{ask.id}").text
     words = text_of(page)
-    assert f"Always allow {TESTS} in this project: it would have answered 2 past asks" in words
+    assert f"Always allow {TESTS} in this project? It would have answered 2 past asks" in words
     assert "2 approved, 0 rejected" in words
     hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))
     form = {**hidden, "value": "yes:always"}
