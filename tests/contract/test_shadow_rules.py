@@ -16,7 +16,7 @@ from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.past_calls import CallOutcome
 from gatebell.domain.permissions.rules import build_used_event
 from gatebell.errors import RefusedError
-from gatebell.services import audit, stats
+from gatebell.services import audit, fence, stats
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.permissions import standing_rules
@@ -45,7 +45,9 @@ def test_shadow_rule_is_kept_compared_and_ended(store):
     refused = decide(store, "make check", "no", project="/q")
     (now,) = store.rules.shadows("/q")
     assert now == second._replace(state=ShadowState.SUSPENDED)
-    assert refused.id in store.notes.newest(1)[0].text
+    (note,) = store.notes.newest(9)
+    told = [one.written_at for one in store.outbox.list_posted(99) if one.notice.kind == "note"]
+    assert refused.id in note.text and told == [note.sent_at], "its notice finds it by its time"
     with pytest.raises(RefusedError):
         standing_rules.promote(store, ADA, second.id)
     assert not store.rules.promote(second.id, grant._replace(id="g-other"), [])
@@ -96,3 +98,13 @@ def test_numbers_of_a_period_are_counted(store):
     assert (here.asks, here.grants_used, here.blocked_minutes) == (1, 1, 1)
     before = stats.read_stats(store, began - timedelta(days=2), began - timedelta(days=1))
     assert (before.asks, before.agent_hours, before.grants_used) == (0, 0, 0)
+
+
+@pytest.mark.proves("LESS-4")
+def test_fence_ends_shadow_rules(store):
+    """People may have disagreed with one after the backup."""
+    decide(store, "npm test a")
+    shadow = standing_rules.begin_shadow(store, ADA, "/p", "Bash(npm test *)")
+    fence.fence(store, ADA)
+    assert store.rules.shadows() == [] and audit.verify(store) == []
+    assert not store.rules.remove_shadow(shadow.id, []), "only once"

@@ -123,9 +123,9 @@ def _test(backend: Backend, who: Caller, where: str, args: argparse.Namespace) -
     if tested["why_not"]:
         print(inert(f"It cannot become a grant: {tested['why_not']}."))
     if shadow:
-        until = read_time(shadow["until"])
-        print(inert(f"{shadow['id']} is compared with your decisions until {until:%Y-%m-%d %H:%M}"))
-        print("UTC. See how it does: gate rules")
+        until = f"{read_time(shadow['until']):%Y-%m-%d %H:%M} UTC"
+        print(inert(f"{shadow['id']} is compared with your decisions until {until}."))
+        print("To see how it does: gate rules")
     return 0
 
 

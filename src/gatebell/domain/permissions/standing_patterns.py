@@ -19,7 +19,6 @@ from gatebell.domain.permissions.patterns import propose_pattern
 from gatebell.domain.permissions.programs import PASS, PROGRAMS
 from gatebell.domain.permissions.rules import forbids, list_triggers, split_pattern
 from gatebell.domain.permissions.shell_lines import Command, Script
-from gatebell.errors import GateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -147,10 +146,7 @@ def _judge_command(words: str) -> str:
         return "it is not a plain command: only words, and `*` as the last one"
     names = prefix.split(" ")
     name = names[0].rpartition("/")[2]
-    try:
-        verdict = judge(prefix, {prefix: Script((Command(tuple(names), prefix),))})
-    except GateError as error:
-        return str(error)
+    verdict = judge(prefix, {prefix: Script((Command(tuple(names), prefix),))})
     if verdict.finding:
         return verdict.finding.why
     if verdict.unread is not None or not _is_known_kind(prefix):

@@ -98,7 +98,6 @@ def suggest(store: Store, caller: Caller, project: str) -> list[Suggestion]:
         if one.outcome == CallOutcome.APPROVED and (text := propose_standing(one.call, project)):
             pattern = Pattern(text, project, one.project_key, one.client)
             counts[pattern] = counts.get(pattern, 0) + 1
-    # One that a wider suggestion covers says nothing new.
     likely = [one for one, count in counts.items() if count >= _LEAST_APPROVED]
     found = [_suggest(store, history, pattern) for pattern in likely]
     listed = [one for one in found if one and not _is_known(store, one.pattern)]
