@@ -12,7 +12,13 @@ from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.enums import RuleKind, ShadowState
 from gatebell.domain.permissions.calls import make_call
-from gatebell.domain.permissions.past_calls import describe_tally
+from gatebell.domain.permissions.past_calls import (
+    CallOutcome,
+    PastCall,
+    Pattern,
+    describe_tally,
+    replay,
+)
 from gatebell.domain.permissions.rules import Scope
 from gatebell.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
 from gatebell.services import audit
@@ -77,6 +83,20 @@ def test_one_objection_ends_a_suggestion(store, monkeypatch, how):
     assert suggested(store) == []
     checked = standing_rules.check(store, ADA, "/p", TESTS)
     assert checked.replay.tally.objections == 1 and "did not plainly approve" in checked.why_not
+
+
+@pytest.mark.proves("LESS-1", "LESS-3")
+def test_other_clients_and_keys_are_counted_apart():
+    at, call = MemoryStore().now(), make_call("Bash", {"command": "npm test"}, "/p")
+    calls = [
+        PastCall("a-1", call, "", "k", CallOutcome.APPROVED, at),
+        PastCall("a-2", call, "", "", CallOutcome.REJECTED, at),
+        PastCall("a-3", call, "http-x/", "k", CallOutcome.REJECTED, at),
+    ]
+    found = replay(Pattern(TESTS, "/p", "k"), calls)
+    assert found.asks == ("a-1",) and found.tally.approved == found.tally.total == 1
+    assert found.objecting == ("a-2",), "an earlier key of the folder objects, too"
+    assert replay(Pattern(TESTS, "/p", "k", "http-x/"), calls).asks == ("a-3",)
 
 
 @pytest.mark.proves("LESS-2")

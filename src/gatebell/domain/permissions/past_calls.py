@@ -122,6 +122,7 @@ def would_answer(pattern: Pattern, past: PastCall) -> bool:
 
 def replay(pattern: Pattern, calls: Iterable[PastCall]) -> Replay:
     """Return what a pattern would have done with these calls, newest first."""
+    calls = list(calls)
     found = [one for one in calls if would_answer(pattern, one)]
     approved = (
         one.ask_id
@@ -131,9 +132,15 @@ def replay(pattern: Pattern, calls: Iterable[PastCall]) -> Replay:
     return Replay(
         count_outcomes(one.outcome for one in found),
         next(approved, ""),
-        tuple(one.ask_id for one in found if one.outcome in OBJECTIONS),
+        tuple(one.ask_id for one in calls if _objects(pattern, one)),
         tuple(one.ask_id for one in found),
     )
+
+
+def _objects(pattern: Pattern, past: PastCall) -> bool:
+    """Return whether a call speaks against a pattern; also under an earlier key of its folder."""
+    is_one = past.outcome in OBJECTIONS
+    return is_one and would_answer(pattern._replace(project_key=""), past)
 
 
 def count_outcomes(outcomes: Iterable[str]) -> Tally:

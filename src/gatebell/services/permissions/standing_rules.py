@@ -154,7 +154,7 @@ def check(store: Store, caller: Caller, project: str, text: str) -> Checked:
 def _check(store: Store, project: str, text: str) -> Checked:
     text = check_pattern(storable(text))
     history = _History(store, project)
-    # The client and the key of the newest call that fits.
+    # On the client, and under the key, with most of the calls that fit.
     clients = dict.fromkeys((one.client, one.project_key) for one in history.newest)
     patterns = [Pattern(text, project, its_key, client) for client, its_key in clients]
     replays = [(one, history.replay(one)) for one in patterns or [Pattern(text, project)]]
