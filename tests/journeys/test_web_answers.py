@@ -199,7 +199,7 @@ def test_ask_settled_elsewhere_cannot_be_sent_and_keeps_words(web, tab):
     page.get_by_label("Note (optional)").fill("half a sent")
     answer_ask.answer(web.store, asked.id, a_person("bob"), Given("no", "not today"))
     expect(page.get_by_role("region", name="Outcome")).to_contain_text(
-        "by bob (as claimed) via cli"
+        "by bob via cli"
     )
     expect(page.get_by_role("region", name="Outcome")).to_contain_text("not today")
     expect(button(page, "Approve")).to_be_disabled()

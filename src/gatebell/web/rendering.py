@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from gatebell.web.context import WebRequest
 
+# So much of a session's id tells it from others.
+_SESSION_LENGTH = 8
 _TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 
 
@@ -108,5 +110,8 @@ def _sentence(text: str) -> str:
 
 
 def _principal(who: str) -> str:
-    """Show `person:ada` as ada, and others by their whole name."""
+    """Show `person:ada` as ada, and `agent:claude/e2322994-…` as agent claude/e2322994."""
+    host, slash, session = who.removeprefix("agent:").partition("/")
+    if who.startswith("agent:") and slash:
+        return inert_line(f"agent {host}/{session[:_SESSION_LENGTH]}", 80)
     return inert_line(who.removeprefix("person:"), 80)
