@@ -34,6 +34,7 @@ _COLOURS: dict[str, str] = {
     AskStatus.ANSWERED: "green",
 }
 _KINDS = {"string": "text", "integer": "whole number", "boolean": "yes or no"}
+_MAX_TITLES = 200
 _BAR = "│ "
 _FENCE = "```"
 _DIFF_STARTS = ("diff --git ", "--- ", "@@ ")
@@ -171,11 +172,24 @@ def _name_owner(backend: Backend, owner: str) -> str:
     number = run_of(owner)
     if number is None:
         return describe_owner(owner)
+    title = _find_title(backend, number)
+    return f"{describe_owner(owner)}, {title}" if title else describe_owner(owner)
+
+
+def _find_title(backend: Backend, number: int) -> str:
+    """Return the title of a run without its calls, which may be many."""
+    if store := backend.store:
+        # Imported here: most asks are not of runs.
+        from gatebell.services.runs.see_runs import see_run
+
+        run = store.runs.get(number)
+        return see_run(store, run).name if run else ""
     try:
-        return f"{describe_owner(owner)}, {backend.run(number).name}"
+        seen = backend.runs(_MAX_TITLES, active=True)
     except GateError:
-        # There is no such run, or a token may not see it.
-        return describe_owner(owner)
+        # A token that may only ask sees no runs.
+        return ""
+    return next((one.name for one in seen if one.run.id == number), "")
 
 
 def _format_session(
