@@ -107,7 +107,7 @@ def test_list_has_active_runs_first_with_their_waits(inbox):
     add_run(store, flow="nightly", state="completed", **over)
     add_run(store, flow="docs", state="running", agent="writer")
     words = shown(inbox, "/runs")
-    in_order(words, "Active", "4 docs: Add login running writer", "started 0s ago")
+    in_order(words, "Active", "4 docs: Add login running writer", "started just now")
     in_order(words, "1 feature: Add login waiting for a person coder", "waits 1m")
     in_order(
         words, "choice: Cookie or storage?", "Ended", "3 nightly: Add login completed", "took 0s"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # So much of a session's id tells it from others.
 _SESSION_LENGTH = 8
+_JUST_NOW_SECONDS = 10
 _TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 
 
@@ -77,7 +78,7 @@ def _templates() -> Environment:
     )
     made.filters |= {"typed": _keep_typed, "line": inert_line, "iso": iso, "clock": _clock}
     made.filters |= {"until": _until, "sentence": _sentence}
-    made.filters |= {"ago": _ago, "principal": _principal, "owner": describe_owner}
+    made.filters |= {"since": _since, "ago": _ago, "principal": _principal, "owner": describe_owner}
     made.filters |= {"size": describe_size}
     return made
 
@@ -97,6 +98,11 @@ def _clock(at: datetime) -> str:
 
 def _ago(at: datetime, now: datetime) -> str:
     return age((now - at).total_seconds())
+
+
+def _since(at: datetime, now: datetime) -> str:
+    seconds = (now - at).total_seconds()
+    return "just now" if seconds < _JUST_NOW_SECONDS else f"{age(seconds)} ago"
 
 
 def _until(now: datetime, at: datetime) -> str:
