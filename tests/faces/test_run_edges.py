@@ -248,7 +248,7 @@ def test_ask_of_a_run_is_listed_as_blocking_it(world):
 
 
 @pytest.mark.proves("ACT-5", "LAW-8")
-def test_asks_of_two_runs_are_told_apart_in_lists_and_show(world):
+def test_inbox_and_show_tell_two_runs_apart(world):
     asks = []
     for prompt in ("Add login\nwith a form", "Add\x1b logout"):
         run = add_run(world.store, [call(world.store, "1")], flow="feature", prompt=prompt)
