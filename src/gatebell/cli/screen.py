@@ -94,9 +94,9 @@ def _find_titles(backend: Backend, asks: Iterable[Ask]) -> dict[int | None, str]
 def name_question(ask: Ask) -> str:
     """Return the question for a line of a list; a file is named as in its project."""
     call = ask.question.call
-    if call is None or not call.path:
+    if call is None or call.command:
         return ask.question.prompt
-    # It loads the comparing of texts, which only asks about a file need.
+    # It loads the comparing of texts, which other asks do not need.
     from gatebell.domain.asks.headings import list_heading
 
     return list_heading(ask)
