@@ -13,7 +13,7 @@ from gatebell.domain.permissions.standing_patterns import propose_standing, why_
 WIDE = [
     " ".join(filter(None, (name, sub)))
     for name, subs in standing_patterns._VARYING.items()
-    for sub in subs or ("",)
+    for sub in sorted(subs) or ("",)
 ]
 
 
