@@ -149,6 +149,8 @@ def test_times_are_in_the_zone_of_the_reader(world):
     found = world.ada.gate("history", "--since", day, "--until", day, **zone)
     assert ask_id in found.out
     assert ask_id not in world.ada.gate("history", "--until", before, **zone).out
+    world.ada.gate("freeze")
+    assert re.search(r" since 20\d\d-\d\d-\d\d \d\d:\d\d EAST", world.ada.gate("list", **zone).out)
 
 
 @pytest.mark.proves("STORE-6", "STORE-7", "STORE-8", "CLI-2")

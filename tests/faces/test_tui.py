@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from functools import partial
 
@@ -15,6 +14,7 @@ from tests.support.run_records import DIFF, add_run, answer, ask_of, call, turn
 from tests.support.tui_play import lone_ask, play, store, waiting_run
 from textual.app import App
 
+from gatebell.adapters.files.run_log import RunLogFiles
 from gatebell.app import runtime
 from gatebell.cli.main import main
 from gatebell.domain.enums import RunState
@@ -289,11 +289,9 @@ def test_detail_tells_why_a_run_waits_and_its_progress(store):
 @pytest.mark.proves("TUI-11")
 def test_calls_log_and_diff_of_a_run_open(store, monkeypatch):
     run, ask = waiting_run(store, activity=DIFF)
-    path = runtime.run_log_path(store, run)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w") as log:
-        log.write("2026-11-18T10:00:00Z 1 architect  A plan\n")
-        log.write("2026-11-18T10:01:00Z 2 coder  \x1b[31mLooking\n")
+    log = RunLogFiles(store.local_path)
+    log.write(run, "1", "architect", "A plan")
+    log.write(run, "2", "coder", "\x1b[31mLooking")
     monkeypatch.setattr(
         runtime, "workspace", lambda _: type("Work", (), {"diff": lambda *_: DIFF})()
     )
@@ -302,7 +300,8 @@ def test_calls_log_and_diff_of_a_run_open(store, monkeypatch):
 
     async def act(played):
         await played.press("l")
-        await played.until("Log of run 1", "10:00:00 1 architect  A plan", "␛[31mLooking")
+        seen = await played.until("Log of run 1", "␛[31mLooking")
+        assert re.search(r" \d\d:\d\d:\d\d 1 architect  A plan", seen)
         await played.press("escape", "d")
         await played.until("Changes of run 1", "+import pkce")
         await played.press("escape", "tab", "enter", "down", "enter")

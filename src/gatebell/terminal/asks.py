@@ -15,7 +15,7 @@ from gatebell.domain.people.principals import is_person
 from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.visits import FAILED
 from gatebell.domain.text.display import SHOWN_CHARACTERS, age, frame, inert_line, span
-from gatebell.terminal.local_times import format_local
+from gatebell.terminal.local_times import format_local, localise
 from gatebell.terminal.tool_calls import format_call
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _format_session(
     lines += ["  Visits:"] if stays else []
     for one in stays:
         words = f"{one.number}. {visits.stay(one, backend.now(), orphans(store, one))}"
-        lines += frame(words, width, bar="  ")
+        lines += frame(localise(words), width, bar="  ")
     return lines
 
 

@@ -15,6 +15,7 @@ from gatebell.services import members
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.run_journal import place_of
 from gatebell.services.watcher import Watcher
+from gatebell.terminal.local_times import format_stamp
 from gatebell.terminal.run_log import LogReader
 from gatebell.terminal.runs import folder_is_gone, pending_asks
 from gatebell.terminal.task_runs import about
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from gatebell.tui.run_rows import Session
 
 _MAX_LOG = 5_000
-_TIME = slice(11, 19)
+_LEAST_WITH_DATE = 90
+"""With fewer columns, the log has times without their day."""
+_CLOCK = slice(-8, None)
 
 
 class StoreView(BackendView):
@@ -84,7 +87,8 @@ class StoreView(BackendView):
             said.extend(one for one in some if not path or is_beneath(one.path, path))
         lines: list[str] = []
         for one in said:
-            head = f"{inert_line(one.at[_TIME], 8)} {inert_line(one.path, 12)} {inert_line(one.who, 20)}"
+            at = format_stamp(one.at)[_CLOCK if width < _LEAST_WITH_DATE else slice(None)]
+            head = f"{inert_line(at, 19)} {inert_line(one.path, 12)} {inert_line(one.who, 20)}"
             first, *more = frame(one.text, width - len(head) - 2, bar="")
             lines.append(f"{paint(head, 'dim')}  {first}")
             lines += [f"{'':{len(head)}}  {part}" for part in more]

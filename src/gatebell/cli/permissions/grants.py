@@ -16,6 +16,7 @@ from gatebell.domain.asks.asks import iso
 from gatebell.domain.permissions.rules import scope_words
 from gatebell.domain.text.display import frame
 from gatebell.errors import UsageError
+from gatebell.terminal.local_times import localise
 
 if TYPE_CHECKING:
     import argparse
@@ -60,7 +61,8 @@ def _list(backend: Backend, as_json: bool) -> int:
     for rule in grants:
         exactly = "exactly " if rule.identity else ""
         pattern = rule.pattern.replace("\n", " ⏎ ")
-        about = f"{exactly}{pattern}\n{scope_words(rule)}; by {rule.made_by}, {rule.ask_id}"
+        scope = localise(scope_words(rule))
+        about = f"{exactly}{pattern}\n{scope}; by {rule.made_by}, {rule.ask_id}"
         # Nothing is cut: these calls run without a question.
         first, *others = frame(about, columns(), bar=" " * 10)
         print("\n".join([f"{rule.id:9}{first[9:]}", *others]))
