@@ -31,7 +31,7 @@ _MAX_NOTES = 5
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--answer", action="store_true", help="answer them one by one; Enter skips")
+    add("--answer", action="store_true", help="answer them one by one; Enter skips, q stops")
     add(
         "--project",
         metavar="DIR",
@@ -107,20 +107,25 @@ def answer_all(project: str | None, args: argparse.Namespace) -> int:
     from gatebell.cli.tasks.respond import STOP, Waiting, edit_one, find_task, is_plain_text
 
     backend, who = open_backend(args)
+    key = project_key(project) if project else ""
     seen: set[str] = set()
+    answered = 0
     try:
-        key = project_key(project) if project else ""
         while left := [
             ask for ask in backend.pending(args.limit, project, key) if ask.id not in seen
         ]:
             seen.add(left[0].id)
             print(f"\n{add_colour(f'{len(seen)} of {len(seen) + len(left) - 1}', 'dim')}")
             if args.edit and is_plain_text(left[0]):
-                edit_one(backend, who, Waiting(left[0], find_task(backend, left[0])))
+                waiting = Waiting(left[0], find_task(backend, left[0]))
+                answered += edit_one(backend, who, waiting)
             else:
-                prompt_for(backend, who, left[0], leave=STOP, tell=report_recorded)
+                answered += prompt_for(backend, who, left[0], leave=STOP, tell=report_recorded)
     except KeyboardInterrupt:
         print("Stopped.")
-        return 0
-    print(f"\nNo more asks. You looked at {len(seen)}." if seen else "Nothing is waiting for you.")
+    if seen:
+        still = len(backend.pending(args.limit, project, key))
+        print(f"\n{answered} answered, {still} still waiting.")
+    else:
+        print("Nothing is waiting for you.")
     return 0
