@@ -329,6 +329,8 @@ def test_help_page_starts_with_two_valid_examples(monkeypatch, command):
         assert heading == "Examples" and len(examples) == 2, name
         # An example stays on one line, so that it can be copied.
         assert all(len(line) <= 80 for part in (summary, *parts) for line in part.splitlines())
+        for verb in (verb for one in parser._actions for verb in getattr(one, "verbs", ())):
+            assert f"\n    {verb}" in parser.format_help(), "each verb has its own line"
         for example in examples:
             for words in split_gate_commands(example.strip()):
                 assert not words or parse_words(words[0], words[1:]), example

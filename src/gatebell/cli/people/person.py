@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import print_json, short
+from gatebell.cli.verbs import add_verbs
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.documents import token_document
 from gatebell.domain.people.logins import PERSONAL, SCOPES
@@ -29,13 +30,18 @@ if TYPE_CHECKING:
 _NAMED = {"revoke": "a token or a device", "group": "a group"}
 """What a verb changes, if it is not a person."""
 
+_VERBS = {
+    "list": "list people with their tokens, groups and devices",
+    "add NAME": "add a person, and print a personal token once",
+    "token NAME": "print another token for a person, once",
+    "revoke ID": "end a token or a device",
+    "remove NAME": "remove a person",
+    "group GROUP [NAME …]": "set the members of a group; without any, the group is removed",
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "verb",
-        choices=("add", "list", "token", "revoke", "remove", "group"),
-        help="add NAME | list | token NAME | revoke TOKEN|DEVICE | remove NAME | group GROUP [NAME ...]",
-    )
+    add_verbs(parser, _VERBS, default="list")
     parser.add_argument(
         "name", nargs="?", default="", help="a person, a group, or the id of a token or device"
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.cli.identity import add_identity, open_backend
 from gatebell.cli.screen import columns, print_json, short
+from gatebell.cli.verbs import add_verbs
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.permissions.rules import scope_words
 from gatebell.domain.text.display import frame
@@ -23,15 +24,14 @@ if TYPE_CHECKING:
 
     from gatebell.ports.backend import Backend
 
+_VERBS = {
+    "list": "list the grants",
+    "revoke ID": "end a grant: a person is asked again",
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "verb",
-        nargs="?",
-        default="list",
-        choices=("list", "revoke"),
-        help="list | revoke ID",
-    )
+    add_verbs(parser, _VERBS, default="list")
     parser.add_argument("id", nargs="?", default="", help="the id of the grant")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
