@@ -15,7 +15,14 @@ from gatebell.app.environment import project, project_key
 from gatebell.cli.asks.values import parse_count
 from gatebell.cli.freeze_line import print_freeze
 from gatebell.cli.identity import add_identity, open_backend, open_reader
-from gatebell.cli.screen import add_colour, inbox_lines, make_document, print_json, short
+from gatebell.cli.screen import (
+    add_colour,
+    inbox_head,
+    inbox_lines,
+    make_document,
+    print_json,
+    short,
+)
 from gatebell.domain.text.display import age, cell, storable
 from gatebell.errors import UsageError
 
@@ -64,8 +71,7 @@ def run(args: argparse.Namespace) -> int:
         print("Agents and scripts ask with: gate ask QUESTION")
         _print_notes(backend)
     else:
-        for line in inbox_lines(backend, asks):
-            print(line)
+        print("\n".join([*inbox_head(), *inbox_lines(backend, asks)]))
         if more:
             print(f"… and more: gate inbox --limit {args.limit * 4}")
         one_by_one = add_colour("gate inbox --answer", "bold")
