@@ -333,6 +333,17 @@ def test_logs_hold_agent_output_and_flow_messages(world, project, started):
     assert wait_for_end(process)[0] == 0 and wait_for_end(following)[0] == 0
 
 
+@pytest.mark.proves("RUN-363", "LAW-10")
+def test_diff_of_a_call_has_only_its_changes(world, project):
+    assert world.ada.gate("run", "trio").code == 0
+    first, second, third = (world.ada.gate("diff", "1", "--call", n) for n in "123")
+    assert "+work" in second.out and second.out == world.ada.gate("diff", "1").out
+    assert first.out == third.out == "" and "Nothing has changed" in third.err
+    setup, missing = (world.ada.gate("diff", "1", "--call", path) for path in ("0", "9"))
+    assert setup.code == 7 and "all changes: gate diff 1" in setup.err
+    assert missing.code == 5 and "gate show 1 --calls" in missing.err
+
+
 @pytest.mark.proves("RUN-310")
 def test_only_ended_runs_are_deleted_and_their_work_stays(world, project, started):
     assert world.ada.gate("run", "simple").code == 0

@@ -20,7 +20,7 @@ from gatebell.cli.main import main
 from gatebell.domain.enums import RunState
 from gatebell.services.runs import manage_runs
 from gatebell.services.tasks import backlog
-from gatebell.tui import run_rows, work_screen
+from gatebell.tui import run_rows, store_view, work_screen
 from gatebell.tui.row_list import Row, RowList
 from gatebell.tui.tab_line import TabLine
 
@@ -292,8 +292,10 @@ def test_calls_log_and_diff_of_a_run_open(store, monkeypatch):
     log = RunLogFiles(store.local_path)
     log.write(run, "1", "architect", "A plan")
     log.write(run, "2", "coder", "\x1b[31mLooking")
+    monkeypatch.setattr(runtime, "workspace", lambda _: None)
+    compared = []
     monkeypatch.setattr(
-        runtime, "workspace", lambda _: type("Work", (), {"diff": lambda *_: DIFF})()
+        store_view, "read_changes", lambda *given: compared.append(given[3]) or DIFF
     )
     monkeypatch.setattr("os.path.isdir", lambda _: True)
     monkeypatch.setattr(manage_runs, "must_be_here", lambda *_: None)
@@ -309,7 +311,8 @@ def test_calls_log_and_diff_of_a_run_open(store, monkeypatch):
         await played.press("l")
         await played.until("Log of run 1, call 2", "Looking", gone="A plan")
         await played.press("escape", "d")
-        await played.until("Changes of run 1")
+        await played.until("Changes of run 1, call 2", "+import pkce")
+        assert compared == ["", "2"]
         await played.press("escape", "a")
         await played.until(f"{ask.id}: text")
 

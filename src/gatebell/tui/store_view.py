@@ -13,7 +13,7 @@ from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import RefusedError, UsageError
 from gatebell.services import members
 from gatebell.services.runs import manage_runs
-from gatebell.services.runs.run_journal import place_of
+from gatebell.services.runs.run_changes import read_changes
 from gatebell.services.watcher import Watcher
 from gatebell.terminal.local_times import format_stamp
 from gatebell.terminal.run_log import LogReader
@@ -94,13 +94,13 @@ class StoreView(BackendView):
             lines += [f"{'':{len(head)}}  {part}" for part in more]
         return lines
 
-    def read_diff(self, number: int, width: int) -> list[str]:
+    def read_diff(self, number: int, path: str, width: int) -> list[str]:
         run = manage_runs.get(self._store, number)
         if not run.folder:
             raise RefusedError(f"run {number} has no folder yet, so nothing has changed")
         manage_runs.must_be_here(self._store, run, f"gate diff {number}")
         self.get_folder(number)
-        diff = runtime.workspace(self._store).diff(place_of(run))
+        diff = read_changes(self._store, runtime.workspace(self._store), run, path)
         return list_diff_lines(diff, width) if diff else []
 
     def asks_of_run(self, number: int) -> list[Ask]:
