@@ -34,7 +34,7 @@ EVIL = "[red]\x1b[31mOdd[/red] \u202eway?"
 def test_list_shows_every_run_and_its_question(store, size):
     assert set(run_rows.STATES) == set(RunState)
     for state in ("completed", "stuck", "failed", "running", "ready"):
-        add_run(store, state=state)
+        add_run(store, state=state, reason="no way" if state == "stuck" else "")
     waiting_run(store)
 
     async def look(played):
@@ -49,7 +49,7 @@ def test_list_shows_every_run_and_its_question(store, size):
             "5 feature: Add login ○ ready 0s -",
             "4 feature: Add login ● running 0s -",
             "3 feature: Add login ✗ failed 0s -",
-            "2 feature: Add login ■ stuck 0s -",
+            "2 feature: Add login ■ stuck 0s no way",
             "1 feature: Add login ✓ completed 0s -",
         ]
         assert "[↑↓] Navigate  [Enter] Details  [c] Continue  [a] Answer" in seen

@@ -120,7 +120,7 @@ def _inbox_line(backend: Backend, ask: Ask, width: int) -> str:
     owner = describe_owner(ask.origin.owner)
     blocks = inert_line(owner or os.path.basename(ask.origin.project), 18)
     names, room = _measure_inbox(width)
-    who = f"{cell(ask.origin.agent, names)} {ask.question.kind:8}  "
+    who = f"{cell(ask.origin.agent, names)} {ask.question.kind_word:8}  "
     return f"{head}{who}{cell(prompt, room)}  {add_colour(blocks, 'dim')}".rstrip()
 
 

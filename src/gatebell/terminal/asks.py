@@ -61,7 +61,7 @@ def ask_lines(
     question, now = ask.question, backend.now()
     most = None if whole else SHOWN_CHARACTERS
     waited = age((now - ask.opened_at).total_seconds())
-    head = f"{ask.id}  {question.kind}, asked {waited} ago by {inert_line(ask.origin.agent, 40)}"
+    head = f"{ask.id}  {question.kind_word}, asked {waited} ago by {inert_line(ask.origin.agent, 40)}"
     if ask.priority != Priority.NORMAL:
         head += f", {ask.priority.word}"
     if ask.confidence is not None:

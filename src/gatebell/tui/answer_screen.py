@@ -55,7 +55,7 @@ class AnswerScreen(WorkScreen):
         self._fields = build_fields(self._ask, self._saved)
         if self._is_session or self._ask.question.secret:
             self._saved = ""
-        self._shown.border_title = f"{ask_id}: {self._ask.question.kind}"
+        self._shown.border_title = f"{ask_id}: {self._ask.question.kind_word}"
 
     @property
     def _is_session(self) -> bool:

@@ -80,7 +80,7 @@ def name_project(project: str) -> str:
 
 def _list_words(ask: Ask) -> str:
     origin, question = ask.origin, ask.question
-    parts = (ask.id, question.kind, question.prompt, origin.agent, origin.project, origin.task)
+    parts = (ask.id, question.kind_word, question.prompt, origin.agent, origin.project, origin.task)
     run = run_of(origin.owner)
     return "\n".join([*parts, f"run {run}" if run else ""])
 
@@ -95,7 +95,7 @@ def _draw_waiting(backend: Backend, ask: Ask, now: datetime, name: Name, width: 
         "AGE": (age((now - ask.opened_at).total_seconds()), "dim"),
         "DUE": ("-" if left is None else age(left), _colour_left(left)),
         "FROM": ("", ""),
-        "KIND": (str(ask.question.kind), "cyan"),
+        "KIND": (ask.question.kind_word, "cyan"),
         "QUESTION": (f"{urgent}{MARK if gone else ''}{list_heading(ask)}", ""),
     }
     return _draw(list_columns(width), shown, width, lambda: name(ask))

@@ -125,7 +125,8 @@ def list_lines(runs: list[SeenRun], now: datetime) -> list[str]:
     for seen in runs:
         run, end = seen.run, task_runs.shown_end(seen.end)
         word, colour = (end.word, end.colour) if end else (run.state, COLOURS[run.state])
-        what = (end.description if end else join_prompts(seen)) or "-"
+        reason = run.reason if run.has_ended else ""
+        what = (end.description if end else join_prompts(seen) or reason) or "-"
         state = add_colour(f"{word:{_STATE_COLUMNS}}", colour)
         started = age((now - run.created_at).total_seconds())
         lines.append(line(str(run.id), seen.name, state, agent_of(run), started, what))
