@@ -276,13 +276,13 @@ def test_form_begins_with_its_defaults_and_shows_names(store):
 
     async def act(played):
         await played.press("enter")
-        await played.until("f1 (text", "usual")
+        await played.until("f1 (text", "usual", "[Ctrl+S] Send  [Enter] Next")
         await played.press("escape")
         await played.until("still waiting.", gone="kept as a draft")
         await played.press("enter")
         await played.until("f1 (text")
         await played.type("x", *["enter"] * 7)
-        await played.until("f8 (text", gone="f1 (text")
+        await played.until("f8 (text", "[Ctrl+S] Send  [Enter] Send", gone="f1 (text")
         await played.pilot.resize_terminal(40, 12)
         await played.until("[Ctrl+S] Send")
         await played.press(*["shift+tab"] * 7)

@@ -61,7 +61,9 @@ def ask_lines(
     question, now = ask.question, backend.now()
     most = None if whole else SHOWN_CHARACTERS
     waited = age((now - ask.opened_at).total_seconds())
-    head = f"{ask.id}  {question.kind_word}, asked {waited} ago by {inert_line(ask.origin.agent, 40)}"
+    head = (
+        f"{ask.id}  {question.kind_word}, asked {waited} ago by {inert_line(ask.origin.agent, 40)}"
+    )
     if ask.priority != Priority.NORMAL:
         head += f", {ask.priority.word}"
     if ask.confidence is not None:
@@ -299,6 +301,14 @@ def _format_settlement(backend: Backend, ask: Ask, width: int, paint: Paint) -> 
     if ask.note:
         lines += ["Note", *frame(ask.note, width)]
     return lines
+
+
+def describe_outcome(ask: Ask) -> str:
+    """Return how an ask was settled, for a list: the decision, the answer, or why it has none."""
+    word = settled_word(ask)
+    decided = "" if word == AskStatus.ANSWERED else word
+    given = "" if ask.value is None else answer_text(ask, ask.value)
+    return f"{decided} {given}".strip() or word
 
 
 def describe_recorded(ask: Ask, width: int) -> str:

@@ -90,12 +90,19 @@ class AnswerScreen(WorkScreen):
         self._ask, lines = found
         self._shown.show(lines)
         self._fields.fit(self.size.height)
+        self._name_keys()
+        if not self._ask.pending:
+            self.show_problem(settled_sentence(self._ask))
+
+    def on_descendant_focus(self) -> None:
+        self._name_keys()
+
+    def _name_keys(self) -> None:
+        """Name the keys that work in the field in use."""
         is_typing = isinstance(self.focused, Input | TextArea)
         more = [] if is_typing else [("b", "Ask back"), ("?", "Help")]
         keys = [*self._fields.keys, *more, ("PgUp PgDn", "Scroll")]
         self.show_keys([*keys, ("Ctrl+T", "gate answer"), ("Esc", "Not yet")])
-        if not self._ask.pending:
-            self.show_problem(settled_sentence(self._ask))
 
     def keep(self) -> None:
         """Save the typed text; an error of the store must not take it away."""

@@ -125,7 +125,7 @@ class WorkScreen(Following):
 
         def begin(number: int, _: Subject) -> None:
             title, wanted = f"Stop Run {number}", "Reason to stop the run"
-            box = WordsScreen(self.tui_context, title, about, wanted)
+            box = WordsScreen(self.tui_context, title, about, wanted, does="stop")
             self.app.push_screen(box, partial(self._stop_because, number))
 
         self._with_run(begin)

@@ -15,11 +15,9 @@ from gatebell.app import wiring
 from gatebell.app.environment import project
 from gatebell.cli.asks.values import parse_count
 from gatebell.cli.screen import add_colour, columns, make_document, name_question, print_json
-from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.history_filters import OUTCOMES, HistoryFilter, parse_filter
-from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.enums import AskStatus
 from gatebell.domain.text.display import cell, inert_line, storable
+from gatebell.terminal.asks import describe_outcome
 
 if TYPE_CHECKING:
     import argparse
@@ -90,9 +88,7 @@ def _measure_room() -> int:
 
 
 def _format_line(ask: Ask) -> str:
-    how = ask.decision or ("" if ask.status == AskStatus.ANSWERED else settled_word(ask))
-    if ask.value is not None:
-        how = f"{how} {answer_text(ask, ask.value)}".strip()
+    how = describe_outcome(ask)
     when = f"{ask.settled_at.astimezone():%m-%d %H:%M}" if ask.settled_at else ""
     head = f"{add_colour(f'{ask.id:8}', 'cyan')} {when:11}  "
     room = _measure_room()
