@@ -297,7 +297,8 @@ class ListScreen(WorkScreen):
         self._end_filter()
 
     def _end_filter(self) -> None:
+        # At once: the next key may already be waiting, and hiding a field moves the focus later.
+        self.set_focus(self._list)
         self._filter.display = False
-        self._list.focus()
         self._show_list()
         self._show_chosen()
