@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from gatebell.tui.context import TuiContext
 
 _SAVE_EVERY_SECONDS = 1.0
+_LEAST_FOR_BORDER = 17
+"""With fewer lines, the question has no border and no empty lines."""
 
 
 class AnswerScreen(WorkScreen):
@@ -88,7 +90,10 @@ class AnswerScreen(WorkScreen):
 
     def show(self, found: tuple[Ask, list[str]]) -> None:
         self._ask, lines = found
-        self._shown.show(lines)
+        # A person must see the call that a yes permits, also on the smallest screen.
+        is_low = self.size.height < _LEAST_FOR_BORDER
+        self._shown.set_class(is_low, "low")
+        self._shown.show([line for line in lines if line] if is_low else lines)
         self._fields.fit(self.size.height)
         self._name_keys()
         if not self._ask.pending:
