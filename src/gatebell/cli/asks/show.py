@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.freeze_line import print_freeze
+from gatebell.cli.freezes.freeze_line import print_freeze
 from gatebell.cli.screen import ask_lines, columns, make_document, print_json, short
 from gatebell.domain.asks.documents import (
     answer_document,
