@@ -216,7 +216,15 @@ class Http:
 
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if self._ca_file:
-            context.load_verify_locations(self._ca_file)
+            try:
+                context.load_verify_locations(self._ca_file)
+            except OSError as error:
+                # Else it would be told as an error of the connection.
+                why = error.strerror if isinstance(error, FileNotFoundError | PermissionError) else ""
+                raise UsageError(
+                    f"the file {self._ca_file} of GATE_CA cannot be used: "
+                    f"{why or 'it has no certificate'}"
+                ) from None
         else:
             context.load_default_certs()
         return context
