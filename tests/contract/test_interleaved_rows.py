@@ -41,7 +41,9 @@ class Team:
     def __init__(self, store) -> None:
         self.token = manage_people.add(store, ADA, "eve")
         self.id = manage_people.whose(store, self.token).id
-        self.link = manage_logins.make_link(store, a_person("eve", verified=True)._replace(token_id=self.id))
+        self.link = manage_logins.make_link(
+            store, a_person("eve", verified=True)._replace(token_id=self.id)
+        )
 
     def add_token(self, store):
         return manage_people.token(store, ADA, "eve")

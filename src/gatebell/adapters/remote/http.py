@@ -220,7 +220,9 @@ class Http:
                 context.load_verify_locations(self._ca_file)
             except OSError as error:
                 # Else it would be told as an error of the connection.
-                why = error.strerror if isinstance(error, FileNotFoundError | PermissionError) else ""
+                why = (
+                    error.strerror if isinstance(error, FileNotFoundError | PermissionError) else ""
+                )
                 raise UsageError(
                     f"the file {self._ca_file} of GATE_CA cannot be used: "
                     f"{why or 'it has no certificate'}"
