@@ -70,14 +70,17 @@ def parse(line: str) -> Script:
     try:
         # Imported here: only lines that a gate may hold are parsed.
         from tree_sitter import Language, Parser
-        from tree_sitter_bash import language
+
+        from gatebell.adapters.shell.grammar import load_grammar
+
+        grammar = Language(load_grammar())
     except ImportError:
         return Script(problem="the parser is not installed: pip install tree-sitter-bash")
     scripts: list[Script] = []
     for text in dict.fromkeys(_read_continued(line)):
         try:
             source = text.encode()
-            root = Parser(Language(language())).parse(source).root_node
+            root = Parser(grammar).parse(source).root_node
             if root.has_error or not _covers(root, source):
                 return Script(problem="it cannot be parsed")
             reader = _Reader(source)
