@@ -283,7 +283,7 @@ class Http:
 
 
 def _encode_host(server: str) -> tuple[Any, int]:
-    """Return the host and the port to connect to; as bytes, Python loads no tables of letters."""
+    """Return the host and the port to connect to; as bytes, Python loads no tables of characters."""
     name, port = split_address(server)
     name = name.strip("[]")
     return name.encode() if name.isascii() else name, port
