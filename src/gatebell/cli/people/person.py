@@ -15,7 +15,7 @@ from gatebell.cli.screen import print_json, short
 from gatebell.cli.verbs import add_verbs
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.documents import token_document
-from gatebell.domain.people.logins import PERSONAL, SCOPES
+from gatebell.domain.people.logins import PERSONAL, SCOPES, describe_scopes
 from gatebell.errors import UsageError
 from gatebell.services.notifications import push_devices
 from gatebell.services.people import manage_people
@@ -108,7 +108,7 @@ def _describe_use(name: str, scopes: Sequence[str]) -> str:
         return f"To answer with it: GATE_TOKEN=… gate answer ID --as {name}"
     if tuple(scopes) == ("ask",):
         return "On the agent's machine: gate login SERVER, or set GATE_SERVER and GATE_TOKEN"
-    return f"Over HTTP it may {' and '.join(scopes)}: Authorization: Bearer …"
+    return f"Over HTTP it may {describe_scopes(scopes)}: Authorization: Bearer …"
 
 
 def _tell(as_json: bool, text: str) -> None:
