@@ -255,6 +255,12 @@ TABLES = {
         changing="person endpoint p256dh auth seal token_id label added_at",
         subject="person",
     ),
+    "shadow_rules": Table(
+        key="id",
+        fixed="id pattern project project_key client ask_id made_by made_at until",
+        changing="state ended_at",
+        subject="id",
+    ),
     "chat_links": Table(
         key="id",
         fixed="id chat person verified token_id made_at",
