@@ -190,7 +190,7 @@ def test_quiet_week_with_smaller_numbers_loses_nothing(room, service):
 
 
 @pytest.mark.proves("CHAT-8")
-def test_update_waits_for_a_store_that_is_out_of_reach(room, service, monkeypatch, caplog):
+def test_update_waits_until_the_store_is_back(room, service, monkeypatch, caplog):
     monkeypatch.setattr(bridge, "_AGAIN_AFTER_SECONDS", 0.01)
     faults = [StoreError("the store is away")] * 3
     monkeypatch.setattr(room.store.chats, "of_account", _fail_first(room.store.chats, faults))
