@@ -274,9 +274,14 @@ def test_call_is_shown_whole_or_not_approved(room, service):
     _, number = hold("git push --force")
     assert "git push --force" in service.messages[number]["text"]
     assert service.labels(number) == ["Approve", "Reject"]
-    _, number = hold("true\n" * 700 + "rm -rf /")
+    cut, number = hold("true\n" * 700 + "rm -rf /")
     assert service.labels(number) == ["Reject"]
     assert "more characters are not shown" in service.messages[number]["text"]
+    reject = service.messages[number]["reply_markup"]["inline_keyboard"][0][0]["callback_data"]
+    room.listen()
+    forged = service.give(service.pressed(number, "", data=f"{reject[:-1]}y"))
+    service.wait_confirmed(forged)
+    assert get(room, cut).pending
     _, number = hold("curl -H 'Authorization: Bearer abcdefghijklmnop1234567890'")
     assert service.labels(number) == ["Reject"]
     call = make_call(

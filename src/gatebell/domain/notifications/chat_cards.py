@@ -81,7 +81,8 @@ def read_button(data: str) -> Pressed | None:
 def find_value(ask: Ask, choice: str) -> str | None:
     """Return the answer that a button of this ask gives; None if it has no such button."""
     if ask.question.answered_as == AskKind.APPROVAL:
-        return _DECISIONS[choice][1] if choice in _DECISIONS else None
+        has_it = choice in _DECISIONS and (choice != "y" or _is_whole(ask))
+        return _DECISIONS[choice][1] if has_it else None
     if ask.question.answered_as != AskKind.CHOICE or not choice.isdecimal():
         return None
     options = ask.question.options
@@ -111,9 +112,7 @@ def why_elsewhere(ask: Ask, chat: str, *, takes_calls: bool) -> str:
 
 def build_question(ask: Ask, kind: NoticeKind, chat: str, link: str, *, takes_calls: bool) -> Card:
     """Return the message that shows a question, with the buttons that answer it."""
-    whole = _show_question(ask)
-    shown = _cut(redact(whole))
-    is_whole = shown == whole
+    shown, is_whole = _cut(redact(_show_question(ask))), _is_whole(ask)
     elsewhere = why_elsewhere(ask, chat, takes_calls=takes_calls)
     buttons = () if elsewhere else tuple(_list_buttons(ask, is_whole=is_whole))
     words = [elsewhere] if elsewhere else _describe_ways(ask, is_whole=is_whole)
@@ -155,6 +154,12 @@ def build_words(words: Note, ask: Ask | None, link: str) -> Card:
     head = f"{ask.id} · reply of the agent" if ask else "note of an agent"
     foot = "Reply to this message to write to the agent." if ask else ""
     return Card(head, f"{who}\n\n{said}" if who and not ask else said, foot, link)
+
+
+def _is_whole(ask: Ask) -> bool:
+    """Return whether a message shows all of it: nothing is cut, and no secret is hidden."""
+    whole = _show_question(ask)
+    return _cut(redact(whole)) == whole
 
 
 def _show_question(ask: Ask) -> str:
