@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gatebell.app import environment, wiring
+from gatebell.app import background, environment, wiring
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.calls import ATTENDED, WRITERS, explain_end
@@ -145,7 +145,7 @@ def _project(hook: Hook) -> str:
 def prompt_submitted(hook: Hook) -> Reply:
     """Note that a person typed here, and that the turn before has ended."""
     backend = wiring.open_backend()
-    reply = _retire_calls(hook, backend)
+    _retire_calls(hook, backend)
     turn_id = os.environ.get("GATE_TURN")
     # A flow writes the prompts of its turns, and a script those of claude -p.
     is_typed = not turn_id or _is_joined(backend, turn_id)
@@ -153,15 +153,41 @@ def prompt_submitted(hook: Hook) -> Reply:
         # Without it, a notice comes earlier: no reason to fail.
         with suppress(GateError):
             backend.store.presence.see([environment.user_name()])
-    return reply
+    return _hand_over(hook, backend)
 
 
 def turn_ended(hook: Hook) -> Reply:
+    """Remove the asks from the inbox for which this session no longer waits.
+
+    Answers of background asks that have come hold the turn; without one it ends.
+    """
+    backend = wiring.open_backend()
+    _retire_calls(hook, backend)
+    return _hand_over(hook, backend)
+
+
+def session_ended(hook: Hook) -> Reply:
     """Remove the asks from the inbox for which this session no longer waits."""
-    return _retire_calls(hook, wiring.open_backend())
+    _retire_calls(hook, wiring.open_backend())
+    return Reply()
 
 
-def _retire_calls(hook: Hook, backend: Backend) -> Reply:
+def tool_used(hook: Hook) -> Reply:
+    """Pass on the answers of background asks that have come."""
+    return _hand_over(hook, wiring.open_backend())
+
+
+def _hand_over(hook: Hook, backend: Backend) -> Reply:
+    """Return the answers of background asks for this session, or nothing."""
+    caller = hook.caller
+    origin = Origin(cwd=hook.text("cwd"), session=f"{hook.cli}/{hook.text('session_id')}")
+    found = background.collect(backend, origin, caller)
+    if found is None:
+        return Reply()
+    return Reply(replies.tell_agent(hook.text("hook_event_name"), found.text), found.done)
+
+
+def _retire_calls(hook: Hook, backend: Backend) -> None:
     caller = hook.caller
     pending = backend.pending_of_session(Origin(session=f"{hook.cli}/{hook.text('session_id')}"))
     held = [ask for ask in pending if ask.question.call and not ask.deferred]
@@ -170,15 +196,16 @@ def _retire_calls(hook: Hook, backend: Backend) -> Reply:
         call_id = ask.origin.tool_use_id
         if not call_id or has_result(steps, call_id):
             backend.retire(ask, caller, explain_end(os.environ))
-    return Reply()
 
 
 HANDLERS: dict[str, Callable[[Hook], Reply]] = {
     "PermissionRequest": permission_request,
     "PreToolUse": pre_tool_use,
+    "PostToolUse": tool_used,
+    "PostToolUseFailure": tool_used,
     "Stop": turn_ended,
     "UserPromptSubmit": prompt_submitted,
-    "SessionEnd": turn_ended,
+    "SessionEnd": session_ended,
 }
 
 

@@ -6,7 +6,7 @@ INSERT INTO asks (
     priority, confidence, activity, token_digest, hard, remind_every_seconds, escalations,
     expires_at, moved_seconds, remind_at, escalated, escalate_at, due_at, status, decision, value,
     note, settled_at, settled_by, settled_via, delivered_at, delivered_to, asked_back, heard,
-    version, call, deferred, terms, task, project_key, attachments, answer_attachments
+    version, call, deferred, terms, task, project_key, attachments, answer_attachments, assume
 ) VALUES (
     :id, :kind, :prompt, :context, :options, :multiple, :other, :schema, :default_value, :secret,
     :requirement, :project, :cwd, :agent, :session, :tool_use_id, :started_by, :owner, :opened_at,
@@ -14,7 +14,7 @@ INSERT INTO asks (
     :escalations, :expires_at, :moved_seconds, :remind_at, :escalated, :escalate_at, :due_at,
     :status, :decision, :value, :note, :settled_at, :settled_by, :settled_via, :delivered_at,
     :delivered_to, :asked_back, :heard, :version, :call, :deferred, :terms, :task,
-    :project_key, :attachments, :answer_attachments
+    :project_key, :attachments, :answer_attachments, :assume
 );
 
 -- name: insert_ask_key

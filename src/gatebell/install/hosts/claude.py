@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.acts import GATED_ACTS, TRIGGERS
 from gatebell.domain.permissions.rules import OUTSIDE
+from gatebell.install.background_hook import hand_over_hook
 from gatebell.install.default_gates import SPELLINGS_NOTE
 from gatebell.install.instructions import INSTRUCTIONS
 from gatebell.install.json_entries import Entry, EntryKind
@@ -84,7 +85,7 @@ def plan_targets(place: Place, gate: str, rules: Rules) -> Wanted:
         memory = os.path.join(root(place), "CLAUDE.md")
         notes = []
     targets = (
-        Target(settings, tuple(_settings(gate, rules))),
+        Target(settings, tuple(_settings(place, gate, rules))),
         Target(servers, (server,)),
         Target(memory, block=INSTRUCTIONS),
     )
@@ -94,7 +95,7 @@ def plan_targets(place: Place, gate: str, rules: Rules) -> Wanted:
     return Wanted(targets, tuple(notes))
 
 
-def _settings(gate: str, rules: Rules) -> list[Entry]:
+def _settings(place: Place, gate: str, rules: Rules) -> list[Entry]:
     gate = shlex.quote(gate)
     # exec: then the hook's parent is the host itself, so the hook notices its end.
     hook = f"exec {gate} hook claude"
@@ -106,6 +107,10 @@ def _settings(gate: str, rules: Rules) -> list[Entry]:
     if OUTSIDE in rules.gates:
         check = guard_hook(f"{gate} hook claude")
         entries.append(_hook("PreToolUse", check, _GUARD_SECONDS, _WRITERS))
+    entries += [
+        _hook(event, hand_over_hook(place, f"{gate} hook claude"), _RETIRE_SECONDS, "*")
+        for event in ("PostToolUse", "PostToolUseFailure")
+    ]
     entries += [
         _hook(event, hook, _RETIRE_SECONDS) for event in ("Stop", "UserPromptSubmit", "SessionEnd")
     ]

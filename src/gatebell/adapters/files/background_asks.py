@@ -1,0 +1,98 @@
+"""Files that say to whom the answers of background asks go: one for each ask, on its machine.
+
+A file is locked while its answer is handed over, or while a process waits for it. So two processes
+never hand over the same answer, and one that dies leaves it to the next. The answer itself is in
+the store; without its file it is still there for `gate wait`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING
+
+from gatebell.domain.digests import digest
+from gatebell.domain.records import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MARK_CHARACTERS = 16
+
+
+class Recipient(NamedTuple):
+    """Who gets the answer of an ask."""
+
+    ask_id: str
+    cli: str
+    session: str
+    project: str
+    """The folder of the next session that gets it, once this one has ended."""
+    process: str
+    """The program of the session; empty if it is not known."""
+
+
+def keep(folder: str, store: str, recipient: Recipient) -> None:
+    """Write the file of an ask, unless it has one."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    try:
+        descriptor = os.open(_path(folder, store, recipient.ask_id), _NEW, 0o600)
+    except FileExistsError:
+        return
+    with open(descriptor, "w", encoding="utf-8") as file:
+        json.dump(recipient, file)
+
+
+def list_all(folder: str, store: str) -> Iterator[Recipient]:
+    """Yield those of one store, oldest ask first."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    mark = _mark(store) if names else ""
+    paths = (os.path.join(folder, name) for name in names if name.endswith(mark))
+    for path in sorted(paths, key=_changed_at):
+        # It may be removed now, or not be written yet.
+        with suppress(OSError, ValueError, TypeError), open(path, encoding="utf-8") as file:
+            yield Recipient(*json.load(file))
+
+
+def lock(folder: str, store: str, ask_id: str) -> IO[str] | None:
+    """Return the file of an ask, locked until it is closed; None if another process has it."""
+    try:
+        file = open(_path(folder, store, ask_id), "r+", encoding="utf-8")  # noqa: SIM115
+    except OSError:
+        return None
+    with suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # The process that had it may have handed the answer over.
+        if os.fstat(file.fileno()).st_nlink:
+            return file
+    file.close()
+    return None
+
+
+def remove(folder: str, store: str, ask_id: str) -> None:
+    """Remove the file of an ask: its answer was handed over, or there will be none."""
+    with suppress(OSError):
+        os.unlink(_path(folder, store, ask_id))
+
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+def _path(folder: str, store: str, ask_id: str) -> str:
+    return os.path.join(folder, ask_id + _mark(store))
+
+
+def _mark(store: str) -> str:
+    return f"@{digest(store)[:_MARK_CHARACTERS]}"
+
+
+def _changed_at(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
