@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from gatebell.adapters.files import background_asks
 from gatebell.adapters.files.background_asks import Recipient
@@ -21,8 +21,9 @@ from gatebell.domain.records import NamedTuple
 from gatebell.errors import GateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from gatebell.adapters.files.background_asks import Lock
     from gatebell.domain.asks.asks import Ask, Origin
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.backend import Backend
@@ -65,12 +66,14 @@ def _find_program(cli: str) -> int:
     return next(found, 0)
 
 
-def collect(backend: Backend, origin: Origin, caller: Caller) -> Handover | None:
-    """Return the answers that came for this session; None if there are none."""
+def collect(
+    backend: Backend, origin: Origin, caller: Caller, but: Sequence[str] = ()
+) -> Handover | None:
+    """Return the answers that came for this session, but those of some; None without any."""
     texts: list[str] = []
-    locks: list[tuple[Ask, IO[str]]] = []
+    locks: list[tuple[Ask, Lock]] = []
     for recipient in background_asks.list_all(folder(), backend.name):
-        if not _is_for(recipient, origin):
+        if recipient.ask_id in but or not _is_for(recipient, origin):
             continue
         held = background_asks.lock(folder(), backend.name, recipient.ask_id)
         if held is None:

@@ -110,7 +110,7 @@ class Tools:
     def _add_answers(self, work: Work, made: Text) -> Text:
         """Add the answers of background asks that have come for this session."""
         origin, caller = self._asker(work)
-        found = background.collect(self._backend(), origin, caller)
+        found = background.collect(self._backend(), origin, caller, work.asks)
         if found is None:
             return made
         text, handed_over = made
@@ -238,11 +238,14 @@ class Tools:
         """Wait for all asks; with several, the text names each."""
         backend = self._backend()
         store = backend.store
+        # Until the result is sent: a hook must not hand the answer over, too.
+        alone = ExitStack()
+        for ask in asks:
+            if ask.assume is not None:
+                alone.enter_context(background.waiting(backend, ask.id))
         with ExitStack() as stack:
             stack.enter_context(heartbeat(work.progress, work.asks))
             for ask in asks:
-                if ask.assume is not None:
-                    stack.enter_context(background.waiting(backend, ask.id))
                 if store:
                     # They are waited for one after the other, but all of them from now on.
                     stack.enter_context(store.machine.waiting(ask.id))
@@ -261,6 +264,7 @@ class Tools:
         def handed_over() -> None:
             for ask in asks:
                 backend.take(ask, caller.actor)
+            alone.close()
 
         return "\n\n".join(texts), handed_over
 

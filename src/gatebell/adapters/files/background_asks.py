@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from gatebell.domain.digests import digest
 from gatebell.domain.records import NamedTuple
@@ -59,18 +59,29 @@ def list_all(folder: str, store: str) -> Iterator[Recipient]:
             yield Recipient(*json.load(file))
 
 
-def lock(folder: str, store: str, ask_id: str) -> IO[str] | None:
-    """Return the file of an ask, locked until it is closed; None if another process has it."""
-    try:
-        file = open(_path(folder, store, ask_id), "r+", encoding="utf-8")  # noqa: SIM115
-    except OSError:
-        return None
+class Lock:
+    """The lock on the file of an ask. It ends with this object, or with the process."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
+
+    __del__ = close
+
+
+def lock(folder: str, store: str, ask_id: str) -> Lock | None:
+    """Lock the file of an ask; None if there is none, or another process has it."""
+    path = _path(folder, store, ask_id)
     with suppress(OSError):
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        held = Lock(descriptor := os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW))
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # The process that had it may have handed the answer over.
-        if os.fstat(file.fileno()).st_nlink:
-            return file
-    file.close()
+        if os.fstat(descriptor).st_nlink:
+            return held
     return None
 
 
