@@ -96,3 +96,18 @@ def test_answer_after_the_end_goes_to_the_next_session(house, cli):
         start(house, cli, [text("hello")]).result()
         assert told(house) == times
     assert house.get(ask.id).delivered_at
+
+
+@pytest.mark.proves("BACK-11")
+def test_idle_session_of_claude_wakes_and_reads_the_answer(house, terminal):
+    house.install("claude")
+    asked = tool("ask_human", **QUESTION)
+    steps = [asked, text("I go on"), tool("inbox_status"), text("corrected")]
+    terminal.claude_at_work(steps)
+    (ask,) = house.wait_for_asks()
+    eventually(lambda: house.processes("hook", "--rewake"))
+    house.answer(ask, "PostgreSQL")
+    assert eventually(lambda: told(house)) == 1 and house.get(ask.id).delivered_at
+    notices = [one for one in map(json.dumps, house.model.requests) if "NOT USER INPUT" in one]
+    assert notices, "it was woken"
+    eventually(lambda: not house.processes("hook", "--rewake"))

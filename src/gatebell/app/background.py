@@ -142,6 +142,17 @@ def waiting(backend: Backend, ask_id: str) -> Iterator[None]:
             held.close()
 
 
+@contextmanager
+def watching(session: str) -> Iterator[bool]:
+    """Tell whether this process alone watches for the answers of a session, during the block."""
+    held = background_asks.watch(f"{folder()}-watches", session)
+    try:
+        yield held is not None
+    finally:
+        if held is not None:
+            held.close()
+
+
 def list_own(backend: Backend, origin: Origin) -> list[str]:
     """Return the ids of the background asks whose answers come to this session."""
     every = background_asks.list_all(folder(), backend.name)

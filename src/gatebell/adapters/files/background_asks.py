@@ -75,9 +75,21 @@ class Lock:
 
 def lock(folder: str, store: str, ask_id: str) -> Lock | None:
     """Lock the file of an ask; None if there is none, or another process has it."""
-    path = _path(folder, store, ask_id)
+    return _lock(_path(folder, store, ask_id), 0)
+
+
+def watch(folder: str, session: str) -> Lock | None:
+    """Lock the place of the one process that watches for a session; None if there is one."""
     with suppress(OSError):
-        held = Lock(descriptor := os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW))
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    return _lock(os.path.join(folder, digest(session)[:_MARK_CHARACTERS]), os.O_CREAT)
+
+
+def _lock(path: str, how: int) -> Lock | None:
+    with suppress(OSError):
+        held = Lock(
+            descriptor := os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | how, 0o600)
+        )
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # The process that had it may have handed the answer over.
         if os.fstat(descriptor).st_nlink:

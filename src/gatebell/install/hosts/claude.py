@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.enums import AgentCli
@@ -16,6 +17,8 @@ from gatebell.install.json_entries import Entry, EntryKind
 from gatebell.install.places import Target, Wanted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gatebell.install.default_gates import Rules
     from gatebell.install.places import Place
 
@@ -114,6 +117,9 @@ def _settings(place: Place, gate: str, rules: Rules) -> list[Entry]:
     entries += [
         _hook(event, hook, _RETIRE_SECONDS) for event in ("Stop", "UserPromptSubmit", "SessionEnd")
     ]
+    rewake = hand_over_hook(place, f"{gate} hook claude --rewake --limit {_DAY_SECONDS}")
+    # async: a version that does not know asyncRewake does not wait for it, nor does claude -p.
+    entries.append(_hook("Stop", rewake, _DAY_SECONDS, also={"async": True, "asyncRewake": True}))
     entries += [
         Entry(("env", name), value, EntryKind.DEFAULT) for name, value in _ENVIRONMENT.items()
     ]
@@ -126,9 +132,15 @@ def list_rules(gate: str) -> list[str]:
     return [f"Bash({trigger})" for trigger in TRIGGERS[act]] if act else [gate]
 
 
-def _hook(event: str, command: str, seconds: int, matcher: str = "") -> Entry:
+def _hook(
+    event: str,
+    command: str,
+    seconds: int,
+    matcher: str = "",
+    also: Mapping[str, bool] = MappingProxyType({}),
+) -> Entry:
     group: dict[str, Any] = {"matcher": matcher} if matcher else {}
-    group["hooks"] = [{"type": "command", "command": command, "timeout": seconds}]
+    group["hooks"] = [{"type": "command", "command": command, "timeout": seconds, **also}]
     return Entry(("hooks", event), group)
 
 
