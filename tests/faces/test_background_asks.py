@@ -128,7 +128,7 @@ def test_answer_cannot_pass_for_our_words(world):
 
 
 @pytest.mark.proves("BACK-1")
-def test_end_without_an_answer_is_told_once(world):
+def test_end_without_answer_comes_once(world):
     ask_id = ask(world)
     world.ada.gate("cancel", ask_id, "--reason", "not needed")
     told = after_tool(world)
@@ -154,7 +154,7 @@ def test_next_session_gets_it_only_after_the_end(world):
 
 
 @pytest.mark.proves("BACK-5")
-def test_new_session_in_the_same_program_of_claude_gets_it(world):
+def test_new_session_in_one_claude_gets_it(world):
     """This process stands for claude, which began another session with /clear."""
     world.ada.gate("answer", ask(world), "PostgreSQL")
     change_recipient(world, process=str(processes.me()))
@@ -239,7 +239,7 @@ def test_assumption_is_shown_and_sealed(world):
 
 
 @pytest.mark.proves("BACK-9")
-def test_hook_after_tools_starts_only_with_an_open_ask(tmp_path):
+def test_hook_after_tools_starts_only_when_needed(tmp_path):
     place = Place("", {"XDG_DATA_HOME": str(tmp_path / "it's here")})
     line = hand_over_hook(place, "echo started")
     folder = Path(background.folder(place.environ))

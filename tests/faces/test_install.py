@@ -704,7 +704,7 @@ def test_doctor_finds_hooks_that_codex_does_not_trust(world, home):
     install(world, "codex")
     path = home / ".codex" / "config.toml"
     (said,) = complaints(world, home)
-    assert "PermissionRequest, Stop, UserPromptSubmit, SessionEnd, PostToolUse" in said
+    assert "PermissionRequest, PostToolUse, Stop, UserPromptSubmit, SessionEnd" in said
     events = ("permission_request", "stop", "user_prompt_submit", "session_end", "post_tool_use")
     trust = "".join(
         f'\n[hooks.state."{path}:{event}:0:0"]\ntrusted_hash = "sha256:1"\n' for event in events

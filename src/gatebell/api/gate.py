@@ -269,7 +269,7 @@ class Gate:
             options: the options of a choice
             multiple: let people choose several options
             returns: the type of a form, as in `ask`
-            assume: what this program goes on with meanwhile, shown to people
+            assume: what this program goes on with until then, shown to people
             more: `context`, `timeout` and all others of `AskOptions`
 
         Returns:

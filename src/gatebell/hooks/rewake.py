@@ -27,7 +27,7 @@ def wait_for_answers(hook: Hook) -> int:
     """Wait until an answer comes for this session, or nothing is awaited; return the exit code."""
     origin = Origin(cwd=hook.text("cwd"), session=f"{hook.cli}/{hook.text('session_id')}")
     if os.environ.get(ATTENDED) == "0":
-        # Nobody is there to see a session that wakes up, and claude -p ends.
+        # claude -p ends with its turn.
         return 0
     with background.watching(origin.session) as is_alone:
         ended = _wait(wiring.open_backend(), origin) if is_alone else ""

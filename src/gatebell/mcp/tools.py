@@ -208,8 +208,8 @@ class Tools:
                 lines.append(f"{ask.id} was asked before, to wait for it: ask again without wait")
                 continue
             background.expect(backend, ask, origin, os.getppid())
-            meanwhile = f' Meanwhile you go on with: "{ask.assume}"' if ask.assume else ""
-            lines.append(f"{ask.id} is asked and not answered yet.{meanwhile}")
+            assumed = f' Until then you go on with: "{ask.assume}"' if ask.assume else ""
+            lines.append(f"{ask.id} is asked and not answered yet.{assumed}")
         lines.append("Each answer comes to you once, by itself, after a tool call or a turn.")
         return "\n".join(lines)
 

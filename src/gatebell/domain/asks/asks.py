@@ -102,7 +102,7 @@ class Ask(NamedTuple):
     answer_attachments: tuple[Attachment, ...] = ()
     """The files of the answer that settled it."""
     assume: str | None = None
-    """Of a background ask: what its agent assumes meanwhile, perhaps empty. None: it waits."""
+    """Of a background ask: what its agent goes on with, perhaps empty. None: it waits."""
 
     @property
     def pending(self) -> bool:
@@ -174,8 +174,8 @@ def record_digest(ask: Ask) -> str:
     *origin, task, key = ask.origin
     origin += [task, key] if key else [task] if task else []
     # Named: it must not look like the remark of a call.
-    meanwhile = [] if ask.assume is None else [{"assume": ask.assume}]
-    return digest([origin, fixed, timing, *([call.remark] if call else []), *meanwhile])
+    assumed = [] if ask.assume is None else [{"assume": ask.assume}]
+    return digest([origin, fixed, timing, *([call.remark] if call else []), *assumed])
 
 
 def iso(at: datetime | None) -> str | None:

@@ -32,13 +32,6 @@ def list_heading(ask: Ask) -> str:
     return short_heading(ask) if call and call.path else ask.question.prompt
 
 
-def describe_background(ask: Ask) -> str:
-    """Return what the agent of a background ask does meanwhile; empty if it waits."""
-    if ask.assume is None:
-        return ""
-    return f"It goes on with: {ask.assume}" if ask.assume else "It does not wait for the answer"
-
-
 def _name(ask: Ask, call: Call) -> str:
     return mark_blanks(relative(call.path, [ask.origin.project, call.cwd]))
 

@@ -179,14 +179,14 @@ def _settings(place: Place, gate: str) -> Any:
         'statusMessage = "waiting for a person: gate inbox"',
         f"timeout = {_DAY_SECONDS}",
     ]
+    hand_over = hand_over_hook(place, f"{shlex.quote(gate)} hook codex")
+    lines += [*_hook("PostToolUse", hand_over), f"timeout = {_RETIRE_SECONDS}"]
     for event, seconds in (
         ("Stop", _RETIRE_SECONDS),
         ("UserPromptSubmit", _RETIRE_SECONDS),
         ("SessionEnd", _SESSION_END_SECONDS),
     ):
         lines += [*_hook(event, hook), f"timeout = {seconds}"]
-    hand_over = hand_over_hook(place, f"{shlex.quote(gate)} hook codex")
-    lines += [*_hook("PostToolUse", hand_over), f"timeout = {_RETIRE_SECONDS}"]
     return build_comment_block(*lines)
 
 

@@ -112,7 +112,7 @@ def _must_fit_background(request: Request, question: Question) -> None:
     """Refuse a background ask whose agent could act without the yes, or miss the answer."""
     if question.gates and (request.assume or "").strip():
         raise UsageError(
-            "a yes cannot be assumed: wait for this approval, or go on with other work meanwhile"
+            "a yes cannot be assumed: wait for this approval, or do other work until it comes"
         )
     if question.secret or has_hidden(question.schema) or question.session or question.call:
         raise UsageError("its asker must wait for a secret, a session or a tool call")

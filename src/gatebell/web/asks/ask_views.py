@@ -8,12 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.duplicates import alike, groups
-from gatebell.domain.asks.headings import (
-    describe_background,
-    list_heading,
-    option_meanings,
-    short_heading,
-)
+from gatebell.domain.asks.gone_askers import describe_background
+from gatebell.domain.asks.headings import list_heading, option_meanings, short_heading
 from gatebell.domain.asks.messages import warn_of_silence
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import run_of
