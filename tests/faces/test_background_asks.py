@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
 import apsw
 import pytest
-from tests.support.hook_session import Session
+from tests.support.hook_session import Session, until_it_waits
 from tests.support.mcp_client import Client
 from tests.support.people import a_person
+from tests.support.waiting import eventually
+from tests.support.web_inbox import Inbox
 
 from gatebell.adapters.files.background_asks import Recipient
 from gatebell.adapters.system import processes
@@ -59,11 +63,10 @@ def change_recipient(world, **more):
     path.write_text(json.dumps(Recipient(*json.loads(path.read_text()))._replace(**more)))
 
 
-def an_ended_process():
-    with subprocess.Popen(["sleep", "60"]) as process:
-        found = str(processes.identify(process.pid))
-        process.kill()
-    return found
+def is_locked(world):
+    """Whether a process has the file of the ask, without a look that could get in its way."""
+    (path,) = recipients(world)
+    return f":{path.stat().st_ino} " in Path("/proc/locks").read_text(encoding="utf-8")
 
 
 @pytest.mark.proves("BACK-1", "BACK-3", "BACK-4", "BACK-6", "LAW-4", "LAW-9")
@@ -113,6 +116,39 @@ def test_answer_that_was_not_passed_on_comes_again(world, monkeypatch):
     assert after_tool(world) == ""
     del first
     assert "PostgreSQL" in after_tool(world), "it died before it passed it on"
+
+
+@pytest.mark.proves("BACK-7", "LAW-4")
+def test_hook_that_is_killed_leaves_it_to_the_next(world):
+    ask_id = ask(world)
+    world.ada.gate("answer", ask_id, "PostgreSQL")
+    ours, theirs = os.pipe()
+    fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(theirs, b"x" * 4096)
+    session = Session(world)
+    with subprocess.Popen(
+        [sys.executable, "-m", "gatebell", "hook", "claude"], env=world.plain.environ,
+        stdin=subprocess.PIPE, stdout=theirs, cwd=world.plain.folder, text=True,
+    ) as hook:  # fmt: skip
+        hook.stdin.write(session.event("PostToolUse"))
+        hook.stdin.close()
+        # It has read the answer, and cannot print it.
+        eventually(lambda: is_locked(world))
+        hook.kill()
+    os.close(ours)
+    os.close(theirs)
+    assert not world.get(ask_id).delivered_at
+    assert "PostgreSQL" in after_tool(world) and after_tool(world) == ""
+
+
+@pytest.mark.proves("BACK-3")
+def test_file_of_a_forgotten_ask_is_removed(world):
+    ask(world)
+    (path,) = recipients(world)
+    old = path.stat().st_mtime - 100 * 86_400
+    os.utime(path, (old, old))
+    world.ask("Another?", shell=world.claude)
+    assert [one.name for one in recipients(world)] != [path.name]
 
 
 @pytest.mark.proves("BACK-6", "LAW-8")
@@ -191,6 +227,31 @@ def test_wait_after_all_hands_it_over_alone(world):
     assert client.text(number) == ("PostgreSQL", False)
     assert after_tool(world) == "" and world.store.asks.count() == 1
     client.close()
+
+
+@pytest.mark.proves("BACK-8", "LAW-4")
+def test_wait_in_a_shell_hands_it_over_alone(world):
+    ask_id = ask(world)
+    waiting = world.claude.start("wait", ask_id)
+    until_it_waits(waiting.pid)
+    assert after_tool(world) == ""
+    world.ada.gate("answer", ask_id, "PostgreSQL")
+    assert waiting.communicate(timeout=60)[0] == "PostgreSQL\n"
+    assert after_tool(world) == ""
+
+
+@pytest.mark.proves("BACK-2")
+def test_web_shows_the_assumption(tmp_path):
+    web = Inbox(tmp_path)
+    asked = Request("Which database?", assume="SQLite <b>")
+    one = create_ask.ask(web.store, asked, Origin("/p"), a_person("x")).ask
+    browser = web.browser()
+    assert "It goes on with: SQLite &lt;b&gt;" in browser.get(f"/asks/{one.id}").text
+    assert "goes on with: SQLite &lt;b&gt;" in browser.get("/").text
+    body = {"prompt": "Which port?", "assume": "8080"}
+    asked = web.client("ask", "read").post("/api/asks", json=body).json()["ask"]
+    assert web.store.asks.get(asked["id"]).assume == "8080"
+    web.store.close()
 
 
 @pytest.mark.proves("BACK-2")

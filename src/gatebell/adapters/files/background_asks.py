@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MARK_CHARACTERS = 16
+_KEPT_SECONDS = 90 * 86_400
 
 
 class Recipient(NamedTuple):
@@ -43,6 +44,16 @@ def keep(folder: str, store: str, recipient: Recipient) -> None:
         return
     with open(descriptor, "w", encoding="utf-8") as file:
         json.dump(recipient, file)
+        _remove_old(folder, os.fstat(file.fileno()).st_mtime - _KEPT_SECONDS)
+
+
+def _remove_old(folder: str, before: float) -> None:
+    """Remove files of asks that ended without their agent: each costs every tool call a look."""
+    for entry in os.scandir(folder):
+        # Another process may remove it now.
+        with suppress(OSError):
+            if entry.stat(follow_symlinks=False).st_mtime < before:
+                os.unlink(entry.path)
 
 
 def list_all(folder: str, store: str) -> Iterator[Recipient]:
