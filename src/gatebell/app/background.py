@@ -21,7 +21,7 @@ from gatebell.domain.records import NamedTuple
 from gatebell.errors import GateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from gatebell.adapters.files.background_asks import Lock
     from gatebell.domain.asks.asks import Ask, Origin
@@ -66,14 +66,15 @@ def _find_program(cli: str) -> int:
     return next(found, 0)
 
 
-def collect(
-    backend: Backend, origin: Origin, caller: Caller, but: Sequence[str] = ()
-) -> Handover | None:
-    """Return the answers that came for this session, but those of some; None without any."""
+def collect(backend: Backend, origin: Origin, caller: Caller) -> Handover | None:
+    """Return the answers that came for this session; None without any.
+
+    Those that a process waits for, this one included, are left to it.
+    """
     texts: list[str] = []
     locks: list[tuple[Ask, Lock]] = []
     for recipient in background_asks.list_all(folder(), backend.name):
-        if recipient.ask_id in but or not _is_for(recipient, origin):
+        if not _is_for(recipient, origin):
             continue
         held = background_asks.lock(folder(), backend.name, recipient.ask_id)
         if held is None:
@@ -134,7 +135,7 @@ def _is_for(recipient: Recipient, origin: Origin) -> bool:
 @contextmanager
 def waiting(backend: Backend, ask_id: str) -> Iterator[None]:
     """Let this process alone hand over the answer of an ask that it waits for after all."""
-    held = background_asks.lock(folder(), backend.name, ask_id)
+    held = background_asks.lock(folder(), backend.name, ask_id, patient=True)
     try:
         yield
     finally:

@@ -110,7 +110,7 @@ class Tools:
     def _add_answers(self, work: Work, made: Text) -> Text:
         """Add the answers of background asks that have come for this session."""
         origin, caller = self._asker(work)
-        found = background.collect(self._backend(), origin, caller, work.asks)
+        found = background.collect(self._backend(), origin, caller)
         if found is None:
             return made
         text, handed_over = made

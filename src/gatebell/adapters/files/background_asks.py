@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MARK_CHARACTERS = 16
+_TRIES = 50
+_TRY_EVERY_SECONDS = 0.01
 _KEPT_SECONDS = 90 * 86_400
 
 
@@ -84,9 +87,20 @@ class Lock:
     __del__ = close
 
 
-def lock(folder: str, store: str, ask_id: str) -> Lock | None:
-    """Lock the file of an ask; None if there is none, or another process has it."""
-    return _lock(_path(folder, store, ask_id), 0)
+def lock(folder: str, store: str, ask_id: str, *, patient: bool = False) -> Lock | None:
+    """Lock the file of an ask; None if there is none, or another process has it.
+
+    `patient`: wait for a process that only looks whether there is an answer.
+    """
+    path = _path(folder, store, ask_id)
+    for _ in range(_TRIES if patient else 1):
+        if found := _lock(path, 0):
+            return found
+        if not os.path.exists(path):
+            break
+        if patient:
+            time.sleep(_TRY_EVERY_SECONDS)
+    return None
 
 
 def watch(folder: str, session: str) -> Lock | None:
