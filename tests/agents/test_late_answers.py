@@ -6,6 +6,7 @@ import json
 import threading
 
 import pytest
+from tests.support.hook_session import until_it_waits
 from tests.support.waiting import eventually
 
 from gatebell.install import scripted_model
@@ -105,7 +106,9 @@ def test_idle_session_of_claude_wakes_and_reads_the_answer(house, terminal):
     steps = [asked, text("I go on"), tool("inbox_status"), text("corrected")]
     terminal.claude_at_work(steps)
     (ask,) = house.wait_for_asks()
-    eventually(lambda: house.processes("hook", "--rewake"))
+    terminal.until("· done")  # its turn has ended, with the other hook of its end
+    (waiting,) = eventually(lambda: house.processes("hook", "--rewake"))
+    until_it_waits(waiting)
     house.answer(ask, "PostgreSQL")
     assert eventually(lambda: told(house)) == 1 and house.get(ask.id).delivered_at
     notices = [one for one in map(json.dumps, house.model.requests) if "NOT USER INPUT" in one]
