@@ -161,6 +161,10 @@ def test_answer_cannot_pass_for_our_words(world):
     world.ada.gate("answer", long, "word " * 4000)
     told = after_tool(world)
     assert len(told) < 9000 and told.endswith(f"The whole answer: gate wait {long}")
+    for number, words in enumerate(("x\n" * 6000, "\u202e" * 6000)):
+        world.ada.gate("answer", ask(world, "--priority", "high"), "-", text=words)
+        wide = after_tool(world)
+        assert 0 < len(wide) <= 9000, number
 
 
 @pytest.mark.proves("BACK-1")
@@ -191,14 +195,24 @@ def test_next_session_gets_it_only_after_the_end(world):
 
 @pytest.mark.proves("BACK-5")
 def test_new_session_in_one_claude_gets_it(world):
-    """This process stands for claude, which began another session with /clear."""
-    world.ada.gate("answer", ask(world), "PostgreSQL")
-    change_recipient(world, process=str(processes.me()))
-    change_recipient(world, cli="codex")
-    codex = Session(world, "codex")
-    assert text_of(codex.hook(codex.event("PostToolUse", session_id="s2"))) == ""
-    change_recipient(world, cli="claude")
-    assert "PostgreSQL" in after_tool(world, session_id="s2")
+    """A shell with its name stands for claude, which begins another session with /clear."""
+    event = Session(world).event("PostToolUse", session_id="s2")
+    gate = f"{sys.executable} -m gatebell"
+    steps = (
+        f"id=$({gate} ask 'Which database?' --no-wait)",
+        f'GATE_TOKEN={world.tokens["ada"]} {gate} answer "$id" PostgreSQL --as ada',
+        """(exec -a claude bash -c 'eval "$hook"; :'); echo then""",
+        'eval "$hook"; :',
+    )
+    ran = subprocess.run(
+        ["bash", "-c", 'exec -a claude bash -c "$steps"'],
+        env=world.claude.environ
+        | {"steps": "\n".join(steps), "hook": f'echo "$event" | {gate} hook claude', "event": event},
+        cwd=world.claude.folder, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    nested, own = ran.stdout.split("then")
+    assert "PostgreSQL" not in nested.partition("Recorded")[2], "claude in the shell of claude"
+    assert "PostgreSQL" in own, ran.stderr
 
 
 @pytest.mark.proves("BACK-1", "BACK-3")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gatebell.adapters.files import background_asks
 from gatebell.adapters.files.background_asks import Recipient
 from gatebell.app import environment, settings
-from gatebell.domain.asks.outcomes import quote_answer
+from gatebell.domain.asks.outcomes import MAX_QUOTED_CHARACTERS, quote_answer
 from gatebell.domain.enums import AgentCli, ProcessState
 from gatebell.domain.people.principals import SIGNS
 from gatebell.domain.records import NamedTuple
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask, Origin
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.backend import Backend
-
-_MAX_CHARACTERS = 9_000
-"""Claude Code shows an agent at most ten thousand characters of a hook."""
 
 
 class Handover(NamedTuple):
@@ -80,7 +77,7 @@ def collect(backend: Backend, origin: Origin, caller: Caller) -> Handover | None
         if held is None:
             continue
         found = _read(backend, recipient.ask_id)
-        if found and len("\n\n".join([*texts, found[1]])) <= _MAX_CHARACTERS:
+        if found and len("\n\n".join([*texts, found[1]])) <= MAX_QUOTED_CHARACTERS:
             locks.append((found[0], held))
             texts.append(found[1])
         else:
@@ -127,9 +124,10 @@ def _is_for(recipient: Recipient, origin: Origin) -> bool:
     asker = parse_identity(recipient.process)
     if processes.find_state(asker) == ProcessState.GONE:
         return True
-    # Codex serves several sessions in one process, Claude Code one after the other.
-    above = [one.pid for one in environment.ancestors()] if cli == AgentCli.CLAUDE else []
-    return asker.pid in above and processes.identify(asker.pid) == asker
+    # Codex serves several sessions in one process, Claude Code one after the other. Only the nearest
+    # one counts: an agent may start claude in its shell.
+    is_here = cli == AgentCli.CLAUDE and _find_program(cli) == asker.pid
+    return is_here and processes.identify(asker.pid) == asker
 
 
 @contextmanager
