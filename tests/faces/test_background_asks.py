@@ -55,7 +55,7 @@ def after_tool(world, **more):
 
 
 def recipients(world):
-    return list((world.folder / "home/.local/share/gatebell/background").iterdir())
+    return list((world.folder / "home/.local/share/gatebell-background").iterdir())
 
 
 def change_recipient(world, **more):
@@ -329,6 +329,6 @@ def test_hook_after_tools_starts_only_when_needed(tmp_path):
 def test_person_without_a_session_asks_as_before(world):
     ask_id = world.ask("Which?")
     assert world.get(ask_id).assume is None
-    assert not (world.folder / "home/.local/share/gatebell/background").exists()
+    assert not (world.folder / "home/.local/share/gatebell-background").exists()
     with_words = world.ask("Which one?", "--assume", "the first")
     assert world.get(with_words).assume == "the first"

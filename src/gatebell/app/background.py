@@ -40,8 +40,11 @@ class Handover(NamedTuple):
 
 
 def folder(environ: Mapping[str, str] = os.environ) -> str:
-    """Return the folder with a file for each background ask that is not handed over."""
-    return os.path.join(settings.data_folder(environ), "background")
+    """Return the folder with a file for each background ask that is not handed over.
+
+    It is beside the data folder, which may have the old name: the hosts' settings name this one.
+    """
+    return os.path.join(os.path.dirname(settings.data_folder(environ)), "gatebell-background")
 
 
 def expect(backend: Backend, ask: Ask, origin: Origin, process: int = 0) -> None:
