@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gatebell.adapters.remote.answering import RemoteAnswering
 from gatebell.adapters.remote.connection import must_be_a_person
 from gatebell.adapters.remote.http import Patience
+from gatebell.adapters.remote.rules import RemoteRules
 from gatebell.adapters.remote.wire_format import (
     OUTAGE_SECONDS,
     WAIT_SECONDS,
@@ -49,7 +50,7 @@ _OPEN_SECONDS = 60.0
 _TAKE_SECONDS = 3.0
 
 
-class RemoteBackend(RemoteAnswering, RemoteWork):
+class RemoteBackend(RemoteAnswering, RemoteWork, RemoteRules):
     """All verbs on one server."""
 
     def now(self) -> datetime:
@@ -172,15 +173,28 @@ class RemoteBackend(RemoteAnswering, RemoteWork):
 
     def ask_back(self, ask_id: str, caller: Caller, text: str) -> Ask:
         must_be_a_person(caller)
-        return self._say(ask_id, caller, text)
+        return self._say(ask_id, caller, text, asks_back=True)
 
-    def _say(self, ask_id: str, caller: Caller, text: str) -> Ask:
+    def _say(self, ask_id: str, caller: Caller, text: str, *, asks_back: bool = False) -> Ask:
         path = f"/api/asks/{quote(ask_id)}/messages"
         try:
+            # The server takes every message of the token that asked as the asker's reply.
+            if asks_back and self._is_own(ask_id):
+                raise RefusedError(
+                    f"{ask_id} was asked with this token, which cannot ask back: use another token. "
+                    f"For the asker: gate reply {ask_id} TEXT"
+                )
             self._http.send("POST", path, {"text": text}, via=caller.via, again=False)
         except ServerError as error:
             raise self._drafts.keep(error, ask_id, text, "your message") from None
         return self.get(ask_id)
+
+    def _is_own(self, ask_id: str) -> bool:
+        # Imported here: only a person who asks back needs it.
+        from gatebell.domain.people.logins import session_prefix
+
+        token_id = self.me().get("token_id") or "unknown"
+        return self.get(ask_id).origin.session.startswith(session_prefix(str(token_id)))
 
     def cancel(self, ask_id: str, caller: Caller, reason: str, *, failed: bool = False) -> Ask:
         if failed:
