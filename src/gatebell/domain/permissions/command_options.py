@@ -37,7 +37,9 @@ def list_starts(
 
 
 def is_option(word: str, option: str) -> bool:
-    """Return whether a word is an option, has it among its short ones, or begins with it (`--a*`)."""
+    """Return whether a word is an option, has it among its short ones, or fits it (`--a*`, `*=a*`)."""
+    if option.startswith("*"):
+        return option.strip("*") in word
     if option.endswith("*"):
         return word.startswith(option[:-1])
     is_short = len(option) == 2 and option[0] == "-"

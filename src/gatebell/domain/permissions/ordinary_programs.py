@@ -149,8 +149,6 @@ ORDINARY = frozenset(
         "strings",
         "seq",
         "yes",
-        "bc",
-        "dc",
         "expr",
         "factor",
         "ps",
@@ -209,8 +207,6 @@ ORDINARY = frozenset(
         "venv",
         "virtualenv",
         "pyenv",
-        "conda",
-        "mamba",
         "json.tool",
         "http.server",
         "build",
@@ -223,8 +219,8 @@ ORDINARY = frozenset(
         "zipfile",
         "tarfile",
         "sphinx-build",
-        "mkdocs",
         "jupyter",
+        "alembic",
         "ipython",
         "jest",
         "vitest",
@@ -283,10 +279,7 @@ ORDINARY = frozenset(
         "ar",
         "nm",
         "objdump",
-        "cmake",
         "ctest",
-        "meson",
-        "ninja",
         "javac",
         "ktlint",
         "checkstyle",
@@ -326,11 +319,8 @@ ORDINARY = frozenset(
         "tokei",
         "scc",
         "hyperfine",
-        "psql",
         "pg_dump",
         "pg_restore",
-        "mysql",
-        "sqlite3",
         "redis-cli",
         "mongosh",
         "createdb",
@@ -350,7 +340,6 @@ ORDINARY = frozenset(
         "gpg",
         "ssh-keygen",
         "ssh-add",
-        "ssh-agent",
         "age",
         "sops",
         "wget",
@@ -378,7 +367,6 @@ ORDINARY = frozenset(
         "kubectx",
         "stern",
         "k9s",
-        "buildah",
         "hub-tool",
         "dive",
         "ctop",
@@ -444,12 +432,20 @@ VALUED: dict[str, frozenset[str]] = {
         "rbenv": "",
         "busybox": "",
         "entr": "",
+        "ssh-agent": "-a -E -O -P -t",
+        "run0": "-u -g --user --group --chdir --unit --property --setenv",
+        "pkexec": "-u --user",
+        "runuser": "-u -g -G --user --group --supp-group",
+        "taskset": "",
+        "chrt": "",
         "unshare": "",
     }.items()
 }
 """Programs that run another command, with their options that take a value."""
 
-SKIPPED: dict[str, int] = {"timeout": 1, "gtimeout": 1, "flock": 1, "chroot": 1}
+SKIPPED: dict[str, int] = {
+    "timeout": 1, "gtimeout": 1, "flock": 1, "chroot": 1, "taskset": 1, "chrt": 1
+}  # fmt: skip
 """Words before the command that are not options."""
 
 RUN_WORDS: dict[str, frozenset[str]] = {
@@ -574,3 +570,10 @@ INTERPRETERS = frozenset(
     ]
 )
 """They run code that this program does not read."""
+
+CLOUDS = frozenset(
+    ["aws", "awslocal", "gcloud", "az", "gsutil", "doctl", "hcloud", "linode-cli", "civo", "scw", "oci",
+     "ibmcloud", "eksctl", "kops", "flux", "istioctl", "argo", "openstack", "aliyun", "cf", "bosh", "ecs-cli",
+     "s3cmd", "rclone", "vault", "consul", "salt", "knife", "jf", "jfrog"]
+)  # fmt: skip
+"""Tools of clouds and servers: one of their words is a verb."""
