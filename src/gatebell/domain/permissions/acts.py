@@ -28,7 +28,7 @@ TRIGGERS: dict[Act, tuple[str, ...]] = {
         "gt submit*", "gt ship*",
     ),
     Act.PUBLISH: (
-        "*publish*", "*npm *pub*", "*npm *unp*", "*npm *depr*", "*npm dep *", "*npm pu", "*npm pu *", "*upload*", "*release*", "*yank*", "*dist-tag*",
+        "*publish*", "*npm*pub*", "*npm *unp*", "*npm *depr*", "*npm dep *", "*npm pu", "*npm pu *", "*upload*", "*release*", "*yank*", "*dist-tag*",
         "*deprecate*", "*type=registry*", "*imagetools*", "*skopeo*", "*regctl*", "*crane c*", "*oras c*",
         "np", "np *", "*npx np*", "*npx * np", "*npx * np *", "*npx * np@*", "*dlx np*", "*bunx *np", "*bunx *np *",
         "*bun x np*", "*npm *exec*np", "*npm *exec*np *", "ko *",

@@ -342,7 +342,9 @@ class Judge:
         if name == "npx" and (code := value_of(rest, ("-c", "--call"))):
             return self.judge_text(code)
         for word in rest:
-            if (found := _SETTING.fullmatch(word)) and (inner := self.judge_setting(*found.groups())):
+            if (found := _SETTING.fullmatch(word)) and (
+                inner := self.judge_setting(*found.groups())
+            ):
                 return inner
         if name in ("xargs", "parallel"):
             # It adds words that only its input knows.

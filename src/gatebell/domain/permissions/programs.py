@@ -141,6 +141,8 @@ _NPM_VALUED = _words(
     "-w --workspace --prefix --tag --registry -C --dir --filter -F --loglevel --userconfig --cwd"
     " --otp --access --cache --scope --include --omit"
 )
+
+
 def _starts(name: str, shortest: int) -> str:
     """Return the beginnings of a subcommand, which npm takes for it."""
     return " ".join(name[:end] for end in range(shortest, len(name) + 1))
@@ -158,7 +160,7 @@ _NPM = Program(
         " un undeprecate uninstall unlink unstar up update upgrade v version view info why whoami",
         PASS,
     )
-    | { "dist-tag": Program({"ls": PASS, "list": PASS}, _PUBLISH)}
+    | {"dist-tag": Program({"ls": PASS, "list": PASS}, _PUBLISH)}
     | _each("run run-script rum urn", OPAQUE)
     | _each("exec x", WRAPS),
     OPAQUE,
@@ -222,9 +224,12 @@ _GH = Program(
         "extension": Program({"exec": OPAQUE}),
         "alias": judge_alias,
         "api": judge_api,
-        **_each("auth browse codespace gist issue org project run ci cache secret variable ssh-key"
-                " gpg-key label search ruleset attestation config status completion help version"
-                " preview agent-task", PASS),
+        **_each(
+            "auth browse codespace gist issue org project run ci cache secret variable ssh-key"
+            " gpg-key label search ruleset attestation config status completion help version"
+            " preview agent-task",
+            PASS,
+        ),
     },
     OPAQUE,
     _words("-R --repo --hostname"),
@@ -233,7 +238,9 @@ _RELEASERS = {"upload": _PUBLISH, "publish": _PUBLISH, "release": _PUBLISH, "pus
 _PUSHERS = {"push": _PUSH}
 _PACKAGES = {"push": _PUBLISH, "yank": _PUBLISH}
 
-TEXTUAL = frozenset(["git", "gh", "glab", "hg", "jj", "sl", "svn", "bzr", "fossil", "darcs", "arc", "gt"])
+TEXTUAL = frozenset(
+    ["git", "gh", "glab", "hg", "jj", "sl", "svn", "bzr", "fossil", "darcs", "arc", "gt"]
+)
 """Their words are often texts for people, such as messages of commits."""
 
 PROGRAMS: dict[str, Program] = {
@@ -257,7 +264,7 @@ PROGRAMS: dict[str, Program] = {
     "bun": Program(_NPM.subs | {"build": PASS} | _each(_SCRIPTS, PASS), OPAQUE, _NPM_VALUED),
     "lerna": Program({"publish": _PUBLISH, "version": _PUSH, "run": OPAQUE, "exec": WRAPS}),
     **dict.fromkeys(
-        ("semantic-release", "release-it", "np", "release-please"),
+        ("semantic-release", "release-it", "np", "npmpub", "release-please"),
         Program({}, _PUBLISH, alone=_PUBLISH, harmless=_words("--dry-run -d --help --version")),
     ),
     "goreleaser": Program(

@@ -67,7 +67,9 @@ def _find_files(judge: Judge, rest: list[str], text: str | None) -> Reason | Non
     if "-delete" in rest:
         return Act.DELETE, "`find -delete` deletes a tree"
     found = (
-        judge.judge_words([*rest[at + 1 :], FROM_INPUT]) for at, word in enumerate(rest) if word in _EXECUTING
+        judge.judge_words([*rest[at + 1 :], FROM_INPUT])
+        for at, word in enumerate(rest)
+        if word in _EXECUTING
     )
     return next(filter(None, found), None)
 
@@ -89,14 +91,19 @@ def _remote(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
     start = next(list_starts(rest, _SSH_VALUED, frozenset()), len(rest))
     if rest[start + 1 :]:
         return judge.judge_text(" ".join(rest[start + 1 :]))
-    if not rest[start:] or any(word in ("-N", "-V", "-G", "-T", "-O", "-Q") for word in rest[:start]):
+    if not rest[start:] or any(
+        word in ("-N", "-V", "-G", "-T", "-O", "-Q") for word in rest[:start]
+    ):
         return None
     return None, "a shell on another host reads commands that the line does not show"
 
 
 def _curl(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
     sends = any(
-        (word.startswith(_SENDING) or (_SENDING_SHORT.match(word) and not _takes_value_before(word)))
+        (
+            word.startswith(_SENDING)
+            or (_SENDING_SHORT.match(word) and not _takes_value_before(word))
+        )
         and not (after in _READING or word.endswith(_READING))
         for word, after in zip(rest, (*rest[1:], ""), strict=True)
     )
@@ -188,7 +195,9 @@ def judge_api(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
         return None, "it deletes something of a repository"
     if "graphql" in rest:
         # Its fields are the query; a query in a file is not known.
-        is_query = all(is_known(word) and "mutation" not in word and "query=@" not in word for word in rest)
+        is_query = all(
+            is_known(word) and "mutation" not in word and "query=@" not in word for word in rest
+        )
         if is_query and "--input" not in rest:
             return None
         words = rest
