@@ -77,7 +77,8 @@ The tests also judge {gated} spellings of gated commands, and all are held. They
 and of those {alarms} are asked about although they are harmless, such as `./run_tests.sh push`. The
 authors of gatebell wrote these lines. Lines of others: of the 319 scripts in the npm packages on
 one machine on 2026-11-19, 27 match a wide rule and 20 are asked about. Of these, 19 do push,
-publish or delete a tree. Histories of people were not used: those that are public contain passwords.
+publish or delete a tree. Histories of people were not used: those that are public contain
+passwords.
 
 Codex has rules for the first words of a command only. So it asks about fewer spellings.
 
