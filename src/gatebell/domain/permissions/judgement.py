@@ -178,7 +178,13 @@ class Judge:
 
     def list_findings(self, script: Script) -> Iterator[Finding]:
         self._values, self._texts = script.values, tuple(_list_texts(script))
+        aliases = dict(_list_aliases(script))
         for command in script.commands:
+            if code := aliases.get(command.words[0]):
+                # Judged as a text, because it may be more than one command.
+                text = " ".join([code, *map(_quote, command.words[1:])])
+                if found := self.judge_text(text):
+                    yield _name_finding(command.text, found)
             if command.words[0] in script.functions and not is_listed(command.words[0]):
                 # The commands of the function are among the others.
                 continue
@@ -364,6 +370,22 @@ class Judge:
                 return found
         return None
 
+    def _image(self, rest: list[str]) -> Reason | None:
+        """Judge the program of an image, such as alpine/helm, and the one of `--entrypoint`."""
+        if entry := value_of(rest, ("--entrypoint",)).split():
+            words = [word for word in rest if word[:1] != "-" and word != entry[0]]
+            if _names_program(entry) and (found := self.judge_words([entry[0], *words[1:]])):
+                return found
+        for start in list_starts(rest, WRAP_VALUED, WRAP_FLAGS):
+            image = re.split("[:@]", rest[start].rpartition("/")[2])[0].removesuffix("-cli")
+            if (
+                "/" in rest[start]
+                and _names_program([image])
+                and (found := self.judge_words([image, *rest[start + 1 :]]))
+            ):
+                return found
+        return None
+
     def _program(self, program: Program, name: str, rest: list[str]) -> Reason | None:
         own = rest[: rest.index("--")] if "--" in rest else rest
         if has_harmless_option(own, program.harmless, program.flags):
@@ -426,10 +448,12 @@ class Judge:
                 return self.judge_words(rest[rest.index("--") + 1 :])
             if result == WRAPS and (code := value_of(rest, ("-c", "--call"))):
                 return self.judge_text(code)
+            if result == INSIDE and (found := self._image(rest)):
+                return found
             return self._inner(rest, WRAP_VALUED, int(result == INSIDE))
         if callable(result):
-            found: Reason | None = result(self, rest, None)
-            return found
+            special: Reason | None = result(self, rest, None)
+            return special
         if result == LOOKS or (result == PASS and name.partition(" ")[0] not in TEXTUAL):
             return next(filter(None, map(self.judge_inside, rest)), None)
         return None if result == PASS else (None, f"`{show_word(name)}`: {result}")
@@ -442,11 +466,26 @@ def is_listed(name: str) -> bool:
 
 def name_program(word: str) -> str:
     """Return the name of a program without its folder and version."""
-    name = word.rpartition("/")[2]
+    # Zsh takes `=git` for the path of git.
+    name = word.rpartition("/")[2].removeprefix("=")
     if name[:1] == "g" and name[1:] in _GNU:
         return name[1:]
     bare = _VERSION.sub("", name)
     return bare if bare != name and is_listed(bare) and not is_listed(name) else name
+
+
+def _list_aliases(script: Script) -> Iterator[tuple[str, str]]:
+    """Yield the names and texts of the aliases that a line sets."""
+    for command in script.commands:
+        for word in command.words[1:] if command.words[0] == "alias" else ():
+            name, sign, code = word.partition("=")
+            if sign and is_known(word):
+                yield name, code
+
+
+def _quote(word: str) -> str:
+    """Return a word for another shell; one that is not known stays unknown."""
+    return "'" + word.replace("'", "'\\''") + "'" if is_known(word) else '"$x"'
 
 
 def _list_texts(script: Script) -> Iterator[str]:

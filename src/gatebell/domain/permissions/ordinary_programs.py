@@ -187,7 +187,6 @@ ORDINARY = frozenset(
         "py.test",
         "unittest",
         "nosetests",
-        "coverage",
         "mypy",
         "pyright",
         "ruff",
@@ -212,8 +211,6 @@ ORDINARY = frozenset(
         "build",
         "ensurepip",
         "compileall",
-        "pdb",
-        "cProfile",
         "timeit",
         "site",
         "zipfile",
@@ -221,7 +218,6 @@ ORDINARY = frozenset(
         "sphinx-build",
         "jupyter",
         "alembic",
-        "ipython",
         "jest",
         "vitest",
         "mocha",
@@ -249,7 +245,6 @@ ORDINARY = frozenset(
         "playwright",
         "cypress",
         "storybook",
-        "nodemon",
         "nvm",
         "fnm",
         "volta",
@@ -352,7 +347,6 @@ ORDINARY = frozenset(
         "gitk",
         "tig",
         "lazygit",
-        "asciinema",
         "ansible-lint",
         "ansible-doc",
         "ansible-vault",
@@ -548,7 +542,9 @@ WRAP_FLAGS = frozenset(
 )
 """Options without a value there."""
 
-SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "fish", "ash"])
+SHELLS = frozenset(
+    ["sh", "bash", "zsh", "dash", "ksh", "fish", "ash", "mksh", "rbash", "yash", "csh", "tcsh"]
+)
 INTERPRETERS = frozenset(
     [
         "python",

@@ -294,6 +294,7 @@ PROGRAMS: dict[str, Program] = {
     "deno": Program({"publish": _PUBLISH, "deploy": _DEPLOY, "run": OPAQUE, "task": OPAQUE, "eval": OPAQUE}),
     **dict.fromkeys(("oras", "crane"), Program(_PACKAGES | _each("copy cp append", _PUBLISH))),
     **dict.fromkeys(("conda", "mamba", "micromamba"), Program({"upload": _PUBLISH, "run": WRAPS}, LOOKS)),
+    "asciinema": Program({"upload": _PUBLISH}, LOOKS),
     "mkdocs": Program({"gh-deploy": _DEPLOY}, LOOKS),
     "mix": Program(_each("test compile format deps.get credo dialyzer docs", PASS), OPAQUE),
     "bazel": Program(_each("build test query cquery aquery clean info version help fetch", PASS), OPAQUE),

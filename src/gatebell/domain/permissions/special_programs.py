@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # An act, or None if it may be any, and the words for people.
 Reason = tuple[Act | None, str]
 
-_LOCAL = re.compile(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])([:/].*)?")
+_LOCAL = re.compile(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])([:/][^@]*)?")
 _SSH_VALUED = frozenset(
     ["-i", "-p", "-l", "-o", "-F", "-L", "-R", "-D", "-J", "-W", "-b", "-E", "-S"]
 )
@@ -26,6 +26,11 @@ RECURSIVE = re.compile(r"-[^-]*[rR]|--r")
 _SED_RUNS = re.compile(r"(?:^|[\d;{}$!,/\s])e(?:\s|$)|\W[gpiImM\d]*e[gpiImMw\d]*\s*(?:$|[;}])")
 _SED_OPTIONS = re.compile(r"-[nErsuzi]*e?|--(?:quiet|regexp-extended|in-place|expression)")
 _SENDING = ("--request", "--data", "--form", "--upload-file", "--json")
+_MAKE_VALUED = ("-C", "-f", "-o", "-W", "-I", "--file", "--makefile", "--directory", "--eval")
+_CURL_FLAGS = re.compile(
+    r"--(?:silent|fail|location|insecure|compressed|verbose|show-error|include|head|globoff|http[\d.]+)"
+    r"|-[sSfLkvigI46]+|-[sSfLkvigI46]*X[A-Z]+|--\S+=.*"
+)
 _READING = ("GET", "HEAD")
 # An option that sends, also after others that have no value: -sSX.
 _SENDING_SHORT = re.compile(r"-[a-zA-Z#0-9]{0,8}?[XdFT]")
@@ -107,7 +112,12 @@ def _curl(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
         and not (after in _READING or word.endswith(_READING))
         for word, after in zip(rest, (*rest[1:], ""), strict=True)
     )
-    places = [word for word in rest if "://" in word or _LOCAL.fullmatch(word)]
+    places = [
+        word
+        for before, word in zip(("", *rest), rest, strict=False)
+        if "://" in word
+        or (word[:1] != "-" and (before[:1] != "-" or _CURL_FLAGS.fullmatch(before)))
+    ]
     if not sends or (places and all(map(_LOCAL.fullmatch, places))):
         return None
     return judge.judge_opaque(["", *rest, text or ""])
@@ -123,6 +133,17 @@ def _copy(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
     """Judge scp: only a copy to another host may be an upload."""
     is_remote = ":" in rest[-1] or not is_known(rest[-1]) if rest else False
     return judge.judge_opaque(["", *rest]) if is_remote else judge.judge_options(rest)
+
+
+def _run_code(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
+    """Judge a program that runs a file of code, such as `python -m pdb FILE`."""
+    if "-m" in rest[:-1]:
+        return judge.judge_words(rest[rest.index("-m") + 1 :])
+    return judge.judge_opaque(["", *rest, text or ""])
+
+
+def _coverage(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
+    return _run_code(judge, rest[1:], text) if rest[:1] == ["run"] else None
 
 
 def _editor(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
@@ -152,7 +173,11 @@ def _sed(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
 
 
 def _make(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
-    if any(word in ("-n", "--dry-run", "--just-print", "--recon") for word in rest):
+    # After an option with a value, it is that value.
+    if any(
+        word in ("-n", "--dry-run", "--just-print", "--recon") and before not in _MAKE_VALUED
+        for before, word in zip(("", *rest), rest, strict=False)
+    ):
         return None
     if value_of(rest, ("-f", "--file", "--makefile")).startswith((QUOTED, SPLIT)):
         return None, "make reads a file that is not known before"
@@ -259,6 +284,8 @@ SPECIAL: dict[str, Callable[[Judge, list[str], str | None], Reason | None]] = {
     "wget": _wget,
     **dict.fromkeys(("http", "https", "xh", "xhs"), _httpie),
     "scp": _copy,
+    "coverage": _coverage,
+    **dict.fromkeys(("pdb", "cProfile", "ipython", "nodemon"), _run_code),
     **dict.fromkeys(("vi", "vim", "nvim", "emacs", "nano", "ex", "micro", "hx"), _editor),
     **dict.fromkeys(("unlink", "shred"), _unlink),
     **dict.fromkeys(("rm", "srm"), _rm),
