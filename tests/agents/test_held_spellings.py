@@ -73,12 +73,12 @@ deleting containers, databases and packages. The lists below are examples. Do no
 for a spelling that is not listed as asked.
 
 The tests also judge {gated} spellings of gated commands, and all are held. They are in
-`tests/support/lines`. As a measure of false alarms: of {ordinary} ordinary lines, {noticed} match a wide rule,
-and of those {alarms} are asked about although they are harmless, such as `./run_tests.sh push`. The
-authors of gatebell wrote these lines. Lines of others: of the 319 scripts in the npm packages on
-one machine on 2026-11-19, 27 match a wide rule and 20 are asked about. Of these, 19 do push,
-publish or delete a tree. Histories of people were not used: those that are public contain
-passwords.
+`tests/support/lines`; `make slow` tries them all with Claude Code. As a measure of false alarms: of
+{ordinary} ordinary lines, {noticed} match a wide rule, and of those {alarms} are asked about although they are
+harmless, such as `./run_tests.sh push`. The authors of gatebell wrote these lines. Lines of others:
+of the 319 scripts in the npm packages on one machine on 2026-11-19, 27 match a wide rule and 20 are
+asked about. Of these, 19 do push, publish or delete a tree. Histories of people were not used:
+those that are public contain passwords.
 
 Codex has rules for the first words of a command only. So it asks about fewer spellings.
 
@@ -276,7 +276,7 @@ def test_file_outside_the_project_is_held(house, mode):
 def test_claude_asks_about_each_gated_line(stage, whole):
     """The usual run tries a sample of the list."""
     lines = [line for lines in read_lines("gated").values() for line in lines]
-    lines = lines if whole else lines[::40]
+    lines = lines if whole else lines[::160]
     unasked = []
     for some in (lines[at : at + BATCH] for at in range(0, len(lines), BATCH)):
         asked, results = in_claude(stage, "--permission-mode", "bypassPermissions", lines=some)
