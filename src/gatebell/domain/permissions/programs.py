@@ -167,14 +167,16 @@ _NPM = Program(
     _NPM_VALUED,
 )
 _SCRIPTS = "add install i remove rm up update upgrade list ls why info view outdated audit init create config cache link unlink prune store pack version import dedupe set"
-_PNPM = Program(_NPM.subs | {"dlx": WRAPS} | _each(_SCRIPTS, PASS), OPAQUE, _NPM_VALUED)
+# In pnpm -w has no value.
+_PNPM_VALUED = _NPM_VALUED - {"-w"}
+_PNPM = Program(_NPM.subs | {"dlx": WRAPS} | _each(_SCRIPTS, PASS), OPAQUE, _PNPM_VALUED)
 _YARN = Program(
     _PNPM.subs | {
         "npm": Program({"publish": _PUBLISH, "tag": Program({"list": PASS}, _PUBLISH)}),
         "workspaces": Program({"foreach": WRAPS, "list": PASS, "focus": PASS}, OPAQUE),
     },
     OPAQUE,
-    _NPM_VALUED,
+    _PNPM_VALUED,
 )  # fmt: skip
 _HELM = _only(
     "list ls get status history hist show inspect template lint search version env repo dependency"
