@@ -111,6 +111,7 @@ SPELLINGS = {
         "python3 - <<'EOF'\nimport os; os.system('git push')\nEOF",
         "ssh host <<'EOF'\ngit push\nEOF",
         "cat <<A; git push\nx\nA",
+        "cat <<A\n`git push`\nA",
         "while read c; do $c; done <<< 'git push'",
         "git pu*",
         "$'\\x72m' -rf build",

@@ -49,7 +49,9 @@ def why(line):
 @pytest.mark.proves("HOOK-50")
 @pytest.mark.parametrize("topic", GATED)
 def test_every_gated_spelling_is_held(topic):
-    assert [line for line in GATED[topic] if not is_held(line)] == []
+    assert [
+        line for line in GATED[topic] if not (is_held(line) and claude_notices(line, parse))
+    ] == []
 
 
 @pytest.mark.proves("HOOK-50")
@@ -84,6 +86,8 @@ def test_text_after_a_here_document_is_not_noticed():
     # Seen with Claude Code 2.1.325.
     for line in (
         "cat <<A; git push\nx\nA",
+        "cat <<A\n`git push`\nA",
+        'cat <<EOF\n`echo "${x:-\\`g"i"t push\\`}"`\nEOF',
         "while read c; do $c; done <<< 'git push'",
         "ssh host <<-'A'\n\tgit push\n\tA",
     ):

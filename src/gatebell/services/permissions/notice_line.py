@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.permissions.command_options import is_option
-from gatebell.domain.permissions.rules import expand_variables, matches_trigger
+from gatebell.domain.permissions.rules import expand_variables, list_triggers, matches_trigger
 from gatebell.domain.permissions.shell_lines import show_word
 
 if TYPE_CHECKING:
@@ -33,12 +33,22 @@ _NOT_PLAIN = re.compile(
 
 def claude_notices(line: str, parse: ShellParser) -> bool:
     """Return whether Claude Code asks our hook about a line."""
-    whole = _AFTER_HERE.sub(r"\1", _SPLIT_WORD.sub("_", line))
-    seen = _READ_BY_GROUP.sub(r"\1", _HERE.sub(r"\1", whole))
-    commands = parse(whole).commands
+    whole = _AFTER_HERE.sub(r"\1", line)
+    seen = _READ_BY_GROUP.sub(r"\1", _HERE.sub(_drop_text, whole))
+    if _SPLIT_WORD.search(seen):
+        whole, seen = (_SPLIT_WORD.sub("_", one) for one in (whole, seen))
+    script = parse(whole)
+    if script.problem:
+        return bool(list_triggers(line))
+    commands = script.commands
     words = (" ".join(map(show_word, command.words)) for command in commands)
     texts = (seen, expand_variables(seen, seen), *(one.text for one in commands), *words)
     return any(map(matches_trigger, texts))
+
+
+def _drop_text(here: re.Match[str]) -> str:
+    """Return the first line of a here-document; all of it if commands are in its text."""
+    return here[0] if "$(" in here[0] and not here[2] else here[1]
 
 
 def codex_asks(line: str, prefixes: Iterable[Sequence[Any]], parse: ShellParser) -> bool:
