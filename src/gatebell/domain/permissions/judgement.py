@@ -42,6 +42,7 @@ from gatebell.domain.permissions.reading_programs import READERS, list_paths, on
 from gatebell.domain.permissions.shell_lines import QUOTED, SPLIT, Script, is_known, show_word
 from gatebell.domain.permissions.special_programs import FROM_INPUT, RECURSIVE, SPECIAL
 from gatebell.domain.records import NamedTuple
+from gatebell.domain.text.late_patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,13 +51,13 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 5
 # In words that run something unknown, these tell what it may do.
-_TELLING = re.compile(
+_TELLING = late_pattern(
     r"push|publish|deploy|release|upload|destroy|rmtree|remove_tree|rmSync|rmdirSync|rm_r|Remove-Item"
     r"|\brm\(|\brm['\", ]+-|send-pack|dcommit"
 )
 # As a whole word, or the end of a name such as `state.apply`.
-_TELLING_VERB = re.compile(r"(?:.*[:./])?(?:apply|delete)(?::.*)?")
-_VERB = re.compile(
+_TELLING_VERB = late_pattern(r"(?:.*[:./])?(?:apply|delete)(?::.*)?")
+_VERB = late_pattern(
     r"(?P<looks>(?:describe|get|list|show|view|head|lookup|check|query|search|print|wait|filter)(?:-.*)?"
     r"|ls|lsd|lsf|lsl|cat|stat|status|size|tail|members|listremotes|validate|diff|plan|du|version|help|info|login|logout|configure|config|auth|account|whoami|read"
     r"|components|init|find|explain|presign)"
@@ -84,15 +85,15 @@ _KEYWORDS = frozenset(
 )
 # Their words are looked at once more by the shell: as arithmetic, or as the name of a variable.
 _EXPANDING = frozenset(["let", "read", "printf", "test", "[", "wait", "mapfile", "readarray"])
-_INPUT = re.compile(r"-|/dev/stdin|/dev/fd/\d+|/proc/[^/]+/fd/\d+")
-_SPLIT_STRING = re.compile(r"(?s)(?:-[0iv]*S|--s[a-z-]*=)(.*)")
+_INPUT = late_pattern(r"-|/dev/stdin|/dev/fd/\d+|/proc/[^/]+/fd/\d+")
+_SPLIT_STRING = late_pattern(r"(?s)(?:-[0iv]*S|--s[a-z-]*=)(.*)")
 # A shell or a program runs what is in these variables.
-_RUN_SETTINGS = re.compile(
+_RUN_SETTINGS = late_pattern(
     r"BASH_ALIASES\b|\w*(?:COMMAND|CMD|EDITOR|VISUAL|PAGER|BROWSER|SHELL|RSH|SSH|ASKPASS|DIFF|TOOL"
     r"|HELPER|HOOK|LESSOPEN|LESSCLOSE|OPTIONS|OPTS?|FLAGS|STARTUP|PRELOAD)$|(?:BASH_)?ENV$"
     r"|GIT_CONFIG_\w+$|npm_config_\w+$"
 )
-_SETTING = re.compile(r"(?s)([A-Za-z_]\w*)\+?=(.*)")
+_SETTING = late_pattern(r"(?s)([A-Za-z_]\w*)\+?=(.*)")
 # Readers and the like with which another program can be started.
 _RUN_OPTIONS = {
     "sort": ("--comp*",),
@@ -101,15 +102,15 @@ _RUN_OPTIONS = {
     **dict.fromkeys(("ag", "ack"), ("--pager*",)),
 }
 # The names of programs in a text, and the marks between its words in any language.
-_NAMES_INSIDE = re.compile(
+_NAMES_INSIDE = late_pattern(
     r"(?:^-[A-Za-z]|(?<![\w.-]))(?=((?:"
     + "|".join(map(re.escape, sorted([*PROGRAMS, *CLOUDS, "rm", "find"], key=len, reverse=True)))
     + r")(?=[\s'\",]).{0,200}))"
 )
 _PACKAGE_RUNNERS = frozenset(["pnpm", "yarn", "bun"])
-_BETWEEN_WORDS = re.compile(r"[^\w./:@=+*{}-]+")
+_BETWEEN_WORDS = late_pattern(r"[^\w./:@=+*{}-]+")
 _MAX_NAMES = 20
-_VERSION = re.compile(r"[-.]?v?\d[\d.]*$|\.(?:exe|cmd|bat)$")
+_VERSION = late_pattern(r"[-.]?v?\d[\d.]*$|\.(?:exe|cmd|bat)$")
 # The tools of GNU have other names on some systems: grm.
 _GNU = frozenset(["rm", "find", "xargs", "env", "nice", "nohup", "stdbuf", "sed", "tar", "sort"])
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from gatebell.domain.permissions.acts import Act
 from gatebell.domain.permissions.command_options import is_option, list_starts, value_of
 from gatebell.domain.permissions.shell_lines import GLOB, QUOTED, SPLIT, is_known
+from gatebell.domain.text.late_patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
 # An act, or None if it may be any, and the words for people.
 Reason = tuple[Act | None, str]
 
-_LOCAL = re.compile(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])([:/][^@]*)?")
+_LOCAL = late_pattern(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])([:/][^@]*)?")
 _SSH_VALUED = frozenset(
     ["-i", "-p", "-l", "-o", "-F", "-L", "-R", "-D", "-J", "-W", "-b", "-E", "-S"]
 )
-RECURSIVE = re.compile(r"-[^-]*[rR]|--r")
+RECURSIVE = late_pattern(r"-[^-]*[rR]|--r")
 # The command `e` and the flag `e` of sed run a text.
-_SED_RUNS = re.compile(r"(?:^|[\d;{}$!,/\s])e(?:\s|$)|\W[gpiImM\d]*e[gpiImMw\d]*\s*(?:$|[;}])")
-_SED_OPTIONS = re.compile(r"-[nErsuzi]*e?|--(?:quiet|regexp-extended|in-place|expression)")
+_SED_RUNS = late_pattern(r"(?:^|[\d;{}$!,/\s])e(?:\s|$)|\W[gpiImM\d]*e[gpiImMw\d]*\s*(?:$|[;}])")
+_SED_OPTIONS = late_pattern(r"-[nErsuzi]*e?|--(?:quiet|regexp-extended|in-place|expression)")
 _SENDING = ("--request", "--data", "--form", "--upload-file", "--json")
 _MAKE_VALUED = ("-C", "-f", "-o", "-W", "-I", "--file", "--makefile", "--directory", "--eval")
-_CURL_FLAGS = re.compile(
+_CURL_FLAGS = late_pattern(
     r"--(?:silent|fail|location|insecure|compressed|verbose|show-error|include|head|globoff|http[\d.]+)"
     r"|-[sSfLkvigI46]+|-[sSfLkvigI46]*X[A-Z]+|--\S+=.*"
 )
 _READING = ("GET", "HEAD")
 # An option that sends, also after others that have no value: -sSX.
-_SENDING_SHORT = re.compile(r"-[a-zA-Z#0-9]{0,8}?[XdFT]")
-_CURL_VALUED = re.compile(r"-[a-zA-Z#0-9]*?[AbceEHKmoPQrtuUwxyYzC]")
-_HTTPIE_SENDS = re.compile(r"(?i)post|put|patch|delete|[\w-]+(?::?=|@).*")
+_SENDING_SHORT = late_pattern(r"-[a-zA-Z#0-9]{0,8}?[XdFT]")
+_CURL_VALUED = late_pattern(r"-[a-zA-Z#0-9]*?[AbceEHKmoPQrtuUwxyYzC]")
+_HTTPIE_SENDS = late_pattern(r"(?i)post|put|patch|delete|[\w-]+(?::?=|@).*")
 _FIELDS = ("-f", "-F", "--field", "--raw-field", "--input")
 FROM_INPUT = QUOTED * 2
 """A mark for the words that xargs and find add to a command."""
 # Programs that leave their own language by these run a command.
-_ESCAPES = re.compile(
+_ESCAPES = late_pattern(
     r"(?i)\\!|(?:^|\n)\s*!|\.shell\b|\.system\b|(?:^|[\n;])\s*system\b|\bprogram\b|\\[og]\s*\||\|/"
 )
 # What changes a repository from outside, in an address or a query of GitHub.
-_REPOSITORY = re.compile(
+_REPOSITORY = late_pattern(
     r"(?i)merge|release|dispatch|deploy|push|publish|pages|git/refs|git/tags|contents|delete|transfer"
     r"|createRef|updateRef|createCommit"
 )
