@@ -93,10 +93,12 @@ bench: setup
 
 STORM = tests/crash/test_crash_postgres.py
 CHAOS = tests/crash/test_crash_engines.py
-# Every crash point, the planted bugs, a thousand kills, the long model test, a thousand restarts of
-# PostgreSQL, and every engine on two hosts under overlapping faults: takes an hour.
+# Every crash point, the planted bugs, a thousand kills, the long model test, 10,000 histories with
+# rules, a thousand restarts of PostgreSQL, and every engine on two hosts under overlapping faults:
+# takes an hour.
 crash: setup system
-	$(BIN)/python -m pytest -n 3 tests/crash tests/contract/test_model.py -p no:cacheprovider --whole \
+	$(BIN)/python -m pytest -n 3 tests/crash tests/contract/test_model.py \
+		tests/service/test_standing_rules.py -p no:cacheprovider --whole \
 		--ignore $(STORM) --ignore $(CHAOS)
 	# Alone, so that PostgreSQL starts again quickly, and that the progress is shown.
 	$(BIN)/python -m pytest $(STORM) -p no:cacheprovider --whole

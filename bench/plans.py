@@ -48,9 +48,11 @@ STOP_EARLY = (
 WHOLE_READINGS = (
     "asks.open_visits",
     "asks.waiting_counts",
+    "asks.waits_now",
     "asks.woken",
     "audit.schema",
     "outbox.try_again",
+    "rules.open_shadow_rules",
     "rules.rules_in_force",
     "runs.joined_turns",
     "tasks.claimed_tasks",

@@ -23,6 +23,7 @@ HOMES = (
     "domain.runs.flow_terms", "api.human", "file_protocol.answers", "file_protocol.registry",
     "install.hold_test.rows", "install.json_entries", "install.model_apis",
     "web.asks.schema_fields", "domain.permissions.acts",
+    "domain.permissions.past_calls",
 )  # fmt: skip
 # Names of fields and variables that hold members, wherever they are.
 HOLDERS = frozenset(

@@ -271,7 +271,7 @@ def test_verify_sees_one_moment_of_a_busy_store(filled, tmp_path):
 def age(path):
     """Turn a store into one of an older version: its events seal no rows."""
     # Older versions had no devices.
-    write(path, "DELETE FROM devices")
+    write(path, "DELETE FROM devices; DELETE FROM shadow_rules")
     with closing(apsw.Connection(path)) as raw:
         events = raw.execute("SELECT * FROM events ORDER BY seq").fetchall()
         raw.execute("DELETE FROM events")

@@ -49,7 +49,8 @@ KINDS = """
     run.released host.forgotten call.recorded call.failed turn.began
     task.created task.changed task.open task.in_progress task.awaiting_input task.blocked
     task.deferred task.failed task.closed store.fenced freeze.begun freeze.lifted
-    device.added device.removed
+    device.added device.removed shadow.made shadow.agreed shadow.disagreed shadow.promoted
+    shadow.removed
 """
 
 

@@ -151,6 +151,7 @@ KEPT = {
     enums.AgentCli: "claude codex gemini opencode command python",
     enums.CallState: "open waiting held recorded failed",
     enums.RuleKind: "ask deny grant",
+    enums.ShadowState: "active suspended promoted removed",
     enums.TaskState: "open in_progress awaiting_input blocked deferred failed closed",
     enums.NoticeKind: "opened reminder escalated replied settled note test",
     enums.CallName: ("run pause ask step read sleep now random log parallel setup branch driver"),

@@ -110,6 +110,13 @@ TABLE = {
     "GET /api/rules": ("read", 200),
     "POST /api/rules": ("answer", 201),
     "DELETE /api/rules": ("answer", 404),
+    "GET /api/rules/suggestions": ("answer", 200),
+    "POST /api/rules/test": ("answer", 200),
+    "GET /api/shadow-rules": ("answer", 200),
+    "POST /api/shadow-rules": ("answer", 404),
+    "DELETE /api/shadow-rules": ("answer", 404),
+    "GET /api/asks/{id}/rule": ("read", 200),
+    "GET /api/stats": ("read", 200),
     "GET /api/freeze": ("read ask", 200),
     "POST /api/freeze": ("answer", 200),
     "DELETE /api/freeze": ("answer", 200),
@@ -247,8 +254,8 @@ def changes(method, path, who):
         return False  # a token has no login that could end
     if (method, path) == ("DELETE", "/api/freeze"):
         return False  # nothing is frozen when it comes
-    if path == "/api/permissions/gated":
-        return False  # it only asks, about a call that is too long for an address
+    if path in ("/api/permissions/gated", "/api/rules/test"):
+        return False  # it only asks, with words that are too long for an address
     return expect_status(method, path, who) < 400 and method not in READING
 
 
@@ -314,6 +321,8 @@ def body(house, path, ask):
         "/api/permissions/{id}/use": lambda: {"call": CALL},
         "/api/notes": lambda: {"text": "green"},
         "/api/signals": lambda: {"status": "DONE"},
+        "/api/rules/test": lambda: {"project": "/p", "pattern": "Bash(npm test *)"},
+        "/api/shadow-rules": lambda: {"promote": "s-1"},
         "/api/rules": lambda: {"kind": "ask", "pattern": f"Bash(x{len(rules)} *)"},
     }.get(path, dict)()
 

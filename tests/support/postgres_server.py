@@ -198,7 +198,7 @@ def empty_database() -> str:
 _TABLES = """
 drafts secrets answers messages wakes outbox tokens group_members people logins rules notes ask_keys
 deliveries presence visits calls turns dispatches runs task_needs tasks asks traits events waiting waiting_changes members
-attachments uploads attachment_parts freezes devices
+attachments uploads attachment_parts freezes devices shadow_rules
 """
 _EMPTY = (
     "; ".join(f"DELETE FROM {table}" for table in _TABLES.split())

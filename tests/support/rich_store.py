@@ -29,7 +29,7 @@ from gatebell.services.asks import (
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.notifications import notes, push_devices, send_notices
 from gatebell.services.people import manage_logins, manage_people
-from gatebell.services.permissions import manage_rules, permit_call
+from gatebell.services.permissions import manage_rules, permit_call, standing_rules
 from gatebell.services.permissions.permit_call import Held
 from gatebell.services.runs import manage_runs
 from gatebell.services.sessions import ask_session
@@ -135,6 +135,11 @@ def _rules(store: Any) -> None:
     call = make_call("Bash", {"command": "git push"}, "/p", "main")
     asked = open_ask(store, "Push?", kind="approval", call=call).ask
     answer(store, asked.id, "yes", scope=Scope("5"))
+    for number, value in enumerate(("yes", "no")):
+        tests = make_call("Bash", {"command": f"npm test {number}"}, "/p", "main")
+        answer(store, open_ask(store, "Test?", kind="approval", call=tests).ask.id, value)
+        if value == "yes":
+            standing_rules.begin_shadow(store, ADA, "/p", "Bash(npm test *)")
     held = Held(call, ORIGIN, 600.0, PlannedHost())
     for _ in range(2):
         assert permit_call.decide(store, held, an_agent()).allow

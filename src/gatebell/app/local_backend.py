@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import wiring
+from gatebell.app.local_rules import LocalRules
 from gatebell.app.local_work import LocalWork
 from gatebell.errors import StoreError
 from gatebell.services.asks import (
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 # Imported inside the functions: only hooks and MCP need the code for permissions and notes.
 
 
-class LocalBackend(LocalWork):
+class LocalBackend(LocalWork, LocalRules):
     """The verbs of `ports/backend.py` on one store."""
 
     def __init__(self, store: Store) -> None:

@@ -159,6 +159,15 @@ class RuleKind(StrEnum):
     GRANT = "grant"
 
 
+class ShadowState(StrEnum):
+    """The state of a shadow rule."""
+
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    PROMOTED = "promoted"
+    REMOVED = "removed"
+
+
 class TaskState(StrEnum):
     """The state of a task."""
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask, Change, Message
     from gatebell.domain.asks.history_filters import HistoryFilter
     from gatebell.domain.audit.events import Event
+    from gatebell.domain.permissions.past_calls import PastCall
     from gatebell.domain.sessions.visits import Visit
+    from gatebell.domain.stats import Wait
     from gatebell.ports.results import Result
 
 
@@ -79,6 +81,18 @@ class Asks(Protocol):
 
     def list_settled(self, limit: int, wanted: HistoryFilter = EVERYTHING) -> list[Ask]:
         """Return the newest settled asks that fit the filter."""
+        ...
+
+    def past_calls(self, project: str, limit: int) -> list[PastCall]:
+        """Return the newest settled asks about tool calls of a project, newest first."""
+        ...
+
+    def objected_calls(self, project: str, limit: int) -> list[PastCall]:
+        """Return those that a person rejected, changed or approved with conditions."""
+        ...
+
+    def waits(self, since: datetime, until: datetime, project: str) -> list[Wait]:
+        """Return the asks that waited in a period, in a project or in all (empty)."""
         ...
 
     def due(self, now: datetime, limit: int) -> list[Ask]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gatebell.ports.backend_rules import RuleVerbs
 from gatebell.ports.backend_work import RunVerbs, TaskVerbs
 
 if TYPE_CHECKING:
@@ -255,7 +256,9 @@ class Holding(Protocol):
         ...
 
 
-class Backend(Asking, Looking, Attaching, Answering, Holding, RunVerbs, TaskVerbs, Protocol):
+class Backend(
+    Asking, Looking, Attaching, Answering, Holding, RuleVerbs, RunVerbs, TaskVerbs, Protocol
+):
     """All verbs, the clock, and who calls."""
 
     name: str

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gatebell.domain.audit.events import Event
     from gatebell.domain.runs.journals import Carried
     from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
+    from gatebell.domain.stats import TurnTime
 
 
 class Runs(Protocol):
@@ -114,6 +115,10 @@ class Runs(Protocol):
 
     def turns(self, run_id: int) -> list[Turn]:
         """Return the turns of a run, in the order in which they began."""
+        ...
+
+    def turn_times(self, since: datetime, until: datetime, project: str) -> list[TurnTime]:
+        """Return the times of agents' turns that began in a period, in a project or in all."""
         ...
 
     def turn(self, turn_id: str) -> Turn | None:

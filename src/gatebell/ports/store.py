@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gatebell.domain.freezes import Freeze
     from gatebell.domain.members import Member
     from gatebell.domain.permissions.rules import Rule
+    from gatebell.domain.permissions.shadow_rules import ShadowRule
+    from gatebell.domain.stats import GrantUse
     from gatebell.ports.asks import Asks
     from gatebell.ports.attachments import Attachments
     from gatebell.ports.audit import Audit
@@ -49,6 +51,26 @@ class Rules(Protocol):
 
     def end(self, rule_id: str, events: Sequence[Event]) -> bool:
         """End a rule; False if it has ended or does not exist."""
+        ...
+
+    def begin_shadow(self, shadow: ShadowRule, events: Sequence[Event]) -> None:
+        """Add a shadow rule."""
+        ...
+
+    def shadows(self, project: str | None = None) -> list[ShadowRule]:
+        """Return the shadow rules of a project, or of all, that are active or suspended."""
+        ...
+
+    def remove_shadow(self, shadow_id: str, events: Sequence[Event]) -> bool:
+        """Remove a shadow rule; False if it is gone."""
+        ...
+
+    def promote(self, shadow_id: str, grant: Rule, events: Sequence[Event]) -> bool:
+        """Replace an active shadow rule by its grant; False if it is not active any more."""
+        ...
+
+    def uses(self, since: datetime, until: datetime, project: str) -> list[GrantUse]:
+        """Return the uses of grants in a period, of a project or of all (empty)."""
         ...
 
 

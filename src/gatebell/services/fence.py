@@ -14,6 +14,7 @@ from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.enums import CallState
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.permissions.rules import build_ended_event
+from gatebell.domain.permissions.shadow_rules import build_event
 from gatebell.domain.records import NamedTuple
 from gatebell.ports.results import Done
 from gatebell.services.permissions import manage_rules
@@ -101,6 +102,11 @@ def fence(store: Store, caller: Caller, kept: Head | None = None) -> Fenced:
     found = find(store)
     for rule in manage_rules.grants(store):
         store.rules.end(rule.id, [build_ended_event(rule, caller)])
+    for shadow in store.rules.shadows():
+        # People may have disagreed with it after the backup.
+        store.rules.remove_shadow(
+            shadow.id, [build_event(EventKind.SHADOW_REMOVED, shadow, caller)]
+        )
     approvals, calls = (_cancel_all(store, some, caller) for some in (found.approvals, found.calls))
     ended = Event(EventKind.LOGIN_ENDED, "all", caller.actor, {"reason": asks.FENCED})
     done = Fenced(approvals, calls, found.grants, runs, store.logins.end_all([ended]))

@@ -15,6 +15,7 @@ from gatebell.web.api import (
     endpoints,
     opening,
     permissions,
+    rules,
     schemas as s,
 )
 from gatebell.web.asks import ask_pages, attached
@@ -194,6 +195,29 @@ API = (
         "DELETE", "/api/rules", clients.end_rule, ANSWER, "End a gate, a denial or a grant",
         query=(_WHICH, ("named", s.WORDS, "its id; for a gate or denial also its pattern")),
         gives=(200, c.RULE_GIVEN),
+    ),
+    Row(
+        "GET", "/api/rules/suggestions", rules.list_suggestions, ANSWER, "List the patterns that people always approved",
+        query=(("project", s.TEXT, "the folder of the project"),),
+        gives=(200, c.SUGGESTIONS_GIVEN),
+    ),
+    Row("POST", "/api/rules/test", rules.replay_rule, ANSWER, "Replay history; with shadow_days, begin a shadow rule", c.TESTED_RULE, gives=(200, c.TESTED_RULE_GIVEN)),
+    Row("GET", "/api/shadow-rules", rules.list_shadows, ANSWER, "List the shadow rules", gives=(200, c.SHADOWS_GIVEN)),
+    Row("POST", "/api/shadow-rules", rules.promote, ANSWER, "Make a shadow rule a grant", c.PROMOTED, gives=(201, c.RULE_GIVEN)),
+    Row(
+        "DELETE", "/api/shadow-rules", rules.remove_shadow, ANSWER, "Remove a shadow rule",
+        query=(("named", s.WORDS, "its id or its pattern"),),
+        gives=(200, c.SHADOW_GIVEN),
+    ),
+    Row("GET", "/api/asks/{id}/rule", rules.show_suggestion, READ, "Show the pattern that could be allowed always", gives=(200, c.SUGGESTED_GIVEN)),
+    Row(
+        "GET", "/api/stats", rules.show_stats, READ, "Show how often agents asked and waited",
+        query=(
+            ("since", s.TEXT, "a day, a time, or a duration such as 7d (the default)"),
+            ("until", s.TEXT, "the end; a day counts as a whole"),
+            ("project", s.TEXT, "only this project"),
+        ),
+        gives=(200, c.STATS_GIVEN),
     ),
     Row("GET", "/api/freeze", freezes.show, READ_OR_ASK, "Show whether a person has frozen everything", gives=(200, c.FREEZE_GIVEN)),
     Row("POST", "/api/freeze", freezes.begin, ANSWER, "Freeze everything: no turn begins, no tool call gets a yes", s.REASON, gives=(200, c.FREEZE_GIVEN)),

@@ -22,7 +22,7 @@ _ORDER = (
     *("traits", "people", "tokens", "group_members", "logins", "rules", "notes", "runs", "calls"),
     *("turns", "tasks", "task_needs", "asks", "ask_keys", "answers", "messages", "drafts"),
     *("secrets", "wakes", "outbox", "deliveries", "visits", "attachments", "uploads", "freezes"),
-    *("devices", "events"),
+    *("devices", "shadow_rules", "events"),
 )
 _NUMBERED = (
     *("asks.seq", "answers.seq", "messages.seq", "wakes.seq", "outbox.seq", "notes.seq"),

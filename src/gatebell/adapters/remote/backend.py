@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gatebell.adapters.remote.answering import RemoteAnswering
 from gatebell.adapters.remote.connection import must_be_a_person
 from gatebell.adapters.remote.http import Patience
+from gatebell.adapters.remote.rules import RemoteRules
 from gatebell.adapters.remote.wire_format import (
     OUTAGE_SECONDS,
     WAIT_SECONDS,
@@ -49,7 +50,7 @@ _OPEN_SECONDS = 60.0
 _TAKE_SECONDS = 3.0
 
 
-class RemoteBackend(RemoteAnswering, RemoteWork):
+class RemoteBackend(RemoteAnswering, RemoteWork, RemoteRules):
     """All verbs on one server."""
 
     def now(self) -> datetime:

@@ -17,10 +17,11 @@ from gatebell.adapters.tables.ask_rows import (
     visit_row,
 )
 from gatebell.adapters.tables.statements import ConstraintError, OvertakenError
-from gatebell.adapters.tables.values import from_json
+from gatebell.adapters.tables.values import as_time, from_json, names_unreadable, read_time
 from gatebell.domain.asks.asks import Ask, Change, Message, iso
 from gatebell.domain.asks.history_filters import EVERYTHING
 from gatebell.domain.asks.owners import run_of, task_of
+from gatebell.domain.enums import AskStatus
 from gatebell.errors import RefusedError
 from gatebell.ports.results import Conflict, Done, Result
 
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.answers import Answer
     from gatebell.domain.asks.history_filters import HistoryFilter
     from gatebell.domain.audit.events import Event
+    from gatebell.domain.permissions.past_calls import PastCall
     from gatebell.domain.sessions.visits import Visit
+    from gatebell.domain.stats import Wait
 
 _PAGE = 10_000
 
@@ -119,6 +122,19 @@ class StoredAsks:
         newest = sorted(found.values(), key=lambda ask: iso(ask.settled_at) or "", reverse=True)
         return newest[:limit]
 
+    def past_calls(self, project: str, limit: int) -> list[PastCall]:
+        rows = self._db.rows("past_calls", {"project": project, "limit": limit})
+        return [_read_past_call(row) for row in rows]
+
+    def objected_calls(self, project: str, limit: int) -> list[PastCall]:
+        rows = self._db.rows("objected_calls", {"project": project, "limit": limit})
+        return [_read_past_call(row) for row in rows]
+
+    def waits(self, since: datetime, until: datetime, project: str) -> list[Wait]:
+        now = {"until": iso(until), "project": project}
+        rows = self._db.rows("waits_since", now | {"since": iso(since)})
+        return [_read_wait(row) for row in (*rows, *self._db.rows("waits_now", now))]
+
     def due(self, now: datetime, limit: int) -> list[Ask]:
         return self._asks("due_asks", iso(now), limit)
 
@@ -156,6 +172,10 @@ class StoredAsks:
                     self._db.write("erase_secret", {"ask_id": ask.id})
                 if change.grant:
                     self._store.rules.write(change.grant)
+                for shadow_id in change.suspends:
+                    self._store.rules.suspend(shadow_id)
+                if change.alarm:
+                    self._store.notes.write(change.alarm, at)
                 if change.visit:
                     self._db.write("write_visit", visit_row(change.visit))
                 if change.turn:
@@ -297,3 +317,29 @@ class StoredAsks:
 
     def _asks(self, query: str, *parameters: Any) -> list[Ask]:
         return [read_ask(row) for row in self._db.rows(query, parameters)]
+
+
+@names_unreadable("the ask")
+def _read_past_call(row: Any) -> PastCall:
+    # Imported here and below: only the suggestion of rules and the numbers of a period need it.
+    from gatebell.domain.people.logins import client_of
+    from gatebell.domain.permissions.calls import Call
+    from gatebell.domain.permissions.past_calls import PastCall, find_outcome
+
+    ask_id, call, session, key, status, decision, value, note, asked_back, at = row
+    outcome = find_outcome(status, decision, from_json(value), note, asked_back)
+    call = Call(*json.loads(call))
+    return PastCall(ask_id, call, client_of(session), key, outcome, read_time(at))
+
+
+def _read_wait(row: Any) -> Wait:
+    from gatebell.domain.stats import Wait
+
+    session, owner, opened_at, settled_at, status, decision, is_call = row
+    return Wait(
+        session or owner,
+        read_time(opened_at),
+        as_time(settled_at),
+        status == AskStatus.ANSWERED,
+        bool(is_call) and decision is not None,
+    )

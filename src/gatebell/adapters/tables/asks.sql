@@ -254,3 +254,27 @@ SELECT * FROM visits WHERE ended_at IS NULL ORDER BY ask_id;
 
 -- name: open_visit
 SELECT * FROM visits WHERE cli = ? AND session = ? AND session <> '' AND ended_at IS NULL;
+
+-- name: past_calls
+-- The newest settled asks about tool calls of a project.
+SELECT id, call, session, project_key, status, decision, value, note, asked_back, settled_at
+FROM asks WHERE project = :project AND settled_at IS NOT NULL AND call IS NOT NULL
+ORDER BY settled_at DESC LIMIT :limit;
+
+-- name: objected_calls
+-- Those that a person did not approve as they were. The condition is that of the index.
+SELECT id, call, session, project_key, status, decision, value, note, asked_back, settled_at
+FROM asks WHERE project = :project AND status = 'answered' AND call IS NOT NULL
+    AND (decision <> 'approved' OR value IS NOT NULL OR note <> '' OR asked_back > 0)
+ORDER BY settled_at DESC LIMIT :limit;
+
+-- name: waits_since
+-- The asks that were settled since then. Their times tell how long their askers waited.
+SELECT session, owner, opened_at, settled_at, status, decision, call IS NOT NULL
+FROM asks WHERE settled_at IS NOT NULL AND settled_at >= :since AND opened_at < :until
+    AND (:project = '' OR project = :project);
+
+-- name: waits_now
+SELECT session, owner, opened_at, settled_at, status, decision, call IS NOT NULL
+FROM asks WHERE status = 'pending' AND opened_at < :until
+    AND (:project = '' OR project = :project);

@@ -254,6 +254,12 @@ TABLES = {
         changing="person endpoint p256dh auth seal token_id label added_at",
         subject="person",
     ),
+    "shadow_rules": Table(
+        key="id",
+        fixed="id pattern project project_key client ask_id made_by made_at until",
+        changing="state ended_at",
+        subject="id",
+    ),
     "task_needs": Table(key="task needed", fixed="task needed", subject="task"),
     "presence": Table(key="person", apart=dict.fromkeys(("person", "seen_at"), _PRESENCE)),
 }

@@ -22,9 +22,12 @@ class StoredNotes:
 
     def add(self, note: Note, events: Sequence[Event], notices: Sequence[Notice]) -> None:
         with self._store.transaction() as at:
-            row = note._asdict() | {"sent_at": at}
-            self._db.write("insert_note", row)
+            self.write(note, at)
             self._store.record(at, events, notices)
+
+    def write(self, note: Note, at: str) -> None:
+        """Write a note as part of a transaction."""
+        self._db.write("insert_note", note._asdict() | {"sent_at": at})
 
     def newest(self, limit: int) -> list[Note]:
         rows = self._db.rows("newest_notes", (limit,))

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 from gatebell.adapters.tables.statements import OvertakenError
 from gatebell.adapters.tables.values import as_member, as_time, names_unreadable, read_time
 from gatebell.domain.asks.asks import iso
-from gatebell.domain.enums import RuleKind
+from gatebell.domain.enums import RuleKind, ShadowState
 from gatebell.domain.permissions.rules import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from gatebell.adapters.tables.store import TableStore
     from gatebell.domain.audit.events import Event
+    from gatebell.domain.permissions.shadow_rules import ShadowRule
+    from gatebell.domain.stats import GrantUse
 
 
 class StoredRules:
@@ -52,6 +55,52 @@ class StoredRules:
         with self._store.transaction() as at:
             return self._write_with_events(at, "end_rule", rule_id, events)
 
+    def begin_shadow(self, shadow: ShadowRule, events: Sequence[Event]) -> None:
+        row = shadow._asdict() | {
+            "made_at": iso(shadow.made_at),
+            "until": iso(shadow.until),
+            "ended_at": iso(shadow.ended_at),
+        }
+        with self._store.transaction() as at:
+            self._db.write("insert_shadow_rule", row)
+            self._store.record(at, events)
+
+    def shadows(self, project: str | None = None) -> list[ShadowRule]:
+        if project is None:
+            rows = self._db.rows("open_shadow_rules")
+        else:
+            rows = self._db.rows("shadow_rules_of_project", (project,))
+        return [_read_shadow(row) for row in rows]
+
+    def suspend(self, shadow_id: str) -> None:
+        """Suspend a shadow rule, as part of a transaction."""
+        self._db.write("suspend_shadow_rule", {"id": shadow_id})
+
+    def remove_shadow(self, shadow_id: str, events: Sequence[Event]) -> bool:
+        return self._end_shadow(shadow_id, ShadowState.REMOVED, None, events)
+
+    def promote(self, shadow_id: str, grant: Rule, events: Sequence[Event]) -> bool:
+        return self._end_shadow(shadow_id, ShadowState.PROMOTED, grant, events)
+
+    def _end_shadow(
+        self, shadow_id: str, state: ShadowState, grant: Rule | None, events: Sequence[Event]
+    ) -> bool:
+        with self._store.transaction() as at:
+            given = {"id": shadow_id, "state": state, "now": at}
+            if not self._db.write("end_shadow_rule", given):
+                return False
+            if grant:
+                self.write(grant)
+            self._store.record(at, events)
+            return True
+
+    def uses(self, since: datetime, until: datetime, project: str) -> list[GrantUse]:
+        # Imported here: hooks load this module.
+        from gatebell.domain.stats import GrantUse
+
+        given = {"since": iso(since), "until": iso(until), "project": project}
+        return [GrantUse(read_time(at), actor) for at, actor in self._db.rows("grant_uses", given)]
+
     def _write_with_events(
         self, at: str, query: str, rule_id: str, events: Sequence[Event]
     ) -> bool:
@@ -59,6 +108,20 @@ class StoredRules:
             return False
         self._store.record(at, events)
         return True
+
+
+@names_unreadable("the shadow rule")
+def _read_shadow(row: Any) -> ShadowRule:
+    # Imported here: most stores have none.
+    from gatebell.domain.permissions.shadow_rules import ShadowRule
+
+    shadow = ShadowRule(*row)
+    return shadow._replace(
+        made_at=read_time(row[-4]),
+        until=read_time(row[-3]),
+        state=as_member(ShadowState, row[-2]),
+        ended_at=as_time(row[-1]),
+    )
 
 
 @names_unreadable("the rule")

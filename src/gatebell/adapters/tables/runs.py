@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from gatebell.adapters.tables.store import TableStore
     from gatebell.domain.audit.events import Event
+    from gatebell.domain.stats import TurnTime
 
 _Record = TypeVar("_Record", Run, FlowCall, Turn)
 _PAGE = 5_000
@@ -190,6 +191,17 @@ class StoredRuns:
 
     def turns(self, run_id: int) -> list[Turn]:
         return [_to_turn(row) for row in self._db.rows("turns_of_run", (run_id,))]
+
+    def turn_times(self, since: datetime, until: datetime, project: str) -> list[TurnTime]:
+        # Imported here: only the numbers of a period need it.
+        from gatebell.domain.stats import TurnTime
+
+        given = {"since": iso(since), "until": iso(until), "project": project}
+        rows = self._db.rows("turn_times", given)
+        return [
+            TurnTime(f"{cli}/{session}", read_time(began), as_time(ended))
+            for cli, session, began, ended in rows
+        ]
 
     def turn(self, turn_id: str) -> Turn | None:
         rows = self._db.rows("get_turn", (turn_id,))

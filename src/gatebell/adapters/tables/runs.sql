@@ -185,3 +185,10 @@ UPDATE turns SET offered = :offered WHERE id = :id AND ended_at IS NULL
 
 -- name: delete_run
 DELETE FROM runs WHERE id = :id AND claim = :claim;
+
+-- name: turn_times
+-- Turns of agents; those with a person in their session are not.
+SELECT turns.cli, turns.session, turns.started_at, turns.ended_at
+FROM turns JOIN runs ON runs.id = turns.run
+WHERE turns.started_at >= :since AND turns.started_at < :until AND turns.person = ''
+    AND (:project = '' OR runs.project = :project);

@@ -69,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--for",
         dest="reach",
         metavar="HOW-LONG",
-        help="approve and do not ask again: session, task, branch, hour, or a number of times",
+        help="approve and do not ask again: session, task, branch, hour, always, or a number of times",
     )
     add("--pattern", default="", metavar="P", help="the calls that --for allows, not only this one")
     add("--digest", metavar="D", help="refuse unless the ask still has this digest")

@@ -10,6 +10,7 @@ Example: gate show 3 --calls
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
@@ -25,7 +26,7 @@ from gatebell.domain.asks.messages import has_no_replier
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import parse_run_number, run_of
 from gatebell.domain.enums import AnswerOutcome
-from gatebell.domain.text.display import frame, inert_line
+from gatebell.domain.text.display import frame, inert, inert_line
 from gatebell.errors import NotFoundError
 from gatebell.terminal.local_times import format_stamp
 
@@ -91,11 +92,27 @@ def run(args: argparse.Namespace) -> int:
                 f"{entry.seq:6}  {format_stamp(entry.at)}  {entry.event.kind:16} {short(entry.event.actor)}"
             )
     _print_progress(backend, seen)
+    if ask.pending and ask.question.call and (suggested := _suggest_rule(backend, ask)):
+        print(f"\n{suggested}")
     if ask.pending:
         back = "" if has_no_replier(ask) else f"   Ask back: gate ask-back {ask.id} TEXT"
         inside = f"   With an agent: gate continue {ask.id}" if ask.question.session else ""
         print(f"\nAnswer: gate answer {ask.id}{inside}{back}")
     return 0
+
+
+def _suggest_rule(backend: Backend, ask: Ask) -> str:
+    """Return the lines that offer to allow such calls for good; empty if that is not safe."""
+    found = backend.find_suggestion(ask)
+    if found is None:
+        return ""
+    # Imported here: only approvals of tool calls need it.
+    from gatebell.domain.permissions.past_calls import Tally, describe_tally
+
+    pattern, tally = found["pattern"], Tally(**found["decided"])
+    head = f"Always allow {pattern} in this project: it would have answered {tally.total} past"
+    way = f"gate answer {ask.id} yes --for always --pattern {shlex.quote(pattern)}"
+    return inert(f"{head} asks ({describe_tally(tally)}).\n  {way}")
 
 
 def _show_task(backend: Backend, args: argparse.Namespace) -> int:
@@ -165,7 +182,9 @@ def _is_task(backend: Backend, named: str) -> bool:
 
 
 def _build_document(backend: Backend, ask: Ask) -> dict[str, object]:
+    suggested = backend.find_suggestion(ask) if ask.pending and ask.question.call else None
     return make_document(backend, ask) | {
+        "suggested_rule": suggested,
         "messages": [message_document(one) for one in backend.messages(ask.id)],
         "answers": [answer_document(one) for one in backend.answers(ask.id)],
         "visits": _list_visits(backend, ask),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.attachments import Attachment
     from gatebell.domain.asks.questions import Question
+    from gatebell.domain.notifications.notes import Note
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.rules import Rule
     from gatebell.domain.runs.runs import Turn
@@ -142,6 +143,10 @@ class Change(NamedTuple):
     """A person's turn in a run that ends with this change."""
     unless_frozen: bool = False
     """Whether nothing is written while everything is frozen."""
+    suspends: tuple[str, ...] = ()
+    """The shadow rules that this answer disagrees with."""
+    alarm: Note | None = None
+    """A note that is sent with the change."""
 
 
 def question_digest(question: Question, origin: Origin) -> str:

@@ -84,6 +84,11 @@ class EventKind(StrEnum):
     FREEZE_LIFTED = "freeze.lifted"
     DEVICE_ADDED = "device.added"
     DEVICE_REMOVED = "device.removed"
+    SHADOW_MADE = "shadow.made"
+    SHADOW_AGREED = "shadow.agreed"
+    SHADOW_DISAGREED = "shadow.disagreed"
+    SHADOW_PROMOTED = "shadow.promoted"
+    SHADOW_REMOVED = "shadow.removed"
 
 
 class Event(NamedTuple):

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
 
+ALWAYS = "always"
+"""The word of a scope without an end: every later call in the project."""
 OUTSIDE = "Edit(outside the project)"
 """The one gate without a pattern: a write to a file outside the project."""
 
@@ -94,19 +96,25 @@ class Rule(NamedTuple):
     def __str__(self) -> str:
         return self.pattern
 
+    @property
+    def is_standing(self) -> bool:
+        """Whether it is a grant for all later calls in its project."""
+        limits = (self.session, self.owner, self.branch, self.expires_at, self.uses_left)
+        return self.kind == RuleKind.GRANT and not any(one not in ("", None) for one in limits)
+
 
 class Scope(NamedTuple):
     """How far a yes reaches beyond the call that was asked about."""
 
     word: str
-    """`session`, `task`, `branch`, `hour` or a number of times."""
+    """`session`, `task`, `branch`, `hour`, `always` or a number of times."""
     pattern: str = ""
     """A pattern in place of exactly this call."""
 
 
 def check_pattern(pattern: str) -> str:
     """Return the pattern; refuse one that is not valid."""
-    tool = _split_pattern(pattern)[0]
+    tool = split_pattern(pattern)[0]
     for known in ("Bash", "WebFetch", "Read", *WRITERS):
         if tool.lower() == known.lower() and tool != known:
             raise UsageError(f"there is no tool {tool}: did you mean {known}?")
@@ -121,7 +129,7 @@ def forbids(rule: Rule, call: Call) -> bool:
     """Return whether a gate or denial matches this call or any part of it."""
     if rule.pattern in GATED_ACTS:
         return call.tool == "Bash" and bool(list_triggers(call.command, rule.pattern))
-    tool, words = _split_pattern(rule.pattern)
+    tool, words = split_pattern(rule.pattern)
     if tool != call.tool and not (tool == "Edit" and call.tool in WRITERS):
         return False
     subjects = _list_commands(call.command) if call.command else [call.subject]
@@ -151,7 +159,7 @@ def covers(rule: Rule, call: Call) -> bool:
     """Return whether a grant covers this call."""
     if rule.identity:
         return rule.identity == call.identity
-    tool, words = _split_pattern(rule.pattern)
+    tool, words = split_pattern(rule.pattern)
     if tool != call.tool or words is None or call.has_more:
         return False
     if words == "*" or not call.target:
@@ -170,7 +178,7 @@ def leaves(call: Call, folders: Iterable[str]) -> bool:
     return call.tool in WRITERS and not inside
 
 
-def _split_pattern(pattern: str) -> tuple[str, str | None]:
+def split_pattern(pattern: str) -> tuple[str, str | None]:
     tool, bracket, words = pattern.partition("(")
     return tool, words.removesuffix(")") if bracket else None
 
@@ -310,6 +318,13 @@ def build_grant(ask: Ask, call: Call, scope: Scope, by: str, now: datetime) -> R
 
 
 def _limit(rule: Rule, ask: Ask, call: Call, word: str, now: datetime) -> Rule:
+    if word == ALWAYS:
+        # Imported here: most answers have no scope, and this loads the judgement of commands.
+        from gatebell.domain.permissions.standing_patterns import why_not_standing
+
+        if why := why_not_standing(rule.pattern, rule.project):
+            raise UsageError(f"{rule.pattern} cannot be allowed always: {why}")
+        return rule
     if word == "hour":
         return rule._replace(expires_at=now + timedelta(hours=1))
     if word.isdecimal() and 1 < int(word) <= 1000:
@@ -320,7 +335,7 @@ def _limit(rule: Rule, ask: Ask, call: Call, word: str, now: datetime) -> Rule:
     reach = {"session": session, "task": origin.owner, "branch": call.branch}.get(word)
     if reach is None:
         raise UsageError(
-            "expected a scope from session, task, branch, hour, or a number from 2 to 1000"
+            "expected a scope from session, task, branch, hour, always, or a number from 2 to 1000"
         )
     if not reach:
         raise UsageError(f"{ask.id} has no {word}, so the yes cannot be for it: use another scope")

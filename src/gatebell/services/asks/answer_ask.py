@@ -50,12 +50,29 @@ def answer(
             result = store.asks.keep_answer(verdict.answer, verdict.events)
         else:
             change = _with_leaving(verdict.change, leaving)
+            if ask.question.call:
+                change = _with_rules(store, change)
             result = store.asks.change(change, ask.version, verdict.answer, verdict.secret)
         if isinstance(result, Conflict):
             continue
         if verdict.error:
             raise verdict.error
         return verdict.answer, verdict.change.ask if verdict.change else ask
+
+
+def _with_rules(store: Store, change: Change) -> Change:
+    """Check a grant without an end, and compare the answer with the shadow rules."""
+    project = change.ask.origin.project
+    shadows = store.rules.shadows(project) if project and not change.ask.pending else []
+    is_standing = change.grant is not None and change.grant.is_standing
+    if not shadows and not is_standing:
+        return change
+    # Imported here: most answers meet no such rule.
+    from gatebell.services.permissions import standing_rules
+
+    if is_standing:
+        standing_rules.must_be_undisputed(store, change)
+    return standing_rules.compare_with_shadows(change, shadows)
 
 
 def _check_attachments(ask: Ask, given: Given) -> None:

@@ -140,3 +140,25 @@ RULE_GIVEN: dict[str, Any] = {
     "required": ["id", "kind", "pattern", "made_by", "made_at"],
 }
 RULES_GIVEN = many(RULE_GIVEN)
+TESTED_RULE = thing(
+    {"project": _PATH, "pattern": WORDS},
+    shadow_days={"type": "integer"},
+)
+PROMOTED = thing({"promote": WORDS})
+_DECIDED = ["pattern", "project", "decided"]
+SUGGESTION_GIVEN: dict[str, Any] = {"type": "object", "required": [*_DECIDED, "ask_id"]}
+SUGGESTIONS_GIVEN = many(SUGGESTION_GIVEN)
+SUGGESTED_GIVEN = thing({"suggested_rule": SUGGESTION_GIVEN | {"type": ["object", "null"]}})
+TESTED_RULE_GIVEN: dict[str, Any] = {
+    "type": "object",
+    "required": [*_DECIDED, "asks", "objecting", "why_not", "shadow"],
+}
+SHADOW_GIVEN: dict[str, Any] = {
+    "type": "object",
+    "required": ["id", "pattern", "project", "made_by", "made_at", "until", "state"],
+}
+SHADOWS_GIVEN = many(SHADOW_GIVEN)
+STATS_GIVEN: dict[str, Any] = {
+    "type": "object",
+    "required": ["since", "until", "asks", "agent_hours", "blocked_minutes", "share_by_grants"],
+}

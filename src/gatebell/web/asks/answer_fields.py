@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.questions import means_other
 from gatebell.domain.enums import AskKind
-from gatebell.domain.permissions.rules import Scope
+from gatebell.domain.permissions.rules import ALWAYS, Scope
 from gatebell.domain.text.display import inert, plain
 from gatebell.errors import UsageError
 from gatebell.web.asks import forms
@@ -101,7 +101,8 @@ def read_given(ask: Ask, form: FormData) -> Given:
         if word == "edited" and ask.question.call:
             edited = field(form, "edited")
             return Given(_instead(ask.question.call, edited), what.note, digest, key)
-        scope = _scope(what, field(form, "proposed")) if word == APPROVE else None
+        proposed, standing = field(form, "proposed"), field(form, "standing")
+        scope = _scope(what, proposed, standing) if word == APPROVE else None
         return Given(word, what.note, digest, key, scope)
     if ask.question.answered_as == AskKind.CHOICE:
         return Given(_choice(ask, what), what.note, digest, key)
@@ -110,8 +111,12 @@ def read_given(ask: Ask, form: FormData) -> Given:
     return Given(what.text, what.note, digest, key)
 
 
-def _scope(what: Typed, proposed: str) -> Scope | None:
+def _scope(what: Typed, proposed: str, standing: str) -> Scope | None:
     pattern = what.pattern.strip()
+    if what.reach == ALWAYS:
+        if not standing:
+            raise UsageError("this page is old: reload it before you allow something always")
+        return Scope(ALWAYS, standing)
     if pattern != proposed and not what.like:
         raise UsageError("you wrote a pattern: choose it, or leave it as it was")
     if not what.reach:

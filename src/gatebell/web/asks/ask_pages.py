@@ -13,10 +13,12 @@ from gatebell.domain.asks.forms import faults, has_hidden
 from gatebell.domain.asks.headings import list_heading
 from gatebell.domain.asks.history_filters import EVERYTHING, OUTCOMES, parse_filter
 from gatebell.domain.asks.owners import describe_owner, run_of
+from gatebell.domain.stats import describe_stats
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import AlreadySettledError, GateError, UsageError
 from gatebell.services.asks import answer_ask, ask_messages, create_ask
 from gatebell.services.asks.apply_deadlines import apply_due, fall_due
+from gatebell.services.stats import read_stats
 from gatebell.web import charts
 from gatebell.web.asks import answer_fields, ask_views, attached, forms
 from gatebell.web.asks.answer_fields import field, number
@@ -293,4 +295,5 @@ def numbers(web_request: WebRequest) -> Response:
         charts.bars(by_age, "Waiting now, by age", "asks"),
         charts.over_time(times, "Median time to an answer, by day", "minutes"),
     ]
-    return page(web_request, "numbers.html", "Numbers · gatebell", charts=made)
+    stats = describe_stats(read_stats(store))
+    return page(web_request, "numbers.html", "Numbers · gatebell", charts=made, stats=stats)

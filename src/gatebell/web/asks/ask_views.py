@@ -16,6 +16,7 @@ from gatebell.domain.asks.requirements import why_not
 from gatebell.domain.enums import AnswerOutcome, AskStatus, Priority
 from gatebell.domain.people.principals import is_person
 from gatebell.domain.permissions.call_changes import relative
+from gatebell.domain.permissions.past_calls import describe_tally
 from gatebell.domain.permissions.patterns import propose_pattern
 from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.joined_sessions import path_of
@@ -23,6 +24,7 @@ from gatebell.domain.text.display import SHOWN_CHARACTERS
 from gatebell.services.asks.apply_deadlines import apply_due
 from gatebell.services.asks.waiters import WAITER_GONE, describe_unheard, is_waiter_gone
 from gatebell.services.people.trust import describe_trust
+from gatebell.services.permissions.standing_rules import suggest_for
 from gatebell.services.sessions import presence
 from gatebell.services.sessions.visits import list_visits
 from gatebell.web.asks import diffs, work_view
@@ -154,6 +156,7 @@ def ask(web_request: WebRequest, one: Ask) -> dict[str, Any]:
         "prompt": split_text(question.prompt),
         "call": view_call(one),
         "proposed": propose_pattern(question.call, store.now()) if question.call else "",
+        "standing": _describe_suggestion(store, one),
         "session": _session(store, one),
         "context": context(one),
         "meanings": option_meanings(question),
@@ -178,6 +181,18 @@ def ask(web_request: WebRequest, one: Ask) -> dict[str, Any]:
             if a.outcome in (AnswerOutcome.LATE, AnswerOutcome.REFUSED)
         ],
         "trail": [_step(entry) for entry in store.audit.of_subject(one.id)],
+    }
+
+
+def _describe_suggestion(store: Store, found: Ask) -> dict[str, str] | None:
+    """Return the pattern that could be allowed for good, and what it would have answered."""
+    if found.question.call is None or (suggested := suggest_for(store, found)) is None:
+        return None
+    tally = suggested.replay.tally
+    return {
+        "pattern": suggested.pattern.text,
+        "total": str(tally.total),
+        "decided": describe_tally(tally),
     }
 
 
