@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,11 @@ HOOK_CLIS = (
     AgentCli.CURSOR,
 )
 
+_SUB_AGENT = " sub-agent "
+# Claude Code submits this itself, when a sub-agent in the background ends.
+_NOTIFICATION = "<task-notification>"
+_NOT_IN_NAMES = re.compile(r"[^\w.:-]")
+
 
 class Hook(NamedTuple):
     """One event, and the options of the hook."""
@@ -57,9 +63,15 @@ class Hook(NamedTuple):
     def call(self) -> Call:
         return wiring.call(self.text("tool_name"), self.event.get("tool_input"), self.text("cwd"))
 
+    @property
+    def sub_agent(self) -> str:
+        """The name of the sub-agent that the event is about, after its parent; empty without one."""
+        number, kind = (_NOT_IN_NAMES.sub("", self.text(one)) for one in ("agent_id", "agent_type"))
+        return f"{self.cli}{_SUB_AGENT}{kind[:24]} {number[-6:]}" if number else ""
+
     def origin(self, caller: Caller, call_id: str = "") -> Origin:
         where = wiring.origin(caller, folder=self.text("cwd"))
-        return where._replace(tool_use_id=call_id)
+        return where._replace(tool_use_id=call_id, agent=self.sub_agent or where.agent)
 
     def steps(self) -> list[Step]:
         return wiring.session_steps(self.cli, self.text("transcript_path"))
@@ -148,7 +160,9 @@ def prompt_submitted(hook: Hook) -> Reply:
     _retire_calls(hook, backend)
     turn_id = os.environ.get("GATE_TURN")
     # A flow writes the prompts of its turns, and a script those of claude -p.
-    is_typed = not turn_id or _is_joined(backend, turn_id)
+    is_typed = (not turn_id or _is_joined(backend, turn_id)) and not (
+        hook.sub_agent or hook.text("prompt").startswith(_NOTIFICATION)
+    )
     if backend.store and is_typed and os.environ.get(ATTENDED) != "0":
         # Without it, a notice comes earlier: no reason to fail.
         with suppress(GateError):
@@ -193,9 +207,24 @@ def _retire_calls(hook: Hook, backend: Backend) -> None:
     held = [ask for ask in pending if ask.question.call and not ask.deferred]
     steps = hook.steps() if held else []
     for ask in held:
+        if not _is_over(hook, ask.origin.agent):
+            continue
         call_id = ask.origin.tool_use_id
         if not call_id or has_result(steps, call_id):
             backend.retire(ask, caller, explain_end(os.environ))
+
+
+def _is_over(hook: Hook, agent: str) -> bool:
+    """Return whether the event ends the turn of this agent: a session has several at once."""
+    if hook.event.get("hook_event_name") == "SessionEnd" or agent == hook.sub_agent:
+        return True
+    if _SUB_AGENT not in agent:
+        return not hook.sub_agent
+    # Claude Code names the sub-agents that still work when its own turn ends.
+    tasks = hook.event.get("background_tasks")
+    if not isinstance(tasks, list):
+        return False
+    return not any(isinstance(one, dict) and one.get("type") == "subagent" for one in tasks)
 
 
 HANDLERS: dict[str, Callable[[Hook], Reply]] = {
