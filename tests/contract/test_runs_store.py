@@ -10,7 +10,7 @@ from tests.support.run_claims import NOW, an_ask, claim, settle
 
 from gatebell.domain.asks.answers import Given, answer
 from gatebell.domain.audit.events import Event
-from gatebell.domain.enums import MemberKind
+from gatebell.domain.enums import MemberKind, Priority
 from gatebell.domain.members import Member, lose_host
 from gatebell.domain.runs import journals, runs
 from gatebell.domain.runs.journals import Carried
@@ -135,6 +135,23 @@ def test_ready_runs_are_ordered_and_sleepers_come_due(store):
     assert store.runs.ready(9) == [first.id, second.id, sooner.id]
     store.clock.advance(5)
     assert store.runs.ready(9) == [first.id, second.id, sooner.id, both.id, asleep.id]
+
+
+@pytest.mark.proves("ENG-21")
+def test_equally_urgent_runs_are_shuffled_before_later_ones(store):
+    later = add_run(store, ready_at=NOW)
+    alike = [add_run(store).id for _ in range(20)]
+    urgent = [add_run(store).id for _ in range(2)]
+    with store.transaction():
+        for run_id in urgent:
+            store.runs.set_priority(run_id, Priority.HIGH)
+    found = store.runs.ready(99, shuffled=True)
+    assert sorted(found[:2]) == urgent and found[2:] == [*alike, later.id]
+    with store.transaction():
+        for run_id in urgent:
+            store.runs.set_priority(run_id, Priority.NORMAL)
+    found = store.runs.ready(99, shuffled=True)
+    assert found[-1] == later.id and sorted(found[:-1]) == [*alike, *urgent] != found[:-1]
 
 
 @pytest.mark.proves("RUN-402")
