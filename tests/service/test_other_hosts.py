@@ -283,7 +283,7 @@ def test_status_names_host_of_the_driver(house, stranger):
     assert "silent" not in shown and "has ended" not in shown
     house.clock.advance(120)
     later = "\n".join(status_lines(house.store, taken, house.store.now(), is_worked_at=False))
-    assert "silent since its lease ended" in later and f"gate host forget {THERE}" in later
+    assert "did not extend its lease, which ended" in later and f"gate host forget {THERE}" in later
 
 
 @pytest.mark.proves("HOST-7")

@@ -167,7 +167,7 @@ def _format_running(
     asks = pending_asks(store, run)
     if asks:
         lines += label_lines("Waiting for", waiting_for(store, run), width)
-        lines += ["", *(f"Use '{suggest_answer(ask)}' to answer it." for ask in asks)]
+        lines += ["", *map(tell_how_to_answer, asks)]
     return lines
 
 
@@ -189,7 +189,7 @@ def _format_other_host(store: Store, run: Run, now: datetime) -> list[str]:
     if run.lease_until and run.lease_until <= now:
         silent = format_ago((now - run.lease_until).total_seconds())
         lines.append(
-            f"That host has been silent since its lease ended, {silent}. A worker there takes the "
+            f"That host did not extend its lease, which ended {silent}. A worker there takes the "
             f"run again. If the host is lost: gate host forget {owner.host}"
         )
     return lines
@@ -280,6 +280,14 @@ def suggest_answer(ask: Ask) -> str:
         return f"gate continue {ask.id}"
     takes = {AskKind.APPROVAL: "yes|no", AskKind.CHOICE: _quote_option(ask), AskKind.TEXT: "TEXT"}
     return f"gate answer {ask.id} {takes.get(ask.question.kind, '')}".rstrip()
+
+
+def tell_how_to_answer(ask: Ask) -> str:
+    """Return the sentence with the command that answers an ask."""
+    command = suggest_answer(ask)
+    # An option may be in quotes itself.
+    mark = '"' if "'" in command else "'"
+    return f"Use {mark}{command}{mark} to answer it."
 
 
 def _quote_option(ask: Ask) -> str:
