@@ -39,7 +39,7 @@ def test_run_in_a_pool_has_no_folder(world, run_there):
     world.store.connection.raw.execute("UPDATE runs SET host = '', pool = 'ci'")
     code, _, err = world.ada.gate("diff", "1", **HERE)
     assert code == 7 and "run 1 waits in pool ci and has no folder now" in err
-    assert "It goes on on a host of pool ci" in world.ada.gate("status", "1", **HERE).out
+    assert "It continues on a host of pool ci" in world.ada.gate("status", "1", **HERE).out
 
 
 @pytest.mark.proves("HOST-54")

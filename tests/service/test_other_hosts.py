@@ -179,7 +179,7 @@ def test_ready_run_is_driven_where_its_folder_is(house, on_host):
     with pytest.raises(RefusedError, match=f"run {ready.id} is on host {THERE}: run there: gate"):
         house.resume()
     shown = "\n".join(status_lines(house.store, ready, house.store.now(), is_worked_at=False))
-    assert f"It goes on on host {THERE}" in shown and "gate resume" not in shown
+    assert f"It continues on host {THERE}" in shown and "gate resume" not in shown
     house.stop("its host is lost")
     moved = house.resume()
     assert (moved.host, moved.result) == (HERE, "there")

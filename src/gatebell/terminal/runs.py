@@ -82,7 +82,11 @@ def state_lines(
     if run.state == RunState.RUNNING:
         return _format_running(store, run, now, width, is_worked_at=is_worked_at)
     if run.state == RunState.READY:
-        return _format_ready(store, run, now, is_worked_at=is_worked_at)
+        # A question about its host may wait.
+        return [
+            *_format_ready(store, run, now, is_worked_at=is_worked_at),
+            *_format_asks(store, run, width),
+        ]
     end = task_runs.end_of(store, run)
     if end and (run.state == RunState.COMPLETED or end.state != TaskState.FAILED):
         return task_end_lines(run, end, width)
@@ -163,12 +167,15 @@ def _format_running(
         since = format_ago((now - turn.started_at).total_seconds())
         lines.append(f"Session: {inert_line(turn.session, 60) or '-'}")
         lines.append(f"Working since: {since} (call {turn.path})")
-    lines += driver_lines(store, run)
+    return [*lines, *driver_lines(store, run), *_format_asks(store, run, width)]
+
+
+def _format_asks(store: Store, run: Run, width: int) -> list[str]:
     asks = pending_asks(store, run)
-    if asks:
-        lines += label_lines("Waiting for", waiting_for(store, run), width)
-        lines += ["", *map(tell_how_to_answer, asks)]
-    return lines
+    if not asks:
+        return []
+    told = label_lines("Waiting for", waiting_for(store, run), width)
+    return [*told, "", *map(tell_how_to_answer, asks)]
 
 
 def driver_lines(store: Store, run: Run) -> list[str]:
@@ -222,9 +229,9 @@ def _format_ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) 
     if driver := driver_lines(store, run):
         return [*lines, *driver]
     if run.host not in ("", store.machine.host):
-        return [*lines, f"It goes on on host {run.host}, which has its folder."]
+        return [*lines, f"It continues on host {run.host}, which has its folder."]
     if not run.host and run.pool and not run.is_unplaced:
-        return [*lines, f"It goes on on a host of pool {run.pool}, which then makes its folder."]
+        return [*lines, f"It continues on a host of pool {run.pool}, which then makes its folder."]
     return lines if is_worked_at else [*lines, "", describe_idle_run(run)]
 
 
