@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.support.shown_hooks import HOOK, PAGES, SHOWN, blocks
 
-from gatebell.install.claude import guard_hook
+from gatebell.install.hosts.claude import guard_hook
 from gatebell.install.scripted_model import text, tool
 
 TOUCH = [tool("Bash", command="touch gated", description="make a file"), text("done: {{result}}")]

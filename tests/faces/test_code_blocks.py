@@ -26,8 +26,8 @@ from gatebell.cli.main import parse_words
 from gatebell.domain.asks import file_questions, owners
 from gatebell.domain.runs.roles import parse_role
 from gatebell.errors import UsageError
-from gatebell.install.claude import guard_hook
 from gatebell.install.hold_test import adapter_file
+from gatebell.install.hosts.claude import guard_hook
 
 # Pages whose Python blocks all run in a test of the page's subject.
 ELSEWHERE = {

@@ -19,9 +19,9 @@ from gatebell.cli.setup.rehearsal import ScriptedPerson
 from gatebell.domain.permissions.acts import TRIGGERS
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.install.checks import check_hosts, installations
-from gatebell.install.claude import guard_hook
-from gatebell.install.codex import list_prefixes
 from gatebell.install.default_gates import DEFAULT_GATES, choose
+from gatebell.install.hosts.claude import guard_hook
+from gatebell.install.hosts.codex import list_prefixes
 from gatebell.install.plans import HOSTS
 from gatebell.install.rehearsal import rehearse
 from gatebell.services.permissions import manage_rules

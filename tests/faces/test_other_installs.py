@@ -17,7 +17,7 @@ from gatebell.hooks.host_calls import MARK
 from gatebell.install.checks import check_hosts
 from gatebell.install.default_gates import Rules
 from gatebell.install.held_tools import build_hook, choose_tools
-from gatebell.install.opencode import build_plugin
+from gatebell.install.hosts.opencode import build_plugin
 
 GATE = str(Path(sys.executable).parent / "gate")
 TOOLS = {"Bash": ("shell",), "Edit": ("write", "edit")}

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from gatebell.install.claude import plan_targets
 from gatebell.install.default_gates import Rules
+from gatebell.install.hosts.claude import plan_targets
 from gatebell.install.places import Place
 
 ROOT = Path(__file__).parents[2]

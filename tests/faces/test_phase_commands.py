@@ -106,16 +106,18 @@ def test_flow_that_cannot_be_drawn_says_why(world, project, words, code):
 
 
 @pytest.mark.proves("PHASE-33", "S1-B12", "S1-P2")
-def test_process_that_takes_over_a_run_finds_its_workflow(world, project):
-    program = subprocess.Popen(
-        [sys.executable, "program.py"], cwd=project.folder, env=world.ada.environ,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+def test_process_that_takes_over_a_run_finds_its_workflow(world, project, tmp_path):
+    printed = tmp_path / "printed"
+    with printed.open("w") as stream:
+        program = subprocess.Popen(
+            [sys.executable, "program.py"], cwd=project.folder, env=world.ada.environ,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stream,
+        )  # fmt: skip
     ask = project.ask(1)
     project.is_in(1, "waiting_human")
+    eventually(lambda: f"{ask.id} waits in the inbox" in printed.read_text())
     program.kill()
-    said = program.communicate()[1]
-    assert f"{ask.id} waits in the inbox" in said
+    program.wait()
     world.ada.gate("answer", ask.id, "yes")
     resumed = world.ada.gate("resume", "1")
     assert resumed.code == 0, resumed.err

@@ -21,7 +21,7 @@ from tests.support.waiting import eventually
 
 from gatebell.app.wiring import local_backend
 from gatebell.cli.runs.run_view import Follower
-from gatebell.cli.screen import inbox_lines
+from gatebell.cli.screen import ask_lines, inbox_lines
 from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.asks.questions import make_question
 from gatebell.services import members
@@ -245,6 +245,19 @@ def test_ask_of_a_run_is_listed_as_blocking_it(world):
         ask = Ask("a-222", question, Origin("/p", owner=owner), world.store.now(), "d")
         (line,) = inbox_lines(local_backend(world.store), [ask])
         assert line.endswith(f"  {words}"), line
+
+
+@pytest.mark.proves("ACT-5", "LAW-8")
+def test_inbox_and_show_tell_two_runs_apart(world):
+    asks = []
+    for prompt in ("Add login\nwith a form", "Add\x1b logout"):
+        run = add_run(world.store, [call(world.store, "1")], flow="feature", prompt=prompt)
+        asks.append(ask_of(world.store, run.id, "1", "Go on?", "approval"))
+    backend = local_backend(world.store)
+    for ask, title in zip(asks, ("Add login", "Add␛ logout"), strict=True):
+        line = next(one for one in inbox_lines(backend, asks) if ask.id in one)
+        assert f"Go on? ({title})" in line.replace("feature: ", "")
+        assert f", feature: {title}" in "\n".join(ask_lines(backend, ask))
 
 
 @pytest.mark.proves("RUN-308")

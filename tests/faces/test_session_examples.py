@@ -184,7 +184,7 @@ def test_asker_at_a_terminal_opens_the_session_there(world, tmp_path, screens):
         after = screen.until(f"read: {prompt}", after=after)
         after = screen.until("marked t-", after=after)
         screen.type("exit\n")
-        after = screen.until("ready (yes or no)", after=after)
+        after = screen.until("ready (yes or no):", after=after)
         screen.type(f"{word}\n")
         got = f"ASKER GOT Verdict(ready={answer}) person:ada session 1"
         after = screen.until(got, after=after)
@@ -196,7 +196,7 @@ def test_undecided_session_can_be_answered_anywhere(world, tmp_path, screens):
     screen = asker(world, tmp_path, screens)
     screen.until("marked t-")
     screen.type("exit\n")
-    screen.until("ready (yes or no)")
+    screen.until("ready (yes or no):")
     screen.type("\x04")
     screen.until("still waiting")
     assert world.bob.gate("answer", the_ask(world).id, '{"ready": false}').code == 0
@@ -231,7 +231,7 @@ def test_ctrl_c_at_the_decision_stops_the_asker_only(world, tmp_path, screens):
     screen = asker(world, tmp_path, screens)
     screen.until("marked t-")
     screen.type("exit\n")
-    screen.until("ready (yes or no)")
+    screen.until("ready (yes or no):")
     # CPython notices a Ctrl+C just before readline waits only with the next key.
     screen.type("\x03")
     until = time.monotonic() + 2

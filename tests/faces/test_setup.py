@@ -51,6 +51,24 @@ def test_plain_installation_sets_ntfy_up(tmp_path, monkeypatch):
     assert len(made["routes"]) == 1
 
 
+@pytest.mark.proves("SETUP-16")
+def test_address_of_another_service_is_checked_and_added(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(os, "environ", {"HOME": str(tmp_path)})
+    typed = iter(["n", "telegram", "command: rm x", "tgram://123456:secret-token/42"])
+    monkeypatch.setattr("builtins.input", lambda _: next(typed))
+    args = argparse.Namespace(notify=[], ntfy_server="https://ntfy.example.org")
+    made = setup_routes.run(args, Dialogue(asks=True, prints=True))
+    out = capsys.readouterr().out
+    assert out.count("Not added") == 2 and "secret-token" not in out
+    (name,) = made["routes"]
+    assert name.startswith("tgram://") and "secret" not in name
+    # A second run asks for no other service.
+    assert setup_routes.run(args, Dialogue(asks=False, prints=True)) == made
+    args.notify = ["slack:no"]
+    with pytest.raises(GateError, match="this address: expected for to"):
+        setup_routes.run(args, Dialogue(asks=False, prints=False))
+
+
 @pytest.mark.proves("SETUP-3", "SETUP-4", "SETUP-11", "SETUP-12", "SETUP-14")
 def test_second_run_of_a_script_changes_nothing(world):
     world.add_program("claude")

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 from tests.support.markup import text_of
+from tests.support.people import an_agent
 from tests.support.run_records import add_run, call, turn
 from tests.support.web_inbox import in_order, inbox
 
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.permissions.calls import headline, make_call
+from gatebell.services.asks import create_ask
 from gatebell.web import rendering
 from gatebell.web.asks.activity_view import read_activity
 
@@ -153,6 +155,11 @@ def test_meanings_of_options_are_under_the_options(inbox):
     page = main_of(inbox, asked)
     in_order(page, "SQLite", "One file", "Postgres", "A &lt;server&gt;")
     assert 'aria-label="Context"' not in page
+    both = {"SQLite": "One file", "Other…": "Say which"}
+    free = inbox.ask("Which?", "choice", options=("SQLite", "b", "Other…"), context=both)
+    page = main_of(inbox, free)
+    in_order(page, "One file", "Other…", "Say which", "Other, in your words")
+    assert 'aria-label="Context"' not in page
     other = inbox.ask("Which?", "choice", options=("a", "b"), context={"a": "x", "why": "y"})
     assert 'aria-label="Context"' in main_of(inbox, other)
 
@@ -245,6 +252,23 @@ def test_every_page_names_file_as_in_its_project(inbox):
     pages = [browser.get(path).text for path in ("/history", f"/?done={asked.id}")]
     assert all(named in text_of(page) for page in pages)
     assert all("/p/shop/x.py?" not in page for page in (opened, *pages))
+
+
+@pytest.mark.proves("WEB-116")
+def test_tools_agents_and_files_are_named_shortly(inbox):
+    given = {"title": "Off by a cent", "body": "Two\nlines", "labels": ["bug", "money"]}
+    held = make_call("mcp__hub__create", given, "/p", "main")
+    session = "e2322994-aaaa-bbbb-cccc-1234567890ab"
+    origin = Origin("/p", "/p", "claude", session=f"claude/{session}")
+    activity = "It last did:\nRead: /p/shop/x.py\nRead: /elsewhere/y.py"
+    asked = inbox.ask(headline(held), "approval", origin, call=held, activity=activity)
+    browser = inbox.browser()
+    page = browser.get(f"/asks/{asked.id}").text
+    words = "Use mcp__hub__create? title Off by a cent, body Two ⏎ lines, labels (2 parts)"
+    in_order(text_of(page), words, "session e2322994", "Use mcp__hub__create?", "title: Off by")
+    assert "<code>shop/x.py</code>" in page and "<code>/elsewhere/y.py</code>" in page
+    create_ask.cancel(inbox.store, asked.id, an_agent(session), "gone")
+    in_order(text_of(browser.get("/history").text), "cancelled by agent claude/e2322994 via")
 
 
 @pytest.mark.proves("WEB-109")

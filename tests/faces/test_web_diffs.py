@@ -213,6 +213,9 @@ def test_long_files_are_closed_and_long_diffs_are_cut():
     def build_added(count):
         return f"--- /dev/null\n+++ b/x\n@@ -0,0 +1,{count} @@\n" + "+a\n" * count
 
+    # The place of a whole file says nothing, unless there are words in it.
+    assert "@@" not in render(build_added(3))
+    assert "@@ -0,0 +1,3 @@ words" in render(build_added(3).replace(" @@\n", " @@ words\n"))
     assert "<details>" not in render(build_added(200))
     assert (
         "<details><summary>" in render(build_added(201))

@@ -107,7 +107,7 @@ def test_list_has_active_runs_first_with_their_waits(inbox):
     add_run(store, flow="nightly", state="completed", **over)
     add_run(store, flow="docs", state="running", agent="writer")
     words = shown(inbox, "/runs")
-    in_order(words, "Active", "4 docs: Add login running writer", "started 0s ago")
+    in_order(words, "Active", "4 docs: Add login running writer", "started just now")
     in_order(words, "1 feature: Add login waiting for a person coder", "waits 1m")
     in_order(
         words, "choice: Cookie or storage?", "Ended", "3 nightly: Add login completed", "took 0s"
@@ -135,9 +135,9 @@ def test_long_run_list_has_parts_and_empty_one_hints(inbox):
 def test_run_page_shows_calls_turns_waits_results_in_order(inbox):
     run, gate, waits = a_rich_run(inbox)
     words = shown(inbox, f"/runs/{run.id}")
-    in_order(words, "Run 1 · started 1h ago by ada", "from run 7, call 2", "feature")
+    in_order(words, "Run 1 · started 1h ago by ada", "from run 7, call 2", "feature: Add login")
     in_order(words, "Waiting for a person for 2m", "Cookie or storage?", "text, 2m")
-    in_order(words, "coder works since 1h, with bob (call 3.1.1)", "Prompt", "Add login")
+    in_order(words, "coder works since 1h, with bob (call 3.1.1)", "Calls")
     in_order(words, "1 run architect 15m", "DONE · architect · turn 1 · claude", "15m")
     in_order(words, "One module.", "Its last words", "I looked at all", "You are architect.")
     in_order(words, "2 pause Approve it?", "approved by ada via web · approval · waited 1h")

@@ -14,7 +14,10 @@ from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 # They run when the kernel delivers a signal, at any place of the program.
-SIGNAL_HANDLERS = ("cli/interrupts.py Interrupts._note", "cli/runs/worker.py run.<locals>.<lambda>")
+SIGNAL_HANDLERS = (
+    "cli/interrupts.py Interrupts._note",
+    "cli/workers/worker.py run.<locals>.<lambda>",
+)
 AGENT = """#!/bin/sh
 case $(cat) in
 *"Human's answer"*) echo '{"status": "DONE", "summary": "It is blue"}' ;;

@@ -198,9 +198,7 @@ def test_ask_settled_elsewhere_cannot_be_sent_and_keeps_words(web, tab):
     page = tab(f"/asks/{asked.id}")
     page.get_by_label("Note (optional)").fill("half a sent")
     answer_ask.answer(web.store, asked.id, a_person("bob"), Given("no", "not today"))
-    expect(page.get_by_role("region", name="Outcome")).to_contain_text(
-        "by bob (as claimed) via cli"
-    )
+    expect(page.get_by_role("region", name="Outcome")).to_contain_text("by bob via cli")
     expect(page.get_by_role("region", name="Outcome")).to_contain_text("not today")
     expect(button(page, "Approve")).to_be_disabled()
     expect(page.get_by_label("Note (optional)")).to_have_value("half a sent")

@@ -37,7 +37,7 @@ def test_list_shows_asker_question_place_age_and_blocked_run(web, tab, size):
         "urgent",
         "Run this command?",
         "approval",
-        "blocks claude/s1",
+        "session s1",
         "times out in 14 min",
     ):
         expect(shop.get_by_role("link")).to_contain_text(words)
@@ -255,7 +255,7 @@ def test_people_log_in_by_link_or_token_and_leave(web, tab, size):
     asked = web.ask("Which name?")
     token, link = web.token("bob"), web.link("ada")
     page = tab(f"/asks/{asked.id}", who="", size=size)
-    expect(page.get_by_role("link", name="I am already logged in")).to_have_attribute(
+    expect(page.get_by_role("link", name="Open the page again")).to_have_attribute(
         "href", f"/asks/{asked.id}"
     )
     page.get_by_label("personal token").fill("gate_wrong")

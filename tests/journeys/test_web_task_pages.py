@@ -54,7 +54,7 @@ def test_question_in_the_tree_is_answered_without_javascript(web, tab):
     page.locator(f"#parts-{top.id} > summary").click()
     page.get_by_role("link", name="Cookie or token?").click()
     expect(page).to_have_url(f"{web.url}/asks/{ask.id}")
-    page.get_by_role("link", name=f"{task.id}: Sign in").first.click()
+    page.locator(f"#about-{task.id}").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     answer(web.store, ask, "token")
     page.get_by_role("link", name="Tasks", exact=True).click()

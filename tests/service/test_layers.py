@@ -51,6 +51,7 @@ PAGE = SOURCE / "services/runs/agent_call/README.md"
 STREAMS = ("sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__")
 NEEDS = {"status": "NEEDS_HUMAN", "question": "Which way?"}
 DONE = {"status": "DONE", "summary": "to the left"}
+MOST_FILES = 25
 
 
 def find_prints(code):
@@ -109,6 +110,18 @@ def find_bare_functions(code):
         for one in taken:
             if one.annotation and "Callable" in ast.unparse(one.annotation):
                 yield one.lineno
+
+
+@pytest.mark.proves("LAYER-8")
+def test_no_folder_is_crowded():
+    crowded = {
+        str(folder.relative_to(SOURCE)): count
+        for folder in (SOURCE, *SOURCE.rglob("*"))
+        if (count := sum(1 for _ in folder.glob("*.py"))) > MOST_FILES
+    }
+    assert not crowded, "group these by noun in folders of their own"
+    deep = [str(one) for one in SOURCE.rglob("*.py") if len(one.relative_to(SOURCE).parts) > 4]
+    assert not deep
 
 
 @pytest.mark.proves("LAYER-7")

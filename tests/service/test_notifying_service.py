@@ -75,6 +75,19 @@ def test_message_names_the_prompt_and_age_of_a_run(store):
     assert data["run"] == run.id and data["run_title"].startswith("feature: Add ␛")
 
 
+@pytest.mark.proves("ACT-5")
+def test_bundle_tells_two_runs_of_one_flow_apart(store):
+    runs = [add_run(store, prompt=f"Add {what}") for what in ("login", "logout")]
+    store.clock.advance(300)
+    for run in runs:
+        ask_of(store, run.id, "1")
+    channel = Recorder()
+    send_all(store, post_to(channel))
+    (letter,) = channel.sent
+    ends = {line.rpartition(" · ")[2] for line in letter.body.splitlines()}
+    assert ends == {f"Run {run.id}, {run.title}, started 5m before" for run in runs}
+
+
 @pytest.mark.proves("NTF-6", "NTF-14")
 def test_failure_is_retried_and_then_given_up(store):
     channel = Recorder(fail, lambda _: 1 / 0)

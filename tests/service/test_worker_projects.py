@@ -10,7 +10,7 @@ import pytest
 from tests.support.task_records import add_task, asks, taken_up
 
 from gatebell.adapters.engines.drives import Drives
-from gatebell.cli.runs import worker
+from gatebell.cli.workers import worker
 from gatebell.install import records
 from gatebell.install.records import Installed
 from gatebell.services.runs.checkouts import Checkouts

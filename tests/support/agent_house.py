@@ -15,7 +15,7 @@ from pathlib import Path
 
 import apsw
 
-from gatebell.install.claude import guard_hook
+from gatebell.install.hosts.claude import guard_hook
 from gatebell.install.scripted_model import ScriptedModel, script, tool_results
 from tests.support.shells import World
 from tests.support.waiting import eventually

@@ -12,9 +12,9 @@ from gatebell.api.gate_arguments import must_be_function, read_timeout
 from gatebell.api.human import Human, convert_session
 from gatebell.api.keywords import suggest_options
 from gatebell.api.replay_check import must_be_recorded
-from gatebell.api.server_waits import ServerWaits
-from gatebell.api.store_waits import StoreWaits
 from gatebell.api.unawaited import refuse_unawaited
+from gatebell.api.waits.server_waits import ServerWaits
+from gatebell.api.waits.store_waits import StoreWaits
 from gatebell.domain.enums import AskKind
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.permissions.rules import Rule
     from gatebell.errors import ServerError
+    from gatebell.ports.calls.waiting_calls import Held, Permission
     from gatebell.ports.store import Store
-    from gatebell.ports.waiting_calls import Held, Permission
 
 # Imported inside the functions: only hooks and MCP need the code for permissions and notes.
 

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.session_log import Step
     from gatebell.ports.agents import Activity, Host, Hosts
     from gatebell.ports.backend import Backend
+    from gatebell.ports.calls.waiting_calls import CallHost
     from gatebell.ports.channels import Post, PostSource
     from gatebell.ports.clock import Clock
     from gatebell.ports.dialogs import Dialog, Found
     from gatebell.ports.phone import Probe, Tunnels
     from gatebell.ports.store import Store
     from gatebell.ports.terminal import Terminal
-    from gatebell.ports.waiting_calls import CallHost
 
 
 FIND_GATES = "Set GATE_STORE to the store with your gates, or make gates: gate install"

@@ -8,17 +8,19 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks.gone_askers import MARK
-from gatebell.domain.asks.owners import describe_owner
+from gatebell.domain.asks.owners import describe_owner, run_of
 from gatebell.domain.enums import Priority
 from gatebell.domain.text.display import age, cell, inert, inert_line
+from gatebell.errors import GateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import TextIO
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.ports.backend import Backend
 
+_MAX_TITLES = 200
 _URGENT = {Priority.URGENT: "red", Priority.HIGH: "yellow"}
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
@@ -73,26 +75,42 @@ def short(text: str) -> str:
 
 def inbox_lines(backend: Backend, asks: Iterable[Ask]) -> list[str]:
     """Return one line for each ask: asker, question, age, and the run or task that it blocks."""
-    return [_inbox_line(backend, ask, columns()) for ask in asks]
+    listed = list(asks)
+    titles = _find_titles(backend, listed)
+    return [_inbox_line(backend, ask, columns(), titles) for ask in listed]
+
+
+def _find_titles(backend: Backend, asks: Iterable[Ask]) -> dict[int | None, str]:
+    """Return the titles of the runs that wait for these asks: two runs of one flow ask alike."""
+    if all(run_of(ask.origin.owner) is None for ask in asks):
+        return {}
+    try:
+        return {seen.run.id: seen.name for seen in backend.runs(_MAX_TITLES, active=True)}
+    except GateError:
+        # A token that may only ask sees no runs.
+        return {}
 
 
 def name_question(ask: Ask) -> str:
     """Return the question for a line of a list; a file is named as in its project."""
     call = ask.question.call
-    if call is None or not call.path:
+    if call is None or call.command:
         return ask.question.prompt
-    # It loads the comparing of texts, which only asks about a file need.
+    # It loads the comparing of texts, which other asks do not need.
     from gatebell.domain.asks.headings import list_heading
 
     return list_heading(ask)
 
 
-def _inbox_line(backend: Backend, ask: Ask, width: int) -> str:
+def _inbox_line(backend: Backend, ask: Ask, width: int, titles: Mapping[int | None, str]) -> str:
     waited = age((backend.now() - ask.opened_at).total_seconds())
     urgent = _URGENT.get(ask.priority, "cyan")
     mark = f"[{ask.priority.word}] " if ask.priority != Priority.NORMAL else ""
     head = f"{add_colour(f'{ask.id:8}', urgent)} {waited:>4}  "
     prompt = f"{mark}{MARK if backend.is_waiter_gone(ask) else ''}{name_question(ask)}"
+    if title := titles.get(run_of(ask.origin.owner)):
+        # Its flow is the asker.
+        prompt += f" ({title.removeprefix(f'{ask.origin.agent}: ')})"
     if width < 80:
         return f"{head}{inert_line(prompt, width - 15)}"
     owner = describe_owner(ask.origin.owner)

@@ -15,7 +15,7 @@ from gatebell.domain.records import NamedTuple
 from gatebell.domain.runs.session_log import Step, has_result
 from gatebell.errors import GateError
 from gatebell.hooks import replies
-from gatebell.ports.waiting_calls import Held
+from gatebell.ports.calls.waiting_calls import Held
 
 if TYPE_CHECKING:
     from collections.abc import Callable

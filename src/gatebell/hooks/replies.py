@@ -13,7 +13,7 @@ from gatebell.hooks.host_calls import mark_input
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gatebell.ports.waiting_calls import Permission
+    from gatebell.ports.calls.waiting_calls import Permission
 
 
 def permission(decided: Permission) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from gatebell.domain.permissions.calls import WRITERS
-from gatebell.install.claude import guard_hook
+from gatebell.install.hosts.claude import guard_hook
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -65,7 +65,7 @@ class Plan(NamedTuple):
 
 def host(cli: str) -> Any:
     # Only the module that is used is loaded.
-    return import_module(f"gatebell.install.{cli}")
+    return import_module(f"gatebell.install.hosts.{cli}")
 
 
 def record_path(cli: str, place: Place) -> str:

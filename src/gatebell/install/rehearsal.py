@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gatebell.domain.enums import AgentCli
 from gatebell.errors import GateError
-from gatebell.install import codex_turn, json_entries, settings_files
+from gatebell.install import json_entries, settings_files
 from gatebell.install.checks import hooks_of, snake, trusted_hooks
+from gatebell.install.hosts import codex_turn
 from gatebell.install.scripted_model import ScriptedModel, script, text, tool
 
 if TYPE_CHECKING:

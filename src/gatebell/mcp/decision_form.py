@@ -15,7 +15,7 @@ from gatebell.domain.asks.elicitation import elicitation, read_given
 from gatebell.domain.enums import AgentCli
 from gatebell.domain.sessions.visits import VIA
 from gatebell.errors import GateError
-from gatebell.install import claude_hooks
+from gatebell.install.hosts import claude_hooks
 from gatebell.mcp import host
 from gatebell.services.asks import answer_ask
 from gatebell.services.asks.create_ask import get

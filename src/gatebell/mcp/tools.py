@@ -23,7 +23,7 @@ from gatebell.mcp.attachments import attach_files, save_files
 from gatebell.mcp.clients import Client, add_session, describe_client
 from gatebell.mcp.heartbeat import heartbeat
 from gatebell.mcp.schemas import PROPERTIES
-from gatebell.ports.waiting_calls import Held
+from gatebell.ports.calls.waiting_calls import Held
 
 if TYPE_CHECKING:
     from collections.abc import Callable

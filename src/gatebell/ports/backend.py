@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.permissions.rules import Rule
     from gatebell.errors import ServerError
+    from gatebell.ports.calls.waiting_calls import Held, Permission
+    from gatebell.ports.calls.waiting_requests import WaitingRequests
     from gatebell.ports.store import Store
-    from gatebell.ports.waiting_calls import Held, Permission
-    from gatebell.ports.waiting_requests import WaitingRequests
 
 
 class Asking(Protocol):

@@ -24,8 +24,8 @@ from gatebell.errors import FrozenError, UsageError
 
 if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
+    from gatebell.ports.calls.waiting_calls import CallHost
     from gatebell.ports.store import Store
-    from gatebell.ports.waiting_calls import CallHost
 
 LOOK_SECONDS = 1.0
 

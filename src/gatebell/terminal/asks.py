@@ -15,6 +15,7 @@ from gatebell.domain.people.principals import is_person
 from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.visits import FAILED
 from gatebell.domain.text.display import SHOWN_CHARACTERS, age, frame, inert_line, span
+from gatebell.errors import GateError
 from gatebell.terminal.local_times import format_local
 from gatebell.terminal.tool_calls import format_call
 
@@ -33,6 +34,7 @@ _COLOURS: dict[str, str] = {
     AskStatus.ANSWERED: "green",
 }
 _KINDS = {"string": "text", "integer": "whole number", "boolean": "yes or no"}
+_MAX_TITLES = 200
 _BAR = "│ "
 _FENCE = "```"
 _DIFF_STARTS = ("diff --git ", "--- ", "@@ ")
@@ -67,7 +69,7 @@ def ask_lines(
     if ask.confidence is not None:
         head += f", the asker is {ask.confidence:.0%} sure"
     # One line, so that a small screen shows the question, too.
-    lines = [paint(inert_line(head, width), "bold"), *_format_places(ask, width, paint)]
+    lines = [paint(inert_line(head, width), "bold"), *_format_places(backend, ask, width, paint)]
     gone = frame(WAITER_GONE, width, bar="") if backend.is_waiter_gone(ask) else []
     lines += [paint(part, "yellow") for part in gone]
     lines += ["", *frame(question.prompt, width)]
@@ -155,14 +157,39 @@ def _describe_size(size: int) -> str:
     return describe_size(size)
 
 
-def _format_places(ask: Ask, width: int, paint: Paint) -> list[str]:
+def _format_places(backend: Backend, ask: Ask, width: int, paint: Paint) -> list[str]:
     origin = ask.origin
-    owner = describe_owner(origin.owner)
+    owner = _name_owner(backend, origin.owner)
     parts = [("in", origin.cwd), ("session", origin.session), ("for", owner)]
     places = [f"{word} {inert_line(what, 200)}" for word, what in parts if what]
     if places and len(together := "  ".join(places)) <= width:
         places = [together]
     return [paint(inert_line(one, width), "dim") for one in places]
+
+
+def _name_owner(backend: Backend, owner: str) -> str:
+    """Return the run or task that waits; a run with its title, because two of a flow ask alike."""
+    number = run_of(owner)
+    if number is None:
+        return describe_owner(owner)
+    title = _find_title(backend, number)
+    return f"{describe_owner(owner)}, {title}" if title else describe_owner(owner)
+
+
+def _find_title(backend: Backend, number: int) -> str:
+    """Return the title of a run without its calls, which may be many."""
+    if store := backend.store:
+        # Imported here: most asks are not of runs.
+        from gatebell.services.runs.see_runs import see_run
+
+        run = store.runs.get(number)
+        return see_run(store, run).name if run else ""
+    try:
+        seen = backend.runs(_MAX_TITLES, active=True)
+    except GateError:
+        # A token that may only ask sees no runs.
+        return ""
+    return next((one.name for one in seen if one.run.id == number), "")
 
 
 def _format_session(

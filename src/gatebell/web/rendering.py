@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from gatebell.web.context import WebRequest
 
+# So much of a session's id tells it from others.
+_SESSION_LENGTH = 8
+_JUST_NOW_SECONDS = 10
 _TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 
 
@@ -75,7 +78,7 @@ def _templates() -> Environment:
     )
     made.filters |= {"typed": _keep_typed, "line": inert_line, "iso": iso, "clock": _clock}
     made.filters |= {"until": _until, "sentence": _sentence}
-    made.filters |= {"ago": _ago, "principal": _principal, "owner": describe_owner}
+    made.filters |= {"since": _since, "ago": _ago, "principal": _principal, "owner": describe_owner}
     made.filters |= {"size": describe_size}
     return made
 
@@ -97,6 +100,11 @@ def _ago(at: datetime, now: datetime) -> str:
     return age((now - at).total_seconds())
 
 
+def _since(at: datetime, now: datetime) -> str:
+    seconds = (now - at).total_seconds()
+    return "just now" if seconds < _JUST_NOW_SECONDS else f"{age(seconds)} ago"
+
+
 def _until(now: datetime, at: datetime) -> str:
     return span((at - now).total_seconds())
 
@@ -108,5 +116,8 @@ def _sentence(text: str) -> str:
 
 
 def _principal(who: str) -> str:
-    """Show `person:ada` as ada, and others by their whole name."""
+    """Show `person:ada` as ada, and `agent:claude/e2322994-…` as agent claude/e2322994."""
+    host, slash, session = who.removeprefix("agent:").partition("/")
+    if who.startswith("agent:") and slash:
+        return inert_line(f"agent {host}/{session[:_SESSION_LENGTH]}", 80)
     return inert_line(who.removeprefix("person:"), 80)

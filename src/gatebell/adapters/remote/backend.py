@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from gatebell.domain.notifications.notes import Note
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
-    from gatebell.ports.waiting_calls import Held, Permission
-    from gatebell.ports.waiting_requests import WaitingRequests
+    from gatebell.ports.calls.waiting_calls import Held, Permission
+    from gatebell.ports.calls.waiting_requests import WaitingRequests
 
 _SLACK_SECONDS = 15.0
 _OPEN_SECONDS = 60.0

@@ -27,7 +27,7 @@ from gatebell.errors import (
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    from gatebell.ports.waiting_calls import CallHost
+    from gatebell.ports.calls.waiting_calls import CallHost
 
 REQUEST_SECONDS = 20.0
 """How long a request may take that the server answers at once."""

@@ -12,7 +12,7 @@ from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AgentCli, AskStatus
 from gatebell.domain.permissions.host_questions import QUESTIONS, build_requests
 from gatebell.errors import FrozenError, GateError, ServerError
-from gatebell.ports.waiting_calls import Permission
+from gatebell.ports.calls.waiting_calls import Permission
 from gatebell.services.permissions.same_call import for_same_file, identify, is_for
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask, Origin
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
-    from gatebell.ports.waiting_calls import Held
+    from gatebell.ports.calls.waiting_calls import Held
 
 _SHARE_OF_LIMIT = 0.25
 _MAX_REQUEST_SECONDS = 10.0

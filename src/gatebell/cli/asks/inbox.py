@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app.environment import project, project_key
 from gatebell.cli.asks.values import parse_count
-from gatebell.cli.freeze_line import print_freeze
+from gatebell.cli.freezes.freeze_line import print_freeze
 from gatebell.cli.identity import add_identity, open_backend, open_reader
 from gatebell.cli.screen import add_colour, inbox_lines, make_document, print_json, short
 from gatebell.domain.text.display import age, cell, storable

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.cli.asks.values import parse_count
-from gatebell.cli.freeze_line import print_freeze
+from gatebell.cli.freezes.freeze_line import print_freeze
 from gatebell.cli.runs import run_lines
 from gatebell.cli.screen import print_json
 from gatebell.domain.runs.seen_runs import seen_run_document

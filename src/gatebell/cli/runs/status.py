@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.freeze_line import print_freeze
+from gatebell.cli.freezes.freeze_line import print_freeze
 from gatebell.cli.runs import call_screen, run_lines
 from gatebell.cli.screen import print_json
 from gatebell.domain.runs.seen_runs import seen_run_document

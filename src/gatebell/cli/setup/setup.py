@@ -55,8 +55,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--notify",
         action="append",
         default=[],
-        choices=(ChannelKind.DESKTOP.value, NTFY),
-        help="notify by this; may be repeated (the desktop, if there is one)",
+        metavar="WAY",
+        help=f"notify by this: {ChannelKind.DESKTOP}, {NTFY}, or an address of Apprise such as "
+        "tgram://TOKEN/CHAT; may be repeated (the desktop, if there is one)",
     )
     add(
         "--ntfy-server",

@@ -39,10 +39,11 @@ def run(args: argparse.Namespace, dialogue: Dialogue) -> dict[str, str]:
         names = ", ".join(_NAMES.values())
         dialogue.say(f"None of these programs is on the PATH: {names}.")
         dialogue.say("Later: gate setup, or gate install NAME.")
-    return {cli: _install(args, dialogue, cli) for cli in chosen}
+    told: set[str] = set()
+    return {cli: _install(args, dialogue, cli, told) for cli in chosen}
 
 
-def _install(args: argparse.Namespace, dialogue: Dialogue, cli: str) -> str:
+def _install(args: argparse.Namespace, dialogue: Dialogue, cli: str, told: set[str]) -> str:
     place, name = Place("", os.environ), _NAMES[AgentCli(cli)]
     wanted = argparse.Namespace(**vars(args) | {"cli": cli, "gate": [], "no_gate": []})
     install.check_gatekeeper(wanted, place)
@@ -59,7 +60,9 @@ def _install(args: argparse.Namespace, dialogue: Dialogue, cli: str) -> str:
         return _SKIPPED
     install.write(wanted, place, prepared)
     for note in prepared.plan.notes:
-        dialogue.say(f"- {note}")
+        if note not in told:
+            dialogue.say(f"- {note}")
+    told.update(prepared.plan.notes)
     return _INSTALLED
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.app import settings
 from gatebell.domain.enums import ChannelKind
-from gatebell.domain.notifications.ntfy_topics import NTFY, Topic, make_topic
+from gatebell.domain.notifications.ntfy_topics import NTFY, Topic, make_topic, parse_topic
+from gatebell.domain.notifications.routes import parse_route
+from gatebell.errors import UsageError
 from gatebell.install import own_settings
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ def run(args: argparse.Namespace, dialogue: Dialogue) -> dict[str, Any]:
     """Add routes to the settings; return the names of all routes, and a new topic."""
     _set_up_desktop(args, dialogue)
     topic = _set_up_ntfy(args, dialogue)
+    _set_up_others(args, dialogue)
     names = [route.name for route in settings.routes(os.environ)]
     dialogue.say(f"Notifications: {', '.join(names) or 'off'}.")
     return {"routes": names, "subscribe": topic.page if topic else None}
@@ -39,6 +43,35 @@ def _set_up_desktop(args: argparse.Namespace, dialogue: Dialogue) -> None:
     unasked = wanted or not args.notify
     if wanted or dialogue.confirm("Show notifications on this desktop?", unasked=unasked):
         own_settings.add_route(os.environ, ChannelKind.DESKTOP)
+
+
+def _set_up_others(args: argparse.Namespace, dialogue: Dialogue) -> None:
+    """Add routes to other services by their address."""
+    routes = settings.routes(os.environ)
+    existing = [route.target for route in routes if route.via != ChannelKind.DESKTOP]
+    wanted = [way for way in args.notify if way not in (ChannelKind.DESKTOP, NTFY)]
+    for address in wanted:
+        if _check_address(address) not in existing:
+            own_settings.add_route(os.environ, address)
+    if existing or wanted or not dialogue.asks:
+        return
+    dialogue.say("Telegram, Slack, mail and others work by an address (docs/notifications.md).")
+    while address := dialogue.read("An address, such as tgram://TOKEN/CHAT; Enter for none:"):
+        try:
+            own_settings.add_route(os.environ, _check_address(address))
+        except UsageError as error:
+            dialogue.say(f"Not added: {error}")
+        else:
+            return
+
+
+def _check_address(address: str) -> str:
+    route = parse_route({"to": address}, "this address")
+    if route.via != ChannelKind.APPRISE:
+        raise UsageError("expected an address of Apprise, such as tgram://TOKEN/CHAT")
+    if importlib.util.find_spec("apprise") is None and parse_topic(address) is None:
+        raise UsageError("this address needs Apprise: pip install 'gatebell[notify]'")
+    return address
 
 
 def _has_desktop() -> bool:

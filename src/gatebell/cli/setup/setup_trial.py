@@ -34,15 +34,12 @@ def run(args: argparse.Namespace, store: Store, dialogue: Dialogue) -> dict[str,
         return None
     who = caller(store, args)
     ask = trial_ask.send(store, who, wiring.origin(who, trial_ask.ASKER))
-    minutes = args.wait / 60
     how = "Tap the notification, or open the inbox on the phone, and answer."
     if daemon.find(settings.local_path(os.environ)) is None:
         how = (
             f"No inbox runs for the phone, so answer in another terminal: gate answer {ask.id} yes"
         )
-    dialogue.say(f"Sent ({ask.id}). {how}")
-    dialogue.say(f"Waiting for {minutes:g} minutes; Ctrl+C skips this.")
-    settled = _wait(args, store, dialogue, ask)
+    settled = _wait(args, store, dialogue, ask, how)
     if settled is None or settled.pending:
         trial_ask.withdraw(store, ask, who)
     if settled is None:
@@ -61,11 +58,15 @@ def run(args: argparse.Namespace, store: Store, dialogue: Dialogue) -> dict[str,
     }
 
 
-def _wait(args: argparse.Namespace, store: Store, dialogue: Dialogue, ask: Ask) -> Ask | None:
+def _wait(
+    args: argparse.Namespace, store: Store, dialogue: Dialogue, ask: Ask, how: str
+) -> Ask | None:
     """Return the ask as it is in the end; None if the person did not want to wait."""
     told: list[str] = []
     last = ask
     try:
+        dialogue.say(f"Sent ({ask.id}). {how}")
+        dialogue.say(f"Waiting for {args.wait / 60:g} minutes; Ctrl+C skips this.")
         for seen in trial_ask.follow(store, ask, args.wait):
             last = seen
             for problem in trial_ask.list_problems(store, ask):

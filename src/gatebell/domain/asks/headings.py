@@ -28,8 +28,21 @@ def short_heading(ask: Ask) -> str:
 
 def list_heading(ask: Ask) -> str:
     """Return the question for a list or a message; a file is named as in its project."""
-    call = ask.question.call
-    return short_heading(ask) if call and call.path else ask.question.prompt
+    call, prompt = ask.question.call, ask.question.prompt
+    if call is None or call.command:
+        return prompt
+    if call.path or prompt != headline(call):
+        return short_heading(ask) if call.path else prompt
+    return _describe_input(call) if call.tool != PLAN and not call.target else prompt
+
+
+def _describe_input(call: Call) -> str:
+    """Return the use of a tool that is known to its host only; its input is not JSON here."""
+    # Imported here: it needs the patterns of secrets, and most lists have no such call.
+    from gatebell.domain.asks.activity_summary import describe_call
+
+    about = f" {mark_blanks(describe_call(call.tool, call.input))}" if call.input else ""
+    return f"Use {call.tool}?{about}"
 
 
 def _name(ask: Ask, call: Call) -> str:
@@ -42,7 +55,7 @@ def option_meanings(question: Question) -> dict[str, str]:
     if (
         not question.options
         or not isinstance(given, dict)
-        or not set(given) <= set(question.options)
+        or not set(given) <= set(question.option_labels)
     ):
         return {}
     return given if all(isinstance(one, str) for one in given.values()) else {}

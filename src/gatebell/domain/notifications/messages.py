@@ -12,7 +12,7 @@ from gatebell.domain.text.display import age, inert_line
 from gatebell.domain.text.redaction import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Ask
@@ -167,19 +167,23 @@ def compose(
     )
 
 
-def compose_bundle(delivery: Delivery, url: str, asks: Sequence[Ask]) -> NotificationMessage:
+def compose_bundle(
+    delivery: Delivery, url: str, asks: Sequence[Ask], runs: Mapping[str, Run] | None = None
+) -> NotificationMessage:
     """Return one message about several asks, the most urgent first.
 
     Args:
         delivery: one delivery of the message
         asks: the asks that wait, at least one
+        runs: by the id of an ask, the run that waits for it
     """
     ordered = sorted(asks, key=lambda ask: (ask.priority, ask.opened_at, ask.id))
     priority, ids = ordered[0].priority, tuple(ask.id for ask in ordered)
     title = f"{len(ids)} asks wait" if len(ids) > 1 else "1 ask waits"
     if priority in (Priority.URGENT, Priority.HIGH):
         title += f" ({priority.word})"
-    shown = [_describe_in_bundle(ask) for ask in ordered[:_BUNDLE_LINES]]
+    of = runs or {}
+    shown = [_describe_in_bundle(ask, of.get(ask.id), delivery) for ask in ordered[:_BUNDLE_LINES]]
     others = len(ids) - len(shown)
     body = "\n".join([*shown, f"and {others} more"] if others else shown)
     link = _build_link(url, None)
@@ -193,9 +197,11 @@ def compose_bundle(delivery: Delivery, url: str, asks: Sequence[Ask]) -> Notific
     )
 
 
-def _describe_in_bundle(ask: Ask) -> str:
+def _describe_in_bundle(ask: Ask, run: Run | None, delivery: Delivery) -> str:
+    """Return one line; two runs of one flow ask alike, so theirs has prompt and age."""
     asked = inert_line(redact(list_heading(ask)), _BUNDLE_COLUMNS)
-    return " · ".join(part for part in (asked, ask.id, _format_name(ask.origin.agent)) if part)
+    who = _describe_run(run, delivery) if run else _format_name(ask.origin.agent)
+    return " · ".join(part for part in (asked, ask.id, who) if part)
 
 
 def compose_test(delivery: Delivery, url: str) -> NotificationMessage:

@@ -12,8 +12,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.enums import AgentCli
-from gatebell.install import codex_turn, settings_files
+from gatebell.install import settings_files
 from gatebell.install.hold_test.rows import Row
+from gatebell.install.hosts import codex_turn
 from gatebell.install.rehearsal import CLAUDE_ALONE, Stage
 from gatebell.install.scripted_model import script, text, tool, tools
 

@@ -8,7 +8,6 @@ import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.domain.asks.owners import run_of
 from gatebell.domain.enums import NoticeKind
 from gatebell.domain.notifications import routes, timing
 from gatebell.domain.notifications.messages import (
@@ -21,6 +20,7 @@ from gatebell.domain.notifications.notes import Note
 from gatebell.domain.notifications.timing import Facts
 from gatebell.errors import GateError
 from gatebell.services.notifications import push_devices, withdraw_notices
+from gatebell.services.notifications.asking_runs import find_runs
 from gatebell.services.notifications.use_channel import send_message
 
 if TYPE_CHECKING:
@@ -163,11 +163,10 @@ def _compose(
     found = [ask for ask in asks.values() if ask]
     first = deliveries[0]
     if len(found) > 1:
-        return compose_bundle(first, post.url, found)
+        return compose_bundle(first, post.url, found, find_runs(store, found))
     waiting = sum(number for _, number in store.asks.waiting_counts())
     ask = asks[first.ask_id]
-    run_id = run_of(ask.origin.owner) if ask else None
-    run = store.runs.get(run_id) if run_id else None
+    run = find_runs(store, found).get(first.ask_id)
     message = compose(first, post.url, ask, _words(store, first), waiting, run)
     return message._replace(buttons=push_devices.make_buttons(store, route, first, ask))
 

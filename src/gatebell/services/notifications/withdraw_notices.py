@@ -9,6 +9,7 @@ from gatebell.domain.enums import ChannelKind, NoticeKind
 from gatebell.domain.notifications import routes, timing
 from gatebell.domain.notifications.messages import Delivery, compose, compose_bundle
 from gatebell.ports.channels import Withdrawal
+from gatebell.services.notifications.asking_runs import find_runs
 from gatebell.services.notifications.use_channel import withdraw_message
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _withdraw(
     """Take back one message, or leave in it the asks that still wait; return the problem."""
     waiting = list(_list_waiting(store, sent) if rest is None else rest)
     news = compose(sent._replace(kind=NoticeKind.WITHDRAWN), post.url, ask)
-    bundle = compose_bundle(sent, post.url, waiting) if waiting else None
+    bundle = compose_bundle(sent, post.url, waiting, find_runs(store, waiting)) if waiting else None
     withdrawal = Withdrawal(sent.message_id, sent.receipt, news, bundle)
     return withdraw_message(post, route, withdrawal).problem
 

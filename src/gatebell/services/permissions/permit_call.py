@@ -27,7 +27,7 @@ from gatebell.domain.permissions.rules import (
     leaves,
 )
 from gatebell.errors import AlreadySettledError, FrozenError, UsageError
-from gatebell.ports.waiting_calls import Held as Held, Permission as Permission  # noqa: PLC0414  exported
+from gatebell.ports.calls.waiting_calls import Held as Held, Permission as Permission  # noqa: PLC0414  exported
 from gatebell.services import freezes
 from gatebell.services.asks import create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request

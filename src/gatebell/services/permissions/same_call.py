@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gatebell.ports.waiting_calls import Held, Permission
+from gatebell.ports.calls.waiting_calls import Held, Permission
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -10,7 +10,7 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.principals import Sighting, person
 from gatebell.domain.permissions.calls import Call, make_call
 from gatebell.errors import FrozenError
-from gatebell.ports.waiting_calls import Held, Permission
+from gatebell.ports.calls.waiting_calls import Held, Permission
 from gatebell.services import freezes
 from gatebell.services.asks.waiters import make_ask_document
 from gatebell.services.permissions import permit_call

@@ -15,6 +15,7 @@ from gatebell.domain.asks.owners import run_of
 from gatebell.domain.asks.requirements import why_not
 from gatebell.domain.enums import AnswerOutcome, AskStatus, Priority
 from gatebell.domain.people.principals import is_person
+from gatebell.domain.permissions.call_changes import relative
 from gatebell.domain.permissions.patterns import propose_pattern
 from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.joined_sessions import path_of
@@ -170,7 +171,7 @@ def ask(web_request: WebRequest, one: Ask) -> dict[str, Any]:
         "claims": question.gates and not web_request.who.verified and bool(store.people.all()),
         "answering": _answering(store, web_request.caller, store.now()).get(one.id, []),
         "alike": alike(one, pending),
-        "outcome": _outcome(one, answers),
+        "outcome": _outcome(store, one, answers),
         "uncounted": [
             _describe_rejected(one, a)
             for a in answers
@@ -223,10 +224,15 @@ def _activity(found: Activity, one: Ask, *, is_work: bool) -> dict[str, Any] | N
     return {
         "task": found.task,
         "said": split_markdown(found.said, how) if found.said else None,
-        "commands": found.commands,
+        "commands": [(tool, _name_file(one, what)) for tool, what in found.commands],
         "files": found.files,
         "diff": diffs.render(diff) if diff else None,
     }
+
+
+def _name_file(one: Ask, what: str) -> str:
+    """Return what a call was about; a file is named as in its project."""
+    return relative(what, [one.origin.project, one.origin.cwd]) if what.startswith("/") else what
 
 
 def _votes(answers: Iterable[Answer]) -> list[Answer]:
@@ -239,11 +245,13 @@ def _votes(answers: Iterable[Answer]) -> list[Answer]:
     return list({one.principal: one for one in counted}.values())
 
 
-def _outcome(one: Ask, answers: Iterable[Answer]) -> dict[str, Any] | None:
+def _outcome(store: Store, one: Ask, answers: Iterable[Answer]) -> dict[str, Any] | None:
     if one.pending:
         return None
     settling = next((a for a in answers if a.outcome == AnswerOutcome.SETTLED), None)
-    claimed = bool(settling and not settling.verified and is_person(one.settled_by))
+    # Of one person on their own machine, no one doubts the name.
+    doubts = bool(store.people.all()) and is_person(one.settled_by)
+    claimed = doubts and bool(settling and not settling.verified)
     return {
         "word": settled_word(one),
         "claimed": claimed,

@@ -33,6 +33,7 @@ _SAYS_NOTHING = re.compile(
     r"|(dis)?similarity index \d{1,3}%|\\ No newline at end of file"
 )
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)", re.ASCII)
+_WHOLE = re.compile(r"@@ -(0,0 \+1,\d+|1,\d+ \+0,0) @@", re.ASCII)
 _MODES = ("100644", "100755", "120000")
 
 
@@ -96,6 +97,8 @@ def _file(found: PatchedFile, text: str) -> File:
     }
     words = [word for word, is_so in said.items() if is_so]
     parts = [_part(hunk, text.count("\n") + 1) for hunk in found]
+    if created or deleted:
+        parts = _leave_out_head(parts)
     return File(source if deleted else target, words, parts)
 
 
@@ -114,6 +117,12 @@ def _part(hunk: Hunk, last: int) -> Part:
         if line.line_type and (line.diff_line_no or 0) <= last
     ]
     return Part(f"@@ {lengths} @@ {hunk.section_header}".strip(), rows)
+
+
+def _leave_out_head(parts: list[Part]) -> list[Part]:
+    """Return the parts of a whole file without the place of the only one."""
+    alone = len(parts) == 1 and _WHOLE.fullmatch(parts[0].head)
+    return [parts[0]._replace(head="")] if alone else parts
 
 
 def _not_told(found: list[PatchedFile], text: str) -> str:

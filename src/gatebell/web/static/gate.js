@@ -47,7 +47,10 @@ function localise(inside) {
 function tick() {
   const now = Date.now() + skew;
   const show = (time, text) => { if (time.textContent !== text) time.textContent = text; };
-  for (const time of all("time[data-age]")) show(time, span((now - Date.parse(time.dateTime)) / 1000));
+  for (const time of all("time[data-age]")) {
+    const seconds = (now - Date.parse(time.dateTime)) / 1000;
+    show(time, time.dataset.age !== "ago" ? span(seconds) : seconds < 10 ? "just now" : `${span(seconds)} ago`);
+  }
   for (const time of all("time[data-left]")) show(time, countdown((Date.parse(time.dateTime) - now) / 1000));
 }
 

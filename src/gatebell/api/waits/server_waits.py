@@ -9,7 +9,7 @@ from gatebell.errors import ServerError, UsageError
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
-    from gatebell.ports.waiting_requests import WaitingRequest, WaitingRequests
+    from gatebell.ports.calls.waiting_requests import WaitingRequest, WaitingRequests
 
 CLOSED = "this AsyncGate is closed"
 _CONNECT_SECONDS = 10.0

@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gatebell.api.server_waits import CLOSED
+from gatebell.api.waits.server_waits import CLOSED
 from gatebell.errors import UsageError
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.sessions.lost_visits import is_visited

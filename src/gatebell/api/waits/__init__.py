@@ -1,0 +1,1 @@
+"""How `AsyncGate` waits: on a store, or at a server."""

@@ -1,0 +1,1 @@
+"""Freezing everything, and lifting that."""

@@ -1,0 +1,1 @@
+"""Workers, their hosts and engines."""

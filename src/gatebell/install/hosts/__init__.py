@@ -1,0 +1,1 @@
+"""What `gate install` writes, one module for each agent CLI."""

@@ -1,0 +1,1 @@
+"""Tool calls of agents that wait for a person."""
