@@ -16,6 +16,7 @@ from gatebell.domain.runs import journals, runs
 from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
 from gatebell.ports.results import Conflict, Done
+from gatebell.services import audit
 
 LATER = NOW + timedelta(hours=1)
 EVENT = Event("run.told", "run:0", "gate", {"n": 1})
@@ -135,6 +136,19 @@ def test_ready_runs_are_ordered_and_sleepers_come_due(store):
     assert store.runs.ready(9) == [first.id, second.id, sooner.id]
     store.clock.advance(5)
     assert store.runs.ready(9) == [first.id, second.id, sooner.id, both.id, asleep.id]
+
+
+@pytest.mark.proves("PG-1", "RUN-400")
+def test_reopened_call_and_changed_run_are_sealed(store):
+    """An open call has no event: its seal ends, and begins again with its result."""
+    run = claim(store, add_run(store))
+    for state, value in (("recorded", 1.0), ("open", None), ("recorded", "ü\u2028")):
+        call = a_call(run, state=state, value=value)
+        assert store.runs.change(RunChange(run, (call,)), run)
+        assert list(audit.verify(store)) == []
+    ended = run._replace(state="failed", reason="why", error='é\n\t"')
+    assert store.runs.change(RunChange(ended), run)
+    assert list(audit.verify(store)) == []
 
 
 @pytest.mark.proves("ENG-21")
