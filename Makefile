@@ -122,14 +122,8 @@ matrix: setup system
 
 # Tests of faces a second time, with a server between the commands and the store.
 # tests/faces/not_through_server.txt has those that are left out, with reasons.
-THROUGH = answer_words answering answering_several ask_human_surroundings asking attached_files \
-	checked_words clones expired_asks foreign_tokens freeze gate_tests gone_askers hook_calls \
-	hook_events hook_projects hook_stores hooks install looking looking_at_runs mcp mcp_limits \
-	other_hooks other_installs respond run_hints secret_words session_faces task_attacks_cli \
-	task_commands template waiting_runs
 server: setup system
-	GATE_TESTS_THROUGH=server $(BIN)/python -m pytest -n 3 --dist loadfile -p no:cacheprovider \
-		$(THROUGH:%=tests/faces/test_%.py)
+	GATE_TESTS_THROUGH=server $(BIN)/python -m pytest -n 3 --dist loadfile -p no:cacheprovider tests/faces
 
 mutate: setup
 	$(BIN)/python -m tests.mutation

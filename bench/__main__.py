@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 SINGLE = (
     "plans",
     "hot",
-    "remote",
     "pair",
     "wake",
     "web",
@@ -30,7 +29,7 @@ SINGLE = (
     "files",
     "size",
 )
-NAMES = (*SINGLE, "server", "flows", "engines", "postgres")
+NAMES = (*SINGLE, "remote", "server", "flows", "engines", "postgres")
 
 _PAGE = os.path.join(os.path.dirname(__file__), "README.md")
 
@@ -50,18 +49,19 @@ def main() -> int:
     wanted = args.names or NAMES
     single = [name for name in SINGLE if name in wanted]
     if args.write and single and len(single) < len(SINGLE):
-        parser.error("--write replaces whole tables: name nothing, or one of the last four")
+        parser.error("--write replaces whole tables: name nothing, or one of the last five")
     figures: list[Figure] = []
     for name in single:
         print(f"measuring {name} …", file=sys.stderr)
         figures += import_module(f"bench.{name}").measure()
     if single:
         tell("results", table(figures), write=args.write)
-    if "server" in wanted:
-        print("measuring server …", file=sys.stderr)
-        served = list(import_module("bench.server").measure())
-        tell("server", table(served), write=args.write)
-        figures += served
+    for name in ("remote", "server"):
+        if name in wanted:
+            print(f"measuring {name} …", file=sys.stderr)
+            served = list(import_module(f"bench.{name}").measure())
+            tell(name, table(served), write=args.write)
+            figures += served
     for name in ("flows", "engines"):
         if name in wanted:
             print(f"measuring {name} …", file=sys.stderr)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from bench import measured, stores
 from bench.figures import Figure
 from bench.waiters import Crowd, count_requests, request
+from tests.support import postgres_server
 
+from gatebell.app import wiring
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.logins import session_prefix
 from gatebell.services.asks import create_ask
@@ -30,6 +32,8 @@ from gatebell.services.people import manage_people
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from gatebell.ports.store import Store
 
 SIZES = (1_000, 10_000)
 LIMIT_MEGABYTES = 300.0
@@ -85,35 +89,58 @@ def measure() -> Iterator[Figure]:
     for size in SIZES:
         with stores.folder() as folder:
             prepared = _prepare(folder, size)
-            yield from asyncio.run(_measure(prepared, size))
+            yield from asyncio.run(_measure(prepared, f"{size} waits"))
+    with closing(_Postgres()) as database:
+        prepared = _prepare_postgres(database.dsn, SIZES[-1])
+        yield from asyncio.run(_measure(prepared, f"{SIZES[-1]} waits, PostgreSQL"))
+
+
+class _Postgres:
+    """A server of PostgreSQL that syncs each commit, and the tables of a store."""
+
+    def __init__(self) -> None:
+        self._server = postgres_server.Server(postgres_server.SAFE)
+        self.dsn = self._server.dsn("postgres")
+        wiring.migrate_store(self.dsn)
+
+    def close(self) -> None:
+        self._server.stop()
 
 
 def _prepare(folder: str, size: int) -> Prepared:
     """Fill a store in memory, where each commit is quick, and copy it to the disk."""
     with TemporaryDirectory(dir=_MEMORY if os.path.isdir(_MEMORY) else None) as quick:
         path = os.path.join(quick, "gate.db")
-        store = stores.open_store(path)
-        caller = stores.CALLER
-        asker = manage_people.add(store, caller, "asker", ["ask"])
-        scopes = ["answer", "read"]
-        people = [manage_people.add(store, caller, f"person{n}", scopes) for n in range(_READERS)]
-        (token,) = [one for one in store.people.tokens() if one.person == "asker"]
-        ids = []
-        for number in range(size):
-            session = f"{session_prefix(token.id)}{number}"
-            origin = Origin(f"/projects/{number % 50}", "", "bot", session, "", "person:asker")
-            ids.append(create_ask.ask(store, Request(f"Number {number}?"), origin, caller).ask.id)
-        store.close()
-        kept = shutil.copy(path, folder)
-    return Prepared(kept, asker, people, ids)
+        with closing(stores.open_store(path)) as store:
+            prepared = _fill(store, size)
+        return prepared._replace(path=shutil.copy(path, folder))
 
 
-async def _measure(prepared: Prepared, size: int) -> list[Figure]:
+def _prepare_postgres(dsn: str, size: int) -> Prepared:
+    with closing(wiring.open_postgres(dsn)) as store:
+        return _fill(store, size)._replace(path=dsn)
+
+
+def _fill(store: Store, size: int) -> Prepared:
+    caller = stores.CALLER
+    asker = manage_people.add(store, caller, "asker", ["ask"])
+    scopes = ["answer", "read"]
+    people = [manage_people.add(store, caller, f"person{n}", scopes) for n in range(_READERS)]
+    (token,) = [one for one in store.people.tokens() if one.person == "asker"]
+    ids = []
+    for number in range(size):
+        session = f"{session_prefix(token.id)}{number}"
+        origin = Origin(f"/projects/{number % 50}", "", "bot", session, "", "person:asker")
+        ids.append(create_ask.ask(store, Request(f"Number {number}?"), origin, caller).ask.id)
+    return Prepared("", asker, people, ids)
+
+
+async def _measure(prepared: Prepared, name: str) -> list[Figure]:
     port = _find_port()
     ids, people = list(prepared.ids), list(prepared.people)
+    size = len(ids)
     random.shuffle(ids)
     crowd = Crowd(port, prepared.asker, _WAIT_SECONDS)
-    name = f"{size} waits"
     with _serving(prepared.path, port) as process:
         rate = await count_requests(port, people, f"/api/asks/{ids[0]}", _REQUESTS_FOR_SECONDS)
         empty, spent = measured.megabytes(process.pid), measured.cpu_seconds(process.pid)

@@ -61,7 +61,12 @@ def _arguments(name: str, parser) -> list[str]:  # noqa: ANN001 - of argparse
         if isinstance(one.choices, dict)
         for verb, inner in one.choices.items()
     }
-    rows = [_row(one.option_strings, one) for one in actions if not isinstance(one.choices, dict)]
+    rows = []
+    for one in actions:
+        if hasattr(one, "verbs"):
+            rows += [f"| `{verb}` | {about} |" for verb, about in one.verbs.items()]
+        elif not isinstance(one.choices, dict):
+            rows.append(_row(one.option_strings, one))
     parts = ["| argument | meaning |", "|---|---|", *rows, ""] if rows or not verbs else []
     for verb, inner in verbs.items():
         summary = split_description(inner.description).summary

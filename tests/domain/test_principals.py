@@ -146,6 +146,7 @@ def test_turn_without_session_may_be_any_of_its_program():
 def test_scopes_are_described_as_a_list():
     assert describe_scopes(("ask",)) == "ask"
     assert describe_scopes(("ask", "answer", "read")) == "ask, answer and read"
+    assert describe_scopes(("admin", "metrics")) == "manage people and read the metrics"
     assert describe_scopes(()) == "do nothing"
 
 

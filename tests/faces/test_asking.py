@@ -330,6 +330,12 @@ def test_wide_screen_shows_whole_agent_names(world, monkeypatch):
         monkeypatch.setattr(screen, "columns", lambda columns=columns: columns)
         (line,) = screen.inbox_lines(local_backend(world.store), [asked])
         assert shown in line and len(line) <= columns
+        assert screen.inbox_head() == [], "programs get only the asks"
+        with monkeypatch.context() as there:
+            there.setattr("sys.stdout.isatty", lambda: True)
+            there.setenv("NO_COLOR", "1")
+            (head,) = screen.inbox_head()
+        assert head.index("QUESTION") == line.index("Which?") and len(head) <= columns
 
 
 @pytest.mark.proves("FLT-17")

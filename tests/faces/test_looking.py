@@ -149,6 +149,8 @@ def test_times_are_in_the_zone_of_the_reader(world):
     found = world.ada.gate("history", "--since", day, "--until", day, **zone)
     assert ask_id in found.out
     assert ask_id not in world.ada.gate("history", "--until", before, **zone).out
+    world.ada.gate("freeze")
+    assert re.search(r" since 20\d\d-\d\d-\d\d \d\d:\d\d EAST", world.ada.gate("list", **zone).out)
 
 
 @pytest.mark.proves("STORE-6", "STORE-7", "STORE-8", "CLI-2")
@@ -327,6 +329,8 @@ def test_help_page_starts_with_two_valid_examples(monkeypatch, command):
         assert heading == "Examples" and len(examples) == 2, name
         # An example stays on one line, so that it can be copied.
         assert all(len(line) <= 80 for part in (summary, *parts) for line in part.splitlines())
+        for verb in (verb for one in parser._actions for verb in getattr(one, "verbs", ())):
+            assert f"\n    {verb}" in parser.format_help(), "each verb has its own line"
         for example in examples:
             for words in split_gate_commands(example.strip()):
                 assert not words or parse_words(words[0], words[1:]), example

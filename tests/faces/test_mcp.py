@@ -209,7 +209,7 @@ def test_reply_about_a_call_does_not_use_its_answer(world, client):
 
     number = approve_call("t1")
     (ask,) = pending(world)
-    assert "script" not in world.plain.gate("ask-back", ask.id, "why?").out
+    assert "script" not in world.ada.gate("ask-back", ask.id, "why?").out
     assert "why?" in json.loads(client.text(number)[0])["message"]
     replied = client.text(client.call("ask_human", reply_to=ask.id, reply="to see"))
     assert "Make the same call again" in replied[0] and not replied[1]
@@ -283,7 +283,7 @@ def test_killed_server_loses_no_question(world, client):
 def test_person_asks_back_and_is_replied_to(world, client):
     number = client.call("ask_human", question="Which?")
     (ask,) = pending(world)
-    world.plain.gate("ask-back", ask.id, "what for?")
+    world.ada.gate("ask-back", ask.id, "what for?")
     text, failed = client.text(number)
     assert "what for?" in text and f'reply_to="{ask.id}"' in text and not failed
     number = client.call("ask_human", reply_to=ask.id, reply="for the cache")
@@ -521,7 +521,7 @@ def test_protocols_own_client_asks_and_is_answered(world):
             tools = await session.list_tools()
             asked = asyncio.create_task(session.call_tool("ask_human", {"question": "Which?"}))
             ask = (await asyncio.to_thread(pending, world))[0]
-            await asyncio.to_thread(world.plain.gate, "answer", ask.id, "this one")
+            await asyncio.to_thread(world.ada.gate, "answer", ask.id, "this one")
             return tools, await asked
 
     tools, result = asyncio.run(talk())

@@ -54,6 +54,17 @@ def test_person_asks_back_and_the_agent_replies(server_world):
     assert server_world.agent.gate("wait", ask_id).code == 4
 
 
+@pytest.mark.proves("REMOTE-1")
+def test_token_that_asked_cannot_ask_back(server_world):
+    """The server would record the message as the asker's, and the asker would never hear it."""
+    own = server_world.ask("Mine?", shell=server_world.ada)
+    ran = server_world.ada.gate("ask-back", own, "why?")
+    assert ran.code == 7 and "use another token" in ran.err and f"gate reply {own} TEXT" in ran.err
+    assert server_world.store.asks.messages(own) == []
+    assert server_world.bob.gate("ask-back", own, "why?").code == 0
+    assert server_world.get(own).asked_back == 1
+
+
 @pytest.mark.proves("REMOTE-16", "LAW-4")
 def test_answer_that_was_not_printed_is_not_taken(server_world):
     ask_id = server_world.ask("Left or right?")

@@ -16,6 +16,7 @@ __all__ = ["server_world"]
 _ALLOWED = {
     "gatebell.services",
     "gatebell.services.permissions",
+    "gatebell.services.permissions.judge_line",
     "gatebell.services.permissions.same_call",
 }
 _NOT_LOADED = (
@@ -25,6 +26,7 @@ _NOT_LOADED = (
     "urllib.parse",
     "http",
     "ssl",
+    "importlib.resources",
     "gatebell.adapters.sqlite",
 )
 _CODE = (
@@ -60,7 +62,7 @@ def test_hot_remote_commands_load_no_store(server_world):
 @pytest.mark.proves("REMOTE-11")
 def test_hook_about_a_call_loads_no_store(server_world):
     session = Session(server_world)
-    asked = session.start(session.event("PermissionRequest", tool_input={"command": "make"}))
+    asked = session.start(session.event("PermissionRequest", tool_input={"command": "git push"}))
     ask = eventually(
         lambda: [one for one in server_world.store.asks.pending(9) if one.question.call]
     )[0]
@@ -68,7 +70,7 @@ def test_hook_about_a_call_loads_no_store(server_world):
     asked.communicate(timeout=60)
     ran = subprocess.run(
         [sys.executable, "-c", _CODE, "hook", "claude"], env=server_world.plain.environ,
-        input=session.event("PermissionRequest", tool_input={"command": "make"}),
+        input=session.event("PermissionRequest", tool_input={"command": "git push"}),
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     assert '"allow"' in ran.stdout

@@ -26,6 +26,7 @@ def test_login_keeps_a_checked_token_privately(server_world, laptop):
     url, token = server_world.web.url, server_world.tokens["agent"]
     wrong = laptop.gate("login", url, "--token-file", "-", text="gate_wrong\n")
     assert wrong.code == 7 and "does not know that token" in wrong.err
+    assert "gate person token NAME" in wrong.err
     ran = laptop.gate("login", url, "--token-file", "-", text=f"{token}\n")
     assert ran.code == 0 and f"Signed in to {url} as ci: this token may ask." in ran.out
     kept = list(laptop.folder.rglob("*.token"))

@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from bench.hot import SLOW_MODULES
@@ -307,17 +307,20 @@ def test_watcher_leaves_the_work_to_a_worker(world, project, started):
     assert code == 0 and out.endswith("Run 1: completed\nResult: DONE\n")
 
 
-@pytest.mark.proves("RUN-309", "LAW-8")
+@pytest.mark.proves("RUN-309", "CLI-33", "LAW-8")
 def test_logs_hold_agent_output_and_flow_messages(world, project, started):
     world.ada.gate("run", "simple")
     out = world.ada.gate("logs", "1").out
+    at = r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d"
     assert re.fullmatch(
-        r"\d\d:\d\d:\d\d 1 quick  quick has begun ␛\[31m\n"
-        r"\d\d:\d\d:\d\d 2 log  one\n\d\d:\d\d:\d\d 2 log  line\n", out
-    )  # fmt: skip
+        rf"{at} 1 quick  quick has begun ␛\[31m\n{at} 2 log  one\n{at} 2 log  line\n", out
+    )
     assert len(world.ada.gate("logs", "1", "--call", "2").out.splitlines()) == 2
     first = json.loads(world.ada.gate("logs", "1", "--json").out.splitlines()[0])
     assert first["who"] == "quick" and first["text"].endswith("\x1b[31m")
+    east = datetime.fromisoformat(first["at"]).astimezone(timezone(timedelta(hours=14)))
+    there = world.ada.gate("logs", "1", TZ="EAST-14").out
+    assert there.startswith(f"{east:%Y-%m-%d %H:%M:%S} 1 quick")
     with open(runtime.run_log_path(world.store, world.store.runs.get(1)), "a") as file:
         file.write(f"10:00:00 3 quick  {'x' * 2_500_000}\n10:00:01 3 quick  last\n10:00:02 3 qu")
     out = world.ada.gate("logs", "1", "--call", "3").out
@@ -328,6 +331,17 @@ def test_logs_hold_agent_output_and_flow_messages(world, project, started):
     assert "quick has begun" in following.stdout.readline()
     project.go()
     assert wait_for_end(process)[0] == 0 and wait_for_end(following)[0] == 0
+
+
+@pytest.mark.proves("RUN-363", "LAW-10")
+def test_diff_of_a_call_has_only_its_changes(world, project):
+    assert world.ada.gate("run", "trio").code == 0
+    first, second, third = (world.ada.gate("diff", "1", "--call", n) for n in "123")
+    assert "+work" in second.out and second.out == world.ada.gate("diff", "1").out
+    assert first.out == third.out == "" and "Nothing has changed" in third.err
+    setup, missing = (world.ada.gate("diff", "1", "--call", path) for path in ("0", "9"))
+    assert setup.code == 7 and "all changes: gate diff 1" in setup.err
+    assert missing.code == 5 and "gate show 1 --calls" in missing.err
 
 
 @pytest.mark.proves("RUN-310")

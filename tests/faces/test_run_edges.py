@@ -14,7 +14,7 @@ import time
 
 import pytest
 from bench.hot import SLOW_MODULES
-from tests.support.run_project import HEAD, RunProject
+from tests.support.run_project import HEAD, RunProject, seen
 from tests.support.run_records import add_run, answer, ask_of, call
 from tests.support.shells import said_in
 from tests.support.waiting import eventually
@@ -189,6 +189,9 @@ def test_worker_ends_despite_endless_code(world, project, started, words):
     world.ada.gate("run", "deaf", "--detach")
     process = started(*words)
     eventually((project.stage / "deaf").exists)
+    if words[0] == "up":
+        # It handles signals from now on; its worker began before.
+        seen(process, "Inbox")
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0 and time.monotonic() - began < ENDS_WITHIN_SECONDS

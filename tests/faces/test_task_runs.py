@@ -86,7 +86,7 @@ def test_gate_status_tells_why_a_task_failed(world):
     assert f"Runs: {failed.id} failed" in world.plain.gate("task", "show", failed.task).out
 
 
-@pytest.mark.proves("TASK-313", "LAW-10")
+@pytest.mark.proves("TASK-313", "CLI-28", "LAW-10")
 def test_task_means_its_last_run_also_for_watch(world):
     failed, closed, by_ada, *_ = every_end(world.store)
     told = world.plain.gate("watch", failed.task.upper())
@@ -96,7 +96,14 @@ def test_task_means_its_last_run_also_for_watch(world):
     *_, last = world.plain.gate("watch", failed.task, "--json").out.splitlines()
     state = json.loads(last)
     assert (state["state"], state["task_state"]) == ("completed", "failed")
-    assert world.plain.gate("status", failed.task).out.startswith(f"Run {failed.id}: ✗ failed\n")
+    status = world.plain.gate("status", failed.task).out
+    assert status.startswith(f"Run {failed.id}: ✗ failed\n")
+    shown = world.plain.gate("show", failed.task).out
+    assert shown.startswith(failed.task) and shown.endswith(status)
+    assert json.loads(world.plain.gate("show", failed.task, "--json").out)["last_run"] == (
+        json.loads(world.plain.gate("status", failed.task, "--json").out)
+    )
+    assert world.plain.gate("show", failed.task, "--calls").out.startswith(f"Run {failed.id}: ")
     new = add_task(world.store)
     none = world.plain.gate("logs", new.id)
     assert none.code == 5 and f"no run has worked on {new.id} yet" in none.err

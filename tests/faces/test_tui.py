@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from functools import partial
 
@@ -15,12 +14,13 @@ from tests.support.run_records import DIFF, add_run, answer, ask_of, call, turn
 from tests.support.tui_play import lone_ask, play, store, waiting_run
 from textual.app import App
 
+from gatebell.adapters.files.run_log import RunLogFiles
 from gatebell.app import runtime
 from gatebell.cli.main import main
 from gatebell.domain.enums import RunState
 from gatebell.services.runs import manage_runs
 from gatebell.services.tasks import backlog
-from gatebell.tui import run_rows, work_screen
+from gatebell.tui import run_rows, store_view, work_screen
 from gatebell.tui.row_list import Row, RowList
 from gatebell.tui.tab_line import TabLine
 
@@ -34,7 +34,7 @@ EVIL = "[red]\x1b[31mOdd[/red] \u202eway?"
 def test_list_shows_every_run_and_its_question(store, size):
     assert set(run_rows.STATES) == set(RunState)
     for state in ("completed", "stuck", "failed", "running", "ready"):
-        add_run(store, state=state)
+        add_run(store, state=state, reason="no way" if state == "stuck" else "")
     waiting_run(store)
 
     async def look(played):
@@ -49,7 +49,7 @@ def test_list_shows_every_run_and_its_question(store, size):
             "5 feature: Add login ○ ready 0s -",
             "4 feature: Add login ● running 0s -",
             "3 feature: Add login ✗ failed 0s -",
-            "2 feature: Add login ■ stuck 0s -",
+            "2 feature: Add login ■ stuck 0s no way",
             "1 feature: Add login ✓ completed 0s -",
         ]
         assert "[↑↓] Navigate  [Enter] Details  [c] Continue  [a] Answer" in seen
@@ -189,7 +189,8 @@ def test_tasks_and_history_have_lists_of_their_own(store):
         await played.press("o")
         await played.until(f"no run has worked on {task.id} yet")
         await played.press("escape", "right")
-        await played.until("answered", "Which way?", "│ left")
+        await played.until("left", "Which way?", "│ left")
+        assert "0s left migrator Which way?" in re.sub(r"\d+s", "0s", "\n".join(played.lines()))
         await played.press("enter")
         await played.until(f"╭─ {old.id} ─", "Answered by person:ada")
         await played.press("a")
@@ -289,20 +290,21 @@ def test_detail_tells_why_a_run_waits_and_its_progress(store):
 @pytest.mark.proves("TUI-11")
 def test_calls_log_and_diff_of_a_run_open(store, monkeypatch):
     run, ask = waiting_run(store, activity=DIFF)
-    path = runtime.run_log_path(store, run)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w") as log:
-        log.write("2026-11-18T10:00:00Z 1 architect  A plan\n")
-        log.write("2026-11-18T10:01:00Z 2 coder  \x1b[31mLooking\n")
+    log = RunLogFiles(store.local_path)
+    log.write(run, "1", "architect", "A plan")
+    log.write(run, "2", "coder", "\x1b[31mLooking")
+    monkeypatch.setattr(runtime, "workspace", lambda _: None)
+    compared = []
     monkeypatch.setattr(
-        runtime, "workspace", lambda _: type("Work", (), {"diff": lambda *_: DIFF})()
+        store_view, "read_changes", lambda *given: compared.append(given[3]) or DIFF
     )
     monkeypatch.setattr("os.path.isdir", lambda _: True)
     monkeypatch.setattr(manage_runs, "must_be_here", lambda *_: None)
 
     async def act(played):
         await played.press("l")
-        await played.until("Log of run 1", "10:00:00 1 architect  A plan", "␛[31mLooking")
+        seen = await played.until("Log of run 1", "␛[31mLooking")
+        assert re.search(r" \d\d:\d\d:\d\d 1 architect  A plan", seen)
         await played.press("escape", "d")
         await played.until("Changes of run 1", "+import pkce")
         await played.press("escape", "tab", "enter", "down", "enter")
@@ -310,7 +312,8 @@ def test_calls_log_and_diff_of_a_run_open(store, monkeypatch):
         await played.press("l")
         await played.until("Log of run 1, call 2", "Looking", gone="A plan")
         await played.press("escape", "d")
-        await played.until("Changes of run 1")
+        await played.until("Changes of run 1, call 2", "+import pkce")
+        assert compared == ["", "2"]
         await played.press("escape", "a")
         await played.until(f"{ask.id}: text")
 

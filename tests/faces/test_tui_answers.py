@@ -136,6 +136,18 @@ def test_letters_and_numbers_in_the_list_only_mark(store):
     assert store.asks.get(second.id).value == "b"
 
 
+@pytest.mark.proves("TUI-3", "LAW-4")
+def test_smallest_screen_shows_the_call_of_an_approval(store):
+    call = make_call("Bash", {"command": "git push origin main"}, "/p")
+    lone_ask(store, "Run a command?", "approval", call=call)
+
+    async def act(played):
+        await played.press("y")
+        await played.until("(•) y", "│ command: git push origin main", "Run a command?")
+
+    play(store, act, (40, 12))
+
+
 @pytest.mark.proves("TUI-5", "LAW-4")
 def test_key_for_a_row_that_went_away_does_nothing(store):
     first, second = (lone_ask(store, f"Deploy {n}?", "approval") for n in (1, 2))
@@ -276,13 +288,13 @@ def test_form_begins_with_its_defaults_and_shows_names(store):
 
     async def act(played):
         await played.press("enter")
-        await played.until("f1 (text", "usual")
+        await played.until("f1 (text", "usual", "[Ctrl+S] Send  [Enter] Next")
         await played.press("escape")
         await played.until("still waiting.", gone="kept as a draft")
         await played.press("enter")
         await played.until("f1 (text")
         await played.type("x", *["enter"] * 7)
-        await played.until("f8 (text", gone="f1 (text")
+        await played.until("f8 (text", "[Ctrl+S] Send  [Enter] Send", gone="f1 (text")
         await played.pilot.resize_terminal(40, 12)
         await played.until("[Ctrl+S] Send")
         await played.press(*["shift+tab"] * 7)

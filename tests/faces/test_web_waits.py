@@ -251,7 +251,9 @@ def test_probes_may_use_any_host_name(inbox):
 def test_metrics_show_numbers_and_no_texts(inbox):
     ask = inbox.ask("Where is the treasure?")
     with inbox.running() as server:
-        assert server.get("/metrics").status_code == 401
+        refused = server.get("/metrics")
+        assert refused.status_code == 401
+        assert refused.headers["content-type"] == "application/problem+json", "no page for programs"
         reader = inbox.token("read", "admin")
         assert (
             server.get("/metrics", headers={"authorization": f"Bearer {reader}"}).status_code == 403

@@ -34,7 +34,7 @@ def test_missing_answer_at_a_terminal_opens_the_editor(world, terminal, project)
     assert world.get(ask_id).value == "Use JWT"
 
 
-@pytest.mark.proves("TASK-109", "S3-84", "LAW-6")
+@pytest.mark.proves("TASK-109", "S3-84", "CLI-27", "LAW-6")
 def test_all_goes_through_every_question_until_it_is_stopped(world, terminal, project):
     tasks = [
         waiting(world, project, "First", "One?"),
@@ -71,7 +71,7 @@ def test_all_goes_through_every_question_until_it_is_stopped(world, terminal, pr
     answer_ask.save_draft(world.store, asks[3].id, a_person(), "half")
     terminal.environ["EDITOR"] = "true"
     terminal.kill()
-    terminal.run("respond", "--all", "-e", *ADA)
+    terminal.run("answer", "--all", "-e")
     assert "0 answered, 1 still waiting." in terminal.until("exit code 0")
     answer_ask.save_draft(world.store, asks[3].id, a_person(), "")
     terminal.environ["EDITOR"] = "sh -c 'echo the last >> $0'"

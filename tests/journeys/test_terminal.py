@@ -48,7 +48,7 @@ def test_answering_one_after_the_other_with_skip(world, terminal):
     terminal.until("Refused, but kept: the answer does not fit the form: age")
     terminal.until("age (whole number): x")
     terminal.type("", "C-u", "3", "6", "Enter", "Enter", "Enter")
-    terminal.until("No more asks. You looked at 4.")
+    terminal.until("3 answered, 1 still waiting.")
     terminal.until("exit code 0")
     assert (world.get(approval).decision, world.get(approval).note) == (
         "rejected",

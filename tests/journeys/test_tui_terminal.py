@@ -23,7 +23,7 @@ def open_tui(terminal, *words, columns=80, rows=24):
     terminal.tmux("new-session", "-d", "-x", str(columns), "-y", str(rows), shown)
 
 
-@pytest.mark.proves("S2-54", "S2-56", "RUN-541", "S2-36", "S0-P7")
+@pytest.mark.proves("S2-54", "S2-56", "RUN-541", "TUI-11", "S2-36", "S0-P7")
 def test_run_is_answered_on_the_screen_and_goes_on(world, terminal):
     project = RunProject(world)
     driving = world.ada.start("run", "gated", "Add login")
@@ -52,6 +52,18 @@ def test_run_is_answered_on_the_screen_and_goes_on(world, terminal):
         assert world.get(gate.id).pending
         terminal.type("", "Enter")
         terminal.until("Status: ✓ Completed")
+        terminal.until("Result: deployed")
+        terminal.type("", "Down", "Up", "Enter")
+        assert "╭─ Run 1, call 1 ─" in terminal.until("Turn 1 of asker: the agent")
+        terminal.type("l")
+        terminal.until("1 asker  asker has begun ␛[31m")
+        terminal.type("", "Escape")
+        terminal.until("Run 1, call 1: run('asker')")
+        terminal.type("d")
+        assert "Changes of run 1, call 1" in terminal.until("Nothing has changed.")
+        terminal.type("", "Escape")
+        terminal.until("Run 1, call 1: run('asker')")
+        terminal.type("", "Escape")
         terminal.until("Result: deployed")
         terminal.tmux("resize-window", "-x", "200", "-y", "50")
         terminal.until(f"╭─ Run 1: gated: Add login {'─' * 170}")
@@ -123,6 +135,31 @@ def test_bare_gate_always_opens_the_tui(world, terminal):
     assert not re.search(r"\x1b\[(\d+;)*[34][0-8]", terminal.tmux("capture-pane", "-p", "-e"))
     terminal.type("", "q")
     terminal.until("exit code 0")
+
+
+@pytest.mark.proves("TUI-3", "RUN-545")
+def test_form_and_secret_are_answered_on_the_smallest_screen(world, terminal):
+    fields = {"name": {"type": "string"}, "channel": {"enum": ["stable", "beta"]}}
+    schema = {"type": "object", "properties": fields}
+    form = lone_ask(world.store, "Release?", "form", schema=schema)
+    token = lone_ask(world.store, "Which token?", secret=True)
+    open_tui(terminal, "tui", "--as", "ada", columns=40, rows=12)
+    terminal.until("Release?")
+    terminal.type("/elea", "Enter", "Enter")
+    terminal.until("name (text, optional)")
+    terminal.type("Ada", "Enter", "Down", "Enter")
+    terminal.until(f"Recorded: {form.id} is answered")
+    terminal.type("", "Escape")
+    terminal.until("Which token?")
+    terminal.type("", "Enter")
+    terminal.until("Not shown, not kept")
+    terminal.type("s3cret")
+    terminal.until("••••••")
+    terminal.type("", "Enter")
+    assert "s3cret" not in terminal.until(f"Recorded: {token.id} is answered")
+    terminal.type("", "q")
+    terminal.until("exit code 0")
+    assert world.get(form.id).value == {"name": "Ada", "channel": "beta"}
 
 
 @pytest.mark.proves("TUI-4", "TUI-6", "TUI-7", "TUI-8", "TUI-11", "TUI-12", "TUI-13", "RUN-544")

@@ -118,6 +118,18 @@ def test_unknown_certificate_error_names_the_setting(public):
     assert "is not trusted (self-signed certificate): set GATE_CA" in refused.stderr
 
 
+@pytest.mark.proves("REMOTE-24", "LAW-10")
+@pytest.mark.parametrize(
+    ("file", "why"), [("nowhere.pem", "No such file"), ("empty.pem", "it has no certificate")]
+)
+def test_unusable_file_of_certificates_is_named(public, tmp_path, file, why):
+    (tmp_path / "empty.pem").write_text("nothing")
+    there = {"GATE_SERVER": public.url, "GATE_TOKEN": public.token, "GATE_CA": str(tmp_path / file)}
+    refused = public.gate("inbox", **there)
+    assert refused.returncode == 2 and not refused.stdout, refused
+    assert f"{file} of GATE_CA cannot be used: {why}" in refused.stderr
+
+
 @pytest.mark.proves("WEB-93")
 def test_claimed_link_at_a_public_address_is_refused(public, page):
     secret = manage_logins.make_link(public.store, a_person("root"))

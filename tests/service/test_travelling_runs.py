@@ -13,6 +13,7 @@ from tests.support.two_hosts import KEY, HostFolders, make_remote
 
 from gatebell import run
 from gatebell.adapters.agents.travelling_logs import TravellingLogs
+from gatebell.adapters.tables.members import StoredMembers
 from gatebell.api import flows
 from gatebell.app import engines, travelling
 from gatebell.app.engines import Part
@@ -445,6 +446,26 @@ def test_host_that_reports_again_takes_its_questions_back(team):
     team.look()
     assert team.pending() == []
     assert all(one.kind != MemberKind.LOST for one in team.store.members.all())
+
+
+@pytest.mark.proves("HOST-50")
+def test_two_processes_agree_since_when_a_host_is_lost(team, monkeypatch):
+    """Else each would ask its own question about a run."""
+    lose_b(team)
+    team.clock.advance(601)
+    read = StoredMembers.all
+
+    def read_and_be_overtaken(members):
+        found = read(members)
+        monkeypatch.setattr(StoredMembers, "all", read)
+        team.clock.advance(1)
+        team.look()
+        return found
+
+    monkeypatch.setattr(StoredMembers, "all", read_and_be_overtaken)
+    team.look()
+    (lost,) = (one for one in team.store.members.all() if one.kind == MemberKind.LOST)
+    assert lost.joined_at == team.store.now() and team.ask("is lost")
 
 
 @pytest.mark.proves("HOST-53")

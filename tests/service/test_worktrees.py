@@ -209,6 +209,24 @@ def test_linked_worktree_and_submodule_are_projects(project, workspace, tmp_path
     assert workspace.diff(outer) == ""
 
 
+@pytest.mark.proves("RUN-363")
+def test_diff_between_snapshots_has_only_later_changes(project, workspace):
+    place = workspace.make(str(project), 7)
+    write(place.folder, first_txt="one\r\n")
+    begin = workspace.snapshot(place, 7, "1")
+    write(place.folder, second_txt="two\r\n")
+    end = workspace.snapshot(place, 7, "2")
+    write(place.folder, third_txt="three\n")
+    names = ("first.txt", "second.txt", "third.txt")
+    shown = {
+        ends: [name for name in names if name in workspace.diff(place, *ends)]
+        for ends in ((), (begin,), (begin, end), (end,))
+    }
+    assert list(shown.values()) == [list(names), [*names[1:]], [names[1]], [names[2]]]
+    with pytest.raises(GateError, match="snapshot that is none"):
+        workspace.diff(place, "--output=x")
+
+
 @pytest.mark.proves("RUN-174")
 def test_worktree_of_a_bare_repository_is_a_project(project, workspace, tmp_path):
     bare, linked = tmp_path / "shop.git", tmp_path / "tree"

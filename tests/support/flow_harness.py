@@ -96,7 +96,7 @@ class Folders:
         os.makedirs(place.folder, exist_ok=True)
         return self.changed
 
-    def diff(self, place: Place) -> str:
+    def diff(self, place: Place, since: str = "", until: str = "") -> str:
         return "+ a line"
 
     def commit(self, place: Place, words: str, key: str) -> str:

@@ -44,6 +44,7 @@ FLOWS = {
     "lost": "return stuck('no way \\x1b[31m')",
     "sleepy": "sleep(0.3)\n    return run('quick').status",
     "worker": "return run('writer').status",
+    "trio": "run('quick')\n    run('writer')\n    return run('quick').status",
 }
 HEAD = "import os\nfrom gatebell.api.flows import flow, log, parallel, pause, run, sleep, step, stuck\n"
 

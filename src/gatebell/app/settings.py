@@ -142,7 +142,8 @@ def _read_address(path: str) -> str:
         with open(path, encoding="utf-8") as file:
             named = file.read().strip()
     except (OSError, ValueError) as error:
-        raise UsageError(f"the file {path} of GATE_STORE_FILE cannot be read: {error}") from None
+        why = getattr(error, "strerror", "") or "it is not text"
+        raise UsageError(f"the file {path} of GATE_STORE_FILE cannot be read: {why}") from None
     if not named.startswith(ADDRESSES):
         raise UsageError(f"the file {path} of GATE_STORE_FILE has no address {ADDRESSES[0]}…")
     return named

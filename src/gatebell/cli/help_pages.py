@@ -111,7 +111,9 @@ def format_page(parser: argparse.ArgumentParser) -> str:
     formatter.add_usage(_write_usage(parser), parser._actions, [])  # noqa: SLF001 - as argparse does it
     formatter.add_text(_fold(told.rest) or None)
     for action in parser._actions:  # noqa: SLF001 - argparse has no public way to list them
-        if not action.option_strings and not action.choices:
+        if hasattr(action, "verbs"):
+            action.metavar = "COMMAND"
+        elif not action.option_strings and not action.choices:
             action.metavar = _name_positional(action)
     for group in parser._action_groups:  # noqa: SLF001 - as argparse does it
         formatter.start_section("arguments" if group.title == _WORDS else group.title)

@@ -168,5 +168,11 @@ def _report_error(error: GateError, as_json: bool) -> int:
         import json
 
         print(json.dumps({"error": str(error), "exit_code": error.exit_code}))
-    print(f"gate: {inert(str(error))}", file=sys.stderr)
+    told = str(error)
+    if sys.stderr.isatty():
+        # Imported here: programs get the times of the store.
+        from gatebell.terminal.local_times import localise
+
+        told = localise(told)
+    print(f"gate: {inert(told)}", file=sys.stderr)
     return error.exit_code

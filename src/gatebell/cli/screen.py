@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.ports.backend import Backend
 
+# With fewer columns, a list has only the most important ones.
+_WIDE = 80
 _MAX_TITLES = 200
 _URGENT = {Priority.URGENT: "red", Priority.HIGH: "yellow"}
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -73,6 +75,26 @@ def short(text: str) -> str:
     return inert_line(text, max(20, columns() - 40))
 
 
+def inbox_head() -> list[str]:
+    """Return the line above the asks, for a person; programs get only the asks."""
+    if not sys.stdout.isatty():
+        return []
+    width = columns()
+    head = f"{'ID':8} {'AGE':>4}  "
+    if width >= _WIDE:
+        names, room = _measure_inbox(width)
+        head += f"{'FROM':{names}} {'KIND':8}  {'QUESTION':{room}}  FOR"
+    else:
+        head += "QUESTION"
+    return [add_colour(head, "bold")]
+
+
+def _measure_inbox(width: int) -> tuple[int, int]:
+    """Return the columns of the asker's name and of the question."""
+    names = 14 if width < 120 else 24
+    return names, width - 46 - names
+
+
 def inbox_lines(backend: Backend, asks: Iterable[Ask]) -> list[str]:
     """Return one line for each ask: asker, question, age, and the run or task that it blocks."""
     listed = list(asks)
@@ -111,13 +133,12 @@ def _inbox_line(backend: Backend, ask: Ask, width: int, titles: Mapping[int | No
     if title := titles.get(run_of(ask.origin.owner)):
         # Its flow is the asker.
         prompt += f" ({title.removeprefix(f'{ask.origin.agent}: ')})"
-    if width < 80:
+    if width < _WIDE:
         return f"{head}{inert_line(prompt, width - 15)}"
     owner = describe_owner(ask.origin.owner)
     blocks = inert_line(owner or os.path.basename(ask.origin.project), 18)
-    names = 14 if width < 120 else 24
-    room = width - 46 - names
-    who = f"{cell(ask.origin.agent, names)} {ask.question.kind:8}  "
+    names, room = _measure_inbox(width)
+    who = f"{cell(ask.origin.agent, names)} {ask.question.kind_word:8}  "
     return f"{head}{who}{cell(prompt, room)}  {add_colour(blocks, 'dim')}".rstrip()
 
 

@@ -73,8 +73,14 @@ class Workspace(Protocol):
         """Keep the folder as it is now, untracked files included; return the commit, empty in place."""
         ...
 
-    def diff(self, place: Place) -> str:
-        """Return the changes since the run began, untracked files included."""
+    def diff(self, place: Place, since: str = "", until: str = "") -> str:
+        """Return the changes, untracked files included; in place all of them since the run began.
+
+        Args:
+            place: the place
+            since: a snapshot, or empty for the begin of the run
+            until: a later snapshot, or empty for now
+        """
         ...
 
     def commit(self, place: Place, words: str, key: str) -> str:

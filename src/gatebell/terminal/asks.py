@@ -16,7 +16,7 @@ from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.visits import FAILED
 from gatebell.domain.text.display import SHOWN_CHARACTERS, age, frame, inert_line, span
 from gatebell.errors import GateError
-from gatebell.terminal.local_times import format_local
+from gatebell.terminal.local_times import format_local, localise
 from gatebell.terminal.tool_calls import format_call
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ def ask_lines(
     question, now = ask.question, backend.now()
     most = None if whole else SHOWN_CHARACTERS
     waited = age((now - ask.opened_at).total_seconds())
-    head = f"{ask.id}  {question.kind}, asked {waited} ago by {inert_line(ask.origin.agent, 40)}"
+    head = (
+        f"{ask.id}  {question.kind_word}, asked {waited} ago by {inert_line(ask.origin.agent, 40)}"
+    )
     if ask.priority != Priority.NORMAL:
         head += f", {ask.priority.word}"
     if ask.confidence is not None:
@@ -214,7 +216,7 @@ def _format_session(
     lines += ["  Visits:"] if stays else []
     for one in stays:
         words = f"{one.number}. {visits.stay(one, backend.now(), orphans(store, one))}"
-        lines += frame(words, width, bar="  ")
+        lines += frame(localise(words), width, bar="  ")
     return lines
 
 
@@ -326,6 +328,14 @@ def _format_settlement(backend: Backend, ask: Ask, width: int, paint: Paint) -> 
     if ask.note:
         lines += ["Note", *frame(ask.note, width)]
     return lines
+
+
+def describe_outcome(ask: Ask) -> str:
+    """Return how an ask was settled, for a list: the decision, the answer, or why it has none."""
+    word = settled_word(ask)
+    decided = "" if word == AskStatus.ANSWERED else word
+    given = "" if ask.value is None else answer_text(ask, ask.value)
+    return f"{decided} {given}".strip() or word
 
 
 def describe_recorded(ask: Ask, width: int) -> str:

@@ -25,7 +25,7 @@ from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import RefusedError
 from gatebell.services.asks.waiters import mark_prompt
 from gatebell.terminal import task_runs
-from gatebell.terminal.local_times import format_local
+from gatebell.terminal.local_times import format_local, localise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -240,7 +240,7 @@ def _list_expired(store: Store, run: Run) -> list[str]:
     calls = store.runs.calls(run.id)
     waiting = [call.ask_id for call in calls if call.state == CallState.WAITING]
     asks = [ask for ask in map(store.asks.get, waiting) if ask]
-    return [settled_sentence(ask) for ask in asks if ask.status == AskStatus.TIMED_OUT]
+    return [localise(settled_sentence(ask)) for ask in asks if ask.status == AskStatus.TIMED_OUT]
 
 
 def describe_idle_run(run: Run) -> str:

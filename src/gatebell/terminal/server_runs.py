@@ -8,7 +8,7 @@ from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.enums import AskStatus, CallState, RunState, TaskState
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.terminal import runs as terminal, task_runs
-from gatebell.terminal.local_times import format_local
+from gatebell.terminal.local_times import format_local, localise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,7 +45,8 @@ def status_lines(
     lines += reason_lines(seen, width)
     if run.state == RunState.READY:
         ended = find_ended_waits(seen, asks).values()
-        lines += [settled_sentence(ask) for ask in ended if ask.status == AskStatus.TIMED_OUT]
+        expired = [ask for ask in ended if ask.status == AskStatus.TIMED_OUT]
+        lines += [localise(settled_sentence(ask)) for ask in expired]
     if run.state == RunState.WAITING_HUMAN and run.waiting_since:
         ago = terminal.format_ago((now - run.waiting_since).total_seconds())
         lines.append(f"Waiting since: {ago}")

@@ -250,9 +250,14 @@ class FormFields(Fields):
             first = children[children.index(field) - 1].virtual_region.y
             self.scroll_y = min(self.scroll_y, first)
 
+    def on_descendant_focus(self) -> None:
+        self.keys = (("Ctrl+S", "Send"), ("Enter", "Send" if self._is_at_end() else "Next"))
+
+    def _is_at_end(self) -> bool:
+        return self._focuses(f"field-{len(self._properties) - 1}")
+
     def enter(self) -> bool:
-        last = f"field-{len(self._properties) - 1}"
-        if self._focuses(last):
+        if self._is_at_end():
             return True
         self.screen.focus_next()
         return False

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from gatebell.tui.context import TuiContext
 
 _SAVE_EVERY_SECONDS = 1.0
+_LEAST_FOR_BORDER = 17
+"""With fewer lines, the question has no border and no empty lines."""
 
 
 class AnswerScreen(WorkScreen):
@@ -55,7 +57,7 @@ class AnswerScreen(WorkScreen):
         self._fields = build_fields(self._ask, self._saved)
         if self._is_session or self._ask.question.secret:
             self._saved = ""
-        self._shown.border_title = f"{ask_id}: {self._ask.question.kind}"
+        self._shown.border_title = f"{ask_id}: {self._ask.question.kind_word}"
 
     @property
     def _is_session(self) -> bool:
@@ -88,14 +90,24 @@ class AnswerScreen(WorkScreen):
 
     def show(self, found: tuple[Ask, list[str]]) -> None:
         self._ask, lines = found
-        self._shown.show(lines)
+        # A person must see the call that a yes permits, also on the smallest screen.
+        is_low = self.size.height < _LEAST_FOR_BORDER
+        self._shown.set_class(is_low, "low")
+        self._shown.show([line for line in lines if line] if is_low else lines)
         self._fields.fit(self.size.height)
+        self._name_keys()
+        if not self._ask.pending:
+            self.show_problem(settled_sentence(self._ask))
+
+    def on_descendant_focus(self) -> None:
+        self._name_keys()
+
+    def _name_keys(self) -> None:
+        """Name the keys that work in the field in use."""
         is_typing = isinstance(self.focused, Input | TextArea)
         more = [] if is_typing else [("b", "Ask back"), ("?", "Help")]
         keys = [*self._fields.keys, *more, ("PgUp PgDn", "Scroll")]
         self.show_keys([*keys, ("Ctrl+T", "gate answer"), ("Esc", "Not yet")])
-        if not self._ask.pending:
-            self.show_problem(settled_sentence(self._ask))
 
     def keep(self) -> None:
         """Save the typed text; an error of the store must not take it away."""

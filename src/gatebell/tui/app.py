@@ -53,6 +53,7 @@ class GateApp(App[None]):
         border: round ansi_blue; padding: 0;
     }
     #preview, #state, #ask, #whole, #answer { padding: 0 1; }
+    #ask.low { border: none; }
     RowList:focus { border: round ansi_green; }
     RowList, #preview, #ask, #whole { height: 1fr; }
     #panes.wide RowList { width: 9fr; }

@@ -14,6 +14,7 @@ from gatebell.domain.asks.owners import run_of
 from gatebell.domain.enums import AskStatus, Decision, Priority
 from gatebell.domain.text.display import age
 from gatebell.errors import GateError
+from gatebell.terminal.asks import describe_outcome
 from gatebell.tui.columns import Column, draw_row, draw_titles
 from gatebell.tui.row_list import Row, build_heading
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 _AGE = Column("AGE", 4, to_right=True)
 _DUE = Column("DUE", 4, to_right=True)
 _KIND = Column("KIND", 8)
-_OUTCOME = Column("RESULT", 9)
 _QUESTION = Column("QUESTION", 0)
 # Fewer columns than this have no room for the name of the asker.
 _LEAST_WITH_NAME = 50
@@ -46,7 +46,8 @@ _COLOURS: dict[str, str] = {
 
 def list_columns(width: int, *, settled: bool = False) -> list[Column]:
     """Return the columns of asks that fit a width."""
-    columns = [_AGE, _OUTCOME if settled else _DUE]
+    outcome = Column("RESULT", max(9, width // 5))
+    columns = [_AGE, outcome if settled else _DUE]
     if width >= _LEAST_WITH_NAME:
         columns.append(Column("FROM", max(12, min(36, width // 4))))
     if width >= _LEAST_WITH_KIND and not settled:
@@ -80,7 +81,7 @@ def name_project(project: str) -> str:
 
 def _list_words(ask: Ask) -> str:
     origin, question = ask.origin, ask.question
-    parts = (ask.id, question.kind, question.prompt, origin.agent, origin.project, origin.task)
+    parts = (ask.id, question.kind_word, question.prompt, origin.agent, origin.project, origin.task)
     run = run_of(origin.owner)
     return "\n".join([*parts, f"run {run}" if run else ""])
 
@@ -95,7 +96,7 @@ def _draw_waiting(backend: Backend, ask: Ask, now: datetime, name: Name, width: 
         "AGE": (age((now - ask.opened_at).total_seconds()), "dim"),
         "DUE": ("-" if left is None else age(left), _colour_left(left)),
         "FROM": ("", ""),
-        "KIND": (str(ask.question.kind), "cyan"),
+        "KIND": (ask.question.kind_word, "cyan"),
         "QUESTION": (f"{urgent}{MARK if gone else ''}{list_heading(ask)}", ""),
     }
     return _draw(list_columns(width), shown, width, lambda: name(ask))
@@ -132,10 +133,10 @@ def build_settled(asks: Iterable[Ask], now: datetime, name: Name) -> list[Row]:
 
 
 def _draw_settled(ask: Ask, now: datetime, name: Name, width: int) -> Text:
-    at, word = ask.settled_at or now, settled_word(ask)
+    at = ask.settled_at or now
     shown = {
         "AGE": (age((now - at).total_seconds()), "dim"),
-        "RESULT": (word, _COLOURS.get(word, "yellow")),
+        "RESULT": (describe_outcome(ask), _COLOURS.get(settled_word(ask), "yellow")),
         "QUESTION": (list_heading(ask), ""),
     }
     return _draw(list_columns(width, settled=True), shown, width, lambda: name(ask))

@@ -110,14 +110,20 @@ class WordsScreen(ModalScreen[str]):
 
     BINDINGS: ClassVar[list[BindingType]] = [*_ESCAPE, ("ctrl+s", "send", "Send")]
 
-    def __init__(self, tui_context: TuiContext, title: str, about: str, wanted: str) -> None:
+    def __init__(
+        self, tui_context: TuiContext, title: str, about: str, wanted: str, *, does: str = "send"
+    ) -> None:
+        """Name what Enter does with the line."""
         super().__init__()
-        self._tui_context = tui_context
+        self._tui_context, self._does = tui_context, does
         self._title, self._about, self._wanted = title, about, wanted
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
-            box.border_title, box.border_subtitle = Text(self._title), "Enter: send, Esc: back"
+            box.border_title, box.border_subtitle = (
+                Text(self._title),
+                f"Enter: {self._does}, Esc: back",
+            )
             yield Static(self._about, markup=False)
             yield Input(placeholder=self._wanted, compact=True)
 

@@ -12,9 +12,9 @@ from textual.containers import Container
 from textual.widgets import Input, Static
 
 from gatebell.domain.enums import AskKind
-from gatebell.domain.freezes import LIFT, describe_freeze
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import GateError
+from gatebell.terminal.freezes import describe_frozen
 from gatebell.tui.lists import LISTS
 from gatebell.tui.live_screen import say
 from gatebell.tui.row_list import Lines, RowList
@@ -134,7 +134,7 @@ class ListScreen(WorkScreen):
 
     def _show_freeze(self, freeze: Freeze | None) -> None:
         frozen = self.query_one("#frozen", Static)
-        frozen.update(f"{describe_freeze(freeze)}. Lift it: {LIFT}" if freeze else "")
+        frozen.update(describe_frozen(freeze) if freeze else "")
         frozen.display = bool(freeze)
 
     def _show_list(self) -> None:
@@ -297,7 +297,8 @@ class ListScreen(WorkScreen):
         self._end_filter()
 
     def _end_filter(self) -> None:
+        # At once: the next key may already be waiting, and hiding a field moves the focus later.
+        self.set_focus(self._list)
         self._filter.display = False
-        self._list.focus()
         self._show_list()
         self._show_chosen()

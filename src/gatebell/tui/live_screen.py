@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError
+from gatebell.terminal.local_times import localise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +44,8 @@ def say(app: App[Any], tui_context: TuiContext, text: str, *, problem: bool = Fa
 
     A message of success disappears after a while; a problem stays until the next message.
     """
-    tui_context.word.text, tui_context.word.problem = inert(text), problem
+    text = localise(inert(text))
+    tui_context.word.text, tui_context.word.problem = text, problem
 
     def show() -> None:
         for screen in app.screen_stack:
@@ -51,7 +53,7 @@ def say(app: App[Any], tui_context: TuiContext, text: str, *, problem: bool = Fa
                 screen.show_word()
 
     def fade() -> None:
-        if tui_context.word.text == inert(text):
+        if tui_context.word.text == text:
             tui_context.word.text = ""
             show()
 
@@ -147,7 +149,7 @@ class Following(Screen[None]):
 
     def show_problem(self, sentence: str) -> None:
         line = self.query_one("#problem", Static)
-        line.update(Text(inert(sentence)))
+        line.update(Text(localise(inert(sentence))))
         line.display = bool(sentence)
 
     def show_keys(self, keys: Sequence[tuple[str, str]], *, last: int = 2) -> None:

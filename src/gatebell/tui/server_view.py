@@ -94,7 +94,7 @@ class ServerView(BackendView):
         host = describe_host(self._backend.run(number).run)
         raise UsageError(f"the log of run {number} is on {host}: run gate logs {number} there")
 
-    def read_diff(self, number: int, width: int) -> list[str]:
+    def read_diff(self, number: int, path: str, width: int) -> list[str]:
         host = describe_host(self._backend.run(number).run)
         raise UsageError(f"the folder of run {number} is on {host}: run gate diff {number} there")
 

@@ -13,8 +13,9 @@ from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import RefusedError, UsageError
 from gatebell.services import members
 from gatebell.services.runs import manage_runs
-from gatebell.services.runs.run_journal import place_of
+from gatebell.services.runs.run_changes import read_changes
 from gatebell.services.watcher import Watcher
+from gatebell.terminal.local_times import format_stamp
 from gatebell.terminal.run_log import LogReader
 from gatebell.terminal.runs import folder_is_gone, pending_asks
 from gatebell.terminal.task_runs import about
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from gatebell.tui.run_rows import Session
 
 _MAX_LOG = 5_000
-_TIME = slice(11, 19)
+_LEAST_WITH_DATE = 90
+"""With fewer columns, the log has times without their day."""
+_CLOCK = slice(-8, None)
 
 
 class StoreView(BackendView):
@@ -84,19 +87,20 @@ class StoreView(BackendView):
             said.extend(one for one in some if not path or is_beneath(one.path, path))
         lines: list[str] = []
         for one in said:
-            head = f"{inert_line(one.at[_TIME], 8)} {inert_line(one.path, 12)} {inert_line(one.who, 20)}"
+            at = format_stamp(one.at)[_CLOCK if width < _LEAST_WITH_DATE else slice(None)]
+            head = f"{inert_line(at, 19)} {inert_line(one.path, 12)} {inert_line(one.who, 20)}"
             first, *more = frame(one.text, width - len(head) - 2, bar="")
             lines.append(f"{paint(head, 'dim')}  {first}")
             lines += [f"{'':{len(head)}}  {part}" for part in more]
         return lines
 
-    def read_diff(self, number: int, width: int) -> list[str]:
+    def read_diff(self, number: int, path: str, width: int) -> list[str]:
         run = manage_runs.get(self._store, number)
         if not run.folder:
             raise RefusedError(f"run {number} has no folder yet, so nothing has changed")
         manage_runs.must_be_here(self._store, run, f"gate diff {number}")
         self.get_folder(number)
-        diff = runtime.workspace(self._store).diff(place_of(run))
+        diff = read_changes(self._store, runtime.workspace(self._store), run, path)
         return list_diff_lines(diff, width) if diff else []
 
     def asks_of_run(self, number: int) -> list[Ask]:

@@ -63,6 +63,8 @@ class TextScreen(Following):
         return [self._shown]
 
     def on_mount(self) -> None:
+        # A large diff takes seconds, and the keys work before it is there.
+        self.show(["Reading …"])
         if self._text.at_end:
             self.set_interval(_POLL_SECONDS, self.look_again)
 

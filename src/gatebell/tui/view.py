@@ -81,8 +81,8 @@ class View(Protocol):
         """Return the last lines of a run's log, or those of one call."""
         ...
 
-    def read_diff(self, number: int, width: int) -> list[str]:
-        """Return the changes since the run began."""
+    def read_diff(self, number: int, path: str, width: int) -> list[str]:
+        """Return the changes since the run began, or those of one call."""
         ...
 
     def asks_of_run(self, number: int) -> list[Ask]:

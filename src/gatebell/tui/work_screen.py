@@ -125,7 +125,7 @@ class WorkScreen(Following):
 
         def begin(number: int, _: Subject) -> None:
             title, wanted = f"Stop Run {number}", "Reason to stop the run"
-            box = WordsScreen(self.tui_context, title, about, wanted)
+            box = WordsScreen(self.tui_context, title, about, wanted, does="stop")
             self.app.push_screen(box, partial(self._stop_because, number))
 
         self._with_run(begin)
@@ -156,9 +156,8 @@ class WorkScreen(Following):
     def action_log(self) -> None:
         def begin(number: int, subject: Subject) -> None:
             view, path = self.tui_context.view, subject.call
-            of = f"Log of run {number}" + (f", call {path}" if path else "")
             text = LongText(
-                of,
+                f"Log of {_name_call(number, path)}",
                 lambda width: view.read_log(number, path, width),
                 "Its agents have written nothing yet.",
                 at_end=True,
@@ -168,11 +167,11 @@ class WorkScreen(Following):
         self._with_run(begin)
 
     def action_diff(self) -> None:
-        def begin(number: int, _: Subject) -> None:
-            view = self.tui_context.view
+        def begin(number: int, subject: Subject) -> None:
+            view, path = self.tui_context.view, subject.call
             text = LongText(
-                f"Changes of run {number}",
-                lambda width: view.read_diff(number, width),
+                f"Changes of {_name_call(number, path)}",
+                lambda width: view.read_diff(number, path, width),
                 "Nothing has changed.",
                 once=True,
             )
@@ -232,6 +231,10 @@ class WorkScreen(Following):
                     then(asks[index])
 
             self.app.push_screen(PickScreen(subject.name, asks), on_pick)
+
+
+def _name_call(number: int, path: str) -> str:
+    return f"run {number}" + (f", call {path}" if path else "")
 
 
 class WorkTextScreen(TextScreen, WorkScreen):

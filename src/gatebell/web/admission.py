@@ -40,7 +40,9 @@ async def admit(web_context: WebContext, row: Row, request: Request) -> WebReque
     if row.needs:
         if login is None:
             way = "gate link --as NAME" if web_context.site.personal else "gate link"
-            why = "this store does not know that token" if by_header else f"sign in first: {way}"
+            why = f"sign in first: {way}"
+            if by_header:
+                why = "this server does not know that token: make one there, gate person token NAME"
             raise Problem(401, why, {"www-authenticate": "Bearer"})
         named = request.headers.get("x-gate-as", login.person)
         if named != login.person:

@@ -24,6 +24,7 @@ from gatebell.web.context import COOKIE, Row, WebContext
 from gatebell.web.limits import Guards
 from gatebell.web.live import Hub
 from gatebell.web.metrics import Requests
+from gatebell.web.operations import METRICS
 from gatebell.web.people.login import find_retry, problem_page
 from gatebell.web.problems import Problem, document, problem_of
 from gatebell.web.rate_limits import Limits
@@ -118,7 +119,8 @@ async def _complete_response(act: Any) -> Response:
 
 
 def _refuse(web_context: WebContext, row: Row, problem: Problem, request: Request) -> Response:
-    if row.api:
+    # Programs read the metrics, and show no page.
+    if row.api or row.path == METRICS:
         return document(problem)
     has_cookie = COOKIE in request.cookies
     personal = web_context.site.personal

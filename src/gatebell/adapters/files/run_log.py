@@ -32,7 +32,7 @@ class RunLogFiles:
         from gatebell.domain.text.redaction import hide_secrets
 
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        at = f"{datetime.now(UTC):%H:%M:%S}"
+        at = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         shown = hide_secrets(text).splitlines()
         lines = "".join(f"{at} {path} {speaker}  {line}\n" for line in shown)
         with open(self.path(run), "a", encoding="utf-8", errors="replace") as file:

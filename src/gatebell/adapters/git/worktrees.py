@@ -153,11 +153,19 @@ class GitWorkspace:
         words = f"gate: run {run_id}, call {path}"
         return snapshots.keep(repository, tree, record.refs + path, record.base, words)
 
-    def diff(self, place: Place) -> str:
+    def diff(self, place: Place, since: str = "", until: str = "") -> str:
         if not place.branch:
             return _diff_in_place(place)
         record = _require_record(place)
         repository = record.repository()
+        if since:
+            if not f"{since}{until}".isalnum():
+                raise GateError(f"the store names a snapshot that is none: {since!r} {until!r}")
+            # A snapshot has the bytes of the files, so they are compared with bytes.
+            until = until or snapshots.write_tree(
+                repository.keeping_bytes(), record.snapshot_index, record.left_out
+            )
+            return snapshots.build_diff(repository, since, until)
         tree = snapshots.write_tree(repository, record.diff_index, record.left_out)
         return snapshots.build_diff(repository, record.base, tree)
 

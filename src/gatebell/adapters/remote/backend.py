@@ -172,15 +172,28 @@ class RemoteBackend(RemoteAnswering, RemoteWork):
 
     def ask_back(self, ask_id: str, caller: Caller, text: str) -> Ask:
         must_be_a_person(caller)
-        return self._say(ask_id, caller, text)
+        return self._say(ask_id, caller, text, asks_back=True)
 
-    def _say(self, ask_id: str, caller: Caller, text: str) -> Ask:
+    def _say(self, ask_id: str, caller: Caller, text: str, *, asks_back: bool = False) -> Ask:
         path = f"/api/asks/{quote(ask_id)}/messages"
         try:
+            # The server takes every message of the token that asked as the asker's reply.
+            if asks_back and self._is_own(ask_id):
+                raise RefusedError(
+                    f"{ask_id} was asked with this token, which cannot ask back: use another token. "
+                    f"For the asker: gate reply {ask_id} TEXT"
+                )
             self._http.send("POST", path, {"text": text}, via=caller.via, again=False)
         except ServerError as error:
             raise self._drafts.keep(error, ask_id, text, "your message") from None
         return self.get(ask_id)
+
+    def _is_own(self, ask_id: str) -> bool:
+        # Imported here: only a person who asks back needs it.
+        from gatebell.domain.people.logins import session_prefix
+
+        token_id = self.me().get("token_id") or "unknown"
+        return self.get(ask_id).origin.session.startswith(session_prefix(str(token_id)))
 
     def cancel(self, ask_id: str, caller: Caller, reason: str, *, failed: bool = False) -> Ask:
         if failed:

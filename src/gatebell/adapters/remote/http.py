@@ -192,8 +192,7 @@ class Http:
             self._idle.pop().stream.close()
 
     def _connect(self, until: float) -> _Connection:
-        name, port = split_address(self.server)
-        name = name.strip("[]")
+        name, port = _encode_host(self.server)
         left = min(_CONNECT_SECONDS, until - time.monotonic())
         stream = socket.create_connection((name, port), max(0.01, left))
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -216,7 +215,17 @@ class Http:
 
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if self._ca_file:
-            context.load_verify_locations(self._ca_file)
+            try:
+                context.load_verify_locations(self._ca_file)
+            except OSError as error:
+                # Else it would be told as an error of the connection.
+                why = (
+                    error.strerror if isinstance(error, FileNotFoundError | PermissionError) else ""
+                )
+                raise UsageError(
+                    f"the file {self._ca_file} of GATE_CA cannot be used: "
+                    f"{why or 'it has no certificate'}"
+                ) from None
         else:
             context.load_default_certs()
         return context
@@ -271,6 +280,13 @@ class Http:
         said = detail if isinstance(detail, str) else "this is not a server of gatebell"
         said = said.rstrip(".")  # More words may follow.
         raise ServerError(f"the server {self.server} failed with {reply.status}: {said}")
+
+
+def _encode_host(server: str) -> tuple[Any, int]:
+    """Return the host and the port to connect to; as bytes, Python loads no tables of characters."""
+    name, port = split_address(server)
+    name = name.strip("[]")
+    return name.encode() if name.isascii() else name, port
 
 
 def _look_for_dead_peer(stream: socket.socket) -> None:

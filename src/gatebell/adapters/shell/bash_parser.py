@@ -16,6 +16,7 @@ from gatebell.domain.permissions.shell_lines import (
     Script,
     join_scripts,
 )
+from gatebell.domain.text.late_patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +47,7 @@ _PLAIN = frozenset(
      "heredoc_end", "herestring_redirect", "word", "number", "string", "string_content",
      "raw_string", "ansi_c_string", "concatenation", "comment"]
 )  # fmt: skip
-_BACKTICKS = re.compile(r"(?:[^`\\]|\\.)+|`((?:[^`\\]|\\.)*)(`?)|.", re.DOTALL)
+_BACKTICKS = late_pattern(r"(?:[^`\\]|\\.)+|`((?:[^`\\]|\\.)*)(`?)|.", re.DOTALL)
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 _UNJOINED = re.compile(r"(?:^|[\s;&|()])#|<<")
 # The grammar reads some words across the end of a line.
@@ -56,9 +57,9 @@ _UNLIKELY = {
 }
 _BREAKS = b" \t\n;&|<>()"
 # Text of a string or a here-document in which bash runs something.
-_RUNS = re.compile(r"(?:[^\\]|^)(?:\\\\)*(?:\$\(|`)")
-_MANY = re.compile(r"\$@|\$\{@|\[@\]")
-_ESCAPED = re.compile(r"\\([`$\\])")
+_RUNS = late_pattern(r"(?:[^\\]|^)(?:\\\\)*(?:\$\(|`)")
+_MANY = late_pattern(r"\$@|\$\{@|\[@\]")
+_ESCAPED = late_pattern(r"\\([`$\\])")
 
 
 def parse(line: str) -> Script:
@@ -70,14 +71,17 @@ def parse(line: str) -> Script:
     try:
         # Imported here: only lines that a gate may hold are parsed.
         from tree_sitter import Language, Parser
-        from tree_sitter_bash import language
+
+        from gatebell.adapters.shell.grammar import load_grammar
+
+        grammar = Language(load_grammar())
     except ImportError:
         return Script(problem="the parser is not installed: pip install tree-sitter-bash")
     scripts: list[Script] = []
     for text in dict.fromkeys(_read_continued(line)):
         try:
             source = text.encode()
-            root = Parser(Language(language())).parse(source).root_node
+            root = Parser(grammar).parse(source).root_node
             if root.has_error or not _covers(root, source):
                 return Script(problem="it cannot be parsed")
             reader = _Reader(source)

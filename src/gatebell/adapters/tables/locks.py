@@ -53,9 +53,13 @@ class Locks:
         """Wait for the transactions that hold freezes off."""
         self._db.lock("lock_freezing", {})
 
+    def hold_person(self, person: str) -> None:
+        """Keep a person, whose end also ends what is being made for them."""
+        self._db.lock("lock_person", {"person": person})
+
     def hold_login_maker(self, person: str, token_id: str) -> None:
         """Keep a person and a token, so that their end also ends the login that is being made."""
-        self._db.lock("lock_person", {"person": person})
+        self.hold_person(person)
         self._db.lock("lock_token", {"token_id": token_id})
 
     def hold_groups(self) -> None:

@@ -40,6 +40,7 @@ class StoredPeople:
 
     def add_token(self, token: Token, token_digest: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
+            self._store.locks.hold_person(token.person)
             row = {
                 "person": token.person,
                 "digest": token_digest,

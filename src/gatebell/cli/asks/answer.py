@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("id", nargs="?", default="", help="an ask, a task, or the number of a run; several ask ids")
     add("value", nargs="*", help="yes or no, an option, several as A,B or 1,2, words, or JSON")
-    add("--all", action="store_true", help="go through everything that waits; Enter skips")
+    add("--all", action="store_true", help="go through everything that waits; Enter skips, q stops")
     add("--project", metavar="DIR", help="with --all: only the asks of this folder's project")
     add("--note", default="", metavar="TEXT", help="a note beside the answer, for example a reason")
     add("--other", metavar="TEXT", help="choose Other… with this text")
@@ -124,7 +124,8 @@ def _answer_all(args: argparse.Namespace) -> int:
     # Imported here: scripts never prompt.
     from gatebell.cli.asks.inbox import answer_all, find_asks_project
 
-    if args.id or any(list_ways(args)) or args.json or args.note:
+    _, other, _, *prepared = list_ways(args)
+    if args.id or other or any(prepared) or args.json or args.note:
         raise UsageError("--all prompts for each answer; give no id, answer, --note or --json")
     if not can_prompt():
         raise UsageError("name an ask: gate answer ID VALUE; gate inbox lists what waits")

@@ -37,7 +37,8 @@ def answer_several(backend: Backend, who: Caller, asks: list[Ask], args: argpars
             after = backend.answer(ask.id, who, given._replace(digest=ask.digest))
         except GateError as error:
             failed.append({"id": ask.id, "error": str(error), "exit_code": error.exit_code})
-            print(f"gate: {ask.id}: {inert(str(error))}", file=sys.stderr)
+            told = str(error).removeprefix(f"{ask.id} ")
+            print(f"gate: {ask.id}: {inert(told)}", file=sys.stderr)
             continue
         if args.json:
             done.append(make_document(backend, after))

@@ -58,7 +58,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--schema", metavar="F", help="JSON Schema of a form: a file, - or the JSON itself")
     add("--context", metavar="F", help="a file (or -) that is shown with the question")
     add_attach(parser)
-    add("--timeout", metavar="TIME", help="expire after this time: 300, 90s, 5m, 2h, 1d")
+    add(
+        "--timeout",
+        type=parse_duration,
+        metavar="TIME",
+        help="expire after this time: 300, 90s, 5m, 2h, 1d",
+    )
     add("--default", metavar="V", help="the value if the ask times out (not for an approval)")
     add("--priority", default="normal", help="urgent, high, normal, low, backlog or 0 to 4")
     add(
@@ -69,13 +74,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the asker's name, as people see it",
     )
     add("--confidence", type=float, metavar="X", help="how sure the asker is, from 0 to 1")
-    add("--remind-every", metavar="TIME", help="put a reminder into the outbox at this interval")
+    add(
+        "--remind-every",
+        type=parse_duration,
+        metavar="TIME",
+        help="notify people again at this interval",
+    )
     add(
         "--escalate",
+        type=parse_escalation,
         action="append",
         default=[],
         metavar="AFTER:WHO",
-        help="put a notice for WHO into the outbox after this time",
+        help="notify WHO, too, after this time: 30m:alice",
     )
     add("--require", metavar="WHO", help="2, 2:GROUP, 2:alice,bob or all:alice,bob must agree")
     add("--veto", action="append", default=[], metavar="NAME", help="this person's no is enough")
@@ -97,7 +108,12 @@ def _add_terms(parser: argparse.ArgumentParser) -> None:
     )
     add("--model", default="sonnet", help="the model of a session's agent (sonnet)")
     add("--system-prompt", metavar="F", help="a file (or -) with a session's system prompt")
-    add("--stay", metavar="TIME", help="the longest visit in a session: 90s, 30m, 2h")
+    add(
+        "--stay",
+        type=parse_duration,
+        metavar="TIME",
+        help="the longest visit in a session: 90s, 30m, 2h",
+    )
 
 
 def _find_owner(task: str | None) -> str:
@@ -179,11 +195,9 @@ def _build_request(args: argparse.Namespace) -> Request:
         default=_parse_default(kind, args),
         secret=args.secret,
         requirement=_build_requirement(args),
-        expires_seconds=None if args.timeout is None else parse_duration(args.timeout),
-        remind_every_seconds=(
-            None if args.remind_every is None else parse_duration(args.remind_every)
-        ),
-        escalations=tuple(map(parse_escalation, args.escalate)),
+        expires_seconds=args.timeout,
+        remind_every_seconds=args.remind_every,
+        escalations=tuple(args.escalate),
         session=_build_terms(kind, args),
     )
 
@@ -196,8 +210,7 @@ def _suggest_kind(schema: Any, options: list[str]) -> AskKind:
 
 def _build_terms(kind: AskKind, args: argparse.Namespace) -> Terms | None:
     prompt = read_text(args.system_prompt) if args.system_prompt else ""
-    stay = None if args.stay is None else parse_duration(args.stay)
-    terms = Terms(kind, prompt, args.model, session_seconds=stay)
+    terms = Terms(kind, prompt, args.model, session_seconds=args.stay)
     if not args.session and terms != Terms(kind):
         raise UsageError("--model, --system-prompt and --stay need --session")
     return terms if args.session else None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import settings, wiring
 from gatebell.cli.screen import add_colour, print_json, short
+from gatebell.cli.verbs import add_verbs
 from gatebell.domain.enums import AskKind
 from gatebell.errors import NotFoundError, UsageError
 from gatebell.ports.dialogs import VALUE, Showing
@@ -34,11 +35,14 @@ _SAMPLES = {
     ),
 }
 
+_VERBS = {
+    "list": "list the programs that can show a question here",
+    "test": "show a sample question",
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "verb", nargs="?", default="list", choices=("list", "test"), help="list | test"
-    )
+    add_verbs(parser, _VERBS, default="list")
     parser.add_argument("--list", action="store_true", help="with test: only list the programs")
     parser.add_argument("--tool", metavar="T", default="", help="with test: use this program")
     parser.add_argument(

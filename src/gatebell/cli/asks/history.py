@@ -7,6 +7,7 @@ Example: gate history --outcome rejected --person ada --since 7d
 from __future__ import annotations
 
 import os
+import sys
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,9 @@ from gatebell.app import wiring
 from gatebell.app.environment import project
 from gatebell.cli.asks.values import parse_count
 from gatebell.cli.screen import add_colour, columns, make_document, name_question, print_json
-from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.history_filters import OUTCOMES, HistoryFilter, parse_filter
-from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.enums import AskStatus
 from gatebell.domain.text.display import cell, inert_line, storable
+from gatebell.terminal.asks import describe_outcome
 
 if TYPE_CHECKING:
     import argparse
@@ -57,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     elif not asks:
         print(_describe_nothing(wanted))
     else:
-        print("\n".join(map(_format_line, asks)))
+        print("\n".join([*_list_head(), *map(_format_line, asks)]))
         if more:
             print(f"… and more: gate history --limit {args.limit * 4}")
     return 0
@@ -74,17 +73,28 @@ def _describe_nothing(wanted: HistoryFilter) -> str:
     return "No settled ask fits this." if any(wanted) else "No ask is settled yet."
 
 
+def _list_head() -> list[str]:
+    """Return the line above the asks, for a person; programs get only the asks."""
+    if not sys.stdout.isatty():
+        return []
+    head, room = f"{'ID':8} {'SETTLED':11}  ", _measure_room()
+    by = "  BY" if columns() >= _WIDE else ""
+    return [add_colour(f"{head}{'QUESTION':{room}}  {'ANSWER':{room}}{by}".rstrip(), "bold")]
+
+
+def _measure_room() -> int:
+    """Return the columns of a question, and of its answer."""
+    return (columns() - (46 if columns() >= _WIDE else 24)) // 2
+
+
 def _format_line(ask: Ask) -> str:
-    how = ask.decision or ("" if ask.status == AskStatus.ANSWERED else settled_word(ask))
-    if ask.value is not None:
-        how = f"{how} {answer_text(ask, ask.value)}".strip()
+    how = describe_outcome(ask)
     when = f"{ask.settled_at.astimezone():%m-%d %H:%M}" if ask.settled_at else ""
     head = f"{add_colour(f'{ask.id:8}', 'cyan')} {when:11}  "
+    room = _measure_room()
     if columns() < _WIDE:
-        room = (columns() - 24) // 2
         return f"{head}{cell(name_question(ask), room)}  {inert_line(how, room)}".rstrip()
     by = ", ".join(one.partition(":")[2] for one in ask.settled_by.split(", "))
-    room = (columns() - 46) // 2
     return (
         f"{head}{cell(name_question(ask), room)}  {cell(how, room)}  "
         f"{add_colour(inert_line(by, 20), 'dim')}".rstrip()

@@ -15,7 +15,14 @@ from gatebell.app.environment import project, project_key
 from gatebell.cli.asks.values import parse_count
 from gatebell.cli.freezes.freeze_line import print_freeze
 from gatebell.cli.identity import add_identity, open_backend, open_reader
-from gatebell.cli.screen import add_colour, inbox_lines, make_document, print_json, short
+from gatebell.cli.screen import (
+    add_colour,
+    inbox_head,
+    inbox_lines,
+    make_document,
+    print_json,
+    short,
+)
 from gatebell.domain.text.display import age, cell, storable
 from gatebell.errors import UsageError
 
@@ -31,7 +38,7 @@ _MAX_NOTES = 5
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--answer", action="store_true", help="answer them one by one; Enter skips")
+    add("--answer", action="store_true", help="answer them one by one; Enter skips, q stops")
     add(
         "--project",
         metavar="DIR",
@@ -64,8 +71,7 @@ def run(args: argparse.Namespace) -> int:
         print("Agents and scripts ask with: gate ask QUESTION")
         _print_notes(backend)
     else:
-        for line in inbox_lines(backend, asks):
-            print(line)
+        print("\n".join([*inbox_head(), *inbox_lines(backend, asks)]))
         if more:
             print(f"… and more: gate inbox --limit {args.limit * 4}")
         one_by_one = add_colour("gate inbox --answer", "bold")
@@ -107,20 +113,25 @@ def answer_all(project: str | None, args: argparse.Namespace) -> int:
     from gatebell.cli.tasks.respond import STOP, Waiting, edit_one, find_task, is_plain_text
 
     backend, who = open_backend(args)
+    key = project_key(project) if project else ""
     seen: set[str] = set()
+    answered = 0
     try:
-        key = project_key(project) if project else ""
         while left := [
             ask for ask in backend.pending(args.limit, project, key) if ask.id not in seen
         ]:
             seen.add(left[0].id)
             print(f"\n{add_colour(f'{len(seen)} of {len(seen) + len(left) - 1}', 'dim')}")
             if args.edit and is_plain_text(left[0]):
-                edit_one(backend, who, Waiting(left[0], find_task(backend, left[0])))
+                waiting = Waiting(left[0], find_task(backend, left[0]))
+                answered += edit_one(backend, who, waiting)
             else:
-                prompt_for(backend, who, left[0], leave=STOP, tell=report_recorded)
+                answered += prompt_for(backend, who, left[0], leave=STOP, tell=report_recorded)
     except KeyboardInterrupt:
         print("Stopped.")
-        return 0
-    print(f"\nNo more asks. You looked at {len(seen)}." if seen else "Nothing is waiting for you.")
+    if seen:
+        still = len(backend.pending(args.limit, project, key))
+        print(f"\n{answered} answered, {still} still waiting.")
+    else:
+        print("Nothing is waiting for you.")
     return 0

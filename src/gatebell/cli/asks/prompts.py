@@ -23,6 +23,7 @@ from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, InvalidAnswerError, UsageError
 from gatebell.terminal.asks import describe_field
 from gatebell.terminal.form_fields import is_flat, parse_draft, parse_field
+from gatebell.terminal.local_times import localise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,7 +91,7 @@ def _describe_leaving(ask: Ask) -> str:
     """Return the message for a person who leaves an ask, which may be settled since then."""
     if ask.pending:
         return f"Not answered; {ask.id} is still waiting."
-    return f"No answer needed any more: {inert(settled_sentence(ask))}."
+    return f"No answer needed any more: {localise(inert(settled_sentence(ask)))}."
 
 
 def _report_recorded(backend: Backend, ask: Ask) -> None:

@@ -1,8 +1,8 @@
 """Show an ask, a run or a task with everything about it.
 
 An ask has its context, messages, votes, answer and audit trail. The number of a run shows the only
-ask that it waits for, and the state of the run; else the run with its calls, as --calls does. A
-task shows the ask that it waits for, else the task itself.
+ask that it waits for, and the progress of the run; else the run with all its calls, as --calls
+does. A task shows the ask that it waits for, else the task itself, and its last run.
 
 Example: gate show a-7k2
 Example: gate show 3 --calls
@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
+from gatebell.cli.freezes.freeze_line import print_freeze
 from gatebell.cli.screen import ask_lines, columns, make_document, print_json, short
 from gatebell.domain.asks.documents import (
     answer_document,
@@ -22,7 +23,7 @@ from gatebell.domain.asks.documents import (
 )
 from gatebell.domain.asks.messages import has_no_replier
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.asks.owners import parse_run_number
+from gatebell.domain.asks.owners import parse_run_number, run_of
 from gatebell.domain.enums import AnswerOutcome
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import NotFoundError
@@ -52,31 +53,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     backend = wiring.open_backend()
-    seen: SeenRun | None = None
-    if args.call is not None or args.calls or parse_run_number(args.id) is not None:
+    if not args.json:
+        print_freeze(backend)
+    seen = _find_run(backend, args.id)
+    if args.call is not None or args.calls or (seen and len(seen.asks) != 1):
         # Imported here: an ask is shown without the code for runs.
-        from gatebell.cli.runs.call_screen import describe_run, show_call, show_calls
-        from gatebell.domain.runs.seen_runs import seen_run_document
+        from gatebell.cli.runs.call_screen import show_call, show_calls
 
-        if args.call is not None:
-            return show_call(backend, args)
-        seen = _find_run(backend, args.id)
-        if args.calls or (seen and len(seen.asks) != 1):
-            return show_calls(backend, args)
+        return (show_calls if args.call is None else show_call)(backend, args)
     try:
         ask = backend.look_up(args.id)
     except NotFoundError:
         if not _is_task(backend, args.id):
             raise
-        # Imported here: an ask is shown without the code for tasks.
-        from gatebell.cli.tasks.task_views import show_
-
-        return show_(args)
+        return _show_task(backend, args)
+    if seen is None and ask.origin.task and not _begins_with(ask, args.id):
+        seen = _find_run(backend, str(run_of(ask.origin.owner) or ""))
     saved = _save(backend, ask, args.save_attachments) if args.save_attachments else None
     if args.json:
         more: dict[str, object] = {} if saved is None else {"saved": saved}
-        more |= {"run": seen_run_document(seen)} if seen else {}
-        print_json(_build_document(backend, ask) | more)
+        print_json(_build_document(backend, ask) | more | _list_run(seen, "run"))
         return 0
     if saved is not None:
         print("\n".join(inert_line(path, 4000) for path in saved) or f"{ask.id} has no attachments")
@@ -94,13 +90,46 @@ def run(args: argparse.Namespace) -> int:
             print(
                 f"{entry.seq:6}  {format_stamp(entry.at)}  {entry.event.kind:16} {short(entry.event.actor)}"
             )
-    if seen:
-        print("\n" + "\n".join(describe_run(backend, seen)[0]))
+    _print_progress(backend, seen)
     if ask.pending:
         back = "" if has_no_replier(ask) else f"   Ask back: gate ask-back {ask.id} TEXT"
         inside = f"   With an agent: gate continue {ask.id}" if ask.question.session else ""
         print(f"\nAnswer: gate answer {ask.id}{inside}{back}")
     return 0
+
+
+def _show_task(backend: Backend, args: argparse.Namespace) -> int:
+    """Show a task that waits for no answer, and the run that worked on it last."""
+    # Imported here: an ask is shown without the code for tasks.
+    from gatebell.cli.tasks.task_views import print_task
+    from gatebell.domain.tasks.seen_tasks import whole_document
+
+    whole = backend.look_up_task(args.id)
+    seen = backend.run(whole.runs[-1].id) if whole.runs else None
+    if args.json:
+        print_json(whole_document(whole) | _list_run(seen, "last_run"))
+        return 0
+    print_task(backend, whole)
+    _print_progress(backend, seen)
+    return 0
+
+
+def _print_progress(backend: Backend, seen: SeenRun | None) -> None:
+    if seen:
+        # Imported here: an ask is shown without the code for runs.
+        from gatebell.cli.runs.call_screen import describe_progress
+
+        print("\n" + "\n".join(describe_progress(backend, seen)))
+
+
+def _list_run(seen: SeenRun | None, name: str) -> dict[str, object]:
+    """Return a run for a JSON object, below a name; nothing without a run."""
+    if seen is None:
+        return {}
+    # Imported here: an ask is shown without the code for runs.
+    from gatebell.domain.runs.seen_runs import seen_run_document
+
+    return {name: seen_run_document(seen)}
 
 
 def _save(backend: Backend, ask: Ask, folder: str) -> list[str]:
@@ -121,6 +150,11 @@ def _find_run(backend: Backend, named: str) -> SeenRun | None:
         return None if number is None else backend.run(number)
     except NotFoundError:
         return None
+
+
+def _begins_with(ask: Ask, named: str) -> bool:
+    """Return whether a text is the beginning of the ask's id, and not the id of its task."""
+    return ask.id.removeprefix("a-").startswith(named.strip().lower().removeprefix("a-"))
 
 
 def _is_task(backend: Backend, named: str) -> bool:

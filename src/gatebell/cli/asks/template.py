@@ -1,4 +1,4 @@
-"""Manage prepared answers, for gate respond --template NAME.
+"""Manage prepared answers, for gate answer --template NAME.
 
 {{title}}, {{id}}, {{question}}, {{context}}, {{role}}, {{person}} and {{date}} are filled in from
 the ask. Give any other {{name}} with --set name=value when you answer.
@@ -18,6 +18,7 @@ from gatebell.cli.asks.editor import edit_text
 from gatebell.cli.identity import add_identity, read_text
 from gatebell.cli.screen import add_colour, can_prompt, columns, print_json, say
 from gatebell.cli.setup.install import check_person
+from gatebell.cli.verbs import add_verbs
 from gatebell.domain.asks.templates import variables_in
 from gatebell.domain.text.display import cell, inert_line
 from gatebell.errors import NotFoundError, UsageError
@@ -28,15 +29,16 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.templates import Template
 
+_VERBS = {
+    "list": "list the prepared answers",
+    "show NAME": "print one",
+    "set NAME [TEXT]": "write or replace one",
+    "delete NAME": "delete one",
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "verb",
-        nargs="?",
-        default="list",
-        choices=("list", "show", "set", "delete"),
-        help="list | show NAME | set NAME [TEXT] | delete NAME",
-    )
+    add_verbs(parser, _VERBS, default="list")
     parser.add_argument("name", nargs="?", default="", help="the name of the template")
     parser.add_argument("text", nargs="?", default="", help="the text of the answer")
     parser.add_argument(

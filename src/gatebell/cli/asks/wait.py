@@ -26,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="the whole id, or the task or number of the run that waits")
     parser.add_argument(
         "--timeout",
+        type=parse_duration,
         metavar="TIME",
         help="stop waiting after this time (the ask stays pending): 300, 90s, 5m, 2h",
     )
@@ -37,7 +38,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    seconds = None if args.timeout is None else parse_duration(args.timeout)
     token = read_text(args.token_file).strip() if args.token_file else ""
     try:
         backend = wiring.open_backend()
@@ -49,4 +49,4 @@ def run(args: argparse.Namespace) -> int:
     caller = backend.caller("cli")
     ask = backend.find(args.id)
     handing = build_handing(args, token, secret=bool(ask.token_digest))
-    return wait_and_hand_over(backend, caller, ask.id, handing, seconds)
+    return wait_and_hand_over(backend, caller, ask.id, handing, args.timeout)

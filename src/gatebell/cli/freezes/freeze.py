@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from gatebell.cli.identity import add_identity, open_backend
 from gatebell.cli.screen import print_json
-from gatebell.domain.freezes import LIFT, describe_freeze, freeze_document
+from gatebell.domain.freezes import LIFT, freeze_document
+from gatebell.terminal.freezes import describe_frozen
 
 if TYPE_CHECKING:
     import argparse
@@ -44,5 +45,5 @@ def run(args: argparse.Namespace) -> int:
             f"Everything is frozen. Turns that run go on until their next gated call.\nLift it: {LIFT}"
         )
     else:
-        print(f"{describe_freeze(freeze)}\nLift it: {LIFT}")
+        print(describe_frozen(freeze))
     return 0

@@ -14,6 +14,6 @@ def print_freeze(backend: Backend) -> None:
     """Print who froze everything and how to lift it; nothing without a freeze."""
     if freeze := backend.find_freeze():
         # Imported here: most of the time nothing is frozen.
-        from gatebell.domain.freezes import LIFT, describe_freeze
+        from gatebell.terminal.freezes import describe_frozen
 
-        print(add_colour(f"{describe_freeze(freeze)}. Lift it: {LIFT}", "red"))
+        print(add_colour(describe_frozen(freeze), "red"))

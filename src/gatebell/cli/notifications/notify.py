@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import locks, settings, wiring
 from gatebell.cli.screen import print_json, short
 from gatebell.cli.status_line import show_progress
+from gatebell.cli.verbs import add_verbs
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.deadlines import duration_text
 from gatebell.domain.enums import MemberKind, Priority
@@ -41,15 +42,15 @@ To turn them on, write these two lines into {path}:
 Then try it: gate notify test
 Mail, chat, phone, a command or a webhook: docs/notifications.md"""
 
+_VERBS = {
+    "list": "list the routes, and the messages that could not be sent",
+    "test [WORD]": "send a test message by each route",
+    "send": "send the messages that are due",
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "verb",
-        nargs="?",
-        default="list",
-        choices=("list", "test", "send"),
-        help="list | test [WORD] | send",
-    )
+    add_verbs(parser, _VERBS, default="list")
     parser.add_argument(
         "word", nargs="?", default="", help="with test: only routes with this text in their name"
     )

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import print_json, short
+from gatebell.cli.verbs import add_verbs
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.documents import token_document
-from gatebell.domain.people.logins import PERSONAL, SCOPES
+from gatebell.domain.people.logins import PERSONAL, SCOPES, describe_scopes
 from gatebell.errors import UsageError
 from gatebell.services.notifications import push_devices
 from gatebell.services.people import manage_people
@@ -29,13 +30,18 @@ if TYPE_CHECKING:
 _NAMED = {"revoke": "a token or a device", "group": "a group"}
 """What a verb changes, if it is not a person."""
 
+_VERBS = {
+    "list": "list people with their tokens, groups and devices",
+    "add NAME": "add a person, and print a personal token once",
+    "token NAME": "print another token for a person, once",
+    "revoke ID": "end a token or a device",
+    "remove NAME": "remove a person",
+    "group GROUP [NAME …]": "set the members of a group; without any, the group is removed",
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "verb",
-        choices=("add", "list", "token", "revoke", "remove", "group"),
-        help="add NAME | list | token NAME | revoke TOKEN|DEVICE | remove NAME | group GROUP [NAME ...]",
-    )
+    add_verbs(parser, _VERBS, default="list")
     parser.add_argument(
         "name", nargs="?", default="", help="a person, a group, or the id of a token or device"
     )
@@ -102,7 +108,7 @@ def _describe_use(name: str, scopes: Sequence[str]) -> str:
         return f"To answer with it: GATE_TOKEN=… gate answer ID --as {name}"
     if tuple(scopes) == ("ask",):
         return "On the agent's machine: gate login SERVER, or set GATE_SERVER and GATE_TOKEN"
-    return f"Over HTTP it may {' and '.join(scopes)}: Authorization: Bearer …"
+    return f"Over HTTP it may {describe_scopes(scopes)}: Authorization: Bearer …"
 
 
 def _tell(as_json: bool, text: str) -> None:

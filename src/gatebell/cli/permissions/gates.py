@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from gatebell.app.environment import project, project_key
 from gatebell.cli.identity import add_identity, open_backend
 from gatebell.cli.screen import print_json, short
+from gatebell.cli.verbs import add_verbs
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.rules import scope_words
 from gatebell.errors import UsageError
@@ -29,15 +30,17 @@ if TYPE_CHECKING:
 
 _KINDS = {"add": RuleKind.ASK, "deny": RuleKind.DENY}
 
+_VERBS = {
+    "list": "list the rules",
+    "add PATTERN": "ask a person about these calls",
+    "deny PATTERN": "deny these calls",
+    "remove PATTERN": "remove a rule, by its pattern or id",
+    "test COMMAND": "tell whether a person is asked about a command line, and why",
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "verb",
-        nargs="?",
-        default="list",
-        choices=("list", "add", "deny", "remove", "test"),
-        help="list | add PATTERN | deny PATTERN | remove PATTERN or ID | test COMMAND",
-    )
+    add_verbs(parser, _VERBS, default="list")
     parser.add_argument(
         "what", nargs="?", default="", help="a pattern, the id of a rule, or a command line"
     )

@@ -12,25 +12,26 @@ from typing import TYPE_CHECKING
 
 from gatebell.cli.identity import add_identity, open_backend
 from gatebell.cli.screen import columns, print_json, short
+from gatebell.cli.verbs import add_verbs
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.permissions.rules import scope_words
 from gatebell.domain.text.display import frame
 from gatebell.errors import UsageError
+from gatebell.terminal.local_times import localise
 
 if TYPE_CHECKING:
     import argparse
 
     from gatebell.ports.backend import Backend
 
+_VERBS = {
+    "list": "list the grants",
+    "revoke ID": "end a grant: a person is asked again",
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "verb",
-        nargs="?",
-        default="list",
-        choices=("list", "revoke"),
-        help="list | revoke ID",
-    )
+    add_verbs(parser, _VERBS, default="list")
     parser.add_argument("id", nargs="?", default="", help="the id of the grant")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
@@ -60,7 +61,8 @@ def _list(backend: Backend, as_json: bool) -> int:
     for rule in grants:
         exactly = "exactly " if rule.identity else ""
         pattern = rule.pattern.replace("\n", " ⏎ ")
-        about = f"{exactly}{pattern}\n{scope_words(rule)}; by {rule.made_by}, {rule.ask_id}"
+        scope = localise(scope_words(rule))
+        about = f"{exactly}{pattern}\n{scope}; by {rule.made_by}, {rule.ask_id}"
         # Nothing is cut: these calls run without a question.
         first, *others = frame(about, columns(), bar=" " * 10)
         print("\n".join([f"{rule.id:9}{first[9:]}", *others]))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.cli.runs.run_lines import (
     call_lines,
+    find_run_of_task,
     run_id,
     status_lines,
     where_line,
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from gatebell.ports.backend import Backend
 
 
+_MAX_CALLS = 10
+
+
 def describe_run(backend: Backend, seen: SeenRun) -> tuple[list[str], Mapping[str, Ask]]:
     """Return the lines of a run's state, and by path the settled asks of calls that still wait."""
     lines, ended = _describe_state(backend, seen)
@@ -35,6 +39,16 @@ def describe_run(backend: Backend, seen: SeenRun) -> tuple[list[str], Mapping[st
     end = lines.index("") if "" in lines else len(lines)
     title = [] if seen.title else title_lines(seen.run, backend.now(), columns())
     return [*lines[:end], *title, *lines[end:]], ended
+
+
+def describe_progress(backend: Backend, seen: SeenRun) -> list[str]:
+    """Return the lines of `gate status`: the state of a run, and its last calls."""
+    lines, ended = describe_run(backend, seen)
+    if seen.calls:
+        lines += ["", "Calls", *call_lines(seen.calls, ended, backend.now(), _MAX_CALLS)]
+    if len(seen.calls) > _MAX_CALLS:
+        lines.append(f"All {len(seen.calls)} calls: gate show {seen.run.id} --calls")
+    return lines
 
 
 def _describe_state(backend: Backend, seen: SeenRun) -> tuple[list[str], Mapping[str, Ask]]:
@@ -51,9 +65,15 @@ def _describe_state(backend: Backend, seen: SeenRun) -> tuple[list[str], Mapping
     return lines, server_runs.find_ended_waits(seen, asks)
 
 
+def find_named_run(backend: Backend, named: str) -> SeenRun:
+    """Return the run with a number, or the last run that worked on a task."""
+    is_task = named.strip().lower().startswith("tm-")
+    return backend.run(find_run_of_task(backend, named) if is_task else run_id(named))
+
+
 def show_calls(backend: Backend, args: argparse.Namespace) -> int:
     """Show a run with all its calls."""
-    seen = backend.run(run_id(args.id))
+    seen = find_named_run(backend, args.id)
     run, calls = seen.run, seen.calls
     if args.json:
         documents = [call_document(call) for call in calls]
@@ -68,7 +88,7 @@ def show_calls(backend: Backend, args: argparse.Namespace) -> int:
 
 
 def show_call(backend: Backend, args: argparse.Namespace) -> int:
-    seen = backend.run(run_id(args.id))
+    seen = find_named_run(backend, args.id)
     run, calls = seen.run, seen.calls
     call = next((one for one in calls if one.path == args.call), None)
     if call is None:

@@ -17,6 +17,7 @@ from gatebell.app import runtime, wiring
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.runs import run_lines
 from gatebell.cli.runs.diff import stat_lines
+from gatebell.cli.status_line import show_progress
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.runs.changes import list_changed_files
 from gatebell.domain.runs.runs import must_be_ended
@@ -51,17 +52,17 @@ def run(args: argparse.Namespace) -> int:
             f"the folder of run {found.id} is on host {found.host}: run gate delete {found.id} there. "
             f"To delete only its record: gate delete {found.id} --force"
         )
-    if (
-        is_here
-        and found.branch
-        and (kept := runtime.workspace(store).remove(place_of(found), found.id))
-    ):
-        if not args.force:
+    if is_here and found.branch:
+        workspace = runtime.workspace(store)
+        with show_progress("Removing the folder of the run"):
+            kept = workspace.remove(place_of(found), found.id)
+        if kept and not args.force:
             raise RefusedError(
                 f"run {found.id} was not deleted, because work would be lost: {kept} "
                 f"To delete it anyway: gate delete {found.id} --force"
             )
-        _drop(runtime.workspace(store), found, who)
+        if kept:
+            _drop(workspace, found, who)
     manage_runs.delete(store, found.id, who)
     with suppress(FileNotFoundError):
         os.unlink(runtime.run_log_path(store, found))

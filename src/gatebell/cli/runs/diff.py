@@ -1,7 +1,7 @@
 """Show the changes that a run's agents made since it started, with untracked files.
 
-Example: gate diff 3
 Example: gate diff 3 --stat
+Example: gate diff 3 --call 2
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gatebell.domain.runs.changes import Changed, list_changed_files
 from gatebell.domain.text.display import cell, inert, inert_line
 from gatebell.errors import RefusedError
 from gatebell.services.runs import manage_runs
-from gatebell.services.runs.run_journal import place_of
+from gatebell.services.runs.run_changes import read_changes
 from gatebell.terminal.runs import folder_is_gone
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan", "d": "bold"}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_run_id(parser)
+    parser.add_argument(
+        "--call", default="", metavar="N", help="only the changes while this call worked"
+    )
     parser.add_argument(
         "--stat", action="store_true", help="print only the number of changed lines per file"
     )
@@ -44,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     if not os.path.isdir(made.folder):
         raise folder_is_gone(made)
     with show_progress("Comparing files"):
-        diff = runtime.workspace(store).diff(place_of(made))
+        diff = read_changes(store, runtime.workspace(store), made, args.call)
     files = list_changed_files(diff)
     if args.json:
         listed = [one._asdict() for one in files]

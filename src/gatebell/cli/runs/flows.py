@@ -13,15 +13,21 @@ from typing import TYPE_CHECKING
 from gatebell.app import environment, project_files
 from gatebell.cli.runs.flow_output import set_aside
 from gatebell.cli.screen import columns, print_json, say
+from gatebell.cli.verbs import add_verbs
 from gatebell.domain.text.display import cell, inert_line
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
 
+_VERBS = {
+    "list": "list the flows",
+    "show NAME": "show one flow",
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("verb", nargs="?", choices=["list", "show"], default="list")
+    add_verbs(parser, _VERBS, default="list")
     parser.add_argument("name", nargs="?", default="", help="the name or path of the flow to show")
     parser.add_argument(
         "--mermaid", action="store_true", help="print a diagram of a workflow, for Mermaid"

@@ -17,6 +17,7 @@ from gatebell.app import project_files, runtime, settings, wiring
 from gatebell.cli.identity import add_identity, caller, open_backend
 from gatebell.cli.runs import run_foreground, run_lines
 from gatebell.cli.screen import print_json
+from gatebell.cli.status_line import show_progress
 from gatebell.domain.enums import RunState
 from gatebell.domain.runs.seen_runs import seen_run_document
 from gatebell.domain.text.display import inert
@@ -116,7 +117,10 @@ def _fork(
     keeper: Keeper | None,
 ) -> tuple[Run, Place]:
     try:
-        return manage_runs.fork(store, runtime.workspace(store), run.id, path, who, seen, keeper)
+        with show_progress("Making the folder of the run"):
+            return manage_runs.fork(
+                store, runtime.workspace(store), run.id, path, who, seen, keeper
+            )
     except GateError as error:
         # A snapshot can replace the folder while git has it.
         if isinstance(error, UsageError | RefusedError) or os.path.isdir(run.root):

@@ -20,6 +20,7 @@ from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs import run_foreground, run_lines
 from gatebell.cli.runs.flow_output import set_aside
 from gatebell.cli.screen import add_colour, print_json
+from gatebell.cli.status_line import show_progress
 from gatebell.domain.text.display import inert
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.claims import Keeper
@@ -68,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
         project_key=environment.project_key(project),
     )  # fmt: skip
     keeper = None if args.detach else Keeper(store)
-    made, place = manage_runs.start(store, runtime.workspace(store), request, who, keeper)
+    with show_progress("Making the folder of the run"):
+        made, place = manage_runs.start(store, runtime.workspace(store), request, who, keeper)
     for remark in place.remarks:
         print(f"gate: {inert(remark)}", file=sys.stderr)
     if args.in_place:

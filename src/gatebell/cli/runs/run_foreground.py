@@ -14,10 +14,10 @@ from gatebell.cli.runs.flow_output import show_run
 from gatebell.cli.runs.run_view import show_line, show_nothing
 from gatebell.cli.screen import can_prompt, print_json
 from gatebell.domain.enums import RunState
-from gatebell.domain.freezes import LIFT, describe_freeze
 from gatebell.errors import GateError
 from gatebell.services import members
 from gatebell.services.asks.apply_deadlines import fall_due
+from gatebell.terminal.freezes import describe_frozen
 from gatebell.terminal.runs import describe_idle_run, describe_other_driver, pending_asks
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _tell_freeze(store: Store, told: Freeze | None) -> Freeze | None:
     """Tell once that everything is frozen; return what was told."""
     freeze = store.freezes.find()
     if freeze and freeze != told:
-        print(f"gate: {describe_freeze(freeze)}. Lift it: {LIFT}", file=sys.stderr)
+        print(f"gate: {describe_frozen(freeze)}", file=sys.stderr)
     return freeze
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import FlowCall, Run, Turn
     from gatebell.domain.runs.seen_runs import SeenRun
+    from gatebell.ports.backend import Backend
     from gatebell.ports.store import Store
 
 _EXIT_CODES: dict[RunState | TaskState, int] = {
@@ -66,14 +67,18 @@ def run_or_task(text: str) -> int:
 
     backend = wiring.open_backend()
     try:
-        task_id = backend.task(text).id
-        last = backend.look_up_task(task_id).runs[-1:]
+        return find_run_of_task(backend, text)
     finally:
         if backend.store:
             backend.store.close()
-    if not last:
+
+
+def find_run_of_task(backend: Backend, named: str) -> int:
+    """Return the last run that worked on a task."""
+    task_id = backend.task(named).id
+    if not (runs := backend.look_up_task(task_id).runs):
         raise NotFoundError(f"no run has worked on {task_id} yet; see: gate task show {task_id}")
-    return last[0].id
+    return runs[-1].id
 
 
 def run_id(text: str) -> int:
@@ -120,7 +125,8 @@ def list_lines(runs: list[SeenRun], now: datetime) -> list[str]:
     for seen in runs:
         run, end = seen.run, task_runs.shown_end(seen.end)
         word, colour = (end.word, end.colour) if end else (run.state, COLOURS[run.state])
-        what = (end.description if end else join_prompts(seen)) or "-"
+        reason = run.reason if run.has_ended else ""
+        what = (end.description if end else join_prompts(seen) or reason) or "-"
         state = add_colour(f"{word:{_STATE_COLUMNS}}", colour)
         started = age((now - run.created_at).total_seconds())
         lines.append(line(str(run.id), seen.name, state, agent_of(run), started, what))

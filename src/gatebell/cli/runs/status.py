@@ -17,8 +17,6 @@ from gatebell.domain.runs.seen_runs import seen_run_document
 if TYPE_CHECKING:
     import argparse
 
-_MAX_CALLS = 10
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     run_lines.add_run_id(parser)
@@ -32,11 +30,5 @@ def run(args: argparse.Namespace) -> int:
         print_json(seen_run_document(seen))
         return 0
     print_freeze(backend)
-    lines, ended = call_screen.describe_run(backend, seen)
-    if seen.calls:
-        lines += ["", "Calls"]
-        lines += run_lines.call_lines(seen.calls, ended, backend.now(), _MAX_CALLS)
-    if len(seen.calls) > _MAX_CALLS:
-        lines.append(f"All {len(seen.calls)} calls: gate show {seen.run.id} --calls")
-    print("\n".join(lines))
+    print("\n".join(call_screen.describe_progress(backend, seen)))
     return 0

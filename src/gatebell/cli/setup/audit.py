@@ -20,6 +20,7 @@ from gatebell.app import wiring
 from gatebell.cli.asks.values import parse_count
 from gatebell.cli.screen import columns, print_json
 from gatebell.cli.status_line import show_progress
+from gatebell.cli.verbs import add_verbs
 from gatebell.domain.asks.documents import entry_document
 from gatebell.domain.audit.events import parse_head
 from gatebell.domain.text.display import inert_line
@@ -36,13 +37,15 @@ if TYPE_CHECKING:
 
 _MAX_COLUMNS = 60
 
+_VERBS = {
+    "log": "show the newest events",
+    "verify": "check all events and rows (exit code 1 after a change)",
+    "head": "print the head",
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "verb",
-        choices=("log", "verify", "head"),
-        help="show the newest events; check all events (exit code 1 after a change); print the head",
-    )
+    add_verbs(parser, _VERBS)
     parser.add_argument(
         "--limit",
         type=parse_count,

@@ -4,7 +4,7 @@ Answer in the browser, which opens by itself if there is one, or here. Without a
 scripted person answers over HTTP. It changes nothing outside of a temporary folder.
 
 Example: gate demo
-Example: gate doctor
+Example: gate demo < /dev/null
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from gatebell.app import daemon, environment, server_access, settings, wiring
 from gatebell.cli.screen import add_colour, print_json
 from gatebell.cli.status_line import show_progress
-from gatebell.domain.freezes import LIFT, describe_freeze
 from gatebell.domain.people.logins import describe_scopes
 from gatebell.domain.people.principals import L1, TRUST, find_agent
 from gatebell.domain.text.display import inert
@@ -24,6 +23,7 @@ from gatebell.errors import GateError
 from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.asks.attachments import list_faults
 from gatebell.services.audit import verify
+from gatebell.terminal.freezes import describe_frozen
 
 if TYPE_CHECKING:
     import argparse
@@ -79,7 +79,7 @@ def _run_checks() -> Iterator[Finding]:
         sweep(store)
         yield Finding(True, f"the store {settings.store_name(os.environ)} can be read and written")
         if freeze := store.freezes.find():
-            yield Finding(None, f"{describe_freeze(freeze)}. Lift it: {LIFT}")
+            yield Finding(None, describe_frozen(freeze))
         for problem in (*store.problems(), *list_faults(store)):
             yield Finding(False, problem)
         faults = list(verify(store))
@@ -113,7 +113,7 @@ def _check_server(server: str) -> Iterator[Finding]:
         True, f"the server {server} knows this token: it may {describe_scopes(found.scopes)}"
     )
     if freeze := wiring.open_backend().find_freeze():
-        yield Finding(None, f"{describe_freeze(freeze)}. Lift it: {LIFT}")
+        yield Finding(None, describe_frozen(freeze))
     if found.may_approve:
         yield Finding(
             None,

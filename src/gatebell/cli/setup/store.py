@@ -24,6 +24,7 @@ from gatebell.app import settings, wiring
 from gatebell.cli.identity import add_identity
 from gatebell.cli.screen import print_json
 from gatebell.cli.status_line import show_progress
+from gatebell.cli.verbs import add_verbs
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 from gatebell.services.asks.attachments import list_faults
@@ -32,14 +33,16 @@ from gatebell.services.audit import Checked, check
 if TYPE_CHECKING:
     import argparse
 
+_VERBS = {
+    "migrate": "create or update the tables",
+    "check": "look for problems (exit code 1)",
+    "copy FROM TO": "copy a store into a new one, and verify the copy",
+    "fence": "cancel what may have been used after the backup that was restored",
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "verb",
-        choices=("migrate", "check", "copy", "fence"),
-        help="create or update the tables; look for problems (exit code 1); copy a store; cancel "
-        "what may have been used after the backup that was restored",
-    )
+    add_verbs(parser, _VERBS)
     parser.add_argument("stores", nargs="*", metavar="STORE", help="with copy: FROM and TO")
     parser.add_argument(
         "--kept-head", metavar="HEAD", help="with fence: the output of gate audit head, kept before"

@@ -21,7 +21,9 @@ from gatebell.terminal import task_tree, tasks as terminal
 if TYPE_CHECKING:
     import argparse
 
+    from gatebell.domain.tasks.seen_tasks import WholeTask
     from gatebell.domain.tasks.tasks import Task
+    from gatebell.ports.backend import Backend
     from gatebell.ports.store import Store
 
 _ALL = 1_000_000_000
@@ -106,12 +108,17 @@ def show_(args: argparse.Namespace) -> int:
     if args.json:
         print_json(whole_document(whole))
         return 0
+    print_task(backend, whole)
+    return 0
+
+
+def print_task(backend: Backend, whole: WholeTask) -> None:
+    """Print a task with everything about it."""
     asks = backend.asks_of_task(whole.task.id)
     lines = terminal.show_lines(whole, asks, backend.now(), columns(), add_colour)
     print("\n".join(lines))
     if _is_awaiting(whole.task):
         print(f"\nAnswer: gate respond {whole.task.id}")
-    return 0
 
 
 def tree_(args: argparse.Namespace) -> int:

@@ -15,17 +15,21 @@ from typing import TYPE_CHECKING
 from gatebell.app import engines, wiring
 from gatebell.cli.screen import print_json
 from gatebell.cli.status_line import show_progress
+from gatebell.cli.verbs import add_verbs
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
 
+_VERBS = {
+    "check": "look for problems (exit code 1)",
+    "use ENGINE": "hand the runs to another engine",
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "verb", choices=("check", "use"), help="look for problems (exit code 1); choose an engine"
-    )
+    add_verbs(parser, _VERBS)
     parser.add_argument(
         "engine", nargs="?", choices=engines.ENGINES, metavar="ENGINE",
         help="with use: procrastinate, temporal or local",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import print_json
+from gatebell.cli.verbs import add_verbs
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 from gatebell.services.runs import lost_hosts
@@ -28,9 +29,14 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
     from gatebell.services.runs.lost_hosts import HostView
 
+_VERBS = {
+    "list": "list the hosts",
+    "forget HOST": "say that a host is lost",
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("verb", choices=("list", "forget"), help="list | forget HOST")
+    add_verbs(parser, _VERBS, default="list")
     parser.add_argument("name", nargs="?", default="", metavar="HOST", help="the name of a host")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")

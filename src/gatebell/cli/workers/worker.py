@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import engines, environment, runtime, settings
 from gatebell.cli.asks.values import parse_count
 from gatebell.cli.server.leave import leave
+from gatebell.cli.verbs import add_verbs
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 
@@ -29,12 +30,15 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 5.0
 
+_VERBS = {
+    "stale": "only list tasks in progress that no process works on",
+    "recover": "only open such tasks again",
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "what", nargs="?", choices=("stale", "recover"), help="list or reopen stale tasks, then end"
-    )
+    add_verbs(parser, _VERBS, optional=True)
     add("-j", "--slots", type=parse_count, default=4, metavar="N", help="drive N runs at once (4)")
     add(
         "--project",
@@ -62,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.what:
+    if args.verb:
         # Imported here: a worker does not need it.
         from gatebell.cli.tasks.stale_tasks import look
 

@@ -167,5 +167,5 @@ def parse_escalation(text: str) -> Escalation:
     """Read `30m:alice`: after 30 minutes, notify alice."""
     after, _, who = text.partition(":")
     if not who:
-        raise UsageError(f"expected --escalate AFTER:WHO, for example 30m:alice, got {text!r}")
+        raise UsageError(f"expected AFTER:WHO, for example 30m:alice, got {text!r}")
     return Escalation(parse_duration(after), who)

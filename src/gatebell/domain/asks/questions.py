@@ -50,6 +50,11 @@ class Question(NamedTuple):
         return (*self.options, OTHER) if self.other else self.options
 
     @property
+    def kind_word(self) -> str:
+        """`secret` for a text that is one, else the kind: for people."""
+        return "secret" if self.secret else str(self.kind)
+
+    @property
     def answered_as(self) -> AskKind:
         """The kind of answer that settles it: `approval`, `choice`, `text` or `form`."""
         return self.session.answer if self.session else self.kind

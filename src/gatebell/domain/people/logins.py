@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 SCOPES = ("ask", "answer", "read", "admin", "metrics")
+_VERBS = {"admin": "manage people", "metrics": "read the metrics"}
+"""What a scope allows, where its name is not a verb."""
 _OVER_HTTP = "http-"
 PERSONAL = ("ask", "answer", "read")
 """The scopes of a personal token by default."""
@@ -19,7 +21,7 @@ PERSONAL = ("ask", "answer", "read")
 
 def describe_scopes(scopes: Sequence[str]) -> str:
     """Return the scopes as the end of a sentence: `ask, answer and read`."""
-    *first, last = scopes or ("do nothing",)
+    *first, last = [_VERBS.get(one, one) for one in scopes] or ["do nothing"]
     return f"{', '.join(first)} and {last}" if first else last
 
 

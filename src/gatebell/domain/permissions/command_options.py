@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from gatebell.domain.text.late_patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_ASSIGNMENT = late_pattern(r"[A-Za-z_]\w*\+?=")
 # `-n` among other short options; `e` takes a value in git clean and rsync.
-_DRY_RUN = re.compile(r"-[a-df-zA-Z]{0,8}n[a-df-zA-Z]{0,8}")
+_DRY_RUN = late_pattern(r"-[a-df-zA-Z]{0,8}n[a-df-zA-Z]{0,8}")
 
 
 def list_starts(

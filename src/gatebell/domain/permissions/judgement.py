@@ -32,6 +32,7 @@ from gatebell.domain.permissions.reading_programs import READERS, list_paths, on
 from gatebell.domain.permissions.shell_lines import QUOTED, SPLIT, Script, is_known, show_word
 from gatebell.domain.permissions.special_programs import SPECIAL
 from gatebell.domain.records import NamedTuple
+from gatebell.domain.text.late_patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,11 +41,11 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 5
 # In words that run something unknown, these tell what it may do.
-_TELLING = re.compile(
+_TELLING = late_pattern(
     r"push|publish|deploy|release|upload|rmtree|rmSync|rm_r|\brm['\", ]+-|send-pack|dcommit"
 )
 _CLOUDS = frozenset(["aws", "gcloud", "az", "gsutil"])
-_VERB = re.compile(
+_VERB = late_pattern(
     r"(?P<looks>(?:describe|get|list|show|view|head|lookup|check|query|search|print|wait|filter)(?:-.*)?"
     r"|ls|cat|stat|du|version|help|info|login|logout|configure|config|auth|account|whoami|read"
     r"|components|init|find|explain|presign)"
@@ -72,10 +73,10 @@ _KEYWORDS = frozenset(
 )
 # Their words are looked at once more by the shell: as arithmetic, or as the name of a variable.
 _EXPANDING = frozenset(["let", "read", "printf", "test", "[", "wait", "mapfile", "readarray"])
-_INPUT = re.compile(r"-|/dev/stdin|/dev/fd/\d+|/proc/[^/]+/fd/\d+")
-_SPLIT_STRING = re.compile(r"(?s)(?:-[0iv]*S|--s[a-z-]*=)(.*)")
+_INPUT = late_pattern(r"-|/dev/stdin|/dev/fd/\d+|/proc/[^/]+/fd/\d+")
+_SPLIT_STRING = late_pattern(r"(?s)(?:-[0iv]*S|--s[a-z-]*=)(.*)")
 # A shell or a program runs what is in these variables.
-_RUN_SETTINGS = re.compile(
+_RUN_SETTINGS = late_pattern(
     r"BASH_ALIASES\b|PROMPT_COMMAND$|VISUAL$|BROWSER$|LESSOPEN$|[A-Z_]*(?:EDITOR|PAGER)$"
     r"|GIT_[A-Z_]*(?:COMMAND|ASKPASS|DIFF)$"
 )

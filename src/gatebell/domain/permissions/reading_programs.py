@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.permissions.shell_lines import GLOB, is_known
 from gatebell.domain.records import NamedTuple
+from gatebell.domain.text.late_patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,7 +131,7 @@ _GIT: dict[str, Reader] = {
 # A value may follow short options: digits and signs, nothing that could be an option.
 _VALUE = r"(?:[^A-Za-z/~\\]*)"
 # Bash before 5.2 lets a pattern that begins with a dot match the folder above.
-_DOTTED = re.compile(rf"(?:^|/)\.[^/]*{GLOB}")
+_DOTTED = late_pattern(rf"(?:^|/)\.[^/]*{GLOB}")
 
 
 def only_reads(script: Script) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from gatebell.domain.permissions.acts import Act
 from gatebell.domain.permissions.command_options import is_option, list_starts, value_of
 from gatebell.domain.permissions.shell_lines import QUOTED, SPLIT, is_known
+from gatebell.domain.text.late_patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 # An act, or None if it may be any, and the words for people.
 Reason = tuple[Act | None, str]
 
-_LOCAL = re.compile(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])([:/].*)?")
+_LOCAL = late_pattern(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])([:/].*)?")
 _SSH_VALUED = frozenset(
     ["-i", "-p", "-l", "-o", "-F", "-L", "-R", "-D", "-J", "-W", "-b", "-E", "-S"]
 )
-_RECURSIVE = re.compile(r"-[^-]*[rR]|--r")
+_RECURSIVE = late_pattern(r"-[^-]*[rR]|--r")
 # The command `e` and the flag `e` of sed run a text.
-_SED_RUNS = re.compile(r"(?:^|[\d;{}$!,/\s])e(?:\s|$)|\W[gpiImM\d]*e[gpiImMw\d]*\s*(?:$|[;}])")
+_SED_RUNS = late_pattern(r"(?:^|[\d;{}$!,/\s])e(?:\s|$)|\W[gpiImM\d]*e[gpiImMw\d]*\s*(?:$|[;}])")
 _SENDING = ("-X", "-d", "-F", "-T", "--request", "--data", "--form", "--upload-file", "--json")
 _EXECUTING = frozenset(["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"])
 

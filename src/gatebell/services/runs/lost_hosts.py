@@ -94,7 +94,7 @@ class LostHosts:
         """Look once. It reads only the members, unless one of their hosts is silent."""
         store, now = self._store, self._store.now()
         members = store.members.all()
-        lost = {one.host: one for one in members if one.kind == MemberKind.LOST}
+        lost = _find_lost(members)
         heard = {
             one.host
             for one in members
@@ -103,8 +103,10 @@ class LostHosts:
         silent = {one.host for one in members} - heard - lost.keys()
         for host in silent - {"", store.machine.host}:
             if store.runs.list_of_host(host):
-                lost[host] = lose_host(host, now)
-                store.members.lose(lost[host], (), ())
+                # It replaces no row: another process may notice the same host now, and the questions
+                # of both are one only if they agree on since when it is lost.
+                store.members.beat(lose_host(host, now))
+                lost = _find_lost(store.members.all())
         for host, row in lost.items():
             if host in heard or not self._look_after(host, row):
                 _find_again(store, host, row)
@@ -117,6 +119,10 @@ class LostHosts:
             if _is_open(ask) and not ask.pending:
                 _carry_out(self._store, run, ask)
         return bool(found)
+
+
+def _find_lost(members: list[Member]) -> dict[str, Member]:
+    return {one.host: one for one in members if one.kind == MemberKind.LOST}
 
 
 def _find_again(store: Store, host: str, row: Member) -> None:
