@@ -282,6 +282,19 @@ def test_job_without_work_does_nothing(world):
     assert driven == [] and drives.busy() == []
 
 
+@pytest.mark.proves("ENG-21")
+@pytest.mark.parametrize("world", ["local"], indirect=True)
+def test_worker_that_lost_a_run_tries_others(world):
+    made = [world.begin(str(number)) for number in range(9)]
+    engine = world.build(slots=1)
+    offered = [run.id for run in engine._list_next()]
+    assert offered == [run.id for run in made[:2]]
+    assert claims.claim(world.store, made[0])
+    engine._drives._drive(made[0])
+    offered = [run.id for run in engine._list_next()]
+    assert sorted(offered) == [run.id for run in made[1:]]
+
+
 @pytest.mark.proves("ENG-9")
 def test_run_is_driven_only_at_its_place(remote):
     driven = []

@@ -10,12 +10,13 @@ from tests.support.run_claims import NOW, an_ask, claim, settle
 
 from gatebell.domain.asks.answers import Given, answer
 from gatebell.domain.audit.events import Event
-from gatebell.domain.enums import MemberKind
+from gatebell.domain.enums import MemberKind, Priority
 from gatebell.domain.members import Member, lose_host
 from gatebell.domain.runs import journals, runs
 from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
 from gatebell.ports.results import Conflict, Done
+from gatebell.services import audit
 
 LATER = NOW + timedelta(hours=1)
 EVENT = Event("run.told", "run:0", "gate", {"n": 1})
@@ -135,6 +136,36 @@ def test_ready_runs_are_ordered_and_sleepers_come_due(store):
     assert store.runs.ready(9) == [first.id, second.id, sooner.id]
     store.clock.advance(5)
     assert store.runs.ready(9) == [first.id, second.id, sooner.id, both.id, asleep.id]
+
+
+@pytest.mark.proves("PG-1", "RUN-400")
+def test_reopened_call_and_changed_run_are_sealed(store):
+    """An open call has no event: its seal ends, and begins again with its result."""
+    run = claim(store, add_run(store))
+    for state, value in (("recorded", 1.0), ("open", None), ("recorded", "ü\u2028")):
+        call = a_call(run, state=state, value=value)
+        assert store.runs.change(RunChange(run, (call,)), run)
+        assert list(audit.verify(store)) == []
+    ended = run._replace(state="failed", reason="why", error='é\n\t"')
+    assert store.runs.change(RunChange(ended), run)
+    assert list(audit.verify(store)) == []
+
+
+@pytest.mark.proves("ENG-21")
+def test_equally_urgent_runs_are_shuffled_before_later_ones(store):
+    later = add_run(store, ready_at=NOW)
+    alike = [add_run(store).id for _ in range(20)]
+    urgent = [add_run(store).id for _ in range(2)]
+    with store.transaction():
+        for run_id in urgent:
+            store.runs.set_priority(run_id, Priority.HIGH)
+    found = store.runs.ready(99, shuffled=True)
+    assert sorted(found[:2]) == urgent and found[2:] == [*alike, later.id]
+    with store.transaction():
+        for run_id in urgent:
+            store.runs.set_priority(run_id, Priority.NORMAL)
+    found = store.runs.ready(99, shuffled=True)
+    assert found[-1] == later.id and sorted(found[:-1]) == [*alike, *urgent] != found[:-1]
 
 
 @pytest.mark.proves("RUN-402")

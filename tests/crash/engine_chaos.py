@@ -132,6 +132,7 @@ class Hosts:
         began = time.monotonic()
         for fault in order:
             while not getattr(self, f"_{fault}")():
+                assert not self.problems, self.problems
                 self.listen(_LISTEN_SECONDS)
             self.counts[fault] += 1
             self.listen(self._dice.uniform(*self._backend.between_seconds))

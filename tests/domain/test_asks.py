@@ -85,7 +85,7 @@ def test_bare_ask_has_only_its_question():
     assert Origin() == ("",) * 9
     ask = Ask("a-2", question, Origin(), NOW, "d")
     assert ask[5:10] == (2, None, "", "", deadlines.NO_DEADLINES)
-    assert ask[10:] == ("pending", None, None, "", None, "", "", None, "", 0, 0, 1, False, ())
+    assert ask[10:] == ("pending", None, None, "", None, "", "", None, "", 0, 0, 1, False, (), None)
 
 
 @pytest.mark.proves("LAW-10")

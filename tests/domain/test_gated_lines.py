@@ -12,25 +12,29 @@ import pytest
 from tests.support.lines import read_lines
 
 from gatebell.adapters.shell.bash_parser import MAX_LENGTH, parse
-from gatebell.domain.permissions.acts import Act
+from gatebell.domain.permissions.acts import GATED_ACTS, Act
 from gatebell.domain.permissions.judgement import MAX_DEPTH
 from gatebell.domain.permissions.rules import list_triggers
 from gatebell.domain.permissions.shell_lines import Script
+from gatebell.install.hosts.codex import list_prefixes
 from gatebell.services.permissions.judge_line import judge_line
+from gatebell.services.permissions.notice_line import claude_notices, codex_asks
 
 PAGE = Path(__file__).parents[2] / "docs" / "held.md"
 GATED, HARMLESS = read_lines("gated"), read_lines("harmless")
 FALSE_ALARMS = {
     "npm run build --workspace=deploy-tools",
+    "npm run build:release-notes",
+    "NODE_OPTIONS=--max-old-space-size=4096 npm run build:release-notes",
     "npx -y cowsay deployed",
-    "alembic revision --autogenerate -m 'add releases'",
+    "CFLAGS=-O2 make release-notes.o",
     "bin/rails test test/models/upload_test.rb",
-    "dotnet publish -c Release -o out",
-    "mix test test/push_test.exs",
     "zig build -Drelease-fast",
-    "bazel test //deploy/...",
     "ansible all -m ping",
     "tmux attach -t deploy",
+    "python manage.py test deploy",
+    "python -c \"import json; print(json.load(open('release.json')))\"",
+    "./run_tests.sh push",
 }
 
 
@@ -46,7 +50,9 @@ def why(line):
 @pytest.mark.proves("HOOK-50")
 @pytest.mark.parametrize("topic", GATED)
 def test_every_gated_spelling_is_held(topic):
-    assert [line for line in GATED[topic] if not is_held(line)] == []
+    assert [
+        line for line in GATED[topic] if not (is_held(line) and claude_notices(line, parse))
+    ] == []
 
 
 @pytest.mark.proves("HOOK-50")
@@ -61,6 +67,34 @@ def test_harmless_lines_pass_but_for_known_ones():
     assert told and [int(one) for one in told.groups()] == [
         len(lines), noticed, len(FALSE_ALARMS)
     ]  # fmt: skip
+
+
+@pytest.mark.proves("HOOK-57")
+def test_noticing_hosts_are_those_of_the_page():
+    prefixes = [prefix for gate in GATED_ACTS for prefix in list_prefixes(gate)]
+    rows = re.findall(r"^\| `(.+)` \| (asked|\*.*?) \| .*? \| (\S.*?) \|$", PAGE.read_text(encoding="utf-8"),
+                      re.MULTILINE)  # fmt: skip
+    assert len(rows) > 100
+    for shown, claude, codex in rows:
+        line = shown.replace("⏎", "\n").replace("\\|", "|")
+        is_asked = is_held(line) and claude_notices(line, parse)
+        assert is_asked == (claude == "asked"), line
+        assert codex_asks(line, prefixes, parse) == (codex == "asked"), line
+
+
+@pytest.mark.proves("HOOK-57")
+def test_text_after_a_here_document_is_not_noticed():
+    # Seen with Claude Code 2.1.325.
+    for line in (
+        "cat <<A; git push\nx\nA",
+        "cat <<A\n`git push`\nA",
+        'cat <<EOF\n`echo "${x:-\\`g"i"t push\\`}"`\nEOF',
+        "while read c; do $c; done <<< 'git push'",
+        "ssh host <<-'A'\n\tgit push\n\tA",
+    ):
+        assert is_held(line) and not claude_notices(line, parse), line
+    for line in ("cat <<A && git push\nx\nA", "cat <<A\n$(git push)\nA", "x=rm; $x -rf y"):
+        assert is_held(line) and claude_notices(line, parse), line
 
 
 @pytest.mark.proves("HOOK-50")

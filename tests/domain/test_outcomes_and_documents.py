@@ -128,7 +128,7 @@ def test_ask_document_has_every_field():
             "hard": False, "moved_seconds": 0.0, "remind_every_seconds": None, "remind_at": None,
             "escalations": [], "escalated": 0, "escalate_at": None,
         },
-        "hidden": False, "asked_back": 0, "heard": 0, "version": 1, "deferred": False,
+        "hidden": False, "asked_back": 0, "heard": 0, "version": 1, "deferred": False, "assume": None,
     }  # fmt: skip
     hard = ask_document(ask._replace(deadlines=start(NOW, 60, hard=True)))
     bare = ask_document(Ask("a-2", make_question("text", "Q"), Origin(), NOW, "d"))

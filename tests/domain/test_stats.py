@@ -42,6 +42,13 @@ def test_waits_at_the_same_time_block_once():
     assert found.agent_hours == 3 and found.asks_per_agent_hour == 1.67
 
 
+@pytest.mark.proves("LESS-8", "BACK-1")
+def test_background_ask_blocks_no_agent():
+    goes_on = wait(0, 180, call=False)._replace(is_background=True)
+    found = count_stats(PERIOD, NOW, [goes_on], [], [])
+    assert (found.asks, found.answered, found.blocked_minutes, found.agent_hours) == (1, 1, 0, 1)
+
+
 @pytest.mark.proves("LESS-8")
 def test_only_the_part_in_the_period_counts():
     early, late, waiting = wait(-60, 30), wait(23 * 60, 25 * 60), wait(23.5 * 60)

@@ -287,7 +287,7 @@ def test_agents_machine_asks_on_a_server(blocks, shell):
 
 
 @pytest.mark.proves("DOC-1")
-@plays("docs/agents.md", "$ gate ask", "$ gate gates")
+@plays("docs/agents.md", '$ gate ask "Push', '$ gate ask "Which', "$ gate gates")
 def test_agent_gets_a_no_and_gates_are_changed(blocks, shell):
     for block in blocks:
         play_talk(shell, block)

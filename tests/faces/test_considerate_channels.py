@@ -224,6 +224,14 @@ def test_typed_prompt_shows_that_a_person_is_here(world, event, environ, is_here
     assert (seen is not None) is is_here
 
 
+@pytest.mark.proves("NTF-41")
+@pytest.mark.parametrize("fields", [{"agent_id": "a1"}, {"prompt": "<task-notification>\n"}])
+def test_prompt_about_a_sub_agent_was_not_typed(world, fields):
+    session = Session(world)
+    assert session.hook(session.event("UserPromptSubmit", **fields)) == (0, "", "")
+    assert world.store.presence.last_seen(environment.user_name()) is None
+
+
 @pytest.fixture
 def site(tmp_path):
     made = WebServer(tmp_path).start()

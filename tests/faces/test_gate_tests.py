@@ -35,6 +35,23 @@ def test_line_is_shown_with_its_reason(gates, line, code, words):
     assert ran.code == code and words in ran.out and ran.err == ""
 
 
+@pytest.mark.proves("HOOK-57")
+@pytest.mark.parametrize(
+    ("line", "claude", "codex"),
+    [
+        ("git push", "asked", "asked"),
+        ("git -C . push", "asked", "passes"),
+        ("python3 - <<'EOF'\nos.system('git push')\nEOF", "passes", "passes"),
+    ],
+)
+def test_host_that_does_not_notice_a_line_is_named(gates, line, claude, codex):
+    asked = json.loads(gates.plain.gate("gates", "test", line, "--json").out)
+    assert asked["outcome"] == "asked" and asked["hosts"] == {"claude": claude, "codex": codex}
+    out = gates.plain.gate("gates", "test", line).out
+    assert ("Claude Code does not notice it" in out) == (claude == "passes")
+    assert ("Codex does not notice it" in out) == (codex == "passes")
+
+
 @pytest.mark.proves("HOOK-53")
 def test_own_rules_are_shown_too(gates):
     gates.ada.gate("gates", "add", "Bash(ls secret*)")
@@ -45,6 +62,7 @@ def test_own_rules_are_shown_too(gates):
         "outcome": "asked",
         "rule": "Bash(ls secret*)",
         "why": "its text matches this pattern",
+        "hosts": {},
     }
     denied = gates.plain.gate("gates", "test", "curl x && git push")
     assert denied.code == 10 and "denied by Bash(curl *)" in denied.out

@@ -85,7 +85,8 @@ def session(world):
 def hook_with(given, *, cli="claude", **options):
     """The hook in this process, with bytes on its standard input: exit code, stdout, stderr."""
     words = argparse.Namespace(
-        **{"cli": cli, "limit": 60.0, "defer": False, "guarded": False, "host": 0} | options
+        **{"cli": cli, "limit": 60.0, "defer": False, "guarded": False, "host": 0, "rewake": False}
+        | options
     )
     out, err = io.StringIO(), io.StringIO()
     before, stdin = signal.getsignal(signal.SIGALRM), sys.stdin

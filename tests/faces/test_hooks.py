@@ -267,6 +267,38 @@ def test_killed_hook_leaves_nothing_after_the_turn(world, session, event):
     assert world.get(ask.id).status == "cancelled"
 
 
+@pytest.mark.proves("HOOK-56")
+def test_sub_agent_is_named_and_outlives_turns(world, session):
+    helper = {"agent_id": "a0b91b961e6dca6f7", "agent_type": "general-purpose"}
+    waits = session.start(session.event("PermissionRequest", **helper), "--limit", "60")
+    ask = the_ask(world)
+    assert ask.origin.agent == "claude sub-agent general-purpose dca6f7"
+    assert ask.origin.session == "claude/s1"
+    works = {"background_tasks": [{"id": helper["agent_id"], "type": "subagent"}]}
+    for event in (
+        session.event("Stop", **works),
+        session.event("UserPromptSubmit"),
+        session.event("Stop", agent_id="other", agent_type="x"),
+    ):
+        assert session.hook(event).out == ""
+        assert world.get(ask.id).pending, event
+    assert session.hook(session.event("Stop", background_tasks=[])).out == ""
+    assert world.get(ask.id).status == "cancelled"
+    wait_for_end(waits)
+
+
+@pytest.mark.proves("HOOK-56")
+def test_sub_agent_ends_no_question_of_its_parent(world, session):
+    waits = session.start(session.event("PermissionRequest"), "--limit", "60")
+    ask = the_ask(world)
+    for event in ("UserPromptSubmit", "Stop"):
+        session.hook(session.event(event, agent_id="a1", agent_type="default"))
+    assert world.get(ask.id).pending
+    session.hook(session.event("Stop"))
+    assert world.get(ask.id).status == "cancelled"
+    wait_for_end(waits)
+
+
 @pytest.mark.proves("AGT-14")
 def test_call_of_a_dead_agent_is_not_decided(world, session):
     event = world.folder / "event.json"

@@ -39,7 +39,7 @@ def test_run_in_a_pool_has_no_folder(world, run_there):
     world.store.connection.raw.execute("UPDATE runs SET host = '', pool = 'ci'")
     code, _, err = world.ada.gate("diff", "1", **HERE)
     assert code == 7 and "run 1 waits in pool ci and has no folder now" in err
-    assert "It goes on on a host of pool ci" in world.ada.gate("status", "1", **HERE).out
+    assert "It continues on a host of pool ci" in world.ada.gate("status", "1", **HERE).out
 
 
 @pytest.mark.proves("HOST-54")
@@ -70,6 +70,8 @@ def test_lost_host_is_forgotten_by_a_person(world, run_there):
     assert code == 0 and out.startswith("Host ci-7 is lost\n") and f"gate answer {ask.id}" in out
     again = world.ada.gate("host", "forget", "ci-7", "--as", "ada", "--json", **HERE)
     assert json.loads(again.out) == {"host": "ci-7", "asks": [ask.id]}
+    shown = world.ada.gate("status", "1", **HERE).out
+    assert f"""Use "gate answer {ask.id} 'Wait for ci-7'" to answer it.""" in shown
     assert "ci-7: LOST" in world.ada.gate("host", "list", **HERE).out
     out = world.ada.gate("answer", ask.id, "Stop the run", "--as", "ada", **HERE).out
     assert out.endswith("Run 1 is at home on host ci-7, which has its folder.\n")

@@ -417,7 +417,7 @@ def test_claude_code_gets_its_entries(world, home):
     assert server == {"command": GATE, "args": ["mcp"], "alwaysLoad": True, "timeout": 86400000}
     told = (home / ".claude" / "CLAUDE.md").read_text()
     assert told.startswith("<!-- gatebell -->\n") and told.endswith("\n<!-- /gatebell -->\n")
-    assert len(told.splitlines()) <= 15
+    assert len(told.splitlines()) <= 18 and "`assume`" in told
 
 
 @pytest.mark.proves("AGT-54")
@@ -555,7 +555,9 @@ def test_codex_gets_its_entries(world, home):
     (request,) = document["hooks"]["PermissionRequest"][0]["hooks"]
     assert request["command"] == f"exec {GATE} hook codex --limit 86400"
     assert request["timeout"] == 86400
-    assert set(document["hooks"]) == {"PermissionRequest", "Stop", "UserPromptSubmit", "SessionEnd"}
+    assert set(document["hooks"]) == {
+        "PermissionRequest", "Stop", "UserPromptSubmit", "SessionEnd", "PostToolUse",
+    }  # fmt: skip
     assert 'choose "Trust"' in ran.out and "trusted_hash" not in ran.out
     rules = (home / ".codex" / "rules" / "gatebell.rules").read_text()
     assert 'pattern = ["git", "push"], decision = "prompt"' in rules
@@ -702,8 +704,8 @@ def test_doctor_finds_hooks_that_codex_does_not_trust(world, home):
     install(world, "codex")
     path = home / ".codex" / "config.toml"
     (said,) = complaints(world, home)
-    assert "PermissionRequest, Stop, UserPromptSubmit, SessionEnd" in said
-    events = ("permission_request", "stop", "user_prompt_submit", "session_end")
+    assert "PermissionRequest, PostToolUse, Stop, UserPromptSubmit, SessionEnd" in said
+    events = ("permission_request", "stop", "user_prompt_submit", "session_end", "post_tool_use")
     trust = "".join(
         f'\n[hooks.state."{path}:{event}:0:0"]\ntrusted_hash = "sha256:1"\n' for event in events
     )

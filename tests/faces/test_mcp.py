@@ -97,7 +97,7 @@ def test_no_line_stops_the_server(client):
     assert client.text(client.call("ask_human", questions=[]))[1]
     told, failed = client.text(client.call("ask_human", question="Q", option=["A"]))
     assert failed and told.startswith(
-        "ask_human has no parameter option; did you mean 'options'? It takes attachments, context, default"
+        "ask_human has no parameter option; did you mean 'options'? It takes assume, attachments, context"
     )
     assert client.text(client.call("ask_human", question="Q", kind="poem"))[1]
     assert client.text(client.call("inbox_status", id=7))[1]

@@ -68,7 +68,7 @@ def test_run_of_a_server_is_stopped_and_resumed(server_world):
     assert "No worker is running" in ada.gate("status", name).out
     worker = Membership(store, MemberKind.WORKER)
     try:
-        assert "goes on on host" in ada.gate("resume", name, "--detach", *ADA).out
+        assert "continues on host" in ada.gate("resume", name, "--detach", *ADA).out
         assert "No worker" not in ada.gate("status", name).out
     finally:
         worker.end()

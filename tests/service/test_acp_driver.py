@@ -274,6 +274,20 @@ def test_agent_that_would_not_ask_gets_no_prompt(desk, opened):
 
 
 @pytest.mark.proves("ACP-5")
+@pytest.mark.parametrize(
+    ("others", "wanted"), [(["read-only", "workspace-write"], True), ([], False)]
+)
+def test_review_by_a_model_is_replaced_or_refused(desk, others, wanted):
+    modes = [{"id": "agent", "name": "Auto review"}, *({"id": one, "name": one} for one in others)]
+    opened = {"modes": {"currentModeId": "agent", "availableModes": modes}}
+    ended = desk.turn({"say": "x"}, odd={"opened": opened})
+    changed = desk.heard("session/set_mode")
+    assert changed == ([{"sessionId": "s-1", "modeId": "workspace-write"}] if wanted else [])
+    assert ended.ok == wanted == bool(desk.heard("session/prompt"))
+    assert wanted or "review by a model" in ended.problem
+
+
+@pytest.mark.proves("ACP-5")
 def test_change_to_a_mode_without_questions_ends_it(desk):
     ended = desk.turn({"mode": "bypassPermissions"}, {"call": BASH})
     assert not ended.ok and "bypassPermissions" in ended.problem

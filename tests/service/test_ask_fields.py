@@ -15,7 +15,8 @@ ARGUMENTS = {"prompt", "kind", "options", "multiple", "schema"}
 OF_HOSTS = {"call", "deferred"}
 CARRIED = {
     "programs and flows": {
-        *ARGUMENTS, "session", *OF_HOSTS, *ask_options.read_options("ask", dict.fromkeys(ask_options.KNOWN, 1) | {"escalations": ()}),
+        # A flow always waits; a program says it in `Gate.open`.
+        *ARGUMENTS, "session", "assume", *OF_HOSTS, *ask_options.read_options("ask", dict.fromkeys(ask_options.KNOWN, 1) | {"escalations": ()}),
     },
     "HTTP": {*schemas.REQUEST["properties"], *OF_HOSTS},
     "files": {
@@ -23,8 +24,8 @@ CARRIED = {
         *("prompt", "kind", "options", "priority", "expires_seconds"),
         # Only information for people: the question is the same without it.
         *("activity", "confidence"),
-        # `gate ask` has no option for it.
-        "hard",
+        # `gate ask` has no option for it, or needs the store for it.
+        "hard", "assume",
     },
 }  # fmt: skip
 

@@ -179,7 +179,7 @@ def test_ready_run_is_driven_where_its_folder_is(house, on_host):
     with pytest.raises(RefusedError, match=f"run {ready.id} is on host {THERE}: run there: gate"):
         house.resume()
     shown = "\n".join(status_lines(house.store, ready, house.store.now(), is_worked_at=False))
-    assert f"It goes on on host {THERE}" in shown and "gate resume" not in shown
+    assert f"It continues on host {THERE}" in shown and "gate resume" not in shown
     house.stop("its host is lost")
     moved = house.resume()
     assert (moved.host, moved.result) == (HERE, "there")
@@ -283,7 +283,7 @@ def test_status_names_host_of_the_driver(house, stranger):
     assert "silent" not in shown and "has ended" not in shown
     house.clock.advance(120)
     later = "\n".join(status_lines(house.store, taken, house.store.now(), is_worked_at=False))
-    assert "silent since its lease ended" in later and f"gate host forget {THERE}" in later
+    assert "did not extend its lease, which ended" in later and f"gate host forget {THERE}" in later
 
 
 @pytest.mark.proves("HOST-7")

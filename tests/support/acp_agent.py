@@ -75,6 +75,9 @@ class ScriptedAcpAgent:
         self.update("tool_call", toolCallId="c-1", kind="execute", rawInput={"command": "ls"})
         return self.odd.get("opened", {})
 
+    def session_set_mode(self, _):
+        return {}
+
     def session_prompt(self, params):
         text = params["prompt"][0]["text"]
         found = _STEPS.search(text)

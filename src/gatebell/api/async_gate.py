@@ -179,6 +179,7 @@ class AsyncGate:
         options: Sequence[str] = (),
         multiple: bool = False,
         returns: object = None,
+        assume: str | None = None,
         **more: Unpack[AskOptions],
     ) -> str:
         """Ask without waiting; return the ask's id, as `Gate.open`."""
@@ -189,6 +190,7 @@ class AsyncGate:
             options=options,
             multiple=multiple,
             returns=returns,
+            assume=assume,
             **more,
         )
 

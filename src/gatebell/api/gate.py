@@ -258,6 +258,7 @@ class Gate:
         options: Sequence[str] = (),
         multiple: bool = False,
         returns: object = None,
+        assume: str | None = None,
         **more: Unpack[AskOptions],
     ) -> str:
         """Ask without waiting.
@@ -268,6 +269,7 @@ class Gate:
             options: the options of a choice
             multiple: let people choose several options
             returns: the type of a form, as in `ask`
+            assume: what this program goes on with until then, shown to people
             more: `context`, `timeout` and all others of `AskOptions`
 
         Returns:
@@ -277,18 +279,24 @@ class Gate:
             ask_id = gate.open("Deploy?", "approval")
             outcome = gate.wait(ask_id, timeout=10)
         """
-        beside = ("kind", "options", "multiple", "returns")
-        return self._open(
-            "open", prompt, kind, more, *beside, options=options, multiple=multiple, returns=returns
-        )
+        beside = ("kind", "options", "multiple", "returns", "assume")
+        shape = {"options": options, "multiple": multiple, "returns": returns}
+        return self._open("open", prompt, kind, more, *beside, assume=assume, **shape)
 
     def _open(
-        self, call: str, prompt: str, kind: str, given: AskOptions, *beside: str, **more: Any
+        self,
+        call: str,
+        prompt: str,
+        kind: str,
+        given: AskOptions,
+        *beside: str,
+        assume: str | None = None,
+        **more: Any,
     ) -> str:
         request, owner = build_request(call, prompt, kind, given, beside, **more)
         must_be_recorded(request.kind)
         files = self._attach(given.get("attachments", ()))
-        return self.send(request._replace(attachments=files), owner)
+        return self.send(request._replace(attachments=files, assume=assume), owner)
 
     def _attach(self, paths: Sequence[str | os.PathLike[str]]) -> tuple[Attachment, ...]:
         if not paths:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gatebell.app import environment, settings
 from gatebell.domain.asks.asks import Origin
@@ -355,6 +355,15 @@ def judge_command(line: str) -> Verdict:
     from gatebell.services.permissions.judge_line import judge_line
 
     return judge_line(line, parse)
+
+
+def find_noticing_hosts(line: str, prefixes: Sequence[Sequence[Any]]) -> tuple[bool, bool]:
+    """Return whether Claude Code, and Codex with these rules, notice a command line."""
+    # Imported here: only gate gates test needs it.
+    from gatebell.adapters.shell.bash_parser import parse
+    from gatebell.services.permissions import notice_line
+
+    return notice_line.claude_notices(line, parse), notice_line.codex_asks(line, prefixes, parse)
 
 
 def summarise_activity(origin: Origin, log: str = "") -> str:

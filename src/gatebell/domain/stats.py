@@ -28,6 +28,8 @@ class Wait(NamedTuple):
     is_answered: bool
     is_decided_call: bool
     """Whether a person decided a tool call by it."""
+    is_background: bool = False
+    """Whether its agent went on without waiting."""
 
 
 class GrantUse(NamedTuple):
@@ -103,7 +105,8 @@ def count_stats(
     uses = [one for one in uses if period.holds(one.at)]
     blocked: dict[str, list[tuple[datetime, datetime]]] = {}
     for wait in waits:
-        if clipped := period.clip(wait.opened_at, wait.settled_at or now):
+        end = wait.opened_at if wait.is_background else wait.settled_at or now
+        if clipped := period.clip(wait.opened_at, end):
             blocked.setdefault(wait.asker, []).append(clipped)
     spans = [(asker, *one) for asker, each in blocked.items() for one in each]
     spans += [(use.actor.removeprefix("agent:"), use.at, use.at) for use in uses]

@@ -49,6 +49,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--defer", action="store_true", help="put gated calls off (claude -p, PreToolUse)"
     )
     parser.add_argument(
+        "--rewake", action="store_true", help="wait, and wake an idle session (claude, Stop)"
+    )
+    parser.add_argument(
         "--host",
         type=int,
         default=0,
@@ -66,8 +69,14 @@ def run(args: argparse.Namespace) -> int:
     event: dict[str, Any] = {}
     try:
         _check_options(args)
-        _start_alarm(args.limit)
+        if not args.rewake:
+            _start_alarm(args.limit)
         event.update(read_event(sys.stdin.buffer, args.cli))
+        if args.rewake:
+            # Imported here: only idle sessions with a background ask need it.
+            from gatebell.hooks.rewake import wait_for_answers
+
+            return wait_for_answers(Hook(args.cli, event, args.limit, args.defer))
         _say(args, _decide(args, event))
     except (Exception, KeyboardInterrupt) as error:
         name = event.get("hook_event_name", "")
@@ -83,6 +92,8 @@ def _check_options(args: argparse.Namespace) -> None:
         raise UsageError("--limit takes seconds, at least 1: the timeout in the host's settings")
     if args.defer and args.cli != AgentCli.CLAUDE:
         raise UsageError(f"{args.cli} cannot put a call off and would run it: leave out --defer")
+    if args.rewake and args.cli != AgentCli.CLAUDE:
+        raise UsageError(f"{args.cli} cannot be woken: leave out --rewake")
 
 
 def _start_alarm(limit: float) -> None:

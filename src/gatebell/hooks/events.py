@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gatebell.app import environment, wiring
+from gatebell.app import background, environment, wiring
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.calls import ATTENDED, WRITERS, explain_end
@@ -33,6 +34,11 @@ HOOK_CLIS = (
     AgentCli.CURSOR,
 )
 
+_SUB_AGENT = " sub-agent "
+# Claude Code submits this itself, when a sub-agent in the background ends.
+_NOTIFICATION = "<task-notification>"
+_NOT_IN_NAMES = re.compile(r"[^\w.:-]")
+
 
 class Hook(NamedTuple):
     """One event, and the options of the hook."""
@@ -57,9 +63,15 @@ class Hook(NamedTuple):
     def call(self) -> Call:
         return wiring.call(self.text("tool_name"), self.event.get("tool_input"), self.text("cwd"))
 
+    @property
+    def sub_agent(self) -> str:
+        """The name of the sub-agent that the event is about, after its parent; empty without one."""
+        number, kind = (_NOT_IN_NAMES.sub("", self.text(one)) for one in ("agent_id", "agent_type"))
+        return f"{self.cli}{_SUB_AGENT}{kind[:24]} {number[-6:]}" if number else ""
+
     def origin(self, caller: Caller, call_id: str = "") -> Origin:
         where = wiring.origin(caller, folder=self.text("cwd"))
-        return where._replace(tool_use_id=call_id)
+        return where._replace(tool_use_id=call_id, agent=self.sub_agent or where.agent)
 
     def steps(self) -> list[Step]:
         return wiring.session_steps(self.cli, self.text("transcript_path"))
@@ -145,40 +157,84 @@ def _project(hook: Hook) -> str:
 def prompt_submitted(hook: Hook) -> Reply:
     """Note that a person typed here, and that the turn before has ended."""
     backend = wiring.open_backend()
-    reply = _retire_calls(hook, backend)
+    _retire_calls(hook, backend)
     turn_id = os.environ.get("GATE_TURN")
     # A flow writes the prompts of its turns, and a script those of claude -p.
-    is_typed = not turn_id or _is_joined(backend, turn_id)
+    is_typed = (not turn_id or _is_joined(backend, turn_id)) and not (
+        hook.sub_agent or hook.text("prompt").startswith(_NOTIFICATION)
+    )
     if backend.store and is_typed and os.environ.get(ATTENDED) != "0":
         # Without it, a notice comes earlier: no reason to fail.
         with suppress(GateError):
             backend.store.presence.see([environment.user_name()])
-    return reply
+    return _hand_over(hook, backend)
 
 
 def turn_ended(hook: Hook) -> Reply:
+    """Remove the asks from the inbox for which this session no longer waits.
+
+    Answers of background asks that have come hold the turn; without one it ends.
+    """
+    backend = wiring.open_backend()
+    _retire_calls(hook, backend)
+    return _hand_over(hook, backend)
+
+
+def session_ended(hook: Hook) -> Reply:
     """Remove the asks from the inbox for which this session no longer waits."""
-    return _retire_calls(hook, wiring.open_backend())
+    _retire_calls(hook, wiring.open_backend())
+    return Reply()
 
 
-def _retire_calls(hook: Hook, backend: Backend) -> Reply:
+def tool_used(hook: Hook) -> Reply:
+    """Pass on the answers of background asks that have come."""
+    return _hand_over(hook, wiring.open_backend())
+
+
+def _hand_over(hook: Hook, backend: Backend) -> Reply:
+    """Return the answers of background asks for this session, or nothing."""
+    caller = hook.caller
+    origin = Origin(cwd=hook.text("cwd"), session=f"{hook.cli}/{hook.text('session_id')}")
+    found = background.collect(backend, origin, caller)
+    if found is None:
+        return Reply()
+    return Reply(replies.tell_agent(hook.text("hook_event_name"), found.text), found.done)
+
+
+def _retire_calls(hook: Hook, backend: Backend) -> None:
     caller = hook.caller
     pending = backend.pending_of_session(Origin(session=f"{hook.cli}/{hook.text('session_id')}"))
     held = [ask for ask in pending if ask.question.call and not ask.deferred]
     steps = hook.steps() if held else []
     for ask in held:
+        if not _is_over(hook, ask.origin.agent):
+            continue
         call_id = ask.origin.tool_use_id
         if not call_id or has_result(steps, call_id):
             backend.retire(ask, caller, explain_end(os.environ))
-    return Reply()
+
+
+def _is_over(hook: Hook, agent: str) -> bool:
+    """Return whether the event ends the turn of this agent: a session has several at once."""
+    if hook.event.get("hook_event_name") == "SessionEnd" or agent == hook.sub_agent:
+        return True
+    if _SUB_AGENT not in agent:
+        return not hook.sub_agent
+    # Claude Code names the sub-agents that still work when its own turn ends.
+    tasks = hook.event.get("background_tasks")
+    if not isinstance(tasks, list):
+        return False
+    return not any(isinstance(one, dict) and one.get("type") == "subagent" for one in tasks)
 
 
 HANDLERS: dict[str, Callable[[Hook], Reply]] = {
     "PermissionRequest": permission_request,
     "PreToolUse": pre_tool_use,
+    "PostToolUse": tool_used,
+    "PostToolUseFailure": tool_used,
     "Stop": turn_ended,
     "UserPromptSubmit": prompt_submitted,
-    "SessionEnd": turn_ended,
+    "SessionEnd": session_ended,
 }
 
 

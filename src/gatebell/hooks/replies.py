@@ -41,6 +41,13 @@ def ask_first(reason: str) -> dict[str, Any]:
     return _before("ask", reason)
 
 
+def tell_agent(event: str, words: str) -> dict[str, Any]:
+    """Pass words on to the agent; at the end of a turn they hold it [seen: both hosts]."""
+    if event == "Stop":
+        return {"decision": "block", "reason": words}
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": words}}
+
+
 def deny(event: str, reason: str) -> dict[str, Any]:
     """A no to a call, whichever event asks about it."""
     if event == "PermissionRequest":

@@ -62,6 +62,11 @@ class Stage(NamedTuple):
         return os.path.join(self.folder, *parts)
 
 
+def _name_try(cli: str) -> str:
+    tried = cli in (AgentCli.GEMINI, AgentCli.OPENCODE, AgentCli.COPILOT)
+    return f"gate holdtest {cli} does" if tried else "try a gated command yourself"
+
+
 def rehearse(
     installed: Installed, environ: Mapping[str, str], hire: Callable[[str], Person]
 ) -> Iterator[tuple[bool | None, str]]:
@@ -72,7 +77,7 @@ def rehearse(
     """
     cli = installed.cli
     if cli not in PLAYS:
-        yield None, f"{cli}: doctor does not try its gate; docs/agents.md shows how you can"
+        yield None, f"{cli}: doctor does not try its gate; {_name_try(cli)}"
         return
     program = shutil.which(cli, path=environ.get("PATH"))
     if program is None:

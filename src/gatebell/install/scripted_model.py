@@ -44,7 +44,7 @@ def text(words: str) -> dict[str, Any]:
     return {"text": words}
 
 
-def tool(name: str, **arguments: Any) -> dict[str, Any]:
+def tool(name: str, /, **arguments: Any) -> dict[str, Any]:
     """Call one tool; the host's prefix of its name (`mcp__server__`) may be omitted."""
     return tools((name, arguments))
 

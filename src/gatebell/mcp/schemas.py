@@ -82,6 +82,16 @@ TOOLS = [
                 "description": "Several questions at once, instead of one.",
             },
             "urgency": _URGENCY,
+            "wait": {
+                "type": "boolean",
+                "description": "false: do not wait. Use it when you can go on safely, and undo "
+                "what you assumed. The answer comes to you later, by itself. Default: true.",
+            },
+            "assume": {
+                "type": "string",
+                "description": "With wait false: what you go on with until the answer comes. The "
+                "person sees it. Not for an approval.",
+            },
             "timeout": {
                 "type": "number",
                 "description": "How many seconds to wait. Default: as long as the host waits.",
@@ -163,7 +173,8 @@ TOOLS = [
     ),
     _tool(
         "inbox_status",
-        "List the asks for which this session still waits; or show the state of one ask.",
+        "List the open asks of this session, and hand over the answers that have come; or show the "
+        "state of one ask.",
         {"id": {"type": "string", "description": "The id of one ask, of any session."}},
         reads=True,
     ),

@@ -8,7 +8,7 @@ import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.app import wiring
+from gatebell.app import background, wiring
 from gatebell.domain.asks.asks import Origin, settled_sentence
 from gatebell.domain.asks.elicitation import Quotation
 from gatebell.domain.asks.gone_askers import MARK, WAITER_GONE
@@ -102,7 +102,25 @@ class Tools:
             near = suggest(unknown[0], takes) or "."
             all_ = ", ".join(sorted(takes))
             raise UsageError(f"{name} has no parameter {unknown[0]}{near} It takes {all_}")
-        return tools[name](work, given)
+        made = tools[name](work, given)
+        if name == "approve" or not isinstance(made, tuple) or not isinstance(made[0], str):
+            return made
+        return self._add_answers(work, made)
+
+    def _add_answers(self, work: Work, made: Text) -> Text:
+        """Add the answers of background asks that have come for this session."""
+        origin, caller = self._asker(work)
+        found = background.collect(self._backend(), origin, caller)
+        if found is None:
+            return made
+        text, handed_over = made
+
+        def done() -> None:
+            if handed_over:
+                handed_over()
+            found.done()
+
+        return f"{text}\n\n{found.text}", done
 
     def finish(self, request: str | int, work: Work) -> bool:
         """Remove a call; return whether the client still waits for its result."""
@@ -158,10 +176,15 @@ class Tools:
         several = given.get("questions")
         if several is not None and (not isinstance(several, list) or not several):
             raise UsageError("questions is a list of at least one question")
+        goes_on = _goes_on(given, several or [given])
         more = {
             "priority": given.get("urgency", "normal"),
-            "expires_seconds": self._seconds(given.get("timeout")),
+            # A question in the background stays open without a host that waits.
+            "expires_seconds": (
+                None if goes_on and "timeout" not in given else self._seconds(given.get("timeout"))
+            ),
             "activity": wiring.summarise_activity(origin),
+            "assume": _text(given.get("assume") or "") if goes_on else None,
         }
         requests = [_request(one, more) for one in (several or [given])]
         where = wiring.move_to_project(origin)
@@ -171,9 +194,24 @@ class Tools:
             for request, one in zip(requests, several or [given], strict=True)
         ]
         asks = [backend.ask(request, where, caller).ask for request in requests]
+        if goes_on:
+            return self._go_on(asks, origin), None
         for ask in asks:
             self._note_opened(work, ask.id)
         return self._wait(work, asks, caller)
+
+    def _go_on(self, asks: list[Ask], origin: Origin) -> str:
+        """Note where the answers go; return what the agent must know about them."""
+        backend, lines = self._backend(), []
+        for ask in asks:
+            if ask.assume is None:
+                lines.append(f"{ask.id} was asked before, to wait for it: ask again without wait")
+                continue
+            background.expect(backend, ask, origin, os.getppid())
+            assumed = f' Until then you go on with: "{ask.assume}"' if ask.assume else ""
+            lines.append(f"{ask.id} is asked and not answered yet.{assumed}")
+        lines.append("Each answer comes to you once, by itself, after a tool call or a turn.")
+        return "\n".join(lines)
 
     def _reply(self, work: Work, ask_id: str, text: str) -> Text:
         origin, caller = self._asker(work)
@@ -200,6 +238,11 @@ class Tools:
         """Wait for all asks; with several, the text names each."""
         backend = self._backend()
         store = backend.store
+        # Until the result is sent: a hook must not hand the answer over, too.
+        alone = ExitStack()
+        for ask in asks:
+            if ask.assume is not None:
+                alone.enter_context(background.waiting(backend, ask.id))
         with ExitStack() as stack:
             stack.enter_context(heartbeat(work.progress, work.asks))
             for ask in asks:
@@ -221,6 +264,7 @@ class Tools:
         def handed_over() -> None:
             for ask in asks:
                 backend.take(ask, caller.actor)
+            alone.close()
 
         return "\n\n".join(texts), handed_over
 
@@ -288,9 +332,14 @@ class Tools:
 
     def _inbox_status(self, work: Work, given: dict[str, Any]) -> Text:
         backend = self._backend()
-        if ask_id := given.get("id"):
-            return self._describe(work, backend.get(_text(ask_id))), None
         origin, _ = self._asker(work)
+        if ask_id := given.get("id"):
+            ask = backend.get(_text(ask_id))
+            is_open = ask.assume is None or ask.pending or ask.delivered_at
+            if not is_open and ask.id in background.list_own(backend, origin):
+                # Its answer is added to this result.
+                return f"{ask.id} has ended.", None
+            return self._describe(work, ask), None
         waits = backend.pending_of_session(origin)
         gone = [ask for ask in waits if backend.is_waiter_gone(ask)]
         lines = [f"{ask.id}: {MARK if ask in gone else ''}{ask.question.prompt}" for ask in waits]
@@ -306,6 +355,23 @@ class Tools:
         if ask.pending:
             return f"{ask.id} is waiting for a person{f'. {gone}' if gone else ''}"
         return f"{_describe_answer(ask)}\n{gone}".rstrip()
+
+
+def _goes_on(given: dict[str, Any], questions: list[Any]) -> bool:
+    """Return whether the agent does not wait."""
+    waits, assumed = given.get("wait", True), given.get("assume")
+    if not isinstance(waits, bool):
+        raise UsageError(f"wait must be true or false, got {waits!r}")
+    if waits and assumed is not None:
+        raise UsageError("assume says what you do without waiting: add wait=false, or leave it out")
+    if waits:
+        return False
+    defaults = [one for one in questions if isinstance(one, dict) and one.get("default")]
+    if defaults:
+        raise UsageError("with wait=false there is no default: say in assume what you go on with")
+    if assumed and len(questions) > 1:
+        raise UsageError("assume belongs to one question: ask the others in calls of their own")
+    return True
 
 
 def _request(given: Any, more: dict[str, Any]) -> Request:

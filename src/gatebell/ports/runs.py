@@ -38,8 +38,13 @@ class Runs(Protocol):
         """Return runs, newest first; with `active` only those that have not ended."""
         ...
 
-    def ready(self, limit: int) -> list[int]:
-        """Return runs that any driver of this host should drive now, longest waits first."""
+    def ready(self, limit: int, *, shuffled: bool = False) -> list[int]:
+        """Return runs that any driver of this host should drive now, longest waits first.
+
+        Args:
+            limit: at most so many
+            shuffled: the runs that are as urgent as the first one come in any order
+        """
         ...
 
     def list_unplaced(self, key: str, limit: int) -> list[Run]:

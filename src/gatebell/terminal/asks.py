@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.context_text import context_text
-from gatebell.domain.asks.gone_askers import WAITER_GONE
+from gatebell.domain.asks.gone_askers import WAITER_GONE, describe_background
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import describe_owner, run_of
 from gatebell.domain.asks.requirements import ANY_PERSON
@@ -76,6 +76,8 @@ def ask_lines(
     gone = frame(WAITER_GONE, width, bar="") if backend.is_waiter_gone(ask) else []
     lines += [paint(part, "yellow") for part in gone]
     lines += ["", *frame(question.prompt, width)]
+    if goes_on := describe_background(ask):
+        lines += [paint(part, "cyan") for part in frame(goes_on, width, bar="")]
     lines += answer_lines(ask, width) if with_answers else []
     lines += format_call(ask, width, paint, on_this_machine=backend.store is not None)
     lines += _format_session(backend, ask, width, paint, most)

@@ -82,7 +82,11 @@ def state_lines(
     if run.state == RunState.RUNNING:
         return _format_running(store, run, now, width, is_worked_at=is_worked_at)
     if run.state == RunState.READY:
-        return _format_ready(store, run, now, is_worked_at=is_worked_at)
+        # A question about its host may wait.
+        return [
+            *_format_ready(store, run, now, is_worked_at=is_worked_at),
+            *_format_asks(store, run, width),
+        ]
     end = task_runs.end_of(store, run)
     if end and (run.state == RunState.COMPLETED or end.state != TaskState.FAILED):
         return task_end_lines(run, end, width)
@@ -163,12 +167,15 @@ def _format_running(
         since = format_ago((now - turn.started_at).total_seconds())
         lines.append(f"Session: {inert_line(turn.session, 60) or '-'}")
         lines.append(f"Working since: {since} (call {turn.path})")
-    lines += driver_lines(store, run)
+    return [*lines, *driver_lines(store, run), *_format_asks(store, run, width)]
+
+
+def _format_asks(store: Store, run: Run, width: int) -> list[str]:
     asks = pending_asks(store, run)
-    if asks:
-        lines += label_lines("Waiting for", waiting_for(store, run), width)
-        lines += ["", *(f"Use '{suggest_answer(ask)}' to answer it." for ask in asks)]
-    return lines
+    if not asks:
+        return []
+    told = label_lines("Waiting for", waiting_for(store, run), width)
+    return [*told, "", *map(tell_how_to_answer, asks)]
 
 
 def driver_lines(store: Store, run: Run) -> list[str]:
@@ -189,7 +196,7 @@ def _format_other_host(store: Store, run: Run, now: datetime) -> list[str]:
     if run.lease_until and run.lease_until <= now:
         silent = format_ago((now - run.lease_until).total_seconds())
         lines.append(
-            f"That host has been silent since its lease ended, {silent}. A worker there takes the "
+            f"That host did not extend its lease, which ended {silent}. A worker there takes the "
             f"run again. If the host is lost: gate host forget {owner.host}"
         )
     return lines
@@ -222,9 +229,9 @@ def _format_ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) 
     if driver := driver_lines(store, run):
         return [*lines, *driver]
     if run.host not in ("", store.machine.host):
-        return [*lines, f"It goes on on host {run.host}, which has its folder."]
+        return [*lines, f"It continues on host {run.host}, which has its folder."]
     if not run.host and run.pool and not run.is_unplaced:
-        return [*lines, f"It goes on on a host of pool {run.pool}, which then makes its folder."]
+        return [*lines, f"It continues on a host of pool {run.pool}, which then makes its folder."]
     return lines if is_worked_at else [*lines, "", describe_idle_run(run)]
 
 
@@ -280,6 +287,14 @@ def suggest_answer(ask: Ask) -> str:
         return f"gate continue {ask.id}"
     takes = {AskKind.APPROVAL: "yes|no", AskKind.CHOICE: _quote_option(ask), AskKind.TEXT: "TEXT"}
     return f"gate answer {ask.id} {takes.get(ask.question.kind, '')}".rstrip()
+
+
+def tell_how_to_answer(ask: Ask) -> str:
+    """Return the sentence with the command that answers an ask."""
+    command = suggest_answer(ask)
+    # An option may be in quotes itself.
+    mark = '"' if "'" in command else "'"
+    return f"Use {mark}{command}{mark} to answer it."
 
 
 def _quote_option(ask: Ask) -> str:

@@ -88,7 +88,7 @@ def _describe_folder(run: Run) -> str:
 
 def _suggest_next(run: Run, asks: Sequence[Ask], has_worker: bool) -> list[str]:
     if asks:
-        return ["", *(f"Use '{terminal.suggest_answer(ask)}' to answer it." for ask in asks)]
+        return ["", *map(terminal.tell_how_to_answer, asks)]
     if run.state in (RunState.STUCK, RunState.FAILED) and run.folder:
         return ["", f"Use 'gate resume {run.id} --detach' to let the worker of its host go on."]
     if run.state == RunState.READY and not has_worker and not run.is_unplaced:

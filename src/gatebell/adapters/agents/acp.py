@@ -150,11 +150,16 @@ class _Turn:
         else:
             opened = self._call("session/new", params)
             self._session = opened["sessionId"]
-        if mode := acp_calls.find_unasked_mode(opened or {}):
+        mode = acp_calls.find_unasked_mode(opened or {})
+        with _reading():
+            asking = acp_calls.choose_mode(opened or {})
+        if mode or asking is None:
             raise _TurnError(
-                f"it would act without asking (its mode is {mode}), so nothing was sent: "
-                "choose another mode in its settings"
+                f"it would act without asking (its mode is {mode or 'a review by a model'}), so "
+                "nothing was sent: choose another mode in its settings"
             )
+        if asking:
+            self._call("session/set_mode", {"sessionId": self._session, "modeId": asking})
         if self._session != order.session:
             self._events.met(self._session)
 

@@ -16,6 +16,8 @@ DECLINED = {"action": "decline"}
 _KINDS = ("read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode")
 # Modes in which a program acts without a question, by the names that programs give them.
 _UNASKED = re.compile(r"auto|yolo|bypass|accept|full|danger|dont_?ask|allow", re.IGNORECASE)
+_REVIEWED = re.compile(r"auto[ _-]?review", re.IGNORECASE)
+_ASKING = ("workspace-write", "default", "read-only")
 _YES_NO = {"Yes": True, "No": False}
 
 
@@ -118,6 +120,18 @@ def find_unasked_mode(opened: dict[str, Any]) -> str:
             # An option such as allow_all is a switch.
             modes.append(option.get("id") if value in ("on", True) else value)
     return next((mode for mode in map(str, filter(None, modes)) if is_unasked(mode)), "")
+
+
+def choose_mode(opened: dict[str, Any]) -> str | None:
+    """Return the mode to change to; None: a model decides in place of people, and no mode asks them.
+
+    Seen with the adapter of Codex 2.6.0: its usual mode is named "Auto review".
+    """
+    modes = opened.get("modes") or {}
+    named = {str(one.get("id")): str(one.get("name")) for one in modes.get("availableModes") or ()}
+    if not _REVIEWED.search(named.get(str(modes.get("currentModeId")), "")):
+        return ""
+    return next((mode for mode in _ASKING if mode in named), None)
 
 
 def is_unasked(mode: str) -> bool:

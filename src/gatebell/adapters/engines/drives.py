@@ -59,6 +59,8 @@ class Drives:
         self._left = threading.Condition()
         self._stopped = threading.Event()
         self._looked_at = -LOOK_SECONDS
+        self.is_overtaken = False
+        """Whether another worker was faster to claim the last run."""
         self.pools: Container[str] = ()
         """The places whose runs without a host this process may drive."""
         self.offer: Callable[[], Iterable[Run]] = list
@@ -175,6 +177,7 @@ class Drives:
     def _drive(self, run: Run) -> None:
         checkout = self.checkouts.find(run.project_key) if run.is_unplaced else ""
         claimed = self._driver.claim(run, checkout=checkout)
+        self.is_overtaken = claimed is None
         if claimed is None:
             # Another worker claimed it first, so there is nothing to report.
             return

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gatebell.adapters.engines.drives import Drives
     from gatebell.domain.runs.runs import Run
 
+_CHOICES = 8
 _log = logging.getLogger("gatebell.worker")
 
 
@@ -51,7 +52,11 @@ class LocalEngine:
 
     def _list_next(self) -> Iterator[Run]:
         # Runs that are just being claimed are still listed as ready.
-        for run_id in self._store.runs.ready(self._drives.slots + 1):
+        limit, is_overtaken = self._drives.slots + 1, self._drives.is_overtaken
+        if is_overtaken:
+            # If all workers tried the same runs, each would wait for the claims of the others.
+            limit *= _CHOICES
+        for run_id in self._store.runs.ready(limit, shuffled=is_overtaken):
             if run := self._store.runs.get(run_id):
                 yield run
         yield from self._drives.list_unplaced()

@@ -17,6 +17,8 @@ _REAL_COLUMNS = ("confidence", "moved_seconds", "remind_every_seconds", "answer_
 
 
 class Trail:
+    forgets_failed = True
+
     def __init__(self, connection: Connection) -> None:
         self._db = connection
 

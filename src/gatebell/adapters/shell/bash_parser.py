@@ -254,10 +254,19 @@ class _Reader:
     def _input(self, redirect: Any) -> str:
         for child in redirect.named_children:
             if child.type == "heredoc_body":
-                return self._text(child) if not self._expands(child) else QUOTED
+                return self._text(child) if not self._expands(child) else self._body(child)
             if redirect.type == "herestring_redirect":
                 return self._word(child)
         return ""
+
+    def _body(self, node: Any) -> str:
+        """Return the text of a here-document, with marks for its expansions."""
+        parts, at = [], node.start_byte
+        for child in node.named_children:
+            if child.type in _EXPANSIONS:
+                parts += [self._decode(at, child.start_byte), QUOTED]
+                at = child.end_byte
+        return "".join([*parts, self._decode(at, node.end_byte)])
 
     def _expands(self, node: Any) -> bool:
         return any(child.type in _EXPANSIONS for child in node.named_children)

@@ -46,7 +46,7 @@ CREATE TABLE asks (
     delivered_to TEXT NOT NULL,
     asked_back INTEGER NOT NULL,
     heard INTEGER NOT NULL,
-    version INTEGER NOT NULL, call TEXT, deferred INTEGER NOT NULL DEFAULT 0, terms TEXT, task TEXT NOT NULL DEFAULT '', project_key TEXT NOT NULL DEFAULT '', attachments TEXT, answer_attachments TEXT,
+    version INTEGER NOT NULL, call TEXT, deferred INTEGER NOT NULL DEFAULT 0, terms TEXT, task TEXT NOT NULL DEFAULT '', project_key TEXT NOT NULL DEFAULT '', attachments TEXT, answer_attachments TEXT, assume TEXT,
     CHECK (decision IS NULL OR status = 'answered')
 ) STRICT;
 

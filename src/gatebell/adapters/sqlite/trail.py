@@ -18,6 +18,8 @@ _COLUMNS = "SELECT name FROM pragma_table_info(?)"
 
 
 class Trail:
+    forgets_failed = False
+
     def __init__(self, connection: Connection) -> None:
         self._db = connection
         self._columns: dict[str, list[str]] = {}

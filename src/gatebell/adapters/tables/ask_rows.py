@@ -51,6 +51,7 @@ def ask_row(ask: Ask) -> dict[str, Any]:
         "activity": ask.activity,
         "token_digest": ask.token_digest,
         "deferred": ask.deferred,
+        "assume": ask.assume,
         "hard": clock.hard,
         "remind_every_seconds": clock.remind_every_seconds,
         "escalations": json.dumps(clock.escalations) if clock.escalations else None,
@@ -156,6 +157,7 @@ def read_ask(row: Any) -> Ask:
         version=row[45],
         deferred=bool(row[47]),
         answer_attachments=_to_attachments(row[52]) if row[52] else (),
+        assume=row[53],
     )
 
 

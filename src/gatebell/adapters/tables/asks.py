@@ -335,11 +335,12 @@ def _read_past_call(row: Any) -> PastCall:
 def _read_wait(row: Any) -> Wait:
     from gatebell.domain.stats import Wait
 
-    session, owner, opened_at, settled_at, status, decision, is_call = row
+    session, owner, opened_at, settled_at, status, decision, is_call, goes_on = row
     return Wait(
         session or owner,
         read_time(opened_at),
         as_time(settled_at),
         status == AskStatus.ANSWERED,
         bool(is_call) and decision is not None,
+        bool(goes_on),
     )

@@ -6,7 +6,7 @@ INSERT INTO asks (
     priority, confidence, activity, token_digest, hard, remind_every_seconds, escalations,
     expires_at, moved_seconds, remind_at, escalated, escalate_at, due_at, status, decision, value,
     note, settled_at, settled_by, settled_via, delivered_at, delivered_to, asked_back, heard,
-    version, call, deferred, terms, task, project_key, attachments, answer_attachments
+    version, call, deferred, terms, task, project_key, attachments, answer_attachments, assume
 ) VALUES (
     :id, :kind, :prompt, :context, :options, :multiple, :other, :schema, :default_value, :secret,
     :requirement, :project, :cwd, :agent, :session, :tool_use_id, :started_by, :owner, :opened_at,
@@ -14,7 +14,7 @@ INSERT INTO asks (
     :escalations, :expires_at, :moved_seconds, :remind_at, :escalated, :escalate_at, :due_at,
     :status, :decision, :value, :note, :settled_at, :settled_by, :settled_via, :delivered_at,
     :delivered_to, :asked_back, :heard, :version, :call, :deferred, :terms, :task,
-    :project_key, :attachments, :answer_attachments
+    :project_key, :attachments, :answer_attachments, :assume
 );
 
 -- name: insert_ask_key
@@ -270,11 +270,13 @@ ORDER BY settled_at DESC LIMIT :limit;
 
 -- name: waits_since
 -- The asks that were settled since then. Their times tell how long their askers waited.
-SELECT session, owner, opened_at, settled_at, status, decision, call IS NOT NULL
+SELECT session, owner, opened_at, settled_at, status, decision, call IS NOT NULL,
+    assume IS NOT NULL
 FROM asks WHERE settled_at IS NOT NULL AND settled_at >= :since AND opened_at < :until
     AND (:project = '' OR project = :project);
 
 -- name: waits_now
-SELECT session, owner, opened_at, settled_at, status, decision, call IS NOT NULL
+SELECT session, owner, opened_at, settled_at, status, decision, call IS NOT NULL,
+    assume IS NOT NULL
 FROM asks WHERE status = 'pending' AND opened_at < :until
     AND (:project = '' OR project = :project);

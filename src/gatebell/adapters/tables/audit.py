@@ -51,7 +51,7 @@ class StoredAudit:
         # Imported here: commands that only read write no events.
         from gatebell.adapters.tables.trail import seal_traits, seal_written
 
-        rows = seal_written(self._connection, self._trail.list_writes())
+        rows = seal_written(self._connection, self._trail)
         if rows and not self._waiting and "traits" not in rows:
             table = next(iter(rows))
             self._waiting.append((at, Event(f"{table}.written", table, "gate", {})))

@@ -107,7 +107,7 @@ TABLES = {
             "seq id kind prompt context options multiple other schema default_value secret "
             "requirement project cwd agent session tool_use_id started_by owner opened_at digest "
             "priority confidence activity token_digest hard remind_every_seconds escalations "
-            "call deferred terms task project_key attachments"
+            "call deferred terms task project_key attachments assume"
         ),
         changing=(
             "expires_at moved_seconds remind_at escalated escalate_at due_at status decision value "

@@ -35,6 +35,9 @@ class Connection(Protocol):
 class WriteTrail(Protocol):
     """Notices the rows that a transaction writes."""
 
+    forgets_failed: bool
+    """Whether a statement that failed leaves no note, so that the last note is the row as it stays."""
+
     def begin(self) -> None:
         """Forget the writes of the last transaction."""
         ...

@@ -17,7 +17,7 @@ ROW_COLUMNS = {
         "priority confidence activity token_digest hard remind_every_seconds escalations "
         "expires_at moved_seconds remind_at escalated escalate_at due_at status decision value "
         "note settled_at settled_by settled_via delivered_at delivered_to asked_back heard "
-        "version call deferred terms task project_key attachments answer_attachments"
+        "version call deferred terms task project_key attachments answer_attachments assume"
     ),
     "calls": (
         "run path name label digest started_at state value error ask_id attempt asked dangerous "

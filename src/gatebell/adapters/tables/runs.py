@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gatebell.adapters.tables.statements import ConstraintError, OvertakenError
@@ -69,8 +70,11 @@ class StoredRuns:
     def newest(self, limit: int, *, active: bool = False) -> list[Run]:
         return self._runs("active_runs" if active else "newest_runs", limit)
 
-    def ready(self, limit: int) -> list[int]:
+    def ready(self, limit: int, *, shuffled: bool = False) -> list[int]:
         rows = self._db.rows("ready_runs", (iso(self._store.now()), limit, self._host))
+        if shuffled:
+            alike = sum(row[1:] == rows[0][1:] for row in rows)
+            rows[:alike] = sorted(rows[:alike], key=lambda _: os.urandom(4))
         return [number for number, *_ in rows]
 
     def list_unplaced(self, key: str, limit: int) -> list[Run]:

@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gatebell.adapters.tables.columns import Table
-    from gatebell.adapters.tables.databases import Connection, Write
+    from gatebell.adapters.tables.databases import Connection, Write, WriteTrail
 
 
-def seal_written(
-    connection: Connection, writes: Iterable[Write]
-) -> dict[str, dict[str, list[str]]]:
+def seal_written(connection: Connection, trail: WriteTrail) -> dict[str, dict[str, list[str]]]:
     """Return the seals of written rows by table and key; a deleted row has none."""
     found: dict[str, dict[str, list[str]]] = {}
-    for (name, key), (is_new, before) in _list_written(writes).items():
-        parts = _seal_row(connection, name, key, is_new)
+    for (name, key), (is_new, before, after) in _list_written(trail.list_writes()).items():
+        if trail.forgets_failed and not (is_new and TABLES[name].fixed):
+            parts = _seal_noticed(TABLES[name], after)
+        else:
+            parts = _seal_row(connection, name, key, is_new)
         if parts and before and not is_new:
             parts.append(seal_shortly(before))
         # A row that was added and deleted in one transaction was never visible to others.
@@ -36,14 +37,19 @@ def seal_written(
 
 def _list_written(
     writes: Iterable[Write],
-) -> dict[tuple[str, tuple[Any, ...]], tuple[bool, Sequence[Any]]]:
-    """Return the written rows: whether each is new, and its changing values before."""
-    found: dict[tuple[str, tuple[Any, ...]], tuple[bool, Sequence[Any]]] = {}
+) -> dict[tuple[str, tuple[Any, ...]], tuple[bool, Sequence[Any], Mapping[str, Any]]]:
+    """Return the written rows: whether each is new, its changing values before, and its last note."""
+    found: dict[tuple[str, tuple[Any, ...]], tuple[bool, Sequence[Any], Mapping[str, Any]]] = {}
     for name, before, after in writes:
-        for key, is_new, left in _changes(TABLES[name], before, after):
-            was_new, first = found.get((name, key), (False, left))
-            found[name, key] = (is_new or was_new, first)
+        for key, is_new, left, last in _changes(TABLES[name], before, after):
+            was_new, first, _ = found.get((name, key), (False, left, {}))
+            found[name, key] = (is_new or was_new, first, last)
     return found
+
+
+def _seal_noticed(table: Table, row: Mapping[str, Any]) -> list[str]:
+    """Return the seals of a row without its fixed columns, as it was noticed last."""
+    return ["", seal(table.changing_of(row))] if row and table.counts(row) else []
 
 
 def _seal_row(connection: Connection, name: str, key: tuple[Any, ...], is_new: bool) -> list[str]:
@@ -64,19 +70,19 @@ def seal_traits(connection: Connection) -> dict[str, dict[str, list[str]]]:
 
 def _changes(
     table: Table, before: Mapping[str, Any], after: Mapping[str, Any]
-) -> Iterator[tuple[tuple[Any, ...], bool, Sequence[Any]]]:
+) -> Iterator[tuple[tuple[Any, ...], bool, Sequence[Any], Mapping[str, Any]]]:
     """Yield the changed rows of one write that the trail records, by their keys."""
     old, new = (tuple(row[column] for column in table.key if row) for row in (before, after))
     counted, counts = (bool(row) and table.counts(row) for row in (before, after))
     if old == new:
         left = table.changing_of(before)
         if (counted or counts) and left != table.changing_of(after):
-            yield new, False, left
+            yield new, False, left, after
         return
     if counted:
-        yield old, False, ()
+        yield old, False, (), {}
     if counts:
-        yield new, True, ()
+        yield new, True, (), after
 
 
 @cache

@@ -36,6 +36,7 @@ from gatebell.errors import StoreError, UsageError
 if TYPE_CHECKING:
     import argparse
 
+    from gatebell.domain.asks.asks import Origin
     from gatebell.ports.backend import Backend
 
 
@@ -98,6 +99,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _add_terms(parser)
     add("--task", metavar="ID", help="the task that you claimed and ask for; the task waits, too")
     add("--no-wait", action="store_true", help="print the id and do not wait")
+    add(
+        "--assume",
+        metavar="TEXT",
+        help="with --no-wait: what you go on with until the answer comes; people see it",
+    )
     add("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
@@ -134,6 +140,8 @@ def run(args: argparse.Namespace) -> int:
     handing = build_handing(args, "", secret)
     if args.no_wait and handing.routes:
         raise UsageError("--to-file and --exec do not go with --no-wait; use them with gate wait")
+    if args.assume is not None and not args.no_wait:
+        raise UsageError("--assume says what you do without waiting: add --no-wait")
     if args.no_wait and secret and not args.json:
         raise UsageError(
             "a secret with --no-wait needs --json, which prints the token to get the answer with"
@@ -146,6 +154,9 @@ def run(args: argparse.Namespace) -> int:
             request = request._replace(activity=wiring.summarise_activity(origin))
         if args.attach:
             request = _attach(backend, request, args.attach)
+        is_background = args.no_wait and _goes_on(args, request, origin)
+        if is_background or args.assume:
+            request = request._replace(assume=args.assume or "")
         opened = backend.ask(request, origin, caller)
     except StoreError as problem:
         if args.task or args.no_wait or args.json or handing.routes or args.attach:
@@ -156,6 +167,11 @@ def run(args: argparse.Namespace) -> int:
         file_fallback.ask(request, problem)
     ask_id = opened.ask.id
     if args.no_wait:
+        if is_background and opened.ask.assume is not None:
+            # Imported here: only agents ask in the background.
+            from gatebell.app import background
+
+            background.expect(backend, opened.ask, origin)
         if args.json:
             token = {"token": opened.token} if opened.token else {}
             print_json(ask_document(opened.ask) | token)
@@ -171,6 +187,12 @@ def run(args: argparse.Namespace) -> int:
     print(f"{sent}Waiting for a person: gate {way} {ask_id}", file=sys.stderr, flush=True)
     handing = handing._replace(token=opened.token)
     return wait_and_hand_over(backend, caller, ask_id, handing)
+
+
+def _goes_on(args: argparse.Namespace, request: Request, origin: Origin) -> bool:
+    """Return whether an agent asks in the background, in a session that can get the answer."""
+    is_kept_apart = request.secret or has_hidden(request.schema) or args.session or args.task
+    return bool(origin.session.partition("/")[2]) and not is_kept_apart
 
 
 def _attach(backend: Backend, request: Request, paths: list[str]) -> Request:

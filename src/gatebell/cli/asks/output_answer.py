@@ -100,10 +100,21 @@ def wait_and_hand_over(
     backend: Backend, caller: Caller, ask_id: str, handing: Handing, seconds: float | None = None
 ) -> int:
     """Wait as long as this shell may, print the answer or the next step; return the exit code."""
-    if caller.agent:
-        # A host moves a long command to the background and may not trust its late output.
-        patience = settings.agent_wait_seconds(os.environ)
-        seconds = patience if seconds is None else min(seconds, patience)
+    if not caller.agent:
+        return _wait_and_hand_over(backend, caller, ask_id, handing, seconds)
+    # Imported here: only agents ask in the background.
+    from gatebell.app import background
+
+    # A host moves a long command to the background and may not trust its late output.
+    patience = settings.agent_wait_seconds(os.environ)
+    seconds = patience if seconds is None else min(seconds, patience)
+    with background.waiting(backend, ask_id):
+        return _wait_and_hand_over(backend, caller, ask_id, handing, seconds)
+
+
+def _wait_and_hand_over(
+    backend: Backend, caller: Caller, ask_id: str, handing: Handing, seconds: float | None
+) -> int:
     try:
         ask = _wait(backend, ask_id, seconds)
     except KeyboardInterrupt:

@@ -9,11 +9,12 @@ from gatebell.app import wiring
 from gatebell.app.environment import project, project_key
 from gatebell.cli.screen import print_json
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.enums import RuleKind, StrEnum
+from gatebell.domain.enums import AgentCli, RuleKind, StrEnum
 from gatebell.domain.permissions.acts import GATED_ACTS
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.rules import forbids, in_scope, list_triggers
 from gatebell.domain.text.display import inert
+from gatebell.install.hosts.codex import list_prefixes
 
 if TYPE_CHECKING:
     from gatebell.domain.permissions.calls import Call
@@ -28,6 +29,7 @@ class _Outcome(StrEnum):
     DENIED = "denied"
 
 
+_NAMES = {AgentCli.CLAUDE.value: "Claude Code", AgentCli.CODEX.value: "Codex"}
 # Those of an approval: it is not answered yet, or rejected.
 _CODES = {_Outcome.PASSES: 0, _Outcome.ASKED: 11, _Outcome.DENIED: 10}
 
@@ -39,6 +41,8 @@ class Tested(NamedTuple):
     rule: str
     """The pattern of the rule that holds or denies it."""
     why: str
+    hosts: dict[str, str]
+    """What Claude Code and Codex do with a line that a default gate holds; otherwise empty."""
 
 
 def run_test(rules: list[Rule], line: str, *, as_json: bool) -> int:
@@ -53,6 +57,9 @@ def run_test(rules: list[Rule], line: str, *, as_json: bool) -> int:
     else:
         by = f" by {tested.rule}" if tested.rule else ""
         print(inert(f"{tested.outcome}{by}: {tested.why}"))
+        for host, outcome in tested.hosts.items():
+            if outcome != tested.outcome:
+                print(f"{_NAMES[host]} does not notice it, so there it runs unasked (docs/held.md)")
     return _CODES[tested.outcome]
 
 
@@ -61,21 +68,28 @@ def test_line(rules: list[Rule], call: Call) -> Tested:
     met = [rule for rule in rules if forbids(rule, call)]
     for rule in met:
         if rule.kind == RuleKind.DENY:
-            return Tested(_Outcome.DENIED, rule.pattern, "its text matches this denial")
+            return Tested(_Outcome.DENIED, rule.pattern, "its text matches this denial", {})
     own = [rule.pattern for rule in met if rule.pattern not in GATED_ACTS]
     if own:
-        return Tested(_Outcome.ASKED, own[0], "its text matches this pattern")
+        return Tested(_Outcome.ASKED, own[0], "its text matches this pattern", {})
     acts = [rule.pattern for rule in met]
     if not acts:
-        return Tested(_Outcome.PASSES, "", _explain_unmatched(call))
+        return Tested(_Outcome.PASSES, "", _explain_unmatched(call), {})
     finding = wiring.judge_command(call.command).finding
     if finding is None:
         words = ", ".join(list_triggers(call.command, *acts))
-        return Tested(
-            _Outcome.PASSES, "", f"its text matches {words}, but no command in it does such an act"
-        )
+        why = f"its text matches {words}, but no command in it does such an act"
+        return Tested(_Outcome.PASSES, "", why, {})
     named = f"Bash(any {finding.act})"
-    return Tested(_Outcome.ASKED, named if named in acts else acts[0], finding.why)
+    hosts = _find_hosts(call.command, acts)
+    return Tested(_Outcome.ASKED, named if named in acts else acts[0], finding.why, hosts)
+
+
+def _find_hosts(line: str, acts: list[str]) -> dict[str, str]:
+    prefixes = [prefix for act in acts for prefix in list_prefixes(act)]
+    found = wiring.find_noticing_hosts(line, prefixes)
+    outcomes = (_Outcome.ASKED if noticed else _Outcome.PASSES for noticed in found)
+    return dict(zip(_NAMES, map(str, outcomes), strict=True))
 
 
 def _explain_unmatched(call: Call) -> str:

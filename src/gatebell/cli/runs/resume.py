@@ -100,7 +100,9 @@ def _leave_to_worker(args: argparse.Namespace) -> int:
     elif taken_up.state == RunState.WAITING_HUMAN:
         print(f"Run {taken_up.id} waits for a person: gate status {taken_up.id}")
     elif taken_up.state == RunState.RUNNING or backend.has_worker():
-        print(f"Run {taken_up.id} goes on on {describe_host(taken_up)}: gate status {taken_up.id}")
+        print(
+            f"Run {taken_up.id} continues on {describe_host(taken_up)}: gate status {taken_up.id}"
+        )
     else:
         print(f"Run {taken_up.id} is ready, and no worker is running. Start one: gate worker")
     return 0

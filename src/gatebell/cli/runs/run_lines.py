@@ -25,7 +25,7 @@ from gatebell.terminal.runs import (
     label_lines,
     pending_asks,
     state_lines,
-    suggest_answer,
+    tell_how_to_answer,
     waiting_for,
 )
 
@@ -205,7 +205,7 @@ def _suggest_commands(run: Run, asks: list[Ask], turn: Turn | None) -> list[str]
     lines = []
     if turn and agent_of(run) != "-" and turn.cli in JOINABLE:
         lines.append(f"Use 'gate continue {run.id}' to open the {JOINABLE[turn.cli]} session.")
-    return lines + [f"Use '{suggest_answer(ask)}' to answer it." for ask in asks]
+    return [*lines, *map(tell_how_to_answer, asks)]
 
 
 def can_join(ask: Ask) -> bool:

@@ -102,6 +102,8 @@ class Ask(NamedTuple):
     """The host ended its turn, and will ask again when it is resumed."""
     answer_attachments: tuple[Attachment, ...] = ()
     """The files of the answer that settled it."""
+    assume: str | None = None
+    """Of a background ask: what its agent goes on with, perhaps empty. None: it waits."""
 
     @property
     def pending(self) -> bool:
@@ -153,7 +155,8 @@ def question_digest(question: Question, origin: Origin) -> str:
     """Return the digest that an answer is bound to: the question, its project and its owner.
 
     The activity is left out. It changes every second, and a question that is asked again
-    after a crash must find its first ask.
+    after a crash must find its first ask. So is what is assumed: an agent that waits after all
+    asks the same again.
     """
     q = question
     shown = [q.kind, q.prompt, q.context, q.options, q.multiple, q.other, q.schema, q.default]
@@ -175,7 +178,9 @@ def record_digest(ask: Ask) -> str:
     # Without a task or a key the digest is that of older versions, which had none.
     *origin, task, key = ask.origin
     origin += [task, key] if key else [task] if task else []
-    return digest([origin, fixed, timing, *([call.remark] if call else [])])
+    # Named: it must not look like the remark of a call.
+    assumed = [] if ask.assume is None else [{"assume": ask.assume}]
+    return digest([origin, fixed, timing, *([call.remark] if call else []), *assumed])
 
 
 def iso(at: datetime | None) -> str | None:

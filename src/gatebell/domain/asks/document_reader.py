@@ -52,6 +52,7 @@ def read_ask(document: dict[str, Any]) -> Ask:
         version=document["version"],
         deferred=document["deferred"],
         answer_attachments=_read_attachments(document["answer_attachments"]),
+        assume=document.get("assume"),
     )
 
 

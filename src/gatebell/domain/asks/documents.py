@@ -74,6 +74,7 @@ def ask_document(ask: Ask) -> dict[str, Any]:
         "heard": ask.heard,
         "version": ask.version,
         "deferred": ask.deferred,
+        "assume": ask.assume,
     }
 
 

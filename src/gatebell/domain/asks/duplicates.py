@@ -26,7 +26,7 @@ def digest_likeness(ask: Ask) -> str:
     if not question.gates:
         return question_digest(question, origin._replace(project="", owner=""))
     remark = question.call.remark if question.call else ""
-    shown = [ask.activity, ask.confidence, ask.priority, ask.deadlines.hard, remark]
+    shown = [ask.activity, ask.confidence, ask.priority, ask.deadlines.hard, remark, ask.assume]
     where = list(origin._replace(tool_use_id=""))
     return digest([question_digest(question, origin), where, shown])
 

@@ -1,4 +1,4 @@
-"""What people are told when no process waits for an ask any more."""
+"""What people are told when no process waits for an ask."""
 
 from __future__ import annotations
 
@@ -21,3 +21,10 @@ def describe_kept_answer(ask: Ask) -> str:
             f"gate wait {ask.id} --token-file F. Without the token, ask again."
         )
     return f"{WAITER_GONE} The answer is kept: gate wait {ask.id}"
+
+
+def describe_background(ask: Ask) -> str:
+    """Return what the asker does until the answer comes; empty if it waits."""
+    if ask.assume is None:
+        return ""
+    return f"It goes on with: {ask.assume}" if ask.assume else "It does not wait for the answer"

@@ -6,12 +6,13 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Generic, cast
 
-from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.asks.asks import Ask, Origin, settled_sentence
 from gatebell.domain.asks.questions import Question
 from gatebell.domain.enums import AskKind, AskStatus, Decision, StrEnum
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.sessions.visits import FAILED, seconds_used
+from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import AskCancelledError, AskExpiredError, NotAnsweredError
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ else:
 
     V = TypeVar("V")
     Chosen = TypeVar("Chosen")
+
+
+MAX_QUOTED_CHARACTERS = 9_000
+"""Claude Code shows an agent at most ten thousand characters of a hook."""
+_QUOTED_LENGTHS = (6_000, 2_000, 600, 200)
+_QUOTED_COLUMNS = 1_000
 
 
 class SessionOutcome(StrEnum):
@@ -307,6 +314,44 @@ def answer_text(ask: Ask, value: Any) -> str:
         return shown(value["input"])
     options = value if isinstance(value, list) else [value]
     return "\n".join(map(_format_option, options))
+
+
+def quote_answer(ask: Ask, value: Any) -> str:
+    """Return the end of a background ask for its agent: every word of others has a bar before it.
+
+    The answer is not compared with what the agent assumed: that needs to understand both.
+    """
+    # Short lines and control characters need more room when they are shown.
+    for most in _QUOTED_LENGTHS:
+        text = _quote_answer(ask, value, most)
+        if len(text) <= MAX_QUOTED_CHARACTERS:
+            break
+    return text
+
+
+def _quote_answer(ask: Ask, value: Any, most: int) -> str:
+    asked = f"{ask.id}, which you asked earlier without waiting"
+    quoted = [("Your question:", ask.question.prompt, most // 8)]
+    if ask.assume:
+        quoted.append(("You went on with:", ask.assume, most // 8))
+    if ask.status != AskStatus.ANSWERED:
+        head = f"There is no answer to {asked}: {settled_sentence(ask)}"
+        end = "What you assumed was neither confirmed nor refused."
+    else:
+        head = f"A person has answered {asked}."
+        text = ask.decision or answer_text(ask, value)
+        quoted.append((f"The answer of {inert_line(ask.settled_by, 80)}:", text, most))
+        end = "These words were not compared: where the answer differs, follow it and correct your work."
+        if len(text) > most or len(ask.note) > most // 8:
+            end += f" The whole answer: gate wait {ask.id}"
+        if ask.answer_attachments:
+            end += f" It has files: gate show {ask.id} --save-attachments DIR"
+    if ask.note and ask.status == AskStatus.ANSWERED:
+        quoted.append(("With the note:", ask.note, most // 8))
+    lines = [inert_line(head, 400)]
+    for title, words, limit in quoted:
+        lines += [title, *frame(words, _QUOTED_COLUMNS, most=limit)]
+    return "\n".join([*lines, end])
 
 
 def _format_option(value: Any) -> str:

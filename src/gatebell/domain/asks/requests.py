@@ -41,6 +41,8 @@ class Request(NamedTuple):
     session: Terms | None = None
     attachments: tuple[Attachment, ...] = ()
     """Files whose bytes the store has already."""
+    assume: str | None = None
+    """What the asker assumes until the answer comes; None: it waits."""
 
 
 class Opened(NamedTuple):

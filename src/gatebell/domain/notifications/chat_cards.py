@@ -177,6 +177,8 @@ def _show_question(ask: Ask) -> str:
     parts += [f"file: {one.name}" for one in question.attachments]
     if question.call and question.call.remark:
         parts.append(f"the agent's description: {question.call.remark}")
+    if ask.assume is not None:
+        parts.append(f"the agent goes on with: {ask.assume}" if ask.assume else "the agent goes on")
     project = ask.origin.project.rstrip("/").rpartition("/")[2]
     asked = " in ".join(one for one in (_name(ask.origin.agent), _name(project)) if one)
     if asked:

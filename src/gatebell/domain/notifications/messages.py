@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import Notice, iso
 from gatebell.domain.asks.documents import ask_document
+from gatebell.domain.asks.gone_askers import describe_background
 from gatebell.domain.asks.headings import list_heading
 from gatebell.domain.enums import NoticeKind, Priority
 from gatebell.domain.text.display import age, inert_line
@@ -155,7 +156,8 @@ def compose(
     about = _describe_ask(ask) if ask else _format_project(words.project if words else "")
     others = waiting - 1 if delivery.kind == NoticeKind.OPENED else 0
     more = f"{others} more {'waits' if others == 1 else 'wait'}" if others > 0 else ""
-    body = "\n".join(line for line in (shown, about_run, about, more) if line)
+    goes_on = _format_line(describe_background(ask)) if ask and ask.pending else ""
+    body = "\n".join(line for line in (shown, goes_on, about_run, about, more) if line)
     about_ids = (delivery.ask_id,) if delivery.ask_id else ()
     return NotificationMessage(
         delivery.message_id,

@@ -20,20 +20,43 @@ class Act(StrEnum):
 
 
 TRIGGERS: dict[Act, tuple[str, ...]] = {
-    Act.PUSH: ("*push*", "*git $*", "*send-pack*", "*dcommit*", "*gh *merge*", "*glab *merge*"),
-    Act.PUBLISH: ("*publish*", "*upload*", "*release*", "*yank*", "*dist-tag*", "*deprecate*", "*type=registry*"),
+    Act.PUSH: (
+        "*push*", "*git $*", "*send-pack*", "*dcommit*", "*gh *merge*", "*glab *merge*",
+        "*gh repo sync*", "*gh api*-X*", "*gh api*--method*", "*gh api* -f*", "*gh api* -F*", "*gh api*--field*",
+        "*gh api*--raw-field*", "*gh api*--input*", "*glab api*-X*", "*glab api*--method*", "*svn *ci*",
+        "*svn *commit*", "*git *p4 *", "*git *annex *", "*git *review*", "*git *cvsexportcommit*", "*arc land*",
+        "gt submit*", "gt ship*",
+    ),
+    Act.PUBLISH: (
+        "*publish*", "*npm*pub*", "*npm *unp*", "*npm *depr*", "*npm dep *", "*npm pu", "*npm pu *", "*upload*", "*release*", "*yank*", "*dist-tag*",
+        "*deprecate*", "*type=registry*", "*imagetools*", "*skopeo*", "*regctl*", "*crane c*", "*oras c*",
+        "np", "np *", "*npx np*", "*npx * np", "*npx * np *", "*npx * np@*", "*dlx np*", "*bunx *np", "*bunx *np *",
+        "*bun x np*", "*npm *exec*np", "*npm *exec*np *", "ko *",
+    ),
     Act.DEPLOY: (
         "*deploy*", "*apply*", "*destroy*", "*terraform*", "*tofu *", "*terragrunt*", "*pulumi*",
         "*kubectl*", "*helm*", "*ansible*", "*vercel*", "*netlify*", "*wrangler*", "*firebase*",
-        "*heroku*", "*flyctl*", "*fly *", "*gcloud*", "*gsutil*", "*aws *", "*az *", "*cdk *",
-        "*railway*", "*docker*service*", "*argocd*", "*nomad *", "*skaffold*",
+        "*heroku*", "*flyctl*", "*fly *", "*gcloud*", "*gsutil*", "*aws *", "*awslocal*", "*az *", "*cdk *",
+        "*railway*", "*docker*service*", "*docker*stack*", "*docker*swarm*", "*argocd*", "*nomad *",
+        "*skaffold*", "*serverless*", "*sls *", "*sam *", "*eb *", "oc *", "* oc *", "vc", "vc *", "* vc", "* vc *",
+        "*surge *", "*gh-pages*", "*ghpages*", "*zappa*", "*sst *", "*eas *",
+        "*hexo *", "*werf *", "*tilt *", "*doctl*", "*hcloud*", "*linode-cli*", "*civo *", "*scw *", "*oci *",
+        "*ibmcloud*", "*eksctl*", "*kops *", "*flux *", "*istioctl*", "*argo *", "*openstack*", "*aliyun*",
+        "*cf *", "*bosh *", "*ecs-cli*", "*s3cmd*", "*rclone*", "*vault *", "*consul *", "*salt *", "*knife *",
+        "*jf *", "*jfrog*", "*packer *", "*chef-client*",
     ),
     Act.DELETE: (
-        "*rm -*", "*rm * -*", "*rm $*", "*delete*", "*git*clean*", "*rsync*--del*", "*rmtree*",
-        "*rimraf*", "*del-cli*", "*recursive*", "*rmSync*", "*rm_r*", "*worktree*remove*",
+        "*rm -*", "*rm * -*", "*rm $*", "*delete*", "*DELETE*", "*git*clean*", "*rsync*--del*", "*rmtree*",
+        "*remove_tree*", "*Remove-Item*", "*remove_directory*", "*rimraf*", "*del-cli*", "*recursive*", "*rmSync*",
+        "*rm_r*", "*worktree*remove*", "*find *-exec* rm*", "*find *-exec*unlink*", "*xargs* rm*", "*xargs*unlink*",
+        "*fd * rm*",
     ),
     # The last ones are a shell that reads its commands: from a pipe, or from the line.
-    Act.EVAL: ("*eval *", "sh", "bash", "zsh", "sh -s*", "bash -s*", "sh -", "bash -"),
+    Act.EVAL: (
+        "*eval *",
+        *(f"{before}{shell}{after}" for shell in ("sh", "bash", "zsh") for before in ("", "* ")
+          for after in ("", " -", " -s*", " -e", " -x", " -ex", " -eu*", " /dev/stdin*")),
+    ),
 }  # fmt: skip
 """Any `*` is any text. The host asks us about a line that matches one of them."""
 

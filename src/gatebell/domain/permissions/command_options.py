@@ -38,7 +38,9 @@ def list_starts(
 
 
 def is_option(word: str, option: str) -> bool:
-    """Return whether a word is an option, has it among its short ones, or begins with it (`--a*`)."""
+    """Return whether a word is an option, has it among its short ones, or fits it (`--a*`, `*=a*`)."""
+    if option.startswith("*"):
+        return option.strip("*") in word
     if option.endswith("*"):
         return word.startswith(option[:-1])
     is_short = len(option) == 2 and option[0] == "-"
@@ -56,14 +58,17 @@ def has_harmless_option(
     """
     if any(_takes_back(word, option) for word in words for option in options):
         return False
-    for before, word in zip(("", *words), words, strict=False):
+    for before, word, after in zip(("", *words), words, (*words[1:], ""), strict=False):
         is_value = before[:1] == "-" and "=" not in before and before not in flags | options
-        if not is_value and _is_harmless(word, options):
+        if not is_value and _is_harmless(word, options) and after.lower() not in ("false", "0"):
             return True
     return False
 
 
 def _takes_back(word: str, option: str) -> bool:
+    name, sign, value = word.partition("=")
+    if sign and value not in ("client", "server", "true") and name == option.partition("=")[0]:
+        return True
     return word.startswith("--no-") and f"--no-{option.lstrip('-')}".startswith(word)
 
 

@@ -17,6 +17,7 @@ from gatebell.domain.permissions.command_options import (
     value_of,
 )
 from gatebell.domain.permissions.ordinary_programs import (
+    CLOUDS,
     INTERPRETERS,
     ORDINARY,
     RUN_WORDS,
@@ -27,10 +28,19 @@ from gatebell.domain.permissions.ordinary_programs import (
     WRAP_FLAGS,
     WRAP_VALUED,
 )
-from gatebell.domain.permissions.programs import INSIDE, OPAQUE, PASS, PROGRAMS, WRAPS, Program
+from gatebell.domain.permissions.programs import (
+    INSIDE,
+    LOOKS,
+    OPAQUE,
+    PASS,
+    PROGRAMS,
+    TEXTUAL,
+    WRAPS,
+    Program,
+)
 from gatebell.domain.permissions.reading_programs import READERS, list_paths, only_reads
 from gatebell.domain.permissions.shell_lines import QUOTED, SPLIT, Script, is_known, show_word
-from gatebell.domain.permissions.special_programs import SPECIAL
+from gatebell.domain.permissions.special_programs import FROM_INPUT, RECURSIVE, SPECIAL
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.text.late_patterns import late_pattern
 
@@ -42,12 +52,14 @@ if TYPE_CHECKING:
 MAX_DEPTH = 5
 # In words that run something unknown, these tell what it may do.
 _TELLING = late_pattern(
-    r"push|publish|deploy|release|upload|rmtree|rmSync|rm_r|\brm['\", ]+-|send-pack|dcommit"
+    r"push|publish|deploy|release|upload|destroy|rmtree|remove_tree|rmSync|rmdirSync|rm_r|Remove-Item"
+    r"|\brm\(|\brm['\", ]+-|send-pack|dcommit"
 )
-_CLOUDS = frozenset(["aws", "gcloud", "az", "gsutil"])
+# As a whole word, or the end of a name such as `state.apply`.
+_TELLING_VERB = late_pattern(r"(?:.*[:./])?(?:apply|delete)(?::.*)?")
 _VERB = late_pattern(
     r"(?P<looks>(?:describe|get|list|show|view|head|lookup|check|query|search|print|wait|filter)(?:-.*)?"
-    r"|ls|cat|stat|du|version|help|info|login|logout|configure|config|auth|account|whoami|read"
+    r"|ls|lsd|lsf|lsl|cat|stat|status|size|tail|members|listremotes|validate|diff|plan|du|version|help|info|login|logout|configure|config|auth|account|whoami|read"
     r"|components|init|find|explain|presign)"
     r"|(?:deploy|create|delete|update|set|add|remove|submit|apply|import|export|restart|reset|start"
     r"|stop|promote|rollback|cp|mv|rm|rb|mb|rsync|sync|ssh|scp|up|put|patch|replace|enable|disable|push"
@@ -77,9 +89,30 @@ _INPUT = late_pattern(r"-|/dev/stdin|/dev/fd/\d+|/proc/[^/]+/fd/\d+")
 _SPLIT_STRING = late_pattern(r"(?s)(?:-[0iv]*S|--s[a-z-]*=)(.*)")
 # A shell or a program runs what is in these variables.
 _RUN_SETTINGS = late_pattern(
-    r"BASH_ALIASES\b|PROMPT_COMMAND$|VISUAL$|BROWSER$|LESSOPEN$|[A-Z_]*(?:EDITOR|PAGER)$"
-    r"|GIT_[A-Z_]*(?:COMMAND|ASKPASS|DIFF)$"
+    r"BASH_ALIASES\b|\w*(?:COMMAND|CMD|EDITOR|VISUAL|PAGER|BROWSER|SHELL|RSH|SSH|ASKPASS|DIFF|TOOL"
+    r"|HELPER|HOOK|LESSOPEN|LESSCLOSE|OPTIONS|OPTS?|FLAGS|STARTUP|PRELOAD)$|(?:BASH_)?ENV$"
+    r"|GIT_CONFIG_\w+$|npm_config_\w+$"
 )
+_SETTING = late_pattern(r"(?s)([A-Za-z_]\w*)\+?=(.*)")
+# Readers and the like with which another program can be started.
+_RUN_OPTIONS = {
+    "sort": ("--comp*",),
+    "man": ("-P", "-H*", "--pag*", "--html*"),
+    "rg": ("--pre", "--pre=*", "--hostname-bin*"),
+    **dict.fromkeys(("ag", "ack"), ("--pager*",)),
+}
+# The names of programs in a text, and the marks between its words in any language.
+_NAMES_INSIDE = late_pattern(
+    r"(?:^-[A-Za-z]|(?<![\w.-]))(?=((?:"
+    + "|".join(map(re.escape, sorted([*PROGRAMS, *CLOUDS, "rm", "find"], key=len, reverse=True)))
+    + r")(?=[\s'\",]).{0,200}))"
+)
+_PACKAGE_RUNNERS = frozenset(["pnpm", "yarn", "bun"])
+_BETWEEN_WORDS = late_pattern(r"[^\w./:@=+*{}-]+")
+_MAX_NAMES = 20
+_VERSION = late_pattern(r"[-.]?v?\d[\d.]*$|\.(?:exe|cmd|bat)$")
+# The tools of GNU have other names on some systems: grm.
+_GNU = frozenset(["rm", "find", "xargs", "env", "nice", "nohup", "stdbuf", "sed", "tar", "sort"])
 
 
 class Finding(NamedTuple):
@@ -142,11 +175,20 @@ class Judge:
         self._scripts = scripts
         self._depth = depth
         self._values: tuple[str, ...] = ()
-        self._functions: frozenset[str] = frozenset()
+        self._texts: tuple[str, ...] = ()
 
     def list_findings(self, script: Script) -> Iterator[Finding]:
-        self._values, self._functions = script.values, script.functions
+        self._values, self._texts = script.values, tuple(_list_texts(script))
+        aliases = dict(_list_aliases(script))
         for command in script.commands:
+            if code := aliases.get(command.words[0]):
+                # Judged as a text, because it may be more than one command.
+                text = " ".join([code, *map(_quote, command.words[1:])])
+                if found := self.judge_text(text):
+                    yield _name_finding(command.text, found)
+            if command.words[0] in script.functions and not is_listed(command.words[0]):
+                # The commands of the function are among the others.
+                continue
             if found := self.judge_words(list(command.words), command.input):
                 yield _name_finding(command.text, found)
         for text in script.hidden:
@@ -156,21 +198,19 @@ class Judge:
             if _is_expanded(text) and (found := self.judge_opaque(["", text])):
                 yield _name_finding(text, found)
         for name, text in script.settings:
-            if _RUN_SETTINGS.match(name) and is_known(text) and (found := self.judge_text(text)):
+            if found := self.judge_setting(name, text):
                 yield _name_finding(text, found)
 
     def judge_words(self, words: list[str], text: str | None = None) -> Reason | None:
         """Return the act of a command and the reason; None if it does none."""
         if not words:
             return None
-        name, rest = words[0].rpartition("/")[2], words[1:]
+        name, rest = name_program(words[0]), words[1:]
         if not is_known(name):
             return None, "its program is not known before it runs"
         if words[0] in _KEYWORDS:
             # Seen: the grammar takes `! case` for a command.
             return None, "it cannot be parsed"
-        if name in self._functions:
-            return None
         if name in SPECIAL:
             return SPECIAL[name](self, rest, text)
         if name in _EXPANDING and any(map(_is_expanded, rest)):
@@ -181,24 +221,54 @@ class Judge:
             return self._interpreter(name, rest, text)
         if name in VALUED:
             return self._wrapper(name, rest, text)
-        if name in _CLOUDS:
+        if name in CLOUDS:
             return _cloud(name, rest)
         if name in PROGRAMS:
             return self._program(PROGRAMS[name], name, rest)
         if name in ORDINARY and ("/" not in words[0] or "bin/" in words[0]):
+            options = _RUN_OPTIONS.get(name, ())
+            if any(is_option(word, option) for word in rest for option in options):
+                return self.judge_opaque(words)
             return None if name in READERS or name in SHOWN else self.judge_options(rest)
-        return self.judge_opaque(words)
+        if "/" in words[0] and (found := self.judge_written()):
+            return found
+        return self.judge_opaque(words if text is None else [*words, text])
 
     def judge_options(self, words: Sequence[str]) -> Reason | None:
         """Judge words of a known program that another program follows, or that are a text for a shell."""
         for at, word in enumerate(words):
-            text = word.rpartition("=")[2].lstrip("!+")
-            is_text = " " in text and is_known(text) and _names_program(text.split()[:1])
-            if is_text and (found := self.judge_text(text)):
+            if found := self.judge_inside(word):
                 return found
             if _names_program([word]) and (found := self.judge_words(list(words[at:]))):
                 return found
         return None
+
+    def judge_inside(self, word: str) -> Reason | None:
+        """Judge the programs that a text names, in whatever language it is."""
+        if word.isalnum():
+            return None
+        text = word.rpartition("=")[2].lstrip("!+")
+        if " " in text and is_known(text) and _names_program(text.split()[:1]):
+            return self.judge_text(text)
+        for count, found in enumerate(_NAMES_INSIDE.finditer(word)):
+            words = [one for one in _BETWEEN_WORDS.split(found[1]) if one]
+            inner = self.judge_words(words)
+            if inner or count == _MAX_NAMES:
+                return inner
+        return None
+
+    def judge_setting(self, name: str, text: str) -> Reason | None:
+        """Judge a variable whose text a shell or a program runs."""
+        if not _RUN_SETTINGS.match(name):
+            return None
+        if " " in text and is_known(text) and (found := self.judge_text(text)):
+            return found
+        return self.judge_opaque(["", text])
+
+    def judge_written(self) -> Reason | None:
+        """Judge the texts that the line writes, because it also runs a file."""
+        found = (self.judge_text(text) for text in self._texts if is_known(text))
+        return next(filter(None, found), None)
 
     def judge_opaque(self, words: Sequence[str]) -> Reason | None:
         """Judge a program that we do not know by its words."""
@@ -206,14 +276,12 @@ class Judge:
         for word in (*_drop_builds(words), *values):
             if found := _TELLING.search(word):
                 return None, f"it runs something that names {found[0]!r}"
-        for at, word in enumerate(words[1:], 1):
-            if " " in word and is_known(word) and _names_program(word.split()[:1]):
-                inner = self.judge_text(word)
-            else:
-                inner = self.judge_words(list(words[at:])) if _names_program([word]) else None
-            if inner:
-                return inner
-        return None
+        for word in words[1:]:
+            if found := _TELLING_VERB.fullmatch(word):
+                return None, f"it runs something that names {found[0]!r}"
+        if any(word in ("rm", "-rm") for word in words) and any(map(RECURSIVE.match, words)):
+            return Act.DELETE, "it runs something that deletes a tree"
+        return self.judge_options(words[1:])
 
     def judge_text(self, text: str) -> Reason | None:
         """Judge the text that a shell reads."""
@@ -239,7 +307,7 @@ class Judge:
             return None, "a shell runs a file that is not known before"
         if _INPUT.fullmatch(rest[0]):
             return self.judge_text(SPLIT if text is None else text)
-        return self.judge_opaque(rest)
+        return self.judge_written() or self.judge_opaque(rest)
 
     def _shell(self, rest: list[str], text: str | None) -> Reason | None:
         if rest[:1] == ["-n"]:
@@ -263,14 +331,14 @@ class Judge:
             return self.judge_words(rest[at:])
         if text is None and all(word == "-" for word in rest):
             return None, f"{name} reads code that the line does not show"
-        return self.judge_opaque([*rest, text or ""])
+        return self.judge_opaque([name, *rest, text or ""])
 
     def _wrapper(self, name: str, rest: list[str], text: str | None) -> Reason | None:
         if name == "command" and rest[:1] in (["-v"], ["-V"]):
             return None
         if name in RUN_WORDS:
             if not rest or rest[0] not in RUN_WORDS[name]:
-                return self.judge_opaque(rest)
+                return self.judge_opaque([name, *rest])
             rest = rest[1:] if name != "direnv" else rest[2:]
         if name == "env" and (code := value_of(rest, ("-S", "--split-string"))):
             return self.judge_text(code)
@@ -280,9 +348,14 @@ class Judge:
                     return self.judge_text(" ".join([found[1], *rest[at + 1 :]]))
         if name == "npx" and (code := value_of(rest, ("-c", "--call"))):
             return self.judge_text(code)
+        for word in rest:
+            if (found := _SETTING.fullmatch(word)) and (
+                inner := self.judge_setting(*found.groups())
+            ):
+                return inner
         if name in ("xargs", "parallel"):
             # It adds words that only its input knows.
-            rest = [*rest, QUOTED]
+            rest = [*rest, FROM_INPUT]
         return self._inner(rest, VALUED[name], SKIPPED.get(name, 0), text)
 
     def _inner(
@@ -298,24 +371,58 @@ class Judge:
                 return found
         return None
 
+    def _image(self, rest: list[str]) -> Reason | None:
+        """Judge the program of an image, such as alpine/helm, and the one of `--entrypoint`."""
+        if entry := value_of(rest, ("--entrypoint",)).split():
+            words = [word for word in rest if word[:1] != "-" and word != entry[0]]
+            if _names_program(entry) and (found := self.judge_words([entry[0], *words[1:]])):
+                return found
+        for start in list_starts(rest, WRAP_VALUED, WRAP_FLAGS):
+            image = re.split("[:@]", rest[start].rpartition("/")[2])[0].removesuffix("-cli")
+            if (
+                "/" in rest[start]
+                and _names_program([image])
+                and (found := self.judge_words([image, *rest[start + 1 :]]))
+            ):
+                return found
+        return None
+
     def _program(self, program: Program, name: str, rest: list[str]) -> Reason | None:
         own = rest[: rest.index("--")] if "--" in rest else rest
         if has_harmless_option(own, program.harmless, program.flags):
             return None
         if name == "git" and any(word.lower().startswith("alias.") for word in rest):
             return None, "it defines an alias"
-        if name == "git" and (
-            code := _TELLING.search(value_of(rest[:2], ("-c",)).partition("=")[2])
-        ):
-            return None, f"it sets something that names {code[0]!r}"
+        if name == "git" and (found := self._git_settings(rest)):
+            return found
         for option, act in program.acting.items():
             if any(is_option(word, option) for word in rest):
                 return act, f"`{name} {option.rstrip('*')}` is a {act}"
         starts = list(list_starts(rest, program.valued, program.flags))
         if not starts:
             return self._outcome(program.alone, name, rest)
-        found = (self._sub(program, name, rest[start:]) for start in starts)
-        return next(filter(None, found), None)
+        subs = (self._sub(program, name, rest[start:]) for start in starts)
+        if inner := next(filter(None, subs), None):
+            return inner
+        looks = rest if program.others == LOOKS else rest[: starts[0]]
+        return None if name in TEXTUAL else self._outcome(LOOKS, name, looks)
+
+    def _git_settings(self, rest: list[str]) -> Reason | None:
+        """Judge values that git runs: of `-c` before the subcommand, and addresses with a command."""
+        if any(word.startswith("ext::") for word in rest):
+            return Act.EVAL, "git runs the command in this address"
+        before = ""
+        for word in rest:
+            is_value = before in PROGRAMS["git"].valued
+            if not is_value and not word.startswith("-"):
+                break
+            text = word.partition("=")[2]
+            if (before == "-c" or word.startswith("-c")) and (
+                found := self.judge_opaque(["", text])
+            ):
+                return found
+            before = "" if is_value else word
+        return None
 
     def _sub(self, program: Program, name: str, rest: list[str]) -> Reason | None:
         word = rest[0]
@@ -327,18 +434,71 @@ class Judge:
 
     def _outcome(self, result: object, name: str, rest: list[str]) -> Reason | None:
         if isinstance(result, Act):
+            if rest == ["--help"]:
+                return None
             return result, f"`{show_word(name)}` is a {result}"
         if isinstance(result, Program):
             return self._program(result, name, rest)
         if result == OPAQUE:
-            return self.judge_opaque([name, *rest])
+            first, _, second = name.partition(" ")
+            if first in _PACKAGE_RUNNERS and second in ORDINARY:
+                return self.judge_words([second, *rest])
+            return self.judge_opaque([*name.split(" "), *rest])
         if result in (WRAPS, INSIDE):
             if "--" in rest:
                 return self.judge_words(rest[rest.index("--") + 1 :])
             if result == WRAPS and (code := value_of(rest, ("-c", "--call"))):
                 return self.judge_text(code)
+            if result == INSIDE and (found := self._image(rest)):
+                return found
             return self._inner(rest, WRAP_VALUED, int(result == INSIDE))
+        if callable(result):
+            special: Reason | None = result(self, rest, None)
+            return special
+        if result == LOOKS or (result == PASS and name.partition(" ")[0] not in TEXTUAL):
+            return next(filter(None, map(self.judge_inside, rest)), None)
         return None if result == PASS else (None, f"`{show_word(name)}`: {result}")
+
+
+def is_listed(name: str) -> bool:
+    """Return whether a program of this name is judged by more than its words."""
+    return any(name in names for names in (PROGRAMS, SPECIAL, SHELLS, INTERPRETERS, VALUED, CLOUDS))
+
+
+def name_program(word: str) -> str:
+    """Return the name of a program without its folder and version."""
+    # Zsh takes `=git` for the path of git.
+    name = word.rpartition("/")[2].removeprefix("=")
+    if name[:1] == "g" and name[1:] in _GNU:
+        return name[1:]
+    bare = _VERSION.sub("", name)
+    return bare if bare != name and is_listed(bare) and not is_listed(name) else name
+
+
+def _list_aliases(script: Script) -> Iterator[tuple[str, str]]:
+    """Yield the names and texts of the aliases that a line sets."""
+    for command in script.commands:
+        for word in command.words[1:] if command.words[0] == "alias" else ():
+            name, sign, code = word.partition("=")
+            if sign and is_known(word):
+                yield name, code
+
+
+def _quote(word: str) -> str:
+    """Return a word for another shell; one that is not known stays unknown."""
+    return "'" + word.replace("'", "'\\''") + "'" if is_known(word) else '"$x"'
+
+
+def _list_texts(script: Script) -> Iterator[str]:
+    """Yield the texts that a line may write to a file."""
+    # A plain line writes no file.
+    is_plain = script.is_plain and not any(one.words[0] == "tee" for one in script.commands)
+    for command in () if is_plain else script.commands:
+        # A plain line writes no file. in script.commands:
+        if command.words[0] in ("echo", "printf"):
+            yield " ".join(one for one in command.words[1:] if one[:1] != "-")
+        elif command.words[0] in ("cat", "tee") and command.input:
+            yield command.input
 
 
 def _name_finding(text: str, found: Reason) -> Finding:
@@ -352,15 +512,16 @@ def _is_expanded(text: str) -> bool:
 
 def _names_program(words: Sequence[str]) -> bool:
     """Return whether the first word names a program that may act."""
-    name = words[0].rpartition("/")[2] if words else ""
-    return name in PROGRAMS or name in ("rm", "find")
+    name = name_program(words[0]) if words else ""
+    return name in PROGRAMS or name in CLOUDS or name in ("rm", "find")
 
 
 def _drop_builds(words: Sequence[str]) -> Iterator[str]:
     """Yield the words without `--release`, by which compilers name a kind of build."""
     for at, word in enumerate(words):
         before = words[at - 1] if at else ""
-        if word != "--release" and not (word == "release" and before in ("-c", "--configuration")):
+        is_kind = word == "release" and before in ("-c", "--configuration", "--buildtype")
+        if word not in ("--release", "--buildtype=release") and not is_kind:
             yield word
 
 

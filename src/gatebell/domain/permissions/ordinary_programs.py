@@ -149,8 +149,6 @@ ORDINARY = frozenset(
         "strings",
         "seq",
         "yes",
-        "bc",
-        "dc",
         "expr",
         "factor",
         "ps",
@@ -189,7 +187,6 @@ ORDINARY = frozenset(
         "py.test",
         "unittest",
         "nosetests",
-        "coverage",
         "mypy",
         "pyright",
         "ruff",
@@ -209,23 +206,18 @@ ORDINARY = frozenset(
         "venv",
         "virtualenv",
         "pyenv",
-        "conda",
-        "mamba",
         "json.tool",
         "http.server",
         "build",
         "ensurepip",
         "compileall",
-        "pdb",
-        "cProfile",
         "timeit",
         "site",
         "zipfile",
         "tarfile",
         "sphinx-build",
-        "mkdocs",
         "jupyter",
-        "ipython",
+        "alembic",
         "jest",
         "vitest",
         "mocha",
@@ -253,7 +245,6 @@ ORDINARY = frozenset(
         "playwright",
         "cypress",
         "storybook",
-        "nodemon",
         "nvm",
         "fnm",
         "volta",
@@ -283,10 +274,7 @@ ORDINARY = frozenset(
         "ar",
         "nm",
         "objdump",
-        "cmake",
         "ctest",
-        "meson",
-        "ninja",
         "javac",
         "ktlint",
         "checkstyle",
@@ -326,11 +314,8 @@ ORDINARY = frozenset(
         "tokei",
         "scc",
         "hyperfine",
-        "psql",
         "pg_dump",
         "pg_restore",
-        "mysql",
-        "sqlite3",
         "redis-cli",
         "mongosh",
         "createdb",
@@ -350,7 +335,6 @@ ORDINARY = frozenset(
         "gpg",
         "ssh-keygen",
         "ssh-add",
-        "ssh-agent",
         "age",
         "sops",
         "wget",
@@ -363,7 +347,6 @@ ORDINARY = frozenset(
         "gitk",
         "tig",
         "lazygit",
-        "asciinema",
         "ansible-lint",
         "ansible-doc",
         "ansible-vault",
@@ -378,7 +361,6 @@ ORDINARY = frozenset(
         "kubectx",
         "stern",
         "k9s",
-        "buildah",
         "hub-tool",
         "dive",
         "ctop",
@@ -444,12 +426,20 @@ VALUED: dict[str, frozenset[str]] = {
         "rbenv": "",
         "busybox": "",
         "entr": "",
+        "ssh-agent": "-a -E -O -P -t",
+        "run0": "-u -g --user --group --chdir --unit --property --setenv",
+        "pkexec": "-u --user",
+        "runuser": "-u -g -G --user --group --supp-group",
+        "taskset": "",
+        "chrt": "",
         "unshare": "",
     }.items()
 }
 """Programs that run another command, with their options that take a value."""
 
-SKIPPED: dict[str, int] = {"timeout": 1, "gtimeout": 1, "flock": 1, "chroot": 1}
+SKIPPED: dict[str, int] = {
+    "timeout": 1, "gtimeout": 1, "flock": 1, "chroot": 1, "taskset": 1, "chrt": 1
+}  # fmt: skip
 """Words before the command that are not options."""
 
 RUN_WORDS: dict[str, frozenset[str]] = {
@@ -552,7 +542,9 @@ WRAP_FLAGS = frozenset(
 )
 """Options without a value there."""
 
-SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "fish", "ash"])
+SHELLS = frozenset(
+    ["sh", "bash", "zsh", "dash", "ksh", "fish", "ash", "mksh", "rbash", "yash", "csh", "tcsh"]
+)
 INTERPRETERS = frozenset(
     [
         "python",
@@ -574,3 +566,10 @@ INTERPRETERS = frozenset(
     ]
 )
 """They run code that this program does not read."""
+
+CLOUDS = frozenset(
+    ["aws", "awslocal", "gcloud", "az", "gsutil", "doctl", "hcloud", "linode-cli", "civo", "scw", "oci",
+     "ibmcloud", "eksctl", "kops", "flux", "istioctl", "argo", "openstack", "aliyun", "cf", "bosh", "ecs-cli",
+     "s3cmd", "rclone", "vault", "consul", "salt", "knife", "jf", "jfrog"]
+)  # fmt: skip
+"""Tools of clouds and servers: one of their words is a verb."""

@@ -148,6 +148,13 @@ def list_triggers(command: str, *gates: str) -> list[str]:
     ]
 
 
+def matches_trigger(text: str) -> bool:
+    """Return whether exactly this text fits one of the wide patterns, as a host compares it."""
+    return any(
+        _matches_glob(trigger, text, frozenset()) for many in TRIGGERS.values() for trigger in many
+    )
+
+
 def covers(rule: Rule, call: Call) -> bool:
     """Return whether a grant covers this call."""
     if rule.identity:
@@ -229,14 +236,14 @@ def _list_commands(line: str) -> Iterator[str]:
     yield line
     joined = line.replace("\\\n", "")
     bare = joined.translate({ord(mark): None for mark in "'\"\\"})
-    for text in {joined, bare, _expand_variables(bare, joined)}:
+    for text in {joined, bare, expand_variables(bare, joined)}:
         for part in re.split(_BETWEEN_COMMANDS, text):
             words = part.replace("$", " ").split()
             for start in _list_starts(words):
                 yield " ".join([words[start].rpartition("/")[2], *words[start + 1 :]])
 
 
-def _expand_variables(line: str, quoted: str) -> str:
+def expand_variables(line: str, quoted: str) -> str:
     """Return the line with the values of the variables that it sets itself."""
     if "$" not in line or "=" not in quoted:
         return line

@@ -27,7 +27,8 @@ def leave(change: RunChange, pool: str, commit: str, ref: str, now: datetime) ->
     run = change.run
     sent = {"ref": ref, "pool": pool, "host": run.host, "folder": run.folder}
     record = FlowCall(
-        *(run.id, own_paths.TRAVEL, CallName.DRIVER, pool, "", now, CallState.RECORDED),
+        *(run.id, own_paths.TRAVEL, CallName.DRIVER, f"sent to pool {pool}", "", now),
+        state=CallState.RECORDED,
         value={**sent, "arrived": ""},
         snapshot=commit,
         ended_at=now,

@@ -230,5 +230,6 @@ HOSTS: dict[str, Host] = {
     AgentCli.COPILOT: Host(
         AgentCli.COPILOT, _seed_nothing, _start_copilot, _connect_copilot, "bash",
         modes=("default", "allow-all"), usual="allow-all",
+        sub_agent=(("task", _HELPER | {"agent_type": "general-purpose", "name": "maker", "mode": "sync"}),),
     ),
 }  # fmt: skip

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import shlex
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.acts import GATED_ACTS, TRIGGERS
 from gatebell.domain.permissions.rules import OUTSIDE
+from gatebell.install.background_hook import hand_over_hook
 from gatebell.install.default_gates import SPELLINGS_NOTE
 from gatebell.install.instructions import INSTRUCTIONS
 from gatebell.install.json_entries import Entry, EntryKind
 from gatebell.install.places import Target, Wanted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gatebell.install.default_gates import Rules
     from gatebell.install.places import Place
 
@@ -84,7 +88,7 @@ def plan_targets(place: Place, gate: str, rules: Rules) -> Wanted:
         memory = os.path.join(root(place), "CLAUDE.md")
         notes = []
     targets = (
-        Target(settings, tuple(_settings(gate, rules))),
+        Target(settings, tuple(_settings(place, gate, rules))),
         Target(servers, (server,)),
         Target(memory, block=INSTRUCTIONS),
     )
@@ -94,7 +98,7 @@ def plan_targets(place: Place, gate: str, rules: Rules) -> Wanted:
     return Wanted(targets, tuple(notes))
 
 
-def _settings(gate: str, rules: Rules) -> list[Entry]:
+def _settings(place: Place, gate: str, rules: Rules) -> list[Entry]:
     gate = shlex.quote(gate)
     # exec: then the hook's parent is the host itself, so the hook notices its end.
     hook = f"exec {gate} hook claude"
@@ -107,8 +111,15 @@ def _settings(gate: str, rules: Rules) -> list[Entry]:
         check = guard_hook(f"{gate} hook claude")
         entries.append(_hook("PreToolUse", check, _GUARD_SECONDS, _WRITERS))
     entries += [
+        _hook(event, hand_over_hook(place, f"{gate} hook claude"), _RETIRE_SECONDS, "*")
+        for event in ("PostToolUse", "PostToolUseFailure")
+    ]
+    entries += [
         _hook(event, hook, _RETIRE_SECONDS) for event in ("Stop", "UserPromptSubmit", "SessionEnd")
     ]
+    rewake = hand_over_hook(place, f"{gate} hook claude --rewake --limit {_DAY_SECONDS}")
+    # async: a version that does not know asyncRewake does not wait for it, nor does claude -p.
+    entries.append(_hook("Stop", rewake, _DAY_SECONDS, also={"async": True, "asyncRewake": True}))
     entries += [
         Entry(("env", name), value, EntryKind.DEFAULT) for name, value in _ENVIRONMENT.items()
     ]
@@ -121,9 +132,15 @@ def list_rules(gate: str) -> list[str]:
     return [f"Bash({trigger})" for trigger in TRIGGERS[act]] if act else [gate]
 
 
-def _hook(event: str, command: str, seconds: int, matcher: str = "") -> Entry:
+def _hook(
+    event: str,
+    command: str,
+    seconds: int,
+    matcher: str = "",
+    also: Mapping[str, bool] = MappingProxyType({}),
+) -> Entry:
     group: dict[str, Any] = {"matcher": matcher} if matcher else {}
-    group["hooks"] = [{"type": "command", "command": command, "timeout": seconds}]
+    group["hooks"] = [{"type": "command", "command": command, "timeout": seconds, **also}]
     return Entry(("hooks", event), group)
 
 

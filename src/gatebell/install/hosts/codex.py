@@ -12,6 +12,7 @@ from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.acts import Act, name_gate
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.errors import UsageError
+from gatebell.install.background_hook import hand_over_hook
 from gatebell.install.default_gates import SPELLINGS_NOTE
 from gatebell.install.instructions import INSTRUCTIONS
 from gatebell.install.places import Target, Wanted
@@ -80,7 +81,7 @@ def plan_targets(place: Place, gate: str, rules: Rules) -> Wanted:
     prefixes = {pattern: list_prefixes(pattern) for pattern in rules.gates}
     denied = {pattern: list_prefixes(pattern) for pattern in rules.denials}
     targets = [
-        Target(os.path.join(folder, "config.toml"), block=_settings(gate)),
+        Target(os.path.join(folder, "config.toml"), block=_settings(place, gate)),
         Target(memory, block=INSTRUCTIONS),
     ]
     lines = [_rule(one, "prompt") for found in prefixes.values() for one in found]
@@ -162,7 +163,7 @@ def drop_tables(text: str, block: Block) -> str:
     return "".join(kept)
 
 
-def _settings(gate: str) -> Any:
+def _settings(place: Place, gate: str) -> Any:
     # exec: then the hook's parent is the host itself, so the hook notices its end.
     hook = f"exec {shlex.quote(gate)} hook codex"
     lines = [
@@ -178,6 +179,8 @@ def _settings(gate: str) -> Any:
         'statusMessage = "waiting for a person: gate inbox"',
         f"timeout = {_DAY_SECONDS}",
     ]
+    hand_over = hand_over_hook(place, f"{shlex.quote(gate)} hook codex")
+    lines += [*_hook("PostToolUse", hand_over), f"timeout = {_RETIRE_SECONDS}"]
     for event, seconds in (
         ("Stop", _RETIRE_SECONDS),
         ("UserPromptSubmit", _RETIRE_SECONDS),

@@ -54,6 +54,7 @@ def plan_targets(place: Place, gate: str, rules: Rules) -> Wanted:
         notes.append(
             "Copilot CLI runs a call whose hook is over its limit of a day; ours ends before."
         )
+        notes.append("If the file of hooks is removed, or cannot be read, it holds nothing.")
     if place.project:
         notes.append("It starts no hook of a project in a folder that you have not trusted.")
     return Wanted(tuple(targets), tuple(notes))

@@ -48,6 +48,7 @@ MAX_DIGITS = 18
 """Maximum digits of a run number that a person types."""
 _ASK, _TASK = "a-", "tm-"
 _MAX_SHOWN = 40
+MAX_ASSUMED_CHARACTERS = 2000
 
 
 def ask(
@@ -100,9 +101,26 @@ def _question(request: Request, requirement: Requirement) -> Question:
     )
     if request.default is not None and request.expires_seconds is None:
         raise UsageError("a default takes effect when an ask times out: give it a timeout")
+    if request.assume is not None:
+        _must_fit_background(request, question)
     if request.confidence is not None and not 0 <= request.confidence <= 1:
         raise UsageError(f"expected a confidence from 0 to 1, got {request.confidence}")
     return question
+
+
+def _must_fit_background(request: Request, question: Question) -> None:
+    """Refuse a background ask whose agent could act without the yes, or miss the answer."""
+    if question.gates and (request.assume or "").strip():
+        raise UsageError(
+            "a yes cannot be assumed: wait for this approval, or do other work until it comes"
+        )
+    if question.secret or has_hidden(question.schema) or question.session or question.call:
+        raise UsageError("its asker must wait for a secret, a session or a tool call")
+    if len(request.assume or "") > MAX_ASSUMED_CHARACTERS:
+        raise UsageError(
+            f"what is assumed is longer than {MAX_ASSUMED_CHARACTERS} characters: say it in one or "
+            "two sentences"
+        )
 
 
 def _check_attachments(request: Request) -> tuple[Attachment, ...]:
@@ -133,6 +151,7 @@ def _new(request: Request, question: Question, origin: Origin, now: datetime, to
         deferred=request.deferred,
         activity=_without_secrets(request.activity),
         token_digest=token_digest(token) if token else "",
+        assume=None if request.assume is None else storable(request.assume).strip(),
         deadlines=deadlines.start(
             now,
             request.expires_seconds,
@@ -187,6 +206,7 @@ def _must_be_words(request: Request) -> None:
     must_be_text(request.prompt, "the question")
     must_be_text(request.kind, "kind")
     must_be_text(request.activity, "activity")
+    must_be_text(request.assume or "", "assume")
     for option in request.options:
         must_be_text(option, "an option")
     for name in ("multiple", "secret", "hard"):

@@ -194,10 +194,14 @@ def _describe_sent(store: Store, run: Run, record: FlowCall | None) -> str:
     text = f"The remote has its folder and sessions of {sent_at:%Y-%m-%d %H:%M} UTC."
     if not later:
         return text
-    return (
-        f"{text} The results of calls {', '.join(later)} are recorded since then, and stay; their "
-        f"changes to files are only on {run.host}."
-    )
+    if len(later) == 1:
+        ended = f"Call {later[0]} ended after that: its result is recorded and stays, but its"
+    else:
+        ended = (
+            f"Calls {', '.join(later)} ended after that: their results are recorded and stay, but "
+            "their"
+        )
+    return f"{text} {ended} changes to files are only on {run.host}."
 
 
 def _carry_out(store: Store, run: Run, ask: Ask) -> None:

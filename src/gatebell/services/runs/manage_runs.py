@@ -167,7 +167,7 @@ def resume(
 ) -> Run:
     """Resume an ended run where it stopped; leave a waiting or running one alone.
 
-    With a keeper only this process drives it, while the process lives. With `moves` it goes on on
+    With a keeper only this process drives it, while the process lives. With `moves` it continues on
     this host; without, on the host that has its folder.
     """
     must_be_a_person(caller, "resumes a run")

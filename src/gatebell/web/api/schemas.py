@@ -108,6 +108,7 @@ REQUEST = thing(
     terms=_TERMS | {"type": ["object", "null"]},
     host={"type": "string", "maxLength": 64, "pattern": "^[A-Za-z0-9._-]*$"},
     attachments=_UPLOADED,
+    assume={"type": ["string", "null"], "maxLength": 2000},
 )
 ANSWER = thing(
     {"value": ANYTHING},

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.duplicates import alike, groups
+from gatebell.domain.asks.gone_askers import describe_background
 from gatebell.domain.asks.headings import list_heading, option_meanings, short_heading
 from gatebell.domain.asks.messages import warn_of_silence
 from gatebell.domain.asks.outcomes import answer_text
@@ -151,6 +152,7 @@ def ask(web_request: WebRequest, one: Ask) -> dict[str, Any]:
         "of_run": _of_run(one),
         "unheard": WAITER_GONE if is_waiter_gone(store, one) else "",
         "tasks": tasks_of(store, [one]),
+        "background": describe_background(one),
         "run_title": work_view.name_run(store, run) if run else "",
         "heading": heading if len(heading) <= _MAX_HEADING_LENGTH else "",
         "prompt": split_text(question.prompt),

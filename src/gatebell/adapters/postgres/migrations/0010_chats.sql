@@ -1,4 +1,6 @@
--- oldest reader: 5
+-- oldest reader: 10
+-- Programs of older versions would ignore the ways by which an ask may be answered, so they refuse
+-- the store from here on.
 -- The accounts of people in chats. A row is an invitation until its code was used.
 CREATE TABLE chat_links (
     id text COLLATE "C" NOT NULL,
