@@ -38,12 +38,14 @@ TRIGGERS: dict[Act, tuple[str, ...]] = {
         "*kubectl*", "*helm*", "*ansible*", "*vercel*", "*netlify*", "*wrangler*", "*firebase*",
         "*heroku*", "*flyctl*", "*fly *", "*gcloud*", "*gsutil*", "*aws *", "*awslocal*", "*az *", "*cdk *",
         "*railway*", "*docker*service*", "*docker*stack*", "*docker*swarm*", "*argocd*", "*nomad *",
-        "*skaffold*", "*serverless*", "*sls *", "*sam *", "*eb *", "oc *", "* oc *", "vc", "vc *", "* vc", "* vc *",
-        "*surge *", "*gh-pages*", "*ghpages*", "*zappa*", "*sst *", "*eas *",
-        "*hexo *", "*werf *", "*tilt *", "*doctl*", "*hcloud*", "*linode-cli*", "*civo *", "*scw *", "*oci *",
-        "*ibmcloud*", "*eksctl*", "*kops *", "*flux *", "*istioctl*", "*argo *", "*openstack*", "*aliyun*",
+        "*skaffold*", "*serverless*", "*sls *", "*sam *", "oc *", "* oc *", "vc", "vc *", "* vc", "* vc *",
+        "*surge *", "*gh-pages*", "*ghpages*", "*zappa*",
+        "*hexo *", "*werf *", "*tilt *", "*doctl*", "*hcloud*", "*linode-cli*", "*civo *", "*scw *",
+        "*ibmcloud*", "*eksctl*", "*kops *", "*flux *", "*istioctl*", "*openstack*", "*aliyun*",
         "*cf *", "*bosh *", "*ecs-cli*", "*s3cmd*", "*rclone*", "*vault *", "*consul *", "*salt *", "*knife *",
         "*jf *", "*jfrog*", "*packer *", "*chef-client*",
+        # Other words end with these names: cargo, web, ideas.
+        *(f"{before}{name} *" for name in ("argo", "eb", "eas", "sst", "oci") for before in ("", "* ", "*/")),
     ),
     Act.DELETE: (
         "*rm -*", "*rm * -*", "*rm $*", "*delete*", "*DELETE*", "*git*clean*", "*rsync*--del*", "*rmtree*",
