@@ -9,7 +9,7 @@ from gatebell.domain.arguments import must_be_text
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask, Message
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 
 def list_new_messages(backend: Backend, ask: Ask) -> list[Message]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.requests import Request
     from gatebell.domain.asks.times import Seconds
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
     from gatebell.ports.store import Store
 
     Reply = Callable[[str], str]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.outcomes import Outcome, Session
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
     from gatebell.ports.store import Store
     from gatebell.services.asks.create_ask import Request
     from gatebell.services.sessions.ask_session import AskVisit

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gatebell.adapters.files.background_asks import Lock
     from gatebell.domain.asks.asks import Ask, Origin
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 
 class Handover(NamedTuple):

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class LocalBackend(LocalWork, LocalRules):
-    """The verbs of `ports/backend.py` on one store."""
+    """The verbs of `ports/backends/backend.py` on one store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""The verbs of `ports/backend_rules.py` on the store of this machine."""
+"""The verbs of `ports/backends/rules.py` on the store of this machine."""
 
 from __future__ import annotations
 

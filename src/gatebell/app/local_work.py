@@ -1,4 +1,4 @@
-"""Runs and tasks in process: the verbs of `ports/backend_work.py` on the store of this machine."""
+"""Runs and tasks in process: the verbs of `ports/backends/work.py` on the store of this machine."""
 
 from __future__ import annotations
 

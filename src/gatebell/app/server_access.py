@@ -12,7 +12,7 @@ from gatebell.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from gatebell.app.remote_backend import ServerBackend
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 
 def open_server(server: str, token: str) -> ServerBackend:

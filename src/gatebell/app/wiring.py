@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gatebell.domain.permissions.judgement import Verdict
     from gatebell.domain.runs.session_log import Step
     from gatebell.ports.agents import Activity, Host, Hosts
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
     from gatebell.ports.calls.waiting_calls import CallHost
     from gatebell.ports.channels import Post, PostSource
     from gatebell.ports.clock import Clock

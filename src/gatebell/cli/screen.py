@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from gatebell.domain.asks.asks import Ask
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 # With fewer columns, a list has only the most important ones.
 _WIDE = 80

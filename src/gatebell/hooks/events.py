@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 HOOK_CLIS = (
     AgentCli.CLAUDE,

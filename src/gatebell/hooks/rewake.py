@@ -16,7 +16,7 @@ from gatebell.domain.permissions.calls import ATTENDED
 
 if TYPE_CHECKING:
     from gatebell.hooks.events import Hook
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 WAKE = 2
 """The exit code by which Claude Code begins a turn."""

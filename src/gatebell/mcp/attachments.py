@@ -10,7 +10,7 @@ from gatebell.errors import UsageError
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask, Origin
     from gatebell.domain.asks.requests import Request
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 # Imported inside the functions: most questions have no files.
 

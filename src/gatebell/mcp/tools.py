@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.mcp.decision_form import Form
     from gatebell.mcp.server import Progress
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 _ASK_AGAIN = "Ask the same question again with ask_human to get its answer."
 _CALL_AGAIN = "Make the same call again: the decision counts for that one."

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Ask
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
     Paint = Callable[[str, str], str]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import FlowCall, Turn
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
     Paint = Callable[[str, str], str]
 

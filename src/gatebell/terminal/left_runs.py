@@ -11,7 +11,7 @@ from gatebell.domain.enums import RunState
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import Run
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
     from gatebell.ports.store import Store
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
     from gatebell.tui.view import View
 
 # To update durations; the store reports every other change.

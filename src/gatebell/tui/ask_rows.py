@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gatebell.domain.asks.asks import Ask
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
     Name = Callable[[Ask], str]
 

@@ -11,7 +11,7 @@ from gatebell.tui.paint import paint
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 
 def list_ask_lines(

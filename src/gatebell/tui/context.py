@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
     from gatebell.tui.view import View
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.runs.runs import Run
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
     from gatebell.tui.row_list import Row
     from gatebell.tui.run_rows import Session
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gatebell.domain.asks.history_filters import OUTCOMES
 from gatebell.domain.people.logins import SCOPES
-from gatebell.ports.backend_work import MAX_TASKS
+from gatebell.ports.backends.work import MAX_TASKS
 from gatebell.ports.tasks import WHICH
 from gatebell.web import freezes, installed_app, operations
 from gatebell.web.api import (

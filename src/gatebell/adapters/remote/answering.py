@@ -1,4 +1,4 @@
-"""The verbs of a person (`ports/backend.py`, `Answering`) as requests."""
+"""The verbs of a person (`ports/backends/backend.py`, `Answering`) as requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs for files (`ports/backend.py`, `Attaching`) as requests."""
+"""The verbs for files (`ports/backends/backend.py`, `Attaching`) as requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs of `ports/backend.py` on a server: each is one request, or a few."""
+"""The verbs of `ports/backends/backend.py` on a server: each is one request, or a few."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs of `ports/backend_rules.py` as requests."""
+"""The verbs of `ports/backends/rules.py` as requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs and tasks on a server: the verbs of `ports/backend_work.py` as requests."""
+"""Runs and tasks on a server: the verbs of `ports/backends/work.py` as requests."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class RemoteWork(RemoteConnection):
 
     def tasks(self, project: str, which: str, limit: int, key: str = "") -> list[SeenTask]:
         from gatebell.domain.tasks.seen_tasks import read_seen_task
-        from gatebell.ports.backend_work import MAX_TASKS
+        from gatebell.ports.backends.work import MAX_TASKS
 
         place = f"project={quote(project)}" + (f"&project_key={quote(key)}" if key else "")
         path = f"/api/tasks?{place}&which={which}&limit={min(limit, MAX_TASKS)}"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 
 def answer_several(backend: Backend, who: Caller, asks: list[Ask], args: argparse.Namespace) -> int:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import argparse
 
     from gatebell.domain.asks.asks import Origin
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

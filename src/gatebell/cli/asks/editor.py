@@ -18,7 +18,7 @@ from gatebell.errors import InvalidAnswerError, UsageError
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 
 def write_in_editor(

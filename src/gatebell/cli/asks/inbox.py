@@ -29,7 +29,7 @@ from gatebell.errors import UsageError
 if TYPE_CHECKING:
     import argparse
 
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 
 _NOTES_ARE_SHOWN = timedelta(hours=24)

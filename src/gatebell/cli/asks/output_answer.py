@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatebell.cli.sessions.orphans import Orphans
     from gatebell.domain.asks.asks import Ask, Message
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 REJECTED = 10
 NOT_ANSWERED_YET = 11

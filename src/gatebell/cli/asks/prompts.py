@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 _SAVE_EVERY_SECONDS = 1.0
 

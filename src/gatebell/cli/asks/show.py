@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.seen_runs import SeenRun
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gatebell.cli.screen import add_colour
 
 if TYPE_CHECKING:
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 
 def print_freeze(backend: Backend) -> None:

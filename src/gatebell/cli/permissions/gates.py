@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import argparse
 
     from gatebell.domain.permissions.rules import Rule
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 _KINDS = {"add": RuleKind.ASK, "deny": RuleKind.DENY}
 

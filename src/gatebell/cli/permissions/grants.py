@@ -22,7 +22,7 @@ from gatebell.terminal.local_times import localise
 if TYPE_CHECKING:
     import argparse
 
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 _VERBS = {
     "list": "list the grants",

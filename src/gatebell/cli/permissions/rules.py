@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import argparse
 
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 _MAX_SHOWN = 20
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.seen_runs import SeenRun
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 
 _MAX_CALLS = 10

@@ -8,7 +8,7 @@ from gatebell.terminal.left_runs import describe_next_step
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 
 def tell_if_left(backend: Backend, ask: Ask) -> None:

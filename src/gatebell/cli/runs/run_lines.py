@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import FlowCall, Run, Turn
     from gatebell.domain.runs.seen_runs import SeenRun
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
     from gatebell.ports.store import Store
 
 _EXIT_CODES: dict[RunState | TaskState, int] = {

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.runs.runs import Run
     from gatebell.domain.tasks.tasks import Task
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 _NOT_YET = 11
 _MAX = 1_000

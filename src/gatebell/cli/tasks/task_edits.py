@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.tasks.tasks import Task
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 _FIELDS = (
     *("title", "description", "role", "priority", "size", "type", "parent", "test_command"),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gatebell.domain.tasks.seen_tasks import TaskEvent
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 _POLL_SECONDS = 1.0
 _POLL_SERVER_SECONDS = 2.0

@@ -15,7 +15,7 @@ from gatebell.domain.enums import TaskState
 from gatebell.domain.tasks.seen_tasks import seen_document, whole_document
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import NotFoundError
-from gatebell.ports.backend_work import MAX_TASKS
+from gatebell.ports.backends.work import MAX_TASKS
 from gatebell.terminal import task_tree, tasks as terminal
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.tasks.seen_tasks import WholeTask
     from gatebell.domain.tasks.tasks import Task
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
     from gatebell.ports.store import Store
 
 _ALL = 1_000_000_000

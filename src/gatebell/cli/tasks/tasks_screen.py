@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.tasks.seen_tasks import SeenTask
     from gatebell.domain.tasks.tasks import Task
-    from gatebell.ports.backend import Backend
+    from gatebell.ports.backends.backend import Backend
 
 _WORKTREE = re.compile(r"/worktrees/run-(\d{1,18})/")
 

@@ -1,4 +1,4 @@
-"""The verbs of a `Backend` (`ports/backend.py`) for runs and tasks."""
+"""The verbs of a `Backend` (`ports/backends/backend.py`) for runs and tasks."""
 
 from __future__ import annotations
 

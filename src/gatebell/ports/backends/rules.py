@@ -1,4 +1,4 @@
-"""The verbs of a `Backend` (`ports/backend.py`) for rules from history, as plain data."""
+"""The verbs of a `Backend` (`ports/backends/backend.py`) for rules from history, as plain data."""
 
 from __future__ import annotations
 

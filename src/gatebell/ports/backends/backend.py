@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gatebell.ports.backend_rules import RuleVerbs
-from gatebell.ports.backend_work import RunVerbs, TaskVerbs
+from gatebell.ports.backends.rules import RuleVerbs
+from gatebell.ports.backends.work import RunVerbs, TaskVerbs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

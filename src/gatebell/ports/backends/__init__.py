@@ -1,0 +1,1 @@
+"""The verbs of a store in process, or of a server."""
