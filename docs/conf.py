@@ -31,7 +31,7 @@ site_contents = {
     "Ask and answer": ("asks", "web", "phone", "tui", "notifications", "chat", "dialogs", "freeze"),
     "Agents and gates": (
         *("install", "agents", "held", "files", "trust", "fail-closed"),
-        *("hold-test", "hold-test-adapters"),
+        *("rules", "hold-test", "hold-test-adapters"),
     ),
     "Flows and tasks": ("flows", "phases", "roles", "sessions", "worktrees", "backlog"),
     "Teams and machines": ("server", "operating", "deployment", "postgres", "engines", "hosts"),

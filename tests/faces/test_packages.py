@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gatebell.app import background
 from gatebell.install.default_gates import Rules
 from gatebell.install.hosts.claude import plan_targets
 from gatebell.install.places import Place
@@ -36,7 +37,13 @@ def test_plugin_has_the_hooks_of_the_installation(tmp_path):
     for entry in settings.entries:
         if entry.path[0] == "hooks":
             wanted.setdefault(entry.path[1], []).append(entry.value)
-    assert wanted and read_json(PLUGIN / "hooks" / "hooks.json") == {"hooks": wanted}
+    # The plugin is the same in every home.
+    anywhere = '"${XDG_DATA_HOME:-$HOME/.local/share}"/gatebell-background/'
+    here = f"{background.folder({})}/"
+    hooks = json.loads(
+        json.dumps(wanted).replace(json.dumps(here)[1:-1], json.dumps(anywhere)[1:-1])
+    )
+    assert hooks != wanted and read_json(PLUGIN / "hooks" / "hooks.json") == {"hooks": hooks}
 
 
 @pytest.mark.proves("PACK-2")

@@ -74,7 +74,7 @@ def test_setup_leads_from_nothing_to_an_answer(phone_world, screen, phone):
     assert "Changes ~/.claude/settings.json, ~/.claude.json" in screen.screen()
     screen.type("d", "Enter")
     screen.until("Set it up? [Y/n]")
-    assert '+      "Bash(*push*)"' in screen.screen()
+    assert '+      "Bash(*jfrog*)",' in screen.screen()
     screen.type("", "Enter")
     screen.until("Notify your phone by ntfy? [Y/n]")
     screen.type("", "Enter")

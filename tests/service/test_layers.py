@@ -37,6 +37,7 @@ from gatebell.mcp.server import Progress
 from gatebell.mcp.tools import Tools
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.notifications import send_notices
+from gatebell.services.runs import agent_call
 from gatebell.services.sessions import ask_session, run_session
 from gatebell.testing import MemoryStore
 from gatebell.web.live import Hub
@@ -370,7 +371,7 @@ def test_page_on_turns_names_existing_functions():
     for name in functions.split():
         assert re.search(rf"\b{name}\b", page), name
         assert re.search(rf"(?:def|class) {name}\b", code), name
-    assert "README.md" in gatebell.services.runs.agent_call.__doc__
+    assert "README.md" in agent_call.__doc__
 
 
 @pytest.mark.proves("RUN-481")

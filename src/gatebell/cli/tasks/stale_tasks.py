@@ -20,7 +20,7 @@ def look(args: argparse.Namespace) -> int:
     stale = backlog.stale(store, timedelta(minutes=args.minutes))
     caller = wiring.caller(store, "cli")
     found = [
-        (backlog.recover(store, task, caller) if args.what == "recover" else task, why)
+        (backlog.recover(store, task, caller) if args.verb == "recover" else task, why)
         for task, why in stale
     ]
     if args.json:
@@ -31,7 +31,7 @@ def look(args: argparse.Namespace) -> int:
         print(f"    {inert_line(why)}")
     if not found:
         print("No task in progress is stale.")
-    elif args.what == "recover":
+    elif args.verb == "recover":
         print("They are open again. To work on them: gate worker")
     else:
         print("To open them again: gate worker recover")

@@ -110,7 +110,7 @@ def _curl(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
             or (_SENDING_SHORT.match(word) and not _takes_value_before(word))
         )
         and not (after in _READING or word.endswith(_READING))
-        for word, after in zip(rest, (*rest[1:], ""), strict=True)
+        for word, after in zip(rest, (*rest[1:], ""), strict=False)
     )
     places = [
         word
