@@ -37,7 +37,7 @@ def test_answer_that_does_not_fit_is_exit_code_seven(world):
 @pytest.mark.proves("CLI-2", "ASK-8")
 def test_unknown_or_abbreviated_id_is_exit_code_five(world):
     ask_id = world.ask("Which?")
-    assert world.ada.gate("answer", "a-zzz", "x").code == 5
+    assert world.ada.gate("answer", "a-zzzz", "x").code == 5
     assert world.ada.gate("answer", ask_id[:4], "x").code == 5
     assert world.ada.gate("cancel", ask_id[:4]).code == 5
     assert world.ada.gate("show", ask_id[:4]).code == 0

@@ -35,7 +35,7 @@ def test_wrong_list_of_ids_changes_nothing(world):
     approval, text = world.ask("Deploy?", "--kind", "approval"), world.ask("Which?")
     for words, code, told in (
         ((approval, text, "yes"), 2, "take different answers"),
-        ((approval, "a-zzz", "yes"), 5, "a-zzz"),
+        ((approval, "a-zzzz", "yes"), 5, "a-zzzz"),
         ((text, approval), 2, f"{approval} is an ask, too"),
         ((approval, text, "yes", "--digest", "x"), 2, "--digest is for one ask"),
     ):

@@ -301,7 +301,7 @@ def test_answer_that_could_not_be_printed_is_not_taken(world):
         (["ask", "Q", "--timeout", ""], "300, 90s"),
         (["ask", "Q", "--default", "x"], "give it a timeout"),
         (["inbox", "--limit", "0"], "--limit: expected a number from 1 to"),
-        (["wait", "a-zzz", "--timeout", "x"], "300, 90s"),
+        (["wait", "a-zzzz", "--timeout", "x"], "300, 90s"),
         (["answer"], "gate answer ID VALUE"),
         (["flarp"], "gate --help"),
     ],

@@ -92,7 +92,7 @@ def test_show_has_everything_about_an_ask(world):
     claimed = world.ask("Name?")
     answer_ask.answer(world.store, claimed, a_person("sue"), Given("x"))
     assert "by person:sue (claimed)" in world.ada.gate("show", claimed).out
-    assert world.ada.gate("show", "a-zzz").code == 5
+    assert world.ada.gate("show", "a-zzzz").code == 5
 
 
 @pytest.mark.proves("CLI-8")

@@ -404,7 +404,7 @@ def test_signals_proposals_and_notes(world, client):
     assert client.text(number) == ("B", False)
     assert client.text(client.call("inbox_status", id=ask.id)) == ("B", False)
     assert client.text(client.call("inbox_status"))[0] == "This session waits for nothing."
-    assert client.text(client.call("decide", id="a-zzz", proposal="A"))[1]
+    assert client.text(client.call("decide", id="a-zzzz", proposal="A"))[1]
 
 
 @pytest.fixture

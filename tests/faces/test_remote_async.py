@@ -121,7 +121,7 @@ def test_async_program_answers_lists_and_cancels(server_world, gate_of):
             assert (await gate.cancel(ask_id, "not needed")).status == "cancelled"
             assert (await gate.wait(ask_id)).status == "cancelled"
             with pytest.raises(NotFoundError):
-                await gate.wait("a-zzz", 1)
+                await gate.wait("a-zzzz", 1)
 
     asyncio.run(answer())
     asyncio.run(cancel())

@@ -106,7 +106,7 @@ def test_errors_are_problem_documents_with_next_steps(inbox):
     ask, client = inbox.ask("Yes?", "approval"), inbox.client("read", "answer", "ask")
     path = f"/api/asks/{ask.id}/answers"
     cases = [
-        (client.get("/api/asks/a-zzz"), 404, "gate inbox"),
+        (client.get("/api/asks/a-zzzz"), 404, "gate inbox"),
         (client.post(path, json={"value": "maybe"}), 422, "yes or no"),
         (client.post(path, json={"value": "yes", "digest": "0"}), 403, "is not the question"),
         (client.post(path, json={"vaule": "yes"}), 400, "value"),

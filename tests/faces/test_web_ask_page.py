@@ -208,7 +208,7 @@ def test_one_box_answers_all_alike_asks(inbox):
     ("scopes", "path", "status", "words"),
     [
         (["read"], "/people", 403, ("Not allowed", "needs the scope admin")),
-        (["read"], "/asks/a-zzz", 404, ("Not found", "There is no ask a-zzz")),
+        (["read"], "/asks/a-zzzz", 404, ("Not found", "There is no ask a-zzzz")),
         (["read"], "/nowhere", 404, ("Not found", "There is nothing at this address.")),
         (["read"], "/freeze", 405, ("Nothing to read here", "Only the forms of the inbox")),
         (["read"], "/asks/a-2/answer", 405, ("Nothing to read here", "Open the ask")),
