@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.session_log import Step
     from gatebell.ports.agents import Activity, Host, Hosts
     from gatebell.ports.backends.backend import Backend
+    from gatebell.ports.backends.server_watcher import ServerWatcher
     from gatebell.ports.calls.waiting_calls import CallHost
     from gatebell.ports.channels import Post, PostSource
     from gatebell.ports.clock import Clock
@@ -78,17 +79,21 @@ def _must_have_store() -> None:
         )
 
 
-def open_backend(token: str = "") -> Backend:
+def open_backend(token: str = "", watcher: ServerWatcher | None = None) -> Backend:
     """Return the side that keeps the asks: the server of the settings, else the store.
 
     Args:
         token: speak to the server with this token, not with that of the settings
+        watcher: learns that the server is slow, away or back
     """
     if server := settings.server(os.environ):
         # Imported here and below: each side loads only its own code.
         from gatebell.app.server_access import open_server
 
-        return open_server(server, token)
+        backend = open_server(server, token)
+        if watcher:
+            backend.watch(watcher)
+        return backend
     return local_backend(open_store())
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import server_access, wiring
+from gatebell.app import server_access, settings, wiring
 from gatebell.errors import AgentRefusedError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -37,23 +38,38 @@ def caller(store: Store, args: argparse.Namespace) -> Caller:
     return who
 
 
-def open_backend(args: argparse.Namespace) -> tuple[Backend, Caller]:
-    """Return the side that keeps the asks, and the caller of this command, as `caller` does."""
+def open_backend(args: argparse.Namespace, *, has_notices: bool = True) -> tuple[Backend, Caller]:
+    """Return the side that keeps the asks, and the caller of this command, as `caller` does.
+
+    Args:
+        has_notices: say on stderr when a server is slow or away
+    """
     token = _read_token(args)
     if args.token_file and not token:
         # Not the token of the environment, which may belong to another person.
         raise RefusedError(_NOT_PROVEN)
-    backend = wiring.open_backend(token)
+    backend = open_asks(token) if has_notices else wiring.open_backend(token)
     who = backend.caller("cli", token, args.as_name)
     _must_be_proven(who, args)
     return backend, who
+
+
+def open_asks(token: str = "") -> Backend:
+    """Return the side that keeps the asks; say on stderr when a server is slow or away."""
+    server = settings.server(os.environ)
+    if not server:
+        return wiring.open_backend(token)
+    # Imported here: a store needs no notices.
+    from gatebell.cli.server_notices import ServerNotices
+
+    return wiring.open_backend(token, ServerNotices(server))
 
 
 def open_reader(args: argparse.Namespace) -> Backend:
     """Return the side that keeps the asks, for a list: only a token that was given is checked."""
     if args.as_name or args.token_file:
         return open_backend(args)[0]
-    return wiring.open_backend()
+    return open_asks()
 
 
 def _must_be_proven(who: Caller, args: argparse.Namespace) -> None:

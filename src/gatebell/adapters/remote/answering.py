@@ -42,8 +42,9 @@ class RemoteAnswering(RemoteConnection):
                 after = self.read(self._http.send("POST", path, body, key=key, via=caller.via))
                 break
             except ServerError as error:
-                if not patience.pause():
+                if not self._pause(patience, error):
                     raise self._keep_answer(error, ask_id, given) from None
+        self._note_reply()
         self._drafts.drop(ask_id)
         return after
 

@@ -84,8 +84,9 @@ class RemoteBackend(RemoteAnswering, RemoteWork, RemoteRules):
                 found = self._http.send("POST", "/api/asks", body, key=chosen, via=caller.via)
                 break
             except ServerError as error:
-                if not patience.pause():
+                if not self._pause(patience, error):
                     raise ServerError(f"{error}. No person was asked: run the same again") from None
+        self._note_reply()
         return Opened(self.read(found["ask"]), found["token"], found["attached"])
 
     def follow(
@@ -97,10 +98,11 @@ class RemoteBackend(RemoteAnswering, RemoteWork, RemoteRules):
             left = WAIT_SECONDS if until is None else max(0.0, until - time.monotonic())
             try:
                 ask = self.wait_once(ask_id, left, hears)
-            except ServerError:
-                if not patience.pause():
+            except ServerError as error:
+                if not self._pause(patience, error):
                     raise
                 continue
+            self._note_reply()
             patience = Patience(OUTAGE_SECONDS) if until is None else patience
             patience.begin_again()
             yield ask
@@ -127,7 +129,7 @@ class RemoteBackend(RemoteAnswering, RemoteWork, RemoteRules):
             slack_seconds: how much later the response may come
         """
         path, whole = build_wait(ask_id, seconds, hears)
-        found = self._http.send("GET", path, seconds=whole + slack_seconds, host=host)
+        found = self._http.send("GET", path, seconds=whole + slack_seconds, host=host, is_wait=True)
         return self.read(found["ask"])
 
     def is_ready(self, ask: Ask) -> bool:

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gatebell.adapters.remote.drafts import Drafts
+    from gatebell.adapters.remote.http import Patience
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
+    from gatebell.ports.backends.server_watcher import ServerWatcher
     from gatebell.ports.store import Store
 
     Read = TypeVar("Read")
@@ -50,6 +52,20 @@ class RemoteConnection:
         from gatebell.adapters.remote.drafts import Drafts
 
         return Drafts(self.folder)
+
+    def watch(self, watcher: ServerWatcher) -> None:
+        """Tell a face how the requests go."""
+        self._http.watcher = watcher
+
+    def _pause(self, patience: Patience, error: ServerError) -> bool:
+        """Pause before a request is sent again; return False if the time is over."""
+        if self._http.watcher:
+            self._http.watcher.note_failure(error)
+        return patience.pause()
+
+    def _note_reply(self) -> None:
+        if self._http.watcher:
+            self._http.watcher.note_reply()
 
     def _get_list(self, path: str) -> list[Any]:
         found = self._http.send("GET", path)

@@ -9,7 +9,7 @@ import json
 import os
 import socket
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from gatebell.adapters.remote.servers import split_address
@@ -27,6 +27,7 @@ from gatebell.errors import (
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+    from gatebell.ports.backends.server_watcher import ServerWatcher
     from gatebell.ports.calls.waiting_calls import CallHost
 
 REQUEST_SECONDS = 20.0
@@ -97,6 +98,7 @@ class Http:
         self._ca_file = ca_file
         self.name = ""
         """The person to act as; the server refuses requests with the token of another."""
+        self.watcher: ServerWatcher | None = None
         self._idle: list[_Connection] = []
 
     def send(
@@ -111,6 +113,7 @@ class Http:
         again: bool = True,
         host: CallHost | None = None,
         is_raw: bool = False,
+        is_wait: bool = False,
     ) -> Any:
         """Send a request and return the JSON of its response.
 
@@ -121,6 +124,7 @@ class Http:
             again: send it a second time if the server had closed an idle connection
             host: asked about every second whether it still needs the response
             is_raw: return the bytes of the response
+            is_wait: a late response is no reason to show that the server is slow
 
         Raises:
             ServerError: The server cannot be reached, does not respond in time, or fails.
@@ -128,19 +132,26 @@ class Http:
         """
         until = time.monotonic() + seconds
         request = self.build(method, path, body, key, via)
-        kept = self._take_idle() if again else None
+        watcher = None if is_wait else self.watcher
         try:
-            try:
-                reply = self._exchange(kept or self._connect(until), request, until, host)
-            except _LostError:
-                if kept is None:
-                    raise
-                reply = self._exchange(self._connect(until), request, until, host)
+            with watcher.watch_request() if watcher else nullcontext():
+                reply = self._exchange_on_any(request, until, host, again=again)
         except (OSError, ValueError) as error:
             raise self.describe_failure(error) from None
         if is_raw and reply.status == _OK:
             return reply.body
         return self.read_reply(reply)
+
+    def _exchange_on_any(
+        self, request: bytes, until: float, host: CallHost | None, *, again: bool
+    ) -> Reply:
+        kept = self._take_idle() if again else None
+        try:
+            return self._exchange(kept or self._connect(until), request, until, host)
+        except _LostError:
+            if kept is None:
+                raise
+            return self._exchange(self._connect(until), request, until, host)
 
     def build(
         self, method: str, path: str, body: object = None, key: str = "", via: str = ""

@@ -22,7 +22,7 @@ from gatebell.cli.asks.output_answer import (
     read_script_prefix,
     wait_and_hand_over,
 )
-from gatebell.cli.identity import add_attach, read_text
+from gatebell.cli.identity import add_attach, open_asks, read_text
 from gatebell.cli.screen import print_json
 from gatebell.domain.asks.deadlines import parse_duration, parse_escalation
 from gatebell.domain.asks.documents import ask_document
@@ -147,7 +147,7 @@ def run(args: argparse.Namespace) -> int:
             "a secret with --no-wait needs --json, which prints the token to get the answer with"
         )
     try:
-        backend = wiring.open_backend()
+        backend = open_asks()
         caller = backend.caller("cli")
         origin = wiring.move_to_project(wiring.origin(caller, args.asker, _find_owner(args.task)))
         if caller.agent:

@@ -11,9 +11,9 @@ import sys
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
 from gatebell.app.environment import project
 from gatebell.cli.asks.values import parse_count
+from gatebell.cli.identity import open_asks
 from gatebell.cli.screen import add_colour, columns, make_document, name_question, print_json
 from gatebell.domain.asks.history_filters import OUTCOMES, HistoryFilter, parse_filter
 from gatebell.domain.text.display import cell, inert_line, storable
@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    backend = wiring.open_backend()
+    backend = open_asks()
     where = "" if args.project is None else _find_project(args.project)
     wanted = parse_filter(vars(args) | {"project": where}, backend.now(), datetime.astimezone)
     asks = backend.settled(args.limit + 1, wanted)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
+from gatebell.cli.identity import open_asks
 from gatebell.cli.screen import print_json
 from gatebell.domain.asks.documents import ask_document
 
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    backend = wiring.open_backend()
+    backend = open_asks()
     ask = backend.reply(backend.find(args.id).id, backend.caller("cli"), " ".join(args.text))
     if args.json:
         print_json(ask_document(ask))

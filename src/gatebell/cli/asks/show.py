@@ -13,8 +13,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
 from gatebell.cli.freezes.freeze_line import print_freeze
+from gatebell.cli.identity import open_asks
 from gatebell.cli.screen import ask_lines, columns, make_document, print_json, short
 from gatebell.domain.asks.documents import (
     answer_document,
@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    backend = wiring.open_backend()
+    backend = open_asks()
     if not args.json:
         print_freeze(backend)
     seen = _find_run(backend, args.id)

@@ -13,8 +13,8 @@ import os
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
 from gatebell.app.environment import project
+from gatebell.cli.identity import open_asks
 from gatebell.cli.screen import print_json
 from gatebell.domain.asks.document_reader import read_time
 from gatebell.domain.asks.history_filters import parse_filter
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    backend = wiring.open_backend()
+    backend = open_asks()
     where = "" if args.project is None else storable(project(os.path.abspath(args.project)))
     given = {"since": args.since, "until": args.until}
     wanted = parse_filter(given, backend.now(), datetime.astimezone)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
 from gatebell.cli.asks.output_answer import (
     add_secret_options,
     build_handing,
     wait_and_hand_over,
 )
-from gatebell.cli.identity import read_text
+from gatebell.cli.identity import open_asks, read_text
 from gatebell.domain.asks.deadlines import parse_duration
 from gatebell.errors import StoreError
 
@@ -40,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     token = read_text(args.token_file).strip() if args.token_file else ""
     try:
-        backend = wiring.open_backend()
+        backend = open_asks()
     except StoreError as problem:
         # Imported here: only a sandbox cannot reach the store.
         from gatebell.cli.asks import file_fallback

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
 from gatebell.cli.asks.values import parse_count
 from gatebell.cli.freezes.freeze_line import print_freeze
+from gatebell.cli.identity import open_asks
 from gatebell.cli.runs import run_lines
 from gatebell.cli.screen import print_json
 from gatebell.domain.runs.seen_runs import seen_run_document
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.awaiting:
         return _list_awaiting(args)
-    backend = wiring.open_backend()
+    backend = open_asks()
     runs = backend.runs(args.limit + 1, active=args.active)
     more, runs = len(runs) > args.limit, runs[: args.limit]
     if not args.json and not args.ids:

@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import project_files, runtime, settings, wiring
-from gatebell.cli.identity import add_identity, caller, open_backend
+from gatebell.cli.identity import add_identity, caller, open_asks, open_backend
 from gatebell.cli.runs import run_foreground, run_lines
 from gatebell.cli.screen import print_json
 from gatebell.cli.status_line import show_progress
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _build_elsewhere_error(args: argparse.Namespace) -> UsageError:
-    found = wiring.open_backend().run(args.id).run
+    found = open_asks().run(args.id).run
     must_be_placed(found)
     host = describe_host(found)
     return UsageError(

@@ -63,9 +63,9 @@ def run_or_task(text: str) -> int:
     if not text.strip().lower().startswith("tm-"):
         return run_id(text)
     # Imported here: most commands name a run by its number.
-    from gatebell.app import wiring
+    from gatebell.cli.identity import open_asks
 
-    backend = wiring.open_backend()
+    backend = open_asks()
     try:
         return find_run_of_task(backend, text)
     finally:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
 from gatebell.cli.freezes.freeze_line import print_freeze
+from gatebell.cli.identity import open_asks
 from gatebell.cli.runs import call_screen, run_lines
 from gatebell.cli.screen import print_json
 from gatebell.domain.runs.seen_runs import seen_run_document
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    backend = wiring.open_backend()
+    backend = open_asks()
     seen = backend.run(args.id)
     if args.json:
         print_json(seen_run_document(seen))

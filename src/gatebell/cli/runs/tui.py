@@ -27,7 +27,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if not _is_a_terminal():
         raise UsageError("the TUI needs a terminal; use gate list and gate inbox instead")
-    backend, who = open_backend(args)
+    # A line on stderr would be drawn over the screen.
+    backend, who = open_backend(args, has_notices=False)
     # By name: one face must not import another.
     return int(import_module("gatebell.tui.app").run(backend, who, repeat_identity(args)))
 

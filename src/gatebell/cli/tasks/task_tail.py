@@ -6,8 +6,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
 from gatebell.app.environment import project_key
+from gatebell.cli.identity import open_asks
 from gatebell.cli.screen import add_colour, columns, print_json
 from gatebell.cli.tasks.tasks_screen import find_project
 from gatebell.domain.asks.documents import entry_document
@@ -33,7 +33,7 @@ _LEAST_COLUMNS = 20
 
 
 def tail_(args: argparse.Namespace) -> int:
-    backend = wiring.open_backend()
+    backend = open_asks()
     project = find_project(backend, args.project)
     place = args.id, project, project_key(project)
     follow = sys.stdout.isatty() if args.follow is None else args.follow

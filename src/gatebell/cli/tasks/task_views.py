@@ -7,8 +7,8 @@ import shlex
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from gatebell.app import wiring
 from gatebell.app.environment import project_key
+from gatebell.cli.identity import open_asks
 from gatebell.cli.screen import add_colour, columns, print_json
 from gatebell.cli.tasks import tasks_screen
 from gatebell.domain.enums import TaskState
@@ -43,7 +43,7 @@ _NEXT = {
 
 
 def list_(args: argparse.Namespace) -> int:
-    backend = wiring.open_backend()
+    backend = open_asks()
     projects = (
         backend.task_projects()
         if args.everywhere
@@ -103,7 +103,7 @@ def _is_awaiting(task: Task) -> bool:
 
 
 def show_(args: argparse.Namespace) -> int:
-    backend = wiring.open_backend()
+    backend = open_asks()
     whole = backend.look_up_task(args.id)
     if args.json:
         print_json(whole_document(whole))
@@ -122,7 +122,7 @@ def print_task(backend: Backend, whole: WholeTask) -> None:
 
 
 def tree_(args: argparse.Namespace) -> int:
-    backend = wiring.open_backend()
+    backend = open_asks()
     root = backend.look_up_task(args.id).seen if args.id else None
     project = root.task.project if root else tasks_screen.find_project(backend, args.project)
     # The folder of a server's task is on another machine, so its key is not read here.
@@ -148,7 +148,7 @@ def tree_(args: argparse.Namespace) -> int:
 
 
 def next_(args: argparse.Namespace) -> int:
-    backend = wiring.open_backend()
+    backend = open_asks()
     project = tasks_screen.find_project(backend, args.project)
     # In the order of a worker: answered tasks come before new ones.
     key = project_key(project)
