@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
+from tests.support.interleaving import together
 from tests.support.past_calls import ask_about
 from tests.support.people import a_person, an_agent
 from tests.support.run_records import add_run, turn
@@ -14,12 +16,14 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.enums import ShadowState
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.past_calls import CallOutcome
-from gatebell.domain.permissions.rules import build_used_event
+from gatebell.domain.permissions.rules import Scope, build_used_event
 from gatebell.errors import RefusedError
 from gatebell.services import audit, fence, stats
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.permissions import standing_rules
+
+__all__ = ["together"]
 
 ADA = a_person("ada", verified=True)
 
@@ -40,7 +44,9 @@ def test_shadow_rule_is_kept_compared_and_ended(store):
     assert standing_rules.list_shadows(store, ADA)[0].tally.approved == 1
     grant = standing_rules.promote(store, ADA, shadow.id)
     assert store.rules.in_force() == [grant]
-    assert not store.rules.promote(shadow.id, grant, []), "only once"
+    assert not store.rules.promote(shadow.id, grant, store.rules.standing_state("/p"), []), (
+        "only once"
+    )
     second = standing_rules.begin_shadow(store, ADA, "/q", *_approved(store, "/q"))
     refused = decide(store, "make check", "no", project="/q")
     (now,) = store.rules.shadows("/q")
@@ -50,7 +56,9 @@ def test_shadow_rule_is_kept_compared_and_ended(store):
     assert refused.id in note.text and told == [note.sent_at], "its notice finds it by its time"
     with pytest.raises(RefusedError):
         standing_rules.promote(store, ADA, second.id)
-    assert not store.rules.promote(second.id, grant._replace(id="g-other"), [])
+    assert not store.rules.promote(
+        second.id, grant._replace(id="g-other"), store.rules.standing_state("/p"), []
+    )
     standing_rules.remove(store, ADA, second.id)
     assert store.rules.shadows() == [] and audit.verify(store) == []
 
@@ -108,3 +116,92 @@ def test_fence_ends_shadow_rules(store):
     fence.fence(store, ADA)
     assert store.rules.shadows() == [] and audit.verify(store) == []
     assert not store.rules.remove_shadow(shadow.id, []), "only once"
+
+
+TESTS = "Bash(npm test *)"
+
+
+def _between(monkeypatch, port, name, deed):
+    """Do a deed once, just after this method has read."""
+    read, todo = getattr(port, name), [deed]
+
+    def read_and_do(*given):
+        found = read(*given)
+        if todo:
+            todo.pop()()
+        return found
+
+    monkeypatch.setattr(port, name, read_and_do)
+
+
+@pytest.mark.proves("LESS-10", "LAW-9")
+@pytest.mark.parametrize("makes", ["promote", "always"])
+def test_objection_ends_a_grant_that_was_made_meanwhile(store, monkeypatch, makes):
+    """The grant is made after the answer has looked at the rules."""
+    for number in range(3):
+        decide(store, f"npm test {number}")
+    waiting, other = ask_about(store, "npm test x", "/p"), ask_about(store, "npm test y", "/p")
+    shadow = standing_rules.begin_shadow(store, ADA, "/p", TESTS)
+
+    def make():
+        if makes == "promote":
+            return standing_rules.promote(store, ADA, shadow.id)
+        given = Given("yes", scope=Scope("always", TESTS))
+        return answer_ask.answer(store, other.id, ADA, given)
+
+    _between(monkeypatch, store.rules, "shadows", make)
+    answer_ask.answer(store, waiting.id, ADA, Given("no"))
+    assert [one for one in store.rules.in_force() if one.is_standing] == []
+    (note,) = store.notes.newest(9)
+    assert waiting.id in note.text and "The grant is ended" in note.text
+    states = [one.state for one in store.rules.shadows()]
+    assert states == ([] if makes == "promote" else [ShadowState.SUSPENDED])
+    assert audit.verify(store) == []
+
+
+@pytest.mark.proves("LESS-10")
+@pytest.mark.parametrize("makes", ["promote", "always"])
+def test_grant_is_not_made_after_an_objection_that_came_meanwhile(store, monkeypatch, makes):
+    """The objection comes after history was looked through, and no rule compares any more."""
+    for number in range(3):
+        decide(store, f"npm test {number}")
+    waiting, other = ask_about(store, "npm test x", "/p"), ask_about(store, "npm test y", "/p")
+    shadow = standing_rules.begin_shadow(store, ADA, "/p", TESTS, days=1)
+    store.clock.advance(86_401)
+    refuse = partial(answer_ask.answer, store, waiting.id, ADA, Given("no"))
+    _between(monkeypatch, store.asks, "objected_calls", refuse)
+    given = Given("yes", scope=Scope("always", TESTS))
+    make = {
+        "promote": partial(standing_rules.promote, store, ADA, shadow.id),
+        "always": partial(answer_ask.answer, store, other.id, ADA, given),
+    }[makes]
+    with pytest.raises(RefusedError):
+        make()
+    assert store.asks.get(waiting.id).decision == "rejected"
+    assert store.rules.in_force() == [] and audit.verify(store) == []
+
+
+@pytest.mark.proves("LESS-10", "PG-3")
+@pytest.mark.parametrize("makes", ["promote", "always"])
+@pytest.mark.parametrize("order", [1, -1], ids=["objection first", "grant first"])
+def test_objection_and_grant_at_once(together, makes, order):
+    """Without the lock, neither transaction sees the other one, and the grant stays."""
+    store = together.store
+    for number in range(3):
+        decide(store, f"npm test {number}")
+    waiting, other = ask_about(store, "npm test x", "/p"), ask_about(store, "npm test y", "/p")
+    shadow = standing_rules.begin_shadow(store, ADA, "/p", TESTS, days=1)
+    store.clock.advance(86_401)
+
+    def refuse(own):
+        return answer_ask.answer(own, waiting.id, ADA, Given("no"))
+
+    def make(own):
+        if makes == "promote":
+            return standing_rules.promote(own, ADA, shadow.id)
+        given = Given("yes", scope=Scope("always", TESTS))
+        return answer_ask.answer(own, other.id, ADA, given)
+
+    together.run(*(refuse, make)[::order])
+    assert store.asks.get(waiting.id).decision == "rejected"
+    assert store.rules.in_force() == [] and audit.verify(store) == []

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
+from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions import standing_patterns
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.judgement import judge
+from gatebell.domain.permissions.rules import Rule, covers
 from gatebell.domain.permissions.shell_lines import Command, Script
 from gatebell.domain.permissions.standing_patterns import propose_standing, why_not_standing
 
@@ -34,6 +38,13 @@ def bash(command):
         (bash("./run.sh all"), "Bash(./run.sh all)"),
         (bash("npm run build"), "Bash(npm run build)"),
         (bash("go test ./..."), "Bash(go test ./...)"),
+        (bash("/p/tools/check.sh"), "Bash(/p/tools/check.sh)"),
+        (bash("make -C /p/sub check"), "Bash(make -C /p/sub check)"),
+        (bash("head -5 README.md"), "Bash(head -5 README.md)"),
+        # With other options they write a file, or call another server.
+        (bash("git log -1"), "Bash(git log -1)"),
+        (bash("git diff --stat"), "Bash(git diff --stat)"),
+        (bash("npm outdated"), "Bash(npm outdated)"),
         (make_call("Edit", {"file_path": "/p/src/a.py"}, "/p"), "Edit(/p/src/*)"),
     ],
 )
@@ -49,6 +60,11 @@ def test_star_follows_only_words_that_decide(call, pattern):
         *map(bash, ("uv run x", "make release", "ls 'a'", "ls > x", "npm config set a b", "A=1 ls")),
         *map(bash, ("npm test; ls", "docker ps", "ssh h ls", "gate rules promote s-1", "git -C x log")),
         *map(bash, ("eslint upload.ts --x 'y'", "pip install x", "kill 1", "curl x", "x" * 300)),
+        *map(bash, ("reboot", "visudo", "rsync a b", "scp a h:b", "mail x", "git reset --hard", "tee x")),
+        *map(bash, ("npm install x", "go install x", "nix-shell x", "R x", "unknown-program x")),
+        *map(bash, ("cat .env", "cat /etc/hosts", "cat a/../../b", "/tmp/check.sh", "../check.sh")),
+        *map(bash, ("./.hidden.sh", "make -f /tmp/x check", "make -f/tmp/x", "make SHELL=/tmp/sh check")),
+        *map(bash, ("npm test; ls", "npm test\nrm x", "npm\ttest x", "npm\u2002test", "npm test\u2028x")),
         make_call("Bash", {"command": "npm test", "dangerouslyDisableSandbox": True}),
         make_call("Edit", {"file_path": "/p/a.py"}, "/p"),
         make_call("Edit", {"file_path": "/q/src/a.py"}, "/p"),
@@ -61,6 +77,19 @@ def test_open_or_dangerous_calls_have_no_pattern(call):
     found = propose_standing(call, "/p")
     assert found in ("", "Edit(/p/a.py)", "Bash(eslint *)"), found
     assert found != "Bash(eslint *)" or call.command.startswith("eslint ")
+
+
+@pytest.mark.proves("LESS-2")
+@pytest.mark.parametrize(
+    "command",
+    ["npm test; rm x", "npm test && ls", "npm test | sh", "npm test $(ls)", "npm test `ls`",
+     "npm test > x", "npm test\nrm x", "npm test \r\nrm x", "A=1 npm test", "env A=1 npm test",
+     "sudo npm test", "npm testx", "NPM test", "npm\u2002test", "npm\ttest", "x npm test"],
+)  # fmt: skip
+def test_allowed_pattern_covers_one_plain_command_only(command):
+    rule = Rule("", RuleKind.GRANT, "Bash(npm test *)", "", datetime(2026, 1, 1, tzinfo=UTC))
+    assert covers(rule, bash("npm test -- -t one"))
+    assert not covers(rule, bash(command))
 
 
 @pytest.mark.proves("LESS-2")

@@ -185,6 +185,27 @@ def test_history_is_looked_through_again_before_a_promotion(store):
         standing_rules.promote(store, ADA, shadow.id)
 
 
+@pytest.mark.proves("LESS-10", "LAW-9")
+@pytest.mark.parametrize("how", [NO, CHANGED, NOTED])
+def test_objection_ends_a_grant_that_would_have_allowed_the_call(store, how):
+    approve_tests(store)
+    waiting, gated = ask_about(store, "npm test x"), ask_about(store, "npm test --live")
+    shadow = standing_rules.begin_shadow(store, ADA, "/p", TESTS)
+    grant = standing_rules.promote(store, ADA, shadow.id)
+    manage_rules.add(store, ADA, RuleKind.ASK, "/p", "Bash(npm test --live *)")
+    value = {"input": {"command": "npm ls"}} if how == CHANGED else "no" if how == NO else "yes"
+    given = Given(value, "only today" if how == NOTED else "")
+    answer_ask.answer(store, gated.id, ADA, given)
+    assert manage_rules.grants(store) == [grant], "another gate asks about that call"
+    answer_ask.answer(store, waiting.id, ADA, given)
+    assert manage_rules.grants(store) == []
+    (note,) = store.notes.newest(9)
+    assert grant.id in note.text and waiting.id in note.text
+    ended = store.audit.of_subject(grant.id)[-1].event
+    assert (ended.kind, ended.content["ask"]) == ("grant.ended", waiting.id)
+    assert audit.verify(store) == []
+
+
 @pytest.mark.proves("LESS-6")
 def test_agents_are_refused_everywhere(store):
     approve_tests(store)

@@ -65,8 +65,22 @@ class Rules(Protocol):
         """Remove a shadow rule; False if it is gone."""
         ...
 
-    def promote(self, shadow_id: str, grant: Rule, events: Sequence[Event]) -> bool:
-        """Replace an active shadow rule by its grant; False if it is not active any more."""
+    def standing_state(self, project: str) -> tuple[str, ...]:
+        """Return what decides about the grants without an end of a project.
+
+        These are its active shadow rules, such grants, and the number of objections of people. A
+        change that names the state it has seen is written only while it is the same.
+        """
+        ...
+
+    def promote(
+        self, shadow_id: str, grant: Rule, seen: tuple[str, ...], events: Sequence[Event]
+    ) -> bool:
+        """Replace an active shadow rule by its grant.
+
+        Returns:
+            False if it is not active any more, or `standing_state` is no longer as `seen`.
+        """
         ...
 
     def uses(self, since: datetime, until: datetime, project: str) -> list[GrantUse]:

@@ -130,6 +130,9 @@ class StoredAsks:
         rows = self._db.rows("objected_calls", {"project": project, "limit": limit})
         return [_read_past_call(row) for row in rows]
 
+    def count_objections(self, project: str) -> int:
+        return int(self._db.rows("count_objections", {"project": project})[0][0])
+
     def waits(self, since: datetime, until: datetime, project: str) -> list[Wait]:
         now = {"until": iso(until), "project": project}
         rows = self._db.rows("waits_since", now | {"since": iso(since)})
@@ -154,6 +157,8 @@ class StoredAsks:
                 if change.unless_frozen:
                     self._store.freezes.refuse()
                 self._lock_owners(change)
+                if change.rules_seen:
+                    self._store.rules.must_stand_as(ask.origin.project, change.rules_seen)
                 self._write_state(ask, expected_version)
                 if answer:
                     self._write_answer(answer)
@@ -174,6 +179,8 @@ class StoredAsks:
                     self._store.rules.write(change.grant)
                 for shadow_id in change.suspends:
                     self._store.rules.suspend(shadow_id)
+                for rule_id in change.ends:
+                    self._store.rules.end_at_once(rule_id, at)
                 if change.alarm:
                     self._store.notes.write(change.alarm, at)
                 if change.visit:

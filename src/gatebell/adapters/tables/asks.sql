@@ -268,6 +268,10 @@ FROM asks WHERE project = :project AND status = 'answered' AND call IS NOT NULL
     AND (decision <> 'approved' OR value IS NOT NULL OR note <> '' OR asked_back > 0)
 ORDER BY settled_at DESC LIMIT :limit;
 
+-- name: count_objections
+SELECT count(*) FROM asks WHERE project = :project AND status = 'answered' AND call IS NOT NULL
+    AND (decision <> 'approved' OR value IS NOT NULL OR note <> '' OR asked_back > 0);
+
 -- name: waits_since
 -- The asks that were settled since then. Their times tell how long their askers waited.
 SELECT session, owner, opened_at, settled_at, status, decision, call IS NOT NULL,

@@ -72,27 +72,50 @@ class StoredRules:
             rows = self._db.rows("shadow_rules_of_project", (project,))
         return [_read_shadow(row) for row in rows]
 
+    def standing_state(self, project: str) -> tuple[str, ...]:
+        rules = [one for one in self.in_force() if one.is_standing and one.project == project]
+        ids = sorted([*(one.id for one in rules), *(one.id for one in self.shadows(project))])
+        return (*ids, f"{self._store.asks.count_objections(project)} objections")
+
+    def must_stand_as(self, project: str, seen: tuple[str, ...]) -> None:
+        """Refuse to go on if another transaction changed this state, as part of a transaction."""
+        self._store.locks.hold_standing_rules()
+        if self.standing_state(project) != seen:
+            raise OvertakenError
+
     def suspend(self, shadow_id: str) -> None:
         """Suspend a shadow rule, as part of a transaction."""
         self._db.write("suspend_shadow_rule", {"id": shadow_id})
 
-    def remove_shadow(self, shadow_id: str, events: Sequence[Event]) -> bool:
-        return self._end_shadow(shadow_id, ShadowState.REMOVED, None, events)
+    def end_at_once(self, rule_id: str, at: str) -> None:
+        """End a grant, as part of a transaction."""
+        self._db.write("end_rule", {"id": rule_id, "now": at})
 
-    def promote(self, shadow_id: str, grant: Rule, events: Sequence[Event]) -> bool:
-        return self._end_shadow(shadow_id, ShadowState.PROMOTED, grant, events)
+    def remove_shadow(self, shadow_id: str, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            return self._end_shadow(shadow_id, ShadowState.REMOVED, at, events)
+
+    def promote(
+        self, shadow_id: str, grant: Rule, seen: tuple[str, ...], events: Sequence[Event]
+    ) -> bool:
+        try:
+            with self._store.transaction() as at:
+                self.must_stand_as(grant.project, seen)
+                if not self._end_shadow(shadow_id, ShadowState.PROMOTED, at, events):
+                    return False
+                self.write(grant)
+                return True
+        except OvertakenError:
+            return False
 
     def _end_shadow(
-        self, shadow_id: str, state: ShadowState, grant: Rule | None, events: Sequence[Event]
+        self, shadow_id: str, state: ShadowState, at: str, events: Sequence[Event]
     ) -> bool:
-        with self._store.transaction() as at:
-            given = {"id": shadow_id, "state": state, "now": at}
-            if not self._db.write("end_shadow_rule", given):
-                return False
-            if grant:
-                self.write(grant)
-            self._store.record(at, events)
-            return True
+        given = {"id": shadow_id, "state": state, "now": at}
+        if not self._db.write("end_shadow_rule", given):
+            return False
+        self._store.record(at, events)
+        return True
 
     def uses(self, since: datetime, until: datetime, project: str) -> list[GrantUse]:
         # Imported here: hooks load this module.

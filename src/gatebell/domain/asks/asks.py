@@ -147,6 +147,10 @@ class Change(NamedTuple):
     """Whether nothing is written while everything is frozen."""
     suspends: tuple[str, ...] = ()
     """The shadow rules that this answer disagrees with."""
+    ends: tuple[str, ...] = ()
+    """The grants without an end that it disagrees with."""
+    rules_seen: tuple[str, ...] = ()
+    """The state of these rules that it knows; empty if it does not depend on them."""
     alarm: Note | None = None
     """A note that is sent with the change."""
 

@@ -13,7 +13,7 @@ from gatebell.domain.permissions.rules import Rule
 from gatebell.domain.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Change
@@ -55,37 +55,53 @@ class ShadowRule(NamedTuple):
         return self.state == ShadowState.ACTIVE and now < self.until
 
 
-def compare(change: Change, past: PastCall, shadows: Iterable[ShadowRule]) -> Change:
-    """Add what the shadow rules would have said to the change that settles an ask."""
+def compare(
+    change: Change, past: PastCall, shadows: Iterable[ShadowRule], grants: Sequence[Rule]
+) -> Change:
+    """Add what rules from history would have said to the change that settles an ask.
+
+    `grants` are those without an end that would allow such a call; an objection ends them.
+    """
     now, actor = past.settled_at, change.events[0].actor
     met = [one for one in shadows if one.is_comparing(now) and would_answer(one.covered, past)]
-    if not met or past.outcome == CallOutcome.UNDECIDED:
+    if not (met or grants) or past.outcome == CallOutcome.UNDECIDED:
         return change
     against = past.outcome in OBJECTIONS
     kind = EventKind.SHADOW_DISAGREED if against else EventKind.SHADOW_AGREED
     content = {"ask": past.ask_id, "outcome": past.outcome, "said": CallOutcome.APPROVED}
-    events = [Event(kind, one.id, actor, {**content, "pattern": one.pattern}) for one in met]
+    compared = [(kind, one) for one in met] + [(EventKind.GRANT_ENDED, one) for one in grants]
+    events = [
+        Event(kind, one.id, actor, {**content, "pattern": one.pattern}) for kind, one in compared
+    ]
     change = change._replace(events=(*change.events, *events))
     if not against:
         return change
-    note = _build_alarm(met, past)
+    note = _build_alarm(met, grants, past, change.ask.origin.project)
     sent = Event(EventKind.NOTE_SENT, note.author, "gate", {"text": note.text, "via": "rules"})
     return change._replace(
         events=(*change.events, sent),
         suspends=tuple(one.id for one in met),
+        ends=tuple(one.id for one in grants),
         alarm=note,
         notices=(*change.notices, Notice(NoticeKind.NOTE, "")),
     )
 
 
-def _build_alarm(met: list[ShadowRule], past: PastCall) -> Note:
-    names = ", ".join(f"{one.pattern} ({one.id})" for one in met)
-    text = (
-        f"A shadow rule disagrees: it would have allowed {past.ask_id}, which a person "
-        f"{_WORDS[past.outcome]}. It is suspended and cannot become a grant: {names}. "
-        "Look: gate rules"
-    )
-    return Note("gate", met[0].project, text[:MAX_NOTE_CHARACTERS], past.settled_at)
+def _build_alarm(
+    met: Sequence[ShadowRule], grants: Sequence[Rule], past: PastCall, project: str
+) -> Note:
+    what = "A shadow rule" if met else "A grant without an end"
+    words = [f"{what} disagrees: it would have allowed {past.ask_id}, which a person"]
+    words += [f"{_WORDS[past.outcome]}."]
+    if met:
+        words += [f"It is suspended and cannot become a grant: {_name(met)}. Look: gate rules"]
+    if grants:
+        words += [f"The grant is ended: {_name(grants)}. Look: gate grants"]
+    return Note("gate", project, " ".join(words)[:MAX_NOTE_CHARACTERS], past.settled_at)
+
+
+def _name(rules: Iterable[ShadowRule | Rule]) -> str:
+    return ", ".join(f"{one.pattern} ({one.id})" for one in rules)
 
 
 def build_grant_of(shadow: ShadowRule, rule_id: str, by: str, now: datetime) -> Rule:

@@ -1,9 +1,9 @@
 """Which patterns may be allowed for good, without the person of each call.
 
 A pattern may be one of these if its words decide which program runs, with any words in the place of
-its `*`. So only a short list of programs and subcommands gets a `*`; other commands are allowed word
-for word. Lines that the judgement of gates holds or a wide gate looks at, wrappers, interpreters,
-and programs that delete or send are never allowed so.
+its `*`. So only a short list of programs and subcommands gets a `*`. Other commands are allowed word
+for word, if they build, test, check or only read what is in the project. All other programs, and
+lines that the judgement of gates holds or a wide gate looks at, are never allowed so.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from gatebell.domain.permissions.calls import WRITERS, make_call
 from gatebell.domain.permissions.judgement import judge
 from gatebell.domain.permissions.patterns import propose_pattern
 from gatebell.domain.permissions.programs import PASS, PROGRAMS
+from gatebell.domain.permissions.reading_programs import only_reads
 from gatebell.domain.permissions.rules import forbids, list_triggers, split_pattern
 from gatebell.domain.permissions.shell_lines import Command, Script
 
@@ -31,9 +32,9 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=-]+(?: [A-Za-z0-9_./:@%+,=-]+)*")
 # Programs and subcommands that do no gated act and run no other program, whatever follows.
 _ANY = frozenset[str]()
 _VARYING: dict[str, frozenset[str]] = {
-    "npm": frozenset(["test", "t", "tst", "ls", "list", "outdated"]),
+    "npm": frozenset(["test", "t", "tst", "ls", "list"]),
     "cargo": frozenset(["test", "check", "build", "clippy", "fmt", "doc", "bench"]),
-    "git": frozenset(["add", "commit", "status", "diff", "log", "show", "blame"]),
+    "git": frozenset(["add", "commit", "status", "blame"]),
     "dotnet": frozenset(["build", "test"]),
     **dict.fromkeys(
         ("pytest", "py.test", "mypy", "pyright", "ruff", "black", "isort", "flake8", "pylint",
@@ -43,77 +44,31 @@ _VARYING: dict[str, frozenset[str]] = {
          "ktlint", "hadolint", "actionlint", "typos", "clang-format"), _ANY
     ),
 }  # fmt: skip
-# They delete, send, install or change the machine; or they are our own.
-_NEVER = frozenset(
-    [
-        "rm",
-        "rmdir",
-        "dd",
-        "shred",
-        "truncate",
-        "unlink",
-        "mv",
-        "curl",
-        "http",
-        "https",
-        "wget",
-        "nc",
-        "telnet",
-        "aria2c",
-        "lynx",
-        "w3m",
-        "kill",
-        "killall",
-        "pkill",
-        "chmod",
-        "chown",
-        "chgrp",
-        "ln",
-        "psql",
-        "mysql",
-        "sqlite3",
-        "redis-cli",
-        "mongosh",
-        "pg_restore",
-        "createdb",
-        "brew",
-        "apt",
-        "apt-get",
-        "dnf",
-        "yum",
-        "apk",
-        "pacman",
-        "snap",
-        "dpkg",
-        "rpm",
-        "pip",
-        "pip3",
-        "conda",
-        "mamba",
-        "systemctl",
-        "mount",
-        "umount",
-        "gate",
-        "gatebell",
-        "ssh-add",
-        "ssh-keygen",
-        "gpg",
-        "openssl",
-        "git-lfs",
-        "crontab",
-        "install",
-        "set",
-        "export",
-        "unset",
-        "open",
-        "xdg-open",
-        "code",
-        "alias",
-    ]
-)
-_NEVER_SUBCOMMANDS = frozenset(
-    ["config", "set", "alias", "login", "logout", "token", "adduser", "owner", "access"]
-)
+# Programs and subcommands that build, test or check this project; each line is allowed word for word.
+_FIXED: dict[str, frozenset[str]] = {
+    "npm": frozenset(["run", "run-script", "outdated"]),
+    "git": frozenset(["diff", "log", "show", "fetch"]),
+    "cargo": frozenset(["run"]),
+    **dict.fromkeys(
+        ("pnpm", "yarn", "bun"), frozenset(["run", "test", "build", "lint", "format", "typecheck"])
+    ),
+    **dict.fromkeys(
+        ("gradle", "./gradlew"), frozenset(["build", "test", "check", "assemble", "lint"])
+    ),
+    "mvn": frozenset(["compile", "test", "verify", "package"]),
+    "go": frozenset(["build", "test", "vet", "fmt", "list"]),
+    "mix": frozenset(["compile", "test", "format"]),
+    "cmake": frozenset(["--build"]),
+    "terraform": frozenset(["fmt", "validate"]),
+    "pre-commit": frozenset(["run"]),
+    **dict.fromkeys(("bazel", "swift", "zig"), frozenset(["build", "test"])),
+    **dict.fromkeys(("dart", "flutter"), frozenset(["analyze", "format", "test"])),
+    **dict.fromkeys(
+        ("make", "gmake", "ninja", "just", "task", "rake", "tox", "nox", "ctest", "mage"), _ANY
+    ),
+}  # fmt: skip
+# What may stand before a path in one word: `--file=`, `-f`, `SHELL=`.
+_OPTION = re.compile(r"-{1,2}[A-Za-z-]+=?|[A-Za-z_]\w*=")
 # A person must see all of it, in one line.
 _MAX_LENGTH = 200
 # Of a rule that is never kept.
@@ -133,19 +88,18 @@ def why_not_standing(pattern: str, project: str) -> str:
     """Return why a pattern may not be allowed for good; empty if it may."""
     tool, words = split_pattern(pattern)
     if tool == "Bash" and words:
-        return _judge_command(words)
+        return _judge_command(words, project)
     if tool in WRITERS and words and project:
         return _judge_file(words, project)
     return "only a command, or files of the project, can be allowed for good"
 
 
-def _judge_command(words: str) -> str:
+def _judge_command(words: str, project: str) -> str:
     is_wide = words.endswith(" *")
     prefix = words.removesuffix(" *")
     if not _PLAIN.fullmatch(prefix):
         return "it is not a plain command: only words, and `*` as the last one"
     names = prefix.split(" ")
-    name = names[0].rpartition("/")[2]
     verdict = judge(prefix, {prefix: Script((Command(tuple(names), prefix),))})
     if verdict.finding:
         return verdict.finding.why
@@ -153,16 +107,34 @@ def _judge_command(words: str) -> str:
         return "it is a wrapper or an interpreter, which may run any command"
     if found := list_triggers(prefix):
         return f"a gate for dangerous acts looks at it: its text matches {', '.join(found)}"
-    if name in _NEVER or (name in PROGRAMS and _NEVER_SUBCOMMANDS.intersection(names[1:2])):
-        return f"{' '.join(names[:2])} can delete, send or change more than this project"
     if is_wide and not _decides_alone(names):
         return "with other words at its end it may do something else: write it without `*`"
+    if not _is_of_project(names, project):
+        return f"{' '.join(names[:2])} may delete, send or change more than this project"
     return ""
 
 
 def _is_known_kind(prefix: str) -> bool:
     """Return whether a pattern is proposed for such a command at all: not for wrappers."""
     return bool(propose_pattern(make_call("Bash", {"command": prefix}), _NO_TIME))
+
+
+def _is_of_project(names: list[str], project: str) -> bool:
+    """Return whether a command builds, tests, checks or reads what is in the project."""
+    program, sub = names[0], names[1] if len(names) > 1 else ""
+    places = [_OPTION.sub("", word) for word in names[1:]]
+    inside = f"{project.rstrip('/')}/"
+    for place in [*places, program]:
+        parts = place.removeprefix(inside).removeprefix("./").split("/")
+        is_elsewhere = parts[0] == "" and len(parts) > 1
+        if is_elsewhere or any(part.startswith(".") and part not in (".", "...") for part in parts):
+            return False
+    known = [subs for one in (_VARYING, _FIXED) if (subs := one.get(program)) is not None]
+    if known:
+        return any(not subs or sub in subs for subs in known)
+    return program.startswith(("./", inside)) or only_reads(
+        Script((Command(tuple(names), " ".join(names)),))
+    )
 
 
 def _decides_alone(names: list[str]) -> bool:

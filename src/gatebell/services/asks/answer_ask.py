@@ -10,7 +10,7 @@ from gatebell.domain.asks.asks import hold_deadlines
 from gatebell.domain.asks.duplicates import alike
 from gatebell.domain.asks.requirements import Vote
 from gatebell.domain.audit.events import EventKind
-from gatebell.domain.enums import AnswerOutcome
+from gatebell.domain.enums import AnswerOutcome, Decision
 from gatebell.domain.people.principals import person
 from gatebell.domain.text.display import plain, storable
 from gatebell.errors import AlreadySettledError, GateError, RefusedError
@@ -61,18 +61,23 @@ def answer(
 
 
 def _with_rules(store: Store, change: Change) -> Change:
-    """Check a grant without an end, and compare the answer with the shadow rules."""
-    project = change.ask.origin.project
-    shadows = store.rules.shadows(project) if project and not change.ask.pending else []
+    """Check a grant without an end, and compare the answer with the rules from history."""
+    ask, project = change.ask, change.ask.origin.project
+    if ask.pending or not project:
+        return change
+    is_plain = ask.decision == Decision.APPROVED and not (ask.value or ask.note or ask.asked_back)
     is_standing = change.grant is not None and change.grant.is_standing
-    if not shadows and not is_standing:
+    # Before the rules are read: one that is made or ended meanwhile changes it.
+    seen = () if is_plain and not is_standing else store.rules.standing_state(project)
+    shadows = store.rules.shadows(project)
+    if not shadows and not seen:
         return change
     # Imported here: most answers meet no such rule.
     from gatebell.services.permissions import standing_rules
 
     if is_standing:
         standing_rules.must_be_undisputed(store, change)
-    return standing_rules.compare_with_shadows(change, shadows)
+    return standing_rules.compare(store, change._replace(rules_seen=seen), shadows)
 
 
 def _check_attachments(ask: Ask, given: Given) -> None:

@@ -106,6 +106,24 @@ def _passes(store: Store, grant: Rule, gates: list[Rule], beyond: list[str]) -> 
     return all(forbids(gate, met) for gate in gates)
 
 
+def list_standing(store: Store, call: Call, origin: Origin) -> list[Rule]:
+    """Return the grants without an end by which such a call would pass, if it were harmless."""
+    rules = _rules(store, call, origin, ())
+    gates = [
+        rule
+        for rule in rules
+        if rule.kind == RuleKind.ASK and rule.pattern not in GATED_ACTS and forbids(rule, call)
+    ]
+    return [
+        rule
+        for rule in rules
+        if rule.is_standing
+        and covers(rule, call)
+        and _is_same_client(store, rule, origin)
+        and _passes(store, rule, gates, [])
+    ]
+
+
 def is_gated(
     store: Store,
     call: Call,

@@ -17,6 +17,7 @@ from gatebell.domain.people.logins import client_of
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.permissions import shadow_rules
 from gatebell.domain.permissions.past_calls import (
+    OBJECTIONS,
     CallOutcome,
     PastCall,
     Pattern,
@@ -206,6 +207,8 @@ def promote(store: Store, caller: Caller, named: str) -> Rule:
     """Make a shadow rule a grant of this person; history is looked through again."""
     _only_people(caller)
     shadow = _find(store, named)
+    # Before history is read: an objection that comes meanwhile changes it.
+    seen = store.rules.standing_state(shadow.project)
     if shadow.state != ShadowState.ACTIVE:
         raise RefusedError(
             f"{shadow.id} is suspended: a person did not allow what it would have allowed. "
@@ -220,8 +223,11 @@ def promote(store: Store, caller: Caller, named: str) -> Rule:
         build_event(EventKind.SHADOW_PROMOTED, shadow, caller),
         build_made_event(grant, caller),
     ]
-    if not store.rules.promote(shadow.id, grant, events):
-        raise RefusedError(f"{shadow.id} has just been suspended or removed: gate rules lists all")
+    if not store.rules.promote(shadow.id, grant, seen, events):
+        raise RefusedError(
+            f"the rules or decisions of this project have just changed, so {shadow.id} stays as it "
+            "is. Look: gate rules"
+        )
     return grant
 
 
@@ -264,10 +270,22 @@ def must_be_undisputed(store: Store, change: Change) -> None:
         raise RefusedError(f"{grant.pattern} cannot be allowed always: {why}")
 
 
-def compare_with_shadows(change: Change, shadows: Sequence[ShadowRule]) -> Change:
-    """Add what the shadow rules would have said to the change that settles an ask."""
+def compare(store: Store, change: Change, shadows: Sequence[ShadowRule]) -> Change:
+    """Add what rules from history would have said to the change that settles an ask.
+
+    An objection also ends the grants without an end that would have allowed the call: one of them
+    may have been made while the ask was pending.
+    """
     past = make_past_call(change.ask)
-    return shadow_rules.compare(change, past, shadows) if past else change
+    if past is None:
+        return change
+    grants: list[Rule] = []
+    if past.outcome in OBJECTIONS:
+        # Imported here: only an objection needs it.
+        from gatebell.services.permissions.permit_call import list_standing
+
+        grants = list_standing(store, past.call, change.ask.origin)
+    return shadow_rules.compare(change, past, shadows, grants)
 
 
 def make_past_call(ask: Ask) -> PastCall | None:
