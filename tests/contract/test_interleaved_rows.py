@@ -5,100 +5,139 @@ As in `test_interleavings.py`, the first verb stops before its COMMIT while the 
 
 from __future__ import annotations
 
-from datetime import timedelta
 from itertools import product
 
 import pytest
+from tests.support.interleaved_rows import (
+    Files,
+    Frozen,
+    Grant,
+    Groups,
+    Hosts,
+    Mail,
+    NewFile,
+    Posting,
+    Shadow,
+    Team,
+)
+from tests.support.interleaved_work import list_verbs
 from tests.support.interleaving import together
 from tests.support.people import a_person
-from tests.support.run_claims import claim
-from tests.support.run_records import add_run
 
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.enums import MemberKind, NoticeKind
-from gatebell.domain.members import Member, lose_host
+from gatebell.domain.enums import MemberKind, NoticeKind, RuleKind
 from gatebell.domain.notifications.messages import Delivery
-from gatebell.domain.runs import runs
-from gatebell.errors import GateError
-from gatebell.services import audit
+from gatebell.errors import GateError, StoreError
+from gatebell.services import audit, freezes
 from gatebell.services.asks import attachments, create_ask
 from gatebell.services.asks.create_ask import Request
-from gatebell.services.people import manage_logins, manage_people
-from gatebell.services.runs import manage_runs
+from gatebell.services.people import manage_people
+from gatebell.services.people.manage_logins import whose_login
 
 __all__ = ["together"]
 
 ADA = a_person("ada", verified=True)
 
 
-def pairs(names):
-    return pytest.mark.parametrize(("first", "second"), list(product(names, repeat=2)))
-
-
-class Team:
-    """A person with two tokens, a link and a group."""
-
-    def __init__(self, store) -> None:
-        self.token = manage_people.add(store, ADA, "eve")
-        self.id = manage_people.whose(store, self.token).id
-        self.link = manage_logins.make_link(
-            store, a_person("eve", verified=True)._replace(token_id=self.id)
-        )
-
-    def add_token(self, store):
-        return manage_people.token(store, ADA, "eve")
-
-    def revoke(self, store):
-        return manage_people.revoke(store, ADA, self.id)
-
-    def remove(self, store):
-        return manage_people.remove(store, ADA, "eve")
-
-    def add_again(self, store):
-        return manage_people.add(store, ADA, "eve")
-
-    def enter_by_link(self, store):
-        return manage_logins.enter_by_link(store, self.link, {})
-
-    def end_logins(self, store):
-        return store.logins.end_all([])
+def pairs(scene):
+    verbs = list(product(list_verbs(scene), repeat=2))
+    return pytest.mark.parametrize(("first", "second"), verbs)
 
 
 @pytest.mark.proves("PG-3")
-@pairs([name for name in vars(Team) if not name.startswith("_")])
-def test_two_verbs_on_one_person(together, first, second):
+@pytest.mark.parametrize("first", list_verbs(Team))
+def test_two_verbs_on_one_person(together, first):
     store = together.store
-    manage_people.add(store, ADA, "ada")
-    team = Team(store)
-    results = together.run(getattr(team, first), getattr(team, second))
+    for second in list_verbs(Team):
+        team = Team(store)
+        results = together.run(getattr(team, first), getattr(team, second))
+        assert not [one for one in results if isinstance(one, StoreError)], second
+        check_people(store, second)
+        if first == second == "enter_by_link":
+            assert whose_login(store, results[0]) and isinstance(results[1], GateError)
+        store.logins.end_all([])
+        for person in store.people.all():
+            manage_people.remove(store, ADA, person.name)
+        for link in store.chats.all():
+            store.chats.remove(link.id, [])
     assert audit.verify(store) == []
-    known = {one.name for one in store.people.all()}
-    assert {one.person for one in store.people.tokens()} <= known
-    logins = [one for one in results if isinstance(one, str) and not one.startswith("gate_")]
-    living = [one for one in logins if manage_logins.whose_login(store, one)]
-    assert len(living) <= 1 and (not living or "eve" in known)
 
 
-class Files:
-    """Bytes that were uploaded long ago, and that no ask names."""
+def check_people(store, second):
+    """Check that whatever was made with a token or for a person has ended with it."""
+    people = {one.name for one in store.people.all()}
+    tokens = {one.id for one in store.people.tokens()} | {""}
+    assert {one.person for one in store.people.tokens()} <= people, second
+    devices, chats = store.devices.all(), store.chats.all()
+    assert {one.token_id for one in (*devices, *chats)} <= tokens, second
+    assert len({one.endpoint for one in devices}) == len(devices), second
+    accounts = [one.account for one in chats if one.account]
+    assert len(accounts) <= 1, (second, "an account belongs to one person")
 
-    def __init__(self, store) -> None:
-        create_ask.ask(store, Request("Why?"), Origin(), ADA)
-        self.file = attachments.attach(store, "a", b"a" * 9, "token-1")
-        store.clock.advance(90_000)
 
-    def use(self, store):
-        return create_ask.ask(store, Request("Right?", attachments=(self.file,)), Origin(), ADA).ask
+def is_login(result):
+    return isinstance(result, str) and len(result) > 30 and not result.startswith("gate_")
 
-    def keep_again(self, store):
-        store.attachments.keep(self.file, b"a" * 9, "token-1")
 
-    def clean(self, store):
-        return store.attachments.remove_unused(store.now() - attachments.UNUSED_FOR)
+@pytest.mark.proves("PG-3")
+@pairs(Groups)
+def test_group_has_the_members_of_one_list(together, first, second):
+    groups = Groups(together.store)
+    together.run(getattr(groups, first), getattr(groups, second))
+    assert not {"ada", "bob"} <= set(together.store.people.groups()["team"])
+    assert audit.verify(together.store) == []
+
+
+@pytest.mark.proves("PG-3")
+@pairs(Grant)
+def test_last_use_of_a_grant_is_used_once(together, first, second):
+    grant = Grant(together.store)
+    results = together.run(getattr(grant, first), getattr(grant, second))
+    assert results[0] is True
+    assert results[1] is ((first, second) == ("use", "end"))
+    assert audit.verify(together.store) == []
+
+
+@pytest.mark.proves("PG-3", "LESS-4")
+@pairs(Shadow)
+def test_shadow_rule_is_ended_by_one_of_two(together, first, second):
+    store = together.store
+    shadow = Shadow(store)
+    results = together.run(getattr(shadow, first), getattr(shadow, second))
+    refused = [one for one in results if isinstance(one, GateError)]
+    is_late = first == second or (second != "object" and (first, second) != ("object", "remove"))
+    assert len(refused) == is_late, results
+    grants = [one for one in store.rules.in_force() if one.kind == RuleKind.GRANT]
+    assert len(grants) == (first == "promote")
+    assert audit.verify(store) == []
+
+
+@pytest.mark.proves("PG-3", "FREEZE-5")
+@pairs(Frozen)
+def test_two_verbs_on_one_freeze(together, first, second):
+    store = together.store
+    frozen = Frozen(store)
+    results = together.run(getattr(frozen, first), getattr(frozen, second))
+    if (first, second) == ("lift", "lift"):
+        assert [bool(one) for one in results] == [True, False]
+    if "lift" not in (first, second):
+        assert freezes.find(store) and not [one for one in results if one is True]
+    assert audit.verify(store) == []
+
+
+@pytest.mark.proves("PG-3", "CHAT-1")
+@pairs(Posting)
+def test_one_reminder_of_an_ask_waits(together, first, second):
+    store = together.store
+    posting = Posting(store)
+    assert together.run(getattr(posting, first), getattr(posting, second)) == (None, None)
+    waiting = [one.kind for one in store.outbox.waiting(9)]
+    assert waiting.count(NoticeKind.REMINDER) == ("remind" in (first, second))
+    assert len(store.chats.messages_about("a-222")) == ("note_chat" in (first, second))
 
 
 @pytest.mark.proves("PG-3", "ATT-6")
-@pairs([name for name in vars(Files) if not name.startswith("_")])
+@pairs(Files)
 def test_two_verbs_on_one_file(together, first, second):
     store = together.store
     files = Files(store)
@@ -113,30 +152,21 @@ def test_two_verbs_on_one_file(together, first, second):
     assert audit.verify(store) == []
 
 
-class Hosts:
-    """A worker of another host that is silent."""
-
-    def __init__(self, store) -> None:
-        now = store.now()
-        self.worker = Member(MemberKind.WORKER, "ci/b/7/7", "", now, now)
-        self.lost = lose_host("ci", now)
-        store.members.join(self.worker)
-
-    def beat(self, store):
-        store.members.beat(self.worker)
-
-    def leave(self, store):
-        store.members.leave(self.worker)
-
-    def join(self, store):
-        store.members.join(self.worker)
-
-    def lose(self, store):
-        store.members.lose(self.lost, [self.worker], [])
+@pytest.mark.proves("PG-3", "ATT-6")
+@pairs(NewFile)
+def test_two_verbs_on_a_new_file(together, first, second):
+    store = together.store
+    file = NewFile(store)
+    results = together.run(getattr(file, first), getattr(file, second))
+    used = [attached for ask in store.asks.pending(9) for attached in ask.question.attachments]
+    assert [attachments.read(store, one) for one in used] == [b"a" * 9] * len(used)
+    if first.startswith("keep") and second.startswith("keep"):
+        assert results == (None, None) and store.attachments.read(file.file.digest) == b"a" * 9
+    assert audit.verify(store) == []
 
 
 @pytest.mark.proves("PG-3", "HOST-13")
-@pairs([name for name in vars(Hosts) if not name.startswith("_")])
+@pairs(Hosts)
 def test_two_verbs_on_one_member(together, first, second):
     hosts = Hosts(together.store)
     assert together.run(getattr(hosts, first), getattr(hosts, second)) == (None, None)
@@ -145,92 +175,16 @@ def test_two_verbs_on_one_member(together, first, second):
     assert (MemberKind.LOST in rows) is ("lose" in (first, second))
 
 
-class Mail:
-    """A delivery that a sender has claimed."""
-
-    def __init__(self, store, route="desk") -> None:
-        self.route, now = route, store.now()
-        create_ask.ask(store, Request(f"Why {route}?"), Origin(), a_person())
-        [posted] = store.outbox.list_posted(9)
-        made = [
-            Delivery(f"{route}-{n}", NoticeKind.OPENED, "a-222", "bob", route, now, now)
-            for n in range(2)
-        ]
-        store.outbox.spread({posted: made})
-        self.mine = store.outbox.claim(route)
-
-    def claim(self, store):
-        return store.outbox.claim(self.route)
-
-    def gather(self, store):
-        return store.outbox.gather(self.mine, 9)
-
-    def sent(self, store):
-        store.outbox.sent(self.mine)
-
-    def fail(self, store):
-        store.outbox.record_failure(self.mine, "refused", store.now())
-
-    def give_up(self, store):
-        store.outbox.record_failure(self.mine, "refused", None)
-
-    def drop(self, store):
-        store.outbox.drop(self.mine)
-
-    def put_off(self, store):
-        store.outbox.put_off(self.mine, store.now() + timedelta(seconds=9))
-
-    def try_again(self, store):
-        return store.outbox.try_again()
-
-
 @pytest.mark.proves("PG-3", "NTF-10")
-@pytest.mark.parametrize("first", [name for name in vars(Mail) if not name.startswith("_")])
+@pytest.mark.parametrize("first", list_verbs(Mail))
 def test_two_verbs_on_one_delivery(together, first):
-    for second in [name for name in vars(Mail) if not name.startswith("_")]:
+    for second in list_verbs(Mail):
         mail = Mail(together.store, second)
         results = together.run(getattr(mail, first), getattr(mail, second))
         assert not [one for one in results if isinstance(one, GateError)], (first, second)
         taken = [one.id for one in results if isinstance(one, Delivery)]
         taken += [one.id for found in results if isinstance(found, list) for one in found[1:]]
         assert len(taken) == len(set(taken)), (first, second)
-
-
-class Driven:
-    """A run that a process drives, and whose host may be lost."""
-
-    def __init__(self, store) -> None:
-        self.run = claim(store, add_run(store, state="ready"))
-
-    def extend(self, store):
-        return store.runs.extend([self.run], store.now() + timedelta(minutes=1))
-
-    def raise_claims(self, store):
-        return store.runs.raise_claims(5)
-
-    def stop(self, store):
-        return manage_runs.stop(store, self.run.id, ADA, "enough")
-
-    def finish(self, store):
-        return store.runs.change(runs.complete(self.run, None, store.now()), self.run)
-
-    def delete(self, store):
-        return store.runs.delete(self.run, [])
-
-    def claim_it(self, store):
-        change = runs.claim(self.run, "b/2/2", store.now())
-        return store.runs.change(change, self.run)
-
-
-@pytest.mark.proves("PG-3", "HOST-10")
-@pairs([name for name in vars(Driven) if not name.startswith("_")])
-def test_two_verbs_on_one_driven_run(together, first, second):
-    store = together.store
-    driven = Driven(store)
-    results = together.run(getattr(driven, first), getattr(driven, second))
-    if first != "extend" and second in ("finish", "claim_it"):
-        assert results[1] is False, "it knew an older claim or state, so it may write nothing"
-    assert audit.verify(store) == []
 
 
 @pytest.mark.proves("PG-3", "PG-2")
@@ -241,11 +195,3 @@ def test_two_first_events_make_one_valid_chain(together):
     asks = together.run(open_one("One?"), open_one("Two?"))
     assert len({one.id for one in asks}) == 2
     assert audit.verify(together.store) == [] and together.store.audit.head().seq == 2
-
-
-@pytest.mark.proves("PG-3", "NTF-10")
-def test_two_servers_see_the_same_people(together):
-    def see(*names):
-        return lambda own: own.presence.see(names)
-
-    assert together.run(see("ada", "bob"), see("bob", "ada")) == (None, None)

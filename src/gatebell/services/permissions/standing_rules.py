@@ -235,7 +235,9 @@ def remove(store: Store, caller: Caller, named: str) -> ShadowRule:
     """Remove a shadow rule."""
     _only_people(caller)
     shadow = _find(store, named)
-    store.rules.remove_shadow(shadow.id, [build_event(EventKind.SHADOW_REMOVED, shadow, caller)])
+    events = [build_event(EventKind.SHADOW_REMOVED, shadow, caller)]
+    if not store.rules.remove_shadow(shadow.id, events):
+        raise RefusedError(f"{shadow.id} has just been promoted or removed: see gate grants")
     return shadow
 
 
