@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.support.chat_room import ask
+from tests.support.chat_room import ask, service
 from tests.support.telegram_service import TOKEN, TelegramService
 
 from gatebell.adapters.files import settings_file
@@ -18,12 +18,9 @@ from gatebell.cli import main
 from gatebell.domain.enums import ChannelKind, Decision
 from gatebell.errors import UsageError
 
+__all__ = ["service"]
 
-@pytest.fixture
-def service():
-    made = TelegramService()
-    yield made
-    made.close()
+SERVICE = TelegramService
 
 
 @pytest.fixture

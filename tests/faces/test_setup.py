@@ -23,6 +23,7 @@ from gatebell.domain.people.logins import PERSONAL
 from gatebell.errors import GateError
 from gatebell.services.people import manage_logins, manage_people
 from gatebell.services.phone import ways
+from gatebell.testing import MemoryStore
 
 
 @pytest.fixture
@@ -30,6 +31,20 @@ def world(tmp_path):
     made = PhoneWorld(tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture
+def store():
+    made = MemoryStore()
+    yield made
+    made.close()
+
+
+def wanted(**given):
+    """Return the options of a person without a token."""
+    usual = {"notify": [], "ntfy_server": "https://ntfy.example.org", "wait": 60.0, "as_name": "",
+             "token_file": "", "port": 4283, "test": True}  # fmt: skip
+    return argparse.Namespace(**usual | given)
 
 
 def files(world):
@@ -42,31 +57,31 @@ def files(world):
 
 
 @pytest.mark.proves("SETUP-14", "NTF-42")
-def test_plain_installation_sets_ntfy_up(tmp_path, monkeypatch):
+def test_plain_installation_sets_ntfy_up(tmp_path, monkeypatch, store):
     monkeypatch.setitem(sys.modules, "apprise", None)  # as if it were not installed
     monkeypatch.setattr(os, "environ", {"HOME": str(tmp_path)})
-    args = argparse.Namespace(notify=["ntfy"], ntfy_server="https://ntfy.example.org")
-    made = setup_routes.run(args, Dialogue(asks=False, prints=False))
+    args = wanted(notify=["ntfy"])
+    made = setup_routes.run(args, store, Dialogue(asks=False, prints=False))
     assert made["subscribe"].startswith("https://ntfy.example.org/gate-")
     assert len(made["routes"]) == 1
 
 
 @pytest.mark.proves("SETUP-16")
-def test_address_of_another_service_is_checked_and_added(tmp_path, monkeypatch, capsys):
+def test_address_of_another_service_is_checked_and_added(tmp_path, monkeypatch, capsys, store):
     monkeypatch.setattr(os, "environ", {"HOME": str(tmp_path)})
-    typed = iter(["n", "telegram", "command: rm x", "tgram://123456:secret-token/42"])
+    typed = iter(["n", "n", "telegram", "command: rm x", "tgram://123456:secret-token/42"])
     monkeypatch.setattr("builtins.input", lambda _: next(typed))
-    args = argparse.Namespace(notify=[], ntfy_server="https://ntfy.example.org")
-    made = setup_routes.run(args, Dialogue(asks=True, prints=True))
+    args = wanted()
+    made = setup_routes.run(args, store, Dialogue(asks=True, prints=True))
     out = capsys.readouterr().out
     assert out.count("Not added") == 2 and "secret-token" not in out
     (name,) = made["routes"]
     assert name.startswith("tgram://") and "secret" not in name
     # A second run asks for no other service.
-    assert setup_routes.run(args, Dialogue(asks=False, prints=True)) == made
+    assert setup_routes.run(args, store, Dialogue(asks=False, prints=True)) == made
     args.notify = ["slack:no"]
     with pytest.raises(GateError, match="this address: expected for to"):
-        setup_routes.run(args, Dialogue(asks=False, prints=False))
+        setup_routes.run(args, store, Dialogue(asks=False, prints=False))
 
 
 @pytest.mark.proves("SETUP-3", "SETUP-4", "SETUP-11", "SETUP-12", "SETUP-14")
@@ -121,7 +136,8 @@ def test_defaults_of_a_script_leave_this_machine_alone(world):
     world.add_program("cloudflared", CLOUDFLARED)
     ran, done = world.set_up()
     assert ran.returncode == 0, ran.stderr
-    assert done["agents"] == {} and done["notify"] == {"routes": [], "subscribe": None}
+    assert done["agents"] == {}
+    assert done["notify"] == {"routes": [], "subscribe": None, "chats": []}
     assert done["phone"] is None and done["test"] is None and done["problems"] == {}
     assert world.calls() == [] and files(world) == {} and daemon.find(world.store) is None
     _, skipped = world.set_up("--skip", "agents", "--skip", "notify", "--skip", "test")

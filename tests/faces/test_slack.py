@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.chat_room import AGENT, SlackRoom, ask
+from tests.support.chat_room import AGENT, SlackRoom, ask, room, service
 from tests.support.people import a_person, an_agent
 from tests.support.slack_service import SlackService
 
@@ -13,28 +13,13 @@ from gatebell.domain.enums import Decision
 from gatebell.errors import DeliveryError
 from gatebell.services import audit
 from gatebell.services.asks import answer_ask, ask_messages
-from gatebell.testing import MemoryStore
 
 BEFORE = ("apps.connections.open", "conversations.replies")
 
 
-@pytest.fixture
-def service():
-    made = SlackService()
-    yield made
-    made.close()
+__all__ = ["room", "service"]
 
-
-@pytest.fixture
-def room(service):
-    made = SlackRoom(MemoryStore(), service)
-    yield made
-    made.close()
-    made.store.close()
-
-
-def get(room, asked):
-    return room.store.asks.get(asked.id)
+SERVICE, ROOM = SlackService, SlackRoom
 
 
 @pytest.mark.proves("CHAT-1", "CHAT-2", "CHAT-3")
@@ -44,7 +29,7 @@ def test_button_answers_and_message_shows_who_won(room, service):
     assert "Deploy build 42?" in service.text(at) and "build 42 is green" in service.text(at)
     assert [one["text"]["text"] for one in service.buttons(at)] == ["Approve", "Reject"]
     service.wait_acknowledged(service.press(at, "Approve"))
-    after = get(room, asked)
+    after = room.get(asked)
     assert (after.decision, after.settled_by) == (Decision.APPROVED, "person:ada")
     assert after.settled_via == "slack"
     room.send()
@@ -60,7 +45,7 @@ def test_answer_from_elsewhere_wins(room, service):
     service.wait_acknowledged(service.press(at, "blue"))
     service.wait(lambda: [one for one, _ in service.calls if one == "chat.postEphemeral"])
     room.send()
-    assert get(room, asked).value == "red" and "answered by bob, cli" in service.text(at)
+    assert room.get(asked).value == "red" and "answered by bob, cli" in service.text(at)
 
 
 @pytest.mark.proves("CHAT-4")
@@ -74,10 +59,10 @@ def test_reply_in_the_thread_answers_and_asks_back(room, service):
     assert service.messages[service.find("for the parser")]["thread_ts"] == at
     link = "x &lt; <http://a.example|a.example> &amp; <https://b.example/c>"
     service.wait_acknowledged(service.say(link, about=at))
-    assert get(room, asked).value == "x < a.example & https://b.example/c"
+    assert room.get(asked).value == "x < a.example & https://b.example/c"
     approval, at = room.show()
     service.wait_acknowledged(service.say("yes", about=at))
-    assert get(room, approval).pending
+    assert room.get(approval).pending
 
 
 @pytest.mark.proves("CHAT-5", "CHAT-6")
@@ -102,7 +87,7 @@ def test_strangers_and_forgeries_do_nothing(room, service):
     mine = service.buttons(at)[0]["value"]
     for value in (mine.replace(asked.id, other.id), f"{asked.id}|{'0' * 32}|y", "x"):
         service.wait_acknowledged(service.press(at, "", value=value))
-    assert get(room, asked).pending and get(room, other).pending
+    assert room.get(asked).pending and room.get(other).pending
     assert not room.store.asks.messages(asked.id)
 
 
@@ -120,7 +105,7 @@ def test_cut_connection_and_second_delivery_act_once(room, service):
     service.wait_acknowledged(service.give("events_api", answer))
     assert service.opened >= 2
     assert [one.text for one in room.store.asks.messages(asked.id)] == ["why"]
-    assert get(room, asked).value == "parser"
+    assert room.get(asked).value == "parser"
     assert len(room.store.asks.answers(asked.id)) == 1
 
 
@@ -134,7 +119,7 @@ def test_replies_of_the_time_without_a_bridge_are_read(room, service):
     service.wait(lambda: len(service.called("conversations.replies")) == 2)
     service.wait_acknowledged(service.say("parser", about=at))
     assert [one.text for one in room.store.asks.messages(asked.id)] == ["why"]
-    assert (get(room, asked).value, get(room, other).value) == ("parser", "8080")
+    assert (room.get(asked).value, room.get(other).value) == ("parser", "8080")
 
 
 @pytest.mark.proves("CHAT-9")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.chat_room import TelegramRoom, ask, link
+from tests.support.chat_room import TelegramRoom, ask, link, room, service
 from tests.support.people import a_person, an_agent
 from tests.support.telegram_service import TelegramService, busy
 
@@ -16,26 +16,10 @@ from gatebell.errors import RefusedError, StoreError
 from gatebell.services import audit
 from gatebell.services.asks import answer_ask, ask_messages, create_ask
 from gatebell.services.chats import bridge, link_chat
-from gatebell.testing import MemoryStore
 
+__all__ = ["room", "service"]
 
-@pytest.fixture
-def service():
-    made = TelegramService()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def room(service):
-    made = TelegramRoom(MemoryStore(), service)
-    yield made
-    made.close()
-    made.store.close()
-
-
-def get(room, asked):
-    return room.store.asks.get(asked.id)
+SERVICE, ROOM = TelegramService, TelegramRoom
 
 
 @pytest.mark.proves("CHAT-1", "CHAT-2", "CHAT-3")
@@ -47,7 +31,7 @@ def test_button_answers_and_message_shows_who_won(room, service):
     assert f"https://gate.example.org/asks/{asked.id}" in shown["text"]
     assert service.labels(number) == ["Approve", "Reject"]
     room.press(number, "Approve")
-    after = get(room, asked)
+    after = room.get(asked)
     assert after.decision == Decision.APPROVED and after.settled_by == "person:ada"
     assert after.settled_via == "telegram"
     (event,) = [
@@ -68,7 +52,7 @@ def test_answer_from_elsewhere_changes_the_message(room, service):
     asked, number = room.show(kind="choice", options=["blue", "red"])
     answer_ask.answer(room.store, asked.id, a_person("bob"), Given("red"))
     room.press(number, "blue")
-    assert get(room, asked).value == "red"
+    assert room.get(asked).value == "red"
     (toast,) = service.called("answerCallbackQuery")
     assert "already answered by person:bob" in toast["text"] and toast["show_alert"]
     room.send()
@@ -92,11 +76,11 @@ def test_reply_answers_a_text_and_asks_back(room, service):
     reply = service.find("for the parser")
     assert service.messages[reply]["reply_parameters"]["message_id"] == number
     room.say("block_reader", about=reply)
-    assert get(room, asked).value == "block_reader"
+    assert room.get(asked).value == "block_reader"
     approval, number = room.show()
     room.say("yes", about=number)
     # A free text never approves: it asks back.
-    assert get(room, approval).pending
+    assert room.get(approval).pending
     assert [one.text for one in room.store.asks.messages(approval.id)] == ["yes"]
 
 
@@ -105,7 +89,7 @@ def test_reply_is_an_option_of_its_own_words(room):
     room.listen()
     asked, number = room.show(kind="choice", options=["blue", "Other…"])
     room.say("green", about=number)
-    assert get(room, asked).value == {"other": "green"}
+    assert room.get(asked).value == {"other": "green"}
 
 
 @pytest.mark.proves("CHAT-4", "CHAT-7")
@@ -117,7 +101,7 @@ def test_forms_and_secrets_are_answered_in_the_inbox(room, service):
     secret, number = room.show("The key?", "text", secret=True)
     assert "reply_markup" not in service.messages[number]
     room.say("hunter2", about=number)
-    assert get(room, secret).pending and not room.store.asks.messages(secret.id)
+    assert room.get(secret).pending and not room.store.asks.messages(secret.id)
     assert service.find("the answer is secret")
     told = [one.event.content for one in room.store.audit.of_subject(secret.id)]
     assert "hunter2" not in str(told)
@@ -132,7 +116,7 @@ def test_unknown_account_sees_and_does_nothing(room, service):
     room.say("/start", account=8)
     room.say("/start AAAA-AAAA-AAAA-AAAA-AAAA-AAAA", account=8)
     room.say("approve", about=number, account=8)
-    assert get(room, asked).pending
+    assert room.get(asked).pending
     assert {name for name, _ in service.calls[before:]} == {"getUpdates"}
     # Ada's account in a group, and her account as another bot sends it.
     group = {"chat": {"id": -5, "type": "group"}}
@@ -153,7 +137,7 @@ def test_forged_button_decides_nothing(room, service):
     ):  # fmt: skip
         update = service.pressed(number, "", data=forged)
         service.wait_confirmed(service.give(update))
-    assert get(room, asked).pending and get(room, other).pending
+    assert room.get(asked).pending and room.get(other).pending
 
 
 @pytest.mark.proves("CHAT-8")
@@ -168,7 +152,7 @@ def test_updates_twice_and_out_of_order_act_once(room, service):
     room.listen()
     service.wait_confirmed(207)
     # The order of their numbers counts.
-    assert get(room, asked).value == "parser"
+    assert room.get(asked).value == "parser"
     assert [one.text for one in room.store.asks.messages(asked.id)] == ["why"]
     assert len(room.store.asks.answers(asked.id)) == 1
     approval, number = room.show()
@@ -186,7 +170,7 @@ def test_quiet_week_with_smaller_numbers_loses_nothing(room, service):
     service.end_poll()
     service.give(service.pressed(number, "Approve"), number=3)
     service.wait(lambda: service.called("answerCallbackQuery"))
-    assert get(room, asked).decision == Decision.APPROVED
+    assert room.get(asked).decision == Decision.APPROVED
 
 
 @pytest.mark.proves("CHAT-8")
@@ -197,7 +181,7 @@ def test_update_waits_until_the_store_is_back(room, service, monkeypatch, caplog
     asked, number = room.show()
     room.listen()
     room.press(number, "Approve")
-    assert get(room, asked).decision == Decision.APPROVED and not faults
+    assert room.get(asked).decision == Decision.APPROVED and not faults
     assert caplog.text.count("the store is away") == 1
 
 
@@ -209,10 +193,10 @@ def test_update_that_always_fails_keeps_no_other_away(room, service, monkeypatch
     asked, number = room.show()
     room.listen()
     room.press(number, "Reject")
-    assert get(room, asked).pending
+    assert room.get(asked).pending
     assert "could not be recorded" in service.called("answerCallbackQuery")[0]["text"]
     room.press(number, "Approve")
-    assert get(room, asked).decision == Decision.APPROVED
+    assert room.get(asked).decision == Decision.APPROVED
 
 
 def _fail_first(chats, faults):
@@ -231,7 +215,7 @@ def test_edited_message_changes_nothing(room, service):
     room.listen()
     asked, number = room.show("Which name?", "text")
     service.wait_confirmed(service.give({"edited_message": service.words("x", number)["message"]}))
-    assert get(room, asked).pending
+    assert room.get(asked).pending
 
 
 @pytest.mark.proves("CHAT-9")
@@ -261,7 +245,7 @@ def test_bridge_outlives_errors_and_lost_polls(room, service, monkeypatch, caplo
     asked, number = room.show()
     room.listen()
     room.press(number, "Approve")
-    assert get(room, asked).decision == Decision.APPROVED
+    assert room.get(asked).decision == Decision.APPROVED
     assert "stand-in-token" not in caplog.text and "another program reads" in caplog.text
 
 
@@ -281,7 +265,7 @@ def test_call_is_shown_whole_or_not_approved(room, service):
     room.listen()
     forged = service.give(service.pressed(number, "", data=f"{reject[:-1]}y"))
     service.wait_confirmed(forged)
-    assert get(room, cut).pending
+    assert room.get(cut).pending
     _, number = hold("curl -H 'Authorization: Bearer abcdefghijklmnop1234567890'")
     assert service.labels(number) == ["Reject"]
     call = make_call(
@@ -307,7 +291,7 @@ def test_requirement_excludes_chats_or_demands_the_web(room, service):
     not_so, other = room.show("And this?", requirement={"not_via": ["telegram"]})
     data = f"{not_so.id}|{not_so.digest[:32]}|y"
     service.wait_confirmed(service.give(service.pressed(other, "", data=data)))
-    assert get(room, not_so).pending and service.labels(other) == []
+    assert room.get(not_so).pending and service.labels(other) == []
     assert "not by telegram" in service.called("answerCallbackQuery")[-1]["text"]
     # The rule is that of the ask, not of the message.
     chat_ada = a_person("ada", verified=True)._replace(via="telegram")
@@ -315,7 +299,7 @@ def test_requirement_excludes_chats_or_demands_the_web(room, service):
         with pytest.raises(RefusedError):
             answer_ask.answer(room.store, asked.id, chat_ada, Given("yes"))
     answer_ask.answer(room.store, not_so.id, a_person("ada"), Given("yes"))
-    assert get(room, not_so).status == AskStatus.ANSWERED
+    assert room.get(not_so).status == AskStatus.ANSWERED
 
 
 @pytest.mark.proves("CHAT-10")
@@ -340,7 +324,7 @@ def test_revoked_link_sees_and_does_nothing(room, service):
     asked, number = room.show()
     link_chat.remove(room.store, a_person(), room.link.id)
     room.press(number, "Approve")
-    assert get(room, asked).pending
+    assert room.get(asked).pending
     later = ask(room.store, "And now?")
     room.send()
     assert not service.find(later.id)
@@ -362,6 +346,6 @@ def test_button_of_a_message_that_was_not_recorded_works(room, service):
     with room.store.quiet_transaction():
         room.store.connection.write("DELETE FROM chat_messages", {})
     room.press(number, "Reject")
-    assert get(room, asked).decision == Decision.REJECTED
+    assert room.get(asked).decision == Decision.REJECTED
     room.send()
     assert "rejected by ada" in service.messages[number]["text"]

@@ -11,11 +11,14 @@ import pytest
 from playwright.sync_api import expect
 from tests.support.phone_world import PhoneWorld
 from tests.support.programs import find_program
+from tests.support.telegram_service import TOKEN, TelegramService
 from tests.support.terminals import Terminal
 from tests.support.waiting import eventually
 from tests.support.web_server import PHONE, button
 
+from gatebell.app import chats, daemon
 from gatebell.app.wiring import open_store
+from gatebell.domain.enums import ChannelKind
 
 
 @pytest.fixture
@@ -78,6 +81,8 @@ def test_setup_leads_from_nothing_to_an_answer(phone_world, screen, phone):
     screen.type("", "Enter")
     screen.until("Notify your phone by ntfy? [Y/n]")
     screen.type("", "Enter")
+    screen.until("Answer in a chat, by buttons? (t Telegram, s Slack, n none) [t/s/N]")
+    screen.type("", "Enter")
     screen.until("Which way? [1]")
     screen.type("", "Enter")
     screen.until("Your name in the inbox? [ada]")
@@ -120,6 +125,8 @@ def test_setup_leads_from_nothing_to_an_answer(phone_world, screen, phone):
     assert [one.tokens for one in store.people.all()] == [1]
 
     screen.run("setup", f"--port={phone_world.port}")
+    screen.until("Answer in a chat, by buttons?")
+    screen.type("", "Enter")
     seen = screen.until("Sign in another phone? [y/N]")
     for line in ("Claude Code is set", "ntfy is set", f"Your inbox is at {phone_world.url}"):
         assert f"{line} up already." in seen or f"{line} already." in seen, line
@@ -132,3 +139,38 @@ def test_setup_leads_from_nothing_to_an_answer(phone_world, screen, phone):
     screen.until("exit code 0")
     assert store.asks.pending(1) == []
     store.close()
+
+
+@pytest.mark.proves("SETUP-17", "SETUP-18")
+def test_setup_leads_to_an_answer_in_telegram(phone_world, screen):
+    service = TelegramService()
+    phone_world.environ["GATE_TELEGRAM_URL"] = service.url
+    try:
+        screen.run("setup", f"--port={phone_world.port}", "--skip=agents", "--skip=phone")
+        screen.until("Notify your phone by ntfy? [Y/n]")
+        screen.type("n", "Enter")
+        screen.until("Answer in a chat, by buttons?")
+        screen.type("t", "Enter")
+        assert "@BotFather" in screen.until("The token; it is not shown, Enter skips this:")
+        screen.type(TOKEN, "Enter")
+        shown = screen.until("Waiting for 5 minutes")
+        assert TOKEN not in shown and shown.count("▄▄▄▄▄▄▄█") >= 1
+        code = re.search(r"https://t.me/gate_test_bot\?start=([A-Z2-7-]+)", shown)[1]
+        service.say(f"/start {code}")
+        screen.until("Start it in the background now? [Y/n]")
+        screen.type("", "Enter")
+        screen.until("Send a test question to Telegram? [Y/n]")
+        screen.type("", "Enter")
+        screen.until("Press a button below the question in Telegram.")
+        service.wait(lambda: service.find("does this reach you?"), "no message")
+        service.press(service.find("does this reach you?"), "Approve")
+        screen.until("in Telegram. It works.")
+        screen.until("exit code 0")
+        service.wait(lambda: service.find("approved by"), "the message was not changed")
+        # From now on, gate up reads the answers.
+        store = open_store(phone_world.store)
+        eventually(lambda: chats.is_heard(store, ChannelKind.TELEGRAM))
+        store.close()
+    finally:
+        daemon.end(phone_world.store)
+        service.close()

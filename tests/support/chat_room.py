@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gatebell.adapters.channels.slack import SlackChat
 from gatebell.adapters.channels.telegram import TelegramChat
 from gatebell.adapters.open_channels import NotificationChannels
@@ -15,6 +17,7 @@ from gatebell.services.chats import link_chat
 from gatebell.services.chats.bridge import Bridge
 from gatebell.services.chats.take_update import take_update
 from gatebell.services.notifications import send_notices
+from gatebell.testing import MemoryStore
 from tests.support.people import a_person
 from tests.support.slack_service import TOKENS
 from tests.support.telegram_service import TOKEN
@@ -49,11 +52,31 @@ def send(store, post):
             pass
 
 
+@pytest.fixture
+def service(request):
+    """The stand-in that the module names as SERVICE."""
+    made = request.module.SERVICE()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def room(request, service):
+    """A store beside the stand-in, of the kind that the module names as ROOM."""
+    made = request.module.ROOM(MemoryStore(), service)
+    yield made
+    made.close()
+    made.store.close()
+
+
 class Free:
     """The lock of a chat that only this test listens to."""
 
     def take(self):
         return True
+
+    def release(self):
+        """Keep nothing."""
 
 
 class _Room:
@@ -80,6 +103,9 @@ class _Room:
         self.store.clock.advance(61)
         self.send()
         return asked, self.service.find(asked.id)
+
+    def get(self, asked):
+        return self.store.asks.get(asked.id)
 
     def close(self):
         if self.bridge:

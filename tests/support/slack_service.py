@@ -12,22 +12,21 @@ import struct
 import threading
 from base64 import b64encode
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs
 
-PATIENCE_SECONDS = 60
+from tests.support.chat_service import ChatService
+
 TOKENS = ("xoxb-stand-in-bot", "xapp-stand-in-app")
 _MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _TEXT, _CLOSE, _PING, _PONG = 1, 8, 9, 10
 
 
-class SlackService:
+class SlackService(ChatService):
     def __init__(self):
         service = self
-        self.news = threading.Condition()
-        self.waiting, self.acknowledged, self.messages = {}, [], {}
-        self.calls, self.faults, self.links, self._next = [], {}, [], 1
-        self.opened = 0
+        self.waiting, self.acknowledged, self.links, self._next = {}, [], [], 1
+        self.opened, self.scopes = 0, "chat:write,im:history"
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -62,15 +61,12 @@ class SlackService:
             def log_message(self, *_):
                 """Print nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}/api/"
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        super().__init__(Handler)
+        self.url += "/api/"
 
     def close(self):
         self.cut()
-        self._server.shutdown()
-        self._server.server_close()
+        super().close()
 
     # The app's side
 
@@ -83,7 +79,8 @@ class SlackService:
                     return 200, {"ok": False, "error": "invalid_auth"}, {}
                 if faults := self.faults.get(method):
                     return faults.pop(0)
-                return 200, {"ok": True, **self._answer(method, given)}, {}
+                headers = {"x-oauth-scopes": self.scopes} if method == "auth.test" else {}
+                return 200, {"ok": True, **self._answer(method, given)}, headers
             except LookupError as error:
                 return 200, {"ok": False, "error": str(error.args[0])}, {}
             finally:
@@ -106,6 +103,8 @@ class SlackService:
                 if given["ts"] in (at, one.get("thread_ts"))
             ]
             return {"messages": found}
+        if method == "auth.test":
+            return {"user": "gatebell", "team": "Stand-in"}
         if method == "chat.postEphemeral":
             return {"message_ts": "1.1"}
         raise LookupError("unknown_method")
@@ -202,14 +201,6 @@ class SlackService:
 
     def wait_acknowledged(self, envelope):
         self.wait(lambda: envelope in self.acknowledged, f"{envelope} was never acknowledged")
-
-    def wait(self, true, what="it never came"):
-        with self.news:
-            assert self.news.wait_for(true, PATIENCE_SECONDS), f"{what}: {self.calls[-5:]}"
-
-    def called(self, method):
-        with self.news:
-            return [given for name, given in self.calls if name == method]
 
     def text(self, at):
         """Return every text of a message."""

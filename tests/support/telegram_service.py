@@ -7,10 +7,10 @@ buttons beyond the limits are refused as the reference says.
 from __future__ import annotations
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
-PATIENCE_SECONDS = 60
+from tests.support.chat_service import PATIENCE_SECONDS, ChatService
+
 TOKEN = "123456:stand-in-token-of-the-tests-abc"
 
 
@@ -18,12 +18,10 @@ def units(text):
     return len(text.encode("utf-16-le")) // 2
 
 
-class TelegramService:
+class TelegramService(ChatService):
     def __init__(self):
         service = self
-        self.news = threading.Condition()
-        self.waits = True
-        self.updates, self.messages, self.calls, self.faults = [], {}, [], {}
+        self.waits, self.updates = True, []
         self.confirmed, self._next_update, self._next_message, self._polls = 0, 100, 1, 0
 
         class Handler(BaseHTTPRequestHandler):
@@ -48,18 +46,15 @@ class TelegramService:
         self._methods = {
             "sendMessage": self._send, "editMessageText": self._edit,
             "answerCallbackQuery": lambda _: _ok(True),
+            "getMe": lambda _: _ok({"id": 123456, "is_bot": True, "username": "gate_test_bot"}),
         }  # fmt: skip
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        super().__init__(Handler)
 
     def close(self):
         with self.news:
             self.updates, self.waits = None, False
             self.news.notify_all()
-        self._server.shutdown()
-        self._server.server_close()
+        super().close()
 
     # The bot's side
 
@@ -175,14 +170,6 @@ class TelegramService:
 
     def wait_confirmed(self, number):
         self.wait(lambda: self.confirmed >= number, f"update {number} was never confirmed")
-
-    def wait(self, true, what="it never came"):
-        with self.news:
-            assert self.news.wait_for(true, PATIENCE_SECONDS), f"{what}: {self.calls[-5:]}"
-
-    def called(self, method):
-        with self.news:
-            return [given for name, given in self.calls if name == method]
 
     def find(self, words):
         """Return the number of the newest message with these words."""

@@ -1,4 +1,4 @@
-"""Write the user's own settings file: the address of the inbox and routes, and nothing else."""
+"""Write the user's own settings file: the address of the inbox, routes and chats, nothing else."""
 
 from __future__ import annotations
 
@@ -12,24 +12,40 @@ from gatebell.errors import UsageError
 from gatebell.install import settings_files
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from gatebell.domain.enums import ChannelKind
 
 _TABLE = re.compile(r"(?m)^[ \t]*\[")
-_URL = re.compile(r"(?m)^[ \t]*url[ \t]*=.*$")
 
 
 def set_url(environ: Mapping[str, str], url: str) -> bool:
     """Set the address of the web inbox; return whether the file was changed."""
+    return set_text(environ, "url", url)
+
+
+def set_text(environ: Mapping[str, str], name: str, value: str) -> bool:
+    """Set a setting that is not in a table; return whether the file was changed."""
     path, text = _read(environ)
     before = _parse(text, path)
-    if before.get("url") == url:
+    if before.get(name) == value:
         return False
-    line = f"url = {json.dumps(url)}"
+    line = f"{name} = {json.dumps(value)}"
     table = _TABLE.search(text)
     head = text[: table.start()] if table else text
-    after = _URL.sub(lambda _: line, head, count=1) if _URL.search(head) else f"{line}\n{head}"
-    _write(path, after + text[len(head) :], before | {"url": url}, line)
+    there = re.compile(rf"(?m)^[ \t]*{name}[ \t]*=.*$")
+    after = there.sub(lambda _: line, head, count=1) if there.search(head) else f"{line}\n{head}"
+    _write(path, after + text[len(head) :], before | {name: value}, line)
     return True
+
+
+def set_tokens(environ: Mapping[str, str], chat: ChannelKind, tokens: Sequence[str]) -> str:
+    """Keep the tokens of a chat in a private file that the settings name; return its path."""
+    path = os.path.join(os.path.dirname(settings.settings_file(environ)), f"{chat}-token")
+    lines = "".join(f"{token}\n" for token in tokens)
+    settings_files.write(path, lines.encode(), private=True, mode=0o600)
+    set_text(environ, f"{chat}_token_file", path)
+    return path
 
 
 def add_route(environ: Mapping[str, str], to: str) -> None:

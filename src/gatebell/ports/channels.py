@@ -74,6 +74,14 @@ class Chat(Protocol):
         """
         ...
 
+    def check(self) -> str:
+        """Ask the service for the name of the bot.
+
+        Raises:
+            DeliveryError: The service refuses a token, cannot be reached, or the bot lacks a right.
+        """
+        ...
+
     def stop(self) -> None:
         """End `listen`, from another thread."""
         ...
@@ -83,7 +91,11 @@ class ChatLock(Protocol):
     """Lets one process of this host listen to a chat."""
 
     def take(self) -> bool:
-        """Take it for the life of this process; False: another process has it."""
+        """Take it until `release` or the end of this process; False: another one has it."""
+        ...
+
+    def release(self) -> None:
+        """Leave it to another one."""
         ...
 
 

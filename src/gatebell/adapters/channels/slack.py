@@ -42,6 +42,7 @@ _REFUSED = (
     "account_inactive",
     "not_allowed_token_type",
 )
+_SCOPES = ("chat:write", "im:history")
 _LINK = re.compile(r"<((?:https?|mailto|tel):[^|>]*)(?:\|([^>]*))?>")
 
 _log = logging.getLogger(__name__)
@@ -159,6 +160,17 @@ class SlackChat:
                 pass
         finally:
             _close(client)
+
+    def check(self) -> str:
+        answer = _try(_open_client(self._url, self._token).auth_test)
+        # The header that lists the scopes of the token.
+        headers = {name.lower(): value for name, value in answer.headers.items()}
+        scopes = str(headers.get("x-oauth-scopes", ",".join(_SCOPES))).replace(" ", "").split(",")
+        if missing := [one for one in _SCOPES if one not in scopes]:
+            raise DeliveryError(f"the bot lacks the scopes {', '.join(missing)}: docs/chat.md")
+        app = _open_client(self._url, self._app_token)
+        _call(app.apps_connections_open, app_token=self._app_token)
+        return str(answer.get("user", ""))
 
     def stop(self) -> None:
         self._stopped.set()

@@ -144,6 +144,9 @@ class TelegramChat:
                 # All are confirmed. After a quiet week the numbers begin anywhere, also below.
                 self._offset = 0
 
+    def check(self) -> str:
+        return str(_dict(self._api.call("getMe", {})).get("username", ""))
+
     def stop(self) -> None:
         self._stopped.set()
         self._polling.cut()

@@ -12,7 +12,7 @@ from gatebell.domain.records import NamedTuple
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from gatebell.domain.notifications.routes import Route
 
@@ -312,15 +312,10 @@ def chat_access(environ: Mapping[str, str], chat: ChannelKind) -> tuple[str, tup
     Raises:
         UsageError: The file cannot be read, or is not such a file.
     """
-    values, wanted = read_settings(environ), _TOKENS[chat]
-    url, (path, source) = values[f"{chat}_url"].text, values[f"{chat}_token_file"]
+    path, source = read_settings(environ)[f"{chat}_token_file"]
     if not path:
-        return url, ()
-    if not re.match(r"https://[^\s/?#@]|http://(127\.0\.0\.1|localhost)[:/]", url):
-        raise UsageError(
-            f"{chat}_url ({values[f'{chat}_url'].source}): expected https://HOST, or http:// with "
-            "127.0.0.1: the token is sent there"
-        )
+        return "", ()
+    url = chat_url(environ, chat)
     try:
         with open(os.path.expanduser(path), encoding="utf-8") as file:
             words = file.read(10_000).split()
@@ -329,11 +324,28 @@ def chat_access(environ: Mapping[str, str], chat: ChannelKind) -> tuple[str, tup
         raise UsageError(
             f"the file {path} of {chat}_token_file ({source}) cannot be read: {why}"
         ) from None
-    found = [next((word for word in words if re.fullmatch(one, word)), "") for one in wanted]
-    if not all(found):
+    found = find_tokens(chat, words)
+    if not found:
         # Without its content: it is a secret.
         raise UsageError(f"the file {path} has no token of {chat}: docs/chat.md says what it holds")
-    return url, tuple(found)
+    return url, found
+
+
+def chat_url(environ: Mapping[str, str], chat: ChannelKind) -> str:
+    """Return the address of a chat's service."""
+    url, source = read_settings(environ)[f"{chat}_url"]
+    if not re.match(r"https://[^\s/?#@]|http://(127\.0\.0\.1|localhost)[:/]", url):
+        raise UsageError(
+            f"{chat}_url ({source}): expected https://HOST, or http:// with 127.0.0.1: the token "
+            "is sent there"
+        )
+    return url
+
+
+def find_tokens(chat: ChannelKind, words: Sequence[str]) -> tuple[str, ...]:
+    """Return the tokens of a chat among these words; none if one is missing."""
+    found = [next((word for word in words if re.fullmatch(one, word)), "") for one in _TOKENS[chat]]
+    return tuple(found) if all(found) else ()
 
 
 def chat_calls(environ: Mapping[str, str]) -> bool:

@@ -13,12 +13,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.app import daemon, environment, server_access, settings, wiring
+from gatebell.app import chats, daemon, environment, server_access, settings, wiring
 from gatebell.cli.screen import add_colour, print_json
 from gatebell.cli.status_line import show_progress
 from gatebell.domain.people.logins import describe_scopes
 from gatebell.domain.people.principals import L1, TRUST, find_agent
-from gatebell.domain.text.display import inert
+from gatebell.domain.text.display import inert, inert_line
 from gatebell.errors import GateError
 from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.asks.attachments import list_faults
@@ -90,6 +90,7 @@ def _run_checks() -> Iterator[Finding]:
         yield Finding(True, where)
         yield from _check_other_hosts(store)
         yield from _check_routes(store)
+        yield from _check_chats(store)
     except GateError as error:
         yield Finding(False, str(error))
     yield from _check_old_folders()
@@ -143,7 +144,7 @@ def _trust() -> str:
 def _check_other_hosts(store: Store) -> Iterator[Finding]:
     """Tell which processes of other hosts serve the store."""
     from gatebell.domain.runs.identities import parse_identity
-    from gatebell.domain.text.display import age, inert_line
+    from gatebell.domain.text.display import age
     from gatebell.services.members import list_living
 
     for member in list_living(store):
@@ -203,6 +204,32 @@ def _check_routes(store: Store) -> Iterator[Finding]:
         if given_up:
             what += "; repair the route (gate notify test tries it), then: gate notify send --again"
         yield Finding(False if given_up else None, what)
+
+
+def _check_chats(store: Store) -> Iterator[Finding]:
+    """Which chats are set up, whether answers there are read, and for whom."""
+    found = chats.list_set_up()
+    if not found:
+        yield Finding(True, "no chat is set up; gate setup lets you answer in Telegram or Slack")
+    for chat in found:
+        try:
+            yield Finding(True, f"{chat}: the bot {inert_line(chats.find_bot(chat), 64)} answers")
+        except GateError as error:
+            yield Finding(False, f"{chat}: {error}")
+        path = os.path.expanduser(settings.read_settings(os.environ)[f"{chat}_token_file"].text)
+        if os.stat(path).st_mode & 0o077:
+            yield Finding(False, f"{chat}: other users may use {path}; run: chmod 600 {path}")
+        is_heard = chats.is_heard(store, chat)
+        heard = "a process here reads the answers" if is_heard else "nothing here reads the answers"
+        yield Finding(is_heard, f"{chat}: {heard}{'' if is_heard else '; run: gate up'}")
+        linked = [one for one in store.chats.all() if one.chat == chat and one.account]
+        who = ", ".join(f"{one.person} (account {one.account}, {one.id})" for one in linked)
+        told = (
+            f"answers count for {who}"
+            if who
+            else f"no account is linked; run: gate person link {chat}"
+        )
+        yield Finding(bool(who), f"{chat}: {told}")
 
 
 def _check_hosts() -> Iterator[Finding]:

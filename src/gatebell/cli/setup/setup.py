@@ -2,7 +2,7 @@
 
 Each step can be skipped. Run it again at any time: it says what is set up already. For scripts,
 --yes asks nothing. It then sets up the agents that it finds and the desktop; ntfy, an address for
-the phone and the test only if an option names them.
+the phone and the test only if an option names them. Telegram and Slack need a terminal.
 
 Example: gate setup
 Example: gate setup --yes --agent claude --notify ntfy --phone tailscale
@@ -22,6 +22,7 @@ from gatebell.cli.setup.setup_dialogue import Dialogue
 from gatebell.domain.asks.deadlines import parse_duration
 from gatebell.domain.enums import ChannelKind, TunnelKind
 from gatebell.domain.notifications.ntfy_topics import NTFY
+from gatebell.domain.notifications.routes import CHATS
 from gatebell.errors import AskCancelledError, GateError, UsageError
 from gatebell.install import plans
 
@@ -56,8 +57,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="WAY",
-        help=f"notify by this: {ChannelKind.DESKTOP}, {NTFY}, or an address of Apprise such as "
-        "tgram://TOKEN/CHAT; may be repeated (the desktop, if there is one)",
+        help=f"notify by this: {', '.join((ChannelKind.DESKTOP, NTFY, *CHATS))}, or an address of "
+        "Apprise such as mailtos://USER:PASSWORD@HOST; may be repeated (the desktop, if there is "
+        "one)",
     )
     add(
         "--ntfy-server",
@@ -123,7 +125,7 @@ def _run_step(step: str, args: argparse.Namespace, store: Store, dialogue: Dialo
     if step == "agents":
         return setup_agents.run(args, dialogue)
     if step == "notify":
-        return setup_routes.run(args, dialogue)
+        return setup_routes.run(args, store, dialogue)
     if step == "phone":
         return setup_phone.run(args, store, dialogue)
     return setup_trial.run(args, store, dialogue)

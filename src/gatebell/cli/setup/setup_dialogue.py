@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _INDENT = "  "
 _MAX_COLUMNS = 92
+_STOPPED = "stopped; finished steps stay. To go on: gate setup"
 
 
 class Dialogue:
@@ -72,6 +73,16 @@ class Dialogue:
                 return given
             self.say(f"Type {', '.join(keys[:-1])} or {keys[-1]}.")
 
+    def read_hidden(self, question: str) -> str:
+        """Ask for a secret, which the terminal does not show; Enter: none."""
+        # Imported here: --help does not need it.
+        import getpass
+
+        try:
+            return getpass.getpass(f"{_INDENT}{inert(question)} ").strip()
+        except EOFError:
+            raise AskCancelledError(_STOPPED) from None
+
     def read(self, question: str, default: str = "") -> str:
         """Ask for a line; Enter takes the default."""
         if not self.asks:
@@ -81,4 +92,4 @@ class Dialogue:
             return input(f"{_INDENT}{inert(question)}{shown} ").strip() or default
         except EOFError:
             print()
-            raise AskCancelledError("stopped; finished steps stay. To go on: gate setup") from None
+            raise AskCancelledError(_STOPPED) from None

@@ -125,7 +125,7 @@ def _start_inbox(dialogue: Dialogue, up: Up | None, url: str, port: int) -> Up |
         if not dialogue.confirm("Restart it at the new address? Nothing is lost."):
             return None
         daemon.end(path)
-    _check_port(port)
+    check_port(port)
     words = [f"--port={port}", f"--host={LOCAL_HOST}", f"--public-url={url}"]
     started = daemon.start(path, words)
     dialogue.say("gate up runs in the background now. To stop it: gate down")
@@ -134,7 +134,8 @@ def _start_inbox(dialogue: Dialogue, up: Up | None, url: str, port: int) -> Up |
     return started
 
 
-def _check_port(port: int) -> None:
+def check_port(port: int) -> None:
+    """Refuse a port that another program uses."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -9,9 +9,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import settings
+from gatebell.cli.setup import setup_chats
 from gatebell.domain.enums import ChannelKind
 from gatebell.domain.notifications.ntfy_topics import NTFY, Topic, make_topic, parse_topic
-from gatebell.domain.notifications.routes import parse_route
+from gatebell.domain.notifications.routes import CHATS, parse_route
 from gatebell.errors import UsageError
 from gatebell.install import own_settings
 
@@ -19,18 +20,20 @@ if TYPE_CHECKING:
     import argparse
 
     from gatebell.cli.setup.setup_dialogue import Dialogue
+    from gatebell.ports.store import Store
 
 _RANDOM_BYTES = 15
 
 
-def run(args: argparse.Namespace, dialogue: Dialogue) -> dict[str, Any]:
-    """Add routes to the settings; return the names of all routes, and a new topic."""
+def run(args: argparse.Namespace, store: Store, dialogue: Dialogue) -> dict[str, Any]:
+    """Add routes to the settings; return the names of all routes, a new topic, and the chats."""
     _set_up_desktop(args, dialogue)
     topic = _set_up_ntfy(args, dialogue)
-    _set_up_others(args, dialogue)
+    linked = setup_chats.run(args, store, dialogue)
+    _set_up_others(args, dialogue, linked)
     names = [route.name for route in settings.routes(os.environ)]
-    dialogue.say(f"Notifications: {', '.join(names) or 'off'}.")
-    return {"routes": names, "subscribe": topic.page if topic else None}
+    dialogue.say(f"Notifications: {', '.join([*names, *linked]) or 'off'}.")
+    return {"routes": names, "subscribe": topic.page if topic else None, "chats": linked}
 
 
 def _set_up_desktop(args: argparse.Namespace, dialogue: Dialogue) -> None:
@@ -45,18 +48,20 @@ def _set_up_desktop(args: argparse.Namespace, dialogue: Dialogue) -> None:
         own_settings.add_route(os.environ, ChannelKind.DESKTOP)
 
 
-def _set_up_others(args: argparse.Namespace, dialogue: Dialogue) -> None:
+def _set_up_others(args: argparse.Namespace, dialogue: Dialogue, linked: list[str]) -> None:
     """Add routes to other services by their address."""
     routes = settings.routes(os.environ)
     existing = [route.target for route in routes if route.via != ChannelKind.DESKTOP]
-    wanted = [way for way in args.notify if way not in (ChannelKind.DESKTOP, NTFY)]
+    wanted = [way for way in args.notify if way not in (ChannelKind.DESKTOP, NTFY, *CHATS)]
     for address in wanted:
         if _check_address(address) not in existing:
             own_settings.add_route(os.environ, address)
-    if existing or wanted or not dialogue.asks:
+    if existing or wanted or linked or not dialogue.asks:
         return
-    dialogue.say("Telegram, Slack, mail and others work by an address (docs/notifications.md).")
-    while address := dialogue.read("An address, such as tgram://TOKEN/CHAT; Enter for none:"):
+    dialogue.say("Mail and others work by an address (docs/notifications.md).")
+    while address := dialogue.read(
+        "An address, such as mailtos://USER:PASSWORD@HOST; Enter for none:"
+    ):
         try:
             own_settings.add_route(os.environ, _check_address(address))
         except UsageError as error:
@@ -68,7 +73,7 @@ def _set_up_others(args: argparse.Namespace, dialogue: Dialogue) -> None:
 def _check_address(address: str) -> str:
     route = parse_route({"to": address}, "this address")
     if route.via != ChannelKind.APPRISE:
-        raise UsageError("expected an address of Apprise, such as tgram://TOKEN/CHAT")
+        raise UsageError("expected an address of Apprise, such as mailtos://USER:PASSWORD@HOST")
     if importlib.util.find_spec("apprise") is None and parse_topic(address) is None:
         raise UsageError("this address needs Apprise: pip install 'gatebell[notify]'")
     return address

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from gatebell.app import daemon, settings, wiring
+from gatebell.app import chats, daemon, settings, wiring
 from gatebell.cli.identity import caller
+from gatebell.cli.setup import setup_chats
 from gatebell.domain.enums import Decision
 from gatebell.domain.text.display import inert_line
 from gatebell.services.phone import trial_ask
@@ -29,17 +30,25 @@ _CHECKS = (
 
 def run(args: argparse.Namespace, store: Store, dialogue: Dialogue) -> dict[str, Any] | None:
     """Send the question and wait; return its end, or None if it was skipped."""
-    wanted = args.test or dialogue.confirm("Send a test question to your phone?", unasked=False)
-    if not wanted:
-        return None
     who = caller(store, args)
+    linked = [setup_chats.NAMES[chat] for chat in setup_chats.find_linked(store, who.name)]
+    where = " and ".join(linked) or "your phone"
+    if not (args.test or dialogue.confirm(f"Send a test question to {where}?", unasked=False)):
+        return None
     ask = trial_ask.send(store, who, wiring.origin(who, trial_ask.ASKER))
     how = "Tap the notification, or open the inbox on the phone, and answer."
-    if daemon.find(settings.local_path(os.environ)) is None:
+    if linked:
+        how = f"Press a button below the question in {' or '.join(linked)}."
+    elif daemon.find(settings.local_path(os.environ)) is None:
         how = (
             f"No inbox runs for the phone, so answer in another terminal: gate answer {ask.id} yes"
         )
-    settled = _wait(args, store, dialogue, ask, how)
+    # Where no gate up does it.
+    end = chats.begin(store)
+    try:
+        settled = _wait(args, store, dialogue, ask, how)
+    finally:
+        end()
     if settled is None or settled.pending:
         trial_ask.withdraw(store, ask, who)
     if settled is None:
@@ -48,7 +57,8 @@ def run(args: argparse.Namespace, store: Store, dialogue: Dialogue) -> dict[str,
         return {"ask_id": ask.id, "answered": False, "by": None, "via": None}
     word = "yes" if settled.decision == Decision.APPROVED else "no"
     by = inert_line(settled.settled_by.removeprefix("person:"), 64)
-    where = "in the web inbox" if settled.settled_via == "web" else f"by {settled.settled_via}"
+    names = {"web": "in the web inbox"} | {k: f"in {name}" for k, name in setup_chats.NAMES.items()}
+    where = names.get(settled.settled_via, f"by {settled.settled_via}")
     dialogue.say(f"Answered: {word}, by {by} {where}. It works.")
     return {
         "ask_id": ask.id,

@@ -67,7 +67,7 @@ def _with_rules(store: Store, change: Change) -> Change:
         return change
     is_plain = ask.decision == Decision.APPROVED and not (ask.value or ask.note or ask.asked_back)
     is_standing = change.grant is not None and change.grant.is_standing
-    # Before the rules are read: one that is made or ended meanwhile changes it.
+    # Before the rules are read: one that is made or ended at the same time changes it.
     seen = () if is_plain and not is_standing else store.rules.standing_state(project)
     shadows = store.rules.shadows(project)
     if not shadows and not seen:

@@ -49,6 +49,8 @@ class Bridge:
         with suppress(Exception):
             self._chat.stop()
         self._thread.join(_ENDS_WITHIN_SECONDS)
+        if not self._thread.is_alive():
+            self._lock.release()
 
     def _run(self) -> None:
         is_held = False

@@ -207,7 +207,7 @@ def promote(store: Store, caller: Caller, named: str) -> Rule:
     """Make a shadow rule a grant of this person; history is looked through again."""
     _only_people(caller)
     shadow = _find(store, named)
-    # Before history is read: an objection that comes meanwhile changes it.
+    # Before history is read: an objection at the same time changes it.
     seen = store.rules.standing_state(shadow.project)
     if shadow.state != ShadowState.ACTIVE:
         raise RefusedError(
