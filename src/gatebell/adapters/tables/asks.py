@@ -158,7 +158,7 @@ class StoredAsks:
                     self._store.freezes.refuse()
                 self._lock_owners(change)
                 if change.rules_seen:
-                    self._store.rules.must_stand_as(ask.origin.project, change.rules_seen)
+                    self._store.rules.must_still_be(ask.origin.project, change.rules_seen)
                 self._write_state(ask, expected_version)
                 if answer:
                     self._write_answer(answer)

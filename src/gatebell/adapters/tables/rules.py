@@ -77,7 +77,7 @@ class StoredRules:
         ids = sorted([*(one.id for one in rules), *(one.id for one in self.shadows(project))])
         return (*ids, f"{self._store.asks.count_objections(project)} objections")
 
-    def must_stand_as(self, project: str, seen: tuple[str, ...]) -> None:
+    def must_still_be(self, project: str, seen: tuple[str, ...]) -> None:
         """Refuse to go on if another transaction changed this state, as part of a transaction."""
         self._store.locks.hold_standing_rules()
         if self.standing_state(project) != seen:
@@ -100,7 +100,7 @@ class StoredRules:
     ) -> bool:
         try:
             with self._store.transaction() as at:
-                self.must_stand_as(grant.project, seen)
+                self.must_still_be(grant.project, seen)
                 if not self._end_shadow(shadow_id, ShadowState.PROMOTED, at, events):
                     return False
                 self.write(grant)

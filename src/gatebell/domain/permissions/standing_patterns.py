@@ -67,7 +67,7 @@ _FIXED: dict[str, frozenset[str]] = {
         ("make", "gmake", "ninja", "just", "task", "rake", "tox", "nox", "ctest", "mage"), _ANY
     ),
 }  # fmt: skip
-# What may stand before a path in one word: `--file=`, `-f`, `SHELL=`.
+# What may come before a path in one word: `--file=`, `-f`, `SHELL=`.
 _OPTION = re.compile(r"-{1,2}[A-Za-z-]+=?|[A-Za-z_]\w*=")
 # A person must see all of it, in one line.
 _MAX_LENGTH = 200
