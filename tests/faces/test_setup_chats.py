@@ -38,7 +38,7 @@ def store(tmp_path, monkeypatch, service):
 
 @pytest.fixture
 def told(monkeypatch):
-    """What the person was told, in one line; it does not depend on the width."""
+    """The sentences that setup printed, each in one line."""
     said = []
     monkeypatch.setattr(Dialogue, "say", lambda _, text: said.append(text))
     return said
@@ -61,7 +61,7 @@ def person(monkeypatch, *typed, hidden=()):
 
 
 def send_code(service, told):
-    """Send the code as soon as it is told."""
+    """Send the code as soon as it is shown."""
 
     def find():
         return next((one for one in told if "send it: link " in one), "")

@@ -1,4 +1,4 @@
-"""Slack: from an ask to the stand-in of its service and back, with the real slack-sdk."""
+"""Slack: from an ask to an imitation of its service and back, with the real slack-sdk."""
 
 from __future__ import annotations
 

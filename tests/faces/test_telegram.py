@@ -1,4 +1,4 @@
-"""Telegram: from an ask to the stand-in of its service and back."""
+"""Telegram: from an ask to an imitation of its service and back."""
 
 from __future__ import annotations
 

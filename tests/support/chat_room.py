@@ -54,7 +54,7 @@ def send(store, post):
 
 @pytest.fixture
 def service(request):
-    """The stand-in that the module names as SERVICE."""
+    """The service that the module names as SERVICE."""
     made = request.module.SERVICE()
     yield made
     made.close()
@@ -62,7 +62,7 @@ def service(request):
 
 @pytest.fixture
 def room(request, service):
-    """A store beside the stand-in, of the kind that the module names as ROOM."""
+    """A store beside that service, of the kind that the module names as ROOM."""
     made = request.module.ROOM(MemoryStore(), service)
     yield made
     made.close()
@@ -80,7 +80,7 @@ class Free:
 
 
 class _Room:
-    """A store with a linked account, its sender and its bridge, beside a stand-in."""
+    """A store with a linked account, its sender and its bridge, beside an imitated service."""
 
     def __init__(self, store, service):
         self.store, self.service = store, service

@@ -1,4 +1,4 @@
-"""What the stand-ins of chats have in common: the calls that came, and waits for them."""
+"""What the imitated services of chats have in common: the calls that came, and waits for them."""
 
 from __future__ import annotations
 

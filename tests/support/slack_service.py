@@ -1,4 +1,4 @@
-"""A stand-in of Slack on this machine, by its public reference: the Web API and Socket Mode.
+"""An imitation of Slack on this machine, by its public reference: the Web API and Socket Mode.
 
 The WebSocket is written out (RFC 6455), so that the real slack-sdk connects to it. A request of
 Socket Mode stays until it was acknowledged, and goes again to the next connection.

@@ -1,4 +1,4 @@
-"""A stand-in of Telegram's Bot API on this machine, by its public reference.
+"""An imitation of Telegram's Bot API on this machine, by its public reference.
 
 Updates are kept until a poll with a higher offset confirms them. Long polls wait. Texts, marks and
 buttons beyond the limits are refused as the reference says.
