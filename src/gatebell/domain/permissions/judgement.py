@@ -9,63 +9,27 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gatebell.domain.permissions.acts import Act
-from gatebell.domain.permissions.command_options import (
-    has_harmless_option,
-    is_option,
-    list_starts,
-    value_of,
-)
-from gatebell.domain.permissions.ordinary_programs import (
-    CLOUDS,
-    INTERPRETERS,
-    ORDINARY,
-    RUN_WORDS,
-    SHELLS,
-    SHOWN,
-    SKIPPED,
-    VALUED,
-    WRAP_FLAGS,
-    WRAP_VALUED,
-)
-from gatebell.domain.permissions.programs import (
-    INSIDE,
-    LOOKS,
-    OPAQUE,
-    PASS,
-    PROGRAMS,
-    TEXTUAL,
-    WRAPS,
-    Program,
-)
+from gatebell.domain.permissions.cloud_programs import CLOUDS, judge_cloud
+from gatebell.domain.permissions.command_options import is_option
+from gatebell.domain.permissions.ordinary_programs import INTERPRETERS, ORDINARY, SHELLS, SHOWN
+from gatebell.domain.permissions.program_names import is_listed, name_program, names_program
+from gatebell.domain.permissions.programs import PROGRAMS
 from gatebell.domain.permissions.reading_programs import READERS, list_paths, only_reads
 from gatebell.domain.permissions.shell_lines import QUOTED, SPLIT, Script, is_known, show_word
-from gatebell.domain.permissions.special_programs import FROM_INPUT, RECURSIVE, SPECIAL
+from gatebell.domain.permissions.special_programs import SPECIAL
+from gatebell.domain.permissions.subcommands import judge_program
+from gatebell.domain.permissions.telling_words import find_telling
+from gatebell.domain.permissions.wrapper_programs import VALUED, judge_wrapper
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.text.late_patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from gatebell.domain.permissions.acts import Act
     from gatebell.domain.permissions.special_programs import Reason
 
 MAX_DEPTH = 5
-# In words that run something unknown, these tell what it may do.
-_TELLING = late_pattern(
-    r"push|publish|deploy|release|upload|destroy|rmtree|remove_tree|rmSync|rmdirSync|rm_r|Remove-Item"
-    r"|\brm\(|\brm['\", ]+-|send-pack|dcommit"
-)
-# As a whole word, or the end of a name such as `state.apply`.
-_TELLING_VERB = late_pattern(r"(?:.*[:./])?(?:apply|delete)(?::.*)?")
-_VERB = late_pattern(
-    r"(?P<looks>(?:describe|get|list|show|view|head|lookup|check|query|search|print|wait|filter)(?:-.*)?"
-    r"|ls|lsd|lsf|lsl|cat|stat|status|size|tail|members|listremotes|validate|diff|plan|du|version|help|info|login|logout|configure|config|auth|account|whoami|read"
-    r"|components|init|find|explain|presign)"
-    r"|(?:deploy|create|delete|update|set|add|remove|submit|apply|import|export|restart|reset|start"
-    r"|stop|promote|rollback|cp|mv|rm|rb|mb|rsync|sync|ssh|scp|up|put|patch|replace|enable|disable|push"
-    r"|publish|execute|invoke|call|resize|move|copy|upload|terminate|reboot|modify)(?:-.*)?"
-)
-
 _KEYWORDS = frozenset(
     [
         "case",
@@ -86,14 +50,12 @@ _KEYWORDS = frozenset(
 # Their words are looked at once more by the shell: as arithmetic, or as the name of a variable.
 _EXPANDING = frozenset(["let", "read", "printf", "test", "[", "wait", "mapfile", "readarray"])
 _INPUT = late_pattern(r"-|/dev/stdin|/dev/fd/\d+|/proc/[^/]+/fd/\d+")
-_SPLIT_STRING = late_pattern(r"(?s)(?:-[0iv]*S|--s[a-z-]*=)(.*)")
 # A shell or a program runs what is in these variables.
 _RUN_SETTINGS = late_pattern(
     r"BASH_ALIASES\b|\w*(?:COMMAND|CMD|EDITOR|VISUAL|PAGER|BROWSER|SHELL|RSH|SSH|ASKPASS|DIFF|TOOL"
     r"|HELPER|HOOK|LESSOPEN|LESSCLOSE|OPTIONS|OPTS?|FLAGS|STARTUP|PRELOAD)$|(?:BASH_)?ENV$"
     r"|GIT_CONFIG_\w+$|npm_config_\w+$"
 )
-_SETTING = late_pattern(r"(?s)([A-Za-z_]\w*)\+?=(.*)")
 # Readers and the like with which another program can be started.
 _RUN_OPTIONS = {
     "sort": ("--comp*",),
@@ -107,12 +69,8 @@ _NAMES_INSIDE = late_pattern(
     + "|".join(map(re.escape, sorted([*PROGRAMS, *CLOUDS, "rm", "find"], key=len, reverse=True)))
     + r")(?=[\s'\",]).{0,200}))"
 )
-_PACKAGE_RUNNERS = frozenset(["pnpm", "yarn", "bun"])
 _BETWEEN_WORDS = late_pattern(r"[^\w./:@=+*{}-]+")
 _MAX_NAMES = 20
-_VERSION = late_pattern(r"[-.]?v?\d[\d.]*$|\.(?:exe|cmd|bat)$")
-# The tools of GNU have other names on some systems: grm.
-_GNU = frozenset(["rm", "find", "xargs", "env", "nice", "nohup", "stdbuf", "sed", "tar", "sort"])
 
 
 class Finding(NamedTuple):
@@ -220,11 +178,11 @@ class Judge:
         if name in INTERPRETERS or name.startswith("python3."):
             return self._interpreter(name, rest, text)
         if name in VALUED:
-            return self._wrapper(name, rest, text)
+            return judge_wrapper(self, name, rest, text)
         if name in CLOUDS:
-            return _cloud(name, rest)
+            return judge_cloud(name, rest)
         if name in PROGRAMS:
-            return self._program(PROGRAMS[name], name, rest)
+            return judge_program(self, PROGRAMS[name], name, rest)
         if name in ORDINARY and ("/" not in words[0] or "bin/" in words[0]):
             options = _RUN_OPTIONS.get(name, ())
             if any(is_option(word, option) for word in rest for option in options):
@@ -239,7 +197,7 @@ class Judge:
         for at, word in enumerate(words):
             if found := self.judge_inside(word):
                 return found
-            if _names_program([word]) and (found := self.judge_words(list(words[at:]))):
+            if names_program([word]) and (found := self.judge_words(list(words[at:]))):
                 return found
         return None
 
@@ -248,7 +206,7 @@ class Judge:
         if word.isalnum():
             return None
         text = word.rpartition("=")[2].lstrip("!+")
-        if " " in text and is_known(text) and _names_program(text.split()[:1]):
+        if " " in text and is_known(text) and names_program(text.split()[:1]):
             return self.judge_text(text)
         for count, found in enumerate(_NAMES_INSIDE.finditer(word)):
             words = [one for one in _BETWEEN_WORDS.split(found[1]) if one]
@@ -273,15 +231,7 @@ class Judge:
     def judge_opaque(self, words: Sequence[str]) -> Reason | None:
         """Judge a program that we do not know by its words."""
         values = self._values if any(not is_known(word) for word in words) else ()
-        for word in (*_drop_builds(words), *values):
-            if found := _TELLING.search(word):
-                return None, f"it runs something that names {found[0]!r}"
-        for word in words[1:]:
-            if found := _TELLING_VERB.fullmatch(word):
-                return None, f"it runs something that names {found[0]!r}"
-        if any(word in ("rm", "-rm") for word in words) and any(map(RECURSIVE.match, words)):
-            return Act.DELETE, "it runs something that deletes a tree"
-        return self.judge_options(words[1:])
+        return find_telling(words, values) or self.judge_options(words[1:])
 
     def judge_text(self, text: str) -> Reason | None:
         """Judge the text that a shell reads."""
@@ -333,147 +283,6 @@ class Judge:
             return None, f"{name} reads code that the line does not show"
         return self.judge_opaque([name, *rest, text or ""])
 
-    def _wrapper(self, name: str, rest: list[str], text: str | None) -> Reason | None:
-        if name == "command" and rest[:1] in (["-v"], ["-V"]):
-            return None
-        if name in RUN_WORDS:
-            if not rest or rest[0] not in RUN_WORDS[name]:
-                return self.judge_opaque([name, *rest])
-            rest = rest[1:] if name != "direnv" else rest[2:]
-        if name == "env" and (code := value_of(rest, ("-S", "--split-string"))):
-            return self.judge_text(code)
-        if name == "env":
-            for at, word in enumerate(rest):
-                if found := _SPLIT_STRING.match(word):
-                    return self.judge_text(" ".join([found[1], *rest[at + 1 :]]))
-        if name == "npx" and (code := value_of(rest, ("-c", "--call"))):
-            return self.judge_text(code)
-        for word in rest:
-            if (found := _SETTING.fullmatch(word)) and (
-                inner := self.judge_setting(*found.groups())
-            ):
-                return inner
-        if name in ("xargs", "parallel"):
-            # It adds words that only its input knows.
-            rest = [*rest, FROM_INPUT]
-        return self._inner(rest, VALUED[name], SKIPPED.get(name, 0), text)
-
-    def _inner(
-        self, rest: list[str], valued: frozenset[str], skipped: int, text: str | None = None
-    ) -> Reason | None:
-        """Judge the command after the options; a word after an unknown option may be its value."""
-        for start in list_starts(rest, valued, WRAP_FLAGS):
-            inner = rest[start + skipped :]
-            if inner and not skipped:
-                # Packages may name their version: npx vercel@latest.
-                inner = [_without_version(inner[0]), *inner[1:]]
-            if found := self.judge_words(inner, text):
-                return found
-        return None
-
-    def _image(self, rest: list[str]) -> Reason | None:
-        """Judge the program of an image, such as alpine/helm, and the one of `--entrypoint`."""
-        if entry := value_of(rest, ("--entrypoint",)).split():
-            words = [word for word in rest if word[:1] != "-" and word != entry[0]]
-            if _names_program(entry) and (found := self.judge_words([entry[0], *words[1:]])):
-                return found
-        for start in list_starts(rest, WRAP_VALUED, WRAP_FLAGS):
-            image = re.split("[:@]", rest[start].rpartition("/")[2])[0].removesuffix("-cli")
-            if (
-                "/" in rest[start]
-                and _names_program([image])
-                and (found := self.judge_words([image, *rest[start + 1 :]]))
-            ):
-                return found
-        return None
-
-    def _program(self, program: Program, name: str, rest: list[str]) -> Reason | None:
-        own = rest[: rest.index("--")] if "--" in rest else rest
-        if has_harmless_option(own, program.harmless, program.flags):
-            return None
-        if name == "git" and any(word.lower().startswith("alias.") for word in rest):
-            return None, "it defines an alias"
-        if name == "git" and (found := self._git_settings(rest)):
-            return found
-        for option, act in program.acting.items():
-            if any(is_option(word, option) for word in rest):
-                return act, f"`{name} {option.rstrip('*')}` is a {act}"
-        starts = list(list_starts(rest, program.valued, program.flags))
-        if not starts:
-            return self._outcome(program.alone, name, rest)
-        subs = (self._sub(program, name, rest[start:]) for start in starts)
-        if inner := next(filter(None, subs), None):
-            return inner
-        looks = rest if program.others == LOOKS else rest[: starts[0]]
-        return None if name in TEXTUAL else self._outcome(LOOKS, name, looks)
-
-    def _git_settings(self, rest: list[str]) -> Reason | None:
-        """Judge values that git runs: of `-c` before the subcommand, and addresses with a command."""
-        if any(word.startswith("ext::") for word in rest):
-            return Act.EVAL, "git runs the command in this address"
-        before = ""
-        for word in rest:
-            is_value = before in PROGRAMS["git"].valued
-            if not is_value and not word.startswith("-"):
-                break
-            text = word.partition("=")[2]
-            if (before == "-c" or word.startswith("-c")) and (
-                found := self.judge_opaque(["", text])
-            ):
-                return found
-            before = "" if is_value else word
-        return None
-
-    def _sub(self, program: Program, name: str, rest: list[str]) -> Reason | None:
-        word = rest[0]
-        if word.startswith("+"):
-            return self._program(program, name, rest[1:])
-        if not is_known(word) and program.subs:
-            return None, f"the subcommand of {name} is not known before it runs"
-        return self._outcome(program.subs.get(word, program.others), f"{name} {word}", rest[1:])
-
-    def _outcome(self, result: object, name: str, rest: list[str]) -> Reason | None:
-        if isinstance(result, Act):
-            if rest == ["--help"]:
-                return None
-            return result, f"`{show_word(name)}` is a {result}"
-        if isinstance(result, Program):
-            return self._program(result, name, rest)
-        if result == OPAQUE:
-            first, _, second = name.partition(" ")
-            if first in _PACKAGE_RUNNERS and second in ORDINARY:
-                return self.judge_words([second, *rest])
-            return self.judge_opaque([*name.split(" "), *rest])
-        if result in (WRAPS, INSIDE):
-            if "--" in rest:
-                return self.judge_words(rest[rest.index("--") + 1 :])
-            if result == WRAPS and (code := value_of(rest, ("-c", "--call"))):
-                return self.judge_text(code)
-            if result == INSIDE and (found := self._image(rest)):
-                return found
-            return self._inner(rest, WRAP_VALUED, int(result == INSIDE))
-        if callable(result):
-            special: Reason | None = result(self, rest, None)
-            return special
-        if result == LOOKS or (result == PASS and name.partition(" ")[0] not in TEXTUAL):
-            return next(filter(None, map(self.judge_inside, rest)), None)
-        return None if result == PASS else (None, f"`{show_word(name)}`: {result}")
-
-
-def is_listed(name: str) -> bool:
-    """Return whether a program of this name is judged by more than its words."""
-    return any(name in names for names in (PROGRAMS, SPECIAL, SHELLS, INTERPRETERS, VALUED, CLOUDS))
-
-
-def name_program(word: str) -> str:
-    """Return the name of a program without its folder and version."""
-    # Zsh takes `=git` for the path of git.
-    name = word.rpartition("/")[2].removeprefix("=")
-    if name[:1] == "g" and name[1:] in _GNU:
-        return name[1:]
-    bare = _VERSION.sub("", name)
-    return bare if bare != name and is_listed(bare) and not is_listed(name) else name
-
 
 def _list_aliases(script: Script) -> Iterator[tuple[str, str]]:
     """Yield the names and texts of the aliases that a line sets."""
@@ -494,7 +303,6 @@ def _list_texts(script: Script) -> Iterator[str]:
     # A plain line writes no file.
     is_plain = script.is_plain and not any(one.words[0] == "tee" for one in script.commands)
     for command in () if is_plain else script.commands:
-        # A plain line writes no file. in script.commands:
         if command.words[0] in ("echo", "printf"):
             yield " ".join(one for one in command.words[1:] if one[:1] != "-")
         elif command.words[0] in ("cat", "tee") and command.input:
@@ -508,35 +316,3 @@ def _name_finding(text: str, found: Reason) -> Finding:
 def _is_expanded(text: str) -> bool:
     """Return whether a shell that looks at a text once more would run a part of it."""
     return "$(" in text or "`" in text
-
-
-def _names_program(words: Sequence[str]) -> bool:
-    """Return whether the first word names a program that may act."""
-    name = name_program(words[0]) if words else ""
-    return name in PROGRAMS or name in CLOUDS or name in ("rm", "find")
-
-
-def _drop_builds(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words without `--release`, by which compilers name a kind of build."""
-    for at, word in enumerate(words):
-        before = words[at - 1] if at else ""
-        is_kind = word == "release" and before in ("-c", "--configuration", "--buildtype")
-        if word not in ("--release", "--buildtype=release") and not is_kind:
-            yield word
-
-
-def _without_version(name: str) -> str:
-    """Return the name of a package without its version."""
-    return name[:1] + name[1:].partition("@")[0]
-
-
-def _cloud(name: str, rest: list[str]) -> Reason | None:
-    """Judge the tools of clouds: only the verbs that look at something pass."""
-    verbs = [word for word in rest if is_known(word) and re.fullmatch(r"[a-z][a-z0-9-]*", word)]
-    if not rest or any(word in ("--help", "--version", "help", "--dryrun") for word in rest):
-        return None
-    # The first verb counts: later words may be names.
-    verb = next(filter(None, map(_VERB.fullmatch, verbs)), None)
-    if verb and verb["looks"]:
-        return None
-    return Act.DEPLOY, f"`{' '.join([name, *verbs[:2]])}` may change a service"

@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.calls import WRITERS
-from gatebell.domain.permissions.ordinary_programs import INTERPRETERS, SHELLS, VALUED
+from gatebell.domain.permissions.ordinary_programs import INTERPRETERS, SHELLS
 from gatebell.domain.permissions.programs import INSIDE, PROGRAMS, WRAPS
 from gatebell.domain.permissions.rules import BEFORE_A_PROGRAM, Rule, covers
+from gatebell.domain.permissions.wrapper_programs import VALUED
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.calls import WRITERS, make_call
 from gatebell.domain.permissions.judgement import judge
+from gatebell.domain.permissions.ordinary_programs import CHECKERS
 from gatebell.domain.permissions.patterns import propose_pattern
 from gatebell.domain.permissions.programs import PASS, PROGRAMS
 from gatebell.domain.permissions.reading_programs import only_reads
@@ -36,14 +37,8 @@ _VARYING: dict[str, frozenset[str]] = {
     "cargo": frozenset(["test", "check", "build", "clippy", "fmt", "doc", "bench"]),
     "git": frozenset(["add", "commit", "status", "blame"]),
     "dotnet": frozenset(["build", "test"]),
-    **dict.fromkeys(
-        ("pytest", "py.test", "mypy", "pyright", "ruff", "black", "isort", "flake8", "pylint",
-         "bandit", "codespell", "jest", "vitest", "mocha", "eslint", "prettier", "stylelint",
-         "biome", "oxlint", "tsc", "gofmt", "staticcheck", "golangci-lint", "rustfmt", "shellcheck",
-         "shfmt", "yamllint", "markdownlint", "rubocop", "rspec", "phpunit", "phpstan", "swiftlint",
-         "ktlint", "hadolint", "actionlint", "typos", "clang-format"), _ANY
-    ),
-}  # fmt: skip
+    **dict.fromkeys(CHECKERS, _ANY),
+}
 # Programs and subcommands that build, test or check this project; each line is allowed word for word.
 _FIXED: dict[str, frozenset[str]] = {
     "npm": frozenset(["run", "run-script", "outdated"]),
