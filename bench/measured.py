@@ -4,8 +4,41 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def noise() -> Iterator[list[float]]:
+    """Sleep again and again, and yield how many milliseconds late each one ended.
+
+    A machine that is busy with other things wakes us late.
+    """
+    late: list[float] = []
+    over = threading.Event()
+
+    def sleep() -> None:
+        while not over.is_set():
+            began = time.perf_counter()
+            time.sleep(0.01)
+            late.append(max(0.0, (time.perf_counter() - began - 0.01) * 1000))
+
+    thread = threading.Thread(target=sleep, daemon=True)
+    thread.start()
+    try:
+        yield late
+    finally:
+        over.set()
+        thread.join()
+
+
+def find_p99(values: list[float]) -> float:
+    return sorted(values)[max(0, int(len(values) * 0.99) - 1)]
 
 
 def cpu_seconds(pid: int) -> float:

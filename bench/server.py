@@ -10,7 +10,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
 import time
 from contextlib import closing, contextmanager
 from datetime import datetime
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench import measured, stores
 from bench.figures import Figure
+from bench.measured import find_p99
 from bench.waiters import Crowd, count_requests, request
 from tests.support import postgres_server
 
@@ -77,10 +77,10 @@ class Seen(NamedTuple):
     def figure(self, what: str, limit: float | None = LIMIT_MILLISECONDS) -> Figure:
         detail = (
             f"p50 {median(self.written):.1f} ms; from sending the answer p50 "
-            f"{median(self.sent):.1f}, p99 {_p99(self.sent):.1f} ms; a sleeping process woke "
+            f"{median(self.sent):.1f}, p99 {find_p99(self.sent):.1f} ms; a sleeping process woke "
             f"{self.noise:.1f} ms late (p99); {self.cpu:.0f} % CPU, {self.returned:.0f} returns a second"
         )
-        return Figure(what, _p99(self.written), "ms", limit, detail)
+        return Figure(what, find_p99(self.written), "ms", limit, detail)
 
 
 def measure() -> Iterator[Figure]:
@@ -117,7 +117,8 @@ def _prepare(folder: str, size: int) -> Prepared:
 
 
 def _prepare_postgres(dsn: str, size: int) -> Prepared:
-    with closing(wiring.open_postgres(dsn)) as store:
+    """Fill a store without waiting for the disk; the server of the test syncs each commit."""
+    with closing(wiring.open_postgres(f"{dsn}&options=-csynchronous_commit%3Doff")) as store:
         return _fill(store, size)._replace(path=dsn)
 
 
@@ -187,41 +188,25 @@ async def _measure_cpu(pid: int, seconds: float) -> float:
 async def _answer(crowd: Crowd, pid: int, person: str, ids: list[str]) -> Seen:
     """Answer some asks one by one, and return how long it took until their agents knew."""
     some = [ids.pop() for _ in range(_ANSWERS)]
-    over = threading.Event()
-    noise = asyncio.create_task(asyncio.to_thread(_measure_noise, over))
     sent, before, returned, began = {}, measured.cpu_seconds(pid), crowd.returned, time.monotonic()
-    for ask_id in some:
-        sent[ask_id] = time.time()
-        path = f"/api/asks/{ask_id}/answers"
-        await request(crowd.port, person, "POST", path, {"value": "so"})
-        await asyncio.sleep(_PAUSE_SECONDS)
-    while not all(one in crowd.told for one in some):  # noqa: ASYNC110  sockets tell, not events
-        await asyncio.sleep(0.1)
+    with measured.noise() as late:
+        for ask_id in some:
+            sent[ask_id] = time.time()
+            path = f"/api/asks/{ask_id}/answers"
+            await request(crowd.port, person, "POST", path, {"value": "so"})
+            await asyncio.sleep(_PAUSE_SECONDS)
+        while not all(one in crowd.told for one in some):  # noqa: ASYNC110  sockets tell
+            await asyncio.sleep(0.1)
     lasted = time.monotonic() - began
-    over.set()
     heard = [crowd.told[one][0] for one in some]
     written = [datetime.fromisoformat(crowd.told[one][1]).timestamp() for one in some]
     return Seen(
         sorted((at - sent[one]) * 1000 for one, at in zip(some, heard, strict=True)),
         sorted((at - began) * 1000 for at, began in zip(heard, written, strict=True)),
-        _p99(await noise),
+        find_p99(late),
         (measured.cpu_seconds(pid) - before) / lasted * 100,
         (crowd.returned - returned) / lasted,
     )
-
-
-def _measure_noise(over: threading.Event) -> list[float]:
-    """Sleep again and again; a machine that is busy with other things wakes us late."""
-    late = []
-    while not over.is_set():
-        began = time.perf_counter()
-        time.sleep(0.01)
-        late.append(max(0.0, (time.perf_counter() - began - 0.01) * 1000))
-    return sorted(late)
-
-
-def _p99(values: list[float]) -> float:
-    return values[max(0, int(len(values) * 0.99) - 1)]
 
 
 async def _measure_end(process: subprocess.Popen[str]) -> float:

@@ -5,13 +5,14 @@ WHERE session = ? AND digest = ? AND right(session, 1) NOT IN ('', '/') AND toke
     AND delivered_at IS NULL AND status IN ('pending', 'answered');
 
 -- name: pending_asks_of_project
--- Each half reads its index in the order of the inbox, and stops at the limit.
-SELECT * FROM (
+-- Each half reads its index in the order of the inbox, and stops at the limit. They are merged in
+-- that order, so an ask in both halves is found beside itself, without comparing whole rows.
+SELECT DISTINCT ON (priority, opened_at, seq) * FROM (
     (
         SELECT * FROM asks WHERE status = 'pending' AND project = :project
         ORDER BY priority, opened_at, seq LIMIT :limit
     )
-    UNION
+    UNION ALL
     (
         SELECT * FROM asks
         WHERE status = 'pending' AND project_key = :key AND project_key <> ''
