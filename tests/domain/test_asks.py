@@ -318,3 +318,9 @@ def test_record_covers_every_other_fixed_field(change):
     assert asks.record_digest(an_ask()._replace(**change)) != asks.record_digest(an_ask())
     moving = an_ask()._replace(status="answered", deadlines=deadlines.start(NOW, 5))
     assert asks.record_digest(moving) == asks.record_digest(an_ask())
+
+
+@pytest.mark.proves("TUI-1")
+@pytest.mark.parametrize(("secret", "word"), [(True, "secret"), (False, "text")])
+def test_secret_is_named_as_its_kind(secret, word):
+    assert make_question("text", "Password?", secret=secret).kind_word == word

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from gatebell.domain.asks import attachments
-from gatebell.domain.asks.asks import Origin, question_digest
-from gatebell.domain.asks.attachments import Attachment, describe_bytes, find_media_type
+from gatebell.domain.asks.asks import Ask, Origin, question_digest
+from gatebell.domain.asks.attachments import (
+    Attachment,
+    ReceivedFile,
+    describe_bytes,
+    find_media_type,
+)
 from gatebell.domain.asks.questions import make_question
 from gatebell.errors import UsageError
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (3).to_bytes(4) + (2).to_bytes(4) + b"\x08\x02\0\0\0"
 JPEG = (
@@ -114,3 +123,33 @@ def test_kept_name_is_the_last_part():
     assert made.name == "\ufffda.png" and len(describe_bytes(b"x", "y" * 999).name) == 200
     sizes = [attachments.describe_size(size) for size in (5, 12_345, 9_990_000)]
     assert sizes == ["5 bytes", "12 kB", "10.0 MB"]
+
+
+@pytest.mark.proves("ATT-10")
+def test_received_file_reads_its_bytes_when_asked():
+    reads = []
+    received = ReceivedFile(describe_bytes(b"abc", "a.txt"), lambda: reads.append(1) or b"abc")
+    assert (received.name, received.media_type, received.size) == ("a.txt", "text/plain", 3)
+    assert received.digest == attachments.hash_bytes(b"abc") and reads == []
+    assert received.read() == b"abc" and reads == [1]
+    assert repr(received) == "<ReceivedFile 'a.txt' text/plain 3>"
+
+
+@pytest.mark.proves("ATT-9")
+def test_files_of_a_question_are_named_in_one_line():
+    files = tuple(Attachment(name, "text/plain", 1, "d") for name in ("a.png", "b.txt"))
+    asks = [
+        Ask("a-1", make_question("text", "Q", attachments=one), Origin(), NOW, "d")
+        for one in ((), files)
+    ]
+    assert list(map(attachments.describe_files, asks)) == [
+        "", "Attached: a.png, b.txt. Save: gate show a-1 --save-attachments DIR"
+    ]  # fmt: skip
+
+
+@pytest.mark.proves("ATT-16")
+def test_attachments_are_read_back_from_json():
+    files = (Attachment("a.png", "image/png", 1, "d"),)
+    for found in ([one._asdict() for one in files], [list(one) for one in files]):
+        assert attachments.read_attachments(found) == files
+    assert attachments.read_attachments(None) == ()

@@ -245,3 +245,46 @@ def test_line_without_a_command_passes():
 )
 def test_words_are_those_of_a_shell(line, words):
     assert parse(line).commands[0].words == words
+
+
+@pytest.mark.proves("HOOK-50")
+@pytest.mark.parametrize(
+    ("harmless", "gated"),
+    [
+        ("alias g=git; g status", "alias g=git; g push"),
+        ("echo `ls \\`pwd\\``", "echo `ls \\`git push\\``"),
+        ("docker run --entrypoint git alpine/git status", "docker run --entrypoint git alpine/git push"),
+        ("make | tee log; ./run.sh", "tee run.sh <<'E'\ngit push\nE\n./run.sh"),
+    ],
+)  # fmt: skip
+def test_command_inside_another_decides(harmless, gated):
+    assert judge_line(harmless, parse).finding is None
+    assert judge_line(gated, parse).finding.act == Act.PUSH
+
+
+@pytest.mark.proves("HOOK-55")
+@pytest.mark.parametrize(
+    ("line", "reads"),
+    [
+        ("comm -12 a b", True),
+        ("comm -3 push b", True),
+        ("comm --output-delimiter=x a b", False),
+        ("comm -12 /etc/passwd b", False),
+        ("comm -z a b", False),
+    ],
+)
+def test_comm_has_digits_as_options(line, reads):
+    assert judge_line(line, parse).only_reads == reads
+
+
+@pytest.mark.proves("HOOK-52")
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('x=rm; alias g="$x -rf"; g y', "a shell runs a text that is not known before"),
+        ('alias g="$x"; ls', None),
+        ("alias -p; ls; alias g", None),
+    ],
+)
+def test_used_alias_without_a_known_text_is_held(line, reason):
+    assert why(line) == (reason and (None, reason))

@@ -11,8 +11,9 @@ import pytest
 from gatebell.domain.asks.asks import Ask, Notice, Origin
 from gatebell.domain.asks.questions import make_question
 from gatebell.domain.asks.requirements import ANY_PERSON, Requirement
-from gatebell.domain.enums import Priority
+from gatebell.domain.enums import ChannelKind, Priority
 from gatebell.domain.notifications import messages, routes, timing
+from gatebell.domain.notifications.chats import ChatLink, build_route
 from gatebell.domain.notifications.messages import Delivery, compose
 from gatebell.domain.notifications.notes import Note
 from gatebell.domain.notifications.routes import Route, parse_route
@@ -381,3 +382,15 @@ def test_prompt_of_a_megabyte_takes_no_time():
     ask = an_ask()
     ask = ask._replace(question=ask.question._replace(prompt="token: x" * 131_072))
     assert len(letter(ask=ask).body) < 400
+
+
+@pytest.mark.proves("CHAT-9", "PUSH-2")
+def test_route_of_a_device_or_chat_shows_no_address():
+    device = Route(ChannelKind.WEBPUSH, "d-1", "ada", secret="https://fcm.example/secret")
+    assert device.name == "device d-1 of ada" and "secret" not in repr(device)
+    link = ChatLink("c-1", ChannelKind.TELEGRAM, "ada", True, "", NOW, account="7", room="990011")
+    chat = build_route(link)
+    assert (chat.via, chat.target, chat.person) == ("telegram", "990011", "ada")
+    assert chat.name.startswith("telegram #") and chat.name.endswith(" of ada")
+    assert "990011" not in repr(chat)
+    assert chat.name != build_route(link._replace(room="990012")).name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -199,3 +200,9 @@ def test_payload_fits_and_loses_its_buttons_when_cut():
     assert b"y" * 64 in push.build_payload("d-1", message)
     long = push.build_payload("d-1", message._replace(body="é" * 5000))
     assert len(long) <= 3900 and b"yyy" not in long and "…".encode() in long
+
+
+@pytest.mark.proves("PUSH-5")
+def test_withdrawal_closes_the_message_of_its_ask():
+    message = a_message(kind=NoticeKind.WITHDRAWN)
+    assert json.loads(push.build_payload("d-1", message)) == {"type": "close", "tag": message.id}

@@ -128,3 +128,38 @@ def test_who_may_answer():
 def test_requirement_is_described_in_words(rule, text):
     assert str(Requirement(**rule)) == text
     assert Requirement(**rule).personal == (text != "any person")
+
+
+@pytest.mark.proves("CHAT-7")
+@pytest.mark.parametrize(
+    ("given", "way", "reason"),
+    [
+        ({"via": "web"}, "web", ""),
+        ({"via": ["web", "cli"]}, "slack", "only by web, cli"),
+        ({"not_via": ["slack", "telegram"]}, "slack", "not by slack, telegram"),
+        ({"not_via": ["slack"]}, "web", ""),
+        ({}, "slack", ""),
+    ],
+)
+def test_requirement_names_the_ways_of_an_answer(given, way, reason):
+    rule = make_requirement(given, {})
+    assert rule.refuses_via(way) == reason
+    refused = why_not(rule, "", "", a_person()._replace(via=way))
+    assert refused == (
+        f"this ask is answered {reason}, so nothing was recorded by {way}" if reason else None
+    )
+    assert all(words in str(rule) for words in filter(None, [reason]))
+
+
+@pytest.mark.proves("CHAT-7")
+def test_unknown_way_is_named():
+    with pytest.raises(UsageError, match=r"expected ways to answer from cli, .*, got 'fax'"):
+        make_requirement({"not_via": ["web", "fax"]}, {})
+    with pytest.raises(UsageError, match="list of names"):
+        make_requirement({"via": 3}, {})
+
+
+@pytest.mark.proves("CHAT-7")
+def test_requirement_without_ways_is_stored_as_before():
+    assert len(Requirement(2).to_list()) == 5 and "via" not in Requirement(2).to_document()
+    assert Requirement(via=("web",)).to_document()["via"] == ("web",)

@@ -104,3 +104,17 @@ def test_field_outside_of_the_diff_is_shown_beside_it(tool, given, others):
     assert view_call(ask).others == (shown(expected) if expected else "")
     lines = "\n".join(format_call(ask, 80, lambda text, _: text, on_this_machine=False))
     assert all(f'"{name}"' in lines or f"{name}:" in lines for name in expected)
+
+
+@pytest.mark.proves("HOOK-35")
+@pytest.mark.parametrize(
+    ("tool", "field"), [("NotebookEdit", "notebook_path"), ("Read", "file_path"), ("Write", "file_path")]
+)  # fmt: skip
+def test_file_behind_a_link_is_shown(tool, field):
+    given = {field: "/p/x", "content": "a"}
+    call = make_call(tool, given)._replace(real_path="/etc/x")
+    store = MemoryStore()
+    ask = create_ask.ask(store, Request("Do it?", "approval", call=call), Origin(), an_agent()).ask
+    lines = format_call(ask, 80, lambda text, _: text, on_this_machine=False)
+    assert lines[-2:] == ["After all links, this file", "│ /etc/x"]
+    assert view_call(ask).real_path == "/etc/x"

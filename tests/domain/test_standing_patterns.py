@@ -12,7 +12,13 @@ from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.judgement import judge
 from gatebell.domain.permissions.rules import Rule, covers
 from gatebell.domain.permissions.shell_lines import Command, Script
-from gatebell.domain.permissions.standing_patterns import propose_standing, why_not_standing
+from gatebell.domain.permissions.standing_patterns import (
+    find_denial,
+    propose_standing,
+    why_not_standing,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 WIDE = [
     " ".join(filter(None, (name, sub)))
@@ -126,3 +132,33 @@ def test_nothing_that_follows_a_wide_pattern_is_held(prefix):
         line = f"{prefix} {words}"
         script = Script((Command(tuple(line.split(" ")), line),))
         assert judge(line, {line: script}).finding is None, line
+
+
+@pytest.mark.proves("LESS-2")
+@pytest.mark.parametrize(
+    ("kind", "denied", "meets"),
+    [
+        ("deny", "Bash(npm test --update *)", True),
+        ("deny", "Bash(npm *)", True),
+        ("deny", "Bash", True),
+        ("deny", "Bash(npm tes)", False),
+        ("deny", "Bash(cargo test *)", False),
+        ("deny", "Edit(/p/src/*)", False),
+        ("ask", "Bash(npm *)", False),
+    ],
+)
+def test_denial_that_a_pattern_meets_is_named(kind, denied, meets):
+    other = Rule("d-1", RuleKind.DENY, "WebFetch", "person:ada", NOW)
+    rule = Rule("d-2", RuleKind(kind), denied, "person:ada", NOW)
+    assert find_denial("Bash(npm test *)", [other, rule]) == (denied if meets else "")
+
+
+@pytest.mark.proves("LESS-2")
+@pytest.mark.parametrize(
+    ("denied", "meets"), [("Edit", True), ("Edit(/p/src/x/*)", True), ("Write(/p/src/a)", False)]
+)
+def test_denial_of_edits_is_about_every_tool_that_writes(denied, meets):
+    for tool in ("Write", "MultiEdit"):
+        rule = Rule("d-1", RuleKind.DENY, denied, "person:ada", NOW)
+        is_same = denied.startswith(tool)
+        assert bool(find_denial(f"{tool}(/p/src/*)", [rule])) == (meets or is_same)

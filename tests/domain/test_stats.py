@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -14,6 +15,7 @@ from gatebell.domain.stats import (
     Wait,
     count_stats,
     describe_stats,
+    read_stats_document,
     stats_document,
 )
 
@@ -87,3 +89,12 @@ def test_blocked_time_is_the_number_of_blocked_minutes(spans):
         for minute in range(max(start, 0), min(start + length, 1440))
     }
     assert count_stats(PERIOD, NOW, waits, [], []).blocked_minutes == len(blocked)
+
+
+@pytest.mark.proves("LESS-8", "LESS-9")
+def test_numbers_are_read_back_from_their_document():
+    turns = [TurnTime("codex/x", at(-90), at(-30)), TurnTime("codex/x", at(10), at(20))]
+    found = count_stats(PERIOD, NOW, [wait(0, 10)], [GrantUse(at(5), "agent:claude/s1")], turns)
+    assert found.agent_hours == 2, "a turn before the period is no work in it"
+    document = json.loads(json.dumps(stats_document(found)))
+    assert read_stats_document(document, datetime.fromisoformat) == found

@@ -6,9 +6,14 @@ import json
 
 import pytest
 
-from gatebell.domain.enums import TunnelState
+from gatebell.domain.enums import TunnelKind, TunnelState
 from gatebell.domain.notifications.ntfy_topics import make_topic
-from gatebell.domain.phone.tunnels import explain_refusal, find_quick_tunnel, read_tailscale
+from gatebell.domain.phone.tunnels import (
+    Tunnel,
+    explain_refusal,
+    find_quick_tunnel,
+    read_tailscale,
+)
 from gatebell.errors import UsageError
 
 RUNNING = json.dumps({"BackendState": "Running"})
@@ -94,3 +99,12 @@ def test_topic_has_all_random_bytes_in_its_name():
     for wrong in ("ntfy.sh", "https://", "https://a@b", "ftp://x", 'https://a"b', "https://a/b"):
         with pytest.raises(UsageError, match="expected a server"):
             make_topic(wrong, b"12345")
+
+
+@pytest.mark.proves("SETUP-7")
+def test_tunnel_says_who_can_reach_the_inbox():
+    own, public = (Tunnel(kind, TunnelState.READY) for kind in TunnelKind)
+    assert (own.name, own.is_private) == ("Tailscale", True)
+    assert own.who_reaches_it == "only your own devices reach it"
+    assert (public.name, public.is_private) == ("Cloudflare Tunnel", False)
+    assert "open to the internet" in public.who_reaches_it

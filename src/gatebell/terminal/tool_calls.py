@@ -38,7 +38,7 @@ def format_call(ask: Ask, width: int, paint: Paint, *, on_this_machine: bool) ->
         lines += _list_change_lines(file, width, paint)
         given = _list_others(call)
     lines += frame(shown(given), width) if given or not file else []
-    if file and call.real_path and call.real_path != call.path:
+    if call.real_path and call.real_path != call.path:
         lines += ["After all links, this file", *frame(call.real_path, width)]
     return lines + (["The agent's description", *frame(call.remark, width)] if call.remark else [])
 

@@ -36,7 +36,8 @@ else:
 
 MAX_QUOTED_CHARACTERS = 9_000
 """Claude Code shows an agent at most ten thousand characters of a hook."""
-_QUOTED_LENGTHS = (6_000, 2_000, 600, 200)
+_QUOTED_LENGTHS = (6_000, 2_000, 600)
+_LEAST_QUOTED = 200
 _QUOTED_COLUMNS = 1_000
 
 
@@ -325,8 +326,8 @@ def quote_answer(ask: Ask, value: Any) -> str:
     for most in _QUOTED_LENGTHS:
         text = _quote_answer(ask, value, most)
         if len(text) <= MAX_QUOTED_CHARACTERS:
-            break
-    return text
+            return text
+    return _quote_answer(ask, value, _LEAST_QUOTED)
 
 
 def _quote_answer(ask: Ask, value: Any, most: int) -> str:

@@ -134,7 +134,7 @@ def build_settled(ask: Ask, link: str) -> Card:
         how = "timed out"
     said = inert_line(redact(f"{how}: {ask.note}" if ask.note else how), 300)
     shown = f"{said}\n\n{_cut(redact(inert(short_heading(ask))), 600)}"
-    return Card(f"{ask.id} · {'no longer waiting' if ask.pending else 'settled'}", shown, "", link)
+    return Card(f"{ask.id} · settled", shown, "", link)
 
 
 def find_card(message: NotificationMessage) -> Card:
@@ -187,23 +187,22 @@ def _show_question(ask: Ask) -> str:
 
 
 def _show_call(ask: Ask, call: Call) -> str:
-    folders = [ask.origin.project, call.cwd]
-    if file := list_changes(call, folders):
+    if file := list_changes(call, [ask.origin.project, call.cwd]):
         lines = [mark_blanks(file.name), *file.words]
         for part in file.parts:
             lines += [part.head] if part.head else []
             lines += [f"{row.sign} {mark_blanks(row.text)}" for row in part.rows]
         others = list_others(call)
-        lines += [file.rest] if file.rest else []
         lines += [show_input(others)] if others else []
-        if call.real_path and call.real_path != call.path:
-            lines.append(f"After all links, this file: {mark_blanks(call.real_path)}")
-        return "\n".join(lines)
-    left = {name: value for name, value in call.input.items() if name != "command"}
-    if not call.command:
-        return show_input(call.input)
-    folder = f"\n\nin {mark_blanks(call.cwd)}" if call.cwd else ""
-    return mark_blanks(call.command) + (f"\n\n{show_input(left)}" if left else "") + folder
+    elif call.command:
+        left = {name: value for name, value in call.input.items() if name != "command"}
+        lines = [mark_blanks(call.command), *(["", show_input(left)] if left else [])]
+        lines += ["", f"in {mark_blanks(call.cwd)}"] if call.cwd else []
+    else:
+        lines = [show_input(call.input)]
+    if call.real_path and call.real_path != call.path:
+        lines.append(f"After all links, this file: {mark_blanks(call.real_path)}")
+    return "\n".join(lines)
 
 
 def count_units(text: str) -> int:

@@ -288,9 +288,8 @@ def _list_aliases(script: Script) -> Iterator[tuple[str, str]]:
     """Yield the names and texts of the aliases that a line sets."""
     for command in script.commands:
         for word in command.words[1:] if command.words[0] == "alias" else ():
-            name, sign, code = word.partition("=")
-            if sign and is_known(word):
-                yield name, code
+            name, _, code = word.partition("=")
+            yield name, code
 
 
 def _quote(word: str) -> str:
