@@ -207,7 +207,7 @@ def test_one_box_answers_all_alike_asks(inbox):
 @pytest.mark.parametrize(
     ("scopes", "path", "status", "words"),
     [
-        (["read"], "/people", 403, ("Not allowed", "needs the scope admin")),
+        (["read"], "/people", 403, ("Not allowed", "needs the right “admin”")),
         (["read"], "/asks/a-zzzz", 404, ("Not found", "There is no ask a-zzzz")),
         (["read"], "/nowhere", 404, ("Not found", "There is nothing at this address.")),
         (["read"], "/freeze", 405, ("Nothing to read here", "Only the forms of the inbox")),

@@ -394,27 +394,28 @@ def test_answer_that_is_sent_twice_counts_once(web, tab):
     assert [one.outcome for one in web.store.asks.answers(asked.id)] == ["settled"]
 
 
-@pytest.mark.proves("WEB-52", "LAW-6")
+@pytest.mark.proves("WEB-52", "WEB-104", "WEB-117")
 def test_vote_counts_and_a_claimed_name_does_not(web, tab):
     tokens = {name: web.token(name) for name in ("ada", "bob")}
     asked = web.ask("Deploy?", kind="approval", requirement={"all": ["ada", "bob"]})
     page = tab(f"/asks/{asked.id}")
-    page.get_by_label("Note (optional)").fill("looks right")
-    button(page, "Approve").click()
-    expect(page.get_by_role("alert")).to_contain_text("needs your personal token")
-    expect(page.get_by_label("Note (optional)")).to_have_value("looks right")
+    expect(page.get_by_text("Ask back", exact=True)).to_be_visible()
+    expect(button(page, "Approve")).to_have_count(0)
     for name, token in tokens.items():
-        page = tab("/login", who="")
+        page = tab(f"/asks/{asked.id}")
+        page.get_by_role("link", name="Sign in with your personal token").click()
         page.get_by_label("personal token").fill(token)
         button(page, "Sign in").click()
-        expect(page).to_have_url(f"{web.url}/")
-        page.goto(f"{web.url}/asks/{asked.id}")
+        expect(page).to_have_url(f"{web.url}/asks/{asked.id}")
         expect(page.locator("#terms")).to_contain_text("all of ada, bob")
         if name == "bob":
             expect(page.locator("#terms")).to_contain_text("ada: approved")
         button(page, "Approve").click()
         said = f"answer to {asked.id} counts" if name == "ada" else f"{asked.id} is approved"
         expect(page.locator(".banner.good")).to_contain_text(said)
+        expect(page.get_by_role("heading", level=1)).to_have_text(
+            "1 waiting for you" if name == "ada" else "Nothing is waiting for you"
+        )
     assert web.get(asked.id).decision == "approved"
 
 

@@ -47,7 +47,7 @@ def test_list_shows_asker_question_place_age_and_blocked_run(web, tab, size):
     shop.get_by_role("link").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Run this command?")
     expect(page).to_have_title("(4) Run this command? git push origin main · gatebell")
-    expect(page.locator("nav.list")).to_be_visible(visible=size == WIDE)
+    expect(page.locator("#side")).to_be_visible(visible=size == WIDE)
     if size == PHONE:
         page.get_by_role("link", name="Waiting for you").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("4 waiting for you")
@@ -265,6 +265,7 @@ def test_people_log_in_by_link_or_token_and_leave(web, tab, size):
     button(page, "Sign in").click()
     expect(page).to_have_url(f"{web.url}/asks/{asked.id}")
     expect(page.locator("#answer")).not_to_contain_text("You answer as")
+    page.goto(f"{web.url}/?list")  # on a phone, an open ask has no such button
     button(page, "Sign out").click()
     heading = page.get_by_role("heading", level=1)
     expect(heading).to_have_text("Sign in")  # continuing at once would abort the request
@@ -377,12 +378,27 @@ def test_axe_finds_nothing_and_pages_fit_the_screen(web, tab, size, scheme):
         must_suit_everybody(page, path, size)
 
 
+@pytest.mark.proves("WEB-118")
+def test_ask_on_a_phone_begins_at_the_top_and_has_no_sign_out(web, tab):
+    asked = push(web)
+    page = tab(f"/asks/{asked.id}", size=PHONE)
+    assert page.get_by_role("heading", level=1).bounding_box()["y"] < 140
+    assert page.locator(".call .command").bounding_box()["y"] < 220
+    expect(button(page, "Sign out")).to_be_hidden()
+    page.get_by_role("link", name="Waiting for you").click()
+    expect(button(page, "Sign out")).to_be_visible()
+    expect(page.locator(f"#go-{asked.id} code")).to_have_text("git push origin main")
+
+
 @pytest.mark.proves("WEB-45")
 def test_targets_fit_thumbs_and_small_phones_at_double_size(web, tab):
     asked = push(web)
     page = tab(f"/asks/{asked.id}", size=(360, 640))
-    for one in page.locator("button:visible, summary:visible, textarea:visible, .places a").all():
-        assert one.bounding_box()["height"] >= 44, one.inner_text()
+    for path in ("/?list", f"/asks/{asked.id}"):
+        page.goto(web.url + path)
+        targets = "button:visible, summary:visible, textarea:visible, .top a:visible"
+        for one in page.locator(targets).all():
+            assert one.bounding_box()["height"] >= 44, one.inner_text()
     page.set_viewport_size({"width": 640, "height": 400})
     page.evaluate("document.documentElement.style.fontSize = '200%'")
     assert page.evaluate("document.documentElement.scrollWidth") <= 640

@@ -198,8 +198,10 @@ def test_message_opens_closes_and_explains_a_lost_login(phone, web):
     eventually(lambda: any("Open the inbox" in one["body"] for one in phone.told()))
 
 
-@pytest.mark.proves("PUSH-10")
+@pytest.mark.proves("PUSH-10", "WEB-119")
 def test_device_is_tested_and_turned_off_in_the_inbox(phone, web):
+    phone.ask("Something waits")
+    phone.page.goto(web.url)
     phone.sign_up()
     button(phone.page, "Send a test message").click()
     phone.page.get_by_text("Sent.").wait_for()

@@ -16,6 +16,8 @@ from gatebell.web.api.schemas import BYTES, faults
 from gatebell.web.context import COOKIE, WebRequest
 from gatebell.web.problems import Problem
 
+_MORE_RIGHTS = "A person who manages this inbox can make a token for you that has it"
+
 if TYPE_CHECKING:
     from starlette.requests import Request
 
@@ -48,8 +50,11 @@ async def admit(web_context: WebContext, row: Row, request: Request) -> WebReque
         if named != login.person:
             raise Problem(403, f"this token belongs to {login.person}, not to {named[:64]}")
         if not set(row.needs) & set(login.scopes):
-            needed = " or ".join(row.needs)
-            raise Problem(403, f"this needs the scope {needed}; yours: {', '.join(login.scopes)}")
+            needed, had = " or ".join(row.needs), ", ".join(login.scopes)
+            why = f"this needs the scope {needed}; yours: {had}"
+            if not row.api:
+                why = f"this page needs the right “{needed}”, and you have: {had}. {_MORE_RIGHTS}"
+            raise Problem(403, why)
     web_request = WebRequest(
         web_context,
         login,

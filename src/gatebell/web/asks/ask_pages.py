@@ -46,10 +46,13 @@ _FILTERS = ("q", "outcome", "agent", "project", "person", "since", "until")
 
 def inbox(web_request: WebRequest) -> Response:
     """Show the first waiting ask; with `list`, or if nothing waits, only the list."""
-    waiting = ask_views.list_pending(web_request.store)
-    if waiting and "list" not in web_request.query:
-        return _open(web_request, waiting[0])
-    seq = web_request.store.audit.head().seq
+    store, caller = web_request.store, web_request.caller
+    if "list" not in web_request.query:
+        waiting = ask_views.list_pending(store)
+        mine = (one for one in waiting if ask_views.is_open_for(store, one, caller))
+        if first := next(mine, None):
+            return _open(web_request, first)
+    seq = store.audit.head().seq
     data = ask_views.inbox(web_request) | {"ask": None, "done": _done(web_request), "seq": seq}
     data |= describe_devices(web_request)
     return page(web_request, "inbox.html", "gatebell", **data)
@@ -100,6 +103,7 @@ def _ask_page(
         | fields
         | {"done": [] if problem else _done(web_request), "seq": seq}
         | {"opened_in": _find_page(web_request)}
+        | describe_devices(web_request)
     )
     title = inert_line(list_heading(found), _MAX_TITLE)
     return page(web_request, "inbox.html", f"{title} · gatebell", status, **data)
@@ -194,10 +198,12 @@ def _next(web_request: WebRequest, waiting: Sequence[Ask], answered: Ask) -> str
     """Return the address of the ask after this one in the list, or of the inbox."""
     order = [one.id for one in waiting]
     at = order.index(answered.id) if answered.id in order else 0
-    still = {one.id for one in web_request.store.asks.pending(ask_views.MAX_LISTED)}
-    later = (one for one in (*order[at:], *order[:at]) if one in still and one != answered.id)
-    following = next(later, None)
-    return f"/asks/{following}" if following else "/"
+    store, caller = web_request.store, web_request.caller
+    still = {one.id: one for one in store.asks.pending(ask_views.MAX_LISTED)}
+    later = (still[one] for one in (*order[at:], *order[:at]) if one in still)
+    mine = (one for one in later if one.id != answered.id)
+    following = next((one for one in mine if ask_views.is_open_for(store, one, caller)), None)
+    return f"/asks/{following.id}" if following else "/"
 
 
 def _give(web_request: WebRequest, found: Ask, given: Given, also: Sequence[str]) -> list[str]:

@@ -17,11 +17,12 @@ from gatebell.domain.asks.requirements import why_not
 from gatebell.domain.enums import AnswerOutcome, AskStatus, Priority
 from gatebell.domain.people.principals import is_person
 from gatebell.domain.permissions.call_changes import relative
+from gatebell.domain.permissions.calls import headline
 from gatebell.domain.permissions.past_calls import describe_tally
 from gatebell.domain.permissions.patterns import propose_pattern
 from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.joined_sessions import path_of
-from gatebell.domain.text.display import SHOWN_CHARACTERS
+from gatebell.domain.text.display import SHOWN_CHARACTERS, mark_blanks
 from gatebell.services.asks.apply_deadlines import apply_due
 from gatebell.services.asks.waiters import WAITER_GONE, describe_unheard, is_waiter_gone
 from gatebell.services.people.trust import describe_trust
@@ -80,6 +81,13 @@ class Listed(NamedTuple):
         return list_heading(self.ask)
 
     @property
+    def command(self) -> str:
+        """The command, if the question is only whether it may run."""
+        call = self.ask.question.call
+        is_plain = call and self.ask.question.prompt == headline(call)
+        return mark_blanks(call.command) if call and is_plain else ""
+
+    @property
     def agents(self) -> str:
         return ", ".join(dict.fromkeys(ask.origin.agent or "an agent" for ask in self.asks))
 
@@ -121,6 +129,19 @@ def list_pending(store: Store) -> list[Ask]:
     apply_due(store)
     grouped = groups(store.asks.pending(MAX_LISTED))
     return [one for _, all_ in grouped for same in all_ for one in same]
+
+
+def is_open_for(store: Store, one: Ask, caller: Caller) -> bool:
+    """Return whether an answer of this person would count, and is not there yet."""
+    if one.question.requirement.personal and any(
+        vote.principal == caller.actor for vote in _votes(store.asks.answers(one.id))
+    ):
+        return False
+    return not _find_bar(one, caller)
+
+
+def _find_bar(one: Ask, caller: Caller) -> str | None:
+    return why_not(one.question.requirement, one.origin.started_by, one.origin.session, caller)
 
 
 def tasks_of(store: Store, asks: Iterable[Ask]) -> list[Task]:
@@ -168,9 +189,8 @@ def ask(web_request: WebRequest, one: Ask) -> dict[str, Any]:
         "has_silent_asker": bool(warn_of_silence(one)),
         "default": None if question.default is None else answer_text(one, question.default),
         "votes": _votes(answers) if question.requirement.personal else [],
-        "barred": why_not(
-            question.requirement, one.origin.started_by, one.origin.session, web_request.caller
-        ),
+        "barred": _find_bar(one, web_request.caller),
+        "needs_token": question.requirement.personal and not web_request.who.verified,
         "trust": describe_trust(store, one),
         # Of one person on their own machine, no one doubts the name.
         "claims": question.gates and not web_request.who.verified and bool(store.people.all()),
@@ -223,9 +243,13 @@ def _of_run(one: Ask) -> tuple[int, str] | None:
 def _work(store: Store, one: Ask, run: Run, activity: Activity) -> dict[str, Any]:
     """Describe the work that a flow asks about."""
     who, words = work_view.last_words(store, run, one)
-    how = f"GET /api/runs/{run.id}"
+    how, prompt = f"GET /api/runs/{run.id}", run.prompt.strip()
+    shown = {
+        "text": split_markdown(prompt, how),
+        "fold": prompt.partition("\n")[0] if len(prompt) > _FOLDED else "",
+    }
     return {
-        "prompt": split_text(run.prompt.strip(), _FOLDED),
+        "prompt": shown if prompt else None,
         "who": who,
         "said": split_markdown(words, how) if words else None,
         "changes": diffs.render(activity.diff) if activity.of_run and activity.diff else None,

@@ -30,9 +30,9 @@ def find_run(store: Store, one: Ask) -> Run | None:
 
 
 def name_run(store: Store, run: Run) -> str:
-    """Return a run as people know it, as `feature: Add login`."""
+    """Return a run as people know it, as `feature: Add login`; that of a task by its task."""
     task = store.tasks.get(run.task) if run.task else None
-    return f"{run.flow}: {task.title}" if task else run.title
+    return f"{task.id}: {task.title}" if task else run.title
 
 
 def last_words(store: Store, run: Run, one: Ask) -> tuple[str, str]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 _OLD_LINK = "This link was used, or is older than 15 minutes."
 _TRIED = "tried"
+# On a page the way on is a button, and not a command.
+_COMMAND = re.compile(r"(\. [A-Z][^.]*: gate |; gate ).*")
 _HEADINGS = {403: "Not allowed", 404: "Not found", 405: "Nothing to read here"}
 
 
@@ -138,7 +140,9 @@ def problem_page(
         data |= {} if has_cookie else {"again": place}
         return bare_page("login.html", "Sign in · gatebell", 401, problem.headers, **data)
     words = _HEADINGS.get(problem.status) or HTTPStatus(problem.status).phrase
-    data = {"code": problem.status, "words": words, "detail": problem.detail, "place": place}
+    detail = _COMMAND.sub("", problem.detail) if problem.status == HTTPStatus.NOT_FOUND else ""
+    detail = detail or problem.detail
+    data = {"code": problem.status, "words": words, "detail": detail, "place": place}
     return bare_page("problem.html", f"{words} · gatebell", problem.status, problem.headers, **data)
 
 

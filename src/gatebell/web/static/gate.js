@@ -108,12 +108,10 @@ function replace(old, made) {
   if (focused && !named) return;
   // Typed text is never removed.
   if ([...old.querySelectorAll("input, textarea")].some(isTyped)) return;
-  const scrolled = old.scrollTop;
   const name = (one, at) => one.id || at;
   const open = new Map([...old.querySelectorAll("details")].map((one, at) => [name(one, at), one.open]));
   [...made.querySelectorAll("details")].forEach((one, at) => { one.open = open.get(name(one, at)) ?? one.open; });
   old.replaceWith(made);
-  made.scrollTop = scrolled;
   if (!named) return;
   const same = named.id ? find(named.id) : find(named.parentElement.id)?.querySelector("summary");
   same?.focus({ preventScroll: true });
@@ -367,7 +365,7 @@ const keys = {
   o: () => document.activeElement.matches(ENTRIES) && document.activeElement.click(),
   a: () => show(document.querySelector("[data-key=a]") ?? field(find("answer-field"))),
   r: () => show(document.querySelector("[data-key=r]") ?? find("back")),
-  u: () => { location.href = document.querySelector(".back a")?.href ?? "/?list"; },
+  u: () => { location.href = document.querySelector(".up, .back a")?.href ?? "/?list"; },
   "/": () => {
     const search = find("q");
     if (search.offsetParent) show(search);
@@ -392,7 +390,7 @@ find("keys-button").addEventListener("click", () => find("keys").showModal());
 find("problem")?.focus();
 localise(document);
 const chosen = document.querySelector(".list [aria-current]");
-if (chosen) find("list").scrollTop = chosen.offsetTop - find("list").clientHeight / 2;
+if (chosen) find("side").scrollTop = chosen.offsetTop - find("side").clientHeight / 2;
 tick();
 setInterval(tick, 1000);
 setInterval(() => { if (!document.hidden && document.querySelector("[data-fleeting]")) refreshSoon(); }, FLEETING);
