@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 from tests.support.chat_room import ask, link
+from tests.support.interleaving import together
 from tests.support.people import a_person, an_agent
 
 from gatebell.domain.digests import token_digest
@@ -18,6 +19,8 @@ from gatebell.services import audit
 from gatebell.services.chats import link_chat
 from gatebell.services.chats.take_update import take_update
 from gatebell.services.people import manage_people
+
+__all__ = ["together"]
 
 TELEGRAM = ChannelKind.TELEGRAM
 
@@ -142,3 +145,49 @@ def test_update_that_comes_again_acts_once(store):
     assert [one.text for one in store.asks.messages(text.id)] == ["why"]
     again = take_update(store, written._replace(is_again=True), chat_calls=True)
     assert again == "" and audit.verify(store) == []
+
+
+def press(store, asked):
+    button = f"{asked.id}|{asked.digest[:32]}|y"
+    # Without a message, which would be recorded in a transaction of its own.
+    update = ChatUpdate(TELEGRAM, "press/1", "7", "7", button=button)
+    return take_update(store, update, chat_calls=True)
+
+
+def say(store, asked):
+    return take_update(store, ChatUpdate(TELEGRAM, "7/9", "7", "7", "2", "?why"), chat_calls=True)
+
+
+@pytest.mark.proves("CHAT-14")
+@pytest.mark.parametrize("act", [press, say])
+def test_account_that_is_unlinked_at_this_moment_does_nothing(store, monkeypatch, act):
+    made, asked = link(store), ask(store)
+    shown = ChatMessage(TELEGRAM, "7", "2", asked.id, asked.digest, "opened", store.now())
+    store.chats.add_message(shown)
+    change = type(store.asks).change
+
+    def unlink_first(self, *given):
+        if store.chats.get(made.id):
+            link_chat.remove(store, a_person(), made.id)
+        return change(self, *given)
+
+    monkeypatch.setattr(type(store.asks), "change", unlink_first)
+    assert act(store, asked) == ""
+    assert store.asks.get(asked.id).pending and not store.asks.messages(asked.id)
+    assert audit.verify(store) == []
+
+
+@pytest.mark.proves("CHAT-14", "PG-3")
+@pytest.mark.parametrize("is_press_first", [True, False])
+def test_press_and_unlink_at_once(together, is_press_first):
+    store = together.store
+    made, asked = link(store), ask(store)
+    deeds = [
+        lambda own: press(own, asked), lambda own: link_chat.remove(own, a_person(), made.id),
+    ]  # fmt: skip
+    together.run(*(deeds if is_press_first else deeds[::-1]))
+    assert store.asks.get(asked.id).pending is not is_press_first
+    kinds = [one.event.kind for one in store.audit.entries()]
+    if is_press_first:
+        assert kinds.index("ask.answered") < kinds.index("chat.unlinked")
+    assert audit.verify(store) == []

@@ -122,6 +122,23 @@ def test_replies_of_the_time_without_a_bridge_are_read(room, service):
     assert (room.get(asked).value, room.get(other).value) == ("parser", "8080")
 
 
+@pytest.mark.proves("CHAT-8")
+def test_nothing_is_said_twice_about_a_reply(room, service):
+    """A reply that is not recorded, such as a secret, is still there at the next connection."""
+    secret, at = room.show("The key?", "text", secret=True)
+    service.words("hunter2", about=at)
+    room.listen()
+    service.wait(lambda: service.find("the answer is secret"))
+    service.cut()
+    service.wait(lambda: len(service.called("conversations.replies")) == 2)
+    service.wait_acknowledged(service.say("hunter3", about=at))
+    service.cut()
+    service.wait(lambda: len(service.called("conversations.replies")) == 3)
+    service.wait_acknowledged(service.say("? why", about=at))
+    said = [one for one in service.called("chat.postMessage") if "is secret" in str(one)]
+    assert len(said) == 3 and room.get(secret).pending
+
+
 @pytest.mark.proves("CHAT-9")
 def test_busy_and_refusing_service_gets_the_message_later(room, service):
     service.faults["chat.postMessage"] = [

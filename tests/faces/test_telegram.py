@@ -9,8 +9,10 @@ from tests.support.telegram_service import TelegramService, busy
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
+from gatebell.domain.asks.attachments import Attachment
 from gatebell.domain.audit.events import EventKind
-from gatebell.domain.enums import AskStatus, Decision
+from gatebell.domain.enums import AskStatus, ChannelKind, Decision, NoticeKind
+from gatebell.domain.notifications.chat_cards import build_question, find_value
 from gatebell.domain.permissions.calls import make_call
 from gatebell.errors import RefusedError, StoreError
 from gatebell.services import audit
@@ -218,6 +220,18 @@ def test_edited_message_changes_nothing(room, service):
     assert room.get(asked).pending
 
 
+@pytest.mark.proves("CHAT-5")
+@pytest.mark.parametrize("name", ["forward_origin", "forward_date", "via_bot"])
+def test_forwarded_words_are_not_those_of_the_account(room, service, name):
+    room.listen()
+    asked, number = room.show("Which name?", "text")
+    service.wait_confirmed(service.say("evil", number, **{name: {"id": 9}}))
+    code = link_chat.invite(room.store, a_person("bob"), ChannelKind.TELEGRAM)
+    service.wait_confirmed(service.say(f"/start {code}", **{name: {"id": 9}}))
+    assert room.get(asked).pending
+    assert [one.person for one in room.store.chats.all() if one.account] == ["ada"]
+
+
 @pytest.mark.proves("CHAT-9")
 def test_busy_and_broken_service_gets_the_message_later(room, service):
     service.faults["sendMessage"] = [busy(30), (502, b"<html>"), (500, {"ok": False})]
@@ -276,11 +290,37 @@ def test_call_is_shown_whole_or_not_approved(room, service):
     _, number = room.show("Change /projects/shop/a.py?", call=call)
     assert "- x = 1" in service.messages[number]["text"]
     assert "+ x = 2" in service.messages[number]["text"]
+    # In a high message, harmless lines would be beside the buttons.
+    for lines, labels in ((70, ["Approve", "Reject"]), (100, ["Reject"])):
+        _, number = hold("rm notes" + "\n" * lines + "true")
+        assert service.labels(number) == labels
     asked = ask(room.store, "Use Deploy?", call=make_call("Deploy", {"to": "prod"}))
     room.store.clock.advance(61)
     room.send(chat_calls=False)
     number = service.find(asked.id)
     assert service.labels(number) == [] and "setting chat_calls" in service.messages[number]["text"]
+
+
+@pytest.mark.proves("CHAT-1", "CHAT-6")
+def test_what_is_not_shown_cannot_be_chosen(room, service):
+    """A file is not shown, and so are long options below a long context."""
+    room.listen()
+    asked = ask(room.store, "Send this?")
+    file = Attachment("plan.pdf", "application/pdf", 9, "d" * 64)
+    filed = asked._replace(question=asked.question._replace(attachments=(file,)))
+    card = build_question(filed, NoticeKind.OPENED, "telegram", "", takes_calls=True)
+    assert [one.label for one in card.buttons] == ["Reject"] and "not shown whole" in card.foot
+    assert find_value(filed, "y") is None and find_value(asked, "y") == Decision.APPROVED
+    options = [f"{'delete ' * 20}{name}" for name in ("nothing", "all")]
+    _, number = room.show("Which?", "choice", options=options, context="see below")
+    assert len(service.labels(number)) == 2
+    long, number = room.show("Which one?", "choice", options=options, context="x" * 3000)
+    assert (
+        service.labels(number) == [] and "choose in the inbox" in service.messages[number]["text"]
+    )
+    data = f"{long.id}|{long.digest[:32]}|1"
+    service.wait_confirmed(service.give(service.pressed(number, "", data=data)))
+    assert room.get(long).pending
 
 
 @pytest.mark.proves("CHAT-7")

@@ -118,6 +118,8 @@ class SlackChat:
         self._url, self._token, self._app_token = url, token, app_token
         self._ping_seconds = ping_seconds
         self._stopped = threading.Event()
+        self._known: set[str] = set()
+        """The replies that were taken, so that nothing is said about them again."""
 
     def listen(
         self, take: Callable[[ChatUpdate], str], threads: Callable[[], Iterable[ChatMessage]]
@@ -137,6 +139,7 @@ class SlackChat:
             try:
                 read = read_request(request.type, request.payload)
                 said = take(read) if read else ""
+                self._known |= {read.key} if read else set()
             except Exception as error:
                 # Without a confirmation: Slack brings it again, or shows that it did not work.
                 _log.warning("an update was not recorded: %s", error)
@@ -147,7 +150,7 @@ class SlackChat:
 
         def catch_up(_: Any, message: dict[str, Any], __: Any = None) -> None:
             if message.get("type") == "hello":
-                _read_missed(web, take, threads)
+                self._known = _read_missed(web, take, threads, self._known)
 
         client.message_listeners.append(catch_up)
         client.socket_mode_request_listeners.append(handle)
@@ -187,18 +190,29 @@ def _read_missed(
     web: WebClient,
     take: Callable[[ChatUpdate], str],
     threads: Callable[[], Iterable[ChatMessage]],
-) -> None:
-    """Take the replies that came while nothing listened: Slack brings them only for minutes."""
+    known: set[str],
+) -> set[str]:
+    """Take the replies that came while nothing listened: Slack brings them only for minutes.
+
+    Returns:
+        the keys of the replies that it found, for the next time
+    """
+    seen = set()
     for thread in threads():
         try:
             given = {"channel": thread.room, "ts": thread.message, "limit": _MAX_MISSED}
             found = _call(web.conversations_replies, **given).get("messages", [])
             for message in found if isinstance(found, list) else []:
                 read = _read_message({**message, "channel": thread.room, "channel_type": "im"})
-                if read and read.about and (said := take(read._replace(is_again=True))):
+                if not (read and read.about):
+                    continue
+                is_new = read.key not in known
+                if is_new and (said := take(read._replace(is_again=True))):
                     _tell(web, read, said)
+                seen.add(read.key)
         except Exception as error:
             _log.warning("replies below a question could not be read: %s", error)
+    return seen
 
 
 def _tell(web: WebClient, read: ChatUpdate, said: str) -> None:

@@ -38,6 +38,8 @@ _POLL_SECONDS = 25
 _MAX_BYTES = 20_000_000
 _MAX_TOAST = 190
 _UPDATES = ["message", "callback_query"]
+# A message with one of these has the words of another account or bot.
+_OF_OTHERS = ("forward_origin", "forward_date", "via_bot", "sender_business_bot")
 # An edit that changes nothing, or of a message that its reader has deleted.
 _NOTHING_TO_EDIT = ("not modified", "to edit not found", "can't be edited")
 
@@ -197,7 +199,10 @@ def read_update(update: dict[str, Any]) -> ChatUpdate | None:
         )  # fmt: skip
     message = _dict(update.get("message"))
     author = _dict(message.get("from"))
-    if not _is_private(_dict(message.get("chat")), author) or not message.get("message_id"):
+    is_own = not any(message.get(name) for name in _OF_OTHERS)
+    if not (is_own and _is_private(_dict(message.get("chat")), author)) or not message.get(
+        "message_id"
+    ):
         return None
     account, text = str(author["id"]), message.get("text")
     about = _dict(message.get("reply_to_message")).get("message_id", "")

@@ -48,6 +48,9 @@ SELECT digest FROM tokens WHERE substr(digest, 1, 8) = :token_id FOR SHARE;
 -- A member that is being added has no row to lock yet, so two lists of members would be merged.
 SELECT pg_advisory_xact_lock(720224);
 
+-- name: lock_chat_link
+SELECT id FROM chat_links WHERE id = :id FOR SHARE;
+
 -- name: lock_standing_rules
 -- A grant that is being made has no row to lock yet, so an objection would not end it.
 SELECT pg_advisory_xact_lock(720225);

@@ -156,6 +156,8 @@ class StoredAsks:
             with self._store.transaction() as at:
                 if change.unless_frozen:
                     self._store.freezes.refuse()
+                if change.chat_link:
+                    self._store.chats.must_be_linked(change.chat_link)
                 self._lock_owners(change)
                 if change.rules_seen:
                     self._store.rules.must_still_be(ask.origin.project, change.rules_seen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.tables.statements import ConstraintError
+from gatebell.adapters.tables.statements import ConstraintError, OvertakenError
 from gatebell.adapters.tables.values import as_member, names_unreadable, read_time
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.enums import ChannelKind
@@ -122,6 +122,12 @@ class StoredChats:
     def get(self, link_id: str) -> ChatLink | None:
         rows = self._db.rows("get_chat_link", (link_id,))
         return _link(rows[0]) if rows else None
+
+    def must_be_linked(self, link_id: str) -> None:
+        """Undo this transaction if the link has ended, and let it not end before that."""
+        self._store.locks.hold_chat_link(link_id)
+        if not self._db.rows("get_chat_link", (link_id,)):
+            raise OvertakenError
 
     def of_account(self, chat: str, account: str) -> ChatLink | None:
         rows = self._db.rows("chat_link_of_account", (chat, account)) if account else []

@@ -1,8 +1,8 @@
 """Lock rows until the end of a transaction, in a database that has several writers at once.
 
 In SQLite only one transaction writes at a time, so these statements do not exist there. Every
-transaction takes its locks in the same order: freeze, task, run, standing rules, ask, rule. So no
-two wait for each other.
+transaction takes its locks in the same order: freeze, chat link, task, run, standing rules, ask,
+rule. So no two wait for each other.
 """
 
 from __future__ import annotations
@@ -65,6 +65,10 @@ class Locks:
     def hold_groups(self) -> None:
         """Let no other transaction change the members of groups."""
         self._db.lock("lock_groups", {})
+
+    def hold_chat_link(self, link_id: str) -> None:
+        """Keep the link of an account, so that it does not end before what it allows."""
+        self._db.lock("lock_chat_link", {"id": link_id})
 
     def hold_standing_rules(self) -> None:
         """Let no other transaction make a grant without an end, or object to one."""

@@ -145,6 +145,8 @@ class Change(NamedTuple):
     """A person's turn in a run that ends with this change."""
     unless_frozen: bool = False
     """Whether nothing is written while everything is frozen."""
+    chat_link: str = ""
+    """The link of the account by which it is made; nothing is written after its end."""
     suspends: tuple[str, ...] = ()
     """The shadow rules that this answer disagrees with."""
     ends: tuple[str, ...] = ()

@@ -29,6 +29,7 @@ QUESTIONS = (NoticeKind.OPENED, NoticeKind.REMINDER, NoticeKind.ESCALATED)
 """The messages that show the question, and later how it was settled."""
 MAX_SHOWN = 2_500
 """Of characters in UTF-16; Telegram takes 4,096 and Slack 3,000 in one part of a message."""
+MAX_LINES = 80
 _MAX_OPTIONS = 8
 _LABEL_COLUMNS = 60
 _NAME_COLUMNS = 60
@@ -80,13 +81,10 @@ def read_button(data: str) -> Pressed | None:
 
 def find_value(ask: Ask, choice: str) -> str | None:
     """Return the answer that a button of this ask gives; None if it has no such button."""
-    if ask.question.answered_as == AskKind.APPROVAL:
-        has_it = choice in _DECISIONS and (choice != "y" or _is_whole(ask))
-        return _DECISIONS[choice][1] if has_it else None
-    if ask.question.answered_as != AskKind.CHOICE or not choice.isdecimal():
+    buttons = _list_buttons(ask, is_whole=_is_whole(ask))
+    if choice not in [one.data.rpartition("|")[2] for one in buttons]:
         return None
-    options = ask.question.options
-    return options[int(choice)] if len(choice) < 3 and int(choice) < len(options) else None
+    return _DECISIONS[choice][1] if choice in _DECISIONS else ask.question.options[int(choice)]
 
 
 def shows(pressed: Pressed, ask: Ask) -> bool:
@@ -157,9 +155,9 @@ def build_words(words: Note, ask: Ask | None, link: str) -> Card:
 
 
 def _is_whole(ask: Ask) -> bool:
-    """Return whether a message shows all of it: nothing is cut, and no secret is hidden."""
+    """Return whether a message shows all of it: no file, nothing cut, and no secret hidden."""
     whole = _show_question(ask)
-    return _cut(redact(whole)) == whole
+    return not ask.question.attachments and _cut(redact(whole)) == whole
 
 
 def _show_question(ask: Ask) -> str:
@@ -172,7 +170,7 @@ def _show_question(ask: Ask) -> str:
     parts += [f"{option}: {meaning}" for option, meaning in meanings.items()]
     if question.context is not None and not meanings:
         parts.append(context_text(question.context))
-    if any(inert_line(one, _LABEL_COLUMNS) != one for one in question.options):
+    if _cut_options(ask):
         parts.append("\n".join(f"- {option}" for option in question.options))
     parts += [f"file: {one.name}" for one in question.attachments]
     if question.call and question.call.remark:
@@ -211,9 +209,11 @@ def count_units(text: str) -> int:
 
 
 def _cut(text: str, most: int = MAX_SHOWN) -> str:
-    if count_units(text) <= most:
+    # In a high message, the lines beside its buttons hide the others.
+    low = "\n".join(text.split("\n", MAX_LINES)[:MAX_LINES])
+    if count_units(low) <= most and low == text:
         return text
-    shown = text[: most - count_units(text[:most]) + len(text[:most])]
+    shown = low[: most - count_units(low[:most]) + len(low[:most])]
     return f"{shown}\n… {len(text) - len(shown)} more characters are not shown"
 
 
@@ -232,7 +232,14 @@ def _list_buttons(ask: Ask, *, is_whole: bool) -> Iterator[Button]:
         yield from (make(_DECISIONS[one][0], one) for one in (("y", "n") if is_whole else ("n",)))
     elif question.answered_as == AskKind.CHOICE and len(question.options) <= _MAX_OPTIONS:
         labels = [redact(option) for option in question.options]
+        if not is_whole and _cut_options(ask):
+            return
         yield from (make(label, str(number)) for number, label in enumerate(labels))
+
+
+def _cut_options(ask: Ask) -> list[str]:
+    """Return the options that their buttons do not show whole."""
+    return [one for one in ask.question.options if inert_line(one, _LABEL_COLUMNS) != one]
 
 
 def _describe_ways(ask: Ask, *, is_whole: bool) -> list[str]:
@@ -247,4 +254,6 @@ def _describe_ways(ask: Ask, *, is_whole: bool) -> list[str]:
         words.append("It is not shown whole, so it is approved in the inbox only.")
     if kind == AskKind.CHOICE and len(ask.question.options) > _MAX_OPTIONS:
         words.append("It has many options: choose in the inbox.")
+    elif kind == AskKind.CHOICE and not is_whole and _cut_options(ask):
+        words.append("Its options are not shown whole, so choose in the inbox.")
     return words

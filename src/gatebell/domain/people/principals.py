@@ -111,6 +111,8 @@ class Caller(NamedTuple):
     """uid, terminal, ancestry and agent variables, kept with every answer."""
     token_id: str = ""
     """The id of the personal token that was presented."""
+    chat_link: str = ""
+    """The link of the account in a chat by which they act; what they do counts while it lasts."""
 
     @property
     def is_person(self) -> bool:

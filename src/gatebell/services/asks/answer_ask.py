@@ -16,7 +16,7 @@ from gatebell.domain.text.display import plain, storable
 from gatebell.errors import AlreadySettledError, GateError, RefusedError
 from gatebell.ports.results import Conflict, Done
 from gatebell.services.asks.apply_deadlines import apply_deadlines, fall_due
-from gatebell.services.asks.create_ask import get
+from gatebell.services.asks.create_ask import get, must_be_linked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +40,7 @@ def answer(
     look = apply_deadlines if leaving else fall_due
     while True:
         ask = look(store, get(store, ask_id))
+        must_be_linked(store, caller)
         if given.attachments:
             _check_attachments(ask, given)
         if first := _find_retried(store, ask, caller, given):
@@ -49,7 +50,7 @@ def answer(
         if verdict.change is None:
             result = store.asks.keep_answer(verdict.answer, verdict.events)
         else:
-            change = _with_leaving(verdict.change, leaving)
+            change = _with_leaving(verdict.change, leaving)._replace(chat_link=caller.chat_link)
             if ask.question.call:
                 change = _with_rules(store, change)
             result = store.asks.change(change, ask.version, verdict.answer, verdict.secret)

@@ -12,7 +12,7 @@ from gatebell.domain.text.display import storable
 from gatebell.errors import UsageError
 from gatebell.ports.results import Done
 from gatebell.services.asks.apply_deadlines import fall_due
-from gatebell.services.asks.create_ask import get
+from gatebell.services.asks.create_ask import get, must_be_linked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,9 +65,10 @@ def _say(
 ) -> Ask:
     while True:
         ask = fall_due(store, get(store, ask_id))
+        must_be_linked(store, caller)
         # The event is of the same transaction, which is written only if the ask is as it was here.
         if update and is_sent(store, ask_id, update):
             return ask
-        change = say(ask, caller, storable(text), store.now())
+        change = say(ask, caller, storable(text), store.now())._replace(chat_link=caller.chat_link)
         if isinstance(store.asks.change(change, ask.version), Done):
             return change.ask

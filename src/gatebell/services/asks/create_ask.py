@@ -288,6 +288,12 @@ def get(store: Store, ask_id: str) -> Ask:
     raise NotFoundError(f"there is no ask {ask_id}. List pending asks: gate inbox")
 
 
+def must_be_linked(store: Store, caller: Caller) -> None:
+    """Refuse an account in a chat whose link has ended."""
+    if caller.chat_link and store.chats.get(caller.chat_link) is None:
+        raise RefusedError(f"this account does not answer for {caller.name} any more")
+
+
 def find(store: Store, named: str) -> Ask:
     """Return the ask with exactly this id, or the only pending one of a task or run."""
     if named.lower().startswith(_TASK):

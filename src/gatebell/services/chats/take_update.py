@@ -52,7 +52,8 @@ def take_update(store: Store, update: ChatUpdate, *, chat_calls: bool) -> str:
     except StoreError:
         raise
     except GateError as error:
-        return str(error)
+        # Unlinked at this moment: it is told nothing any more.
+        return str(error) if store.chats.get(link.id) else ""
 
 
 def _press(store: Store, link: ChatLink, update: ChatUpdate, *, chat_calls: bool) -> str:
@@ -120,7 +121,7 @@ def _caller(link: ChatLink, update: ChatUpdate) -> Caller:
     """Return the person of a link: the service of the chat proves the account."""
     evidence = {"chat": link.chat, "account": link.account, "link": link.id, "update": update.key}
     return Caller(
-        person(link.person), link.verified, link.chat.value, None, evidence, link.token_id
+        person(link.person), link.verified, link.chat.value, None, evidence, link.token_id, link.id
     )
 
 
