@@ -52,6 +52,14 @@ def test_host_that_does_not_notice_a_line_is_named(gates, line, claude, codex):
     assert ("Codex does not notice it" in out) == (codex == "passes")
 
 
+@pytest.mark.proves("CLI-37")
+def test_command_without_its_tool_is_noticed_in_a_gate(gates):
+    ran = gates.ada.gate("gates", "add", "terraform")
+    assert ran.code == 0 and "For a command, add 'Bash(terraform *)'" in ran.err
+    for pattern in ("WebSearch", "mcp__db__query", "Bash(terraform *)"):
+        assert gates.ada.gate("gates", "add", pattern).err == ""
+
+
 @pytest.mark.proves("HOOK-53")
 def test_own_rules_are_shown_too(gates):
     gates.ada.gate("gates", "add", "Bash(ls secret*)")

@@ -134,13 +134,22 @@ def test_recipe_of_ci_asks_a_server_and_waits(blocks, shell, word, code):
 
 @pytest.mark.proves("DOC-1", "DOC-4")
 @plays(
-    GUIDES + "flow-authors.md", "from gatebell import flow", "from gatebell.testing", "$ gate run"
+    GUIDES + "flow-authors.md",
+    "from gatebell import flow",
+    "---\ndescription: Writes release notes",
+    "from gatebell.testing",
+    "$ gate run",
 )
 def test_flow_is_tested_and_then_run(blocks, shell, monkeypatch):
-    flow, test, commands = blocks
+    flow, role, test, commands = blocks
     names = run_python(flow, monkeypatch)
     run_python(test, monkeypatch, **names)["test_release_asks_before_it_publishes"]()
     write_flow(shell, "release", flow.text)
+    writer = shell.folder / ".gate" / "agents" / "writer.md"
+    scripted = writer.read_text(encoding="utf-8")
+    writer.write_text(role.text, encoding="utf-8")
+    assert "claude sonnet  Writes release notes" in shell.type("gate agents")
+    writer.write_text(scripted, encoding="utf-8")
     *_, listed = map(shell.type, commands.commands)
     assert "version 1.2" in listed
 

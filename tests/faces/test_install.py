@@ -15,9 +15,11 @@ import pytest
 
 from gatebell.cli.main import main
 from gatebell.cli.setup import doctor
+from gatebell.cli.setup.install import find_gate_program
 from gatebell.cli.setup.rehearsal import ScriptedPerson
 from gatebell.domain.permissions.acts import TRIGGERS
 from gatebell.domain.permissions.rules import OUTSIDE
+from gatebell.errors import UsageError
 from gatebell.install.checks import check_hosts, installations
 from gatebell.install.default_gates import DEFAULT_GATES, choose
 from gatebell.install.hosts.claude import guard_hook
@@ -197,6 +199,26 @@ def test_uninstalling_restores_every_byte(world, home, cli, scope):
     assert tree(world.folder) == before
     ran = install(world, cli, scope, verb="uninstall", code=5)
     assert f"gate is not installed for {cli}" in ran.err
+
+
+@pytest.mark.proves("SETUP-19", "LAW-10")
+def test_program_in_a_cache_is_not_installed(tmp_path, monkeypatch):
+    def place(*folders):
+        program = tmp_path.joinpath(*folders, "bin", "gate")
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\n", encoding="utf-8")
+        program.chmod(0o755)
+        # As uv does: in its cache, and in the environment of an installed tool.
+        program.parents[1].joinpath("CACHEDIR.TAG").touch()
+        monkeypatch.setattr(sys, "argv", [str(program)])
+        return str(program)
+
+    installed = place("tools", "gatebell")
+    assert find_gate_program() == installed
+    place("cache", "archive-v0", "x1")
+    (tmp_path / "cache" / "CACHEDIR.TAG").touch()
+    with pytest.raises(UsageError, match="Install gate first: uv tool install gatebell"):
+        find_gate_program()
 
 
 @pytest.mark.proves("AGT-42")

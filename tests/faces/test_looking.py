@@ -258,7 +258,10 @@ def test_settings_come_from_variable_file_or_default(world):
     assert "codex: heavy o9, medium" in told["models"]["text"]
     assert told["templates"] == {"text": "later", "source": str(file)}
     (folder / "config.toml").write_text("wait = 7\n")
-    assert "expected one of store, server, ca, agent_wait_seconds" in world.plain.gate("inbox").err
+    assert (
+        "which is not a setting; the settings are store, server, ca"
+        in world.plain.gate("inbox").err
+    )
     (folder / "config.toml").write_text("= 7\n")
     assert world.plain.gate("inbox").code == 2
     (folder / "config.toml").unlink()
@@ -342,6 +345,9 @@ def test_help_page_starts_with_two_valid_examples(monkeypatch, command):
     [
         ("anwser", "gate has no command 'anwser'; did you mean 'answer'?"),
         ("approve a-7k2", "use: gate answer ID yes"),
+        ("version", "use: gate --version"),
+        ("hist", "gate has no command 'hist'; did you mean 'history'?"),
+        ("answer a-7k2 --yes", "gate answer has no option --yes; see: gate answer --help"),
         ("answer a-7k2 --nte x", "gate answer has no option --nte; did you mean '--note'?"),
         ("show", "gate show needs ID; for example: gate show a-7k2"),
         ("show a b", "unexpected word 'b'; gate show takes ID"),

@@ -208,7 +208,8 @@ def test_missing_call_or_folder_is_reported(world, more):
     assert (
         told.code == 5 and "run 1 has no call 4.9; gate show 1 --calls lists the calls" in told.err
     )
-    assert world.ada.gate("logs", "1", "--call", "0") == (0, "", "")
+    nothing = "Its agents have written nothing yet.\n"
+    assert world.ada.gate("logs", "1", "--call", "0") == (0, "", nothing)
     assert "Removed run 1" in world.ada.gate("clean").out
     told = world.ada.gate("diff", "1")
     assert told.code == 7 and "the folder of run 1 was removed" in told.err

@@ -212,6 +212,30 @@ def test_marked_option_is_the_one_that_is_sent(store):
     assert values == ["[b]SQLite", {"other": "MariaDB"}, several]
 
 
+@pytest.mark.proves("TUI-18", "RUN-544")
+def test_text_after_other_is_the_answer(store):
+    options = ("Red", "Other…")
+    first, second = (lone_ask(store, f"{n}?", "choice", options=options) for n in "ab")
+
+    async def act(played):
+        await played.press("2")
+        await played.until(f"{first.id}: choice", "(•) 2. Other…", "Enter: Other…")
+        await played.press(*"blood", "enter")
+        await played.until(f"Recorded: {first.id} is answered: blood")
+        await played.press("enter", "down", "down")
+        await played.until("(•) 2. Other…")
+        await played.press(*"sea")
+        await played.until("Enter: sea")
+        await played.press("up")
+        await played.until("(•) 1. Red", "Enter: Red", "sea")
+        await played.press("tab")
+        await played.until("(•) 2. Other…", "Enter: sea")
+        await played.press("enter")
+        await played.until(f"Recorded: {second.id} is answered: sea")
+
+    play(store, act)
+
+
 @pytest.mark.proves("TUI-6")
 def test_options_are_clicked_and_sent_with_enter(store):
     ask = lone_ask(store, "Which?", "choice", options=("a", "b", "c"))

@@ -137,6 +137,7 @@ def test_traceback_shows_the_users_frames_only(house, work):
 @pytest.mark.parametrize(("error", "told"), [
     ({"kind": "ValueError", "message": "boom", "where": "a.py:3"}, "ValueError: boom (a.py:3)"),
     ({"kind": "ValueError", "message": "boom"}, "ValueError: boom"),
+    ({"kind": "NotFoundError", "message": "there is no role 'x'"}, "there is no role 'x'"),
     ({"kind": "BranchFailedError", "message": "branch 2: boom", "where": ""}, "branch 2: boom"),
 ])  # fmt: skip
 def test_recorded_error_has_its_line(error, told):

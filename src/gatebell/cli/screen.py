@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gatebell.domain.asks.gone_askers import MARK
 from gatebell.domain.asks.owners import describe_owner, run_of
 from gatebell.domain.enums import Priority
-from gatebell.domain.text.display import age, cell, inert, inert_line
+from gatebell.domain.text.display import age, cell, frame, inert, inert_line
 from gatebell.errors import GateError
 
 if TYPE_CHECKING:
@@ -68,6 +68,13 @@ def make_document(backend: Backend, ask: Ask) -> dict[str, Any]:
 def say(text: str) -> None:
     """Print text for the asker: unchanged for programs, inert on a terminal."""
     print(inert(text) if sys.stdout.isatty() else text)
+
+
+def wrap(text: str, indent: int = 0) -> str:
+    """Return untrusted text with line breaks after words on a terminal; one line for programs."""
+    if not sys.stdout.isatty():
+        return inert(text)
+    return f"\n{'':{indent}}".join(frame(text, columns() - indent, bar=""))
 
 
 def short(text: str) -> str:

@@ -22,6 +22,13 @@ _OTHER_WORDS = {
     "deny": "gate answer ID no",
     "ls": "gate list",
     "ps": "gate list --active",
+    "runs": "gate list",
+    "tasks": "gate task list",
+    "asks": "gate inbox",
+    "start": "gate up",
+    "open": "gate link",
+    "settings": "gate config",
+    "version": "gate --version",
 }
 
 

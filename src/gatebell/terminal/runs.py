@@ -6,7 +6,6 @@ import json
 import shlex
 from typing import TYPE_CHECKING
 
-from gatebell import errors
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.gone_askers import MARK
 from gatebell.domain.audit.events import EventKind
@@ -21,8 +20,9 @@ from gatebell.domain.enums import (
     TaskState,
 )
 from gatebell.domain.runs.identities import parse_identity
+from gatebell.domain.runs.journals import is_own_error
 from gatebell.domain.text.display import frame, inert_line
-from gatebell.errors import RefusedError
+from gatebell.errors import BranchFailedError, RefusedError
 from gatebell.services.asks.waiters import mark_prompt
 from gatebell.terminal import task_runs
 from gatebell.terminal.local_times import format_local, localise
@@ -92,23 +92,21 @@ def state_lines(
         return task_end_lines(run, end, width)
     if run.state == RunState.COMPLETED:
         return label_lines("Result", format_result(run), width)
-    lines = []
-    ours = _read_own_error(run.reason) if run.state == RunState.FAILED else ""
-    if run.reason:
-        lines += label_lines("Reason", ours or run.reason, width)
-    if run.error and not ours:
+    reason = describe_reason(run)
+    lines = label_lines("Reason", reason, width) if reason else []
+    if run.error and reason == run.reason:
         last = run.error.rstrip().splitlines()[-MAX_TRACEBACK:]
         lines += frame("\n".join(last), width)
     way_on = _suggest_next(store, run)
     return [*lines, "", way_on] if way_on else lines
 
 
-def _read_own_error(reason: str) -> str:
-    """Return the message of an error of ours, which is clearer without a traceback; else ''."""
-    kind, _, words = reason.removeprefix("StepFailedError: ").partition(": ")
-    made = getattr(errors, kind, None)
-    is_ours = isinstance(made, type) and issubclass(made, errors.GateError)
-    return words if is_ours and made is not errors.BranchFailedError else ""
+def describe_reason(run: Run) -> str:
+    """Return why a run ended; of an error of ours only its message, without names of classes."""
+    if run.state != RunState.FAILED:
+        return run.reason
+    kind, _, words = run.reason.removeprefix("StepFailedError: ").partition(": ")
+    return words if is_own_error(kind) and kind != BranchFailedError.__name__ else run.reason
 
 
 def _suggest_next(store: Store, run: Run) -> str:

@@ -74,7 +74,7 @@ def find_reason(seen: SeenRun) -> str:
     """Return the questions that a run waits for, or the reason of its end."""
     # A run that is ready still has the reason of its last wait.
     is_over = seen.run.state in (RunState.READY, RunState.RUNNING)
-    return terminal.join_prompts(seen) or ("" if is_over else seen.run.reason)
+    return terminal.join_prompts(seen) or ("" if is_over else terminal.describe_reason(seen.run))
 
 
 def _describe_folder(run: Run) -> str:

@@ -134,6 +134,7 @@ class ApprovalFields(Fields):
 class ChoiceFields(Fields):
     """One option, several, or the person's own words."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [("up", "leave_words", "Up")]
     shows_answers = True
 
     def build(self) -> Iterable[Widget]:
@@ -150,15 +151,53 @@ class ChoiceFields(Fields):
             self.query_one(Choices).mark(int(key) - 1)
 
     def describe_marked(self) -> str:
-        names = [
-            inert_line(self.ask.question.option_labels[index], 30)
-            for index in sorted(self.query_one(Choices).marked)
-        ]
+        names = [inert_line(name, 30) for name in self._name_chosen()]
         # As escaped text: a name of an option is not markup.
         return f"Enter: {', '.join(names)}".replace("[", r"\[") if names else ""
 
+    def _name_chosen(self) -> list[str]:
+        """Return what Enter would send, in the words of the screen."""
+        labels, marked = self.ask.question.option_labels, self.query_one(Choices).marked
+        words = self.read_words().strip()
+        names = [labels[index] for index in sorted(marked - {self._other})]
+        if words and (self.ask.question.multiple or self._other in marked):
+            return [*names, words]
+        return [*names, labels[self._other]] if self._other in marked else names
+
+    @property
+    def _other(self) -> int:
+        """The number of the option for the person's own words."""
+        return len(self.ask.question.options)
+
+    def on_choices_marked(self) -> None:
+        super().on_choices_marked()
+        choices = self.query_one(Choices)
+        if choices.has_focus and choices.pointer == self._other and self._other in choices.marked:
+            # What is typed next is the answer, not a key of the screen.
+            self.query_one("#words").focus()
+
+    def on_input_changed(self) -> None:
+        self._mark_other()
+
+    def on_descendant_focus(self) -> None:
+        if self._focuses("words"):
+            self._mark_other()
+
+    def _mark_other(self) -> None:
+        """Mark the option of the words that are written, because Enter sends them."""
+        if self.read_words().strip() and self._focuses("words") and not self.ask.question.multiple:
+            self.query_one(Choices).mark(self._other)
+        self.border_subtitle = self.describe_marked()
+
+    def action_leave_words(self) -> None:
+        """Go from the words to the option above them."""
+        choices = self.query_one(Choices)
+        if self._focuses("words"):
+            choices.focus()
+            choices.action_step(0 if self.ask.question.multiple else -1)
+
     def enter(self) -> bool:
-        is_other = self.query_one(Choices).one == len(self.ask.question.options)
+        is_other = self.query_one(Choices).one == self._other
         if self._focuses("options") and is_other and not self.read_words().strip():
             self.query_one("#words").focus()
             return False
@@ -167,9 +206,8 @@ class ChoiceFields(Fields):
     def read(self) -> Given:
         options, marked = self.ask.question.options, self.query_one(Choices).marked
         words = self.read_words()
-        chosen: list[Any] = [options[index] for index in sorted(marked) if index < len(options)]
-        wants_other = len(options) in marked or (self._focuses("words") and bool(words.strip()))
-        if wants_other and not words.strip():
+        chosen: list[Any] = [options[index] for index in sorted(marked - {self._other})]
+        if self._other in marked and not words.strip():
             raise NotReady("Write your own words, or choose another option.")
         if self.ask.question.multiple:
             # Words that are written are part of the answer, marked or not.
@@ -177,7 +215,7 @@ class ChoiceFields(Fields):
             if not chosen:
                 raise NotReady("Nothing is chosen yet: press a number, or Space.")
             return Given(chosen)
-        if wants_other:
+        if self._other in marked:
             return Given({"other": words})
         if not chosen:
             raise NotReady("Nothing is chosen yet: press a number, ↑ or ↓.")

@@ -46,7 +46,7 @@ class Choices(LineView):
     ) -> None:
         super().__init__(id=name)
         self._options, self._several = options, several
-        self._pointer = marked or 0
+        self.pointer = marked or 0
         self.marked = set() if marked is None else {marked}
         # The option of each line, and its text.
         self._lines: list[tuple[int, str]] = []
@@ -65,7 +65,7 @@ class Choices(LineView):
         """Mark an option; in a list of several, switch its mark."""
         if not 0 <= index < len(self._options):
             return
-        self._pointer = index
+        self.pointer = index
         self.marked = self.marked ^ {index} if self._several else {index}
         self._show_pointer()
         self.post_message(self.Marked())
@@ -97,7 +97,7 @@ class Choices(LineView):
         index, words = self._lines[at]
         is_first = at == 0 or self._lines[at - 1][0] != index
         is_marked = index in self.marked
-        pointer = "> " if is_first and index == self._pointer and self._shows_pointer else "  "
+        pointer = "> " if is_first and index == self.pointer and self._shows_pointer else "  "
         mark = _MARKS[self._several][is_marked] if is_first else "    "
         if words.startswith("\x00"):
             line = Text(f"      {words.replace(chr(0), '   ')}", "dim")
@@ -113,22 +113,22 @@ class Choices(LineView):
         return self.has_focus
 
     def _show_pointer(self) -> None:
-        at = next((at for at, (index, _) in enumerate(self._lines) if index == self._pointer), 0)
+        at = next((at for at, (index, _) in enumerate(self._lines) if index == self.pointer), 0)
         first, height = self.scroll_offset.y, max(1, self.shown_height)
         if not first <= at < first + height:
             self.scroll_to(y=max(0, at - height + 1), animate=False, immediate=True, force=True)
 
     def action_step(self, step: int) -> None:
-        index = min(max(0, self._pointer + step), len(self._options) - 1)
+        index = min(max(0, self.pointer + step), len(self._options) - 1)
         if self._several:
-            self._pointer = index
+            self.pointer = index
             self._show_pointer()
             self.refresh()
         else:
             self.mark(index)
 
     def action_mark(self) -> None:
-        self.mark(self._pointer)
+        self.mark(self.pointer)
 
     def action_number(self, number: int) -> None:
         self.mark(number - 1)

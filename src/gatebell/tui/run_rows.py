@@ -114,7 +114,7 @@ def _draw(listed: Callable[[int], Listed], number: int, now: datetime, width: in
 
 def _build_listed(store: Store, run: Run) -> Listed:
     end = task_runs.end_of(store, run)
-    reason = run.reason if run.has_ended else ""
+    reason = terminal.describe_reason(run) if run.has_ended else ""
     what = (end.description if end else terminal.waiting_for(store, run) or reason) or "-"
     return Listed(run, task_runs.about(store, run), *_describe_state(run, end), what)
 

@@ -73,6 +73,11 @@ class TextScreen(Following):
             self._width = self.room
             super().look_again()
 
+    def show_problem(self, sentence: str) -> None:
+        super().show_problem(sentence)
+        if sentence:
+            self._shown.show([self._text.nothing])
+
     def look(self) -> list[str]:
         return self._text.read(self.room)
 

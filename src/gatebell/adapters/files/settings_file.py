@@ -226,7 +226,11 @@ def read_file(path: str) -> dict[str, Any]:
     known = [*(setting.name for setting in SETTINGS), ROUTES, _MODELS, TEMPLATES]
     for name in written:
         if name not in known:
-            raise UsageError(f"{path} sets {name!r}: expected one of {', '.join(known)}")
+            # Imported here: only errors need it.
+            from gatebell.domain.text.suggestions import suggest
+
+            near = suggest(name, known) or f"; the settings are {', '.join(known)}"
+            raise UsageError(f"{path} sets {name!r}, which is not a setting{near}")
     return written
 
 

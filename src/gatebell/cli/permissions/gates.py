@@ -12,6 +12,7 @@ Example: gate gates test 'sudo -u me git push'
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app.environment import project, project_key
@@ -71,6 +72,13 @@ def run(args: argparse.Namespace) -> int:
     where = "" if args.project is None else project(os.path.abspath(args.project))
     rule = backend.add_gate(who, _KINDS[args.verb], where, args.what, project_key(where))
     print(f"Recorded as {rule.id}. Run gate install again to update the hosts.")
+    if rule.pattern.isalpha() and rule.pattern.islower():
+        # Names of tools have capitals or underscores, so a command may be meant.
+        print(
+            f"gate: this matches a tool with the name {rule.pattern}. For a command, add "
+            f"'Bash({rule.pattern} *)' and remove {rule.id}",
+            file=sys.stderr,
+        )
     return 0
 
 

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from gatebell.domain.runs.journals import is_beneath
 
     bell, line = store.bell(), StatusLine(sys.stdout)
-    found = not args.call
+    found, has_output = not args.call, False
     try:
         while True:
             ended = run_lines.find(store, args.id).has_ended
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
                 line.remove()
                 for said in some:
                     if not args.call or is_beneath(said.path, args.call):
-                        found = True
+                        found = has_output = True
                         _print(said, args.json)
             sys.stdout.flush()
             if ended or not args.follow:
@@ -71,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
         raise NotFoundError(
             f"run {args.id} has no call {args.call}; gate show {args.id} --calls lists the calls"
         )
+    if not has_output:
+        print("Its agents have written nothing yet.", file=sys.stderr)
     return 0
 
 

@@ -17,6 +17,7 @@ from gatebell.terminal.runs import (
     JOINABLE,
     agent_of,
     choose_glyph,
+    describe_reason,
     describe_report,
     driver_lines,
     find_turn,
@@ -125,7 +126,7 @@ def list_lines(runs: list[SeenRun], now: datetime) -> list[str]:
     for seen in runs:
         run, end = seen.run, task_runs.shown_end(seen.end)
         word, colour = (end.word, end.colour) if end else (run.state, COLOURS[run.state])
-        reason = run.reason if run.has_ended else ""
+        reason = describe_reason(run) if run.has_ended else ""
         what = (end.description if end else join_prompts(seen) or reason) or "-"
         state = add_colour(f"{word:{_STATE_COLUMNS}}", colour)
         started = age((now - run.created_at).total_seconds())
@@ -215,7 +216,7 @@ def can_join(ask: Ask) -> bool:
 
 def ended_line(run: Run) -> str:
     """Return one line about how a run ended."""
-    words = run.reason if run.state in (RunState.STUCK, RunState.FAILED) else ""
+    words = describe_reason(run) if run.state in (RunState.STUCK, RunState.FAILED) else ""
     reason = f": {inert_line(words, max(20, columns() - 24))}" if words else ""
     return add_colour(f"Run {run.id}: {run.state}", COLOURS[run.state]) + reason
 

@@ -310,6 +310,14 @@ def _print_summary(store: Store) -> int:
     print(f"\nThe audit trail: {store.audit.head().seq} events, {len(faults)} faults")
     gate = _find_program()
     print("What next:")
+    # Imported here: only the end of the demo needs it.
+    from gatebell.cli.setup.install import is_in_cache
+
+    if is_in_cache(sys.argv[0]):
+        print(
+            "- install it, because this copy is only for the demo:\n  uv tool install gatebell   (or: pipx install gatebell)"
+        )
+        gate = "gate"
     # The command has its own line, because its path may be long.
     print(f"- Claude Code asks you (or codex, gemini, opencode, copilot):\n  {gate} install claude")
     print(f"- your own inbox, in the browser:\n  {gate} up")

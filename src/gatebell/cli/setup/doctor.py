@@ -14,11 +14,11 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.app import chats, daemon, environment, server_access, settings, wiring
-from gatebell.cli.screen import add_colour, print_json
+from gatebell.cli.screen import add_colour, print_json, wrap
 from gatebell.cli.status_line import show_progress
 from gatebell.domain.people.logins import describe_scopes
 from gatebell.domain.people.principals import L1, TRUST, find_agent
-from gatebell.domain.text.display import inert, inert_line
+from gatebell.domain.text.display import inert_line
 from gatebell.errors import GateError
 from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.asks.attachments import list_faults
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 _MAX_PROBLEMS = 5
 _UNKNOWN_TRUST = "not known until the server says what this token may do; until then take it as L0"
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "afs", "ceph")
+
+
+_MARK = 5
+"""The columns of a mark and a blank."""
 
 
 class Finding(NamedTuple):
@@ -61,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
             False: add_colour("!!  ", "red"),
         }
         for ok, what in findings:
-            print(f"{marks[ok]} {inert(what)}")
-        print(f"\nTrust: {trust}")
+            print(f"{marks[ok]} {wrap(what, _MARK)}")
+        print(f"\n{wrap(f'Trust: {trust}')}")
     return 1 if any(finding.ok is False for finding in findings) else 0
 
 

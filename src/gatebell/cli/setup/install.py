@@ -19,7 +19,7 @@ from gatebell.cli.identity import (
     must_be_known_beyond,
     open_backend,
 )
-from gatebell.cli.screen import add_colour, can_prompt, print_json
+from gatebell.cli.screen import add_colour, can_prompt, print_json, wrap
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.text.display import inert
@@ -158,8 +158,24 @@ def find_gate_program() -> str:
     beside = os.path.join(os.path.dirname(sys.executable), "gate")
     for path in (os.path.abspath(sys.argv[0]), beside, shutil.which("gate") or ""):
         if os.path.basename(path) == "gate" and os.access(path, os.X_OK):
+            if is_in_cache(path):
+                raise UsageError(
+                    f"{path} is in a cache, which may be emptied at any time. Install gate first: "
+                    "uv tool install gatebell, or pipx install gatebell"
+                )
             return path
     raise UsageError("the program gate is not installed; run: pip install gatebell, then try again")
+
+
+def is_in_cache(program: str) -> bool:
+    """Return whether uvx or pipx run has put a program into its cache, only for this time."""
+    # The folder of the environment itself has such a file in an installed one, too.
+    cache = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(program))))
+    while (above := os.path.dirname(cache)) != cache:
+        if os.path.exists(os.path.join(cache, "CACHEDIR.TAG")):
+            return True
+        cache = above
+    return False
 
 
 def list_gates_of_others(cli: str, place: Place) -> set[str]:
@@ -274,7 +290,7 @@ def tell(plan: Plan, if_nothing: str, *, dry: bool) -> None:
     if plan.changes_nothing and if_nothing:
         print(if_nothing)
     for note in plan.notes:
-        print(inert(note))
+        print(wrap(note))
 
 
 def _name_files(plan: Plan, would: str) -> None:

@@ -10,6 +10,7 @@ from gatebell.app import wiring
 from gatebell.app.environment import project_key
 from gatebell.cli.identity import caller, read_text
 from gatebell.cli.screen import print_json
+from gatebell.cli.status_line import show_progress
 from gatebell.cli.tasks.tasks_screen import find_project
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.context_text import context_text
@@ -35,9 +36,10 @@ def import_(args: argparse.Namespace) -> int:
     text, project = read_text(args.file), find_project(wiring.local_backend(store), args.project)
     try:
         lines = backlog_jsonl.read(text)
-        done = import_tasks.bring_in(
-            store, project, who, lines, dry=args.dry_run, key=project_key(project)
-        )
+        with show_progress("Importing"):
+            done = import_tasks.bring_in(
+                store, project, who, lines, dry=args.dry_run, key=project_key(project)
+            )
     except UsageError as error:
         raise UsageError(f"{args.file}, {error}; nothing was imported") from None
     if args.json:

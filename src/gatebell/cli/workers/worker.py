@@ -155,8 +155,11 @@ def _report_lines(report: DriveReport) -> list[str]:
         from gatebell.terminal.worker import worked_lines
 
         return worked_lines(report.task, report.asks, is_over=report.is_over)
+    from gatebell.terminal.runs import describe_reason
+
     head = f"gate worker: run {run.id} ({inert_line(run.title, 60)})"
-    why = f": {inert_line(run.reason, 200)}" if run.reason else ""
+    reason = inert_line(describe_reason(run), 200)
+    why = f": {reason}" if reason else ""
     return [f"{head} is {run.state}{why}" if report.is_over else f"{head} is driven"]
 
 

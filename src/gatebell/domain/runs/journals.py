@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gatebell import errors
 from gatebell.domain.enums import CallName
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.text.display import inert_line
@@ -86,11 +87,17 @@ class Carried(NamedTuple):
 
 def describe_error(error: Mapping[str, str]) -> str:
     """Return the recorded error of a failed call, with the line of the user's code."""
-    words = error["message"]
-    if error["kind"] != "BranchFailedError":
-        words = f"{error['kind']}: {words}"
+    words, kind = error["message"], error["kind"]
+    if not is_own_error(kind):
+        words = f"{kind}: {words}"
     where = error.get("where")
     return f"{words} ({where})" if where else words
+
+
+def is_own_error(kind: str) -> bool:
+    """Return whether an error of this name is ours: its message is clear without the name."""
+    made = getattr(errors, kind, None)
+    return isinstance(made, type) and issubclass(made, errors.GateError)
 
 
 def list_shared(calls: Sequence[FlowCall], path: str) -> list[FlowCall]:

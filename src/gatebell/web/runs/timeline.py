@@ -18,6 +18,7 @@ from gatebell.domain.text.display import SHOWN_CHARACTERS
 from gatebell.domain.text.redaction import hide_secrets
 from gatebell.services.asks.waiters import is_waiter_gone
 from gatebell.terminal import task_runs
+from gatebell.terminal.runs import describe_reason
 from gatebell.web import markdown
 from gatebell.web.asks.long_texts import split_text
 
@@ -165,7 +166,7 @@ def _build_listed(store: Store, run: Run, asks: list[tuple[Ask, bool]]) -> Liste
 def standing(run: Run, end: End | None) -> Standing:
     """Describe the progress in the words of the pages."""
     if end is None:
-        return Standing(run.state, STATES[run.state], run.reason if run.has_ended else "")
+        return Standing(run.state, STATES[run.state], describe_reason(run) if run.has_ended else "")
     by = f" by {end.by.removeprefix('person:')}" if end.by else ""
     return Standing(end.state, f"{end.word}{by}", end.why)
 
