@@ -1,6 +1,7 @@
 # `make run` shows a demo; `make test` runs the tests.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Where the environment forbids it, each of a thousand processes would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -8,11 +9,16 @@ unexport PYTHONDONTWRITEBYTECODE
 
 setup: .venv/ready
 
+# uv needs a quarter of the processor time of pip, which comes after it if uv finds no index: uv does
+# not know the settings of pip.
 .venv/ready: pyproject.toml requirements.lock
 	@echo "Setting up in .venv; the first time this takes a minute …"
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	awk '/^[^ ]/ { wanted = /^uv==/ } wanted' requirements.lock > .venv/uv.lock
+	$(PIP) --require-hashes --only-binary :all: -r .venv/uv.lock \
+		&& $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python --require-hashes -r requirements.lock \
+		|| $(PIP) --require-hashes -r requirements.lock
+	$(PIP) --no-deps --no-build-isolation -e .
 	touch $@
 
 run: setup
@@ -85,7 +91,6 @@ site: setup
 
 # The wheel and the sdist in dist/, installed in every way that README and docs name: five minutes.
 package: setup
-	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/python deploy/try_packages.py
 
 # Everything, or some: make bench NAMES=server
@@ -132,7 +137,6 @@ mutate: setup
 	$(BIN)/python -m tests.mutation
 
 lock:
-	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --group dev --all-extras pyproject.toml -o requirements.lock
 
 clean:

@@ -133,20 +133,23 @@ def log_is_synced_before_confirming(path: str) -> None:
 
 @check
 def kill_leaves_all_or_nothing_of_an_answer(path: str) -> None:
-    swept = sweep(os.path.dirname(path), "answer", KILL, lambda _: True)
+    swept = sweep(os.path.dirname(path), "answer", KILL, lambda _: True, stops=True)
     assert swept.wrong == [], swept.wrong[0]
 
 
 @check
 def kill_leaves_all_or_nothing_of_a_schema(path: str) -> None:
-    swept = sweep(os.path.dirname(path), "migrate", KILL, lambda point: point.place % 10 == 0)
+    folder = os.path.dirname(path)
+    swept = sweep(folder, "migrate", KILL, lambda point: point.place % 10 == 0, stops=True)
     assert swept.wrong == [], swept.wrong[0]
 
 
 @check
 def full_disk_confirms_nothing(path: str) -> None:
     folder = os.path.dirname(path)
-    swept = sweep(folder, "answer", FULL_DISK, lambda point: point.call.name in WRITING_CALLS)
+    swept = sweep(
+        folder, "answer", FULL_DISK, lambda point: point.call.name in WRITING_CALLS, stops=True
+    )
     assert swept.wrong == [], swept.wrong[0]
 
 

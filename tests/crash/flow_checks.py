@@ -65,7 +65,7 @@ def slow_tool_ends_before_another_begins(path: str) -> None:
 @check
 def kill_leaves_all_or_nothing_of_a_waking_answer(path: str) -> None:
     folder = os.path.dirname(path)
-    swept = sweep(folder, "answer_run", KILL, lambda point: point.place % 3 == 0)
+    swept = sweep(folder, "answer_run", KILL, lambda point: point.place % 3 == 0, stops=True)
     assert swept.wrong == [], swept.wrong[0]
 
 

@@ -251,13 +251,19 @@ def faults(path: str) -> Iterator[str]:
         yield from verify(store)
 
 
-def sweep(folder: str, operation: str, fault: str, wanted: Callable[[Point], bool]) -> Sweep:
-    """Strike every wanted call of an operation."""
+def sweep(
+    folder: str, operation: str, fault: str, wanted: Callable[[Point], bool], *, stops: bool = False
+) -> Sweep:
+    """Strike every wanted call of an operation; if it `stops`, only until one goes wrong."""
     with Nursery() as nursery:
         field = Field(os.path.join(folder, f"{operation}-{fault}"), operation, nursery)
         points = [Point(at, call, fault) for at, call in enumerate(field.calls, 1)]
         points = [point for point in points if wanted(point)]
-        strikes = [field.strike(point) for point in points]
+        strikes = []
+        for point in points:
+            strikes.append(field.strike(point))
+            if stops and strikes[-1].wrong:
+                break
     errors = Counter(one.said.split()[1].rstrip(":") for one in strikes if one.said[:3] == "ERR")
     wrong = [sentence for one in strikes for sentence in one.wrong]
-    return Sweep(len(field.calls), len(points), sum(one.hit for one in strikes), wrong, errors)
+    return Sweep(len(field.calls), len(strikes), sum(one.hit for one in strikes), wrong, errors)
