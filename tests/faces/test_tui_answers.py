@@ -6,6 +6,7 @@ import json
 import time
 
 import pytest
+from tests.support.past_calls import ask_about, decide
 from tests.support.people import a_person, an_agent
 from tests.support.run_records import answer, ask_of
 from tests.support.tui_play import lone_ask, play, store, waiting_run
@@ -496,3 +497,43 @@ def test_person_picks_one_of_several_asks_of_a_run(store):
 
     play(store, act)
     assert store.asks.get(first.id).pending and store.asks.get(second.id).value == "blue"
+
+
+@pytest.mark.proves("LESS-11", "LESS-7")
+@pytest.mark.parametrize("size", [(100, 40), (40, 12)])
+def test_kind_of_call_is_allowed_always_by_a_capital_letter(store, size):
+    for number in range(3):
+        decide(store, f"npm test {number}")
+    ask = ask_about(store, "npm test x")
+
+    async def act(played):
+        await played.press("y")
+        await played.until("(•) y", "npm test x")
+        played.app.screen.query_one(YesOrNo).focus()
+        await played.press("A")
+        if size == (100, 40):
+            await played.until(
+                "(•) A  Yes. Always allow Bash(npm test *) in this project: it would have answered 3 past",
+                "asks (3 approved, 0 rejected)", "Enter: approve always",
+            )  # fmt: skip
+        assert store.asks.get(ask.id).pending
+        await played.press("enter")
+        await played.until(f"Recorded: {ask.id} is approved")
+
+    play(store, act, size)
+    (grant,) = store.rules.in_force()
+    assert (grant.pattern, grant.is_standing, grant.ask_id) == ("Bash(npm test *)", True, ask.id)
+
+
+@pytest.mark.proves("LESS-11")
+def test_call_without_a_safe_kind_has_no_offer(store):
+    ask = ask_about(store, "git push")
+
+    async def act(played):
+        await played.press("y")
+        await played.until("(•) y", "git push")
+        await played.press("A", "enter")
+        await played.until(f"Recorded: {ask.id} is approved")
+
+    play(store, act)
+    assert store.rules.in_force() == []

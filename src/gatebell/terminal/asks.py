@@ -341,6 +341,18 @@ def describe_outcome(ask: Ask) -> str:
     return f"{decided} {given}".strip() or word
 
 
+def describe_offer(found: dict[str, Any]) -> str:
+    """Return what a suggestion would allow for good, and the past asks that speak for it."""
+    # Imported here: only approvals of tool calls need it.
+    from gatebell.domain.permissions.past_calls import Tally, describe_tally
+
+    tally = Tally(**found["decided"])
+    return (
+        f"Always allow {found['pattern']} in this project: it would have answered {tally.total} "
+        f"past asks ({describe_tally(tally)})"
+    )
+
+
 def describe_recorded(ask: Ask, width: int) -> str:
     """Return the message for a person whose answer was recorded."""
     if ask.pending:

@@ -10,8 +10,9 @@ from textual.widgets import Input, Static, TextArea
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.enums import AskKind, Decision
+from gatebell.domain.permissions.rules import ALWAYS, Scope
 from gatebell.domain.text.display import inert_line
-from gatebell.terminal.asks import describe_field
+from gatebell.terminal.asks import describe_field, describe_offer
 from gatebell.terminal.form_fields import is_flat, parse_draft, parse_field
 from gatebell.tui.ask_text import list_option_lines
 from gatebell.tui.choices import Choices, YesOrNo
@@ -108,12 +109,18 @@ class Fields(VerticalScroll):
 
 
 class ApprovalFields(Fields):
-    """Yes or no, and a note."""
+    """Yes or no, and a note; `suggested` is the kind of call that may be allowed for good."""
 
     keys = (("y n", "Decide"), ("Enter", "Send"), ("Tab", "Note"))
 
+    def __init__(self, ask: Ask, draft: str, suggested: dict[str, Any] | None) -> None:
+        super().__init__(ask, draft)
+        self._suggested = suggested
+        if suggested:
+            self.keys = (("y n A", "Decide"), *self.keys[1:])
+
     def build(self) -> Iterable[Widget]:
-        yield YesOrNo()
+        yield YesOrNo(f"Yes. {describe_offer(self._suggested)}" if self._suggested else "")
         yield Line(self.begun, placeholder="Tab: a note, or the reason", id="words", compact=True)
 
     def press(self, key: str) -> None:
@@ -121,14 +128,18 @@ class ApprovalFields(Fields):
             self.query_one(YesOrNo).mark("yn".index(key))
 
     def describe_marked(self) -> str:
-        word = "approve" if self.query_one(YesOrNo).decision == Decision.APPROVED else "reject"
-        return f"Enter: {word}"
+        marked = self.query_one(YesOrNo)
+        word = "approve" if marked.decision == Decision.APPROVED else "reject"
+        return f"Enter: {word}{' always' if marked.is_always else ''}"
 
     def read(self) -> Given:
         decision = self.query_one(YesOrNo).decision
         if decision is None:
             raise NotReady("Press y or n, then Enter. A note alone decides nothing.")
-        return Given(decision, self.read_words().strip())
+        given = Given(decision, self.read_words().strip())
+        if self._suggested and self.query_one(YesOrNo).is_always:
+            return given._replace(scope=Scope(ALWAYS, self._suggested["pattern"]))
+        return given
 
 
 class ChoiceFields(Fields):
@@ -368,13 +379,13 @@ class NoFields(Fields):
         raise NotReady("Press Enter to open the session, or Ctrl+T to answer.")
 
 
-def build_fields(ask: Ask, draft: str) -> Fields:
-    """Return the fields that an ask needs."""
+def build_fields(ask: Ask, draft: str, suggested: dict[str, Any] | None = None) -> Fields:
+    """Return the fields that an ask needs; `suggested` as in `ApprovalFields`."""
     question = ask.question
     if question.kind == AskKind.SESSION:
         return NoFields(ask, "")
     if question.kind == AskKind.APPROVAL:
-        return ApprovalFields(ask, draft)
+        return ApprovalFields(ask, draft, suggested)
     if question.kind == AskKind.CHOICE:
         return ChoiceFields(ask, draft)
     if question.kind == AskKind.FORM:

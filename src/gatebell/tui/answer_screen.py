@@ -54,7 +54,7 @@ class AnswerScreen(WorkScreen):
         self._saved = tui_context.backend.draft(ask_id, tui_context.who)
         self._pressed = pressed
         self._shown = Lines("ask")
-        self._fields = build_fields(self._ask, self._saved)
+        self._fields = build_fields(self._ask, self._saved, self._find_offer())
         if self._is_session or self._ask.question.secret:
             self._saved = ""
         self._shown.border_title = f"{ask_id}: {self._ask.question.kind_word}"
@@ -62,6 +62,14 @@ class AnswerScreen(WorkScreen):
     @property
     def _is_session(self) -> bool:
         return self._ask.question.kind == AskKind.SESSION
+
+    def _find_offer(self) -> dict[str, Any] | None:
+        """Return the kind of call that may be allowed for good; the answer does not need it."""
+        if self._ask.question.call is None or not self._ask.pending:
+            return None
+        with suppress(GateError):
+            return self.tui_context.backend.find_suggestion(self._ask)
+        return None
 
     def build_body(self) -> Iterable[Widget]:
         return [self._shown, self._fields]

@@ -141,29 +141,39 @@ class Choices(LineView):
 
 
 class YesOrNo(Choices):
-    """A decision: y or n marks it, and Enter sends it. No other key decides."""
+    """A decision: y or n marks it, and Enter sends it. No other key decides.
 
-    BINDINGS: ClassVar[list[BindingType]] = [("y", "mark_yes", "Yes"), ("n", "mark_no", "No")]
+    `offer`: what A allows for good, where that is offered.
+    """
 
-    def __init__(self) -> None:
-        super().__init__([("Yes, approve it", ""), ("No, reject it", "")], name="decision")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        (key, f"decide('{key}')", word)
+        for key, word in (("y", "Yes"), ("n", "No"), ("A", "Always"))
+    ]
+
+    def __init__(self, offer: str = "") -> None:
+        options = [("Yes, approve it", ""), ("No, reject it", "")]
+        super().__init__([*options, *([(offer, "")] if offer else [])], name="decision")
 
     def label(self, index: int) -> str:
-        return "yn"[index] + "  "
+        return "ynA"[index] + "  "
 
     @property
     def decision(self) -> Decision | None:
-        return None if self.one is None else (Decision.APPROVED, Decision.REJECTED)[self.one]
+        if self.one is None:
+            return None
+        return Decision.REJECTED if self.one == 1 else Decision.APPROVED
+
+    @property
+    def is_always(self) -> bool:
+        return self.one == 2
 
     @property
     def _shows_pointer(self) -> bool:
         return False
 
-    def action_mark_yes(self) -> None:
-        self.mark(0)
-
-    def action_mark_no(self) -> None:
-        self.mark(1)
+    def action_decide(self, key: str) -> None:
+        self.mark("ynA".index(key))
 
     def action_step(self, step: int) -> None:
         """Do nothing: an arrow key does not decide."""

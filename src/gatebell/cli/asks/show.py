@@ -107,12 +107,10 @@ def _suggest_rule(backend: Backend, ask: Ask) -> str:
     if found is None:
         return ""
     # Imported here: only approvals of tool calls need it.
-    from gatebell.domain.permissions.past_calls import Tally, describe_tally
+    from gatebell.terminal.asks import describe_offer
 
-    pattern, tally = found["pattern"], Tally(**found["decided"])
-    head = f"Always allow {pattern} in this project: it would have answered {tally.total} past"
-    way = f"gate answer {ask.id} yes --for always --pattern {shlex.quote(pattern)}"
-    return inert(f"{head} asks ({describe_tally(tally)}).\n  {way}")
+    way = f"gate answer {ask.id} yes --for always --pattern {shlex.quote(found['pattern'])}"
+    return inert(f"{describe_offer(found)}.\n  {way}")
 
 
 def _show_task(backend: Backend, args: argparse.Namespace) -> int:
